@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ringrt: the companion library of a malleable training job.
+ *
+ * In short (contrib/examples/digits.cpp is the long form):
+ *
+ *     ringrt_t *rt;
+ *     ringrt_init(&rt, NULL);                          // from Slurm's environment, one rank per GPU
+ *     ringrt_register(rt, "w", w, RINGRT_FLOAT32, 2, (uint64_t[]){64, 10});
+ *     uint64_t step = 0;
+ *     ringrt_restore(rt, &step);                       // RINGRT_NOT_FOUND: a first start
+ *     for (ringrt_action_t action = RINGRT_CONTINUE; step < steps && action == RINGRT_CONTINUE;) {
+ *         ringrt_batch_t batch;
+ *         ringrt_batch(rt, &batch);                    // which samples of the global batch are mine
+ *         ... gradients of samples [batch.first, batch.first + batch.count) ...
+ *         ringrt_allreduce(rt, grad, grad, n, RINGRT_FLOAT32, RINGRT_SUM);
+ *         ... update ...
+ *         ringrt_step(rt, ++step, &action);            // may save, and say: leave
+ *     }
+ *     ringrt_finalize(rt);
+ *
+ * Every function marked "collective" must be called by all ranks in the same order. Every function
+ * returns a status; on anything but RINGRT_OK the outputs are unchanged and ringrt_last_error()
+ * holds one line that says what happened and what to do. No function exits, aborts or throws. A
+ * handle belongs to the process that made it: after fork() the child's copy answers RINGRT_FORKED.
+ * Only ringrt_abort() may be called from another thread while a call is under way.
+ */
+#ifndef RINGRT_H
+#define RINGRT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RINGRT_API __attribute__((visibility("default")))
+#else
+#define RINGRT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RINGRT_VERSION_MAJOR 0
+#define RINGRT_VERSION_MINOR 1
+
+typedef struct ringrt ringrt_t;
+
+typedef enum ringrt_status {
+    RINGRT_OK = 0,
+    RINGRT_NOT_FOUND,          /* no checkpoint: a first start */
+    RINGRT_INVALID_ARGUMENT,
+    RINGRT_TIMEOUT,            /* a peer did not answer in time */
+    RINGRT_PEER_LOST,          /* a peer closed its connection or died */
+    RINGRT_MISMATCH,           /* ranks called different operations, or registered different buffers */
+    RINGRT_NO_MEMORY,
+    RINGRT_SYSTEM_ERROR,
+    RINGRT_CHECKPOINT_FAILED,  /* not saved: the old checkpoint stands, training can go on */
+    RINGRT_CORRUPT,            /* every kept checkpoint is damaged: stop, never start afresh silently */
+    RINGRT_SUPERSEDED,         /* a newer incarnation of this job writes the checkpoints */
+    RINGRT_ABORTED,
+    RINGRT_FORKED,
+    RINGRT_UNSUPPORTED
+} ringrt_status_t;
+
+/* The name of a status, e.g. "peer lost". Never NULL. */
+RINGRT_API const char *ringrt_status_string(ringrt_status_t status);
+
+/* One line about the last failure of `rt`, or of a failed ringrt_init() of this thread where rt is
+ * NULL. Valid until the next call on `rt`. Never NULL. */
+RINGRT_API const char *ringrt_last_error(const ringrt_t *rt);
+
+typedef enum ringrt_dtype {
+    RINGRT_FLOAT32 = 0,
+    RINGRT_FLOAT64,
+    RINGRT_FLOAT16,
+    RINGRT_BFLOAT16,
+    RINGRT_INT32,
+    RINGRT_INT64,
+    RINGRT_UINT8
+} ringrt_dtype_t;
+
+typedef enum ringrt_op { RINGRT_SUM = 0, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD } ringrt_op_t;
+
+typedef enum ringrt_batch_rule {
+    RINGRT_FIXED_GLOBAL_BATCH = 0, /* the default: results do not depend on the number of ranks */
+    RINGRT_FIXED_BATCH_PER_GPU     /* the global batch grows with the ranks; scale the learning rate */
+} ringrt_batch_rule_t;
+
+/* Gathers `bytes` from each rank into recv (size·bytes, in rank order) on all ranks; 0 on success. */
+typedef int (*ringrt_allgather_fn)(void *context, const void *send, void *recv, size_t bytes);
+
+/* Zero means: the environment variable in brackets, else the default in parentheses. */
+typedef struct ringrt_config {
+    size_t struct_size;          /* sizeof(ringrt_config_t), so that fields can be added later */
+    int rank, size;              /* [SLURM_PROCID, SLURM_NTASKS]; size 0: from the environment */
+    int local_rank, local_size;  /* ranks of this node [SLURM_LOCALID]; local_size 0: found out */
+    const char *checkpoint_dir;  /* shared by all ranks [RINGRT_CHECKPOINT_DIR] (./ringrt-JOBID) */
+    const char *rendezvous;      /* where rank 0 is met [RINGRT_RENDEZVOUS] (a file in checkpoint_dir):
+                                    a file's path, or "tcp:HOST:PORT" */
+    ringrt_allgather_fn allgather; /* start from something that can gather, e.g. MPI (ringrt_mpi.h) */
+    void *allgather_context;
+    uint32_t global_batch;       /* samples per step over all ranks at the reference size; 0: not used */
+    uint32_t reference_size;     /* ranks at which global_batch was tuned (1); for FIXED_BATCH_PER_GPU */
+    uint32_t micro_batch_max;    /* samples a GPU can hold at once; 0: no limit, no accumulation */
+    ringrt_batch_rule_t batch_rule;
+    uint64_t steps_total;        /* known length of the training; 0: unknown */
+    uint32_t save_interval_s;    /* periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
+    uint32_t keep_checkpoints;   /* (3) */
+    uint32_t timeout_ms;         /* of one operation [RINGRT_TIMEOUT_MS] (60000) */
+    uint32_t start_timeout_ms;   /* of the start-up [RINGRT_START_TIMEOUT_MS] (120000) */
+    uint32_t telemetry_s;        /* least time between two reports [RINGRT_TELEMETRY_S] (30) */
+} ringrt_config_t;
+
+#ifdef __cplusplus
+#define RINGRT_CONFIG_INIT {sizeof(ringrt_config_t)}
+#else
+#define RINGRT_CONFIG_INIT {.struct_size = sizeof(ringrt_config_t)}
+#endif
+
+/* Collective. Meets the other ranks; config NULL: everything from the environment. Outside Slurm and
+ * with nothing configured it is one rank alone. */
+RINGRT_API ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config);
+
+/* Collective where the run ended well; after an error it only lets go. NULL is allowed. */
+RINGRT_API ringrt_status_t ringrt_finalize(ringrt_t *rt);
+
+/* Makes every call of this rank, under way or to come, return RINGRT_ABORTED, and its peers' calls
+ * RINGRT_PEER_LOST. From any thread. */
+RINGRT_API ringrt_status_t ringrt_abort(ringrt_t *rt);
+
+RINGRT_API int ringrt_rank(const ringrt_t *rt);
+RINGRT_API int ringrt_size(const ringrt_t *rt);
+RINGRT_API int ringrt_local_rank(const ringrt_t *rt); /* the GPU to use: one rank per GPU */
+RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was requeued */
+
+/* ---- collectives: element counts, not bytes; recv may be send ---------------------------------- */
+
+/* Collective. recv[i] = op over ranks of send[i]; added in rank order, so bit-identical on all ranks. */
+RINGRT_API ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
+                                            ringrt_dtype_t dtype, ringrt_op_t op);
+/* Collective. `bytes` of `buffer` from `root` to all. */
+RINGRT_API ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t bytes, int root);
+/* Collective. Nobody returns before all have called. */
+RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
+
+/* ---- the share of a batch ---------------------------------------------------------------------- */
+
+typedef struct ringrt_batch {
+    uint64_t global;      /* samples of this step over all ranks */
+    uint64_t first;       /* this rank's samples are [first, first + count) of the step's batch */
+    uint64_t count;
+    uint32_t micro_steps; /* accumulate over so many passes of at most micro_batch_max samples */
+    double lr_scale;      /* factor on the learning rate tuned at reference_size (linear scaling) */
+} ringrt_batch_t;
+
+/* This rank's share at the present size; the shares of all ranks tile the batch exactly. */
+RINGRT_API ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out);
+
+/* The sample at `position` (0 .. samples−1) of the shuffled epoch: a permutation of 0 .. samples−1 that
+ * needs no memory and does not depend on the number of ranks. */
+RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position);
+
+/* ---- checkpoints -------------------------------------------------------------------------------- */
+
+/* Names a buffer that every rank holds whole and equal (parameters, optimizer state, the sampler's
+ * position). `shape` has ndim extents; the buffer stays the caller's and must live until finalize.
+ * The same on all ranks; the order does not matter. At most 4096 buffers, names [A-Za-z0-9._/-]{1,200}. */
+RINGRT_API ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data,
+                                           ringrt_dtype_t dtype, int ndim, const uint64_t *shape);
+
+/* The same for a buffer of which this rank holds rows [first_row, first_row + rows) of the first
+ * extent; the ranks' rows must tile it. After a resize each rank reads its new rows. */
+RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
+                                                ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
+                                                uint64_t first_row, uint64_t rows);
+
+/* Collective. Loads the newest checkpoint that is whole into the registered buffers and sets *step.
+ * RINGRT_NOT_FOUND: there is none. Damaged ones are set aside with a line in the log. */
+RINGRT_API ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step);
+
+/* Collective. Saves the registered buffers as of `step` now. */
+RINGRT_API ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step);
+
+/* ---- the step boundary -------------------------------------------------------------------------- */
+
+typedef enum ringrt_action {
+    RINGRT_CONTINUE = 0,
+    RINGRT_LEAVE /* saved and requeued: clean up and end; the job comes back by itself */
+} ringrt_action_t;
+
+/* Collective, after every finished step. Agrees with all ranks whether the scheduler asked for a resize
+ * or a periodic save is due; saves; where a resize was asked, has the job requeued. When anything on that way
+ * fails the resize is called off, a line says why, and *action is RINGRT_CONTINUE. */
+RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action);
+
+/* Steps still to do, where it is not steps_total − step (early stopping, a new schedule). */
+RINGRT_API ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# RINGRT_CXX20: require a C++20 compiler and link threads everywhere.
+AC_DEFUN([RINGRT_CXX20], [
+  AC_LANG([C++])
+  CXXFLAGS="$CXXFLAGS -std=c++20"
+  CFLAGS="$CFLAGS -std=gnu11"
+  AC_CACHE_CHECK([whether $CXX accepts C++20], [ringrt_cv_cxx20],
+    [AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <span>
+      #include <bit>
+      struct point { int x, y; };]],
+      [[point p{.x = 1, .y = 2}; std::span<const int> s(&p.x, 1); return std::has_single_bit(4u) ? s[0] : 0;]])],
+      [ringrt_cv_cxx20=yes], [ringrt_cv_cxx20=no])])
+  AS_IF([test "x$ringrt_cv_cxx20" = xno],
+    [AC_MSG_ERROR([ringrt needs a C++20 compiler (g++ 11 or later, clang++ 13 or later)])])
+  CXXFLAGS="$CXXFLAGS -pthread"
+  CFLAGS="$CFLAGS -pthread"
+])
+
+# RINGRT_WARNINGS: warnings on; --enable-werror turns them into errors (contrib/test does).
+AC_DEFUN([RINGRT_WARNINGS], [
+  AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [treat warnings as errors])],
+    [], [enable_werror=no])
+  WARN_CFLAGS="-Wall -Wextra -Wshadow -Wpointer-arith -Wformat=2"
+  WARN_CXXFLAGS="$WARN_CFLAGS -Wnon-virtual-dtor -Woverloaded-virtual -Wno-missing-field-initializers"
+  AS_IF([test "x$enable_werror" = xyes],
+    [WARN_CFLAGS="$WARN_CFLAGS -Werror"; WARN_CXXFLAGS="$WARN_CXXFLAGS -Werror"])
+  AC_SUBST([WARN_CFLAGS])
+  AC_SUBST([WARN_CXXFLAGS])
+])
+
+# RINGRT_SANITIZE: --enable-sanitize=address,undefined or =thread builds everything with it.
+AC_DEFUN([RINGRT_SANITIZE], [
+  AC_ARG_ENABLE([sanitize],
+    [AS_HELP_STRING([--enable-sanitize=LIST], [build with -fsanitize=LIST (address,undefined or thread)])],
+    [], [enable_sanitize=no])
+  AS_IF([test "x$enable_sanitize" = xyes], [enable_sanitize=address,undefined])
+  AS_IF([test "x$enable_sanitize" != xno],
+    [SANITIZE_FLAGS="-fsanitize=$enable_sanitize -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
+     CFLAGS="$CFLAGS $SANITIZE_FLAGS"
+     CXXFLAGS="$CXXFLAGS $SANITIZE_FLAGS"
+     LDFLAGS="$LDFLAGS -fsanitize=$enable_sanitize"])
+])

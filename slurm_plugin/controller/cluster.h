@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The small window through which the controller sees and touches a cluster.
+//
+// Implemented by SlurmCluster (the public Slurm API), by ringsim (virtual time) and by the tests'
+// fake. A call may fail at any time; none throws. Every answer but `ok` means: nothing was done, or
+// it is unknown whether it was, and the next observation tells.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringrt::controller {
+
+enum class Answer : uint8_t {
+    ok,
+    again,        // "can not be altered now": an ordinary answer, ask again later
+    gone,         // no such job any more
+    refused,      // limits, permissions, a state that does not allow it
+    unreachable,  // slurmctld did not answer in time
+};
+
+enum class JobPhase : uint8_t { pending, running, suspended, completing, finished };
+
+// Why Slurm keeps a pending job waiting, as far as the controller cares.
+enum class Waits : uint8_t { none, begin_time, resources, priority, held, dependency, other };
+
+struct JobRecord {
+    uint32_t id = 0;
+    JobPhase phase = JobPhase::pending;
+    Waits waits = Waits::none;
+    bool batch = true;
+    std::string partition;
+    double submit_s = 0, start_s = 0, end_s = 0, begin_s = 0;  // Unix times; 0: not set
+    double priority = 0;
+    int restarts = 0;                  // Slurm's restart_cnt (counts more than our resizes)
+    int gpus_requested = 0;            // of the whole job
+    int nodes_requested = 1;
+    int cpus_per_task = 1;
+    int64_t time_limit_s = -1;         // -1: unlimited
+    int exit_code = 0;
+    std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any
+    std::string admin_comment;         // intent is parsed from here: bounded to 4096 bytes
+    std::string comment;               // telemetry is parsed from here: bounded to 4096 bytes, hostile
+};
+
+struct NodeRecord {
+    std::string name;
+    int gpus = 0;
+    bool usable = true;                // up, not drained, not reserved for somebody else
+};
+
+struct Observation {
+    double now_s = 0;                  // Unix time
+    std::vector<JobRecord> jobs;
+    std::vector<NodeRecord> nodes;
+};
+
+// Applied to a pending job in one request, so that all of it happens or none.
+struct PendingUpdate {
+    int gpus = 0;                      // tasks = GPUs; 0: leave the size
+    int nodes = 0;
+    int cpus = 0;
+    int64_t time_limit_s = 0;          // 0: leave; -1: unlimited
+    double begin_s = 0;                // earliest start; 0: leave
+    bool first_in_queue = false;       // raise its priority for the gap between stop and restart
+    std::string admin_comment;         // empty: leave
+};
+
+class Cluster {
+  public:
+    virtual ~Cluster() = default;
+    virtual Answer observe(Observation &out) = 0;
+    virtual Answer write_intent(uint32_t job_id, const std::string &admin_comment) = 0;
+    virtual Answer update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
+    // To every process of the job's steps, not to the batch script.
+    virtual Answer signal_steps(uint32_t job_id, int signal) = 0;
+};
+
+}  // namespace ringrt::controller

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every policy is: a deterministic function from a snapshot of jobs and free capacity to a
+// number of GPUs for each job. No clock, thread, file or Slurm here: time is passed in.
+//
+// The plugin, the simulator and the tests link the same objects.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "slurm_plugin/policy/speed_model.h"
+
+namespace ringrt::policy {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// One malleable job as a policy sees it. Its sizes are gpus_min·2^k <= gpus_max (the ladder).
+struct Job {
+    uint32_t id = 0;
+    int gpus_min = 1;
+    int gpus_max = 1;
+    int gpus_now = 0;                // 0: waits
+    bool pinned = false;             // keep gpus_now: a resize is under way or cannot be asked now
+    double submit_s = 0;             // arrival, for the order in which first GPUs are given
+    double priority = 0;             // Slurm's; higher comes first, before arrival
+    double steps_left = kUnknown;    // Q
+    double steps_done = 0;
+    double attained_gpu_s = 0;       // GPU-seconds received so far
+    double restart_s = 10;           // cost of one stop and restart
+    SpeedModel speed;
+};
+
+// Why a job got its size; ringstat prints the code, `ringstat explain` the sentence.
+enum class Reason : uint8_t {
+    none,
+    at_max,          // has MAX
+    best_gain,       // doubled: the best saving per GPU
+    no_gain,         // the next doubling would not make it faster
+    no_capacity,     // the next doubling does not fit
+    restart_cost,    // the next doubling does not pay back the stop and restart
+    gave_to_other,   // shrunk: another malleable job saves more with these GPUs
+    gave_to_rigid,   // shrunk: a rigid job waits for them
+    keeps_for_rigid, // not grown: a rigid job waits for these GPUs
+    waits,           // no GPUs for even MIN
+    pinned,          // left alone in this decision
+};
+
+struct Allotment {
+    uint32_t job_id = 0;
+    int gpus = 0;
+    Reason reason = Reason::none;
+    double gain_s_per_gpu = 0;   // of the last doubling that was granted or refused
+};
+
+// Free GPUs per node that malleable jobs may hold: all of a node's usable GPUs, less those of rigid
+// jobs that run there and of those that wait and come first. Jobs up to one node's size stay on one
+// node; larger ones take whole nodes.
+struct Capacity {
+    std::vector<int> node_gpus;
+};
+
+// The allotments in the order of `jobs`.
+using Decide = std::vector<Allotment> (*)(std::span<const Job> jobs, const Capacity &capacity);
+
+}  // namespace ringrt::policy

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Grammar of the three flags: --malleable=MIN:MAX (or MIN-MAX), --malleable-signal=NUM|NAME,
+// --malleable-grace=TIME (Slurm's time forms: minutes, minutes:seconds, hours:minutes:seconds,
+// days-hours, days-hours:minutes, days-hours:minutes:seconds).
+//
+// Each parser bounds its input first and returns either a value or one line for the user that shows
+// what was got and an example of what is right.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace ringrt::records {
+
+inline constexpr std::size_t kFlagBytesMax = 64;
+inline constexpr int kGpusMax = 65536;
+
+struct GpuRange {
+    int min = 0;
+    int max = 0;
+};
+
+struct FlagError {
+    std::string message;  // `--malleable: expected MIN:MAX (for example 2:8), got "8:1"`
+};
+
+[[nodiscard]] std::variant<GpuRange, FlagError> parse_range(std::string_view text);
+[[nodiscard]] std::variant<int, FlagError> parse_signal(std::string_view text);  // number 1..64
+[[nodiscard]] std::variant<int, FlagError> parse_grace(std::string_view text);   // seconds, 1..86400
+
+// Is `gpus` MIN·2^k with MIN <= gpus <= MAX?
+[[nodiscard]] bool on_ladder(GpuRange range, int gpus);
+
+}  // namespace ringrt::records
