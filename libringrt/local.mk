@@ -1,1 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
+
+# Transports, collectives and start-up: one convenience library that libringrt and the tests link.
+include libringrt/collective.mk

@@ -44,7 +44,7 @@ extern "C" {
 #define RINGRT_VERSION_MAJOR 0
 #define RINGRT_VERSION_MINOR 1
 
-typedef struct ringrt ringrt_t;
+typedef struct ringrt_runtime ringrt_t; /* not "struct ringrt": the C++ namespace has that name */
 
 typedef enum ringrt_status {
     RINGRT_OK = 0,

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicator: the ranks of one job, and the collectives over them.
+//
+// Made cheaply, then start() meets the other ranks (so that abort() works during start-up too).
+// Every function named "collective" must be called by all ranks in the same order. Nothing here
+// exits, aborts or throws: the answer is a ringrt_status_t, and last_error() is one line that names
+// the rank, the peer and the phase. After a failure other than RINGRT_INVALID_ARGUMENT or
+// RINGRT_UNSUPPORTED every later call fails with the same status: ranks may disagree about how far
+// the failed operation came, so there is no going on.
+//
+// Reduction order: every element is the left fold in rank order, ((s0 + s1) + s2) + ..., whatever the
+// algorithm, chunk size, transport or host layout; fp16 and bf16 are accumulated in fp32 and rounded
+// once. So results are bit-identical on all ranks, from run to run, and between algorithms.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libringrt/ringrt.h"
+
+namespace ringrt {
+
+struct CommunicatorConfig {
+    int rank = 0, size = 0;  // size 0: SLURM_PROCID, SLURM_NTASKS; outside Slurm one rank alone
+    int local_rank = -1;     // as reported by local_rank(); -1: SLURM_LOCALID, else found out
+    // Where rank 0 is met: "tcp:HOST:PORT" or the path of the rendezvous file. Empty: a file in
+    // rendezvous_dir named after job id, step id and restart count.
+    std::string rendezvous;
+    std::string rendezvous_dir = ".";
+    // When set, start-up goes through it instead (e.g. MPI_Allgather); 0 on success.
+    ringrt_allgather_fn allgather = nullptr;
+    void *allgather_context = nullptr;
+    uint32_t timeout_ms = 60000;         // of one operation
+    uint32_t start_timeout_ms = 120000;  // of start()
+    // Receives one-line warnings (a silent peer, a refused connection); no newline. Empty: stderr.
+    std::function<void(const std::string &)> warn;
+};
+
+// An allreduce under way; see Communicator::start_allreduce. Let go of it before the Communicator.
+class Request {
+public:
+    virtual ~Request() = default;  // waits for the end of the operation
+    // True when it is over; then *status is how it ended.
+    virtual bool test(ringrt_status_t *status) = 0;
+    virtual ringrt_status_t wait() = 0;
+};
+
+class Communicator {
+public:
+    explicit Communicator(CommunicatorConfig config);
+    ~Communicator();  // lets go without waiting for anybody
+    Communicator(const Communicator &) = delete;
+    Communicator &operator=(const Communicator &) = delete;
+
+    // Collective. Meets the other ranks, finds out which share a node, connects.
+    [[nodiscard]] ringrt_status_t start();
+    // Collective. All ranks have come here: nobody sees another's leaving as a loss.
+    [[nodiscard]] ringrt_status_t finish();
+
+    // Valid after start() succeeded.
+    [[nodiscard]] int rank() const;
+    [[nodiscard]] int size() const;
+    [[nodiscard]] int local_rank() const;  // the GPU to use
+    [[nodiscard]] int local_size() const;  // ranks that share this rank's memory
+    [[nodiscard]] int nodes() const;
+    [[nodiscard]] const std::vector<int> &node_of_rank() const;          // by rank, 0 .. nodes-1
+    [[nodiscard]] const std::vector<std::string> &host_of_rank() const;  // host names, by rank
+
+    // Collective. recv[i] = op over ranks of send[i]; recv may be send, else they may not overlap.
+    // count is the same on all ranks and may be 0.
+    [[nodiscard]] ringrt_status_t allreduce(const void *send, void *recv, size_t count,
+                                            ringrt_dtype_t dtype, ringrt_op_t op);
+    // Collective. Rank r gets elements share(count, size, r) of the allreduce of `count` elements,
+    // written to the start of recv. recv may not overlap send.
+    [[nodiscard]] ringrt_status_t reduce_scatter(const void *send, void *recv, size_t count,
+                                                 ringrt_dtype_t dtype, ringrt_op_t op);
+    // Collective. Gathers `bytes` from each rank into recv (size·bytes, in rank order).
+    [[nodiscard]] ringrt_status_t all_gather(const void *send, void *recv, size_t bytes);
+    // Collective. The inverse of reduce_scatter: rank r gives share(count, size, r), all get `count`
+    // elements. send may be its place in recv.
+    [[nodiscard]] ringrt_status_t all_gather_shares(const void *send, void *recv, size_t count,
+                                                    ringrt_dtype_t dtype);
+    [[nodiscard]] ringrt_status_t broadcast(void *buffer, size_t bytes, int root);
+    [[nodiscard]] ringrt_status_t barrier();
+
+    // Collective, and returns at once: a progress thread takes the operations in order of `priority`
+    // (lower first), then in order of starting. Both buffers belong to the operation until it is
+    // over. While requests are open no other collective may be called.
+    [[nodiscard]] ringrt_status_t start_allreduce(const void *send, void *recv, size_t count,
+                                                  ringrt_dtype_t dtype, ringrt_op_t op, int priority,
+                                                  std::unique_ptr<Request> *out);
+
+    // Memory that the node's other ranks can read in place: allreduce needs no staging for it. Not
+    // collective. RINGRT_NO_MEMORY where shared memory is short. Contents start as zero.
+    [[nodiscard]] ringrt_status_t alloc(size_t bytes, void **out);
+    [[nodiscard]] ringrt_status_t free(void *memory);
+
+    // From any thread, also during start(): calls under way or to come return RINGRT_ABORTED, the
+    // peers' calls RINGRT_PEER_LOST.
+    void abort() noexcept;
+
+    // One line about the last failure; empty when there was none.
+    [[nodiscard]] std::string last_error() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// The part of `count` elements that belongs to `rank`: [first, first + count). The first
+// count % size ranks have one element more.
+struct Share {
+    size_t first = 0, count = 0;
+};
+[[nodiscard]] constexpr Share share(size_t count, int size, int rank) {
+    size_t p = size_t(size), r = size_t(rank), base = count / p, extra = count % p;
+    return {.first = r * base + (r < extra ? r : extra), .count = base + (r < extra ? 1 : 0)};
+}
+
+}  // namespace ringrt
