@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "slurm_plugin/policy/speed_model.h"
@@ -23,9 +25,10 @@ struct Job {
     int gpus_max = 1;
     int gpus_now = 0;                // 0: waits
     bool pinned = false;             // keep gpus_now: a resize is under way or cannot be asked now
+    std::vector<std::pair<int, int>> held;  // (index into Capacity::node_gpus, GPUs); empty: not known
     double submit_s = 0;             // arrival, for the order in which first GPUs are given
     double priority = 0;             // Slurm's; higher comes first, before arrival
-    double steps_left = kUnknown;    // Q
+    double steps_left = kUnknown;    // Q; unknown: see Options::steps_assumed
     double steps_done = 0;
     double attained_gpu_s = 0;       // GPU-seconds received so far
     double restart_s = 10;           // cost of one stop and restart
@@ -52,16 +55,47 @@ struct Allotment {
     int gpus = 0;
     Reason reason = Reason::none;
     double gain_s_per_gpu = 0;   // of the last doubling that was granted or refused
+    int next_gpus = 0;           // the doubling that was refused (0: none): what would change the size
 };
 
-// Free GPUs per node that malleable jobs may hold: all of a node's usable GPUs, less those of rigid
-// jobs that run there and of those that wait and come first. Jobs up to one node's size stay on one
-// node; larger ones take whole nodes.
+// GPUs per node that malleable jobs may hold: all of a node's usable GPUs, less those of rigid jobs
+// that run there and of those that wait and come first. Jobs up to one node's size stay on one node;
+// larger ones take whole nodes.
 struct Capacity {
     std::vector<int> node_gpus;
+    int gpus_per_node = 0;  // of a whole node; 0: the largest of node_gpus
+    int kept_for_rigid = 0; // GPUs already taken out for rigid jobs that wait (for the reasons only)
 };
 
-// The allotments in the order of `jobs`.
-using Decide = std::vector<Allotment> (*)(std::span<const Job> jobs, const Capacity &capacity);
+// How the next doubling of a job is valued; a policy's registry entry sets it.
+enum class GainRule : uint8_t {
+    absolute,  // arXiv 1908.08082: seconds saved per GPU added
+};
+
+struct Options {
+    GainRule gain = GainRule::absolute;
+    double payback = 1.0;          // a growth must save more seconds than payback x the restart's
+    double steps_assumed = 1000;   // steps left unknown: as many as were done, but at least so many
+};
+
+// The allotments in the order of `jobs`. Independent of that order, and never outside
+// gpus_min..gpus_max or off the ladder, except that pinned jobs and those that now run off their
+// ladder keep gpus_now. A running job never gets fewer than gpus_min; a waiting one gets gpus_min or
+// more, or 0.
+using Decide = std::vector<Allotment> (*)(std::span<const Job> jobs, const Capacity &capacity,
+                                          const Options &options);
+
+// A policy by its name in malleable.yaml and on ringsim's command line: one row in registry.cpp.
+struct Policy {
+    std::string_view name;
+    Decide decide = nullptr;
+    GainRule gain = GainRule::absolute;
+    std::string_view help;         // one line
+};
+
+[[nodiscard]] std::span<const Policy> policies();
+[[nodiscard]] const Policy *find_policy(std::string_view name);  // nullptr: no such policy
+
+[[nodiscard]] std::string_view to_string(Reason reason);         // the code: "best_gain"
 
 }  // namespace ringrt::policy

@@ -6,7 +6,7 @@
 // input: ASCII, at most kRecordBytesMax bytes, unknown keys ignored (a newer plugin may have
 // written them), a missing or malformed required key makes the record invalid.
 //
-//   malleable/1 min=1 max=8 sig=23 grace=60 state=asked id=7 target=8 since=1763721600 from=4 n=3
+//   malleable/1 min=1 max=8 sig=23 grace=60 state=asked id=7 gpus=4 target=8 since=1763721600 n=3
 //
 // A site's own text may stand before the record; format_into() keeps it.
 #pragma once
@@ -20,14 +20,14 @@ namespace ringrt::records {
 
 inline constexpr std::size_t kRecordBytesMax = 256;
 
-// Where a job stands in its resize protocol (controller/job_machine.h draws the arrows).
+// Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
+// itself shows (pending, running, completing) is not repeated here: a completing job's record cannot
+// be altered, and a pending one is sized and released by one update.
 enum class IntentState : uint8_t {
-    queued,    // pending, not yet sized: a new job, or one that came back by itself
-    sized,     // pending, size set; waits for its release time
-    released,  // pending, may start as soon as Slurm finds room
-    running,   // running at its size, nothing asked
+    queued,    // not yet sized: a new job (written by job_submit)
+    released,  // sized, may start as soon as Slurm finds room
+    running,   // runs at its size, nothing asked
     asked,     // the checkpoint signal was sent; `target` is the size it shall come back with
-    leaving,   // the job asked for its own requeue; Slurm is taking it down
 };
 
 struct Intent {
@@ -37,9 +37,16 @@ struct Intent {
     int grace_s = 120;        // from the signal until the resize is called off
     IntentState state = IntentState::queued;
     uint32_t resize_id = 0;   // counts what was asked; a resize is applied at most once
-    int gpus = 0;             // size it was last given (0: none yet)
-    int target = 0;           // size of the resize under way (0: none)
-    int64_t since_s = 0;      // Unix time of the last change of state
+    int gpus = 0;             // size it runs at, or last ran at (0: never ran)
+    int target = 0;           // size set or asked for but not yet running (0: none)
+    double since_s = 0;       // Unix time of the last change of state
+    double asked_s = 0;       // Unix time at which the resize under way was asked (0: none)
+    int64_t begin_s = 0;      // earliest start that the user asked for at submission (0: none)
+    int64_t start_s = 0;      // start of the present run (0: not running, or already in used_s)
+    int64_t limit_s = 0;      // time limit over all runs (0: not known yet, -1: unlimited)
+    int64_t used_s = 0;       // run time of all runs before the present one
+    int run = -1;             // Slurm's restart count for which base_step was noted
+    uint64_t base_step = 0;   // first step heard of in that run: a resize needs progress beyond it
     int resizes = 0;          // completed resizes
     double gap_s = 0;         // the last resize's time from signal to running again
     double restart_s = 0;     // measured cost of a stop and restart: smoothed gap plus load (0: unknown)

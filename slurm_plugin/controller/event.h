@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the controller did and why, one value per step of a resize. The plugin writes them to
+// slurmctld.log and as JSON lines to its event log; ringstat, ringsim and the demo read those.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ringrt::controller {
+
+enum class EventKind : uint8_t {
+    sized,       // a pending job got its size and was released
+    refitted,    // its size was not free: it got a smaller one
+    asked,       // the signal was sent: save and requeue yourself
+    left,        // the job was requeued: it is pending again
+    started,     // it runs, and no resize was under way
+    resized,     // it runs again at its new size (gap_s)
+    called_off,  // a resize was given up: the job goes on at its old size
+    let_go,      // a user or administrator changed the job: their change stands
+    ended,       // the job finished, or is gone
+    lost,        // the job ended while it was asked to leave
+    refused,     // Slurm refused an update
+    would,       // mode observe: what would have been asked
+    trouble,     // Slurm does not answer (job_id 0)
+};
+
+struct Event {
+    double time_s = 0;        // Unix time
+    uint32_t job_id = 0;
+    EventKind kind = EventKind::started;
+    int from = 0, to = 0;     // GPUs
+    std::string reason;       // the policy's reason code, e.g. "best_gain"
+    double gap_s = 0;         // of a resize: from the signal until it runs again
+    std::string text;         // one line for people
+};
+
+class EventSink {
+  public:
+    virtual ~EventSink() = default;
+    virtual void write(const Event &event) = 0;
+};
+
+[[nodiscard]] std::string_view to_string(EventKind kind);
+
+// {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,"text":"…"}
+[[nodiscard]] std::string to_json(const Event &event);  // one line, without the newline
+
+}  // namespace ringrt::controller
