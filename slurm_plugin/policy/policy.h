@@ -17,6 +17,7 @@
 namespace ringrt::policy {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+inline constexpr int kAnySize = std::numeric_limits<int>::max();
 
 // One malleable job as a policy sees it. Its sizes are gpus_min·2^k <= gpus_max (the ladder).
 struct Job {
@@ -33,7 +34,21 @@ struct Job {
     double attained_gpu_s = 0;       // GPU-seconds received so far
     double restart_s = 10;           // cost of one stop and restart
     SpeedModel speed;
+
+    // What the simulator, the baselines and the models learned online need besides.
+    int gpus_asked = 0;              // the size its user asked for, for rigid policies; 0: gpus_max
+    int gpus_believed = kAnySize;    // do not grow beyond: its speed there is a mere guess
+    double time_left_s = kUnknown;   // of its time limit, which backfill plans with
+    double weight = 1;               // of one second of this job (QOS)
+    std::span<const float> curve_ms; // step time on 1..size() GPUs, not owned; empty: `speed` holds
 };
+
+// Milliseconds of one step on `gpus` GPUs: of the curve where there is one, of the model elsewhere.
+[[nodiscard]] inline double step_ms(const Job &job, int gpus) {
+    if (gpus >= 1 && static_cast<std::size_t>(gpus) <= job.curve_ms.size())
+        return job.curve_ms[static_cast<std::size_t>(gpus) - 1];
+    return job.speed.step_ms(gpus);
+}
 
 // Why a job got its size; ringstat prints the code, `ringstat explain` the sentence.
 enum class Reason : uint8_t {
@@ -69,7 +84,10 @@ struct Capacity {
 
 // How the next doubling of a job is valued; a policy's registry entry sets it.
 enum class GainRule : uint8_t {
-    absolute,  // arXiv 1908.08082: seconds saved per GPU added
+    absolute,     // arXiv 1908.08082: seconds saved per GPU added
+    relative,     // of the job's own time on one GPU: needs no steps left, long jobs do not hoard
+    short_first,  // of the job's own time left, squared: the job that is done soonest comes first
+    hull,         // absolute, over the best of all larger sizes: escapes a first doubling that loses
 };
 
 struct Options {
