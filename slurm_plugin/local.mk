@@ -1,1 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
+
+# ---- records, policy: pure ------------------------------------------------------------------------
+noinst_LTLIBRARIES += librecords.la libpolicy.la
+librecords_la_SOURCES = \
+	slurm_plugin/records/fields.cpp slurm_plugin/records/fields.h \
+	slurm_plugin/records/flag.cpp slurm_plugin/records/flag.h \
+	slurm_plugin/records/intent.cpp slurm_plugin/records/intent.h \
+	slurm_plugin/records/telemetry.cpp slurm_plugin/records/telemetry.h
+
+libpolicy_la_SOURCES = \
+	slurm_plugin/policy/doubling.cpp slurm_plugin/policy/doubling.h \
+	slurm_plugin/policy/explain.cpp slurm_plugin/policy/explain.h \
+	slurm_plugin/policy/nnls.cpp slurm_plugin/policy/nnls.h \
+	slurm_plugin/policy/placement.cpp slurm_plugin/policy/placement.h \
+	slurm_plugin/policy/policy.h \
+	slurm_plugin/policy/registry.cpp \
+	slurm_plugin/policy/speed_model.cpp slurm_plugin/policy/speed_model.h
+
+# ---- controller: the resize loop ------------------------------------------------------------------
+noinst_LTLIBRARIES += libcontroller.la
+libcontroller_la_SOURCES = \
+	slurm_plugin/controller/cluster.h \
+	slurm_plugin/controller/event.h \
+	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h
+libcontroller_la_LIBADD = librecords.la libpolicy.la

@@ -50,7 +50,7 @@ struct Intent {
     int resizes = 0;          // completed resizes
     double gap_s = 0;         // the last resize's time from signal to running again
     double restart_s = 0;     // measured cost of a stop and restart: smoothed gap plus load (0: unknown)
-    std::string why;          // reason code of the last decision, [A-Za-z]{0,24}, as ringstat shows it
+    std::string why;          // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
 };
 
 // nullopt where no valid record is in `text`. Never throws; looks at the last `malleable/1` only.

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/options.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <variant>
+
+#include "slurm_plugin/policy/policy.h"
+
+namespace ringrt::controller {
+
+namespace {
+
+using Member = std::variant<double Options::*, int Options::*, Mode Options::*, Reclaim Options::*,
+                            std::string Options::*>;
+
+struct Row {
+    Parameter parameter;
+    Member member;
+};
+
+Row seconds(std::string_view name, double Options::*member, double low, double high,
+            std::string_view help) {
+    return {{name, ParameterType::seconds, low, high, "", help}, member};
+}
+
+Row number(std::string_view name, double Options::*member, double low, double high,
+           std::string_view help) {
+    return {{name, ParameterType::number, low, high, "", help}, member};
+}
+
+Row integer(std::string_view name, int Options::*member, double low, double high,
+            std::string_view help) {
+    return {{name, ParameterType::integer, low, high, "", help}, member};
+}
+
+template <typename Choice>
+Row choice(std::string_view name, Choice Options::*member, std::string_view choices,
+           std::string_view help) {
+    return {{name, ParameterType::choice, 0, 0, choices, help}, member};
+}
+
+// "a|b|c" of all policies.
+std::string policy_names() {
+    std::string names;
+    for (const policy::Policy &p : policy::policies())
+        names.append(names.empty() ? "" : "|").append(p.name);
+    return names;
+}
+
+// A function's static, so that the plugin has no object with a constructor of its own at load time.
+const auto &rows() {
+    static const std::string policy_choices = policy_names();
+    static const std::array table{
+        choice("mode", &Options::mode, "act|observe|off",
+               "act; observe: decide and log, touch nothing; off: do nothing"),
+        choice("policy", &Options::policy, policy_choices,
+               "How GPUs are shared out among malleable jobs"),
+        seconds("interval_s", &Options::interval_s, 0.1, 86400,
+                "Time between two decisions while no job comes or goes"),
+        seconds("idle_poll_s", &Options::idle_poll_s, 1, 3600,
+                "Time between two looks at Slurm while nothing is under way"),
+        seconds("busy_poll_s", &Options::busy_poll_s, 0.05, 60,
+                "The same while a resize is under way or a job waits to be released"),
+        seconds("settle_s", &Options::settle_s, 0, 86400,
+                "Run time after which a job that reports nothing may be asked to resize"),
+        seconds("min_resize_interval_s", &Options::min_resize_interval_s, 0, 604800,
+                "Least time between two resizes of one job while nobody waits for GPUs"),
+        seconds("signal_again_s", &Options::signal_again_s, 1, 3600,
+                "Time after which the signal is repeated while a job is asked to resize"),
+        seconds("release_delay_s", &Options::release_delay_s, 2, 3600,
+                "Time from a requeue to the restart; slurmd refuses a job that comes back sooner than 2 s"),
+        seconds("requeue_hold_s", &Options::requeue_hold_s, 1, 86400,
+                "Start delay that Slurm sets at a requeue (cred_expire of AuthInfo, plus 1)"),
+        seconds("submit_hold_s", &Options::submit_hold_s, 0, 3600,
+                "Longest time that a new malleable job waits for its first size"),
+        seconds("fit_wait_s", &Options::fit_wait_s, 1, 3600,
+                "Time after which a released job whose size is not free gets the largest that is"),
+        seconds("back_off_s", &Options::back_off_s, 1, 86400,
+                "Pause after a resize that was called off; doubles each time, to a day at most"),
+        integer("resizes_in_flight", &Options::resizes_in_flight, 1, 1000,
+                "Most resizes under way at once"),
+        number("payback", &Options::payback, 0, 1000,
+               "A growth must save more than this many times its stop and restart cost"),
+        seconds("restart_s", &Options::restart_s, 0, 86400,
+                "Cost of a stop and restart assumed until a job's own has been measured"),
+        choice("reclaim", &Options::reclaim, "any|higher-priority",
+               "Which waiting rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
+    };
+    return table;
+}
+
+const Row *find_row(std::string_view name) {
+    for (const Row &row : rows())
+        if (row.parameter.name == name) return &row;
+    return nullptr;
+}
+
+// The index of `text` in "a|b|c", -1 where it is none of them.
+int choice_index(std::string_view choices, std::string_view text) {
+    for (int index = 0; !choices.empty(); ++index) {
+        const std::size_t bar = std::min(choices.find('|'), choices.size());
+        if (choices.substr(0, bar) == text) return index;
+        choices.remove_prefix(std::min(bar + 1, choices.size()));
+    }
+    return -1;
+}
+
+std::string_view choice_name(std::string_view choices, int index) {
+    for (; index > 0; --index) choices.remove_prefix(choices.find('|') + 1);
+    return choices.substr(0, choices.find('|'));
+}
+
+std::string shown(double value) {
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+    return {text, end};
+}
+
+std::string got(std::string_view text) {
+    std::string out = ", got \"";
+    for (const char c : text.substr(0, 40))
+        out += c >= 0x20 && c < 0x7f && c != '"' && c != '\\' ? c : '?';
+    return out + (text.size() > 40 ? "...\"" : "\"");
+}
+
+std::optional<double> to_number(const Parameter &p, std::string_view text) {
+    double value = 0;
+    const char *end = text.data() + text.size();
+    const auto result = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+    if (text.empty() || text.size() > 32 || result.ec != std::errc{} || result.ptr != end)
+        return std::nullopt;
+    if (!(value >= p.low && value <= p.high)) return std::nullopt;
+    if (p.type == ParameterType::integer && value != std::floor(value)) return std::nullopt;
+    return value;
+}
+
+struct SetNumber {
+    Options &options;
+    double value;
+    bool operator()(double Options::*m) const { return options.*m = value, true; }
+    bool operator()(int Options::*m) const { return options.*m = static_cast<int>(value), true; }
+    template <typename Other>
+    bool operator()(Other) const { return false; }
+};
+
+struct SetChoice {
+    Options &options;
+    int index;
+    std::string_view text;
+    bool operator()(Mode Options::*m) const { return options.*m = static_cast<Mode>(index), true; }
+    bool operator()(Reclaim Options::*m) const {
+        return options.*m = static_cast<Reclaim>(index), true;
+    }
+    bool operator()(std::string Options::*m) const { return options.*m = text, true; }
+    template <typename Other>
+    bool operator()(Other) const { return false; }
+};
+
+struct Get {
+    const Options &options;
+    std::string_view choices;
+    std::string operator()(double Options::*m) const { return shown(options.*m); }
+    std::string operator()(int Options::*m) const { return std::to_string(options.*m); }
+    std::string operator()(std::string Options::*m) const { return options.*m; }
+    template <typename Choice>
+    std::string operator()(Choice Options::*m) const {
+        return std::string(choice_name(choices, static_cast<int>(options.*m)));
+    }
+};
+
+}  // namespace
+
+std::span<const Parameter> parameters() {
+    static const auto list = [] {
+        std::array<Parameter, std::tuple_size_v<std::remove_cvref_t<decltype(rows())>>> out;
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = rows()[i].parameter;
+        return out;
+    }();
+    return list;
+}
+
+const Parameter *find_parameter(std::string_view name) {
+    const Row *row = find_row(name);
+    return row ? &row->parameter : nullptr;
+}
+
+std::optional<std::string> set_parameter(Options &options, std::string_view name,
+                                         std::string_view text) {
+    const Row *row = find_row(name);
+    if (!row) return "unknown key" + got(name);
+    const Parameter &p = row->parameter;
+    if (p.type == ParameterType::choice) {
+        const int index = choice_index(p.choices, text);
+        if (index < 0)
+            return std::string(name) + ": expected one of " + std::string(p.choices) + got(text);
+        std::visit(SetChoice{options, index, text}, row->member);
+        return std::nullopt;
+    }
+    const std::optional<double> value = to_number(p, text);
+    if (!value) {
+        return std::string(name) + ": expected " +
+               (p.type == ParameterType::integer ? "a whole number" : "a number") + " from " +
+               shown(p.low) + " to " + shown(p.high) + got(text);
+    }
+    std::visit(SetNumber{options, *value}, row->member);
+    return std::nullopt;
+}
+
+std::string get_parameter(const Options &options, std::string_view name) {
+    const Row *row = find_row(name);
+    return row ? std::visit(Get{options, row->parameter.choices}, row->member) : std::string();
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/policy/doubling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+
+#include "slurm_plugin/policy/placement.h"
+
+namespace ringrt::policy {
+
+namespace {
+
+constexpr int kRepairs = 4;  // rounds of fitting to nodes before all jobs stay where they are
+
+struct Doubling {
+    double gain = 0;
+    int rank = 0;  // in the canonical order, which settles ties
+    bool operator<(const Doubling &o) const {
+        return gain != o.gain ? gain < o.gain : rank > o.rank;
+    }
+};
+
+struct Share {
+    int gpus = 0;
+    double gain = 0;               // of the last doubling granted or refused
+    int refused = 0;               // the size that was refused, 0: none
+    Reason reason = Reason::none;  // of that refusal
+};
+
+// Everything is indexed by rank: running jobs first (nobody is stopped for another's first GPUs),
+// then by priority, arrival and id. So the result does not depend on the order of the input.
+struct Problem {
+    std::vector<const Job *> jobs;
+    const Capacity &capacity;
+    const Options &options;
+};
+
+bool stays(const Job &job) {
+    return job.pinned || (job.gpus_now > 0 && !on_ladder(job, job.gpus_now));
+}
+
+bool comes_first(const Job &a, const Job &b) {
+    if ((a.gpus_now > 0) != (b.gpus_now > 0)) return a.gpus_now > 0;
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.submit_s != b.submit_s) return a.submit_s < b.submit_s;
+    return a.id < b.id;
+}
+
+double gain_per_gpu(const Job &job, int gpus, const Options &options) {
+    // The rules besides `absolute` come with their own policies.
+    return (remaining_s(job, gpus, options) - remaining_s(job, 2 * gpus, options)) / gpus;
+}
+
+Reason why_no_gain(const Job &job, int gpus, const Options &options) {
+    Options free_restarts = options;
+    free_restarts.payback = 0;
+    return gain_per_gpu(job, gpus, free_restarts) > 0 ? Reason::restart_cost : Reason::no_gain;
+}
+
+// First GPUs. A job that finds none keeps those behind it from being served before it.
+void give_first(const Problem &p, bool from_present, std::vector<Share> &shares, Room &room) {
+    bool somebody_waits = false;
+    for (std::size_t i = 0; i < p.jobs.size(); ++i) {
+        const Job &job = *p.jobs[i];
+        int gpus = job.gpus_now;
+        if (!stays(job) && (gpus == 0 || !from_present)) {
+            gpus = job.gpus_min;
+            if (job.gpus_now == 0 && (somebody_waits || !room.fits(gpus))) {
+                somebody_waits = true;
+                gpus = 0;
+            }
+        }
+        room.change(0, gpus);
+        shares[i].gpus = gpus;
+    }
+}
+
+void grow(const Problem &p, std::vector<Share> &shares, Room &room) {
+    std::priority_queue<Doubling> queue;
+    const auto offer = [&](int rank) {
+        const Job &job = *p.jobs[rank];
+        Share &share = shares[rank];
+        if (share.gpus == 0 || stays(job) || share.gpus > job.gpus_max / 2) return;
+        if (share.gpus > job.gpus_believed / 2) return;
+        share.gain = gain_per_gpu(job, share.gpus, p.options);
+        if (share.gain > 0) return queue.push({share.gain, rank});
+        share.refused = 2 * share.gpus;
+        share.reason = why_no_gain(job, share.gpus, p.options);
+    };
+    for (std::size_t i = 0; i < p.jobs.size(); ++i) offer(static_cast<int>(i));
+    while (!queue.empty()) {
+        const int rank = queue.top().rank;
+        queue.pop();
+        Share &share = shares[rank];
+        if (!room.fits(2 * share.gpus, share.gpus)) {
+            share.refused = 2 * share.gpus;
+            share.reason = Reason::no_capacity;
+            continue;
+        }
+        room.change(share.gpus, 2 * share.gpus);
+        share.gpus *= 2;
+        offer(rank);
+    }
+}
+
+// Places the unchanged jobs where they are and the others by size, the largest first; one that finds no
+// place gets its next smaller size. Returns the jobs that must rather stay at their present size.
+std::vector<int> place_all(const Problem &p, std::vector<Share> &shares) {
+    Packing packing(p.capacity);
+    std::vector<int> changed, stay;
+    for (std::size_t i = 0; i < p.jobs.size(); ++i) {
+        const Job &job = *p.jobs[i];
+        if (shares[i].gpus == 0) continue;
+        if (shares[i].gpus != job.gpus_now || job.held.empty())
+            changed.push_back(static_cast<int>(i));
+        else
+            packing.take(job.held);
+    }
+    std::stable_sort(changed.begin(), changed.end(),
+                     [&](int a, int b) { return shares[a].gpus > shares[b].gpus; });
+    for (const int rank : changed) {
+        const Job &job = *p.jobs[rank];
+        Share &share = shares[rank];
+        if (packing.place(share.gpus) || share.gpus == job.gpus_now) continue;
+        share.refused = share.gpus;
+        share.reason = Reason::no_capacity;
+        do share.gpus /= 2;
+        while (share.gpus >= job.gpus_min && share.gpus != job.gpus_now && !packing.place(share.gpus));
+        if (share.gpus < job.gpus_min) share.gpus = 0;
+        if (job.gpus_now > 0 && (share.gpus == 0 || share.gpus == job.gpus_now)) stay.push_back(rank);
+    }
+    return stay;
+}
+
+void fit_to_nodes(const Problem &p, std::vector<Share> &shares) {
+    for (int round = 0; round < kRepairs; ++round) {
+        const std::vector<int> stay = place_all(p, shares);
+        for (const int rank : stay) shares[rank].gpus = p.jobs[rank]->gpus_now;
+        if (stay.empty()) return;
+    }
+    for (std::size_t i = 0; i < p.jobs.size(); ++i) shares[i].gpus = p.jobs[i]->gpus_now;
+}
+
+std::vector<Share> propose(const Problem &p, bool from_present) {
+    std::vector<Share> shares(p.jobs.size());
+    Room room(p.capacity);
+    give_first(p, from_present, shares, room);
+    grow(p, shares, room);
+    fit_to_nodes(p, shares);
+    return shares;
+}
+
+bool present_fits(const Problem &p) {
+    Room room(p.capacity);
+    for (const Job *job : p.jobs) room.change(0, job->gpus_now);
+    return !room.is_over();
+}
+
+// What a proposal is worth: jobs served first, then the sum of the remaining times.
+struct Worth {
+    int served = 0;
+    double sum_s = 0;
+};
+
+Worth worth(const Problem &p, const std::vector<Share> &shares) {
+    Worth out;
+    for (std::size_t i = 0; i < p.jobs.size(); ++i) {
+        if (shares[i].gpus == 0) continue;
+        ++out.served;
+        out.sum_s += remaining_s(*p.jobs[i], shares[i].gpus, p.options);
+    }
+    return out;
+}
+
+bool is_better(const Worth &a, const Worth &b) {
+    if (a.served != b.served) return a.served > b.served;
+    return a.sum_s < b.sum_s - 1e-9 * std::abs(b.sum_s);
+}
+
+Reason reason_of(const Problem &p, const Job &job, const Share &share, bool rigid_took,
+                 int free_gpus) {
+    if (stays(job)) return Reason::pinned;
+    if (share.gpus == 0) return Reason::waits;
+    if (share.gpus < job.gpus_now) return rigid_took ? Reason::gave_to_rigid : Reason::gave_to_other;
+    if (share.gpus > job.gpus_max / 2) return Reason::at_max;
+    if (share.gpus > std::max(job.gpus_now, job.gpus_min)) return Reason::best_gain;
+    const bool rigid_would_do =
+        p.capacity.kept_for_rigid > 0 && free_gpus + p.capacity.kept_for_rigid >= share.gpus;
+    if (share.reason == Reason::no_capacity && rigid_would_do) return Reason::keeps_for_rigid;
+    return share.reason;
+}
+
+}  // namespace
+
+double steps_left(const Job &job, const Options &options) {
+    if (std::isfinite(job.steps_left)) return std::max(0.0, job.steps_left);
+    return std::max(job.steps_done, options.steps_assumed);
+}
+
+double remaining_s(const Job &job, int gpus, const Options &options) {
+    const double restart = job.gpus_now > 0 && gpus != job.gpus_now ? options.payback * job.restart_s : 0;
+    return steps_left(job, options) * step_ms(job, gpus) / 1000 + restart;
+}
+
+std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity &capacity,
+                                       const Options &options) {
+    std::vector<int> order(jobs.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](int a, int b) { return comes_first(jobs[a], jobs[b]); });
+    Problem p{.capacity = capacity, .options = options};
+    for (const int index : order) p.jobs.push_back(&jobs[index]);
+
+    std::vector<Share> shares = propose(p, false);
+    const bool fits = present_fits(p);
+    if (fits) {
+        std::vector<Share> calm = propose(p, true);
+        if (!is_better(worth(p, shares), worth(p, calm))) shares = std::move(calm);
+    }
+    Room room(capacity);
+    for (const Share &share : shares) room.change(0, share.gpus);
+    std::vector<Allotment> out(jobs.size());
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const Job &job = *p.jobs[i];
+        const Share &share = shares[i];
+        out[order[i]] = {.job_id = job.id,
+                         .gpus = share.gpus,
+                         .reason = reason_of(p, job, share, !fits, room.free_gpus()),
+                         .gain_s_per_gpu = share.gain,
+                         .next_gpus = share.refused};
+    }
+    return out;
+}
+
+}  // namespace ringrt::policy

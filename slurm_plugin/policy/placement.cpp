@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/policy/placement.h"
+
+#include <algorithm>
+
+namespace ringrt::policy {
+
+namespace {
+
+int whole_node(const Capacity &capacity) {
+    int largest = 1;
+    for (const int gpus : capacity.node_gpus) largest = std::max(largest, gpus);
+    return capacity.gpus_per_node > 0 ? capacity.gpus_per_node : largest;
+}
+
+long ceil_div(long a, long b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+Room::Room(const Capacity &capacity) : node_(whole_node(capacity)) {
+    while (classes_ < kClasses && (1 << classes_) <= node_) ++classes_;
+    for (const int gpus : capacity.node_gpus) {
+        largest_ = std::max(largest_, gpus);
+        whole_nodes_ += gpus >= node_;
+        for (int k = 0; k < classes_; ++k) blocks_[k] += std::max(gpus, 0) >> k;
+    }
+}
+
+bool Room::fits(int add, int instead_of) const {
+    if (add <= node_ && add > largest_) return false;
+    if (add > node_) {
+        const long before = instead_of > node_ ? ceil_div(instead_of, node_) : 0;
+        if (used_nodes_ - before + ceil_div(add, node_) > whole_nodes_) return false;
+    }
+    for (int k = 0; k < classes_ && (1 << k) <= add; ++k) {
+        const long before = instead_of >= (1 << k) ? ceil_div(instead_of, 1 << k) : 0;
+        if (used_[k] - before + ceil_div(add, 1 << k) > blocks_[k]) return false;
+    }
+    return true;
+}
+
+void Room::change(int from, int to) {
+    for (int k = 0; k < classes_; ++k) {
+        if (from >= (1 << k)) used_[k] -= ceil_div(from, 1 << k);
+        if (to >= (1 << k)) used_[k] += ceil_div(to, 1 << k);
+    }
+    if (from > node_) used_nodes_ -= ceil_div(from, node_);
+    if (to > node_) used_nodes_ += ceil_div(to, node_);
+}
+
+bool Room::is_over() const {
+    for (int k = 0; k < classes_; ++k)
+        if (used_[k] > blocks_[k]) return true;
+    return used_nodes_ > whole_nodes_;
+}
+
+Packing::Packing(const Capacity &capacity) : node_(whole_node(capacity)) {
+    const std::size_t nodes = capacity.node_gpus.size();
+    size_.resize(nodes);
+    free_.assign(nodes, -1);
+    int largest = node_;
+    for (const int gpus : capacity.node_gpus) largest = std::max(largest, gpus);
+    with_free_.resize(static_cast<std::size_t>(largest) + 1);
+    for (std::size_t i = nodes; i-- > 0;) {  // so that the lowest index is found first
+        size_[i] = std::max(0, capacity.node_gpus[i]);
+        set_free(static_cast<int>(i), size_[i]);
+    }
+}
+
+void Packing::set_free(int node, int gpus) {
+    free_total_ += gpus - std::max(free_[node], 0);
+    free_[node] = gpus;
+    with_free_[gpus].push_back(node);
+}
+
+int Packing::pop(int free) {
+    std::vector<int> &nodes = with_free_[free];
+    while (!nodes.empty()) {
+        const int node = nodes.back();
+        nodes.pop_back();
+        if (free_[node] == free) return node;
+    }
+    return -1;
+}
+
+void Packing::take(std::span<const NodeShare> held) {
+    for (const auto &[node, gpus] : held)
+        if (node >= 0 && static_cast<std::size_t>(node) < free_.size())
+            set_free(node, std::max(0, free_[node] - gpus));
+}
+
+bool Packing::place(int gpus, std::vector<NodeShare> *where) {
+    const int largest = static_cast<int>(with_free_.size()) - 1;
+    if (gpus <= node_) {
+        for (int free = gpus; free <= largest; ++free) {
+            const int node = pop(free);
+            if (node < 0) continue;
+            set_free(node, free - gpus);
+            if (where) where->push_back({node, gpus});
+            return true;
+        }
+        return false;
+    }
+    std::vector<int> nodes;
+    while (static_cast<int>(nodes.size()) * node_ < gpus) {
+        const int node = pop(node_);
+        if (node < 0) break;
+        nodes.push_back(node);
+        free_[node] = -node_ - 1;  // so that a second entry of the same node is not found
+    }
+    const bool fits = static_cast<int>(nodes.size()) * node_ >= gpus;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) free_[*node] = node_;
+    int left = gpus;
+    for (const int node : nodes) {
+        const int share = fits ? std::min(left, node_) : 0;
+        set_free(node, node_ - share);
+        if (fits && where) where->push_back({node, share});
+        left -= share;
+    }
+    return fits;
+}
+
+int largest_that_fits(const Packing &packing, int gpus_min, int gpus_most) {
+    int size = gpus_min;
+    while (size <= gpus_most / 2) size *= 2;
+    for (; size >= gpus_min && size <= gpus_most; size /= 2) {
+        Packing trial = packing;
+        if (trial.place(size)) return size;
+    }
+    return 0;
+}
+
+bool on_ladder(const Job &job, int gpus) {
+    if (job.gpus_min < 1 || gpus < job.gpus_min || gpus > job.gpus_max) return false;
+    const int factor = gpus / job.gpus_min;
+    return gpus % job.gpus_min == 0 && (factor & (factor - 1)) == 0;
+}
+
+}  // namespace ringrt::policy

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Do these sizes fit on the nodes? A job up to one node's size stands on one node, a larger one on
+// whole nodes. Slurm places the jobs in the end; this predicts what it can place.
+#pragma once
+
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "slurm_plugin/policy/policy.h"
+
+namespace ringrt::policy {
+
+using NodeShare = std::pair<int, int>;  // (index of the node, GPUs)
+
+// A quick bound that knows no places: for each block size 1, 2, 4, … the jobs of at least that size must
+// find blocks enough. Where all sizes and nodes are powers of two and jobs may move this is exact
+// (divisible sizes pack without loss). O(log node size) per question.
+class Room {
+  public:
+    explicit Room(const Capacity &capacity);
+    [[nodiscard]] bool fits(int add, int instead_of = 0) const;  // one more job of `add` GPUs
+    void change(int from, int to);                               // 0: none
+    [[nodiscard]] bool is_over() const;                          // more was put in than fits
+    [[nodiscard]] int free_gpus() const { return static_cast<int>(blocks_[0] - used_[0]); }
+
+  private:
+    static constexpr int kClasses = 17;  // blocks of 2^0 … 2^16 GPUs
+    int node_ = 1;                       // GPUs of a whole node
+    int largest_ = 0;                    // GPUs of the largest node
+    int classes_ = 1;
+    std::array<long, kClasses> blocks_{}, used_{};
+    long whole_nodes_ = 0, used_nodes_ = 0;  // of jobs larger than a node
+};
+
+// Exact on given places: best fit, lowest node index first. O(1) amortised per small job.
+class Packing {
+  public:
+    explicit Packing(const Capacity &capacity);
+    void take(std::span<const NodeShare> held);  // of a job that stays; what is not there is ignored
+    // Finds a place for one more job; false, and nothing changed, where there is none.
+    [[nodiscard]] bool place(int gpus, std::vector<NodeShare> *where = nullptr);
+    [[nodiscard]] int free_gpus() const { return free_total_; }
+
+  private:
+    void set_free(int node, int gpus);
+    int pop(int free);  // a node with exactly that many free GPUs, -1: none
+
+    int node_ = 1;
+    int free_total_ = 0;
+    std::vector<int> size_, free_;
+    std::vector<std::vector<int>> with_free_;  // node indices by free GPUs; may hold outdated ones
+};
+
+// The largest size of the job's ladder up to `gpus_most` that can be placed, 0 where not even MIN can.
+[[nodiscard]] int largest_that_fits(const Packing &packing, int gpus_min, int gpus_most);
+
+// Is `gpus` gpus_min·2^k within gpus_min..gpus_max?
+[[nodiscard]] bool on_ladder(const Job &job, int gpus);
+
+}  // namespace ringrt::policy

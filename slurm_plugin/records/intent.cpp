@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/records/intent.h"
+
+#include <algorithm>
+#include <array>
+
+#include "slurm_plugin/records/fields.h"
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt::records {
+
+namespace {
+
+constexpr std::string_view kMarker = "malleable/1";
+constexpr std::array<std::string_view, 4> kStates{"queued", "released", "running", "asked"};
+
+constexpr int64_t kTimeMax = 99'999'999'999;    // Unix time, year 5138
+constexpr int64_t kDurationMax = 999'999'999;   // seconds, 31 years
+constexpr int64_t kCountMax = 999'999;
+constexpr int64_t kStepMax = 999'999'999'999'999;
+constexpr double kCostMax = 1e6;                // seconds
+
+bool is_reason(std::string_view text) {
+    return text.size() <= 24 && std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+           });
+}
+
+bool read_state(std::string_view text, IntentState &out) {
+    const auto *found = std::find(kStates.begin(), kStates.end(), text);
+    if (found == kStates.end()) return false;
+    out = static_cast<IntentState>(found - kStates.begin());
+    return true;
+}
+
+template <typename Integer>
+bool read_into(std::string_view text, int64_t low, int64_t high, Integer &out) {
+    int64_t value = 0;
+    if (!read_int(text, low, high, value)) return false;
+    out = static_cast<Integer>(value);
+    return true;
+}
+
+// The keys in the order in which a record shows them; the first three are required.
+struct Key {
+    std::string_view name;
+    bool (*read)(std::string_view, Intent &);
+};
+
+constexpr std::array kKeys{
+    Key{"min", [](std::string_view v, Intent &i) { return read_into(v, 1, kGpusMax, i.gpus_min); }},
+    Key{"max", [](std::string_view v, Intent &i) { return read_into(v, 1, kGpusMax, i.gpus_max); }},
+    Key{"state", [](std::string_view v, Intent &i) { return read_state(v, i.state); }},
+    Key{"sig", [](std::string_view v, Intent &i) { return read_into(v, 1, 64, i.signal); }},
+    Key{"grace", [](std::string_view v, Intent &i) { return read_into(v, 1, 86400, i.grace_s); }},
+    Key{"id", [](std::string_view v, Intent &i) { return read_into(v, 0, UINT32_MAX, i.resize_id); }},
+    Key{"gpus", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.gpus); }},
+    Key{"target", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.target); }},
+    Key{"since", [](std::string_view v, Intent &i) { return read_number(v, 0, kTimeMax, i.since_s); }},
+    Key{"asked", [](std::string_view v, Intent &i) { return read_number(v, 0, kTimeMax, i.asked_s); }},
+    Key{"begin", [](std::string_view v, Intent &i) { return read_into(v, 0, kTimeMax, i.begin_s); }},
+    Key{"start", [](std::string_view v, Intent &i) { return read_into(v, 0, kTimeMax, i.start_s); }},
+    Key{"limit", [](std::string_view v, Intent &i) { return read_into(v, -1, kDurationMax, i.limit_s); }},
+    Key{"used", [](std::string_view v, Intent &i) { return read_into(v, 0, kDurationMax, i.used_s); }},
+    Key{"run", [](std::string_view v, Intent &i) { return read_into(v, -1, kCountMax, i.run); }},
+    Key{"step", [](std::string_view v, Intent &i) { return read_into(v, 0, kStepMax, i.base_step); }},
+    Key{"n", [](std::string_view v, Intent &i) { return read_into(v, 0, kCountMax, i.resizes); }},
+    Key{"gap", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.gap_s); }},
+    Key{"cost", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.restart_s); }},
+    Key{"why",
+        [](std::string_view v, Intent &i) {
+            if (!is_reason(v)) return false;
+            i.why = v;
+            return true;
+        }},
+};
+constexpr uint32_t kRequired = 0b111;
+
+// A later key that does not fit is left out; the bounds above make only `why` one that may not.
+void append_nonzero(std::string &record, std::string_view key, int64_t value, int64_t high) {
+    if (value != 0) append_int(record, key, std::min(value, high));
+}
+
+}  // namespace
+
+std::optional<Intent> parse_intent(std::string_view text) {
+    const std::optional<Span> span = find_record(text, kMarker);
+    if (!span || span->end - span->begin > kRecordBytesMax) return std::nullopt;
+    std::string_view rest = text.substr(span->begin, span->end - span->begin);
+    rest.remove_prefix(kMarker.size());
+
+    Intent intent;
+    uint32_t seen = 0;
+    while (const std::optional<Field> field = next_field(rest)) {
+        const auto *key = std::find_if(kKeys.begin(), kKeys.end(),
+                                       [&](const Key &k) { return k.name == field->key; });
+        if (key == kKeys.end()) continue;
+        const uint32_t bit = 1U << (key - kKeys.begin());
+        if ((seen & bit) != 0 || !key->read(field->value, intent)) return std::nullopt;
+        seen |= bit;
+    }
+    if ((seen & kRequired) != kRequired || intent.gpus_max < intent.gpus_min) return std::nullopt;
+    return intent;
+}
+
+std::string format_intent(const Intent &intent) {
+    std::string out(kMarker);
+    append_int(out, "min", intent.gpus_min);
+    append_int(out, "max", intent.gpus_max);
+    append_int(out, "sig", intent.signal);
+    append_int(out, "grace", intent.grace_s);
+    append_text(out, "state", to_string(intent.state));
+    append_nonzero(out, "id", intent.resize_id, UINT32_MAX);
+    append_nonzero(out, "gpus", intent.gpus, kGpusMax);
+    append_nonzero(out, "target", intent.target, kGpusMax);
+    append_time(out, "since", std::clamp(intent.since_s, 0.0, 1.0 * kTimeMax));
+    if (intent.asked_s > 0) append_time(out, "asked", std::min(intent.asked_s, 1.0 * kTimeMax));
+    append_nonzero(out, "begin", intent.begin_s, kTimeMax);
+    append_nonzero(out, "start", intent.start_s, kTimeMax);
+    append_nonzero(out, "limit", intent.limit_s, kDurationMax);
+    append_nonzero(out, "used", intent.used_s, kDurationMax);
+    if (intent.run >= 0) append_int(out, "run", std::min<int64_t>(intent.run, kCountMax));
+    append_nonzero(out, "step", static_cast<int64_t>(std::min<uint64_t>(intent.base_step, kStepMax)),
+                   kStepMax);
+    append_nonzero(out, "n", intent.resizes, kCountMax);
+    if (intent.gap_s > 0) append_number(out, "gap", std::min(intent.gap_s, kCostMax));
+    if (intent.restart_s > 0) append_number(out, "cost", std::min(intent.restart_s, kCostMax));
+    if (!intent.why.empty() && is_reason(intent.why)) append_text(out, "why", intent.why);
+    return out;
+}
+
+std::string format_into(std::string_view site_text, const Intent &intent) {
+    return replace_record(site_text, kMarker, format_intent(intent));
+}
+
+std::string_view to_string(IntentState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+}  // namespace ringrt::records

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/records/telemetry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "slurm_plugin/records/fields.h"
+#include "slurm_plugin/records/flag.h"
+#include "slurm_plugin/records/intent.h"
+
+namespace ringrt::records {
+
+namespace {
+
+constexpr std::string_view kMarker = "ringrt/1";
+constexpr int64_t kRunMax = 999'999;
+constexpr int64_t kStepMax = 999'999'999'999'999;
+constexpr double kMillisecondsMax = 1e9;  // 11 days
+
+template <typename Integer>
+bool read_into(std::string_view text, int64_t low, int64_t high, Integer &out) {
+    int64_t value = 0;
+    if (!read_int(text, low, high, value)) return false;
+    out = static_cast<Integer>(value);
+    return true;
+}
+
+bool read_ms(std::string_view text, double &out) {
+    return read_number(text, 0, kMillisecondsMax, out);
+}
+
+// "1:520,2:270": sizes with the time of a step; a size given twice counts once.
+bool read_speed(std::string_view text, Telemetry &t) {
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        const std::string_view sample = text.substr(0, comma);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+        const std::size_t colon = sample.find(':');
+        if (colon == std::string_view::npos || t.samples == kSpeedSamplesMax) return false;
+        SpeedSample &next = t.speed[t.samples];
+        if (!read_into(sample.substr(0, colon), 1, kGpusMax, next.gpus)) return false;
+        if (!read_ms(sample.substr(colon + 1), next.step_ms)) return false;
+        const SpeedSample *first = t.speed.data();
+        const bool twice = std::any_of(first, first + t.samples, [&next](const SpeedSample &s) {
+            return s.gpus == next.gpus;
+        });
+        if (!twice && next.step_ms > 0) ++t.samples;
+    }
+    return true;
+}
+
+struct Key {
+    std::string_view name;
+    bool (*read)(std::string_view, Telemetry &);
+};
+
+// The first three are required.
+constexpr std::array kKeys{
+    Key{"run", [](std::string_view v, Telemetry &t) { return read_into(v, 0, kRunMax, t.run); }},
+    Key{"gpus", [](std::string_view v, Telemetry &t) { return read_into(v, 1, kGpusMax, t.gpus); }},
+    Key{"step", [](std::string_view v, Telemetry &t) { return read_into(v, 0, kStepMax, t.step); }},
+    Key{"step_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.step_ms); }},
+    Key{"left", [](std::string_view v, Telemetry &t) { return read_into(v, -1, kStepMax, t.steps_left); }},
+    Key{"ckpt", [](std::string_view v, Telemetry &t) { return read_into(v, 0, kStepMax, t.ckpt_step); }},
+    Key{"save_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.save_ms); }},
+    Key{"load_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.load_ms); }},
+    Key{"up", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.up); }},
+    Key{"speed", [](std::string_view v, Telemetry &t) { return read_speed(v, t); }},
+};
+constexpr uint32_t kRequired = 0b111;
+
+// As many samples as fit into the record.
+void append_speed(std::string &record, const Telemetry &t) {
+    static constexpr std::string_view kKey = " speed=";
+    std::string list;
+    for (int i = 0; i < std::min(t.samples, kSpeedSamplesMax); ++i) {
+        std::string sample = (list.empty() ? "" : ",") + std::to_string(t.speed[i].gpus) + ":" +
+                             number_text(t.speed[i].step_ms);
+        if (record.size() + kKey.size() + list.size() + sample.size() > kRecordBytesMax) break;
+        list += sample;
+    }
+    if (!list.empty()) append_text(record, "speed", list);
+}
+
+int64_t clipped(uint64_t step) { return static_cast<int64_t>(std::min<uint64_t>(step, kStepMax)); }
+
+}  // namespace
+
+std::optional<Telemetry> parse_telemetry(std::string_view text) {
+    const std::optional<Span> span = find_record(text, kMarker);
+    if (!span || span->end - span->begin > kRecordBytesMax) return std::nullopt;
+    std::string_view rest = text.substr(span->begin, span->end - span->begin);
+    rest.remove_prefix(kMarker.size());
+
+    Telemetry telemetry;
+    uint32_t seen = 0;
+    while (const std::optional<Field> field = next_field(rest)) {
+        const auto *key = std::find_if(kKeys.begin(), kKeys.end(),
+                                       [&](const Key &k) { return k.name == field->key; });
+        if (key == kKeys.end()) continue;
+        const uint32_t bit = 1U << (key - kKeys.begin());
+        if ((seen & bit) != 0 || !key->read(field->value, telemetry)) return std::nullopt;
+        seen |= bit;
+    }
+    if ((seen & kRequired) != kRequired) return std::nullopt;
+    return telemetry;
+}
+
+std::string format_telemetry(const Telemetry &t) {
+    std::string out(kMarker);
+    append_int(out, "run", t.run);
+    append_int(out, "gpus", t.gpus);
+    append_int(out, "step", clipped(t.step));
+    if (t.step_ms > 0) append_number(out, "step_ms", std::min(t.step_ms, kMillisecondsMax));
+    if (t.steps_left >= 0) append_int(out, "left", std::min(t.steps_left, kStepMax));
+    append_int(out, "ckpt", clipped(t.ckpt_step));
+    if (t.save_ms > 0) append_number(out, "save_ms", std::min(t.save_ms, kMillisecondsMax));
+    if (t.load_ms > 0) append_number(out, "load_ms", std::min(t.load_ms, kMillisecondsMax));
+    append_int(out, "up", t.up ? 1 : 0);
+    append_speed(out, t);
+    return out;
+}
+
+std::string format_into(std::string_view user_text, const Telemetry &telemetry) {
+    return replace_record(user_text, kMarker, format_telemetry(telemetry));
+}
+
+}  // namespace ringrt::records

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Check with C++: a test's body may throw, and what() is shown instead of "signal 6".
+#pragma once
+
+#include <check.h>
+#include <cstdlib>
+#include <exception>
+#include <initializer_list>
+#include <string>
+
+// TEST(name) { … } defines a test; TEST_ALL(…) in main() runs the named ones.
+#define TEST(name)                                                     \
+    static void name##_body();                                         \
+    START_TEST(name) {                                                 \
+        try {                                                          \
+            name##_body();                                             \
+        } catch (const std::exception &e) {                            \
+            ck_abort_msg("%s threw: %s", #name, e.what());             \
+        }                                                              \
+    }                                                                  \
+    END_TEST                                                           \
+    static void name##_body()
+
+// Like ck_assert_str_eq, which would keep pointers into strings that are gone by then.
+#define EXPECT_TEXT(got, expected)                                                          \
+    do {                                                                                    \
+        const std::string got_text = (got), expected_text = (expected);                     \
+        ck_assert_msg(got_text == expected_text, "got      %s\nexpected %s", got_text.c_str(), \
+                      expected_text.c_str());                                               \
+    } while (0)
+
+namespace ringrt::test {
+
+// Runs the tests in processes of their own; the exit status for main().
+inline int run_all(const char *suite_name, std::initializer_list<const TTest *> tests,
+                   double timeout_s = 60) {
+    Suite *suite = suite_create(suite_name);
+    TCase *tcase = tcase_create(suite_name);
+    tcase_set_timeout(tcase, timeout_s);
+    for (const TTest *test : tests) tcase_add_test(tcase, test);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace ringrt::test
