@@ -24,3 +24,6 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/event.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h
 libcontroller_la_LIBADD = librecords.la libpolicy.la
+
+# ---- slurm: the plugins
+include slurm_plugin/slurm/slurm.mk

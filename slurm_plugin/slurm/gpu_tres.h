@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The GPUs in Slurm's TRES texts: "gres:gpu:4" (22.05, 23.02), "gres/gpu:a100:4" (later), and what
+// a node or an allocation shows: "gpu:4(S:0-1)", "gpu:a100:2(IDX:0-1)".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ringrt::slurm {
+
+struct GpuTres {
+    std::string name;  // all before the count: "gres:gpu", "gres/gpu:a100"
+    int count = 0;
+};
+
+// nullopt: no GPUs in it, more than one kind of GPU, or a count that is no plain number.
+[[nodiscard]] std::optional<GpuTres> parse_gpu_tres(std::string_view text);
+
+[[nodiscard]] bool mentions_gpu(std::string_view text);
+
+// "gres:gpu:a100:4" from the name of `like` (where it has one, else this Slurm's spelling) and
+// `count`.
+[[nodiscard]] std::string format_gpu_tres(std::string_view like, int count);
+
+// All GPUs in a comma-separated list as nodes and allocations show them, of whatever kind.
+[[nodiscard]] int count_gpus(std::string_view list);
+
+}  // namespace ringrt::slurm

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The plugin job_submit/malleable: what slurmctld calls when a job is submitted or changed.
+//
+// It runs under slurmctld's locks: it bounds what it reads, asks Slurm nothing, and never throws.
+#include <dlfcn.h>
+
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/gpu_tres.h"
+#include "slurm_plugin/slurm/sched_view.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/submit_check.h"
+
+namespace ringrt::slurm {
+namespace {
+
+constexpr std::size_t kSiteTextBytesMax = 4096;
+
+void replace(char *&field, const std::string &text) {
+    slurm_xfree(reinterpret_cast<void **>(&field));
+    field = slurm_xstrdup(text.c_str());
+}
+
+// A function of sched/doubling, if that plugin is loaded in this process.
+template <typename Function>
+Function sched_function(const char *name) {
+    void *object = dlopen(kSchedObject, RTLD_NOLOAD | RTLD_LAZY);
+    if (object == nullptr) return nullptr;
+    void *symbol = dlsym(object, name);
+    dlclose(object);  // only the reference that RTLD_NOLOAD took
+    return reinterpret_cast<Function>(symbol);
+}
+
+RingrtPartitionView view_of(const char *partition) {
+    RingrtPartitionView view{};
+    const auto ask = sched_function<RingrtPartitionViewFn>(kPartitionViewName);
+    if (ask == nullptr || ask(partition, &view) != 0) view = {};
+    return view;
+}
+
+// One task per GPU; the controller sets nodes when it sizes the job.
+void set_size(job_desc_msg_t &job, int gpus) {
+    const bool has_cpus = job.cpus_per_task != 0 && job.cpus_per_task != NO_VAL16;
+    replace(job.tres_per_job,
+            format_gpu_tres(job.tres_per_job != nullptr ? job.tres_per_job : "", gpus));
+    slurm_xfree(reinterpret_cast<void **>(&job.tres_per_task));
+    job.num_tasks = static_cast<uint32_t>(gpus);
+    job.min_cpus = static_cast<uint32_t>(gpus) * (has_cpus ? job.cpus_per_task : 1U);
+}
+
+void record_intent(job_desc_msg_t &job, const Flags &flags) {
+    const std::string site_text =
+        job.admin_comment == nullptr
+            ? std::string()
+            : std::string(job.admin_comment, strnlen(job.admin_comment, kSiteTextBytesMax));
+    const records::Intent intent{
+        .gpus_min = flags.range.min,
+        .gpus_max = flags.range.max,
+        .signal = flags.signal,
+        .grace_s = flags.grace_s,
+        .since_s = static_cast<double>(std::time(nullptr)),
+        .begin_s = job.begin_time,
+    };
+    replace(job.admin_comment, records::format_into(site_text, intent));
+}
+
+// What a requeue needs; and the soft hold, which opens by itself should the controller not be
+// there.
+void prepare_for_requeue(job_desc_msg_t &job, int hold_s) {
+    job.requeue = 1;
+    if (job.open_mode == 0) job.open_mode = OPEN_MODE_APPEND;
+    if (job.begin_time == 0 && hold_s > 0) job.begin_time = std::time(nullptr) + hold_s;
+}
+
+std::optional<Refusal> make_malleable(job_desc_msg_t &job, const Flags &flags) {
+    const RingrtPartitionView view = view_of(job.partition);
+    if (auto refusal = refuse_kind(job)) return refusal;
+    if (auto refusal = refuse_layout(job)) return refusal;
+    if (auto refusal = refuse_partition(flags, job.partition, view)) return refusal;
+    const auto start = start_gpus(job, flags.range);
+    if (const auto *refusal = std::get_if<Refusal>(&start)) return *refusal;
+    set_size(job, std::get<int>(start));
+    record_intent(job, flags);
+    prepare_for_requeue(job, view.hold_s);
+    return std::nullopt;
+}
+
+int submit(job_desc_msg_t &job, char **err_msg) {
+    const auto asked = flags_of(job);
+    if (!asked) return SLURM_SUCCESS;
+    std::optional<Refusal> refusal;
+    if (const auto *bad = std::get_if<Refusal>(&*asked))
+        refusal = *bad;
+    else
+        refusal = make_malleable(job, std::get<Flags>(*asked));
+    if (!refusal) return SLURM_SUCCESS;
+    if (err_msg != nullptr) {
+        slurm_xfree(reinterpret_cast<void **>(err_msg));
+        *err_msg = slurm_xstrdup(refusal->message.c_str());
+    }
+    return ESLURM_INVALID_GRES;
+}
+
+// An administrator who sets a new AdminComment means the site's text, not the intent behind it.
+void keep_intent(job_desc_msg_t &job) {
+    if (job.admin_comment == nullptr) return;
+    const std::string text(job.admin_comment, strnlen(job.admin_comment, kSiteTextBytesMax));
+    if (records::parse_intent(text)) return;
+    char present[kSiteTextBytesMax + 1] = "";
+    const auto ask = sched_function<RingrtIntentTextFn>(kIntentTextName);
+    if (ask == nullptr || ask(job_id_of(job), present, sizeof present) != 0) return;
+    const auto intent = records::parse_intent(present);
+    if (intent) replace(job.admin_comment, records::format_into(text, *intent));
+}
+
+template <typename Work>
+int guarded(const char *what, Work work) noexcept {
+    try {
+        return work();
+    } catch (const std::exception &error) {
+        slurm_error("job_submit/malleable: %s: %s", what, error.what());
+    } catch (...) {
+        slurm_error("job_submit/malleable: %s: unknown failure", what);
+    }
+    return SLURM_SUCCESS;  // the job goes its way as if the plugin were not there
+}
+
+int modify(job_desc_msg_t *job) noexcept {
+    if (job == nullptr) return SLURM_SUCCESS;
+    return guarded("job_modify", [=] {
+        keep_intent(*job);
+        return SLURM_SUCCESS;
+    });
+}
+
+}  // namespace
+}  // namespace ringrt::slurm
+
+extern "C" {
+
+extern RINGRT_PLUGIN_SYMBOL const char plugin_name[] = "Malleable jobs: --malleable=MIN:MAX";
+extern RINGRT_PLUGIN_SYMBOL const char plugin_type[] = "job_submit/malleable";
+extern RINGRT_PLUGIN_SYMBOL const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+RINGRT_PLUGIN_SYMBOL int init() { return SLURM_SUCCESS; }
+RINGRT_PLUGIN_SYMBOL int fini() { return SLURM_SUCCESS; }
+
+RINGRT_PLUGIN_SYMBOL int job_submit(job_desc_msg_t *job, uint32_t, char **err_msg) {
+    if (job == nullptr) return SLURM_SUCCESS;
+    return ringrt::slurm::guarded("job_submit",
+                                  [=] { return ringrt::slurm::submit(*job, err_msg); });
+}
+
+#if RINGRT_SLURM_AT_LEAST(23, 2)
+RINGRT_PLUGIN_SYMBOL int job_modify(job_desc_msg_t *job, void *, uint32_t, char **) {
+#else
+RINGRT_PLUGIN_SYMBOL int job_modify(job_desc_msg_t *job, void *, uint32_t) {
+#endif
+    return ringrt::slurm::modify(job);
+}
+
+}  // extern "C"

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Every difference between the Slurm versions that this code is compiled for, 22.05 to 26.05, and
+// the few functions that slurmctld exports without declaring them in a public header.
+#pragma once
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+#include <cstdint>
+
+#define RINGRT_SLURM_AT_LEAST(major, minor) \
+    (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
+
+// A symbol that Slurm's plugin loader looks up; everything else stays hidden.
+#define RINGRT_PLUGIN_SYMBOL __attribute__((visibility("default")))
+
+extern "C" {
+// Strings handed to Slurm must come from its own allocator: it frees them.
+char *slurm_xstrdup(const char *text);
+void slurm_xfree(void **pointer);
+void slurm_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+}
+
+namespace ringrt::slurm {
+
+// How --gpus is spelled in job_desc_msg_t.tres_per_job.
+#if RINGRT_SLURM_AT_LEAST(23, 11)
+inline constexpr char kGpuTres[] = "gres/gpu";
+#else
+inline constexpr char kGpuTres[] = "gres:gpu";
+#endif
+
+inline void set_job_id(job_desc_msg_t &job, uint32_t id) {
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+    job.step_id.job_id = id;
+#else
+    job.job_id = id;
+#endif
+}
+
+inline uint32_t job_id_of(const job_desc_msg_t &job) {
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+    return job.step_id.job_id;
+#else
+    return job.job_id;
+#endif
+}
+
+inline uint32_t job_id_of(const slurm_job_info_t &job) {
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+    return job.step_id.job_id;
+#else
+    return job.job_id;
+#endif
+}
+
+// Does the description ask for whole nodes (--exclusive)? Unset fields are not 0 here.
+inline bool wants_whole_nodes(const job_desc_msg_t &job) { return job.shared == JOB_SHARED_NONE; }
+
+}  // namespace ringrt::slurm

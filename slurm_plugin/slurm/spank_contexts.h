@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The SPANK plugin's work in each kind of process, and how the options travel between them:
+//
+//   --malleable=1:8  ->  sbatch: spank_job_control_setenv(MALLEABLE)
+//                    ->  slurmctld: job_desc.spank_job_env "MALLEABLE=1:8"        (job_submit reads
+//                    it)
+//                    ->  the job's environment: SLURM_SPANK_MALLEABLE=1:8         (slurmstepd reads
+//                    it)
+#pragma once
+
+#include <array>
+
+// Slurm declares the plugin's functions without saying that they are C's.
+extern "C" {
+#include <slurm/spank.h>
+}
+
+namespace ringrt::slurm {
+
+struct FlagName {
+    const char *option;     // of sbatch and srun, without the dashes
+    const char *variable;   // SBATCH_... sets the same
+    const char *control;    // name in the job control environment
+    const char *in_job;     // name in the job's environment
+    const char *forwarded;  // Slurm's own copy of the option there, which it reads back
+};
+
+#define RINGRT_FORWARDED(option) "SLURM_SPANK__SLURM_SPANK_OPTION_malleable_" option
+inline constexpr std::array<FlagName, 3> kFlags{{
+    {"malleable", "SBATCH_MALLEABLE", "MALLEABLE", "SLURM_SPANK_MALLEABLE",
+     RINGRT_FORWARDED("malleable")},
+    {"malleable-signal", "SBATCH_MALLEABLE_SIGNAL", "MALLEABLE_SIGNAL",
+     "SLURM_SPANK_MALLEABLE_SIGNAL", RINGRT_FORWARDED("malleable_signal")},
+    {"malleable-grace", "SBATCH_MALLEABLE_GRACE", "MALLEABLE_GRACE", "SLURM_SPANK_MALLEABLE_GRACE",
+     RINGRT_FORWARDED("malleable_grace")},
+}};
+#undef RINGRT_FORWARDED
+
+// What libringrt goes by in the job.
+inline constexpr const char *kForLibrary[] = {"RINGRT_MALLEABLE", "RINGRT_SIGNAL",
+                                              "RINGRT_GRACE_S"};
+
+// In every process, from slurm_spank_init().
+void register_options(spank_t spank);
+
+// In sbatch, salloc and srun: passes what was given to slurmctld. Values are checked there, so that
+// every way of submitting meets the same check; here they are only cut to a bounded length.
+void hand_on_options(spank_t spank);
+
+// In slurmstepd, before a task runs. In the batch step it corrects what is still as at submission
+// (SLURM_NTASKS and others); everywhere it tells libringrt what was asked for.
+void mend_environment(spank_t spank);
+
+}  // namespace ringrt::slurm

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The SPANK plugin `malleable`: what Slurm calls, and nothing else.
+//
+// sbatch, salloc, srun   spank_submit.cpp   takes the options, hands them to job_submit/malleable
+// slurmstepd             spank_step.cpp     mends the environment of the job's script and ranks
+//
+// No function here ever returns an error: a plugin that does can make every job on a cluster fail.
+#include <exception>
+
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank_contexts.h"
+
+namespace {
+
+template <typename Work>
+int guarded(Work work) noexcept {
+    try {
+        work();
+    } catch (const std::exception &error) {
+        slurm_error("malleable: %s; the job goes on without", error.what());
+    } catch (...) {
+        slurm_error("malleable: unknown failure; the job goes on without");
+    }
+    return ESPANK_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+extern RINGRT_PLUGIN_SYMBOL const char plugin_name[] = "malleable";
+extern RINGRT_PLUGIN_SYMBOL const char plugin_type[] = "spank";
+extern RINGRT_PLUGIN_SYMBOL const unsigned int plugin_version = SLURM_VERSION_NUMBER;
+extern RINGRT_PLUGIN_SYMBOL const unsigned int spank_plugin_version = 1;
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_init(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::register_options(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_init_post_opt(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::hand_on_options(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_task_init(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::mend_environment(spank); });
+}
+
+}  // extern "C"

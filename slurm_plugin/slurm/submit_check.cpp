@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/submit_check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/gpu_tres.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace ringrt::slurm {
+namespace {
+
+constexpr uint32_t kEntriesMax = 1024;      // of the SPANK environment that are looked at
+constexpr std::size_t kShownBytesMax = 40;  // of the user's own text in a message
+
+bool is_set(uint16_t value) { return value != 0 && value != NO_VAL16 && value != INFINITE16; }
+bool is_set(uint32_t value) { return value != 0 && value != NO_VAL && value != INFINITE; }
+
+std::string_view bounded(const char *text, std::size_t bytes_max) {
+    return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, bytes_max));
+}
+
+std::string shown(const char *text) {
+    std::string out(bounded(text, kShownBytesMax));
+    std::ranges::replace_if(
+        out, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+    return out;
+}
+
+// The value of NAME in "SPANK_NAME=value" or "NAME=value", cut to one byte more than any right one.
+std::optional<std::string_view> spank_value(const job_desc_msg_t &job, std::string_view name) {
+    if (job.spank_job_env == nullptr) return std::nullopt;
+    for (char *entry :
+         std::span(job.spank_job_env, std::min(job.spank_job_env_size, kEntriesMax))) {
+        std::string_view text = bounded(entry, 32 + records::kFlagBytesMax + 1);
+        if (text.starts_with("SPANK_")) text.remove_prefix(6);
+        if (text.starts_with(name) && text.substr(name.size()).starts_with('='))
+            return text.substr(name.size() + 1).substr(0, records::kFlagBytesMax + 1);
+    }
+    return std::nullopt;
+}
+
+template <typename T>
+std::optional<Refusal> take(const std::variant<T, records::FlagError> &parsed, T &into) {
+    if (const auto *error = std::get_if<records::FlagError>(&parsed))
+        return Refusal{error->message};
+    into = std::get<T>(parsed);
+    return std::nullopt;
+}
+
+Refusal leave_out(const std::string &option, const std::string &why) {
+    return {"--malleable: leave out " + option + ": " + why +
+            "; for example --malleable=1:8 --gpus=2"};
+}
+
+}  // namespace
+
+std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job) {
+    const auto range = spank_value(job, "MALLEABLE");
+    const auto signal = spank_value(job, "MALLEABLE_SIGNAL");
+    const auto grace = spank_value(job, "MALLEABLE_GRACE");
+    if (!range) return std::nullopt;
+    const records::Intent defaults;
+    Flags flags{.signal = defaults.signal, .grace_s = defaults.grace_s};
+    if (auto refusal = take(records::parse_range(*range), flags.range)) return *refusal;
+    if (signal)
+        if (auto refusal = take(records::parse_signal(*signal), flags.signal)) return *refusal;
+    if (grace)
+        if (auto refusal = take(records::parse_grace(*grace), flags.grace_s)) return *refusal;
+    return flags;
+}
+
+std::optional<Refusal> refuse_kind(const job_desc_msg_t &job) {
+    if (job.script == nullptr)
+        return Refusal{
+            "--malleable: expected a batch job, got srun or salloc; put the command into a "
+            "script: sbatch --malleable=1:8 job.sh"};
+    if (job.array_inx != nullptr)
+        return Refusal{"--malleable: expected a single job, got --array=" + shown(job.array_inx) +
+                       "; submit each job by itself: sbatch --malleable=1:8 job.sh"};
+    if (job.het_job_offset != NO_VAL)
+        return Refusal{
+            "--malleable: expected a single job, got a heterogeneous one; give all of it one "
+            "size: sbatch --malleable=1:8 job.sh"};
+    if (job.requeue == 0) return leave_out("--no-requeue", "a resize requeues the job");
+    return std::nullopt;
+}
+
+std::optional<Refusal> refuse_layout(const job_desc_msg_t &job) {
+    const std::string follows = "nodes and tasks follow the number of GPUs";
+    if (job.req_nodes != nullptr && *job.req_nodes != '\0')
+        return leave_out("--nodelist=" + shown(job.req_nodes),
+                         "nodes change with the size (--exclude may stay)");
+    if (is_set(job.min_nodes))
+        return leave_out("--nodes=" + std::to_string(job.min_nodes), follows);
+    if (is_set(job.max_nodes)) return leave_out("--nodes", follows);
+    if (is_set(job.ntasks_per_node))
+        return leave_out("--ntasks-per-node=" + std::to_string(job.ntasks_per_node), follows);
+    if (is_set(job.ntasks_per_tres))
+        return leave_out("--ntasks-per-gpu", "there is one task per GPU");
+    if (is_set(job.ntasks_per_socket) || is_set(job.ntasks_per_core))
+        return leave_out("--ntasks-per-socket and --ntasks-per-core", follows);
+    if (mentions_gpu(bounded(job.tres_per_node, 256)))
+        return leave_out("--gpus-per-node or --gres=gpu (" + shown(job.tres_per_node) + ")",
+                         follows);
+    if (mentions_gpu(bounded(job.tres_per_socket, 256)))
+        return leave_out("--gpus-per-socket", follows);
+    if (job.cpus_per_tres != nullptr && *job.cpus_per_tres != '\0')
+        return leave_out("--cpus-per-gpu", "give --cpus-per-task (one task per GPU)");
+    if (wants_whole_nodes(job)) return leave_out("--exclusive", "GPUs are given one by one");
+    return std::nullopt;
+}
+
+std::optional<Refusal> refuse_partition(const Flags &flags, const char *partition,
+                                        const RingrtPartitionView &view) {
+    const int most = view.gpus_in_all;
+    if (most <= 0 || flags.range.max <= most) return std::nullopt;
+    const std::string range =
+        std::to_string(flags.range.min) + ":" + std::to_string(flags.range.max);
+    const std::string name =
+        partition != nullptr ? "partition " + shown(partition) : "the default partition";
+    const std::string right =
+        std::to_string(std::min(flags.range.min, most)) + ":" + std::to_string(most);
+    return Refusal{"--malleable: expected at most the " + std::to_string(most) +
+                   " GPUs a job can have in " + name + " (for example " + right + "), got \"" +
+                   range + "\""};
+}
+
+std::variant<int, Refusal> start_gpus(const job_desc_msg_t &job, records::GpuRange range) {
+    const std::string_view per_job = bounded(job.tres_per_job, 256);
+    const std::string_view per_task = bounded(job.tres_per_task, 256);
+    const auto gpus = parse_gpu_tres(per_job);
+    if (!gpus && mentions_gpu(per_job))
+        return Refusal{"--malleable: expected one kind of GPU (for example --gpus=2), got " +
+                       shown(job.tres_per_job)};
+    if (mentions_gpu(per_task) && parse_gpu_tres(per_task).value_or(GpuTres{}).count != 1)
+        return Refusal{"--malleable: expected one GPU per task (for example --gpus=2), got " +
+                       shown(job.tres_per_task)};
+    const bool has_tasks = is_set(job.num_tasks);
+    if (gpus && has_tasks && gpus->count != static_cast<int>(job.num_tasks))
+        return Refusal{
+            "--malleable: expected one task per GPU (for example --gpus=2 alone), got --gpus=" +
+            std::to_string(gpus->count) + " --ntasks=" + std::to_string(job.num_tasks)};
+    if (!gpus && !has_tasks) return range.min;
+    const int size =
+        gpus ? gpus->count : static_cast<int>(std::min<uint32_t>(job.num_tasks, records::kGpusMax));
+    if (records::on_ladder(range, size)) return size;
+    return Refusal{
+        "--malleable: expected a start size of MIN, 2 MIN, 4 MIN, ... up to MAX (for example "
+        "--gpus=" +
+        std::to_string(range.min) + "), got " + std::to_string(size) + " GPUs with " +
+        std::to_string(range.min) + ":" + std::to_string(range.max)};
+}
+
+}  // namespace ringrt::slurm
