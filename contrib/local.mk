@@ -2,3 +2,6 @@
 
 # A private cluster for the demo and the tests, and the packages they need
 EXTRA_DIST += contrib/cluster contrib/packages
+
+# The README's two commands
+EXTRA_DIST += contrib/test

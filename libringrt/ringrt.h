@@ -146,7 +146,7 @@ RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 
 /* ---- the share of a batch ---------------------------------------------------------------------- */
 
-typedef struct ringrt_batch {
+typedef struct ringrt_share {
     uint64_t global;      /* samples of this step over all ranks */
     uint64_t first;       /* this rank's samples are [first, first + count) of the step's batch */
     uint64_t count;

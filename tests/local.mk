@@ -2,6 +2,11 @@
 TESTS += tests/check-includes
 EXTRA_DIST += tests/check-includes
 
+# The public header and the man pages
+TESTS += tests/check-header tests/check-man
+EXTRA_DIST += tests/check-header tests/check-man tests/with-tap
+
 if HAVE_CHECK
 include tests/unit/core.mk
+include tests/unit/ringstat.mk
 endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Slurm's jobs as squeue would list them: for tools, by the public API. No Slurm type is visible
+// here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ringrt::slurm {
+
+struct ListedJob {
+    uint32_t id = 0, user_id = 0;
+    std::string name, user, partition, nodes;
+    std::string state, state_short;  // "RUNNING", "R"
+    std::string reason;              // why it waits: "Resources", "None"
+    bool pending = false, completing = false, ended = false;
+    int gpus = 0;  // that it holds; 0 while it waits
+    int restarts = 0;
+    double submit_s = 0, start_s = 0, end_s = 0;  // Unix times; 0: not set
+    std::string admin_comment, comment;           // at most 4096 bytes each; `comment` is hostile
+};
+
+struct Listing {
+    std::vector<ListedJob> jobs;
+    std::string error;  // empty, or one line: why there are no jobs
+};
+
+// All jobs that slurmctld still knows, finished ones too. Blocks until it answers or Slurm's own
+// time-out (MessageTimeout) is over.
+[[nodiscard]] Listing list_jobs();
+
+// GPUs in Slurm's count of generic resources: "gpu:2,gpu:a100:4,shard:8" is 6; nullptr or nonsense
+// is 0.
+[[nodiscard]] int gpus_in_gres(const char *gres);
+
+}  // namespace ringrt::slurm

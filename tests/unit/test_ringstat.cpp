@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ringstat's formatting: friendly jobs, hostile names, torn logs.
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/records/telemetry.h"
+#include "tests/support/check.h"
+#include "tools/ringstat/columns.h"
+#include "tools/ringstat/options.h"
+#include "tools/ringstat/report.h"
+#include "tools/ringstat/text.h"
+
+using namespace ringrt::ringstat;
+using ringrt::records::Intent;
+using ringrt::records::IntentState;
+using ringrt::records::Telemetry;
+using ringrt::slurm::ListedJob;
+using Json = nlohmann::json;
+
+namespace {
+
+ListedJob running_job() {
+    const Intent intent{.gpus_min = 1,
+                        .gpus_max = 8,
+                        .state = IntentState::running,
+                        .gpus = 4,
+                        .resizes = 2,
+                        .gap_s = 2.5,
+                        .why = "best_gain"};
+    const Telemetry telemetry{
+        .gpus = 4, .step = 120, .step_ms = 250, .steps_left = 400, .ckpt_step = 100, .up = true};
+    return {.id = 7,
+            .user_id = 1000,
+            .name = "train",
+            .user = "ada",
+            .partition = "main",
+            .nodes = "n1",
+            .state = "RUNNING",
+            .state_short = "R",
+            .reason = "None",
+            .gpus = 4,
+            .restarts = 2,
+            .start_s = 1000,
+            .admin_comment = format_intent(intent),
+            .comment = format_telemetry(telemetry)};
+}
+
+ListedJob with_intent(ListedJob job, const Intent &intent) {
+    job.admin_comment = format_intent(intent);
+    return job;
+}
+
+JobView only_view(const ListedJob &job, const Filter &filter = {}) {
+    const auto views = view_jobs(std::span(&job, 1), filter, 1100);
+    ck_assert_uint_eq(views.size(), 1);
+    return views.front();
+}
+
+std::string shown(const JobView &job, std::string_view format) {
+    return job_line(std::get<std::vector<Cell>>(parse_format(format)), job);
+}
+
+bool passes(const ListedJob &job, const Filter &filter) {
+    return !view_jobs(std::span(&job, 1), filter, 1100).empty();
+}
+
+}  // namespace
+
+TEST(a_running_job_shows_its_size_and_progress) {
+    const JobView view = only_view(running_job());
+    EXPECT_TEXT(shown(view, "%i|%j|%u|%t|%g|%l|%h|%z|%s|%M|%p|%k|%e|%x|%r"),
+                "7|train|ada|R|4|1|8|2|steady|1:40|120|100|1:40|2.5|BestGain");
+}
+
+TEST(the_default_format_lines_up) {
+    const auto cells = std::get<std::vector<Cell>>(parse_format(kDefaultFormat));
+    const std::string header = header_line(cells), job = job_line(cells, only_view(running_job()));
+    for (const auto &[title, value] : {std::pair{"GPUS", "4"}, {"MAX", "8"}, {"STEP", "120"}}) {
+        const std::size_t title_end = header.find(title) + std::string_view(title).size();
+        const std::string_view column = std::string_view(job).substr(0, title_end);
+        ck_assert_msg(column.ends_with(value), "%s not under %s:\n%s\n%s", value, title,
+                      header.c_str(), job.c_str());
+    }
+}
+
+TEST(states_follow_slurm_and_the_intent) {
+    ListedJob job = running_job();
+    EXPECT_TEXT(
+        only_view(with_intent(job, {.state = IntentState::asked, .gpus = 4, .target = 8})).state,
+        "asked");
+    ck_assert_int_eq(
+        only_view(with_intent(job, {.state = IntentState::asked, .gpus = 4, .target = 8})).target,
+        8);
+    job.completing = true;
+    EXPECT_TEXT(only_view(with_intent(job, {.state = IntentState::asked})).state, "leaving");
+    EXPECT_TEXT(only_view(with_intent(job, {.state = IntentState::running})).state, "ending");
+    job.completing = false, job.pending = true, job.reason = "Resources";
+    EXPECT_TEXT(only_view(with_intent(job, {.state = IntentState::queued})).state, "new");
+    EXPECT_TEXT(only_view(with_intent(job, {.state = IntentState::released, .gpus = 4})).state,
+                "waits");
+    EXPECT_TEXT(only_view(job).reason, "Resources");
+    ck_assert_int_eq(only_view(job).gpus, 0);
+}
+
+TEST(what_a_job_has_not_told_is_not_invented) {
+    ListedJob job = running_job();
+    job.comment = "";
+    EXPECT_TEXT(shown(only_view(job), "%p %k %v %e"), "- - - -");
+    // Measured at another size, a step time says nothing of this one.
+    job.comment =
+        format_telemetry(Telemetry{.gpus = 2, .step = 5, .step_ms = 100, .steps_left = 10});
+    EXPECT_TEXT(shown(only_view(job), "%p %v %e"), "5 - -");
+}
+
+TEST(rigid_jobs_are_not_listed) {
+    ListedJob job = running_job();
+    job.admin_comment = "some site's note";
+    ck_assert(!passes(job, {}));
+}
+
+TEST(filters_select_as_squeue_does) {
+    ListedJob job = running_job();
+    ck_assert(passes(job, {.jobs = {3, 7}}) && !passes(job, {.jobs = {8}}));
+    ck_assert(passes(job, {.users = {"ada"}}) && passes(job, {.users = {"1000"}}) &&
+              !passes(job, {.users = {"bob"}}));
+    ck_assert(passes(job, {.states = {"r"}}) && passes(job, {.states = {"running"}}) &&
+              !passes(job, {.states = {"PD"}}));
+    ck_assert(passes(job, {.partitions = {"main"}}) && !passes(job, {.partitions = {"mai"}}));
+    job.ended = true, job.state = "COMPLETED", job.state_short = "CD";
+    ck_assert(!passes(job, {}) && passes(job, {.states = {"all"}}) &&
+              passes(job, {.states = {"CD"}}));
+}
+
+TEST(jobs_come_in_the_order_of_their_ids) {
+    std::vector<ListedJob> jobs(3, running_job());
+    jobs[0].id = 12, jobs[1].id = 3, jobs[2].id = 7;
+    const auto views = view_jobs(jobs, {}, 1100);
+    ck_assert(views[0].id == 3 && views[1].id == 7 && views[2].id == 12);
+}
+
+TEST(hostile_names_cannot_reach_the_terminal) {
+    EXPECT_TEXT(printable("a\x1b[2Jb\n\t\x7f"), "a\\x1b[2Jb\\x0a\\x09\\x7f");
+    EXPECT_TEXT(printable("ok é 日本 😀"), "ok é 日本 😀");
+    EXPECT_TEXT(printable("\xff\xc0\xaf\xed\xa0\x80"), "\\xff\\xc0\\xaf\\xed\\xa0\\x80");
+    EXPECT_TEXT(printable("a\u202eb\u2066"), "a\\u{202e}b\\u{2066}");
+    EXPECT_TEXT(printable("\xc2\x9b"
+                          "2J"),
+                "\\x9b2J");  // a C1 control introduces a sequence too
+    EXPECT_TEXT(printable("cut \xf0\x9f\x98"), "cut \\xf0\\x9f\\x98");
+}
+
+TEST(any_bytes_become_printable_text_and_valid_json) {
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 2000; ++round) {
+        ListedJob job = running_job();
+        for (std::string *text : {&job.name, &job.user, &job.reason, &job.comment}) {
+            text->resize(random() % 40);
+            for (char &c : *text) c = static_cast<char>(random());
+        }
+        const auto view = view_jobs(std::span(&job, 1), {}, 1100);
+        for (const unsigned char c : shown(view.at(0), "%j%u%r%p"))
+            ck_assert_msg(c >= 0x20 && c != 0x7f, "byte %d", c);
+        const Json json = Json::parse(jobs_json(view, 1100));
+        ck_assert_uint_eq(json["jobs"].size(), 1);
+    }
+}
+
+TEST(formats_are_squeues) {
+    const JobView view = only_view(running_job());
+    EXPECT_TEXT(shown(view, "[%.5g]%6j|"), "[    4]train |");
+    EXPECT_TEXT(shown(view, "%3j %.3j"), "tra tra");
+    EXPECT_TEXT(shown(view, "é%g"), "é4");
+    for (const char *wrong : {"%", "%.", "%5", "%q", "%.5", "%j %"})
+        ck_assert_msg(std::holds_alternative<std::string>(parse_format(wrong)), "accepted %s",
+                      wrong);
+    EXPECT_TEXT(shown(view, "%.99999999999999999999g").substr(0, 3), "   ");
+}
+
+TEST(widths_count_characters_not_bytes) {
+    EXPECT_TEXT(fit("日本", 4, true), "  日本");
+    EXPECT_TEXT(fit("日本語", 2, false), "日本");
+}
+
+TEST(durations_are_squeues) {
+    EXPECT_TEXT(duration(0), "0:00");
+    EXPECT_TEXT(duration(3599.9), "59:59");
+    EXPECT_TEXT(duration(3600), "1:00:00");
+    EXPECT_TEXT(duration(90061), "1-01:01:01");
+    EXPECT_TEXT(duration(-1), "INVALID");
+    EXPECT_TEXT(duration(1e300), "INVALID");
+}
+
+TEST(json_has_null_for_what_is_unknown) {
+    ListedJob job = running_job();
+    job.comment = "";
+    const JobView view = only_view(job);
+    const Json json = Json::parse(jobs_json(std::span(&view, 1), 1100))["jobs"][0];
+    ck_assert(json["step"].is_null() && json["left_s"].is_null() && json["next"].is_null());
+    ck_assert_int_eq(json["gpus"].get<int>(), 4);
+    ck_assert_uint_eq(Json::parse(jobs_json({}, 1))["jobs"].size(), 0);
+}
+
+TEST(torn_and_foreign_event_lines_are_skipped) {
+    const std::string good =
+        R"({"time":1763721600.25,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,"text":"x"})";
+    const auto event = parse_event(good);
+    ck_assert(event && event->job == 12 && event->from == 2 && event->to == 8 &&
+              event->gap_s == 2.3);
+    for (std::size_t bytes = 0; bytes < good.size(); ++bytes)
+        ck_assert_msg(!parse_event(good.substr(0, bytes)), "accepted a line torn after %zu bytes",
+                      bytes);
+    for (const char *wrong :
+         {"[]", "{}", "{\"time\":1}", "null", "{\"time\":\"x\",\"event\":\"a\"}"})
+        ck_assert_msg(!parse_event(wrong), "accepted %s", wrong);
+    ck_assert(!parse_event("{\"event\":\"" + std::string(5000, 'a') + "\"}"));
+    const auto odd =
+        parse_event(R"({"time":5,"event":"resized","job":-3,"from":1e99,"to":"a","gap_s":null})");
+    ck_assert(odd && odd->job == 0 && odd->from == 0 && odd->to == 0);
+    ck_assert(!parse_event(std::string(3000, '[')));
+}
+
+TEST(history_is_one_jobs_or_all) {
+    const std::string path = "ringstat-history-" + std::to_string(getpid()) + ".jsonl";
+    std::ofstream(path) << R"({"time":1,"job":1,"event":"asked","from":1,"to":2})"
+                        << "\n"
+                        << R"({"time":2,"job":2,"event":"started"})"
+                        << "\ntorn\n";
+    ck_assert_uint_eq(read_history(path, 0).events.size(), 2);
+    ck_assert_uint_eq(read_history(path, 2).events.size(), 1);
+    ck_assert_uint_eq(read_history(path, 2).lines_skipped, 1);
+    ck_assert(Json::accept(history_json(read_history(path, 0).events)));
+    unlink(path.c_str());
+    ck_assert(!read_history(path, 0).error.empty());
+}
+
+namespace {
+
+std::optional<int> parsed(std::vector<const char *> arguments, Options &out) {
+    arguments.insert(arguments.begin(), "ringstat");
+    return parse_options(static_cast<int>(arguments.size()), const_cast<char **>(arguments.data()),
+                         out);
+}
+
+}  // namespace
+
+TEST(options_are_squeues) {
+    Options o;
+    ck_assert(
+        !parsed({"-h", "-u", "ada,bob", "-j", "3,4", "-t", "PD,R", "-o", "%i", "-i", "2"}, o));
+    ck_assert(!o.header && o.filter.users.size() == 2 && o.filter.states.size() == 2 &&
+              o.iterate_s == 2);
+    ck_assert(o.filter.jobs == (std::vector<uint32_t>{3, 4}));
+    Options explain;
+    ck_assert(!parsed({"explain", "12"}, explain));
+    ck_assert(explain.command == Command::explain && explain.job == 12);
+}
+
+TEST(wrong_options_exit_with_2) {
+    for (const std::vector<const char *> &arguments :
+         std::vector<std::vector<const char *>>{{"-j", "abc"},
+                                                {"-j", "0"},
+                                                {"-j", "99999999999"},
+                                                {"-i", "0"},
+                                                {"-o", "%q"},
+                                                {"explain"},
+                                                {"explain", "x"},
+                                                {"nonsense"},
+                                                {"--nonsense"}}) {
+        Options o;
+        const auto status = parsed(arguments, o);
+        ck_assert_msg(status && *status == kUsage, "accepted %s", arguments.front());
+    }
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "ringstat", {a_running_job_shows_its_size_and_progress, the_default_format_lines_up,
+                     states_follow_slurm_and_the_intent, what_a_job_has_not_told_is_not_invented,
+                     rigid_jobs_are_not_listed, filters_select_as_squeue_does,
+                     jobs_come_in_the_order_of_their_ids, hostile_names_cannot_reach_the_terminal,
+                     any_bytes_become_printable_text_and_valid_json, formats_are_squeues,
+                     widths_count_characters_not_bytes, durations_are_squeues,
+                     json_has_null_for_what_is_unknown, torn_and_foreign_event_lines_are_skipped,
+                     history_is_one_jobs_or_all, options_are_squeues, wrong_options_exit_with_2});
+}

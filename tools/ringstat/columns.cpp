@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ringstat/columns.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/ringstat/text.h"
+
+namespace ringrt::ringstat {
+namespace {
+
+constexpr std::size_t kWidthMax = 256;
+
+std::string number(long long value) { return std::to_string(value); }
+
+std::string number_or_dash(long long value) { return value == 0 ? "-" : number(value); }
+
+std::string tenths(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", value);
+    return text;
+}
+
+constexpr std::string_view kUnknown = "-";
+
+template <typename Value, typename Show>
+std::string shown_or_dash(const std::optional<Value> &value, Show show) {
+    return value ? show(*value) : std::string(kUnknown);
+}
+
+constexpr Column kColumns[] = {
+    {'i', "JOBID", "job id", [](const JobView &j) { return number(j.id); }},
+    {'j', "NAME", "job name", [](const JobView &j) { return printable(j.name); }},
+    {'u', "USER", "owner", [](const JobView &j) { return printable(j.user); }},
+    {'P', "PARTITION", "partition", [](const JobView &j) { return printable(j.partition); }},
+    {'t', "ST", "Slurm's state, short", [](const JobView &j) { return j.slurm_state_short; }},
+    {'T', "SLURM_STATE", "Slurm's state", [](const JobView &j) { return j.slurm_state; }},
+    {'M', "TIME", "how long the present run lasts",
+     [](const JobView &j) { return duration(j.time_s); }},
+    {'N', "NODELIST", "its nodes", [](const JobView &j) { return printable(j.nodes); }},
+    {'g', "GPUS", "GPUs that it holds; 0: waits", [](const JobView &j) { return number(j.gpus); }},
+    {'l', "MIN", "fewest GPUs", [](const JobView &j) { return number(j.gpus_min); }},
+    {'h', "MAX", "most GPUs", [](const JobView &j) { return number(j.gpus_max); }},
+    {'n', "NEXT", "size asked for or set, not yet running",
+     [](const JobView &j) { return number_or_dash(j.target); }},
+    {'z', "RESIZES", "resizes so far", [](const JobView &j) { return number(j.resizes); }},
+    {'s', "STATE", "new, waits, steady, asked, leaving, ending or ended",
+     [](const JobView &j) { return j.state; }},
+    {'r', "REASON", "of its size, or why it waits",
+     [](const JobView &j) { return printable(j.reason); }},
+    {'p', "STEP", "last finished step told",
+     [](const JobView &j) {
+         return shown_or_dash(j.step, [](uint64_t v) { return std::to_string(v); });
+     }},
+    {'k', "CKPT", "step of its newest checkpoint",
+     [](const JobView &j) {
+         return shown_or_dash(j.checkpoint_step, [](uint64_t v) { return std::to_string(v); });
+     }},
+    {'v', "STEP_MS", "milliseconds of one step at this size",
+     [](const JobView &j) { return shown_or_dash(j.step_ms, tenths); }},
+    {'e', "LEFT", "time to its end at this size",
+     [](const JobView &j) { return shown_or_dash(j.left_s(), duration); }},
+    {'x', "GAP_S", "seconds from the last resize's signal to running again",
+     [](const JobView &j) { return j.gap_s > 0 ? tenths(j.gap_s) : std::string(kUnknown); }},
+};
+
+const Column *find_column(char letter) {
+    for (const Column &column : kColumns)
+        if (column.letter == letter) return &column;
+    return nullptr;
+}
+
+std::string letters() {
+    std::string all;
+    for (const Column &column : kColumns)
+        all += std::string(all.empty() ? "%" : " %") + column.letter;
+    return all;
+}
+
+// Reads "[.][size]letter" after a percent sign; the number of characters read, or 0 when wrong.
+std::size_t parse_cell(std::string_view text, Cell &cell) {
+    std::size_t at = 0;
+    if (at < text.size() && text[at] == '.') cell.right = true, ++at;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
+        cell.width =
+            std::min(cell.width * 10 + static_cast<std::size_t>(text[at] - '0'), kWidthMax);
+    cell.column = at < text.size() ? find_column(text[at]) : nullptr;
+    return cell.column == nullptr ? 0 : at + 1;
+}
+
+std::string line(std::span<const Cell> cells, auto value) {
+    std::string out;
+    for (const Cell &cell : cells) {
+        out += cell.literal;
+        if (cell.column != nullptr) out += fit(value(*cell.column), cell.width, cell.right);
+    }
+    return out.erase(out.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+std::span<const Column> columns() { return kColumns; }
+
+std::variant<std::vector<Cell>, std::string> parse_format(std::string_view format) {
+    std::vector<Cell> cells(1);
+    for (std::size_t at = 0; at < format.size();) {
+        if (format[at] != '%') {
+            cells.back().literal += format[at++];
+            continue;
+        }
+        const std::size_t read = parse_cell(format.substr(at + 1), cells.back());
+        if (read == 0)
+            return "--format: expected %[[.]size]letter with one of " + letters() + ", got \"" +
+                   printable(format.substr(at, 12)) + "\"";
+        cells.emplace_back();
+        at += 1 + read;
+    }
+    return cells;
+}
+
+std::string header_line(std::span<const Cell> cells) {
+    return line(cells, [](const Column &column) { return std::string(column.header); });
+}
+
+std::string job_line(std::span<const Cell> cells, const JobView &job) {
+    return line(cells, [&](const Column &column) { return column.value(job); });
+}
+
+}  // namespace ringrt::ringstat

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ringstat/job_view.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/records/telemetry.h"
+#include "tools/ringstat/text.h"
+
+namespace ringrt::ringstat {
+namespace {
+
+using records::Intent;
+using records::IntentState;
+using slurm::ListedJob;
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+        return std::toupper(x) == std::toupper(y);
+    });
+}
+
+template <typename Wanted, typename Matches>
+bool none_or_any(const std::vector<Wanted> &wanted, Matches matches) {
+    return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), matches);
+}
+
+bool state_wanted(const ListedJob &job, const std::vector<std::string> &states) {
+    if (states.empty()) return !job.ended;
+    return std::any_of(states.begin(), states.end(), [&](const std::string &state) {
+        return equal_ignoring_case(state, "all") || equal_ignoring_case(state, job.state) ||
+               equal_ignoring_case(state, job.state_short);
+    });
+}
+
+bool passes(const ListedJob &job, const Filter &filter) {
+    return none_or_any(filter.jobs, [&](uint32_t id) { return id == job.id; }) &&
+           none_or_any(filter.users,
+                       [&](const std::string &user) {
+                           return user == job.user || user == std::to_string(job.user_id);
+                       }) &&
+           none_or_any(filter.partitions,
+                       [&](const std::string &name) { return name == job.partition; }) &&
+           state_wanted(job, filter.states);
+}
+
+std::string state_word(const ListedJob &job, const Intent &intent) {
+    if (job.ended) return "ended";
+    if (job.completing) return intent.state == IntentState::asked ? "leaving" : "ending";
+    if (job.pending) return intent.gpus == 0 ? "new" : "waits";
+    return intent.state == IntentState::asked ? "asked" : "steady";
+}
+
+// A job that waits does so for Slurm's reason; one that runs has its size for the policy's.
+std::string reason_word(const ListedJob &job, const Intent &intent) {
+    if (job.pending && !job.reason.empty() && job.reason != "None") return job.reason;
+    return intent.why.empty() ? "None" : camel_case(intent.why);
+}
+
+void add_telemetry(const ListedJob &job, JobView &view) {
+    const auto telemetry = records::parse_telemetry(job.comment);
+    if (!telemetry) return;
+    view.step = telemetry->step;
+    if (telemetry->ckpt_step > 0) view.checkpoint_step = telemetry->ckpt_step;
+    if (telemetry->steps_left >= 0) view.steps_left = telemetry->steps_left;
+    // Measured by an earlier incarnation at another size, the step time says nothing about now.
+    if (telemetry->step_ms > 0 && telemetry->gpus == view.gpus) view.step_ms = telemetry->step_ms;
+}
+
+JobView view_of(const ListedJob &job, const Intent &intent, double now_s) {
+    JobView view{.id = job.id,
+                 .name = job.name,
+                 .user = job.user,
+                 .partition = job.partition,
+                 .nodes = job.nodes,
+                 .slurm_state = job.state,
+                 .slurm_state_short = job.state_short,
+                 .state = state_word(job, intent),
+                 .reason = reason_word(job, intent),
+                 .gpus = job.pending || job.ended ? 0 : job.gpus,
+                 .gpus_min = intent.gpus_min,
+                 .gpus_max = intent.gpus_max,
+                 .target = intent.target == job.gpus && !job.pending ? 0 : intent.target,
+                 .resizes = intent.resizes,
+                 .restarts = job.restarts,
+                 .gap_s = intent.gap_s};
+    if (!job.pending && job.start_s > 0)
+        view.time_s = std::max(0.0, (job.ended ? job.end_s : now_s) - job.start_s);
+    add_telemetry(job, view);
+    return view;
+}
+
+}  // namespace
+
+std::optional<double> JobView::left_s() const {
+    if (!steps_left || !step_ms) return std::nullopt;
+    return static_cast<double>(*steps_left) * *step_ms / 1000;
+}
+
+std::vector<JobView> view_jobs(std::span<const ListedJob> listed, const Filter &filter,
+                               double now_s) {
+    std::vector<JobView> views;
+    for (const ListedJob &job : listed) {
+        if (!passes(job, filter)) continue;
+        if (const auto intent = records::parse_intent(job.admin_comment))
+            views.push_back(view_of(job, *intent, now_s));
+    }
+    std::sort(views.begin(), views.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
+    return views;
+}
+
+}  // namespace ringrt::ringstat

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Slurm says of one job, and what ringstat shows of a malleable one. No Slurm here: the
+// records come from slurm_plugin/slurm/job_listing.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/slurm/job_listing.h"
+
+namespace ringrt::ringstat {
+
+// One malleable job. Texts are as Slurm gave them, hostile ones too; whoever prints them escapes
+// them.
+struct JobView {
+    uint32_t id = 0;
+    std::string name, user, partition, nodes;
+    std::string slurm_state;        // "RUNNING"
+    std::string slurm_state_short;  // "R"
+    std::string state;              // new, waits, steady, asked, leaving, ended
+    std::string reason;             // of its size, or why it waits: "BestGain", "Resources"
+    int gpus = 0;                   // that it holds; 0: waits
+    int gpus_min = 0, gpus_max = 0;
+    int target = 0;  // size asked for or set but not yet running; 0: none
+    int resizes = 0, restarts = 0;
+    double gap_s = 0;   // last resize, from the signal until it ran again; 0: none yet
+    double time_s = 0;  // that the present run lasts
+    // From the job itself; nullopt: it says nothing (yet).
+    std::optional<uint64_t> step, checkpoint_step;
+    std::optional<int64_t> steps_left;
+    std::optional<double> step_ms;
+
+    // Seconds of training left at the present size, where the job has told enough.
+    [[nodiscard]] std::optional<double> left_s() const;
+};
+
+struct Filter {
+    std::vector<uint32_t> jobs;       // empty: all
+    std::vector<std::string> users;   // names or numbers
+    std::vector<std::string> states;  // Slurm's, long or short, any case; "all"; empty: not ended
+    std::vector<std::string> partitions;
+};
+
+// The malleable jobs among `listed` that pass the filter, in the order of their ids.
+[[nodiscard]] std::vector<JobView> view_jobs(std::span<const slurm::ListedJob> listed,
+                                             const Filter &filter, double now_s);
+
+}  // namespace ringrt::ringstat

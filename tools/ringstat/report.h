@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ringstat's --json. Always valid JSON: bytes that are not UTF-8 become U+FFFD.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tools/ringstat/history.h"
+#include "tools/ringstat/job_view.h"
+
+namespace ringrt::ringstat {
+
+// {"time": Unix seconds, "jobs": [{"id": 7, "gpus": 4, …}]}; what is not known is null.
+[[nodiscard]] std::string jobs_json(std::span<const JobView> jobs, double now_s);
+
+// {"events": [{"time": …, "job": 7, "event": "resized", …}]}
+[[nodiscard]] std::string history_json(std::span<const PastEvent> events);
+
+}  // namespace ringrt::ringstat
