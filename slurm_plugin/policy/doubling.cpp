@@ -6,6 +6,7 @@
 #include <numeric>
 #include <queue>
 
+#include "slurm_plugin/policy/gain.h"
 #include "slurm_plugin/policy/placement.h"
 
 namespace ringrt::policy {
@@ -17,6 +18,7 @@ constexpr int kRepairs = 4;  // rounds of fitting to nodes before all jobs stay 
 struct Doubling {
     double gain = 0;
     int rank = 0;  // in the canonical order, which settles ties
+    int to = 0;    // GPUs
     bool operator<(const Doubling &o) const {
         return gain != o.gain ? gain < o.gain : rank > o.rank;
     }
@@ -48,15 +50,26 @@ bool comes_first(const Job &a, const Job &b) {
     return a.id < b.id;
 }
 
-double gain_per_gpu(const Job &job, int gpus, const Options &options) {
-    // The rules besides `absolute` come with their own policies.
-    return (remaining_s(job, gpus, options) - remaining_s(job, 2 * gpus, options)) / gpus;
+// The best growth from `from` up to `most` GPUs: one doubling in the paper's rule, any number of them
+// in the others, which so walk the upper hull of the job's value and escape a first doubling that
+// loses. `to` 0: none is a gain.
+Doubling best_growth(const Job &job, int from, int most, const Options &options) {
+    Doubling best;
+    const double now = value(job, from, options);
+    const int last = options.gain == GainRule::absolute ? 2 * from : job.gpus_max;
+    for (int to = 2 * from; to <= std::min({last, job.gpus_max, job.gpus_believed, most}); to *= 2) {
+        const double gain = (value(job, to, options) - now) / (to - from);
+        if (gain > best.gain) best = {.gain = gain, .to = to};
+        if (to > kAnySize / 2) break;
+    }
+    return best;
 }
 
 Reason why_no_gain(const Job &job, int gpus, const Options &options) {
     Options free_restarts = options;
     free_restarts.payback = 0;
-    return gain_per_gpu(job, gpus, free_restarts) > 0 ? Reason::restart_cost : Reason::no_gain;
+    return best_growth(job, gpus, kAnySize, free_restarts).to > 0 ? Reason::restart_cost
+                                                                   : Reason::no_gain;
 }
 
 // First GPUs. A job that finds none keeps those behind it from being served before it.
@@ -79,29 +92,36 @@ void give_first(const Problem &p, bool from_present, std::vector<Share> &shares,
 
 void grow(const Problem &p, std::vector<Share> &shares, Room &room) {
     std::priority_queue<Doubling> queue;
-    const auto offer = [&](int rank) {
+    const auto offer = [&](int rank, int most) {
         const Job &job = *p.jobs[rank];
         Share &share = shares[rank];
         if (share.gpus == 0 || stays(job) || share.gpus > job.gpus_max / 2) return;
         if (share.gpus > job.gpus_believed / 2) return;
-        share.gain = gain_per_gpu(job, share.gpus, p.options);
-        if (share.gain > 0) return queue.push({share.gain, rank});
+        Doubling growth = best_growth(job, share.gpus, most, p.options);
+        growth.rank = rank;
+        if (growth.to > 0) {
+            share.gain = growth.gain;
+            return queue.push(growth);
+        }
+        if (most < kAnySize) return;  // a larger step was a gain, and did not fit
+        share.gain = 0;
         share.refused = 2 * share.gpus;
         share.reason = why_no_gain(job, share.gpus, p.options);
     };
-    for (std::size_t i = 0; i < p.jobs.size(); ++i) offer(static_cast<int>(i));
+    for (std::size_t i = 0; i < p.jobs.size(); ++i) offer(static_cast<int>(i), kAnySize);
     while (!queue.empty()) {
-        const int rank = queue.top().rank;
+        const auto [gain, rank, to] = queue.top();
         queue.pop();
         Share &share = shares[rank];
-        if (!room.fits(2 * share.gpus, share.gpus)) {
-            share.refused = 2 * share.gpus;
+        if (room.fits(to, share.gpus)) {
+            room.change(share.gpus, to);
+            share.gpus = to;
+            offer(rank, kAnySize);
+        } else {
+            share.refused = to;
             share.reason = Reason::no_capacity;
-            continue;
+            if (to > 2 * share.gpus) offer(rank, to / 2);
         }
-        room.change(share.gpus, 2 * share.gpus);
-        share.gpus *= 2;
-        offer(rank);
     }
 }
 
@@ -158,10 +178,10 @@ bool present_fits(const Problem &p) {
     return !room.is_over();
 }
 
-// What a proposal is worth: jobs served first, then the sum of the remaining times.
+// What a proposal is worth: jobs served first, then the sum of their values.
 struct Worth {
     int served = 0;
-    double sum_s = 0;
+    double sum = 0;
 };
 
 Worth worth(const Problem &p, const std::vector<Share> &shares) {
@@ -169,14 +189,14 @@ Worth worth(const Problem &p, const std::vector<Share> &shares) {
     for (std::size_t i = 0; i < p.jobs.size(); ++i) {
         if (shares[i].gpus == 0) continue;
         ++out.served;
-        out.sum_s += remaining_s(*p.jobs[i], shares[i].gpus, p.options);
+        out.sum += value(*p.jobs[i], shares[i].gpus, p.options);
     }
     return out;
 }
 
 bool is_better(const Worth &a, const Worth &b) {
     if (a.served != b.served) return a.served > b.served;
-    return a.sum_s < b.sum_s - 1e-9 * std::abs(b.sum_s);
+    return a.sum > b.sum + 1e-9 * std::abs(b.sum);
 }
 
 Reason reason_of(const Problem &p, const Job &job, const Share &share, bool rigid_took,
@@ -193,16 +213,6 @@ Reason reason_of(const Problem &p, const Job &job, const Share &share, bool rigi
 }
 
 }  // namespace
-
-double steps_left(const Job &job, const Options &options) {
-    if (std::isfinite(job.steps_left)) return std::max(0.0, job.steps_left);
-    return std::max(job.steps_done, options.steps_assumed);
-}
-
-double remaining_s(const Job &job, int gpus, const Options &options) {
-    const double restart = job.gpus_now > 0 && gpus != job.gpus_now ? options.payback * job.restart_s : 0;
-    return steps_left(job, options) * step_ms(job, gpus) / 1000 + restart;
-}
 
 std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity &capacity,
                                        const Options &options) {

@@ -11,8 +11,16 @@ namespace ringrt::policy {
 namespace {
 
 constexpr std::array kPolicies{
-    Policy{"doubling", decide_doubling, GainRule::absolute,
+    Policy{"doubling", decide_doubling, GainRule::short_first,
+           "our choice: doubling-short-first"},
+    Policy{"doubling-absolute", decide_doubling, GainRule::absolute,
            "double whoever saves the most seconds per GPU (arXiv 1908.08082)"},
+    Policy{"doubling-relative", decide_doubling, GainRule::relative,
+           "grow whoever gains the most speed-up per GPU; needs no remaining time"},
+    Policy{"doubling-short-first", decide_doubling, GainRule::short_first,
+           "speed-up per GPU, divided by the square root of the job's remaining time"},
+    Policy{"doubling-hull", decide_doubling, GainRule::hull,
+           "absolute, over any 2^k at once: escapes a first doubling that loses"},
 };
 
 constexpr std::array<std::string_view, 11> kReasons{

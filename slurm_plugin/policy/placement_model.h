@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How fast an application steps, by GPUs, nodes and batch, learned from what its jobs measured.
+//
+//   T = passes · (pass + sample · local)                       computing
+//     + [1 < gpus, one node]  (local_sync + local_gpu · (gpus − 2))
+//     + [nodes > 1]           (net_sync   + net_gpu   · (gpus − 2))        all coefficients >= 0
+//
+// After the throughput model of Pollux (Qiao et al., OSDI 2021, eq. 8-11) with its overlap exponent
+// fixed at 1, so that it is linear and non-negative least squares fits it. Relative errors are
+// minimised. Weak rows pull towards what is usual (a tenth of a pass does not shrink with the batch;
+// exchange costs little), so that one sample already gives a curve.
+#pragma once
+
+#include <array>
+#include <span>
+
+namespace ringrt::policy {
+
+struct StepSample {
+    int gpus = 1, nodes = 1;
+    int passes = 1;            // accumulation passes in one step
+    double local_batch = 1;    // samples per GPU and pass; any unit, if it is always the same
+    double step_ms = 0;
+};
+
+struct PlacementModel {
+    // pass, sample, local_sync, local_gpu, net_sync, net_gpu, as above; ms
+    std::array<double, 6> c{100, 900, 0, 0, 0, 0};
+    [[nodiscard]] double step_ms(int gpus, int nodes, int passes, double local_batch) const;
+};
+
+// Samples with a non-positive or non-finite number are ignored; with none left the default returns.
+[[nodiscard]] PlacementModel fit_placement_model(std::span<const StepSample> samples);
+
+// min |A x - b| over x >= 0, from the normal equations: `gram` = A'A (symmetric), `right` = A'b.
+// Cyclic coordinate descent (convex; each step solves one unknown exactly).
+template <std::size_t N>
+[[nodiscard]] std::array<double, N> solve_non_negative(
+    const std::array<std::array<double, N>, N> &gram, const std::array<double, N> &right,
+    int sweeps = 400) {
+    std::array<double, N> x{};
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        double moved = 0;
+        for (std::size_t i = 0; i < N; ++i) {
+            if (gram[i][i] <= 0) continue;
+            double rest = right[i];
+            for (std::size_t j = 0; j < N; ++j) rest -= j == i ? 0 : gram[i][j] * x[j];
+            const double next = rest > 0 ? rest / gram[i][i] : 0;
+            const double change = (next - x[i]) * (next - x[i]) * gram[i][i];
+            moved = change > moved ? change : moved;
+            x[i] = next;
+        }
+        if (moved < 1e-14) break;
+    }
+    return x;
+}
+
+}  // namespace ringrt::policy
