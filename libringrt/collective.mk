@@ -1,2 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-EXTRA_DIST += libringrt/collective/communicator.h
+noinst_LTLIBRARIES += libcollective.la
+libcollective_la_SOURCES = \
+  libringrt/transport/status.h \
+  libringrt/transport/patience.h libringrt/transport/patience.cpp \
+  libringrt/transport/socket.h libringrt/transport/socket.cpp \
+  libringrt/transport/transport.h libringrt/transport/call.cpp \
+  libringrt/transport/tcp.h libringrt/transport/tcp.cpp \
+  libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
+  libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \
+  libringrt/rendezvous/rendezvous_file.h libringrt/rendezvous/rendezvous_file.cpp \
+  libringrt/rendezvous/handshake.h libringrt/rendezvous/handshake.cpp \
+  libringrt/rendezvous/meeting.h libringrt/rendezvous/meeting.cpp \
+  libringrt/rendezvous/connect.h libringrt/rendezvous/connect.cpp \
+  libringrt/collective/fold.h libringrt/collective/fold.cpp libringrt/collective/fold_kernels.inc \
+  libringrt/collective/program.h libringrt/collective/program.cpp \
+  libringrt/collective/execute.h libringrt/collective/execute.cpp \
+  libringrt/collective/topology.h libringrt/collective/topology.cpp \
+  libringrt/collective/communicator.h libringrt/collective/communicator.cpp

@@ -9,4 +9,5 @@ EXTRA_DIST += tests/check-header tests/check-man tests/with-tap
 if HAVE_CHECK
 include tests/unit/core.mk
 include tests/unit/ringstat.mk
+include tests/unit/collective.mk
 endif

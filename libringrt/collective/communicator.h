@@ -8,9 +8,9 @@
 // RINGRT_UNSUPPORTED every later call fails with the same status: ranks may disagree about how far
 // the failed operation came, so there is no going on.
 //
-// Reduction order: every element is the left fold in rank order, ((s0 + s1) + s2) + ..., whatever the
-// algorithm, chunk size, transport or host layout; fp16 and bf16 are accumulated in fp32 and rounded
-// once. So results are bit-identical on all ranks, from run to run, and between algorithms.
+// Reduction order: every element is the left fold in rank order, ((s0 + s1) + s2) + ..., whatever
+// the algorithm, chunk size, transport or host layout; fp16 and bf16 are accumulated in fp32 and
+// rounded once. So results are bit-identical on all ranks, from run to run, and between algorithms.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct CommunicatorConfig {
 
 // An allreduce under way; see Communicator::start_allreduce. Let go of it before the Communicator.
 class Request {
-public:
+  public:
     virtual ~Request() = default;  // waits for the end of the operation
     // True when it is over; then *status is how it ended.
     virtual bool test(ringrt_status_t *status) = 0;
@@ -50,7 +50,7 @@ public:
 };
 
 class Communicator {
-public:
+  public:
     explicit Communicator(CommunicatorConfig config);
     ~Communicator();  // lets go without waiting for anybody
     Communicator(const Communicator &) = delete;
@@ -80,19 +80,19 @@ public:
                                                  ringrt_dtype_t dtype, ringrt_op_t op);
     // Collective. Gathers `bytes` from each rank into recv (size·bytes, in rank order).
     [[nodiscard]] ringrt_status_t all_gather(const void *send, void *recv, size_t bytes);
-    // Collective. The inverse of reduce_scatter: rank r gives share(count, size, r), all get `count`
-    // elements. send may be its place in recv.
+    // Collective. The inverse of reduce_scatter: rank r gives share(count, size, r), all get
+    // `count` elements. send may be its place in recv.
     [[nodiscard]] ringrt_status_t all_gather_shares(const void *send, void *recv, size_t count,
                                                     ringrt_dtype_t dtype);
     [[nodiscard]] ringrt_status_t broadcast(void *buffer, size_t bytes, int root);
     [[nodiscard]] ringrt_status_t barrier();
 
-    // Collective, and returns at once: a progress thread takes the operations in order of `priority`
-    // (lower first), then in order of starting. Both buffers belong to the operation until it is
-    // over. While requests are open no other collective may be called.
+    // Collective, and returns at once: a progress thread takes the operations in order of
+    // `priority` (lower first), then in order of starting. Both buffers belong to the operation
+    // until it is over. While requests are open no other collective may be called.
     [[nodiscard]] ringrt_status_t start_allreduce(const void *send, void *recv, size_t count,
-                                                  ringrt_dtype_t dtype, ringrt_op_t op, int priority,
-                                                  std::unique_ptr<Request> *out);
+                                                  ringrt_dtype_t dtype, ringrt_op_t op,
+                                                  int priority, std::unique_ptr<Request> *out);
 
     // Memory that the node's other ranks can read in place: allreduce needs no staging for it. Not
     // collective. RINGRT_NO_MEMORY where shared memory is short. Contents start as zero.
@@ -106,7 +106,7 @@ public:
     // One line about the last failure; empty when there was none.
     [[nodiscard]] std::string last_error() const;
 
-private:
+  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

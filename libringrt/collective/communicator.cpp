@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/collective/communicator.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+
+#include "libringrt/collective/execute.h"
+#include "libringrt/collective/topology.h"
+#include "libringrt/rendezvous/connect.h"
+#include "libringrt/rendezvous/identity.h"
+#include "libringrt/transport/tcp.h"
+
+namespace ringrt {
+
+struct Communicator::Impl {
+    CommunicatorConfig config;
+    World world;
+    Topology topology;
+    int local_rank = 0, local_size = 1;
+    pid_t pid = getpid();
+    bool started = false;
+    std::unique_ptr<Transport> transport;  // null for one rank alone
+    uint32_t calls = 0;
+    std::mutex call_mutex;  // held during a call
+    Status failure;         // of an operation: final
+    mutable std::mutex line_mutex;
+    std::string line;
+
+    Status start();
+    Status run(const Program &program, const Work &work, CallKind kind, uint64_t count,
+               int root = 0);
+    ringrt_status_t answer(Status status);
+    template <class Body>
+    ringrt_status_t guarded(Body body);
+};
+
+// Keeps the line; what ends the communicator is told to the peers.
+ringrt_status_t Communicator::Impl::answer(Status status) {
+    if (status.ok()) return RINGRT_OK;
+    {
+        std::lock_guard lock(line_mutex);
+        line = status.line;
+    }
+    bool harmless = status.code == RINGRT_INVALID_ARGUMENT || status.code == RINGRT_UNSUPPORTED ||
+                    status.code == RINGRT_FORKED;
+    if (!harmless && failure.ok()) {
+        failure = status;
+        int culprit = status.culprit < 0 ? world.rank : status.culprit;
+        if (transport != nullptr) transport->farewell(culprit, status);
+    }
+    return status.code;
+}
+
+template <class Body>
+ringrt_status_t Communicator::Impl::guarded(Body body) {
+    if (getpid() != pid) {
+        return answer({RINGRT_FORKED,
+                       "this handle belongs to the process that made it; a forked child "
+                       "cannot use it"});
+    }
+    std::lock_guard lock(call_mutex);
+    try {
+        if (!failure.ok()) return failure.code;
+        if (world.aborted) {
+            return answer(
+                {RINGRT_ABORTED, format_line("rank %d: aborted", world.rank), world.rank});
+        }
+        return answer(body());
+    } catch (const std::bad_alloc &) {
+        return answer({RINGRT_NO_MEMORY, format_line("rank %d: out of memory", world.rank)});
+    } catch (const std::exception &e) {
+        return answer({RINGRT_SYSTEM_ERROR, format_line("rank %d: %s", world.rank, e.what())});
+    }
+}
+
+Status Communicator::Impl::start() {
+    Identity identity = identity_from_environment();
+    if (config.size == 0) {
+        config.rank = identity.rank, config.size = identity.size;
+        if (config.local_rank < 0) config.local_rank = identity.local_rank;
+    }
+    if (config.size < 1 || config.rank < 0 || config.rank >= config.size) {
+        return {
+            RINGRT_INVALID_ARGUMENT,
+            format_line("rank %d of %d: a rank is between 0 and size-1", config.rank, config.size)};
+    }
+    world.rank = config.rank, world.size = config.size;
+    if (config.rendezvous.empty()) {
+        config.rendezvous = config.rendezvous_dir + "/rendezvous-" + identity.job;
+    }
+    Patience patience(world, "start-up", config.start_timeout_ms);
+    topology = {.hosts = {"localhost"}, .node_of_rank = {0}, .endpoints = {}, .nodes = 1};
+    if (world.size > 1) {
+        std::unique_ptr<Meeting> meeting;
+        RINGRT_TRY(config.allgather != nullptr
+                       ? meet(world, config.allgather, config.allgather_context, &meeting)
+                       : meet(world, config.rendezvous, &patience, &meeting));
+        Fd listener;
+        int port = 0;
+        RINGRT_TRY(listen_on(&port, &listener));
+        topology = {};
+        RINGRT_TRY(find_topology(world, meeting.get(), port, &topology));
+        world.hosts = topology.hosts;
+        std::vector<Fd> peers;
+        RINGRT_TRY(connect_all(world, topology.endpoints, std::move(listener), meeting->secret(),
+                               &patience, &peers));
+        transport = make_tcp(world, std::move(peers));
+    }
+    std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(world.rank)]);
+    local_size = int(here.size());
+    local_rank = config.local_rank;
+    for (int i = 0; local_rank < 0; ++i) {
+        if (here[size_t(i)] == world.rank) local_rank = i;
+    }
+    started = true;
+    return {};
+}
+
+Status Communicator::Impl::run(const Program &program, const Work &work, CallKind kind,
+                               uint64_t count, int root) {
+    Call call{.number = ++calls,
+              .kind = kind,
+              .dtype = uint8_t(work.dtype),
+              .op = uint8_t(work.op),
+              .root_low = uint8_t(root),
+              .count = count};
+    return execute(program, work, call, world, transport.get());
+}
+
+Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<Impl>()) {
+    impl_->config = std::move(config);
+    impl_->world.timeout_ms = impl_->config.timeout_ms;
+    impl_->world.warn = impl_->config.warn;
+    if (!impl_->world.warn) {
+        impl_->world.warn = [](const std::string &line) {
+            fprintf(stderr, "ringrt: %s\n", line.c_str());
+        };
+    }
+}
+
+Communicator::~Communicator() = default;
+
+ringrt_status_t Communicator::start() {
+    return impl_->guarded([&]() -> Status {
+        if (impl_->started) return {RINGRT_INVALID_ARGUMENT, "start() was called before"};
+        return impl_->start();
+    });
+}
+
+ringrt_status_t Communicator::finish() {
+    return impl_->guarded([&]() -> Status {
+        if (impl_->transport == nullptr) return {};
+        const World &world = impl_->world;
+        RINGRT_TRY(impl_->run(dissemination(world.rank, world.size), {}, kFinish, 0));
+        impl_->transport->farewell(-1, {});
+        return {};
+    });
+}
+
+int Communicator::rank() const { return impl_->world.rank; }
+int Communicator::size() const { return impl_->world.size; }
+int Communicator::local_rank() const { return impl_->local_rank; }
+int Communicator::local_size() const { return impl_->local_size; }
+int Communicator::nodes() const { return impl_->topology.nodes; }
+const std::vector<int> &Communicator::node_of_rank() const { return impl_->topology.node_of_rank; }
+const std::vector<std::string> &Communicator::host_of_rank() const { return impl_->topology.hosts; }
+
+namespace {
+
+constexpr size_t kOneShotBytes = 2048;
+
+Status check_fold(ringrt_dtype_t dtype, ringrt_op_t op) {
+    if (can_fold(dtype, op)) return {};
+    return {RINGRT_INVALID_ARGUMENT,
+            "no such sum: dtype must be one of the numbers (not uint8), op one of the five"};
+}
+
+Status check_started(bool started) {
+    if (started) return {};
+    return {RINGRT_INVALID_ARGUMENT, "start() has not succeeded"};
+}
+
+Status check_buffers(const void *send, const void *recv, size_t bytes, bool may_be_same) {
+    auto a = reinterpret_cast<uintptr_t>(send), b = reinterpret_cast<uintptr_t>(recv);
+    if (bytes == 0) return {};
+    if (send == nullptr || recv == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
+    bool same = a == b && may_be_same, apart = a + bytes <= b || b + bytes <= a;
+    if (same || apart) return {};
+    return {RINGRT_INVALID_ARGUMENT, may_be_same
+                                         ? "send and recv overlap without being the same buffer"
+                                         : "send and recv may not overlap"};
+}
+
+}  // namespace
+
+ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t count,
+                                        ringrt_dtype_t dtype, ringrt_op_t op) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        RINGRT_TRY(check_fold(dtype, op));
+        size_t bytes = count * dtype_bytes(dtype);
+        RINGRT_TRY(check_buffers(send, recv, bytes, true));
+        int rank = impl_->world.rank, size = impl_->world.size;
+        if (size == 1) {
+            copy(recv, send, bytes, Store::Plain);
+            return {};
+        }
+        Work work{.input = send,
+                  .output = recv,
+                  .count = count,
+                  .element_bytes = dtype_bytes(dtype),
+                  .dtype = dtype,
+                  .op = op,
+                  .ranks = size};
+        Program program = bytes <= kOneShotBytes ? one_shot(rank, size) : pairwise(rank, size);
+        return impl_->run(program, work, kAllreduce, count);
+    });
+}
+
+ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_t count,
+                                             ringrt_dtype_t dtype, ringrt_op_t op) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        RINGRT_TRY(check_fold(dtype, op));
+        int rank = impl_->world.rank, size = impl_->world.size;
+        RINGRT_TRY(
+            check_buffers(send, recv, share(count, size, rank).count * dtype_bytes(dtype), false));
+        if (size == 1) {
+            copy(recv, send, count * dtype_bytes(dtype), Store::Plain);
+            return {};
+        }
+        Work work{.input = send,
+                  .output = recv,
+                  .count = count,
+                  .element_bytes = dtype_bytes(dtype),
+                  .dtype = dtype,
+                  .op = op,
+                  .ranks = size,
+                  .only_output_block = rank};
+        return impl_->run(scatter_reduce(rank, size), work, kReduceScatter, count);
+    });
+}
+
+ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, size_t count,
+                                                ringrt_dtype_t dtype) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        size_t each = dtype_bytes(dtype);
+        if (each == 0) return {RINGRT_INVALID_ARGUMENT, "no such dtype"};
+        int rank = impl_->world.rank, size = impl_->world.size;
+        if (size == 1) {
+            copy(recv, send, count * each, Store::Plain);
+            return {};
+        }
+        Work work{.input = send,
+                  .output = recv,
+                  .count = count,
+                  .element_bytes = each,
+                  .dtype = dtype,
+                  .ranks = size,
+                  .only_input_block = rank};
+        return impl_->run(gather(rank, size), work, kAllGatherShares, count);
+    });
+}
+
+ringrt_status_t Communicator::all_gather(const void *send, void *recv, size_t bytes) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        int rank = impl_->world.rank, size = impl_->world.size;
+        if (size == 1) {
+            copy(recv, send, bytes, Store::Plain);
+            return {};
+        }
+        Work work{.input = send,
+                  .output = recv,
+                  .count = bytes * size_t(size),
+                  .element_bytes = 1,
+                  .dtype = RINGRT_UINT8,
+                  .ranks = size,
+                  .only_input_block = rank};
+        return impl_->run(gather(rank, size), work, kAllGather, bytes);
+    });
+}
+
+ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        int rank = impl_->world.rank, size = impl_->world.size;
+        if (root < 0 || root >= size) return {RINGRT_INVALID_ARGUMENT, "root is not a rank"};
+        if (bytes > 0 && buffer == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
+        if (size == 1) return {};
+        Work work{.input = buffer,
+                  .output = buffer,
+                  .count = bytes,
+                  .element_bytes = 1,
+                  .dtype = RINGRT_UINT8,
+                  .ranks = size};
+        return impl_->run(tree_broadcast(rank, size, root), work, kBroadcast, bytes, root);
+    });
+}
+
+ringrt_status_t Communicator::barrier() {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        if (impl_->transport == nullptr) return {};
+        const World &world = impl_->world;
+        return impl_->run(dissemination(world.rank, world.size), {}, kBarrier, 0);
+    });
+}
+
+ringrt_status_t Communicator::start_allreduce(const void *, void *, size_t, ringrt_dtype_t,
+                                              ringrt_op_t, int, std::unique_ptr<Request> *) {
+    return impl_->answer({RINGRT_UNSUPPORTED, "asynchronous allreduce is not there yet"});
+}
+
+ringrt_status_t Communicator::alloc(size_t bytes, void **out) {
+    *out = calloc(1, bytes == 0 ? 1 : bytes);
+    return *out == nullptr ? RINGRT_NO_MEMORY : RINGRT_OK;
+}
+
+ringrt_status_t Communicator::free(void *memory) {
+    ::free(memory);
+    return RINGRT_OK;
+}
+
+void Communicator::abort() noexcept {
+    impl_->world.aborted = true;
+    // A call under way sees the flag within kSliceMs and tells the peers itself.
+    std::unique_lock lock(impl_->call_mutex, std::try_to_lock);
+    if (!lock.owns_lock() || impl_->transport == nullptr || getpid() != impl_->pid) return;
+    if (!impl_->failure.ok()) return;
+    (void)impl_->answer(
+        {RINGRT_ABORTED, format_line("rank %d: aborted", impl_->world.rank), impl_->world.rank});
+}
+
+std::string Communicator::last_error() const {
+    std::lock_guard lock(impl_->line_mutex);
+    return impl_->line;
+}
+
+}  // namespace ringrt

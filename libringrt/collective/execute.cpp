@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A window of segments is in flight. All receives of a segment are posted when it enters the
+// window, and it enters only when the segment kWindow before it is done. So the frame in front of
+// any stream is for a segment the receiver can finish or has not reached because of an earlier one,
+// whose frames all came before: nobody waits in a circle.
+#include "libringrt/collective/execute.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "libringrt/collective/communicator.h"
+
+namespace ringrt {
+namespace {
+
+constexpr size_t kWindow = 4;
+
+class Run {
+  public:
+    Run(const Program &program, const Work &work, size_t segments);
+
+    // One place of the window: the state of one segment.
+    struct Lane {
+        bool active = false;
+        size_t segment = 0, pc = 0;
+        std::vector<Message> sends, receives;
+        std::unique_ptr<std::byte[]> scratch;
+    };
+    Status enter(Lane *lane, size_t segment, Transport *transport);
+    // As far as it goes without waiting.
+    Status advance(Lane *lane, Transport *transport, bool *moved);
+    [[nodiscard]] bool finished(const Lane &lane) const;
+
+  private:
+    [[nodiscard]] Share block(size_t segment, int index) const;
+    void resolve(const Lane &lane, const Ref &ref, std::vector<std::span<std::byte>> *out) const;
+    [[nodiscard]] std::byte *at(const Lane &lane, const Ref &ref, int index) const;
+    void run_fold(const Lane &lane, const ProgramFold &fold) const;
+    void run_copy(const Lane &lane, const ProgramCopy &copy) const;
+
+    const Program &program_;
+    const Work &work_;
+    size_t segments_;
+    size_t block_elements_;  // of the largest block of a segment
+    size_t row_bytes_, partial_row_bytes_, scratch_bytes_;
+};
+
+Run::Run(const Program &program, const Work &work, size_t segments)
+    : program_(program), work_(work), segments_(segments) {
+    auto blocks = size_t(program.blocks);
+    size_t share_elements = (work.count + blocks - 1) / blocks;
+    block_elements_ = (share_elements + segments - 1) / segments;
+    auto rounded = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
+    row_bytes_ = rounded(block_elements_ * work.element_bytes) * blocks;
+    partial_row_bytes_ = rounded(block_elements_ * partial_bytes(work.dtype)) * blocks;
+    scratch_bytes_ =
+        row_bytes_ * size_t(program.rows) + partial_row_bytes_ * size_t(program.partials);
+}
+
+Share Run::block(size_t segment, int index) const {
+    Share whole = share(work_.count, program_.blocks, index);
+    Share part = share(whole.count, int(segments_), int(segment));
+    return {.first = whole.first + part.first, .count = part.count};
+}
+
+std::byte *Run::at(const Lane &lane, const Ref &ref, int index) const {
+    auto blocks = size_t(program_.blocks);
+    std::byte *partials = lane.scratch.get() + row_bytes_ * size_t(program_.rows);
+    switch (ref.place) {
+        case Place::Row:
+            return lane.scratch.get() + row_bytes_ * ref.row + row_bytes_ / blocks * size_t(index);
+        case Place::Partial:
+            return partials + partial_row_bytes_ * ref.row +
+                   partial_row_bytes_ / blocks * size_t(index);
+        case Place::Input:
+        case Place::Output:
+            break;
+    }
+    bool in = ref.place == Place::Input;
+    size_t first = block(lane.segment, index).first;
+    if (index == (in ? work_.only_input_block : work_.only_output_block)) {
+        first -= share(work_.count, program_.blocks, index).first;
+    }
+    auto *base = static_cast<std::byte *>(in ? const_cast<void *>(work_.input) : work_.output);
+    return base + first * work_.element_bytes;
+}
+
+void Run::resolve(const Lane &lane, const Ref &ref, std::vector<std::span<std::byte>> *out) const {
+    size_t each = ref.place == Place::Partial ? partial_bytes(work_.dtype) : work_.element_bytes;
+    for (int i = ref.first; i < ref.first + ref.count; ++i) {
+        size_t bytes = block(lane.segment, i).count * each;
+        if (bytes > 0) out->emplace_back(at(lane, ref, i), bytes);
+    }
+}
+
+void Run::run_fold(const Lane &lane, const ProgramFold &fold) const {
+    for (int i = 0; i < fold.out.count; ++i) {
+        auto place = [&](const Ref &ref) { return at(lane, ref, ref.first + i); };
+        std::vector<const void *> sources;
+        for (const Ref &source : fold.sources) sources.push_back(place(source));
+        ringrt::fold({.dtype = work_.dtype,
+                      .op = work_.op,
+                      .ranks = work_.ranks,
+                      .partial = fold.partial ? place(*fold.partial) : nullptr,
+                      .sources = sources,
+                      .finish = fold.out.place == Place::Output,
+                      .out = place(fold.out),
+                      .count = block(lane.segment, fold.out.first + i).count});
+    }
+}
+
+void Run::run_copy(const Lane &lane, const ProgramCopy &step) const {
+    for (int i = 0; i < step.to.count; ++i) {
+        size_t bytes = block(lane.segment, step.to.first + i).count * work_.element_bytes;
+        copy(at(lane, step.to, step.to.first + i), at(lane, step.from, step.from.first + i), bytes,
+             Store::Plain);
+    }
+}
+
+Status Run::enter(Lane *lane, size_t segment, Transport *transport) {
+    if (lane->scratch == nullptr && scratch_bytes_ > 0) {
+        lane->scratch.reset(new (std::nothrow) std::byte[scratch_bytes_]);
+        if (lane->scratch == nullptr) {
+            return {RINGRT_NO_MEMORY,
+                    format_line("no memory for %zu bytes of scratch", scratch_bytes_)};
+        }
+    }
+    lane->active = true, lane->segment = segment, lane->pc = 0;
+    lane->sends.resize(program_.sends.size());
+    lane->receives.resize(program_.receives.size());
+    auto prepare = [&](const ProgramMessage &from, Message *to) {
+        to->peer = from.peer, to->slot = from.slot, to->segment = uint32_t(segment);
+        to->done = true;
+        to->pieces.clear();
+        for (const Ref &ref : from.refs) resolve(*lane, ref, &to->pieces);
+    };
+    for (size_t i = 0; i < lane->sends.size(); ++i) prepare(program_.sends[i], &lane->sends[i]);
+    for (size_t i = 0; i < lane->receives.size(); ++i) {
+        prepare(program_.receives[i], &lane->receives[i]);
+        RINGRT_TRY(transport->receive(&lane->receives[i]));
+    }
+    return {};
+}
+
+Status Run::advance(Lane *lane, Transport *transport, bool *moved) {
+    for (; lane->pc < program_.steps.size(); ++lane->pc) {
+        Step step = program_.steps[lane->pc];
+        switch (step.kind) {
+            case Step::Send:
+                RINGRT_TRY(transport->send(&lane->sends[step.index]));
+                break;
+            case Step::Await:
+                if (!lane->receives[step.index].done) return {};
+                break;
+            case Step::Fold:
+                run_fold(*lane, program_.folds[step.index]);
+                break;
+            case Step::Copy:
+                run_copy(*lane, program_.copies[step.index]);
+                break;
+        }
+        *moved = true;
+    }
+    return {};
+}
+
+bool Run::finished(const Lane &lane) const {
+    auto done = [](const Message &message) { return message.done; };
+    return lane.pc == program_.steps.size() &&
+           std::all_of(lane.sends.begin(), lane.sends.end(), done);
+}
+
+}  // namespace
+
+Status execute(const Program &program, const Work &work, const Call &call, const World &world,
+               Transport *transport) {
+    size_t block_bytes =
+        (work.count + size_t(program.blocks) - 1) / size_t(program.blocks) * work.element_bytes;
+    size_t segments = std::max<size_t>(1, (block_bytes + kSegmentBytes - 1) / kSegmentBytes);
+    Run run(program, work, segments);
+    std::vector<Run::Lane> lanes(std::min(kWindow, segments));
+    transport->begin(call);
+    std::string phase = describe(call);
+    Patience patience(world, phase.c_str());
+    size_t next = 0, oldest = 0;
+    while (oldest < segments) {
+        bool moved = false;
+        for (; next < segments && next < oldest + lanes.size(); ++next) {
+            RINGRT_TRY(run.enter(&lanes[next % lanes.size()], next, transport));
+        }
+        for (size_t s = oldest; s < next; ++s) {
+            RINGRT_TRY(run.advance(&lanes[s % lanes.size()], transport, &moved));
+        }
+        while (oldest < next && run.finished(lanes[oldest % lanes.size()])) ++oldest, moved = true;
+        if (!moved) {
+            RINGRT_TRY(transport->progress(kSliceMs, &moved));
+            if (!moved) RINGRT_TRY(patience.check(transport->waiting_for()));
+        }
+        if (moved) patience.refresh();
+    }
+    return {};
+}
+
+}  // namespace ringrt

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The handshake that opens every connection between ranks, and the door it is done at.
+//
+//   server → client   Greeting: magic, server's nonce
+//   client → server   Hello: magic, purpose, rank, size, client's nonce, MAC over all and both
+//   nonces server → client   MAC over the nonces the other way round
+//
+// The MACs are keyed with the job's secret, so only its ranks come in, both sides are proven, and a
+// recorded hello is worth nothing. All messages have fixed sizes.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "libringrt/rendezvous/siphash.h"
+#include "libringrt/transport/socket.h"
+
+namespace ringrt {
+
+enum class Purpose : uint32_t { Start = 1, Data = 2 };
+
+// The client's side, on a fresh connection to `peer`. RINGRT_PEER_LOST where it was refused,
+// RINGRT_TIMEOUT where whatever listens there says nothing for 10 s.
+Status knock(int fd, const Secret &secret, Purpose purpose, const World &world, int peer);
+
+// A listening socket that lets in ranks of this job and drops everybody else: bounded in number, in
+// memory (100 bytes each) and in time (5 s each), without holding up anybody.
+class Door {
+  public:
+    Door(Fd listener, const Secret &secret, Purpose purpose, const World &world);
+    ~Door();
+
+    struct Arrival {
+        int rank = -1;
+        Fd fd;
+    };
+    // Serves for up to `wait_ms`; appends who came. Ranks may come twice (a lost first connection).
+    Status serve(int wait_ms, std::vector<Arrival> *arrivals);
+    [[nodiscard]] uint64_t dropped() const { return dropped_; }
+
+  private:
+    struct Visitor;
+    void accept_waiting();
+    void drop(size_t index, const char *why);
+    // True while the visitor may still become a rank; *rank is set once it is one.
+    bool hear(Visitor *visitor, int *rank);
+
+    Fd listener_;
+    Secret secret_;
+    Purpose purpose_;
+    const World &world_;
+    std::vector<Visitor> visitors_;
+    uint64_t dropped_ = 0;
+    size_t visitors_max_;
+};
+
+}  // namespace ringrt

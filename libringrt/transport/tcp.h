@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP between all pairs of ranks: one connection each, frames in both directions.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "libringrt/transport/socket.h"
+#include "libringrt/transport/transport.h"
+
+namespace ringrt {
+
+// `peers` by rank; an invalid Fd where there is no connection (this rank itself).
+[[nodiscard]] std::unique_ptr<Transport> make_tcp(const World &world, std::vector<Fd> peers);
+
+}  // namespace ringrt

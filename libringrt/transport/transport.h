@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Transport: messages between the ranks of one job. Knows nothing of sums.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libringrt/transport/status.h"
+
+namespace ringrt {
+
+// The collective operation under way. It travels with every message, so that ranks that called
+// different operations find out at the first one.
+struct Call {
+    uint32_t number = 0;  // of the operation, counted from the start of the job
+    uint8_t kind = 0;     // CallKind
+    uint8_t dtype = 0, op = 0;
+    uint8_t root_low = 0;  // low bits of a broadcast's root
+    uint64_t count = 0;    // elements or bytes
+
+    bool operator==(const Call &) const = default;
+};
+
+enum CallKind : uint8_t {
+    kAllreduce = 1,
+    kReduceScatter,
+    kAllGather,
+    kAllGatherShares,
+    kBroadcast,
+    kBarrier,
+    kFinish
+};
+
+// "allreduce of 1000 float32 with sum", for messages.
+[[nodiscard]] std::string describe(const Call &call);
+
+// One message within an operation, found at the receiver by (segment, slot). The pieces and the
+// Message itself stay where they are until done.
+struct Message {
+    int peer = 0;
+    uint32_t segment = 0;
+    uint32_t slot = 0;
+    std::vector<std::span<std::byte>> pieces;  // read by a send, written by a receive
+    bool done = true;
+
+    [[nodiscard]] size_t bytes() const {
+        size_t sum = 0;
+        for (const auto &piece : pieces) sum += piece.size();
+        return sum;
+    }
+};
+
+class Patience;
+
+class Transport {
+  public:
+    virtual ~Transport() = default;
+    // All messages until the next begin() belong to `call`.
+    virtual void begin(const Call &call) = 0;
+    // Queue a message; `done` becomes true during progress() (or at once). Messages to one peer may
+    // be received in any order of (segment, slot); the receiver must have at most those of its
+    // active segments outstanding (see execute.h).
+    virtual Status send(Message *message) = 0;
+    virtual Status receive(Message *message) = 0;
+    // Moves what can be moved. When nothing can, sleeps for up to `sleep_ms` and looks again. Not
+    // ok when a peer of the job is lost, whether or not it is waited for.
+    virtual Status progress(int sleep_ms, bool *moved) = 0;
+    // A peer that a receive (or else a send) waits for, -1 when nothing is outstanding.
+    [[nodiscard]] virtual int waiting_for() const = 0;
+    // Tells all peers, as far as that works at once, that this rank goes and who is to blame
+    // (`culprit` -1: nobody, the job is done).
+    virtual void farewell(int culprit, const Status &why) = 0;
+    // From any thread: no peer shall wait for this rank any more.
+    virtual void cut() noexcept = 0;
+};
+
+}  // namespace ringrt

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives over real processes: every size around the edges, every dtype and op, in and out
+// of place, bit by bit against the left fold in rank order.
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <set>
+
+#include "libringrt/collective/communicator.h"
+#include "libringrt/collective/fold.h"
+#include "tests/support/check.h"  // last: it defines a macro named fail
+#include "tests/support/ranks.h"
+
+using namespace ringrt;
+using namespace ringrt::test;
+
+namespace {
+
+struct Layout {
+    int ranks = 2;
+    int nodes = 1;  // ranks are dealt to so many nodes, in blocks
+};
+
+CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout, int rank) {
+    std::string node = std::to_string(rank * layout.nodes / layout.ranks);
+    setenv("RINGRT_NODE", node.c_str(), 1);
+    CommunicatorConfig config;
+    config.rank = rank, config.size = layout.ranks;
+    config.rendezvous = folder.path + "/meet";
+    config.timeout_ms = 20000, config.start_timeout_ms = 20000;
+    return config;
+}
+
+// Runs `body` on every rank of every layout; it answers "" or what went wrong.
+void on_ranks(Layout layout, const std::function<std::string(Communicator &)> &body) {
+    TemporaryFolder folder;
+    Ranks ranks(layout.ranks, [&](int rank) {
+        Communicator comm(config_of(folder, layout, rank));
+        std::string wrong;
+        if (comm.start() == RINGRT_OK) {
+            wrong = body(comm);
+            if (wrong.empty() && comm.finish() != RINGRT_OK) wrong = "finish: " + comm.last_error();
+        } else {
+            wrong = "start: " + comm.last_error();
+        }
+        if (!wrong.empty())
+            fprintf(stderr, "rank %d of %d: %s\n", rank, layout.ranks, wrong.c_str());
+        return wrong.empty() ? 0 : 1;
+    });
+    std::vector<int> ended = ranks.wait(60);
+    for (int r = 0; r < layout.ranks; ++r) {
+        ck_assert_msg(ended[size_t(r)] == 0, "%d ranks on %d nodes: rank %d ended with %d",
+                      layout.ranks, layout.nodes, r, ended[size_t(r)]);
+    }
+}
+
+// Element i of `rank`: values whose sum depends on the order they are added in.
+void make_input(std::vector<std::byte> *out, int rank, size_t count, ringrt_dtype_t dtype,
+                uint64_t seed) {
+    std::mt19937_64 random(seed * 1000 + uint64_t(rank));
+    out->resize(count * dtype_bytes(dtype));
+    for (size_t i = 0; i < count; ++i) {
+        double magnitude =
+            std::ldexp(double(random() >> 11) * 0x1p-53 + 0.5, int(random() % 9) - 4);
+        double value = random() % 2 == 0 ? magnitude : -magnitude;
+        std::byte *at = out->data() + i * dtype_bytes(dtype);
+        float f = float(value);
+        auto top = uint16_t(std::bit_cast<uint32_t>(f) >> 16);
+        // A finite half: sign, exponent 11 .. 18, random mantissa.
+        auto half = uint16_t((random() & 0x83ff) | (11 + random() % 8) << 10);
+        auto whole = int64_t(random());
+        switch (dtype) {
+            case RINGRT_FLOAT32:
+                memcpy(at, &f, 4);
+                break;
+            case RINGRT_FLOAT64:
+                memcpy(at, &value, 8);
+                break;
+            case RINGRT_FLOAT16:
+                memcpy(at, &half, 2);
+                break;
+            case RINGRT_BFLOAT16:
+                memcpy(at, &top, 2);
+                break;
+            case RINGRT_INT32:
+                memcpy(at, &whole, 4);
+                break;
+            case RINGRT_INT64:
+                memcpy(at, &whole, 8);
+                break;
+            case RINGRT_UINT8:
+                break;
+        }
+    }
+}
+
+std::vector<std::byte> expected(int ranks, size_t count, ringrt_dtype_t dtype, ringrt_op_t op,
+                                uint64_t seed) {
+    std::vector<std::vector<std::byte>> inputs;
+    inputs.resize(size_t(ranks));
+    std::vector<const void *> sources;
+    for (int r = 0; r < ranks; ++r) {
+        make_input(&inputs[size_t(r)], r, count, dtype, seed);
+        sources.push_back(inputs[size_t(r)].data());
+    }
+    std::vector<std::byte> out(count * dtype_bytes(dtype));
+    fold({.dtype = dtype,
+          .op = op,
+          .ranks = ranks,
+          .sources = sources,
+          .out = out.data(),
+          .count = count});
+    return out;
+}
+
+struct Case {
+    size_t count;
+    ringrt_dtype_t dtype = RINGRT_FLOAT32;
+    ringrt_op_t op = RINGRT_SUM;
+    bool in_place = true;
+    size_t misalign = 0;  // bytes
+};
+
+std::string check_allreduce(Communicator &comm, const Case &c) {
+    uint64_t seed = c.count * 31 + uint64_t(c.dtype) * 7 + uint64_t(c.op);
+    std::vector<std::byte> input;
+    make_input(&input, comm.rank(), c.count, c.dtype, seed);
+    std::vector<std::byte> memory(2 * (input.size() + 64), std::byte{0x5a});
+    std::byte *send = memory.data() + c.misalign,
+              *recv = c.in_place ? send : send + input.size() + 64;
+    memcpy(send, input.data(), input.size());
+    if (comm.allreduce(send, recv, c.count, c.dtype, c.op) != RINGRT_OK) return comm.last_error();
+    auto right = expected(comm.size(), c.count, c.dtype, c.op, seed);
+    std::string what = "count " + std::to_string(c.count) + " dtype " + std::to_string(c.dtype) +
+                       " op " + std::to_string(c.op) + (c.in_place ? " in place" : " out of place");
+    if (memcmp(recv, right.data(), right.size()) != 0) return "wrong sum: " + what;
+    if (recv[input.size()] != std::byte{0x5a}) return "wrote past the end: " + what;
+    if (!c.in_place && memcmp(send, input.data(), input.size()) != 0)
+        return "input changed: " + what;
+    return "";
+}
+
+const Layout kLayouts[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {8, 1},
+                           {2, 2}, {3, 3}, {4, 2}, {5, 2}, {8, 4}};
+
+TEST(allreduce_over_counts) {
+    for (Layout layout : kLayouts) {
+        on_ranks(layout, [&](Communicator &comm) -> std::string {
+            auto p = size_t(comm.size());
+            std::set<size_t> counts{0, 1, p - 1, p, p + 1, 17, 1000, 4097, 70001, 1000003};
+            for (size_t count : counts) {
+                for (bool in_place : {true, false}) {
+                    std::string wrong =
+                        check_allreduce(comm, {.count = count, .in_place = in_place});
+                    if (!wrong.empty()) return wrong;
+                }
+            }
+            return "";
+        });
+    }
+}
+
+TEST(allreduce_over_dtypes_and_ops) {
+    for (Layout layout : {Layout{3, 1}, Layout{4, 2}, Layout{3, 3}}) {
+        on_ranks(layout, [&](Communicator &comm) -> std::string {
+            for (int dtype = RINGRT_FLOAT32; dtype < RINGRT_UINT8; ++dtype) {
+                for (int op = RINGRT_SUM; op <= RINGRT_PROD; ++op) {
+                    for (size_t count : {size_t(7), size_t(5003)}) {
+                        for (size_t misalign : {0, 1, 2}) {
+                            std::string wrong =
+                                check_allreduce(comm, {.count = count,
+                                                       .dtype = ringrt_dtype_t(dtype),
+                                                       .op = ringrt_op_t(op),
+                                                       .in_place = op % 2 == 0,
+                                                       .misalign = misalign});
+                            if (!wrong.empty()) return wrong;
+                        }
+                    }
+                }
+            }
+            return "";
+        });
+    }
+}
+
+TEST(the_other_collectives) {
+    for (Layout layout : kLayouts) {
+        on_ranks(layout, [&](Communicator &comm) -> std::string {
+            int rank = comm.rank(), size = comm.size();
+            for (size_t count : {size_t(0), size_t(1), size_t(size), size_t(10007)}) {
+                std::vector<std::byte> input;
+                make_input(&input, rank, count, RINGRT_FLOAT32, count);
+                auto right = expected(size, count, RINGRT_FLOAT32, RINGRT_SUM, count);
+                Share mine = share(count, size, rank);
+                std::vector<float> part(mine.count + 1), whole(count + 1);
+                if (comm.reduce_scatter(input.data(), part.data(), count, RINGRT_FLOAT32,
+                                        RINGRT_SUM) != RINGRT_OK)
+                    return comm.last_error();
+                if (memcmp(part.data(), right.data() + mine.first * 4, mine.count * 4) != 0)
+                    return "reduce_scatter";
+                if (comm.all_gather_shares(part.data(), whole.data(), count, RINGRT_FLOAT32) !=
+                    RINGRT_OK)
+                    return comm.last_error();
+                if (memcmp(whole.data(), right.data(), count * 4) != 0) return "all_gather_shares";
+                std::vector<char> each(count, char('a' + rank)), all(count * size_t(size) + 1);
+                if (comm.all_gather(each.data(), all.data(), count) != RINGRT_OK)
+                    return comm.last_error();
+                for (size_t i = 0; i < count * size_t(size); ++i) {
+                    if (all[i] != char('a' + i / count)) return "all_gather";
+                }
+                for (int root = 0; root < size; ++root) {
+                    std::vector<char> text(count, char(rank == root ? 'x' : '-'));
+                    if (comm.broadcast(text.data(), count, root) != RINGRT_OK)
+                        return comm.last_error();
+                    if (text != std::vector<char>(count, 'x')) return "broadcast";
+                }
+                if (comm.barrier() != RINGRT_OK) return comm.last_error();
+            }
+            return "";
+        });
+    }
+}
+
+}  // namespace
+
+int main() {
+    return run_all("collectives",
+                   {allreduce_over_counts, allreduce_over_dtypes_and_ops, the_other_collectives},
+                   120);
+}

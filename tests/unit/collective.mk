@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Tests of transports, start-up and collectives: alone, and over forked ranks.
+collective_tests = \
+	tests/multiproc/test_collectives
+check_PROGRAMS += $(collective_tests)
+TESTS += $(collective_tests)
+
+tests_multiproc_test_collectives_SOURCES = tests/multiproc/test_collectives.cpp \
+	tests/support/check.h tests/support/ranks.h
+tests_multiproc_test_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_collectives_LDADD = libcollective.la $(CHECK_LIBS)
