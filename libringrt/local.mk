@@ -2,3 +2,6 @@
 
 # Transports, collectives and start-up: one convenience library that libringrt and the tests link.
 include libringrt/collective.mk
+
+# Gradient grouping
+include libringrt/grouping.mk
