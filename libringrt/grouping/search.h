@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Improves sequences of slots move by move against the model.
+#pragma once
+
+#include <vector>
+
+#include "libringrt/grouping/slots.h"
+
+namespace ringrt::grouping {
+
+struct Candidate {
+    double cost = 0;  // us; the iteration, and a trace of the link's end to tell equals apart
+    std::vector<Slot> slots;
+    std::vector<SlotUse> uses;
+};
+
+[[nodiscard]] Candidate rate(const Units &units, const Network &network, std::vector<Slot> slots);
+
+// `found` is sorted by cost and not empty. Improves the best few of them and returns the best;
+// stops where one comes within a thousandth of `bound_us`, which none can beat.
+[[nodiscard]] Candidate improve_best(const Units &units, const Network &network,
+                                     std::vector<Candidate> found, double bound_us);
+
+}  // namespace ringrt::grouping
