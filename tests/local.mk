@@ -10,4 +10,5 @@ if HAVE_CHECK
 include tests/unit/core.mk
 include tests/unit/ringstat.mk
 include tests/unit/collective.mk
+include tests/unit/grouping.mk
 endif

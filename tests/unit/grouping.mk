@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Unit and property tests of libringrt/grouping, on profiles made inside the tests.
+grouping_tests = \
+	tests/unit/test_grouping_profile \
+	tests/unit/test_grouping_rules \
+	tests/unit/test_grouping_plan \
+	tests/unit/test_grouping_online
+check_PROGRAMS += $(grouping_tests)
+TESTS += $(grouping_tests)
+
+tests_unit_test_grouping_profile_SOURCES = tests/unit/test_grouping_profile.cpp \
+	tests/unit/grouping_profiles.h tests/support/check.h
+tests_unit_test_grouping_profile_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_grouping_profile_LDADD = libgrouping.la $(CHECK_LIBS)
+
+tests_unit_test_grouping_rules_SOURCES = tests/unit/test_grouping_rules.cpp \
+	tests/unit/grouping_profiles.h tests/support/check.h
+tests_unit_test_grouping_rules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_grouping_rules_LDADD = libgrouping.la $(CHECK_LIBS)
+
+tests_unit_test_grouping_plan_SOURCES = tests/unit/test_grouping_plan.cpp \
+	tests/unit/grouping_profiles.h tests/support/check.h
+tests_unit_test_grouping_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_grouping_plan_LDADD = libgrouping.la $(CHECK_LIBS)
+
+tests_unit_test_grouping_online_SOURCES = tests/unit/test_grouping_online.cpp \
+	tests/unit/grouping_profiles.h tests/support/check.h
+tests_unit_test_grouping_online_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_grouping_online_LDADD = libgrouping.la $(CHECK_LIBS)
