@@ -24,8 +24,14 @@ libpolicy_la_SOURCES = \
 # ---- controller: the resize loop ------------------------------------------------------------------
 noinst_LTLIBRARIES += libcontroller.la
 libcontroller_la_SOURCES = \
+	slurm_plugin/controller/capacity.cpp slurm_plugin/controller/capacity.h \
 	slurm_plugin/controller/cluster.h \
-	slurm_plugin/controller/event.h \
+	slurm_plugin/controller/controller.cpp slurm_plugin/controller/controller.h \
+	slurm_plugin/controller/decision.cpp slurm_plugin/controller/decision.h \
+	slurm_plugin/controller/event.cpp slurm_plugin/controller/event.h \
+	slurm_plugin/controller/explain.cpp \
+	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
+	slurm_plugin/controller/job_view.cpp slurm_plugin/controller/job_view.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h
 libcontroller_la_LIBADD = librecords.la libpolicy.la
 

@@ -89,6 +89,12 @@ void Packing::take(std::span<const NodeShare> held) {
             set_free(node, std::max(0, free_[node] - gpus));
 }
 
+void Packing::give(std::span<const NodeShare> held) {
+    for (const auto &[node, gpus] : held)
+        if (node >= 0 && static_cast<std::size_t>(node) < free_.size() && size_[node] > 0)
+            set_free(node, std::min(free_[node] + gpus, static_cast<int>(with_free_.size()) - 1));
+}
+
 bool Packing::place(int gpus, std::vector<NodeShare> *where) {
     const int largest = static_cast<int>(with_free_.size()) - 1;
     if (gpus <= node_) {
@@ -120,13 +126,11 @@ bool Packing::place(int gpus, std::vector<NodeShare> *where) {
     return fits;
 }
 
-int largest_that_fits(const Packing &packing, int gpus_min, int gpus_most) {
+int Packing::place_largest(int gpus_min, int gpus_most) {
     int size = gpus_min;
     while (size <= gpus_most / 2) size *= 2;
-    for (; size >= gpus_min && size <= gpus_most; size /= 2) {
-        Packing trial = packing;
-        if (trial.place(size)) return size;
-    }
+    for (; size >= gpus_min && size <= gpus_most; size /= 2)
+        if (place(size)) return size;
     return 0;
 }
 

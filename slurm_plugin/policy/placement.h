@@ -39,8 +39,11 @@ class Packing {
   public:
     explicit Packing(const Capacity &capacity);
     void take(std::span<const NodeShare> held);  // of a job that stays; what is not there is ignored
+    void give(std::span<const NodeShare> held);  // of a job that leaves
     // Finds a place for one more job; false, and nothing changed, where there is none.
     [[nodiscard]] bool place(int gpus, std::vector<NodeShare> *where = nullptr);
+    // The same with the largest size of the ladder gpus_min·2^k <= gpus_most that finds one; 0: none does.
+    [[nodiscard]] int place_largest(int gpus_min, int gpus_most);
     [[nodiscard]] int free_gpus() const { return free_total_; }
 
   private:
@@ -52,9 +55,6 @@ class Packing {
     std::vector<int> size_, free_;
     std::vector<std::vector<int>> with_free_;  // node indices by free GPUs; may hold outdated ones
 };
-
-// The largest size of the job's ladder up to `gpus_most` that can be placed, 0 where not even MIN can.
-[[nodiscard]] int largest_that_fits(const Packing &packing, int gpus_min, int gpus_most);
 
 // Is `gpus` gpus_min·2^k within gpus_min..gpus_max?
 [[nodiscard]] bool on_ladder(const Job &job, int gpus);

@@ -63,7 +63,7 @@ constexpr std::array kKeys{
     Key{"limit", [](std::string_view v, Intent &i) { return read_into(v, -1, kDurationMax, i.limit_s); }},
     Key{"used", [](std::string_view v, Intent &i) { return read_into(v, 0, kDurationMax, i.used_s); }},
     Key{"run", [](std::string_view v, Intent &i) { return read_into(v, -1, kCountMax, i.run); }},
-    Key{"step", [](std::string_view v, Intent &i) { return read_into(v, 0, kStepMax, i.base_step); }},
+    Key{"step", [](std::string_view v, Intent &i) { return read_into(v, -1, kStepMax, i.base_step); }},
     Key{"n", [](std::string_view v, Intent &i) { return read_into(v, 0, kCountMax, i.resizes); }},
     Key{"gap", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.gap_s); }},
     Key{"cost", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.restart_s); }},
@@ -120,8 +120,7 @@ std::string format_intent(const Intent &intent) {
     append_nonzero(out, "limit", intent.limit_s, kDurationMax);
     append_nonzero(out, "used", intent.used_s, kDurationMax);
     if (intent.run >= 0) append_int(out, "run", std::min<int64_t>(intent.run, kCountMax));
-    append_nonzero(out, "step", static_cast<int64_t>(std::min<uint64_t>(intent.base_step, kStepMax)),
-                   kStepMax);
+    if (intent.base_step >= 0) append_int(out, "step", std::min(intent.base_step, kStepMax));
     append_nonzero(out, "n", intent.resizes, kCountMax);
     if (intent.gap_s > 0) append_number(out, "gap", std::min(intent.gap_s, kCostMax));
     if (intent.restart_s > 0) append_number(out, "cost", std::min(intent.restart_s, kCostMax));

@@ -45,11 +45,11 @@ struct Intent {
     int64_t start_s = 0;      // start of the present run (0: not running, or already in used_s)
     int64_t limit_s = 0;      // time limit over all runs (0: not known yet, -1: unlimited)
     int64_t used_s = 0;       // run time of all runs before the present one
-    int run = -1;             // Slurm's restart count for which base_step was noted
-    uint64_t base_step = 0;   // first step heard of in that run: a resize needs progress beyond it
+    int run = -1;             // Slurm's restart count when it was released or started (-1: neither)
+    int64_t base_step = -1;   // first step heard of in that run: a resize needs progress beyond it
     int resizes = 0;          // completed resizes
     double gap_s = 0;         // the last resize's time from signal to running again
-    double restart_s = 0;     // measured cost of a stop and restart: smoothed gap plus load (0: unknown)
+    double restart_s = 0;     // the gaps smoothed: measured cost of a stop and restart (0: unknown)
     std::string why;          // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
 };
 

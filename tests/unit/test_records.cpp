@@ -53,7 +53,7 @@ Intent random_intent(std::mt19937_64 &random) {
     i.limit_s = upto(1) ? -1 : upto(31536000);
     i.used_s = upto(31536000);
     i.run = static_cast<int>(upto(10)) - 1;
-    i.base_step = static_cast<uint64_t>(upto(1'000'000'000));
+    i.base_step = upto(1'000'000'000) - 1;
     i.resizes = static_cast<int>(upto(9999));
     i.gap_s = static_cast<double>(upto(1000)) / 10;
     i.restart_s = static_cast<double>(upto(1000)) / 10;
@@ -77,7 +77,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_int_eq(a.limit_s, b.limit_s);
     ck_assert_int_eq(a.used_s, b.used_s);
     ck_assert_int_eq(a.run, b.run);
-    ck_assert_uint_eq(a.base_step, b.base_step);
+    ck_assert_int_eq(a.base_step, b.base_step);
     ck_assert_int_eq(a.resizes, b.resizes);
     ck_assert_double_eq_tol(a.gap_s, b.gap_s, 1e-9);
     ck_assert_double_eq_tol(a.restart_s, b.restart_s, 1e-9);
@@ -191,7 +191,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .state = IntentState::released, .resize_id = UINT32_MAX, .gpus = kGpusMax,
              .target = kGpusMax, .since_s = 1e300, .asked_s = 1e300, .begin_s = INT64_MAX,
              .start_s = INT64_MAX, .limit_s = INT64_MAX, .used_s = INT64_MAX, .run = INT32_MAX,
-             .base_step = UINT64_MAX, .resizes = INT32_MAX, .gap_s = 1e300, .restart_s = 1e300,
+             .base_step = INT64_MAX, .resizes = INT32_MAX, .gap_s = 1e300, .restart_s = 1e300,
              .why = "abcdefghijklmnopqrstuvwx"};
     const std::string text = format_intent(i);
     ck_assert_msg(text.size() <= kRecordBytesMax, "%zu bytes: %s", text.size(), text.c_str());

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which GPUs malleable jobs may hold, and which are free now.
+//
+// GPUs above a malleable job's MIN are borrowed: a rigid job that waits and could start with them gets
+// them back. Its GPUs are taken out of the capacity on certain nodes, so that the policy shrinks the
+// jobs on these nodes and no job grows into them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/job_view.h"
+#include "slurm_plugin/controller/options.h"
+#include "slurm_plugin/policy/policy.h"
+
+namespace ringrt::controller {
+
+// Nodes that share partitions, and the malleable jobs that may run on them. Node indices are those of
+// the observation; other pools' nodes have no GPUs here.
+struct Pool {
+    std::vector<std::size_t> jobs;  // indices into the views
+    policy::Capacity capacity;      // for the policy
+    policy::Capacity free;          // free now, less what is kept for waiting rigid jobs
+    std::vector<int> waiting_rigid; // GPUs of each waiting rigid job for which nothing is kept
+    bool somebody_waits = false;    // a rigid job for which GPUs are kept, or a malleable one
+};
+
+[[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
+                                           const std::vector<JobView> &jobs,
+                                           const Options &options);
+
+}  // namespace ringrt::controller

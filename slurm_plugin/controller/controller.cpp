@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/controller.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ringrt::controller {
+
+using records::IntentState;
+
+namespace {
+
+constexpr double kBackOffMax_s = 86400;
+constexpr double kTroubleWaitMax_s = 30;
+constexpr int kUpdatesPerPass = 64;   // so that a pass stays short when many jobs come at once
+constexpr double kRefusedWait_s = 60;
+
+bool is_growth(const Wish &wish) { return wish.allotment.gpus > wish.job.gpus_now; }
+
+// Shrinks first: what they free is what growths need. Then by gain.
+std::vector<std::size_t> order_of_work(const Decision &decision) {
+    std::vector<std::size_t> order(decision.wishes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const Wish &x = decision.wishes[a], &y = decision.wishes[b];
+        if (is_growth(x) != is_growth(y)) return is_growth(y);
+        return is_growth(x) && x.allotment.gain_s_per_gpu > y.allotment.gain_s_per_gpu;
+    });
+    return order;
+}
+
+std::string answer_text(Answer answer) {
+    switch (answer) {
+        case Answer::ok: return "done";
+        case Answer::again: return "it can not be altered now";
+        case Answer::gone: return "no such job";
+        case Answer::refused: return "Slurm refused it";
+        case Answer::unreachable: return "slurmctld does not answer";
+    }
+    return "unknown";
+}
+
+}  // namespace
+
+Controller::Controller(Cluster &cluster, EventSink &events, Options options)
+    : cluster_(cluster), events_(events), options_(std::move(options)) {}
+
+double Controller::pass(double now_s) noexcept {
+    try {
+        return round(now_s);
+    } catch (...) {
+        ++statistics_.exceptions;
+        return now_s + kTroubleWaitMax_s;  // Slurm goes on by itself meanwhile
+    }
+}
+
+double Controller::round(double now_s) {
+    if (options_.mode == Mode::off) return now_s + options_.interval_s;
+    ++statistics_.passes;
+    observation_ = {};
+    const Answer answer = cluster_.observe(observation_);
+    if (answer != Answer::ok) return observe_failed(now_s, answer);
+    failures_ = 0;
+    observation_.now_s = now_s;
+    const std::vector<JobView> jobs = look(now_s);
+    forget_ended(now_s);
+
+    const Decision decision = decide(observation_, jobs, memory_, options_);
+    const bool time_to_decide = is_time_to_decide(jobs, now_s);
+    const std::vector<char> room_is_coming = pools_with_room_coming(decision, jobs);
+    bool soon = false;
+    int updates = 0;
+    for (const std::size_t i : order_of_work(decision)) {
+        JobMemory &memory = memory_[jobs[i].record->id];
+        Situation now = situation(decision, i, now_s, time_to_decide);
+        const int pool = decision.wishes[i].pool;
+        now.room_is_coming = pool >= 0 && room_is_coming[static_cast<std::size_t>(pool)];
+        Step step = next_step(jobs[i], decision.wishes[i], memory, now, options_);
+        soon |= step.soon;
+        if (step.act == Act::nothing) continue;
+        if (options_.mode == Mode::observe) {
+            only_say(jobs[i], step, memory, now_s);
+            continue;
+        }
+        if (act(jobs[i], step, memory, now_s) == Answer::unreachable) break;
+        if (++updates == kUpdatesPerPass) break;
+    }
+    return now_s + (soon || updates > 0 ? options_.busy_poll_s : options_.idle_poll_s);
+}
+
+double Controller::observe_failed(double now_s, Answer answer) {
+    ++statistics_.failed_observations;
+    if (++failures_ == 3)
+        say(0, now_s, {.kind = EventKind::trouble, .text = "no resizes for now: " + answer_text(answer)});
+    return now_s + std::min(kTroubleWaitMax_s, options_.idle_poll_s * failures_);
+}
+
+std::vector<JobView> Controller::look(double now_s) {
+    std::vector<JobView> jobs = malleable_jobs(observation_);
+    statistics_.malleable = static_cast<int>(jobs.size());
+    statistics_.in_flight = 0;
+    for (JobView &job : jobs) {
+        JobMemory &memory = memory_[job.record->id];
+        if (options_.mode == Mode::observe && memory.shadow) job.intent = *memory.shadow;
+        statistics_.in_flight += is_resizing(job);
+        notice(job, memory, now_s);
+    }
+    return jobs;
+}
+
+// What changed since the last pass, as far as people want to hear of it.
+void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
+    const JobRecord &record = *job.record;
+    memory.phase = record.phase;
+    memory.state = job.intent.state;
+    if (record.phase != JobPhase::pending) {
+        memory.pending_since_s = 0;
+        memory.refused_gpus = 0;
+        memory.wait_until_s = 0;
+        memory.said_left = memory.said_let_go = false;
+        return;
+    }
+    if (memory.pending_since_s == 0) memory.pending_since_s = now_s;
+    const int from = job.intent.gpus, to = job.intent.target;
+    if (job.intent.state == IntentState::asked && !memory.said_left) {
+        memory.said_left = true;
+        say(record.id, now_s, {.kind = EventKind::left, .from = from, .to = to, .reason = job.intent.why,
+                               .text = "has left to come back with " + std::to_string(to) + " GPUs"});
+    }
+    if (is_resizing(job) && is_kept_back(job, now_s, options_) && !memory.said_let_go) {
+        memory.said_let_go = true;
+        say(record.id, now_s, {.kind = EventKind::let_go, .from = from, .to = to, .reason = job.intent.why,
+                               .text = "held, or given another start time, by its user or an "
+                                       "administrator: that stands"});
+    }
+}
+
+void Controller::forget_ended(double now_s) {
+    std::map<uint32_t, const JobRecord *> present;
+    for (const JobRecord &record : observation_.jobs) present[record.id] = &record;
+    for (auto it = memory_.begin(); it != memory_.end();) {
+        const auto found = present.find(it->first);
+        const JobRecord *record = found == present.end() ? nullptr : found->second;
+        if (record && record->phase != JobPhase::finished && is_malleable(*record)) {
+            ++it;
+            continue;
+        }
+        const bool asked = it->second.state == IntentState::asked;
+        const bool badly = record && (record->exit_code != 0 || record->end_signal != 0);
+        Event event{.kind = asked && badly ? EventKind::lost : EventKind::ended};
+        event.text = !record ? "is gone"
+                     : !badly ? "has ended"
+                              : "has ended with exit code " + std::to_string(record->exit_code) +
+                                    ", signal " + std::to_string(record->end_signal);
+        if (asked) event.text += " while it was asked to resize";
+        say(it->first, now_s, std::move(event));
+        it = memory_.erase(it);
+    }
+}
+
+// A change of who is there, or at which size, is decided on at once; everything else in its interval.
+bool Controller::is_time_to_decide(const std::vector<JobView> &jobs, double now_s) {
+    std::string now_here;
+    for (const JobView &job : jobs) {
+        now_here += std::to_string(job.record->id) + ":" + std::to_string(job.record->gpus_requested);
+        now_here += static_cast<char>('A' + static_cast<int>(job.record->phase));
+    }
+    for (const JobRecord &record : observation_.jobs)
+        if (record.phase == JobPhase::pending && record.gpus_requested > 0)
+            now_here += std::to_string(record.id) + "?";
+    const bool changed = now_here != decided_for_;
+    if (!changed && age_s(decided_s_, now_s) < options_.interval_s) return false;
+    decided_for_ = std::move(now_here);
+    decided_s_ = now_s;
+    return true;
+}
+
+std::vector<char> Controller::pools_with_room_coming(const Decision &decision,
+                                                     const std::vector<JobView> &jobs) const {
+    std::vector<char> coming(decision.pools.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const Wish &wish = decision.wishes[i];
+        if (wish.pool < 0 || !holds_gpus(*jobs[i].record)) continue;
+        const bool leaving = jobs[i].intent.state == IntentState::asked &&
+                             jobs[i].intent.target < jobs[i].record->gpus_requested;
+        const bool will_be_asked = !wish.job.pinned && wish.allotment.gpus < wish.job.gpus_now;
+        if (leaving || will_be_asked) coming[static_cast<std::size_t>(wish.pool)] = 1;
+    }
+    return coming;
+}
+
+Situation Controller::situation(const Decision &decision, std::size_t job, double now_s,
+                                bool time_to_decide) const {
+    const int pool = decision.wishes[job].pool;
+    return {.now_s = now_s,
+            .gpus_per_node =
+                pool < 0 ? 1 : std::max(1, decision.pools[static_cast<std::size_t>(pool)].capacity.gpus_per_node),
+            .may_ask = time_to_decide && statistics_.in_flight < options_.resizes_in_flight};
+}
+
+Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double now_s) {
+    const uint32_t id = job.record->id;
+    Answer answer = Answer::ok;
+    if (step.act == Act::release) {
+        answer = cluster_.update_pending(id, step.update);
+    } else if (step.act != Act::signal) {
+        answer = cluster_.write_intent(id, records::format_into(job.record->admin_comment, step.intent));
+    }
+    if (answer == Answer::refused) refused(job, step, memory, now_s);
+    if (answer != Answer::ok) return answer;
+    // The intent stands: now the signal, which is repeated until something happens.
+    if (step.act == Act::ask || step.act == Act::signal) {
+        memory.signalled_s = now_s;
+        answer = cluster_.signal_steps(id, job.intent.signal);
+        if (answer == Answer::again) memory.signalled_s = now_s - options_.signal_again_s + 1;
+    }
+    done(job, step, memory, now_s);
+    return answer;
+}
+
+void Controller::done(const JobView &job, const Step &step, JobMemory &memory, double now_s) {
+    switch (step.act) {
+        case Act::ask:
+            ++statistics_.asked;
+            ++statistics_.in_flight;
+            break;
+        case Act::call_off:
+            ++statistics_.called_off;
+            memory.quiet_until_s =
+                now_s + std::min(kBackOffMax_s, options_.back_off_s * std::exp2(memory.called_off));
+            memory.called_off = std::min(memory.called_off + 1, 20);
+            break;
+        case Act::note:
+            if (is_resizing(job)) memory.called_off = 0;
+            break;
+        default: break;
+    }
+    memory.state = step.act == Act::signal ? job.intent.state : step.intent.state;
+    if (!step.event) return;
+    if (step.event->kind == EventKind::resized) ++statistics_.resized;
+    say(job.record->id, now_s, *step.event);
+}
+
+void Controller::refused(const JobView &job, const Step &step, JobMemory &memory, double now_s) {
+    ++statistics_.refused;
+    if (step.act == Act::release) {
+        // Next a smaller size, then without one; then the start time that is set comes by itself.
+        memory.wait_until_s = now_s + (step.update.gpus > 0 ? options_.idle_poll_s : kRefusedWait_s);
+        if (step.update.gpus > 0) memory.refused_gpus = step.update.gpus;
+    } else {
+        memory.quiet_until_s = now_s + options_.back_off_s;
+    }
+    say(job.record->id, now_s,
+        {.kind = EventKind::refused, .from = job.intent.gpus, .to = step.intent.target, .reason = job.intent.why,
+         .text = "Slurm refused the update to " + std::to_string(step.intent.target) + " GPUs"});
+}
+
+void Controller::only_say(const JobView &job, const Step &step, JobMemory &memory, double now_s) {
+    if (step.act == Act::note) memory.shadow = step.intent;
+    if (step.act != Act::ask || memory.would == step.intent.target) return;
+    memory.would = step.intent.target;
+    Event event = *step.event;
+    event.kind = EventKind::would;
+    event.text = "would be " + event.text;
+    say(job.record->id, now_s, std::move(event));
+}
+
+void Controller::say(uint32_t job_id, double now_s, Event event) {
+    event.job_id = job_id;
+    event.time_s = now_s;
+    events_.write(event);
+}
+
+}  // namespace ringrt::controller

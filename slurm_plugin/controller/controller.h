@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The resize loop: observe, decide, act. One call of pass() is one round; it never blocks by itself
+// and never throws. What must survive a restart is in the jobs' records; the controller's own memory
+// (when it last signalled, back-off) only paces it and may be lost at any time.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/controller/job_machine.h"
+#include "slurm_plugin/controller/options.h"
+
+namespace ringrt::controller {
+
+struct Statistics {
+    uint64_t passes = 0, failed_observations = 0, exceptions = 0;
+    uint64_t asked = 0, resized = 0, called_off = 0, refused = 0;  // counts since the start
+    int malleable = 0, in_flight = 0;                              // jobs in the last pass
+};
+
+class Controller {
+  public:
+    Controller(Cluster &cluster, EventSink &events, Options options);
+
+    // One round at Unix time now_s; returns when it wants to be called next (Unix time).
+    double pass(double now_s) noexcept;
+
+    void set_options(Options options) { options_ = std::move(options); }  // at a reload
+    [[nodiscard]] const Options &options() const { return options_; }
+    [[nodiscard]] const Statistics &statistics() const { return statistics_; }
+
+  private:
+    double round(double now_s);
+    double observe_failed(double now_s, Answer answer);
+    std::vector<JobView> look(double now_s);
+    void forget_ended(double now_s);
+    void notice(const JobView &job, JobMemory &memory, double now_s);
+    bool is_time_to_decide(const std::vector<JobView> &jobs, double now_s);
+    Situation situation(const Decision &decision, std::size_t job, double now_s,
+                        bool time_to_decide) const;
+    [[nodiscard]] std::vector<char> pools_with_room_coming(const Decision &decision,
+                                                           const std::vector<JobView> &jobs) const;
+    Answer act(const JobView &job, Step &step, JobMemory &memory, double now_s);
+    void done(const JobView &job, const Step &step, JobMemory &memory, double now_s);
+    void refused(const JobView &job, const Step &step, JobMemory &memory, double now_s);
+    void only_say(const JobView &job, const Step &step, JobMemory &memory, double now_s);
+    void say(uint32_t job_id, double now_s, Event event);
+
+    Cluster &cluster_;
+    EventSink &events_;
+    Options options_;
+    Statistics statistics_;
+    Observation observation_;
+    std::map<uint32_t, JobMemory> memory_;
+    double decided_s_ = 0;
+    std::string decided_for_;  // who was there, at which sizes, when it was last decided
+    int failures_ = 0;         // observations in a row
+};
+
+// The present decision for one job, for `ringstat explain`: no memory, nothing touched.
+struct Explanation {
+    uint32_t job_id = 0;
+    int gpus = 0;             // now
+    int wanted = 0;           // by the policy; 0: it waits
+    std::string reason;       // code
+    std::string text;         // why this size, and what would change it
+};
+
+[[nodiscard]] std::vector<Explanation> explain(const Observation &observation,
+                                               const Options &options);
+
+}  // namespace ringrt::controller

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/event.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace ringrt::controller {
+
+namespace {
+
+constexpr std::array<std::string_view, 13> kKinds{
+    "sized",  "refitted", "asked", "left", "started", "resized", "called_off",
+    "let_go", "ended",    "lost",  "refused", "would", "trouble",
+};
+
+std::string fixed(double value, int digits) {
+    char text[48];
+    if (!(std::abs(value) < 1e15)) return "0";
+    const auto end =
+        std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits).ptr;
+    return {text, end};
+}
+
+// Bytes that are not plain ASCII become '?': the texts are ours, and a JSON line must stay valid.
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c >= 0x20 && c < 0x7f ? c : '?';
+    }
+    return out + '"';
+}
+
+}  // namespace
+
+std::string_view to_string(EventKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+std::string to_json(const Event &event) {
+    std::string out = "{\"time\":" + fixed(event.time_s, 3);
+    out += ",\"job\":" + std::to_string(event.job_id);
+    out += ",\"event\":" + quoted(to_string(event.kind));
+    out += ",\"from\":" + std::to_string(event.from) + ",\"to\":" + std::to_string(event.to);
+    out += ",\"reason\":" + quoted(event.reason);
+    out += ",\"gap_s\":" + fixed(event.gap_s, 2);
+    return out + ",\"text\":" + quoted(event.text) + "}";
+}
+
+}  // namespace ringrt::controller

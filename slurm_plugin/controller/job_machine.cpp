@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/job_machine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "slurm_plugin/policy/policy.h"
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt::controller {
+
+using records::Intent;
+using records::IntentState;
+
+namespace {
+
+constexpr double kSmoothing = 0.3;    // weight of the newest gap
+constexpr int64_t kLimitUnit_s = 60;  // Slurm's time limits are whole minutes
+
+std::string gpus_text(int gpus) { return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"); }
+
+std::string seconds_text(double seconds) {
+    const long tenths = std::lround(std::clamp(seconds, 0.0, 1e9) * 10);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+Event event(EventKind kind, const Intent &intent, int from, int to, std::string text) {
+    return {.kind = kind, .from = from, .to = to, .reason = intent.why, .text = std::move(text)};
+}
+
+bool has_run(const JobView &job) { return job.record->restarts > 0 || job.intent.gpus > 0; }
+
+// ---- waiting ----------------------------------------------------------------------------------
+
+// What remains of the time limit over all runs. The limit is noted when the job first comes by; where
+// an administrator has set another since, that one counts from then on. (Faults F29.)
+void carry_time_limit(const JobView &job, const JobMemory &memory, double now_s, Intent &intent,
+                      PendingUpdate &update) {
+    const JobRecord &record = *job.record;
+    const auto in_minutes = [](int64_t seconds) {
+        return std::max(kLimitUnit_s, seconds / kLimitUnit_s * kLimitUnit_s);
+    };
+    if (record.time_limit_s < 0) {
+        intent.limit_s = -1;
+    } else if (intent.limit_s <= 0 || record.time_limit_s != in_minutes(intent.limit_s - intent.used_s)) {
+        intent.limit_s = intent.used_s + record.time_limit_s;
+    }
+    if (intent.start_s > 0) {
+        const double stopped_s = record.end_s >= static_cast<double>(intent.start_s) ? record.end_s
+                                 : memory.pending_since_s > 0 ? memory.pending_since_s
+                                                              : now_s;
+        intent.used_s += std::max<int64_t>(0, std::llround(stopped_s) - intent.start_s);
+        intent.start_s = 0;
+    }
+    if (intent.limit_s <= 0) return;
+    const int64_t left_s = in_minutes(intent.limit_s - intent.used_s);
+    if (left_s != record.time_limit_s) update.time_limit_s = left_s;
+}
+
+Step release(const JobView &job, const Wish &wish, const JobMemory &memory, const Situation &now,
+             int gpus, EventKind kind) {
+    const JobRecord &record = *job.record;
+    Step step{.act = Act::release, .intent = job.intent, .soon = true};
+    Intent &intent = step.intent;
+    carry_time_limit(job, memory, now.now_s, intent, step.update);
+    intent.state = IntentState::released;
+    intent.target = gpus > 0 ? gpus : record.gpus_requested;
+    intent.since_s = now.now_s;
+    intent.run = record.restarts;
+    intent.base_step = -1;
+    intent.begin_s = 0;
+    if (!is_resizing(job)) intent.why = to_string(wish.allotment.reason);
+    if (gpus > 0) {
+        step.update.gpus = gpus;
+        step.update.nodes = (gpus + now.gpus_per_node - 1) / now.gpus_per_node;
+        step.update.cpus = gpus * std::max(1, record.cpus_per_task);
+    }
+    step.update.begin_s = now.now_s;
+    step.update.first_in_queue = is_resizing(job);
+    step.update.admin_comment = records::format_into(record.admin_comment, intent);
+    step.event = event(kind, intent, job.intent.gpus, intent.target,
+                       "released with " + gpus_text(intent.target));
+    return step;
+}
+
+// The size to release a job with now; 0: not yet.
+int size_now(const JobView &job, const Wish &wish, const Situation &now, double waited_s,
+             const Options &options) {
+    const int wanted = std::max(wish.allotment.gpus, job.intent.gpus_min);
+    if (wish.fitting == wanted) return wanted;
+    if (now.room_is_coming && (wish.fitting == 0 || waited_s < options.fit_wait_s)) return 0;
+    return std::max(wish.fitting, job.intent.gpus_min);
+}
+
+Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
+                  const Situation &now, const Options &options) {
+    const JobRecord &record = *job.record;
+    const double stopped_s = record.end_s > 0 && has_run(job) ? record.end_s : memory.pending_since_s;
+    const double waited_s = age_s(has_run(job) ? stopped_s : record.submit_s, now.now_s);
+    if (now.now_s < memory.wait_until_s) return {.soon = true};
+    if (has_run(job) && now.now_s < std::floor(stopped_s) + options.release_delay_s)
+        return {.soon = true};
+    int gpus = size_now(job, wish, now, waited_s, options);
+    if (gpus == 0) return {.soon = true};
+    // What Slurm refused is not tried again: smaller, and in the end the size that it has.
+    while (memory.refused_gpus > 0 && gpus >= memory.refused_gpus) gpus /= 2;
+    if (gpus < job.intent.gpus_min) gpus = 0;
+    return release(job, wish, memory, now, gpus, EventKind::sized);
+}
+
+// Released, and not started by Slurm for a while: its size is not free, or over a limit.
+Step step_released(const JobView &job, const Wish &wish, const JobMemory &memory,
+                   const Situation &now, const Options &options) {
+    const int size = job.record->gpus_requested;
+    const double waited_s = age_s(job.intent.since_s, now.now_s);
+    if (waited_s < options.fit_wait_s) return {.soon = true};
+    if (size != job.intent.target || now.now_s < memory.wait_until_s) return {};  // somebody's change
+    if (size <= job.intent.gpus_min || !records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, size))
+        return {};
+    if (wish.fitting == 0 && now.room_is_coming) return {};
+    const int smaller = wish.fitting < size ? std::max(wish.fitting, job.intent.gpus_min) : size / 2;
+    return release(job, wish, memory, now, smaller, EventKind::refitted);
+}
+
+// ---- running ----------------------------------------------------------------------------------
+
+// Its start is seen: a resize is over, or it has started for another reason.
+Step arrive(const JobView &job, const Situation &now) {
+    const JobRecord &record = *job.record;
+    Step step{.act = Act::note, .intent = job.intent};
+    Intent &intent = step.intent;
+    const bool resized = job.intent.gpus > 0 && record.gpus_requested != job.intent.gpus;
+    intent.state = IntentState::running;
+    intent.gpus = record.gpus_requested;
+    intent.target = 0;
+    intent.since_s = now.now_s;
+    intent.asked_s = 0;
+    intent.start_s = std::llround(record.start_s);
+    intent.run = record.restarts;
+    intent.base_step = -1;
+    if (resized) ++intent.resizes;
+    if (is_resizing(job) && record.start_s > 0) {
+        // Slurm notes the start in whole seconds; we have seen it at most a little later.
+        const double started_s = std::clamp(now.now_s, record.start_s, record.start_s + 1);
+        intent.gap_s = std::max(0.0, started_s - job.intent.asked_s);
+        intent.restart_s = intent.restart_s > 0
+                               ? (1 - kSmoothing) * intent.restart_s + kSmoothing * intent.gap_s
+                               : intent.gap_s;
+    }
+    const bool by_us = resized && is_resizing(job);
+    step.event = event(by_us ? EventKind::resized : EventKind::started, intent, job.intent.gpus,
+                       intent.gpus,
+                       by_us ? "runs again with " + gpus_text(intent.gpus) + ", " +
+                                   seconds_text(intent.gap_s) + " after the signal"
+                             : "runs with " + gpus_text(intent.gpus));
+    if (is_resizing(job)) step.event->gap_s = intent.gap_s;
+    return step;
+}
+
+Step call_off(const JobView &job, const Situation &now, const std::string &why) {
+    Step step{.act = Act::call_off, .intent = job.intent};
+    step.intent.state = IntentState::running;
+    step.intent.target = 0;
+    step.intent.asked_s = 0;
+    step.intent.since_s = now.now_s;
+    step.event = event(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
+                       "resize to " + gpus_text(job.intent.target) + " called off: " + why +
+                           "; it goes on with " + gpus_text(job.record->gpus_requested));
+    return step;
+}
+
+Step step_asked(const JobView &job, const JobMemory &memory, const Situation &now,
+                const Options &options) {
+    if (age_s(job.intent.asked_s, now.now_s) > job.intent.grace_s)
+        return call_off(job, now,
+                        "no checkpoint within its grace time of " +
+                            std::to_string(job.intent.grace_s) + " s");
+    if (age_s(memory.signalled_s, now.now_s) >= options.signal_again_s)
+        return {.act = Act::signal, .soon = true};
+    return {.soon = true};
+}
+
+Step ask(const JobView &job, const Wish &wish, const Situation &now) {
+    Step step{.act = Act::ask, .intent = job.intent, .soon = true};
+    Intent &intent = step.intent;
+    intent.state = IntentState::asked;
+    intent.gpus = job.record->gpus_requested;
+    intent.target = wish.allotment.gpus;
+    intent.since_s = intent.asked_s = now.now_s;
+    intent.why = to_string(wish.allotment.reason);
+    ++intent.resize_id;
+    step.event = event(EventKind::asked, intent, intent.gpus, intent.target,
+                       "asked to save and come back with " + gpus_text(intent.target) + " instead of " +
+                           std::to_string(intent.gpus));
+    return step;
+}
+
+Step step_running(const JobView &job, const Wish &wish, const Situation &now) {
+    const JobRecord &record = *job.record;
+    Step note{.act = Act::note, .intent = job.intent};
+    if (record.gpus_requested != job.intent.gpus) {
+        note.intent.gpus = record.gpus_requested;
+        note.event = event(EventKind::let_go, job.intent, job.intent.gpus, record.gpus_requested,
+                           "its size was changed by somebody else: that stands");
+        return note;
+    }
+    const records::Telemetry *heard = current_telemetry(job);
+    if (heard && job.intent.base_step < 0) {
+        note.intent.base_step = static_cast<int64_t>(heard->step);
+        return note;
+    }
+    const int wanted = wish.allotment.gpus;
+    const bool asks = wish.job.id != 0 && !wish.job.pinned && wanted > 0 && wanted != record.gpus_requested;
+    if (asks && now.may_ask && wish.fitting == wanted && !wish.may_lose_place)
+        return ask(job, wish, now);
+    return {};
+}
+
+}  // namespace
+
+Step next_step(const JobView &job, const Wish &wish, const JobMemory &memory,
+               const Situation &situation, const Options &options) {
+    const JobRecord &record = *job.record;
+    const IntentState state = job.intent.state;
+    switch (record.phase) {
+        case JobPhase::finished: return {};
+        case JobPhase::completing: return {.soon = is_resizing(job)};
+        case JobPhase::suspended:
+            if (state == IntentState::asked) return call_off(job, situation, "the job was suspended");
+            return {};
+        case JobPhase::pending:
+            if (is_kept_back(job, situation.now_s, options) || wish.pool < 0) return {};
+            if (waits_for_size(job)) return step_waiting(job, wish, memory, situation, options);
+            return step_released(job, wish, memory, situation, options);
+        case JobPhase::running: break;
+    }
+    const bool known = state == IntentState::running || state == IntentState::asked;
+    if (!known || job.intent.run != record.restarts) return arrive(job, situation);
+    if (state == IntentState::asked) return step_asked(job, memory, situation, options);
+    return step_running(job, wish, situation);
+}
+
+}  // namespace ringrt::controller
