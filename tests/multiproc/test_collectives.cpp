@@ -9,7 +9,7 @@
 
 #include "libringrt/collective/communicator.h"
 #include "libringrt/collective/fold.h"
-#include "tests/support/check.h"  // last: it defines a macro named fail
+#include "tests/support/check.h"
 #include "tests/support/ranks.h"
 
 using namespace ringrt;

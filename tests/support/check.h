@@ -3,6 +3,7 @@
 #pragma once
 
 #include <check.h>
+#undef fail  // also the name of functions in the standard library
 #include <cstdlib>
 #include <exception>
 #include <initializer_list>
