@@ -11,7 +11,8 @@ librecords_la_SOURCES = \
 libpolicy_la_SOURCES = \
 	slurm_plugin/policy/doubling.cpp slurm_plugin/policy/doubling.h \
 	slurm_plugin/policy/baselines.cpp slurm_plugin/policy/baselines.h \
-	slurm_plugin/policy/tiresias.cpp slurm_plugin/policy/optimus.cpp \
+	slurm_plugin/policy/afs.cpp slurm_plugin/policy/fifo.cpp slurm_plugin/policy/optimus.cpp \
+	slurm_plugin/policy/srtf.cpp slurm_plugin/policy/tiresias.cpp \
 	slurm_plugin/policy/explain.cpp slurm_plugin/policy/explain.h \
 	slurm_plugin/policy/gain.cpp slurm_plugin/policy/gain.h \
 	slurm_plugin/policy/nnls.cpp slurm_plugin/policy/nnls.h \

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include tools/ringstat.mk
+include tools/ringsim.mk

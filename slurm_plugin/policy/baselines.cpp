@@ -18,7 +18,8 @@ std::vector<Allotment> give_in_order(std::span<const Job> jobs, std::span<const 
     for (const std::size_t i : order) {
         const int gpus = rigid_size(jobs[i]);
         const bool fits = gpus <= left;
-        out[i] = {.job_id = jobs[i].id, .gpus = fits ? gpus : 0,
+        out[i] = {.job_id = jobs[i].id,
+                  .gpus = fits ? gpus : 0,
                   .reason = fits ? Reason::none : Reason::waits};
         left -= out[i].gpus;
     }

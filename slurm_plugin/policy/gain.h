@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a size is worth to a job, by the rules that doubling and the exact optimum can follow.
 //
-//   t(w) = steps left · T(w)  [s], plus payback x the cost of a restart where w is not the present size
+//   t(w) = steps left · T(w)  [s], plus payback x the cost of a restart where w is not the present
+//   size
 //
 //   absolute, hull   −t(w)               the sum of all remaining times (arXiv 1908.08082)
 //   relative          t1 / t(w)          the sum of all speed-ups; t1: alone on one GPU, no restart
-//   short_first       sqrt(t1) / t(w)    between the speed-ups and the completions per second, 1 / t(w)
+//   short_first       sqrt(t1) / t(w)    between the speed-ups and the completions per second, 1 /
+//   t(w)
 //
-// Why short_first: a second saved on the job that is done soonest is saved for all who wait behind it,
-// but pure completions per second would starve long jobs of growth; the square root is the middle,
-// and won on every trace we have (doc/policies.md). All are multiplied by the job's weight.
+// Why short_first: a second saved on the job that is done soonest is saved for all who wait behind
+// it, but pure completions per second would starve long jobs of growth; the square root is the
+// middle, and won on every trace we have (doc/policies.md). All are multiplied by the job's weight.
 #pragma once
 
 #include "slurm_plugin/policy/policy.h"

@@ -39,7 +39,8 @@ std::vector<Allotment> decide_optimus(std::span<const Job> jobs, const Capacity 
     std::vector<Allotment> out(jobs.size());
     std::priority_queue<Bid> bids;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        out[i] = {.job_id = jobs[i].id, .gpus = left > 0 ? 1 : 0,
+        out[i] = {.job_id = jobs[i].id,
+                  .gpus = left > 0 ? 1 : 0,
                   .reason = left > 0 ? Reason::none : Reason::waits};
         left -= out[i].gpus;
         if (out[i].gpus > 0) bids.push({saving_of_one_more(jobs[i], 1), i});

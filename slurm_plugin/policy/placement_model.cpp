@@ -12,8 +12,8 @@ using Row = std::array<double, 6>;
 Row features(int gpus, int nodes, int passes, double local_batch) {
     const double beyond = std::max(0, gpus - 2);
     const bool within = gpus > 1 && nodes == 1, across = nodes > 1;
-    return {double(passes), passes * local_batch, double(within), within ? beyond : 0,
-            double(across), across ? beyond : 0};
+    return {double(passes),      passes * local_batch, double(within),
+            within ? beyond : 0, double(across),       across ? beyond : 0};
 }
 
 bool usable(const StepSample &sample) {
@@ -37,8 +37,9 @@ struct Normal {
 void add_prior(Normal &normal, const StepSample &sample) {
     constexpr double kWeight = 1e-3;
     const double pass = sample.step_ms / sample.passes;
-    const Row usual{0.1 * pass, 0.9 * pass / sample.local_batch, 0.02 * pass, 0.002 * pass,
-                    0.1 * pass, 0.005 * pass};
+    const Row usual{0.1 * pass,  0.9 * pass / sample.local_batch,
+                    0.02 * pass, 0.002 * pass,
+                    0.1 * pass,  0.005 * pass};
     for (std::size_t i = 0; i < usual.size(); ++i) {
         Row row{};
         row[i] = 1 / usual[i];

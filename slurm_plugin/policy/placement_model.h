@@ -7,8 +7,8 @@
 //
 // After the throughput model of Pollux (Qiao et al., OSDI 2021, eq. 8-11) with its overlap exponent
 // fixed at 1, so that it is linear and non-negative least squares fits it. Relative errors are
-// minimised. Weak rows pull towards what is usual (a tenth of a pass does not shrink with the batch;
-// exchange costs little), so that one sample already gives a curve.
+// minimised. Weak rows pull towards what is usual (a tenth of a pass does not shrink with the
+// batch; exchange costs little), so that one sample already gives a curve.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace ringrt::policy {
 
 struct StepSample {
     int gpus = 1, nodes = 1;
-    int passes = 1;            // accumulation passes in one step
-    double local_batch = 1;    // samples per GPU and pass; any unit, if it is always the same
+    int passes = 1;          // accumulation passes in one step
+    double local_batch = 1;  // samples per GPU and pass; any unit, if it is always the same
     double step_ms = 0;
 };
 

@@ -3,12 +3,14 @@
 //
 // Gu et al., Tiresias, NSDI 2019. A job keeps the size its user asked for; jobs are ranked by the
 // GPU-seconds they have received, in two queues: below the threshold first, beyond it second, each
-// in order of arrival. Down that ranking every job whose size still fits runs; the others are stopped.
+// in order of arrival. Down that ranking every job whose size still fits runs; the others are
+// stopped.
 //
 // Needs no model and no remaining time. Guarantees: a job's rank falls only once, so it is stopped
 // only for jobs that came earlier or have received less; a small job never waits for a large one
-// that does not fit. A job beyond the threshold can starve under steady load (the paper's PromoteKnob
-// is off, as in the reference simulator of Pollux, whose threshold of 16 GPU-hours is taken).
+// that does not fit. A job beyond the threshold can starve under steady load (the paper's
+// PromoteKnob is off, as in the reference simulator of Pollux, whose threshold of 16 GPU-hours is
+// taken).
 #include <algorithm>
 #include <numeric>
 #include <tuple>

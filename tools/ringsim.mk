@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# ringsim: the simulator. Its parts are a library, so that the tests link the very same objects.
+if HAVE_TOOL_HEADERS
+noinst_LTLIBRARIES += libringsim.la
+libringsim_la_SOURCES = \
+	tools/ringsim/chart.cpp \
+	tools/ringsim/command_line.cpp tools/ringsim/commands.h tools/ringsim/compare.cpp \
+	tools/ringsim/contender.cpp tools/ringsim/contender.h \
+	tools/ringsim/csv.cpp tools/ringsim/csv.h \
+	tools/ringsim/engine.cpp tools/ringsim/engine.h \
+	tools/ringsim/learned.cpp tools/ringsim/oracle.cpp \
+	tools/ringsim/placer.cpp tools/ringsim/placer.h \
+	tools/ringsim/pollux_profile.cpp tools/ringsim/profile.cpp tools/ringsim/profile.h \
+	tools/ringsim/read_elasticflow.cpp tools/ringsim/read_history.cpp \
+	tools/ringsim/read_pollux.cpp tools/ringsim/read_workload.cpp \
+	tools/ringsim/report.cpp tools/ringsim/report.h \
+	tools/ringsim/workload.h
+libringsim_la_LIBADD = libpolicy.la
+
+bin_PROGRAMS += ringsim
+ringsim_SOURCES = tools/ringsim/main.cpp
+ringsim_LDADD = libringsim.la
+endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <build_config.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/ringsim/commands.h"
+#include "tools/ringsim/contender.h"
+
+namespace ringrt::sim {
+namespace {
+
+std::string policy_help() {
+    std::string text =
+        "Policies (NAME, or NAME@oracle, NAME@learned, NAME@wrong for what it knows of "
+        "speeds):\n";
+    for (const ContenderRow &row : contender_rows()) {
+        char line[200];
+        std::snprintf(line, sizeof line, "  %-22s %s [%s]\n", std::string(row.name).c_str(),
+                      std::string(row.help).c_str(),
+                      row.knowledge == Knowledge::oracle ? "oracle" : "learned");
+        text += line;
+    }
+    return text;
+}
+
+void add_cluster(CLI::App &app, CompareArguments &a) {
+    app.add_option("--nodes", a.sim.nodes, "nodes of the cluster")
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str();
+    app.add_option("--gpus-per-node", a.sim.gpus_per_node, "GPUs of each node")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
+    app.add_option("--restart", a.sim.restart_s, "seconds a resize stops a job (stock Slurm: 121)")
+        ->check(CLI::Range(0.0, 86400.0))
+        ->capture_default_str();
+    app.add_option("--start", a.start_s,
+                   "seconds a first start takes (default: as --restart, at most 30: the rest of a "
+                   "restart's gap is Slurm's hold after a requeue)")
+        ->check(CLI::Range(0.0, 86400.0));
+    app.add_option("--interval", a.sim.interval_s,
+                   "seconds between decisions; 0: at each arrival and finish")
+        ->check(CLI::Range(0.0, 86400.0))
+        ->capture_default_str();
+    app.add_option("--payback", a.payback,
+                   "a growth must save more seconds than this times its restart's")
+        ->check(CLI::Range(0.0, 1000.0))
+        ->capture_default_str();
+    app.add_option(
+           "--models", a.models,
+           "what all policies know of speeds: oracle, learned, wrong, or auto (each its own)")
+        ->check(CLI::IsMember({"auto", "oracle", "learned", "wrong"}))
+        ->capture_default_str();
+    app.add_option("--wrong-by", a.sim.wrong_by, "error of the models that are wrong")
+        ->check(CLI::Range(0.0, 0.95))
+        ->capture_default_str();
+    app.add_option("--seed", a.sim.seed, "of everything random")->capture_default_str();
+}
+
+void add_output(CLI::App &app, CompareArguments &a) {
+    app.add_option("--json", a.json_path, "write the results as JSON (- for standard output)");
+    app.add_option("--csv", a.csv_path, "write one row per job and run");
+    app.add_option("--svg", a.svg_path, "write who held which GPUs over time (of the last run)");
+    app.add_option("--html", a.html_path, "write one self-contained page with everything");
+    app.add_option("--trace", a.trace_path, "write a Chrome trace (of the last run)");
+    app.add_flag("--no-timings", a.no_timings,
+                 "write 0 for decide_ms_max and wall_s: the same seed then gives the same bytes");
+    app.add_flag("-q,--quiet", a.quiet, "no progress");
+    app.add_option("--threads", a.threads, "runs at a time (default: all cores)")
+        ->check(CLI::Range(1, 1024));
+}
+
+void add_compare(CLI::App &app, CompareArguments &a) {
+    app.add_option("--policies", a.policies, "comma-separated names")->delimiter(',')->required();
+    app.add_option("--workload", a.workloads,
+                   "files: Pollux, ElasticFlow, SWF (*.swf), or the output of sacct -P")
+        ->required();
+    app.add_option("--profiles", a.profiles_dir,
+                   "folder of the applications' measurements (Pollux) or throughput tables "
+                   "(ElasticFlow)");
+    app.add_flag("--merge", a.merge, "all files are one workload");
+    app.add_option("--malleable-max", a.malleable_max,
+                   "upper end of the ladder of jobs whose trace names none (default: the cluster)")
+        ->check(CLI::Range(1, 65536));
+    add_cluster(app, a);
+    add_output(app, a);
+    app.footer(policy_help);
+}
+
+}  // namespace
+
+int run_command_line(int argc, char **argv) {
+    CLI::App app{"ringsim: what a scheduler of malleable training jobs would have done"};
+    app.set_version_flag("--version", std::string("ringsim ") + PACKAGE_VERSION);
+    app.require_subcommand(1);
+    CompareArguments compare;
+    CLI::App *compare_command =
+        app.add_subcommand("compare", "simulate workloads under several policies, side by side");
+    add_compare(*compare_command, compare);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (compare_command->parsed()) return run_compare(compare);
+    return 0;
+}
+
+}  // namespace ringrt::sim

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of ringsim. Status: 0 done, 1 stopped by the user (what there was is written),
+// 2 wrong usage or input.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/ringsim/engine.h"
+#include "tools/ringsim/workload.h"
+
+namespace ringrt::sim {
+
+int run_command_line(int argc, char **argv);
+
+struct CompareArguments {
+    std::vector<std::string> policies, workloads;
+    std::string profiles_dir;
+    std::string models = "auto";
+    std::string placement = "";
+    SimOptions sim;
+    double start_s = -1;    // negative: min(restart, 30)
+    int malleable_max = 0;  // 0: the cluster
+    double payback = 2;
+    bool merge = false;
+    bool no_timings = false;
+    bool quiet = false;
+    int threads = 0;  // 0: all cores
+    std::string json_path, csv_path, svg_path, html_path, trace_path;
+};
+
+// Simulates every workload under every policy and writes what was asked for.
+int run_compare(const CompareArguments &arguments);
+
+}  // namespace ringrt::sim

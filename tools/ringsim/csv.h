@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading delimited text with bounds and with line numbers in every complaint.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringrt::sim {
+
+// One clear line for the user, "FILE:LINE: what is wrong"; the program ends with status 2.
+struct InputError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::size_t kInputBytesMax = std::size_t{256} << 20;
+inline constexpr std::size_t kLineBytesMax = 65536;
+inline constexpr std::size_t kRowsMax = 5'000'000;
+
+// The whole file, refused where it is larger than kInputBytesMax or holds a NUL.
+[[nodiscard]] std::string read_file(const std::string &path);
+
+// A table with named columns. Views point into the table's own text: the table must outlive them.
+class Table {
+  public:
+    // `separator` is ',' or '|' . The first line names the columns.
+    Table(std::string path, std::string text, char separator);
+
+    [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+    // Index of a column; where `required`, its absence is an InputError naming it.
+    [[nodiscard]] std::optional<std::size_t> find(std::string_view column) const;
+    [[nodiscard]] std::size_t column(std::string_view column) const;
+    [[nodiscard]] const std::vector<std::string_view> &header() const { return header_; }
+
+    [[nodiscard]] std::string_view text(std::size_t row, std::size_t column) const;
+    // A finite number in low..high, else an InputError with file, line and column.
+    [[nodiscard]] double number(std::size_t row, std::size_t column, double low, double high) const;
+    [[nodiscard]] int integer(std::size_t row, std::size_t column, int low, int high) const;
+    [[noreturn]] void fail(std::size_t row, const std::string &what) const;
+
+  private:
+    struct Row {
+        uint32_t line;
+        uint32_t first;  // into cells_
+    };
+    std::string path_;
+    std::string text_;
+    std::vector<std::string_view> header_;
+    std::vector<std::string_view> cells_;
+    std::vector<Row> rows_;
+};
+
+// A finite decimal number and nothing else.
+[[nodiscard]] std::optional<double> parse_number(std::string_view text);
+
+// Text of a stranger made safe to print: control and non-ASCII bytes become '?', at most 64 bytes.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace ringrt::sim

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ringsim/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace ringrt::sim {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+}
+
+class Engine {
+  public:
+    Engine(const Workload &workload, const Contender &contender, const SimOptions &options)
+        : workload_(workload),
+          contender_(contender),
+          options_(options),
+          estimator_(make_estimator(contender, options)),
+          placer_(options.nodes, options.gpus_per_node, contender.placement) {
+        result_.workload = workload.name;
+        result_.policy = contender.name;
+        result_.jobs.resize(workload.jobs.size());
+        capacity_.node_gpus.assign(options.nodes, options.gpus_per_node);
+        capacity_.gpus_per_node = options.gpus_per_node;
+    }
+
+    RunResult run(const std::atomic<bool> *stop, std::atomic<uint64_t> *done);
+
+  private:
+    [[nodiscard]] double total_gpus() const { return options_.nodes * options_.gpus_per_node; }
+    [[nodiscard]] double alone_s(const JobState &job) const;
+    [[nodiscard]] double next_decision() const;
+    [[nodiscard]] double finish_estimate(const JobState &job) const;
+    void advance(JobState &job, double seconds);
+    void enter_epoch(JobState &job);
+    void admit();
+    void retire(std::atomic<uint64_t> *done);
+    void decide();
+    void seat(const std::vector<int> &want);
+    void start(JobState &job);
+    void note_span(const JobState &job, const Seats &seats, double until);
+    [[nodiscard]] policy::Job describe(const JobState &job);
+    void record(const JobState &job);
+
+    const Workload &workload_;
+    const Contender &contender_;
+    const SimOptions &options_;
+    std::unique_ptr<Estimator> estimator_;
+    Placer placer_;
+    policy::Capacity capacity_;
+    std::vector<JobState> active_;  // by arrival
+    std::size_t arrived_ = 0;
+    double now_ = 0;
+    RunResult result_;
+};
+
+// Seconds until `job` is done if nothing changes.
+double Engine::finish_estimate(const JobState &job) const {
+    if (job.gpus == 0) return kNever;
+    const Profile &profile = *job.spec->profile;
+    const std::vector<double> &ends = profile.epoch_ends();
+    double seconds = job.delay_s, progress = job.progress;
+    for (int epoch = job.epoch; epoch < static_cast<int>(ends.size()); ++epoch) {
+        seconds += (ends[epoch] - progress) * job.step_s /
+                   profile.step_progress(job.plan.total(job.gpus), epoch);
+        progress = ends[epoch];
+    }
+    return seconds;
+}
+
+double Engine::next_decision() const {
+    const double arrival =
+        arrived_ < workload_.jobs.size() ? workload_.jobs[arrived_].submit_s : kNever;
+    if (options_.interval_s > 0) {
+        const double step = options_.interval_s;
+        const double next = (std::floor(now_ / step) + 1) * step;
+        return active_.empty() ? std::max(next, std::ceil(arrival / step) * step) : next;
+    }
+    double next = arrival;
+    for (const JobState &job : active_) next = std::min(next, now_ + finish_estimate(job));
+    return next;
+}
+
+// A job whose batch adapts chooses anew for each epoch.
+void Engine::enter_epoch(JobState &job) {
+    if (!contender_.adapts_batch) return;
+    job.plan = estimator_->choose_batch(job, job.shape);
+    job.step_s = plan_step_s(*job.spec->profile, job.shape, job.plan);
+}
+
+void Engine::advance(JobState &job, double seconds) {
+    if (job.gpus == 0) return;
+    const Profile &profile = *job.spec->profile;
+    const std::vector<double> &ends = profile.epoch_ends();
+    const double begin = now_;
+    double left = seconds;
+    const double delay = std::min(job.delay_s, left);
+    job.delay_s -= delay;
+    left -= delay;
+    if (job.starts > 1) job.lost_gpu_s += delay * job.gpus;
+    while (left > 0 && job.finished_s < 0) {
+        const double rate = profile.step_progress(job.plan.total(job.gpus), job.epoch) / job.step_s;
+        const double need = (ends[job.epoch] - job.progress) / rate;
+        const bool through = need <= left * (1 + 1e-12);
+        const double spent = through ? std::min(need, left) : left;
+        estimator_->ran(job, spent / job.step_s);
+        job.progress = through ? ends[job.epoch] : job.progress + rate * left;
+        left -= spent;
+        if (!through) break;
+        if (++job.epoch == static_cast<int>(ends.size()))
+            job.finished_s = begin + seconds - left;
+        else
+            enter_epoch(job);
+    }
+    job.attained_gpu_s +=
+        ((job.finished_s < 0 ? begin + seconds : job.finished_s) - begin) * job.gpus;
+}
+
+void Engine::admit() {
+    for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submit_s <= now_;
+         ++arrived_) {
+        JobState &job = active_.emplace_back();
+        job.spec = &workload_.jobs[arrived_];
+        job.index = arrived_;
+    }
+}
+
+void Engine::note_span(const JobState &job, const Seats &seats, double until) {
+    if (!options_.timeline) return;
+    for (const auto &[node, gpus] : seats)
+        result_.spans.push_back(
+            {.job = job.index, .node = node, .gpus = gpus, .from_s = job.changed_s, .to_s = until});
+}
+
+// Finish-time fairness compares with the job alone, at its own batch, on its share of the cluster:
+// the GPUs divided by the jobs in the system, averaged over its life; of less than one GPU, that
+// part of the time (Mahajan et al., Themis, NSDI 2020).
+double Engine::alone_s(const JobState &job) const {
+    const JobSpec &spec = *job.spec;
+    const double share = job.share_s / std::max(1.0, job.finished_s - spec.submit_s);
+    const int gpus = std::clamp(static_cast<int>(share), 1, spec.gpus_limit);
+    const BatchPlan plan = split_batch(spec.profile->batch, spec.batch, gpus);
+    const double step_s = plan_step_s(*spec.profile, packed(gpus, options_.gpus_per_node), plan);
+    const std::vector<double> &ends = spec.profile->epoch_ends();
+    double seconds = options_.start_s, progress = 0;
+    for (std::size_t epoch = 0; epoch < ends.size(); progress = ends[epoch++])
+        seconds += (ends[epoch] - progress) * step_s /
+                   spec.profile->step_progress(plan.total(gpus), static_cast<int>(epoch));
+    return seconds / std::min(share, 1.0);
+}
+
+void Engine::record(const JobState &job) {
+    JobResult &out = result_.jobs[job.index];
+    out.start_s = job.started_s;
+    out.finish_s = job.finished_s;
+    out.restarts = std::max(0, job.starts - 1);
+    out.gpu_s = job.attained_gpu_s;
+    out.lost_gpu_s = job.lost_gpu_s;
+    if (job.finished_s >= 0) out.fairness = (job.finished_s - job.spec->submit_s) / alone_s(job);
+}
+
+void Engine::retire(std::atomic<uint64_t> *done) {
+    std::size_t kept = 0;
+    for (JobState &job : active_) {
+        if (job.finished_s < 0) {
+            if (&active_[kept] != &job) active_[kept] = std::move(job);
+            ++kept;
+            continue;
+        }
+        note_span(job, job.seats, job.finished_s);
+        placer_.release(job.seats);
+        estimator_->forget(job);
+        record(job);
+        result_.makespan_s = std::max(result_.makespan_s, job.finished_s);
+        if (done) done->fetch_add(1, std::memory_order_relaxed);
+    }
+    active_.resize(kept);
+}
+
+policy::Job Engine::describe(const JobState &job) {
+    const JobSpec &spec = *job.spec;
+    policy::Job out;
+    out.id = static_cast<uint32_t>(job.index + 1);
+    out.gpus_min = spec.gpus_min;
+    out.gpus_max = contender_.placement == Placement::pack ? spec.gpus_max : spec.gpus_limit;
+    out.gpus_now = job.gpus;
+    out.held.assign(job.seats.begin(), job.seats.end());
+    out.gpus_asked = contender_.fixed_gpus > 0 ? std::min(contender_.fixed_gpus, spec.gpus_max)
+                                               : spec.gpus_asked;
+    out.submit_s = spec.submit_s;
+    out.attained_gpu_s = job.attained_gpu_s;
+    out.restart_s = options_.restart_s;
+    out.weight = spec.weight;
+    estimator_->describe(job, out);
+    if (spec.limit_s > 0) out.time_left_s = std::max(0.0, spec.limit_s - (now_ - job.started_s));
+    return out;
+}
+
+void Engine::start(JobState &job) {
+    job.changed_s = now_;
+    if (job.gpus == 0) return;
+    job.shape.clear();
+    for (const auto &[node, gpus] : job.seats) job.shape.push_back(static_cast<uint8_t>(gpus));
+    job.delay_s = job.starts == 0 ? options_.start_s : options_.restart_s;
+    ++job.starts;
+    if (job.started_s < 0) job.started_s = now_;
+    job.plan = contender_.adapts_batch
+                   ? estimator_->choose_batch(job, job.shape)
+                   : split_batch(job.spec->profile->batch, job.spec->batch, job.gpus);
+    job.step_s = plan_step_s(*job.spec->profile, job.shape, job.plan);
+}
+
+void Engine::seat(const std::vector<int> &want) {
+    std::vector<Seats> seats;
+    seats.reserve(active_.size());
+    for (const JobState &job : active_) seats.push_back(job.seats);
+    placer_.place(want, seats);
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+        JobState &job = active_[i];
+        if (job.seats == seats[i]) continue;
+        note_span(job, job.seats, now_);
+        job.seats = std::move(seats[i]);
+        job.gpus = want[i];
+        start(job);
+    }
+}
+
+void Engine::decide() {
+    if (active_.empty()) return;
+    std::vector<policy::Job> jobs;
+    jobs.reserve(active_.size());
+    for (const JobState &job : active_) jobs.push_back(describe(job));
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<policy::Allotment> allotments =
+        contender_.decide(jobs, capacity_, contender_.options);
+    result_.decide_ms_max = std::max(result_.decide_ms_max, milliseconds_since(start));
+    ++result_.decisions;
+    std::vector<int> want;
+    for (const policy::Allotment &allotment : allotments) want.push_back(allotment.gpus);
+    seat(want);
+}
+
+RunResult Engine::run(const std::atomic<bool> *stop, std::atomic<uint64_t> *done) {
+    const auto start = std::chrono::steady_clock::now();
+    while (arrived_ < workload_.jobs.size() || !active_.empty()) {
+        if (stop && stop->load(std::memory_order_relaxed)) {
+            result_.stopped = true;
+            break;
+        }
+        const double next = next_decision();
+        if (next == kNever) throw std::logic_error(contender_.name + ": jobs wait for ever");
+        const double share = total_gpus() / std::max<double>(1, double(active_.size()));
+        for (JobState &job : active_) {
+            job.share_s += share * (next - now_);
+            advance(job, next - now_);
+        }
+        now_ = next;
+        retire(done);
+        admit();
+        decide();
+    }
+    for (const JobState &job : active_) {
+        note_span(job, job.seats, now_);
+        record(job);
+    }
+    result_.wall_s = milliseconds_since(start) / 1000;
+    return std::move(result_);
+}
+
+}  // namespace
+
+RunResult simulate(const Workload &workload, const Contender &contender, const SimOptions &options,
+                   const std::atomic<bool> *stop, std::atomic<uint64_t> *done) {
+    return Engine(workload, contender, options).run(stop, done);
+}
+
+}  // namespace ringrt::sim

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The estimator that knows nothing at the start of a trace and learns from what jobs measure.
+//
+// A job tells what libringrt's telemetry tells: the time of its steps where it runs, the progress
+// it has made of what it was asked for, and, if its batch adapts, its gradient noise now. Speeds
+// are learned per family (the job's application, as a site knows jobs by their names); a family
+// that was never measured, and sizes far beyond what was measured, are guesses: a job may grow to
+// twice the largest size its family has measured, so that exploring costs little.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "slurm_plugin/policy/placement_model.h"
+#include "tools/ringsim/engine.h"
+
+namespace ringrt::sim {
+namespace {
+
+constexpr std::size_t kSamplesMax = 256;
+
+struct Family {
+    std::map<std::array<int, 4>, double> step_ms;  // by GPUs, nodes, passes, local batch
+    int largest = 0;                               // GPUs of the largest size measured
+    policy::PlacementModel model;
+    bool stale = false;
+    uint64_t version = 1;
+
+    void refit() {
+        std::vector<policy::StepSample> samples;
+        for (const auto &[key, ms] : step_ms)
+            samples.push_back({.gpus = key[0],
+                               .nodes = key[1],
+                               .passes = key[2],
+                               .local_batch = double(key[3]),
+                               .step_ms = ms});
+        model = policy::fit_placement_model(samples);
+        stale = false;
+        ++version;
+    }
+};
+
+struct Curve {
+    std::vector<float> ms;
+    uint64_t version = 0;
+    int epoch = -1;
+};
+
+class Learned final : public Estimator {
+  public:
+    Learned(const Contender &contender, const SimOptions &options)
+        : adapts_(contender.adapts_batch), options_(options) {}
+
+    void ran(const JobState &job, double steps) override {
+        if (steps < 1) return;
+        Family &family = family_of(job);
+        if (family.step_ms.size() >= kSamplesMax) return;
+        const std::array<int, 4> key{job.gpus, int(job.shape.size()), job.plan.passes,
+                                     job.plan.local};
+        if (!family.step_ms.emplace(key, job.step_s * 1000).second) return;
+        family.largest = std::max(family.largest, job.gpus);
+        family.stale = true;
+    }
+
+    void describe(const JobState &job, policy::Job &out) override {
+        Family &family = family_of(job);
+        if (family.stale) family.refit();
+        Curve &curve = curves_[job.index];
+        if (curve.version != family.version || (adapts_ && curve.epoch != job.epoch))
+            redraw(job, family, curve);
+        out.curve_ms = curve.ms;
+        out.gpus_believed = std::max({1, job.gpus, 2 * family.largest});
+        const double left = job.spec->profile->epoch_ends().back() - job.progress;
+        out.steps_left = adapts_ ? left : left / progress_now(job, job.spec->batch);
+        out.steps_done = adapts_ ? job.progress : job.progress / progress_now(job, job.spec->batch);
+        if (family.largest == 0) out.steps_left = policy::kUnknown;
+    }
+
+    BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
+        Family &family = family_of(job);
+        if (family.stale) family.refit();
+        return best_batch(job, family, gpus_of(shape), int(shape.size())).plan;
+    }
+
+    void forget(const JobState &job) override { curves_.erase(job.index); }
+
+  private:
+    struct Choice {
+        BatchPlan plan;
+        double ms_per_progress = 0;
+    };
+
+    Family &family_of(const JobState &job) { return families_[job.spec->application]; }
+
+    // Progress of one step at another batch, from the gradient noise that the job measures now.
+    static double progress_now(const JobState &job, int total_batch) {
+        const Profile &profile = *job.spec->profile;
+        const int now = job.gpus > 0 ? job.plan.total(job.gpus) : profile.batch.initial;
+        const auto [square, variance] = profile.gradient(now, job.epoch);
+        const double scale = double(total_batch) / profile.batch.initial;
+        const double denominator = variance / scale + square;
+        return denominator > 0 ? (variance + square) / denominator : 1;
+    }
+
+    Choice best_batch(const JobState &job, const Family &family, int gpus, int nodes) const {
+        const BatchLimits &limits = job.spec->profile->batch;
+        const int least = std::max(limits.initial, limits.local_min * gpus);
+        if (family.largest == 0 ||
+            least >= limits.total_max) {  // nothing measured: the usual batch
+            const BatchPlan plan = split_batch(limits, std::min(least, limits.total_max), gpus);
+            const double ms = family.model.step_ms(gpus, nodes, plan.passes, plan.local);
+            return {plan, ms / progress_now(job, plan.total(gpus))};
+        }
+        Choice best;
+        constexpr int kTries = 24;
+        for (int i = 0; i <= kTries; ++i) {
+            const double total =
+                least * std::pow(double(limits.total_max) / least, double(i) / kTries);
+            const BatchPlan plan = split_batch(limits, static_cast<int>(total), gpus);
+            const double ms = family.model.step_ms(gpus, nodes, plan.passes, plan.local) /
+                              progress_now(job, plan.total(gpus));
+            if (i == 0 || ms < best.ms_per_progress) best = {plan, ms};
+        }
+        return best;
+    }
+
+    void redraw(const JobState &job, const Family &family, Curve &curve) const {
+        const int most = std::max(job.spec->gpus_limit, job.spec->gpus_asked);
+        curve.ms.resize(static_cast<std::size_t>(most));
+        for (int gpus = 1; gpus <= most; ++gpus) {
+            const int nodes = (gpus + options_.gpus_per_node - 1) / options_.gpus_per_node;
+            float &ms = curve.ms[static_cast<std::size_t>(gpus) - 1];
+            if (adapts_) {
+                ms = static_cast<float>(best_batch(job, family, gpus, nodes).ms_per_progress);
+                continue;
+            }
+            const BatchPlan plan = split_batch(job.spec->profile->batch, job.spec->batch, gpus);
+            ms = static_cast<float>(family.model.step_ms(gpus, nodes, plan.passes, plan.local));
+        }
+        curve.version = family.version;
+        curve.epoch = job.epoch;
+    }
+
+    bool adapts_;
+    const SimOptions &options_;
+    std::map<std::string, Family> families_;
+    std::map<std::size_t, Curve> curves_;
+};
+
+}  // namespace
+
+std::unique_ptr<Estimator> make_learned(const Contender &contender, const SimOptions &options) {
+    return std::make_unique<Learned>(contender, options);
+}
+
+}  // namespace ringrt::sim

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <csignal>
+#include <cstdio>
+
+#include "tools/ringsim/commands.h"
+#include "tools/ringsim/csv.h"
+
+int main(int argc, char **argv) {
+    try {
+        return ringrt::sim::run_command_line(argc, argv);
+    } catch (const ringrt::sim::InputError &error) {
+        std::fprintf(stderr, "ringsim: %s\n", error.what());
+        return 2;
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "ringsim: internal error: %s\n", error.what());
+        return 70;
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Estimators that read the truth, as it is or wrong on purpose.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tools/ringsim/engine.h"
+
+namespace ringrt::sim {
+namespace {
+
+double unit_noise(uint64_t seed, uint64_t a, uint64_t b) {  // splitmix64, in -1..1
+    uint64_t x = seed * 0x9E3779B97F4A7C15u + a * 0xBF58476D1CE4E5B9u + b * 0x94D049BB133111EBu;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    x ^= x >> 31;
+    return double(x >> 11) / double(uint64_t{1} << 52) - 1;
+}
+
+// At a fixed batch. Curves are shared by all jobs of one profile and batch.
+class Oracle final : public Estimator {
+  public:
+    Oracle(const SimOptions &options, double wrong_by) : options_(options), wrong_by_(wrong_by) {}
+
+    void ran(const JobState &, double) override {}
+    void forget(const JobState &job) override {
+        own_.erase(job.index);
+        if (job.spec->profile.use_count() == 1)
+            truths_.erase({job.spec->profile.get(), job.spec->batch});  // nobody else's
+    }
+    BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
+        return split_batch(job.spec->profile->batch, job.spec->batch, gpus_of(shape));
+    }
+
+    void describe(const JobState &job, policy::Job &out) override {
+        const Truth &truth = truth_of(job);
+        out.curve_ms = truth.curve_ms;
+        if (wrong_by_ > 0) out.curve_ms = wrong_curve(job, truth.curve_ms);
+        const Profile &profile = *job.spec->profile;
+        const int last = static_cast<int>(profile.epoch_ends().size()) - 1;
+        out.steps_left = std::max(1.0, profile.steps_until(job.spec->batch, last) -
+                                           profile.steps_until(job.spec->batch, job.epoch));
+        out.steps_done = std::max(0.0, truth.steps - out.steps_left);
+    }
+
+  private:
+    struct Truth {
+        std::vector<float> curve_ms;
+        std::vector<double> steps_after;  // steps left at the end of each epoch
+        double steps = 0;
+    };
+
+    const Truth &truth_of(const JobState &job) {
+        const Profile &profile = *job.spec->profile;
+        Truth &truth = truths_[{&profile, job.spec->batch}];
+        if (!truth.curve_ms.empty()) return truth;
+        const int most = std::max({job.spec->gpus_limit, job.spec->gpus_asked, job.gpus});
+        for (int gpus = 1; gpus <= most; ++gpus) {
+            const BatchPlan plan = split_batch(profile.batch, job.spec->batch, gpus);
+            truth.curve_ms.push_back(static_cast<float>(
+                1000 * plan_step_s(profile, packed(gpus, options_.gpus_per_node), plan)));
+        }
+        const std::vector<double> &ends = profile.epoch_ends();
+        truth.steps_after.assign(ends.size(), 0);
+        for (std::size_t epoch = ends.size(); epoch-- > 0;) {
+            truth.steps_after[epoch] = truth.steps;
+            truth.steps += (ends[epoch] - (epoch > 0 ? ends[epoch - 1] : 0)) /
+                           profile.step_progress(job.spec->batch, static_cast<int>(epoch));
+        }
+        return truth;
+    }
+
+    std::span<const float> wrong_curve(const JobState &job, const std::vector<float> &truth) {
+        std::vector<float> &curve = own_[job.index];
+        for (std::size_t i = curve.size(); i < truth.size(); ++i)
+            curve.push_back(static_cast<float>(
+                truth[i] * (1 + wrong_by_ * unit_noise(options_.seed, job.index, i))));
+        return curve;
+    }
+
+    const SimOptions &options_;
+    double wrong_by_;
+    std::map<std::pair<const Profile *, int>, Truth> truths_;
+    std::map<std::size_t, std::vector<float>> own_;
+};
+
+}  // namespace
+
+std::unique_ptr<Estimator> make_estimator(const Contender &contender, const SimOptions &options) {
+    if (options.knowledge == Knowledge::learned) return make_learned(contender, options);
+    return std::make_unique<Oracle>(options,
+                                    options.knowledge == Knowledge::wrong ? options.wrong_by : 0.0);
+}
+
+}  // namespace ringrt::sim

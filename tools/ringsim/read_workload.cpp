@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which format is it? And what all formats share.
+#include <algorithm>
+#include <filesystem>
+
+#include "tools/ringsim/csv.h"
+#include "tools/ringsim/workload.h"
+
+namespace ringrt::sim {
+
+Workload read_workload(const std::string &path, const WorkloadOptions &options) {
+    const std::filesystem::path file(path);
+    Workload workload;
+    if (file.extension() == ".swf") {
+        workload = read_swf(path, options);
+    } else {
+        const std::string text = read_file(path);
+        const std::string_view head = std::string_view(text).substr(0, text.find('\n'));
+        if (head.find('|') != std::string_view::npos)
+            workload = read_sacct(path, options);
+        else if (head.find("submission_time") != std::string_view::npos)
+            workload = read_elasticflow(path, options);
+        else if (head.find("application") != std::string_view::npos)
+            workload = read_pollux(path, options);
+        else
+            throw InputError(path +
+                             ":1: neither a Pollux workload (name,time,application,...), an "
+                             "ElasticFlow trace (job_id,submission_time,...), sacct -P output "
+                             "(JobID|...) nor *.swf");
+    }
+    workload.name = file.stem().string();
+    std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
+                     [](const JobSpec &a, const JobSpec &b) { return a.submit_s < b.submit_s; });
+    return workload;
+}
+
+Workload merge_workloads(const std::vector<Workload> &workloads) {
+    Workload merged{.name = "merged", .jobs = {}};
+    for (const Workload &workload : workloads)
+        merged.jobs.insert(merged.jobs.end(), workload.jobs.begin(), workload.jobs.end());
+    std::stable_sort(merged.jobs.begin(), merged.jobs.end(),
+                     [](const JobSpec &a, const JobSpec &b) { return a.submit_s < b.submit_s; });
+    return merged;
+}
+
+}  // namespace ringrt::sim

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is written about finished runs. Everything but the two timings is the same for the same
+// seed.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tools/ringsim/engine.h"
+
+namespace ringrt::sim {
+
+struct Summary {
+    std::string workload, policy;
+    std::size_t jobs = 0;  // finished ones: all figures are over these
+    std::size_t unfinished = 0;
+    double mean_jct_s = 0, median_jct_s = 0, p99_jct_s = 0;
+    double makespan_s = 0;  // from the first arrival to the last finish
+    double gpu_hours = 0;
+    double utilisation = 0;  // GPUs held / GPUs there are, from first arrival to last finish
+    double restarts_per_job = 0;
+    double lost_gpu_s = 0;      // held while stopping and restarting
+    double worst_fairness = 0;  // finish-time fairness, see JobResult
+    double decide_ms_max = 0, wall_s = 0;
+};
+
+[[nodiscard]] Summary summarise(const Workload &workload, const RunResult &run,
+                                const SimOptions &options);
+
+[[nodiscard]] std::string table(std::span<const Summary> runs);
+[[nodiscard]] std::string json(std::span<const Summary> runs, bool timings);
+// One row per job and run.
+[[nodiscard]] std::string jobs_csv(const Workload &workload, const RunResult &run);
+[[nodiscard]] std::string jobs_csv_header();
+// Who held which GPUs over time: one row per node's GPU, one colour per job.
+[[nodiscard]] std::string timeline_svg(const Workload &workload, const RunResult &run,
+                                       const SimOptions &options);
+// Share of jobs completed within a time, one curve per run.
+struct RunView {
+    const Workload *workload = nullptr;
+    const RunResult *run = nullptr;
+};
+[[nodiscard]] std::string completion_svg(std::span<const RunView> runs);
+// One self-contained page: the table, the curves and, for each run that has one, the timeline.
+[[nodiscard]] std::string html(std::span<const Summary> summaries, std::span<const RunView> runs,
+                               const SimOptions &options);
+// Chrome's trace format (chrome://tracing, Perfetto): a track per node.
+[[nodiscard]] std::string chrome_trace(const RunView &view);
+
+// Throws InputError where the file cannot be written; "-" is standard output.
+void write_file(const std::string &path, const std::string &text);
+
+}  // namespace ringrt::sim

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Jobs to simulate, and the formats they are read from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/ringsim/profile.h"
+
+namespace ringrt::sim {
+
+struct JobSpec {
+    std::string name;
+    std::string application;
+    double submit_s = 0;  // from the first arrival of the trace
+    int gpus_asked = 1;   // as its user asked: what rigid policies give it
+    int gpus_min = 1;     // the ladder of malleable policies
+    int gpus_max = 1;
+    int gpus_limit = 1;  // the most for policies that give any size
+    int batch = 1;       // its fixed global batch, in samples
+    double limit_s = 0;  // its time limit; 0: none was given
+    double weight = 1;
+    std::shared_ptr<const Profile> profile;
+};
+
+struct Workload {
+    std::string name;           // the file's name without its extension
+    std::vector<JobSpec> jobs;  // by submit_s
+};
+
+// What the readers need to know besides the file.
+struct WorkloadOptions {
+    std::string profiles_dir;  // of the applications (pollux) or throughput tables (elasticflow)
+    int cluster_gpus = 64;     // no job may ask for more
+    int gpus_per_node = 4;
+    int malleable_max = 64;  // upper end of the ladder where the format names none
+    uint64_t seed = 1;       // assigns applications where the format names none
+};
+
+// The format is told from the header: Pollux (name,time,application,…), ElasticFlow
+// (job_id,submission_time,duration,num_gpu), `sacct -P` (JobID|…), or SWF (*.swf, comments with
+// ';'). Throws InputError with file and line.
+[[nodiscard]] Workload read_workload(const std::string &path, const WorkloadOptions &options);
+
+// One workload of all their jobs.
+[[nodiscard]] Workload merge_workloads(const std::vector<Workload> &workloads);
+
+[[nodiscard]] Workload read_pollux(const std::string &path, const WorkloadOptions &options);
+[[nodiscard]] Workload read_elasticflow(const std::string &path, const WorkloadOptions &options);
+[[nodiscard]] Workload read_sacct(const std::string &path, const WorkloadOptions &options);
+[[nodiscard]] Workload read_swf(const std::string &path, const WorkloadOptions &options);
+
+}  // namespace ringrt::sim
