@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/checkpoint/layout.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ringrt::checkpoint {
+namespace {
+
+struct TypeRow {
+    ringrt_dtype_t dtype;
+    std::string_view name;
+    uint64_t bytes;
+};
+constexpr std::array kTypes = {
+    TypeRow{RINGRT_FLOAT32, "float32", 4}, TypeRow{RINGRT_FLOAT64, "float64", 8},
+    TypeRow{RINGRT_FLOAT16, "float16", 2}, TypeRow{RINGRT_BFLOAT16, "bfloat16", 2},
+    TypeRow{RINGRT_INT32, "int32", 4},     TypeRow{RINGRT_INT64, "int64", 8},
+    TypeRow{RINGRT_UINT8, "uint8", 1},
+};
+
+// Cuts point to multiples of this, so that no element is torn and large copies stay aligned.
+constexpr uint64_t kCutBytes = 64;
+
+// Where part `index` of `parts` begins in `total` bytes.
+uint64_t cut(uint64_t total, int index, int parts) {
+    if (index >= parts) return total;
+    auto at = static_cast<unsigned __int128>(total) * static_cast<unsigned>(index) /
+              static_cast<unsigned>(parts);
+    return static_cast<uint64_t>(at) / kCutBytes * kCutBytes;
+}
+
+void add_pieces(std::vector<Piece> &out, Piece whole, uint64_t piece_bytes) {
+    for (; whole.bytes > 0;) {
+        Piece piece = whole;
+        piece.bytes = std::min(whole.bytes, piece_bytes);
+        out.push_back(piece);
+        whole.offset += piece.bytes;
+        whole.bytes -= piece.bytes;
+    }
+}
+
+uint64_t bytes_held_by_all(const std::vector<Buffer> &buffers) {
+    uint64_t total = 0;
+    for (const Buffer &buffer : buffers)
+        if (!buffer.parameter.by_rows) total += buffer.bytes;
+    return total;
+}
+
+bool valid_name_part(std::string_view part) { return !part.empty() && part != "." && part != ".."; }
+
+}  // namespace
+
+uint64_t dtype_bytes(ringrt_dtype_t dtype) {
+    for (const TypeRow &row : kTypes)
+        if (row.dtype == dtype) return row.bytes;
+    return 0;
+}
+
+std::string_view dtype_name(ringrt_dtype_t dtype) {
+    for (const TypeRow &row : kTypes)
+        if (row.dtype == dtype) return row.name;
+    return "?";
+}
+
+bool dtype_from_name(std::string_view name, ringrt_dtype_t &dtype) {
+    for (const TypeRow &row : kTypes) {
+        if (row.name != name) continue;
+        dtype = row.dtype;
+        return true;
+    }
+    return false;
+}
+
+bool valid_name(std::string_view name) {
+    if (name.empty() || name.size() > kNameBytesMax) return false;
+    for (char c : name) {
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!word && c != '.' && c != '_' && c != '-' && c != '/') return false;
+    }
+    for (size_t slash; (slash = name.find('/')) != name.npos; name.remove_prefix(slash + 1))
+        if (!valid_name_part(name.substr(0, slash))) return false;
+    return valid_name_part(name);
+}
+
+Outcome check(const Parameter &parameter) {
+    const char *name = parameter.name.c_str();
+    if (!valid_name(parameter.name))
+        return {RINGRT_INVALID_ARGUMENT,
+                "a buffer's name is 1 to 200 of [A-Za-z0-9._/-], without empty, . or .. parts"};
+    if (dtype_bytes(parameter.dtype) == 0)
+        return {RINGRT_INVALID_ARGUMENT, text("buffer %s: unknown type %d", name, parameter.dtype)};
+    if (parameter.shape.size() > kDimensionsMax)
+        return {RINGRT_INVALID_ARGUMENT,
+                text("buffer %s: at most %zu dimensions", name, kDimensionsMax)};
+    if (parameter.by_rows && parameter.shape.empty())
+        return {RINGRT_INVALID_ARGUMENT, text("buffer %s: a scalar has no rows", name)};
+    uint64_t bytes = dtype_bytes(parameter.dtype);
+    bool empty = std::ranges::find(parameter.shape, uint64_t{0}) != parameter.shape.end();
+    for (uint64_t extent : parameter.shape) {
+        if (empty || extent <= kParameterBytesMax / bytes) {
+            bytes *= empty ? 1 : extent;
+            continue;
+        }
+        return {RINGRT_INVALID_ARGUMENT, text("buffer %s: larger than 2^60 bytes", name)};
+    }
+    return {};
+}
+
+uint64_t bytes_of(const Parameter &parameter) {
+    uint64_t bytes = dtype_bytes(parameter.dtype);
+    for (uint64_t extent : parameter.shape) bytes *= extent;
+    return bytes;
+}
+
+std::vector<Piece> pieces_to_write(const std::vector<Buffer> &buffers, int rank, int size,
+                                   const LayoutOptions &options) {
+    const uint64_t total = bytes_held_by_all(buffers);
+    const uint64_t worth = total / std::max<uint64_t>(options.writer_bytes, 1) + 1;
+    const int writers = static_cast<int>(std::min<uint64_t>(worth, static_cast<uint64_t>(size)));
+    const uint64_t first = cut(total, rank, writers), last = cut(total, rank + 1, writers);
+    std::vector<Piece> out;
+    uint64_t at = 0;  // where this buffer begins in the run of all whole buffers
+    for (uint32_t i = 0; i < buffers.size(); ++i) {
+        const Buffer &buffer = buffers[i];
+        if (buffer.parameter.by_rows) {
+            add_pieces(out, {i, buffer.offset, buffer.bytes}, options.piece_bytes);
+            continue;
+        }
+        const uint64_t from = std::max(first, at), to = std::min(last, at + buffer.bytes);
+        if (from < to) add_pieces(out, {i, from - at, to - from}, options.piece_bytes);
+        at += buffer.bytes;
+    }
+    return out;
+}
+
+Outcome check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece> pieces) {
+    std::ranges::sort(pieces, [](const Piece &a, const Piece &b) {
+        return a.parameter != b.parameter ? a.parameter < b.parameter : a.offset < b.offset;
+    });
+    size_t next = 0;
+    for (uint32_t i = 0; i < parameters.size(); ++i) {
+        uint64_t covered = 0;
+        const uint64_t bytes = bytes_of(parameters[i]);
+        for (; next < pieces.size() && pieces[next].parameter == i; ++next) {
+            const Piece &piece = pieces[next];
+            if (piece.offset != covered || piece.bytes > bytes - covered) break;
+            covered += piece.bytes;
+        }
+        bool more = next < pieces.size() && pieces[next].parameter == i;
+        if (more || covered != bytes)
+            return {RINGRT_MISMATCH, text("buffer %s: the ranks' rows do not tile it (at byte %llu)",
+                                          parameters[i].name.c_str(),
+                                          static_cast<unsigned long long>(covered))};
+    }
+    if (next != pieces.size()) return {RINGRT_MISMATCH, "a piece belongs to no buffer"};
+    return {};
+}
+
+}  // namespace ringrt::checkpoint

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/checkpoint/manifest.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "libringrt/checkpoint/hash.h"
+
+namespace ringrt::checkpoint {
+namespace {
+
+constexpr std::string_view kManifestHead = "ringrt-checkpoint 1";
+constexpr std::string_view kLatestHead = "ringrt-latest 1";
+
+using u64 = unsigned long long;
+
+// The words of one line. Every take_… is false at a malformed, missing or out-of-range word.
+class Words {
+  public:
+    explicit Words(std::string_view line) : rest_(line) {}
+
+    bool take(std::string_view &word) {
+        if (rest_.empty() || rest_.front() == ' ') return false;
+        size_t end = std::min(rest_.find(' '), rest_.size());
+        word = rest_.substr(0, end);
+        const bool more = end < rest_.size();
+        rest_.remove_prefix(more ? end + 1 : end);
+        return !more || !rest_.empty();  // no blank at the end
+    }
+    bool key(std::string_view expected) {
+        std::string_view word;
+        return take(word) && word == expected;
+    }
+    template <typename Number>
+    bool number(Number &out, Number max) {
+        std::string_view word;
+        if (!take(word) || (word.size() > 1 && word.front() == '0')) return false;
+        auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+        return error == std::errc() && end == word.data() + word.size() && out >= 0 && out <= max;
+    }
+    bool milliseconds(double &out) {
+        std::string_view word;
+        if (!take(word) || word.size() > 32) return false;
+        auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+        return error == std::errc() && end == word.data() + word.size() && std::isfinite(out) &&
+               out >= 0 && out <= 1e12;
+    }
+    bool hash(uint64_t &out) {
+        std::string_view word;
+        if (!take(word) || word.size() != 16) return false;
+        auto [end, error] = std::from_chars(word.data(), word.data() + 16, out, 16);
+        return error == std::errc() && end == word.data() + 16 &&
+               word.find_first_of("ABCDEF") == word.npos;
+    }
+    bool at_end() const { return rest_.empty(); }
+
+  private:
+    std::string_view rest_;
+};
+
+// Splits off the last line `end HASH` and checks it against everything above.
+bool strip_seal(std::string_view &text) {
+    constexpr size_t bytes = 4 + 16 + 1;
+    if (text.size() < bytes || text.back() != '\n') return false;
+    std::string_view body = text.substr(0, text.size() - bytes);
+    Words words(text.substr(body.size(), bytes - 1));
+    uint64_t hash = 0;
+    if (!words.key("end") || !words.hash(hash) || hash != hash_text(body)) return false;
+    text = body;
+    return body.ends_with('\n');
+}
+
+std::string seal(std::string body) {
+    return body + ringrt::text("end %016llx\n", static_cast<u64>(hash_text(body)));
+}
+
+// Not printf, whose decimal point depends on the program's locale.
+std::string milliseconds_text(double value) {
+    char digits[32];
+    auto [end, error] = std::to_chars(digits, digits + sizeof digits, value,
+                                      std::chars_format::general, 6);
+    return error == std::errc() ? std::string(digits, end) : "0";
+}
+
+bool take_line(std::string_view &text, std::string_view &line) {
+    size_t end = text.find('\n');
+    if (end == text.npos) return false;
+    line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return true;
+}
+
+bool parse_fence_words(Words &words, Fence &fence) {
+    return words.key("job") && words.number(fence.job, UINT64_MAX) && words.key("restart") &&
+           words.number(fence.restart, UINT32_MAX) && words.key("nonce") &&
+           words.hash(fence.nonce);
+}
+
+bool parse_head(std::string_view &text, Manifest &out) {
+    std::string_view line;
+    if (!take_line(text, line) || line != kManifestHead || !take_line(text, line)) return false;
+    Words fence(line);
+    if (!parse_fence_words(fence, out.fence) || !fence.at_end() || !take_line(text, line))
+        return false;
+    Words words(line);
+    return words.key("step") && words.number(out.step, UINT64_MAX) && words.key("samples") &&
+           words.number(out.samples, UINT64_MAX) && words.key("seed") &&
+           words.number(out.seed, UINT64_MAX) && words.key("ranks") &&
+           words.number(out.ranks, uint32_t{kShardsMax}) && out.ranks > 0 && words.key("time") &&
+           words.number(out.time_s, INT64_MAX) && words.at_end();
+}
+
+bool parse_speed(Words &words, Manifest &out) {
+    Speed speed;
+    if (out.speeds.size() == kSpeedsMax || !out.parameters.empty() || !out.shards.empty() ||
+        !words.number(speed.gpus, uint32_t{kShardsMax}) || !words.milliseconds(speed.step_ms) ||
+        (!out.speeds.empty() && speed.gpus <= out.speeds.back().gpus))
+        return false;
+    out.speeds.push_back(speed);
+    return true;
+}
+
+bool parse_parameter(Words &words, Manifest &out) {
+    Parameter parameter;
+    std::string_view type, held, name;
+    size_t dimensions = 0;
+    if (out.parameters.size() == kParametersMax || !out.shards.empty() || !words.take(type) ||
+        !dtype_from_name(type, parameter.dtype) || !words.take(held) ||
+        (held != "whole" && held != "rows") || !words.number(dimensions, kDimensionsMax))
+        return false;
+    parameter.by_rows = held == "rows";
+    parameter.shape.resize(dimensions);
+    for (uint64_t &extent : parameter.shape)
+        if (!words.number(extent, UINT64_MAX)) return false;
+    if (!words.take(name)) return false;
+    parameter.name = name;
+    if (!check(parameter).ok() ||
+        (!out.parameters.empty() && parameter.name <= out.parameters.back().name))
+        return false;
+    out.parameters.push_back(std::move(parameter));
+    return true;
+}
+
+bool parse_shard(Words &words, Manifest &out) {
+    Shard shard;
+    constexpr uint64_t bytes_max = uint64_t{1} << 62;
+    if (!words.number(shard.rank, out.ranks - 1) || !words.number(shard.data_bytes, bytes_max) ||
+        !words.number(shard.pieces, kPiecesMax) || !words.hash(shard.table_hash) ||
+        (!out.shards.empty() && shard.rank <= out.shards.back().rank))
+        return false;
+    out.shards.push_back(shard);
+    return true;
+}
+
+bool parse_body_line(std::string_view line, Manifest &out) {
+    Words words(line);
+    std::string_view key;
+    if (!words.take(key)) return false;
+    bool good = key == "speed"   ? parse_speed(words, out)
+                : key == "param" ? parse_parameter(words, out)
+                : key == "shard" ? parse_shard(words, out)
+                                 : false;
+    return good && words.at_end();
+}
+
+}  // namespace
+
+uint64_t hash_text(std::string_view text) { return hash64(std::as_bytes(std::span(text))); }
+
+std::string format_manifest(const Manifest &m) {
+    std::string out = std::string(kManifestHead) + "\n";
+    out += text("job %llu restart %u nonce %016llx\n", static_cast<u64>(m.fence.job),
+                m.fence.restart, static_cast<u64>(m.fence.nonce));
+    out += text("step %llu samples %llu seed %llu ranks %u time %lld\n", static_cast<u64>(m.step),
+                static_cast<u64>(m.samples), static_cast<u64>(m.seed), m.ranks,
+                static_cast<long long>(m.time_s));
+    for (const Speed &speed : m.speeds)
+        out += text("speed %u ", speed.gpus) + milliseconds_text(speed.step_ms) + "\n";
+    for (const Parameter &parameter : m.parameters) {
+        out += text("param %s %s %zu", dtype_name(parameter.dtype).data(),
+                    parameter.by_rows ? "rows" : "whole", parameter.shape.size());
+        for (uint64_t extent : parameter.shape) out += text(" %llu", static_cast<u64>(extent));
+        out += " " + parameter.name + "\n";
+    }
+    for (const Shard &shard : m.shards)
+        out += text("shard %u %llu %llu %016llx\n", shard.rank, static_cast<u64>(shard.data_bytes),
+                    static_cast<u64>(shard.pieces), static_cast<u64>(shard.table_hash));
+    return seal(std::move(out));
+}
+
+Outcome parse_manifest(std::string_view text, Manifest &out) {
+    if (text.size() > kManifestBytesMax) return {RINGRT_CORRUPT, "manifest: too long"};
+    if (!strip_seal(text)) return {RINGRT_CORRUPT, "manifest: its hash does not match"};
+    Manifest manifest;
+    if (!parse_head(text, manifest))
+        return {RINGRT_CORRUPT, "manifest: not of format ringrt-checkpoint 1 (lines 1 to 3)"};
+    int number = 4;
+    for (std::string_view line; take_line(text, line); ++number)
+        if (!parse_body_line(line, manifest))
+            return {RINGRT_CORRUPT, ringrt::text("manifest: line %d is not right", number)};
+    out = std::move(manifest);
+    return {};
+}
+
+std::string format_latest(const Latest &latest) {
+    return seal(std::string(kLatestHead) + "\n" + latest.folder +
+                text(" %016llx\n", static_cast<u64>(latest.manifest_hash)));
+}
+
+bool parse_latest(std::string_view text, Latest &out) {
+    std::string_view head, line, folder;
+    if (text.size() > kLatestBytesMax || !strip_seal(text) || !take_line(text, head) ||
+        head != kLatestHead || !take_line(text, line) || !text.empty())
+        return false;
+    Words words(line);
+    Latest latest;
+    if (!words.take(folder) || !words.hash(latest.manifest_hash) || !words.at_end()) return false;
+    latest.folder = folder;
+    out = latest;
+    return true;
+}
+
+}  // namespace ringrt::checkpoint

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/checkpoint/save.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+namespace ringrt::checkpoint {
+namespace {
+
+struct Registered {
+    uint64_t parameters_hash;
+    uint64_t step;
+};
+
+struct Held {
+    uint64_t offset, bytes;
+};
+
+struct Begun {
+    Verdict verdict;
+    char fresh[96] = {};
+};
+
+struct Written {
+    Verdict verdict;
+    Shard shard;
+};
+
+std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers) {
+    std::vector<Parameter> out;
+    for (const Buffer &buffer : buffers) out.push_back(buffer.parameter);
+    return out;
+}
+
+uint64_t parameters_hash(const std::vector<Buffer> &buffers) {
+    return hash_text(format_manifest({.parameters = parameters_of(buffers)}));
+}
+
+Outcome gather_held(Peers &peers, const std::vector<Buffer> &buffers, std::vector<Held> &all) {
+    std::vector<Held> mine;
+    for (const Buffer &buffer : buffers)
+        if (buffer.parameter.by_rows) mine.push_back({buffer.offset, buffer.bytes});
+    all.resize(mine.size() * static_cast<size_t>(peers.size()));
+    if (mine.empty()) return {};
+    return peers.allgather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+}
+
+Outcome check_rows(const std::vector<Buffer> &buffers, const std::vector<Held> &all) {
+    std::vector<Parameter> parameters;
+    for (const Buffer &buffer : buffers)
+        if (buffer.parameter.by_rows) parameters.push_back(buffer.parameter);
+    std::vector<Piece> pieces;
+    for (size_t i = 0; i < all.size(); ++i)
+        if (all[i].bytes > 0)
+            pieces.push_back({static_cast<uint32_t>(i % parameters.size()), all[i].offset, all[i].bytes});
+    return check_tiling(parameters, std::move(pieces));
+}
+
+// What fails on the way to a checkpoint is a failed checkpoint, and training can go on.
+Outcome as_checkpoint_failure(Outcome outcome) {
+    if (outcome.status != RINGRT_SYSTEM_ERROR && outcome.status != RINGRT_NO_MEMORY) return outcome;
+    return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: " + outcome.message};
+}
+
+// Pieces, tables and the manifest on top of the parameters.
+uint64_t bytes_on_disk(uint64_t parameters) { return parameters + parameters / 1024 + (1 << 20); }
+
+}  // namespace
+
+uint64_t total_bytes(const std::vector<Buffer> &buffers) {
+    uint64_t total = 0;
+    for (const Buffer &buffer : buffers) total += bytes_of(buffer.parameter);
+    return total;
+}
+
+Outcome agree_on_parameters(Peers &peers, const std::vector<Buffer> &buffers, uint64_t step) {
+    const Registered mine{parameters_hash(buffers), step};
+    std::vector<Registered> all;
+    if (Outcome gathered = gather(peers, mine, all); !gathered.ok()) return gathered;
+    for (size_t rank = 1; rank < all.size(); ++rank) {
+        if (all[rank].parameters_hash != all[0].parameters_hash)
+            return {RINGRT_MISMATCH,
+                    text("rank %zu registered other buffers than rank 0 (names, types, shapes)", rank)};
+        if (all[rank].step != all[0].step)
+            return {RINGRT_MISMATCH,
+                    text("rank %zu is at step %llu, rank 0 at step %llu", rank,
+                         static_cast<unsigned long long>(all[rank].step),
+                         static_cast<unsigned long long>(all[0].step))};
+    }
+    std::vector<Held> held;
+    if (Outcome gathered = gather_held(peers, buffers, held); !gathered.ok()) return gathered;
+    return check_rows(buffers, held);
+}
+
+Saver::~Saver() {
+    if (writer_.joinable()) writer_.join();
+}
+
+Outcome Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
+    if (Outcome agreed = agree_on_parameters(peers_, buffers, meta.step); !agreed.ok()) return agreed;
+    Begun begun;
+    if (peers_.rank() == 0) {
+        std::string fresh;
+        Outcome outcome = store_.claim();
+        if (outcome.ok()) outcome = store_.check_space(bytes_on_disk(total_bytes(buffers)));
+        if (outcome.ok()) outcome = store_.begin(meta.step, fresh);
+        begun.verdict = Verdict::of(as_checkpoint_failure(outcome));
+        std::memcpy(begun.fresh, fresh.data(), std::min(fresh.size(), sizeof begun.fresh - 1));
+    }
+    if (Outcome sent = broadcast(peers_, begun); !sent.ok()) return sent;
+    fresh_ = begun.fresh;
+    return begun.verdict.outcome();
+}
+
+Outcome Saver::copy(std::vector<Source> &sources) try {
+    uint64_t bytes = 0;
+    for (const Source &source : sources) bytes += source.piece.bytes;
+    copy_.resize(bytes);
+    std::byte *at = copy_.data();
+    for (Source &source : sources) {
+        std::memcpy(at, source.bytes, source.piece.bytes);
+        source.bytes = at;
+        at += source.piece.bytes;
+    }
+    return {};
+} catch (const std::bad_alloc &) {
+    return {RINGRT_NO_MEMORY, "no memory for a copy of the parameters"};
+}
+
+void Saver::write(const std::vector<Source> &sources) {
+    if (!sources.empty())
+        wrote_ = write_shard(store_.files(), store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
+                             sources, shard_);
+    written_.store(true, std::memory_order_release);
+}
+
+Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
+    if (Outcome prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
+    manifest_ = {.fence = store_.fence(),
+                 .step = meta.step,
+                 .samples = meta.samples,
+                 .seed = meta.seed,
+                 .ranks = static_cast<uint32_t>(peers_.size()),
+                 .time_s = time(nullptr),
+                 .speeds = meta.speeds,
+                 .parameters = parameters_of(buffers)};
+    shard_ = {.rank = static_cast<uint32_t>(peers_.rank())};
+    wrote_ = {};
+    written_.store(false, std::memory_order_relaxed);
+    under_way_ = true;
+    std::vector<Source> sources;
+    for (const Piece &piece : pieces_to_write(buffers, peers_.rank(), peers_.size(), options_)) {
+        const Buffer &buffer = buffers[piece.parameter];
+        sources.push_back({piece, buffer.data + (piece.offset - buffer.offset)});
+    }
+    // Without memory for a copy this rank writes at once: the others need not know.
+    if (mode == SaveMode::in_background && copy(sources).ok())
+        writer_ = std::thread([this, sources = std::move(sources)] { write(sources); });
+    else
+        write(sources);
+    return {};
+}
+
+Outcome Saver::finish() {
+    if (writer_.joinable()) writer_.join();
+    under_way_ = false;
+    const Written mine{Verdict::of(wrote_), shard_};
+    std::vector<Written> all;
+    if (Outcome gathered = gather(peers_, mine, all); !gathered.ok()) return gathered;
+    Outcome worst;
+    for (const Written &written : all) {
+        if (worst.ok() && written.verdict.status != RINGRT_OK) worst = written.verdict.outcome();
+        if (written.shard.pieces > 0) manifest_.shards.push_back(written.shard);
+    }
+    if (peers_.rank() == 0 && worst.ok()) worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
+    if (peers_.rank() == 0 && !worst.ok()) store_.discard(fresh_);
+    return follow(peers_, worst);
+}
+
+}  // namespace ringrt::checkpoint

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Saving, by all ranks together:
+//
+//     start()   agree on what is saved; rank 0: fence, free space, a fresh folder
+//     (write)   every rank its shard: inline, or from a copy on a thread while training goes on
+//     finish()  all ranks vote; rank 0 writes the manifest and renames the folder into place
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libringrt/checkpoint/peers.h"
+#include "libringrt/checkpoint/shard.h"
+#include "libringrt/checkpoint/store.h"
+
+namespace ringrt::checkpoint {
+
+// What a checkpoint tells besides the parameters.
+struct Meta {
+    uint64_t step = 0;
+    uint64_t samples = 0;
+    uint64_t seed = 0;
+    std::vector<Speed> speeds;  // as on rank 0
+};
+
+enum class SaveMode { inline_write, in_background };
+
+class Saver {
+  public:
+    // `store` is used on rank 0 only.
+    Saver(Peers &peers, Store &store, LayoutOptions options)
+        : peers_(peers), store_(store), options_(options) {}
+    ~Saver();
+    Saver(const Saver &) = delete;
+    Saver &operator=(const Saver &) = delete;
+
+    // Collective. In the background the buffers are copied before it returns. On anything but ok no
+    // save is under way. The outcome is the same on all ranks.
+    Outcome start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode);
+
+    // Collective. Waits for the shards and commits. The outcome is the same on all ranks.
+    Outcome finish();
+
+    bool under_way() const { return under_way_; }
+    // This rank's shard is written, well or not.
+    bool written() const { return written_.load(std::memory_order_acquire); }
+
+  private:
+    Outcome prepare(const std::vector<Buffer> &buffers, const Meta &meta);
+    Outcome copy(std::vector<Source> &sources);
+    void write(const std::vector<Source> &sources);
+    Outcome commit();
+
+    Peers &peers_;
+    Store &store_;
+    LayoutOptions options_;
+    bool under_way_ = false;
+    std::string fresh_;  // folder name
+    Manifest manifest_;
+    std::vector<std::byte> copy_;
+    Outcome wrote_;
+    Shard shard_;
+    std::thread writer_;
+    std::atomic<bool> written_{false};
+};
+
+// Bytes of all parameters together.
+[[nodiscard]] uint64_t total_bytes(const std::vector<Buffer> &buffers);
+
+// Collective. MISMATCH where ranks registered different parameters or are at different steps, or where
+// their rows do not tile.
+Outcome agree_on_parameters(Peers &peers, const std::vector<Buffer> &buffers, uint64_t step);
+
+}  // namespace ringrt::checkpoint

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/checkpoint/shard.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "libringrt/checkpoint/hash.h"
+
+namespace ringrt::checkpoint {
+namespace {
+
+// The disk starts on so much while the next is hashed, so that the final sync finds little left.
+constexpr uint64_t kWritebackBytes = 8 << 20;
+
+int write_pieces(Files &files, int fd, const std::vector<Source> &sources,
+                 std::vector<TableRow> &table) {
+    uint64_t position = 0, started = 0;
+    for (const Source &source : sources) {
+        std::span<const std::byte> bytes(source.bytes, source.piece.bytes);
+        table.push_back({.parameter = source.piece.parameter,
+                         .offset = source.piece.offset,
+                         .bytes = source.piece.bytes,
+                         .hash = hash64(bytes)});
+        if (int result = write_all(files, fd, bytes); result < 0) return result;
+        position += bytes.size();
+        if (position - started < kWritebackBytes) continue;
+        files.start_writeback(fd, started, position - started);  // only a hint: no answer needed
+        started = position;
+    }
+    return 0;
+}
+
+std::string file_of(const std::string &path) { return path.substr(path.find_last_of('/') + 1); }
+
+Outcome damaged(const std::string &name, const char *what) {
+    return {RINGRT_CORRUPT, name + ": " + what};
+}
+
+bool plausible(const std::vector<TableRow> &table, const Shard &shard, size_t parameters) {
+    uint64_t left = shard.data_bytes;
+    for (const TableRow &row : table) {
+        if (row.parameter >= parameters || row.bytes > kPieceBytesMax || row.bytes > left ||
+            row.offset > kParameterBytesMax)
+            return false;
+        left -= row.bytes;
+    }
+    return left == 0;
+}
+
+}  // namespace
+
+std::string shard_name(uint32_t rank) { return text("shard-%05u", rank); }
+
+uint64_t shard_bytes(const std::vector<Source> &sources) {
+    uint64_t bytes = sources.size() * sizeof(TableRow);
+    for (const Source &source : sources) bytes += source.piece.bytes;
+    return bytes;
+}
+
+Outcome write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
+                    Shard &out) {
+    int fd = files.open_new(path);
+    if (fd < 0) return write_failure(fd, path);
+    std::vector<TableRow> table;
+    table.reserve(sources.size());
+    int result = write_pieces(files, fd, sources, table);
+    auto table_bytes = std::as_bytes(std::span(table));
+    if (result == 0) result = write_all(files, fd, table_bytes);
+    if (result == 0) result = files.sync_data(fd);
+    int closed = files.close(fd);
+    if (result == 0) result = closed;
+    if (result < 0) return write_failure(result, path);
+    out.pieces = table.size();
+    out.data_bytes = shard_bytes(sources) - table_bytes.size();
+    out.table_hash = hash64(table_bytes);
+    return {};
+}
+
+Outcome read_failure(int negative_errno, const std::string &name) {
+    switch (-negative_errno) {
+        case ENOENT:
+            return damaged(name, "missing");
+        case ENODATA:
+            return damaged(name, "too short");
+        case EIO:
+        case EINVAL:
+        case EISDIR:
+        case EFBIG:
+            return damaged(name, strerror(-negative_errno));
+        default:
+            return {RINGRT_SYSTEM_ERROR,
+                    text("cannot read %s: %s", name.c_str(), strerror(-negative_errno))};
+    }
+}
+
+ShardReader::~ShardReader() {
+    if (fd_ >= 0) files_.close(fd_);
+}
+
+Outcome ShardReader::open(const std::string &path, const Shard &expected, size_t parameters) {
+    name_ = file_of(path);
+    fd_ = files_.open_read(path);
+    if (fd_ < 0) return read_failure(fd_, name_);
+    int64_t size = files_.size(fd_);
+    if (size < 0) return read_failure(static_cast<int>(size), name_);
+    const uint64_t table_bytes = expected.pieces * sizeof(TableRow);
+    if (static_cast<uint64_t>(size) != expected.data_bytes + table_bytes)
+        return damaged(name_, "has the wrong size");
+    table_.resize(expected.pieces);
+    auto bytes = std::as_writable_bytes(std::span(table_));
+    if (int result = read_all(files_, fd_, bytes, expected.data_bytes); result < 0)
+        return read_failure(result, name_);
+    if (hash64(bytes) != expected.table_hash) return damaged(name_, "its table's hash differs");
+    if (!plausible(table_, expected, parameters)) return damaged(name_, "its table is not right");
+    return {};
+}
+
+Outcome ShardReader::read_into(const std::vector<Buffer> &buffers) {
+    uint64_t position = 0;
+    for (const TableRow &row : table_) {
+        const Buffer &buffer = buffers[row.parameter];
+        bool shared = row.offset < buffer.offset + buffer.bytes &&
+                      buffer.offset < row.offset + row.bytes;
+        if (shared)
+            if (Outcome read = read_piece(row, position, buffer); !read.ok()) return read;
+        position += row.bytes;
+    }
+    return {};
+}
+
+Outcome ShardReader::read_piece(const TableRow &row, uint64_t position, const Buffer &buffer) {
+    const uint64_t from = std::max(row.offset, buffer.offset);
+    const uint64_t to = std::min(row.offset + row.bytes, buffer.offset + buffer.bytes);
+    std::byte *place = buffer.data + (from - buffer.offset);
+    const bool whole = to - from == row.bytes;
+    if (!whole) scratch_.resize(row.bytes);
+    std::span<std::byte> bytes(whole ? place : scratch_.data(), row.bytes);
+    if (int result = read_all(files_, fd_, bytes, position); result < 0)
+        return read_failure(result, name_);
+    if (hash64(bytes) != row.hash) return damaged(name_, "a piece's hash differs");
+    if (!whole) std::memcpy(place, bytes.data() + (from - row.offset), to - from);
+    return {};
+}
+
+}  // namespace ringrt::checkpoint

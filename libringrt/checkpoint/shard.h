@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One rank's file of a checkpoint: the bytes of its pieces one after the other, then a table with one
+// row per piece (parameter, offset, bytes, hash; 32 bytes, little-endian). The manifest holds the
+// table's hash.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libringrt/checkpoint/files.h"
+#include "libringrt/checkpoint/layout.h"
+#include "libringrt/checkpoint/manifest.h"
+
+namespace ringrt::checkpoint {
+
+// A piece and where its bytes are in memory.
+struct Source {
+    Piece piece;
+    const std::byte *bytes = nullptr;
+};
+
+struct TableRow {
+    uint32_t parameter = 0;
+    uint32_t reserved = 0;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+    uint64_t hash = 0;
+};
+static_assert(sizeof(TableRow) == 32);
+
+[[nodiscard]] std::string shard_name(uint32_t rank);  // "shard-00003"
+
+// Bytes of the file that `sources` make.
+[[nodiscard]] uint64_t shard_bytes(const std::vector<Source> &sources);
+
+// Writes, hashes and syncs a new file in one pass. out.rank is left alone.
+Outcome write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
+                    Shard &out);
+
+// An open shard whose size and table match the manifest.
+class ShardReader {
+  public:
+    explicit ShardReader(Files &files) : files_(files) {}
+    ~ShardReader();
+    ShardReader(const ShardReader &) = delete;
+    ShardReader &operator=(const ShardReader &) = delete;
+
+    // RINGRT_CORRUPT where it does not match, RINGRT_SYSTEM_ERROR where it cannot be read now.
+    Outcome open(const std::string &path, const Shard &expected, size_t parameters);
+    const std::vector<TableRow> &table() const { return table_; }
+
+    // Reads every piece that shares bytes with one of `buffers`, checks it, and copies what is shared.
+    Outcome read_into(const std::vector<Buffer> &buffers);
+
+  private:
+    Outcome read_piece(const TableRow &row, uint64_t position, const Buffer &buffer);
+
+    Files &files_;
+    int fd_ = -1;
+    std::string name_;
+    std::vector<TableRow> table_;
+    std::vector<std::byte> scratch_;  // for pieces of which only a part is needed
+};
+
+// CORRUPT for damage (also of the medium: EIO, a missing file), SYSTEM_ERROR for what may pass.
+Outcome read_failure(int negative_errno, const std::string &name);
+
+}  // namespace ringrt::checkpoint

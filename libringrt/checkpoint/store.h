@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The folder that holds a job's checkpoints. Only rank 0 uses it.
+//
+//     fence-4-77-3-9f3c5a1e…      which incarnation may write (fence.h)
+//     LATEST                      the newest committed checkpoint
+//     step-000000001200/          manifest, shard-00000, shard-00001, …
+//     step-000000001100.bad/      found damaged, kept for a look
+//     .tmp-<nonce>-1200/          being written
+//     .latest-<nonce>             about to become LATEST
+//
+// Fencing: a new incarnation first makes its fence- file, then removes all .tmp-* and .latest-*, then
+// looks for checkpoints. An old one that is still alive looks for newer fences after its .tmp-* and
+// .latest-* stand and before it renames them. So either it committed before the new one looked, or it
+// sees the new fence, or its rename finds nothing to rename: no order of events lets both commit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libringrt/checkpoint/files.h"
+#include "libringrt/checkpoint/manifest.h"
+
+namespace ringrt::checkpoint {
+
+class Store {
+  public:
+    Store(Files &files, std::string folder, Fence fence, size_t keep)
+        : files_(files), folder_(std::move(folder)), fence_(fence), keep_(keep) {}
+
+    const std::string &folder() const { return folder_; }
+    const Fence &fence() const { return fence_; }
+    Files &files() { return files_; }
+
+    // Makes this incarnation the one that may write (once; later calls only check).
+    // RINGRT_SUPERSEDED where a newer one is there.
+    Outcome claim();
+    Outcome check_fence();
+
+    // CHECKPOINT_FAILED where `bytes` do not fit.
+    Outcome check_space(uint64_t bytes);
+
+    // Makes the empty folder for a save at `step`; `fresh` is its name in folder().
+    Outcome begin(uint64_t step, std::string &fresh);
+
+    // The commit: manifest, sync, rename into place, sync, LATEST the same way; then rotates.
+    Outcome commit(const std::string &fresh, const Manifest &manifest);
+    void discard(const std::string &fresh);  // after a failed save
+
+    // Folder names to try in turn: what LATEST names first, then newest to oldest.
+    Outcome candidates(std::vector<std::string> &names);
+    // Names of folders set aside earlier.
+    std::vector<std::string> set_aside_names();
+
+    // The manifest of `name`, checked against LATEST's hash where LATEST names it.
+    Outcome read_manifest(const std::string &name, std::string &manifest_text);
+
+    // Renames a damaged checkpoint to ….bad.
+    void set_aside(const std::string &name);
+
+    // This run goes on from `name`: rotation never deletes it, and LATEST names it from now on (best
+    // effort: a full disk must not stop a load).
+    void started_from(const std::string &name, uint64_t manifest_hash);
+
+  private:
+    std::string at(const std::string &name) const { return folder_ + "/" + name; }
+    Outcome make_claim();
+    void remove_leftovers();
+    std::string free_name(uint64_t step);
+    Outcome write_latest(const Latest &latest);
+    Outcome prepare_latest(const Latest &latest);
+    Outcome publish_latest();
+    void rotate();
+    void remove_checkpoint(const std::string &name);
+    std::optional<Latest> read_latest();
+
+    Files &files_;
+    std::string folder_;
+    Fence fence_;
+    size_t keep_;
+    std::optional<Claim> claim_;
+    std::string started_from_;
+};
+
+// The step in "step-000000001200" or "step-000000001200.1"; nullopt for any other name.
+[[nodiscard]] std::optional<uint64_t> step_of(const std::string &name);
+
+}  // namespace ringrt::checkpoint
