@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/telemetry/reporter.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "libringrt/outcome.h"
+#include "libringrt/telemetry/command.h"
+
+namespace ringrt::telemetry {
+
+std::string comment_in(const std::string &output) {
+    constexpr const char *key = "\n   Comment=";
+    size_t at = output.find(key);
+    if (at == output.npos) return {};
+    at += strlen(key);
+    return output.substr(at, output.find('\n', at) - at);
+}
+
+Reporter::Reporter(ReporterOptions options) : options_(std::move(options)) {
+    sigset_t all, before;  // the program's signals are for the program's threads
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { loop(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Reporter::~Reporter() {
+    {
+        std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void Reporter::update(const records::Telemetry &telemetry) {
+    std::lock_guard lock(mutex_);
+    latest_ = telemetry;
+    fresh_ = true;
+    if (due(monotonic_s())) changed_.notify_all();
+}
+
+void Reporter::report_soon() {
+    std::lock_guard lock(mutex_);
+    soon_ = true;
+    changed_.notify_all();
+}
+
+// With the lock held. The scheduler shall learn at once that the runtime is up and how fast it is.
+bool Reporter::due(double now_s) const {
+    if (!fresh_) return false;
+    bool first_speed = latest_.step_ms > 0 && reported_.step_ms == 0;
+    return soon_ || first_speed || now_s - reported_at_s_ >= options_.interval_s;
+}
+
+void Reporter::loop() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        if (!due(monotonic_s())) {
+            changed_.wait_for(lock, std::chrono::seconds(1));
+            continue;
+        }
+        records::Telemetry telemetry = latest_;
+        fresh_ = soon_ = false;
+        reported_ = telemetry;
+        reported_at_s_ = monotonic_s();
+        lock.unlock();
+        report(telemetry);
+        lock.lock();
+    }
+}
+
+void Reporter::report(const records::Telemetry &telemetry) {
+    std::string why;
+    bool good = options_.file.empty() || report_to_file(telemetry, why);
+    good = (options_.job == 0 || report_to_slurm(telemetry, why)) && good;
+    if (good || complained_) return;
+    complained_ = true;
+    std::lock_guard lock(mutex_);
+    if (!stopping_) log_line("telemetry: cannot report to the scheduler (" + why + "): going on without");
+}
+
+bool Reporter::report_to_slurm(const records::Telemetry &telemetry, std::string &why) {
+    const std::string job = std::to_string(options_.job);
+    if (!user_text_known_) {
+        std::string shown;
+        if (!run_until_stopped({options_.scontrol, "show", "job", job}, shown)) {
+            why = shown;
+            return false;
+        }
+        user_text_ = comment_in(shown);
+        user_text_known_ = true;
+    }
+    return run_until_stopped({options_.scontrol, "update", "JobId=" + job,
+                              "Comment=" + records::format_into(user_text_, telemetry)},
+                             why);
+}
+
+bool Reporter::report_to_file(const records::Telemetry &telemetry, std::string &why) {
+    const std::string fresh = options_.file + ".new";
+    const std::string line = records::format_telemetry(telemetry) + "\n";
+    int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool good = fd >= 0 && write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    if (fd >= 0) close(fd);
+    good = good && rename(fresh.c_str(), options_.file.c_str()) == 0;
+    if (!good) why = options_.file + ": " + strerror(errno);
+    return good;
+}
+
+bool Reporter::run_until_stopped(const std::vector<std::string> &argv, std::string &output) {
+    Command command;
+    command.start(argv, options_.command_timeout_s);
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        std::optional<CommandResult> result = command.poll();
+        if (result) {
+            output = result->output.substr(0, result->output.find('\n'));
+            if (result->exit_code == 0) output = result->output;
+            return result->exit_code == 0;
+        }
+        changed_.wait_for(lock, std::chrono::milliseconds(10));
+    }
+    return false;  // the command is killed on the way out
+}
+
+}  // namespace ringrt::telemetry
