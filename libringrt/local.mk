@@ -5,3 +5,6 @@ include libringrt/collective.mk
 
 # Gradient grouping
 include libringrt/grouping.mk
+
+# Checkpoints, telemetry, the step boundary, and the library itself.
+include libringrt/runtime.mk

@@ -110,6 +110,10 @@ typedef struct ringrt_config {
     uint32_t timeout_ms;         /* of one operation [RINGRT_TIMEOUT_MS] (60000) */
     uint32_t start_timeout_ms;   /* of the start-up [RINGRT_START_TIMEOUT_MS] (120000) */
     uint32_t telemetry_s;        /* least time between two reports [RINGRT_TELEMETRY_S] (30) */
+    uint32_t save_inline;        /* 1: training waits for periodic saves too [RINGRT_SAVE_INLINE] (0: they
+                                    are written from a copy while it goes on) */
+    uint64_t seed;               /* of the order of samples: kept in checkpoints; a restore with another
+                                    one warns */
 } ringrt_config_t;
 
 #ifdef __cplusplus
@@ -146,11 +150,14 @@ RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 
 /* ---- the share of a batch ---------------------------------------------------------------------- */
 
-typedef struct ringrt_share {
+typedef struct ringrt_share { /* not ringrt_batch: the function has that name */
     uint64_t global;      /* samples of this step over all ranks */
     uint64_t first;       /* this rank's samples are [first, first + count) of the step's batch */
     uint64_t count;
     uint32_t micro_steps; /* accumulate over so many passes of at most micro_batch_max samples */
+    uint64_t samples_seen; /* over all ranks before this step, carried over restarts: position in the
+                              endless row of epochs, so sample i of this step is that at position
+                              (samples_seen + first + i) % samples of epoch (… / samples) */
     double lr_scale;      /* factor on the learning rate tuned at reference_size (linear scaling) */
 } ringrt_batch_t;
 
@@ -176,10 +183,12 @@ RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, 
                                                 uint64_t first_row, uint64_t rows);
 
 /* Collective. Loads the newest checkpoint that is whole into the registered buffers and sets *step.
- * RINGRT_NOT_FOUND: there is none. Damaged ones are set aside with a line in the log. */
+ * RINGRT_NOT_FOUND: there is none. Damaged ones are set aside with a line in the log; where all are
+ * damaged, RINGRT_CORRUPT names them. After any failure but RINGRT_NOT_FOUND the buffers' contents are
+ * undefined. */
 RINGRT_API ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step);
 
-/* Collective. Saves the registered buffers as of `step` now. */
+/* Collective. Saves the registered buffers as of `step`, and returns when the checkpoint is on disk. */
 RINGRT_API ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step);
 
 /* ---- the step boundary -------------------------------------------------------------------------- */
@@ -190,8 +199,10 @@ typedef enum ringrt_action {
 } ringrt_action_t;
 
 /* Collective, after every finished step. Agrees with all ranks whether the scheduler asked for a resize
- * or a periodic save is due; saves; where a resize was asked, has the job requeued. When anything on that way
- * fails the resize is called off, a line says why, and *action is RINGRT_CONTINUE. */
+ * or a periodic save is due; saves; where a resize was asked, has the job requeued and waits until Slurm
+ * takes it down. When anything on that way fails the resize is called off, a line says why, and
+ * *action is RINGRT_CONTINUE. A failed save is such a line too, and RINGRT_OK. Not ok: RINGRT_SUPERSEDED,
+ * or the ranks can no longer talk to each other: end the program. */
 RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action);
 
 /* Steps still to do, where it is not steps_total − step (early stopping, a new schedule). */

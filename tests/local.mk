@@ -11,4 +11,5 @@ include tests/unit/core.mk
 include tests/unit/ringstat.mk
 include tests/unit/collective.mk
 include tests/unit/grouping.mk
+include tests/unit/runtime.mk
 endif

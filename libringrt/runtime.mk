@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Checkpoints, telemetry and the step boundary: all but the C boundary, for libringrt and the tests.
+noinst_LTLIBRARIES += libruntime.la
+libruntime_la_SOURCES = \
+	libringrt/outcome.cpp libringrt/outcome.h \
+	libringrt/batch.cpp libringrt/batch.h \
+	libringrt/settings.cpp libringrt/settings.h \
+	libringrt/signal_watch.cpp libringrt/signal_watch.h \
+	libringrt/requeue.cpp libringrt/requeue.h \
+	libringrt/step.cpp libringrt/step.h \
+	libringrt/checkpoint/fence.cpp libringrt/checkpoint/fence.h \
+	libringrt/checkpoint/files.cpp libringrt/checkpoint/files.h \
+	libringrt/checkpoint/hash.cpp libringrt/checkpoint/hash.h \
+	libringrt/checkpoint/layout.cpp libringrt/checkpoint/layout.h \
+	libringrt/checkpoint/load.cpp libringrt/checkpoint/load.h \
+	libringrt/checkpoint/manifest.cpp libringrt/checkpoint/manifest.h \
+	libringrt/checkpoint/peers.cpp libringrt/checkpoint/peers.h \
+	libringrt/checkpoint/save.cpp libringrt/checkpoint/save.h \
+	libringrt/checkpoint/shard.cpp libringrt/checkpoint/shard.h \
+	libringrt/checkpoint/store.cpp libringrt/checkpoint/store.h \
+	libringrt/telemetry/command.cpp libringrt/telemetry/command.h \
+	libringrt/telemetry/reporter.cpp libringrt/telemetry/reporter.h \
+	libringrt/telemetry/step_clock.cpp libringrt/telemetry/step_clock.h
+libruntime_la_LIBADD = librecords.la
+
+lib_LTLIBRARIES += libringrt.la
+libringrt_la_SOURCES = libringrt/api.cpp libringrt/ringrt.h
+libringrt_la_LIBADD = libruntime.la libcollective.la
+libringrt_la_LDFLAGS = -version-info 0:0:0 -Wl,-z,defs -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
+EXTRA_libringrt_la_DEPENDENCIES = libringrt/ringrt.map
+EXTRA_DIST += libringrt/ringrt.map
+include_HEADERS += libringrt/ringrt.h libringrt/ringrt_mpi.h
+pkgconfig_DATA += libringrt/ringrt.pc

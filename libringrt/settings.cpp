@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/settings.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt {
+namespace {
+
+// A number that the environment may set: the table that ringrt(3) lists as well.
+struct NumberRow {
+    const char *name;
+    uint32_t Settings::*field;
+    uint32_t low, high, standard;
+};
+constexpr std::array kNumbers = {
+    NumberRow{"RINGRT_SAVE_INTERVAL_S", &Settings::save_interval_s, 1, 31536000, 600},
+    NumberRow{"RINGRT_KEEP_CHECKPOINTS", &Settings::keep_checkpoints, 1, 1000, 3},
+    NumberRow{"RINGRT_SAVE_INLINE", &Settings::save_inline, 0, 1, 0},
+    NumberRow{"RINGRT_TIMEOUT_MS", &Settings::timeout_ms, 1, 86400000, 60000},
+    NumberRow{"RINGRT_START_TIMEOUT_MS", &Settings::start_timeout_ms, 1, 86400000, 120000},
+    NumberRow{"RINGRT_TELEMETRY_S", &Settings::telemetry_s, 1, 86400, 30},
+    NumberRow{"RINGRT_LEAVE_TIMEOUT_S", &Settings::leave_timeout_s, 1, 3600, 60},
+    NumberRow{"RINGRT_REQUEUE_AGAIN_S", &Settings::requeue_again_s, 1, 3600, 10},
+};
+
+// The first version of the struct ended here: no program has a smaller one.
+constexpr size_t kConfigBytesMin = offsetof(ringrt_config_t, seed) + sizeof(ringrt_config_t::seed);
+
+Outcome invalid(std::string message) { return {RINGRT_INVALID_ARGUMENT, std::move(message)}; }
+
+template <typename Number>
+bool parse(const char *value, Number low, Number high, Number &out) {
+    std::string_view word(value, strnlen(value, 32));
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+    return error == std::errc() && end == word.data() + word.size() && out >= low && out <= high;
+}
+
+// The caller's struct may be older (shorter) or newer (longer) than ours.
+Outcome copy_config(const ringrt_config_t *config, ringrt_config_t &out) {
+    out = RINGRT_CONFIG_INIT;
+    if (!config) return {};
+    const size_t theirs = config->struct_size;
+    if (theirs < kConfigBytesMin || theirs > 65536)
+        return invalid("config.struct_size is not right: start from RINGRT_CONFIG_INIT");
+    std::memcpy(&out, config, std::min(theirs, sizeof out));
+    const char *bytes = reinterpret_cast<const char *>(config);
+    for (size_t i = sizeof out; i < theirs; ++i)
+        if (bytes[i] != 0) return invalid("config has fields that this libringrt does not know");
+    return {};
+}
+
+Outcome read_numbers(const ringrt_config_t &config, const Environment &environment, Settings &out) {
+    out.save_interval_s = config.save_interval_s;
+    out.keep_checkpoints = config.keep_checkpoints;
+    out.save_inline = config.save_inline;
+    out.timeout_ms = config.timeout_ms;
+    out.start_timeout_ms = config.start_timeout_ms;
+    out.telemetry_s = config.telemetry_s;
+    for (const NumberRow &row : kNumbers) {
+        uint32_t &field = out.*row.field;
+        const char *value = environment(row.name);
+        if (field == 0 && !value) field = row.standard;
+        else if (field == 0 && !parse(value, row.low, row.high, field))
+            return invalid(text("%s: expected a number from %u to %u, got \"%.40s\"", row.name, row.low,
+                                row.high, value));
+        if (field < row.low || field > row.high)
+            return invalid(text("%s (or the config's field): expected %u to %u, got %u", row.name,
+                                row.low, row.high, field));
+    }
+    return {};
+}
+
+// Ranks come from srun only where it started this process: a batch script has SLURM_PROCID too.
+Outcome read_ranks(const ringrt_config_t &config, const Environment &environment, Settings &out) {
+    const char *rank = environment("SLURM_PROCID");
+    const char *size = environment("SLURM_STEP_NUM_TASKS");
+    if (!size) size = environment("SLURM_NTASKS");
+    const char *local = environment("SLURM_LOCALID");
+    if (config.size != 0) {
+        out.rank = config.rank;
+        out.size = config.size;
+        out.local_rank = config.local_size > 0 ? config.local_rank : -1;
+    } else if (environment("SLURM_STEP_ID") && rank && size) {
+        if (!parse(rank, 0, 65535, out.rank) || !parse(size, 1, 65536, out.size))
+            return invalid(text("SLURM_PROCID=%.20s of %.20s tasks: not numbers", rank, size));
+        if (!local || !parse(local, 0, 65535, out.local_rank)) out.local_rank = -1;
+    }
+    if (out.size < 1 || out.size > 65536 || out.rank < 0 || out.rank >= out.size)
+        return invalid(text("rank %d of %d: expected 0 <= rank < size <= 65536", out.rank, out.size));
+    return {};
+}
+
+void read_job(const Environment &environment, Settings &out) {
+    const char *job = environment("SLURM_JOB_ID");
+    const char *restart = environment("SLURM_RESTART_COUNT");
+    if (!job || !parse(job, uint64_t{1}, uint64_t{UINT32_MAX}, out.job)) out.job = 0;
+    if (!restart || !parse(restart, 0u, UINT32_MAX, out.restart)) out.restart = 0;
+}
+
+Outcome read_signal(const Environment &environment, Settings &out) {
+    out.signal = SIGURG;  // ignored by processes that do not handle it
+    const char *value = environment("RINGRT_SIGNAL");
+    if (!value || !*value) return {};
+    auto parsed = records::parse_signal(std::string_view(value, strnlen(value, 65)));
+    const int *number = std::get_if<int>(&parsed);
+    if (!number || *number == SIGKILL || *number == SIGSTOP || *number == SIGTERM)
+        return invalid(text("RINGRT_SIGNAL: expected a signal that can be caught, other than SIGTERM "
+                            "(for example URG), got \"%.40s\"",
+                            value));
+    out.signal = *number;
+    return {};
+}
+
+Outcome read_batch(const ringrt_config_t &config, Settings &out) {
+    if (config.batch_rule != RINGRT_FIXED_GLOBAL_BATCH && config.batch_rule != RINGRT_FIXED_BATCH_PER_GPU)
+        return invalid(text("config.batch_rule %d is unknown", config.batch_rule));
+    out.batch = {.global_batch = config.global_batch,
+                 .reference_size = std::max(config.reference_size, 1u),
+                 .micro_batch_max = config.micro_batch_max,
+                 .rule = config.batch_rule};
+    return {};
+}
+
+// Absolute, so that a program may change its folder later.
+Outcome read_folder(const ringrt_config_t &config, const Environment &environment, Settings &out) {
+    const char *folder = config.checkpoint_dir;
+    if (!folder) folder = environment("RINGRT_CHECKPOINT_DIR");
+    std::string name = folder ? std::string(folder, strnlen(folder, 4096)) : "";
+    if (name.empty()) name = out.job ? text("ringrt-%llu", static_cast<unsigned long long>(out.job)) : "ringrt-local";
+    char here[4096];
+    if (name.front() != '/' && getcwd(here, sizeof here)) name = std::string(here) + "/" + name;
+    if (name.size() > 3900) return invalid("the checkpoint folder's path is too long");
+    out.checkpoint_dir = name;
+    return {};
+}
+
+std::string text_setting(const char *configured, const char *value, const char *standard) {
+    return configured && *configured ? configured : value && *value ? value : standard;
+}
+
+}  // namespace
+
+Outcome resolve(const ringrt_config_t *given, const Environment &environment, Settings &out) {
+    ringrt_config_t config;
+    Settings settings;
+    Outcome outcome = copy_config(given, config);
+    if (outcome.ok()) outcome = read_numbers(config, environment, settings);
+    if (outcome.ok()) outcome = read_ranks(config, environment, settings);
+    if (outcome.ok()) outcome = read_signal(environment, settings);
+    if (outcome.ok()) outcome = read_batch(config, settings);
+    read_job(environment, settings);
+    if (outcome.ok()) outcome = read_folder(config, environment, settings);
+    if (!outcome.ok()) return outcome;
+    settings.rendezvous = text_setting(config.rendezvous, environment("RINGRT_RENDEZVOUS"), "");
+    settings.scontrol = text_setting(nullptr, environment("RINGRT_SCONTROL"), "scontrol");
+    settings.telemetry_file = text_setting(nullptr, environment("RINGRT_TELEMETRY_FILE"), "");
+    settings.allgather = config.allgather;
+    settings.allgather_context = config.allgather_context;
+    settings.steps_total = config.steps_total;
+    settings.seed = config.seed;
+    out = std::move(settings);
+    return {};
+}
+
+}  // namespace ringrt

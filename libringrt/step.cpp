@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/step.h"
+
+#include <algorithm>
+
+namespace ringrt {
+namespace {
+
+using checkpoint::SaveMode;
+using telemetry::monotonic_s;
+
+// The scheduler repeats its signal for a while; a resize that was called off is not tried again at once.
+constexpr double kIgnoreAfterCallOff_s = 30;
+
+checkpoint::LayoutOptions layout_options() { return {}; }
+
+}  // namespace
+
+// What each rank brings to the agreement at a step's end, and what came of it.
+struct StepBoundary::Ballot {
+    uint64_t step = 0;
+    uint8_t asked = 0;     // the scheduler's signal came to this rank
+    uint8_t save_due = 0;  // rank 0's clock decides
+    uint8_t written = 0;   // this rank's part of a save in the background is on disk
+    uint8_t reserved[5] = {};
+};
+
+StepBoundary::StepBoundary(const Settings &settings, checkpoint::Peers &peers, checkpoint::Fence fence,
+                           const std::vector<checkpoint::Buffer> &buffers)
+    : settings_(settings),
+      peers_(peers),
+      buffers_(buffers),
+      store_(checkpoint::real_files(), settings.checkpoint_dir, fence, settings.keep_checkpoints),
+      saver_(peers, store_, layout_options()) {}
+
+Outcome StepBoundary::start() {
+    if (Outcome started = asked_.start(settings_.signal); !started.ok()) return started;
+    step_begun_s_ = monotonic_s();
+    next_save_s_ = step_begun_s_ + settings_.save_interval_s;
+    if (leads() && (settings_.job != 0 || !settings_.telemetry_file.empty()))
+        reporter_ = std::make_unique<telemetry::Reporter>(
+            telemetry::ReporterOptions{.job = settings_.job,
+                                       .scontrol = settings_.scontrol,
+                                       .file = settings_.telemetry_file,
+                                       .interval_s = static_cast<double>(settings_.telemetry_s)});
+    return {};
+}
+
+Outcome StepBoundary::restore(uint64_t &step) {
+    const double begun_s = monotonic_s();
+    checkpoint::Manifest manifest;
+    Outcome loaded = checkpoint::load(peers_, store_, buffers_, manifest);
+    step_begun_s_ = monotonic_s();
+    next_save_s_ = step_begun_s_ + settings_.save_interval_s;
+    if (!loaded.ok()) {
+        if (loaded.status == RINGRT_NOT_FOUND) report(0);
+        return loaded;
+    }
+    load_ms_ = (step_begun_s_ - begun_s) * 1e3;
+    step_ = step = manifest.step;
+    saved_step_ = static_cast<int64_t>(manifest.step);
+    samples_ = manifest.samples;
+    for (const checkpoint::Speed &speed : manifest.speeds) speeds_[speed.gpus] = speed.step_ms;
+    say(text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
+             static_cast<unsigned long long>(step), peers_.size(), manifest.ranks, load_ms_ / 1e3));
+    if (manifest.seed != settings_.seed)
+        say(text("the checkpoint was made with seed %llu, this run has %llu: the order of samples differs",
+                 static_cast<unsigned long long>(manifest.seed),
+                 static_cast<unsigned long long>(settings_.seed)));
+    report(step);
+    return {};
+}
+
+Outcome StepBoundary::save(uint64_t step) {
+    if (Outcome finished = finish_save(); !finished.ok() && is_fatal(finished)) return finished;
+    return save_now(step, SaveMode::inline_write);
+}
+
+Outcome StepBoundary::finish() {
+    Outcome finished = finish_save();
+    reporter_.reset();
+    return finished;
+}
+
+Outcome StepBoundary::step(uint64_t step, ringrt_action_t &action) {
+    measure(step, monotonic_s());
+    Ballot agreed;
+    if (Outcome outcome = agree(step, agreed); !outcome.ok()) return outcome;
+    ringrt_action_t result = RINGRT_CONTINUE;
+    Outcome outcome;
+    if (saver_.under_way() && (agreed.written || agreed.asked)) outcome = finish_save();
+    if (!is_fatal(outcome) && agreed.asked)
+        outcome = leave(step, result);
+    else if (!is_fatal(outcome) && agreed.save_due && !saver_.under_way())
+        outcome = periodic_save(step);
+    if (is_fatal(outcome)) return outcome;
+    report(step);
+    step_begun_s_ = monotonic_s();
+    action = result;
+    return {};
+}
+
+void StepBoundary::measure(uint64_t step, double now_s) {
+    if (step == step_ + 1) clock_.add((now_s - step_begun_s_) * 1e3);
+    if (step > step_) samples_ += (step - step_) * samples_per_step(settings_.batch, peers_.size());
+    if (steps_left_ > 0 && step > step_) steps_left_ -= std::min<int64_t>(steps_left_, static_cast<int64_t>(step - step_));
+    step_ = step;
+}
+
+Outcome StepBoundary::agree(uint64_t step, Ballot &agreed) {
+    const double now_s = monotonic_s();
+    const uint32_t arrivals = asked_.count();
+    if (now_s < ignore_until_s_) served_ = arrivals;
+    const Ballot mine{.step = step,
+                      .asked = arrivals != served_,
+                      .save_due = leads() && now_s >= next_save_s_,
+                      .written = saver_.under_way() && saver_.written()};
+    std::vector<Ballot> all;
+    if (Outcome gathered = gather(peers_, mine, all); !gathered.ok()) return gathered;
+    agreed = {.step = step, .save_due = all[0].save_due, .written = 1};
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].step != all[0].step)
+            return {RINGRT_MISMATCH, text("rank %zu is at step %llu, rank 0 at step %llu: call "
+                                          "ringrt_step() on all ranks after the same steps",
+                                          rank, static_cast<unsigned long long>(all[rank].step),
+                                          static_cast<unsigned long long>(all[0].step))};
+        agreed.asked |= all[rank].asked;
+        agreed.written &= all[rank].written;
+    }
+    return {};
+}
+
+// Starts a save and, inline, ends it too.
+Outcome StepBoundary::save_now(uint64_t step, SaveMode mode) {
+    save_begun_s_ = monotonic_s();
+    saving_step_ = step;
+    Outcome started = saver_.start(buffers_, meta(step), mode);
+    if (!started.ok() || mode == SaveMode::in_background) return started;
+    return finish_save();
+}
+
+Outcome StepBoundary::finish_save() {
+    if (!saver_.under_way()) return {};
+    Outcome finished = saver_.finish();
+    if (!finished.ok()) return finished;
+    const double now_s = monotonic_s();
+    save_ms_ = (now_s - save_begun_s_) * 1e3;
+    saved_step_ = static_cast<int64_t>(saving_step_);
+    next_save_s_ = now_s + settings_.save_interval_s;
+    return {};
+}
+
+Outcome StepBoundary::periodic_save(uint64_t step) {
+    next_save_s_ = monotonic_s() + settings_.save_interval_s;  // also where it fails
+    Outcome saved =
+        save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);
+    if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training goes on");
+    return saved;
+}
+
+Outcome StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
+    const double begun_s = monotonic_s();
+    sigterm_ = std::make_unique<SignalCounter>();
+    Outcome ready = sigterm_->start(SIGTERM);  // cannot fail for SIGTERM
+    if (saved_step_ != static_cast<int64_t>(step)) ready = save_now(step, SaveMode::inline_write);
+    served_ = asked_.count();  // signals that came during the save asked for the same
+    if (!ready.ok()) {
+        if (!is_fatal(ready)) call_off(ready.message);
+        return ready;
+    }
+    const std::string saved = text("asked to leave at step %llu: saved in %.2f s",
+                                   static_cast<unsigned long long>(step), monotonic_s() - begun_s);
+    if (settings_.job == 0) {
+        call_off(saved + ", but this is not a Slurm job");
+        return {};
+    }
+    if (reporter_) reporter_->report_soon();
+    const RequeueOptions options{.job = settings_.job,
+                                 .scontrol = settings_.scontrol,
+                                 .leave_timeout_s = static_cast<double>(settings_.leave_timeout_s),
+                                 .again_s = static_cast<double>(settings_.requeue_again_s)};
+    Departure departure = Departure::stay;
+    std::string why;
+    Outcome waited = await_departure(peers_, options, *sigterm_, departure, why);
+    if (!waited.ok()) return waited;
+    if (departure == Departure::stay) {
+        call_off(saved + ", but " + why);
+        return {};
+    }
+    say(saved + (why.empty() ? ", requeued" : ", ended from outside (SIGTERM)"));
+    action = RINGRT_LEAVE;
+    return {};
+}
+
+void StepBoundary::call_off(const std::string &why) {
+    sigterm_.reset();
+    ignore_until_s_ = monotonic_s() + kIgnoreAfterCallOff_s;
+    say(why + text(": resize called off, training goes on at %d GPUs", peers_.size()));
+}
+
+// A failed save costs no training; anything else means that the ranks cannot go on together.
+bool StepBoundary::is_fatal(const Outcome &outcome) const {
+    return !outcome.ok() && outcome.status != RINGRT_CHECKPOINT_FAILED;
+}
+
+checkpoint::Meta StepBoundary::meta(uint64_t step) const {
+    checkpoint::Meta out{.step = step, .samples = samples_, .seed = settings_.seed};
+    for (auto [gpus, step_ms] : speeds_) out.speeds.push_back({gpus, step_ms});
+    return out;
+}
+
+void StepBoundary::note_speed() {
+    if (clock_.step_ms() <= 0) return;
+    speeds_[static_cast<uint32_t>(peers_.size())] = clock_.step_ms();
+    while (speeds_.size() > checkpoint::kSpeedsMax) {
+        auto smallest = speeds_.begin();
+        speeds_.erase(smallest->first == static_cast<uint32_t>(peers_.size()) ? std::next(smallest) : smallest);
+    }
+}
+
+std::string StepBoundary::last_checkpoint() const {
+    if (saved_step_ < 0) return "no checkpoint yet";
+    return text("last checkpoint: step %lld", static_cast<long long>(saved_step_));
+}
+
+void StepBoundary::say(const std::string &line) const {
+    if (!leads()) return;
+    std::string job = settings_.job ? text("job %llu: ", static_cast<unsigned long long>(settings_.job)) : "";
+    log_line(job + line);
+}
+
+void StepBoundary::report(uint64_t step) {
+    note_speed();
+    if (!reporter_) return;
+    records::Telemetry out{.run = static_cast<int>(settings_.restart),
+                           .gpus = peers_.size(),
+                           .step = step,
+                           .step_ms = clock_.step_ms(),
+                           .steps_left = steps_left_,
+                           .ckpt_step = saved_step_ < 0 ? 0 : static_cast<uint64_t>(saved_step_),
+                           .save_ms = save_ms_,
+                           .load_ms = load_ms_,
+                           .up = true};
+    if (steps_left_ < 0 && settings_.steps_total > 0)
+        out.steps_left = static_cast<int64_t>(settings_.steps_total - std::min(settings_.steps_total, step));
+    for (auto [gpus, step_ms] : speeds_)
+        if (out.samples < records::kSpeedSamplesMax)
+            out.speed[static_cast<size_t>(out.samples++)] = {static_cast<int>(gpus), step_ms};
+    reporter_->update(out);
+}
+
+}  // namespace ringrt

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The step boundary: agree, save, leave. And what needs the same parts: saving and restoring when the
+// program says so.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "libringrt/checkpoint/load.h"
+#include "libringrt/checkpoint/save.h"
+#include "libringrt/requeue.h"
+#include "libringrt/settings.h"
+#include "libringrt/signal_watch.h"
+#include "libringrt/telemetry/reporter.h"
+#include "libringrt/telemetry/step_clock.h"
+
+namespace ringrt {
+
+class StepBoundary {
+  public:
+    // `buffers` are sorted by name and may grow until the first restore, save or step.
+    StepBoundary(const Settings &settings, checkpoint::Peers &peers, checkpoint::Fence fence,
+                 const std::vector<checkpoint::Buffer> &buffers);
+
+    // Starts to listen for the scheduler's signal and to report.
+    Outcome start();
+
+    // All collective; see ringrt.h.
+    Outcome restore(uint64_t &step);
+    Outcome save(uint64_t step);
+    Outcome step(uint64_t step, ringrt_action_t &action);
+    Outcome finish();  // commits a save that is under way
+
+    void set_steps_left(uint64_t steps) { steps_left_ = static_cast<int64_t>(steps); }
+    uint64_t samples_seen() const { return samples_; }
+    // "last checkpoint: step 1200", for the message when a peer is lost.
+    std::string last_checkpoint() const;
+
+  private:
+    struct Ballot;
+
+    bool leads() const { return peers_.rank() == 0; }
+    void measure(uint64_t step, double now_s);
+    Outcome agree(uint64_t step, Ballot &agreed);
+    Outcome save_now(uint64_t step, checkpoint::SaveMode mode);
+    Outcome finish_save();
+    Outcome periodic_save(uint64_t step);
+    Outcome leave(uint64_t step, ringrt_action_t &action);
+    void call_off(const std::string &why);
+    bool is_fatal(const Outcome &outcome) const;
+    checkpoint::Meta meta(uint64_t step) const;
+    void note_speed();
+    void say(const std::string &line) const;
+    void report(uint64_t step);
+
+    const Settings &settings_;
+    checkpoint::Peers &peers_;
+    const std::vector<checkpoint::Buffer> &buffers_;
+    checkpoint::Store store_;
+    checkpoint::Saver saver_;
+    SignalCounter asked_;
+    std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
+    std::unique_ptr<telemetry::Reporter> reporter_;
+    telemetry::StepClock clock_;
+    std::map<uint32_t, double> speeds_;  // GPUs → ms per step, over all runs of the job
+    uint32_t served_ = 0;                // signals that were answered
+    double ignore_until_s_ = 0;          // after a resize that was called off
+    double step_begun_s_ = 0;
+    double save_begun_s_ = 0;
+    double next_save_s_ = 0;
+    uint64_t step_ = 0;
+    uint64_t samples_ = 0;
+    int64_t steps_left_ = -1;
+    int64_t saved_step_ = -1;  // of the newest checkpoint, −1: none
+    uint64_t saving_step_ = 0;
+    double save_ms_ = 0, load_ms_ = 0;
+};
+
+}  // namespace ringrt
