@@ -82,7 +82,8 @@ class Builder {
                 const int share = left / static_cast<int>(nodes.size() - i);
                 left -= share;
                 pool.capacity.node_gpus[nodes[i]] -= share;
-                pool.free.node_gpus[nodes[i]] = std::max(0, pool.free.node_gpus[nodes[i]] - share);
+                int &free = pool.free.node_gpus[nodes[i]];
+                free = std::max(std::min(0, free), free - share);
             }
             pool.capacity.kept_for_rigid += rigid->gpus_requested;
             pool.somebody_waits = true;
@@ -169,7 +170,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<J
         // On a node that is going away, jobs may stay but no new ones come.
         const int usable = std::max(0, node.gpus - held.rigid[i]);
         pool.capacity.node_gpus[i] = node.usable ? usable : std::min(usable, held.malleable[i]);
-        pool.free.node_gpus[i] = node.usable ? std::max(0, usable - held.malleable[i]) : 0;
+        pool.free.node_gpus[i] = node.usable ? std::max(0, usable - held.malleable[i]) : -1;
         pool.capacity.gpus_per_node = std::max(pool.capacity.gpus_per_node, node.gpus);
         pool.free.gpus_per_node = pool.capacity.gpus_per_node;
     }

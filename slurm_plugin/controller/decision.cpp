@@ -2,7 +2,6 @@
 #include "slurm_plugin/controller/decision.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "slurm_plugin/policy/placement.h"
 
@@ -70,8 +69,8 @@ void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s
 
 // Is there a waiting rigid job that does not fit now, but would once this job has stopped?
 bool may_lose_place(const Pool &pool, const policy::Job &job) {
-    const std::vector<int> &free = pool.free.node_gpus;
-    const int free_gpus = std::accumulate(free.begin(), free.end(), 0);
+    int free_gpus = 0;
+    for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
     return std::any_of(pool.waiting_rigid.begin(), pool.waiting_rigid.end(),
                        [&](int gpus) { return gpus <= free_gpus + job.gpus_now; });
 }

@@ -65,8 +65,9 @@ bool waits_for_size(const JobView &job) {
 bool is_kept_back(const JobView &job, double now_s, const Options &options) {
     const JobRecord &record = *job.record;
     if (record.waits == Waits::held || record.waits == Waits::dependency) return true;
-    if (record.begin_s <= now_s + 1) return false;
-    if (!waits_for_size(job)) return true;  // we released it: somebody set a start time since
+    if (record.begin_s <= now_s) return false;
+    // We released it: somebody has set a start time since. (Slurm may have rounded ours up.)
+    if (!waits_for_size(job)) return record.begin_s > now_s + 1;
     if (record.restarts == 0 && now_s < static_cast<double>(job.intent.begin_s)) return true;
     return !is_soft_hold(job, options);
 }

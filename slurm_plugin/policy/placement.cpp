@@ -56,14 +56,14 @@ bool Room::is_over() const {
 
 Packing::Packing(const Capacity &capacity) : node_(whole_node(capacity)) {
     const std::size_t nodes = capacity.node_gpus.size();
-    size_.resize(nodes);
+    closed_.resize(nodes);
     free_.assign(nodes, -1);
     int largest = node_;
     for (const int gpus : capacity.node_gpus) largest = std::max(largest, gpus);
     with_free_.resize(static_cast<std::size_t>(largest) + 1);
     for (std::size_t i = nodes; i-- > 0;) {  // so that the lowest index is found first
-        size_[i] = std::max(0, capacity.node_gpus[i]);
-        set_free(static_cast<int>(i), size_[i]);
+        closed_[i] = capacity.node_gpus[i] < 0;
+        set_free(static_cast<int>(i), std::max(0, capacity.node_gpus[i]));
     }
 }
 
@@ -91,7 +91,7 @@ void Packing::take(std::span<const NodeShare> held) {
 
 void Packing::give(std::span<const NodeShare> held) {
     for (const auto &[node, gpus] : held)
-        if (node >= 0 && static_cast<std::size_t>(node) < free_.size() && size_[node] > 0)
+        if (node >= 0 && static_cast<std::size_t>(node) < free_.size() && !closed_[node])
             set_free(node, std::min(free_[node] + gpus, static_cast<int>(with_free_.size()) - 1));
 }
 

@@ -34,7 +34,7 @@ class Room {
     long whole_nodes_ = 0, used_nodes_ = 0;  // of jobs larger than a node
 };
 
-// Exact on given places: best fit, lowest node index first. O(1) amortised per small job.
+// Exact on given places, a node with fewer than 0 GPUs is closed to newcomers: best fit, lowest node index first. O(1) amortised per small job.
 class Packing {
   public:
     explicit Packing(const Capacity &capacity);
@@ -52,7 +52,8 @@ class Packing {
 
     int node_ = 1;
     int free_total_ = 0;
-    std::vector<int> size_, free_;
+    std::vector<bool> closed_;
+    std::vector<int> free_;
     std::vector<std::vector<int>> with_free_;  // node indices by free GPUs; may hold outdated ones
 };
 

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/fake_cluster.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "slurm_plugin/records/flag.h"
+#include "slurm_plugin/records/telemetry.h"
+
+namespace ringrt::test {
+
+using records::IntentState;
+
+namespace {
+
+constexpr double kRequeueHold_s = 121;
+constexpr double kSubmitHold_s = 10;
+constexpr double kCompleting_s = 0.4;
+constexpr double kStateSaved_s = 6;  // how far back kill() can go
+
+double step_seconds(const Program &program, int gpus) {
+    return program.step_s * (0.1 + 0.9 / std::max(1, gpus));
+}
+
+}  // namespace
+
+FakeCluster::FakeCluster(std::vector<int> node_gpus, uint64_t seed)
+    : random_(seed), node_gpus_(std::move(node_gpus)), node_up_(node_gpus_.size(), true) {}
+
+// ---- submission -------------------------------------------------------------------------------
+
+uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program, int gpus,
+                                       int64_t time_limit_s, double begin_in_s) {
+    const uint32_t id = next_id_++;
+    Ctld &ctld = ctld_[id];
+    ctld.malleable = true;
+    ctld.limit_total_s = time_limit_s;
+    records::Intent intent{.gpus_min = min, .gpus_max = max, .grace_s = 20, .since_s = now_s_};
+    JobRecord &r = ctld.record;
+    r = {.id = id, .waits = Waits::begin_time, .submit_s = now_s_, .begin_s = now_s_ + kSubmitHold_s,
+         .priority = 1, .gpus_requested = gpus > 0 ? gpus : min, .time_limit_s = time_limit_s};
+    if (begin_in_s > 0) {
+        r.begin_s = ctld.own_begin_s = now_s_ + begin_in_s;
+        intent.begin_s = std::llround(r.begin_s);
+    }
+    r.admin_comment = records::format_into("site=1", intent);
+    r.comment = "user text";
+    real_[id].program = program;
+    return id;
+}
+
+uint32_t FakeCluster::submit_rigid(int gpus, double duration_s, double priority, int nodes) {
+    const uint32_t id = next_id_++;
+    ctld_[id].record = {.id = id, .waits = Waits::none, .submit_s = now_s_, .priority = priority,
+                        .gpus_requested = gpus, .nodes_requested = nodes};
+    real_[id].program = {.steps = duration_s, .telemetry_s = 0, .heeds_signal = false};
+    return id;
+}
+
+// ---- time -------------------------------------------------------------------------------------
+
+void FakeCluster::advance(double seconds) {
+    for (const double end = now_s_ + seconds; now_s_ < end - 1e-9;) tick();
+}
+
+void FakeCluster::tick() {
+    now_s_ += kTick_s;
+    for (auto &[id, ctld] : ctld_) {
+        run_program(id, ctld, real_[id]);
+        if (ctld.record.phase == JobPhase::completing && now_s_ >= ctld.completing_until_s)
+            finish_completing(ctld);
+    }
+    schedule();
+    saved_.push_back({now_s_, ctld_});
+    while (saved_.front().first < now_s_ - kStateSaved_s) saved_.pop_front();
+}
+
+void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
+    if (!real.alive || ctld.record.phase != JobPhase::running) return;
+    real.run_time_s += kTick_s;
+    if (ctld.record.time_limit_s >= 0 &&
+        now_s_ - real.started_s > static_cast<double>(ctld.record.time_limit_s) + 1)
+        return stop(ctld, real, false);
+    if (now_s_ - real.started_s < (ctld.malleable ? real.program.start_s : 0)) return;
+    if (!real.up) {
+        real.up = true;
+        real.told_s = 0;
+    }
+    report(ctld, real);
+    if (real.save_until_s > 0) {
+        if (now_s_ < real.save_until_s) return;
+        real.saved_step = real.step;
+        real.save_until_s = 0;
+        return stop(ctld, real, true);  // it asks for its own requeue
+    }
+    real.step += kTick_s / (ctld.malleable ? step_seconds(real.program, ctld.record.gpus_requested) : 1);
+    if (real.step >= real.program.steps) {
+        real.completed = true;
+        return stop(ctld, real, false);
+    }
+    if (real.flagged && real.program.heeds_signal) real.save_until_s = now_s_ + real.program.save_s;
+    real.flagged = false;
+}
+
+void FakeCluster::report(Ctld &ctld, Real &real) {
+    if (!ctld.malleable || real.program.telemetry_s <= 0) return;
+    if (now_s_ - real.told_s < real.program.telemetry_s) return;
+    real.told_s = now_s_;
+    records::Telemetry t{.run = real.run, .gpus = ctld.record.gpus_requested};
+    t.step = static_cast<uint64_t>(real.step);
+    t.ckpt_step = static_cast<uint64_t>(real.saved_step);
+    t.step_ms = 1000 * step_seconds(real.program, t.gpus);
+    t.steps_left = static_cast<int64_t>(std::max(0.0, real.program.steps - real.step));
+    t.up = true;
+    ctld.record.comment = records::format_into(ctld.record.comment, t);
+}
+
+// The job's end or requeue begins; its GPUs are free once it has completed.
+void FakeCluster::stop(Ctld &ctld, Real &real, bool requeued) {
+    real.alive = real.up = real.flagged = false;
+    real.save_until_s = 0;
+    if (requeued) real.lost_steps += real.step - real.saved_step;
+    ctld.record.phase = JobPhase::completing;
+    ctld.record.end_s = std::floor(now_s_);
+    ctld.requeued = requeued;
+    ctld.revoked_s = now_s_;
+    ctld.completing_until_s = now_s_ + kCompleting_s;
+}
+
+void FakeCluster::finish_completing(Ctld &ctld) {
+    JobRecord &r = ctld.record;
+    r.gpus_on_node.clear();
+    r.start_s = 0;
+    if (!ctld.requeued) {
+        r.phase = JobPhase::finished;
+        return;
+    }
+    r.phase = JobPhase::pending;
+    r.waits = Waits::begin_time;
+    r.begin_s = std::floor(ctld.revoked_s) + kRequeueHold_s;
+    ++r.restarts;
+    ctld.requeued = ctld.first = false;
+    ctld.own_begin_s = 0;
+}
+
+// ---- slurmctld's scheduler --------------------------------------------------------------------
+
+std::vector<int> FakeCluster::free_gpus() const {
+    std::vector<int> free = node_gpus_;
+    for (std::size_t i = 0; i < free.size(); ++i)
+        if (!node_up_[i]) free[i] = 0;
+    for (const auto &[id, ctld] : ctld_)
+        for (const auto &[node, gpus] : ctld.record.gpus_on_node) free[node] -= gpus;
+    return free;
+}
+
+void FakeCluster::schedule() {
+    std::vector<uint32_t> queue;
+    for (auto &[id, ctld] : ctld_) {
+        JobRecord &r = ctld.record;
+        if (r.phase != JobPhase::pending) continue;
+        if (ctld.held)
+            r.waits = Waits::held;
+        else if (r.begin_s > now_s_)
+            r.waits = Waits::begin_time;
+        else
+            queue.push_back(id);
+    }
+    std::stable_sort(queue.begin(), queue.end(), [&](uint32_t a, uint32_t b) {
+        if (ctld_[a].first != ctld_[b].first) return ctld_[a].first;
+        return ctld_[a].record.priority > ctld_[b].record.priority;
+    });
+    bool blocked = false;
+    for (const uint32_t id : queue) {
+        if (start(id, ctld_[id], real_[id])) continue;
+        ctld_[id].record.waits = blocked ? Waits::priority : Waits::resources;
+        blocked = true;
+    }
+}
+
+bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
+    JobRecord &r = ctld.record;
+    const std::vector<int> free = free_gpus();
+    const int nodes = std::max(1, r.nodes_requested);
+    const int share = (r.gpus_requested + nodes - 1) / nodes;
+    std::vector<std::pair<int, int>> on_node;
+    int left = r.gpus_requested;
+    for (std::size_t i = 0; i < free.size() && left > 0; ++i) {
+        if (!node_up_[i] || free[i] < std::min(share, left)) continue;
+        on_node.push_back({static_cast<int>(i), std::min(share, left)});
+        left -= on_node.back().second;
+    }
+    if (left > 0 || static_cast<int>(on_node.size()) > nodes) return false;
+    if (std::floor(now_s_) - std::floor(ctld.revoked_s) < 2)
+        violation(id, "started before its old credential had aged two seconds");
+    if (now_s_ < ctld.own_begin_s) violation(id, "started before the start time its user set");
+    r.gpus_on_node = on_node;
+    r.phase = JobPhase::running;
+    r.waits = Waits::none;
+    r.start_s = std::floor(now_s_);
+    real.alive = true;
+    real.up = real.flagged = false;
+    real.run = r.restarts;
+    real.started_s = now_s_;
+    real.step = real.first_step = real.saved_step;
+    real.on_node = on_node;
+    return true;
+}
+
+// ---- users and fate ---------------------------------------------------------------------------
+
+void FakeCluster::cancel(uint32_t id) {
+    Ctld &ctld = ctld_.at(id);
+    ctld.cancelled = true;
+    ctld.requeued = false;
+    real_[id].alive = false;
+    if (ctld.record.phase == JobPhase::running || ctld.record.phase == JobPhase::suspended)
+        return stop(ctld, real_[id], false);
+    if (ctld.record.phase == JobPhase::pending) ctld.record.phase = JobPhase::finished;
+}
+
+void FakeCluster::hold(uint32_t id, bool on) {
+    Ctld &ctld = ctld_.at(id);
+    ctld.held = on;
+    if (ctld.record.phase == JobPhase::pending) ctld.record.waits = on ? Waits::held : Waits::none;
+}
+
+void FakeCluster::suspend(uint32_t id, bool on) {
+    JobRecord &r = ctld_.at(id).record;
+    if (on && r.phase == JobPhase::running) r.phase = JobPhase::suspended;
+    if (!on && r.phase == JobPhase::suspended) r.phase = JobPhase::running;
+}
+
+void FakeCluster::requeue(uint32_t id) {
+    Ctld &ctld = ctld_.at(id);
+    if (ctld.record.phase != JobPhase::running || !real_[id].alive) return;
+    const double lost = real_[id].lost_steps;
+    stop(ctld, real_[id], true);
+    real_[id].lost_steps = lost;  // a user's own decision: not ours to answer for
+}
+
+void FakeCluster::lose_rank(uint32_t id) { requeue(id); }
+
+void FakeCluster::set_begin(uint32_t id, double begin_s) {
+    Ctld &ctld = ctld_.at(id);
+    if (ctld.record.phase != JobPhase::pending) return;
+    ctld.record.begin_s = ctld.own_begin_s = begin_s;
+    ctld.record.waits = Waits::begin_time;
+}
+
+void FakeCluster::set_time_limit(uint32_t id, int64_t limit_s) {
+    ctld_.at(id).record.time_limit_s = limit_s;
+}
+
+void FakeCluster::lose_node(int node, bool back) {
+    node_up_[node] = back;
+    if (back) return;
+    for (auto &[id, ctld] : ctld_)
+        for (const auto &[held, gpus] : ctld.record.gpus_on_node)
+            if (held == node && ctld.record.phase != JobPhase::completing) {
+                if (ctld.record.phase == JobPhase::suspended) ctld.record.phase = JobPhase::running;
+                requeue(id);
+                break;
+            }
+}
+
+void FakeCluster::kill(double lost_s) {
+    std::map<uint32_t, Ctld> before = ctld_;
+    for (auto it = saved_.rbegin(); it != saved_.rend(); ++it) {
+        before = it->second;
+        if (it->first <= now_s_ - lost_s) break;
+    }
+    // A job submitted in the lost seconds is submitted again: not what is tested here.
+    for (auto &[id, ctld] : ctld_)
+        if (before.contains(id)) {
+            const bool cancelled = ctld.cancelled, held = ctld.held;
+            ctld = before.at(id);
+            if (cancelled != ctld.cancelled) cancel(id);
+            if (held != ctld.held) hold(id, held);
+        }
+    settle_after_kill();
+}
+
+// What slurmd's registration brings to light: jobs that run and should not, and the reverse.
+void FakeCluster::settle_after_kill() {
+    for (auto &[id, ctld] : ctld_) {
+        Real &real = real_[id];
+        JobRecord &r = ctld.record;
+        const bool on_record = r.phase == JobPhase::running || r.phase == JobPhase::suspended;
+        if (on_record && real.completed) {
+            stop(ctld, real, false);
+        } else if (on_record && (!real.alive || real.run != r.restarts)) {
+            const double lost = real.lost_steps;
+            stop(ctld, real, true);
+            real.lost_steps = lost;
+        } else if (!on_record && real.alive) {
+            real.alive = real.up = real.flagged = false;
+            real.save_until_s = 0;
+        }
+        if (r.phase == JobPhase::pending && real.completed) r.phase = JobPhase::finished;
+        if (r.phase == JobPhase::finished && !real.completed && !ctld.cancelled) violation(id, "vanished");
+    }
+}
+
+// ---- the controller's window ------------------------------------------------------------------
+
+bool FakeCluster::answers(Answer &answer) {
+    const auto chance = [&](double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; };
+    answer = next_answer;
+    next_answer = Answer::ok;
+    if (answer == Answer::ok && chance(faults.again)) answer = Answer::again;
+    if (answer == Answer::ok && chance(faults.refused)) answer = Answer::refused;
+    if (answer == Answer::ok && chance(faults.unreachable)) answer = Answer::unreachable;
+    return answer == Answer::ok;
+}
+
+Answer FakeCluster::observe(controller::Observation &out) {
+    out.now_s = now_s_;
+    for (const auto &[id, ctld] : ctld_) out.jobs.push_back(ctld.record);
+    for (std::size_t i = 0; i < node_gpus_.size(); ++i)
+        out.nodes.push_back({.name = "n" + std::to_string(i), .gpus = node_gpus_[i], .usable = node_up_[i]});
+    return Answer::ok;
+}
+
+records::Intent FakeCluster::intent(uint32_t id) const {
+    return records::parse_intent(ctld_.at(id).record.admin_comment).value();
+}
+
+void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after) {
+    const Real &real = real_.at(id);
+    if (ctld.record.phase != JobPhase::running) violation(id, "asked although it does not run");
+    if (!records::on_ladder({after.gpus_min, after.gpus_max}, after.target))
+        violation(id, "asked for a size off its ladder");
+    if (real.program.telemetry_s > 0 && (!real.up || real.step <= real.first_step))
+        violation(id, "asked before it made progress (I12)");
+    int in_flight = 1, free = 0;
+    for (const auto &[other, c] : ctld_)
+        if (c.malleable && other != id && c.record.phase != JobPhase::finished && intent(other).asked_s > 0)
+            ++in_flight;
+    if (in_flight > resizes_in_flight_most) violation(id, "storm limit exceeded");
+    for (const int gpus : free_gpus()) free += gpus;
+    if (after.target > ctld.record.gpus_requested && after.target > free + ctld.record.gpus_requested)
+        violation(id, "asked to grow into GPUs that are not free (I7)");
+}
+
+Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) {
+    Answer answer;
+    const bool lost_answer = faults.lost_answer > 0 &&
+                             std::uniform_real_distribution<>(0, 1)(random_) < faults.lost_answer;
+    if (!answers(answer)) return answer;
+    const auto found = ctld_.find(id);
+    if (found == ctld_.end()) return Answer::gone;
+    Ctld &ctld = found->second;
+    if (ctld.record.phase == JobPhase::finished) {
+        violation(id, "a finished job was touched (I9)");
+        return Answer::refused;
+    }
+    if (ctld.record.phase == JobPhase::completing) return Answer::again;
+    const auto after = records::parse_intent(admin_comment);
+    if (!after || !admin_comment.starts_with("site=1 ")) {
+        violation(id, "wrote a broken record: " + admin_comment);
+        return Answer::refused;
+    }
+    if (after->state == IntentState::asked && intent(id).state != IntentState::asked) check_ask(id, ctld, *after);
+    ctld.record.admin_comment = admin_comment;
+    return lost_answer ? Answer::unreachable : Answer::ok;
+}
+
+Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
+    Answer answer;
+    const bool lost_answer = faults.lost_answer > 0 &&
+                             std::uniform_real_distribution<>(0, 1)(random_) < faults.lost_answer;
+    if (!answers(answer)) return answer;
+    const auto found = ctld_.find(id);
+    if (found == ctld_.end()) return Answer::gone;
+    Ctld &ctld = found->second;
+    JobRecord &r = ctld.record;
+    if (r.phase == JobPhase::finished) violation(id, "a finished job was touched (I9)");
+    if (r.phase == JobPhase::completing) return Answer::again;
+    if (r.phase != JobPhase::pending) return Answer::refused;
+    if (ctld.held) violation(id, "a held job was changed (I8)");
+    if (ctld.own_begin_s > now_s_ + 1) violation(id, "its user's start time was changed (I8)");
+    const auto after = records::parse_intent(update.admin_comment);
+    if (!after) violation(id, "an update without a record");
+    if (update.gpus > 0) {
+        if (after && !records::on_ladder({after->gpus_min, after->gpus_max}, update.gpus))
+            violation(id, "sized off its ladder (I6): " + std::to_string(update.gpus));
+        r.gpus_requested = update.gpus;
+        r.nodes_requested = update.nodes;
+    }
+    if (update.time_limit_s != 0) r.time_limit_s = update.time_limit_s;
+    if (update.begin_s > 0) r.begin_s = update.begin_s;
+    ctld.first = update.first_in_queue;
+    if (!update.admin_comment.empty()) r.admin_comment = update.admin_comment;
+    return lost_answer ? Answer::unreachable : Answer::ok;
+}
+
+Answer FakeCluster::signal_steps(uint32_t id, int signal) {
+    Answer answer;
+    if (!answers(answer)) return answer;
+    const auto found = ctld_.find(id);
+    if (found == ctld_.end()) return Answer::gone;
+    const Ctld &ctld = found->second;
+    if (ctld.record.phase == JobPhase::completing) return Answer::again;
+    if (ctld.record.phase != JobPhase::running) {
+        violation(id, "signalled although it does not run");
+        return Answer::refused;
+    }
+    const records::Intent now = intent(id);
+    if (now.state != IntentState::asked) violation(id, "signalled before the intent was written");
+    if (signal != now.signal) violation(id, "the wrong signal was sent");
+    Real &real = real_[id];
+    if (real.alive && (real.up || !real.program.has_handler_late)) real.flagged = true;
+    return Answer::ok;
+}
+
+// ---- what tests look at -----------------------------------------------------------------------
+
+bool FakeCluster::is_over() const {
+    return std::all_of(ctld_.begin(), ctld_.end(),
+                       [](const auto &c) { return c.second.record.phase == JobPhase::finished; });
+}
+
+int FakeCluster::count(controller::EventKind kind) const {
+    return static_cast<int>(std::count_if(events.begin(), events.end(),
+                                          [kind](const auto &e) { return e.kind == kind; }));
+}
+
+void FakeCluster::violation(uint32_t id, const std::string &text) {
+    violations.push_back("job " + std::to_string(id) + " at " + std::to_string(now_s_ - 1763721600) + ": " +
+                         text);
+}
+
+std::string FakeCluster::story(uint32_t id) const {
+    std::string out;
+    for (const std::string &v : violations) out += "VIOLATION " + v + "\n";
+    for (const controller::Event &e : events)
+        if (id == 0 || e.job_id == id) {
+            out += std::to_string(e.time_s - 1763721600) + " job " + std::to_string(e.job_id) + " ";
+            out += std::string(to_string(e.kind)) + " " + std::to_string(e.from) + "->" +
+                   std::to_string(e.to) + " " + e.reason + ": " + e.text + "\n";
+        }
+    for (const auto &[job_id, ctld] : ctld_)
+        out += "job " + std::to_string(job_id) + " phase " + std::to_string(static_cast<int>(ctld.record.phase)) +
+               " gpus " + std::to_string(ctld.record.gpus_requested) + " begin +" +
+               std::to_string(ctld.record.begin_s - now_s_) + " " + ctld.record.admin_comment + " | " +
+               ctld.record.comment + "\n";
+    return out;
+}
+
+}  // namespace ringrt::test

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A Slurm of one's own in virtual time, for the controller's tests: it queues, places, requeues,
+// completes and forgets as slurmctld was seen to do, and notes every rule that the controller breaks.
+//
+// Two halves are kept apart, as in reality: what slurmctld has on record (`Ctld`: kill() brings an older
+// state back) and the processes on the nodes (`Real`: nothing brings those back).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/records/intent.h"
+
+namespace ringrt::test {
+
+using controller::Answer;
+using controller::JobPhase;
+using controller::JobRecord;
+using controller::Waits;
+
+// How a job's program behaves.
+struct Program {
+    double steps = 200;            // until it ends with 0
+    double step_s = 1;             // on one GPU; nine tenths of it shrink with more
+    double start_s = 1;            // from its start until the runtime is up
+    double save_s = 0.5;
+    double telemetry_s = 5;        // 0: it reports nothing
+    bool heeds_signal = true;      // saves and requeues itself
+    bool has_handler_late = false; // a signal before the runtime is up is lost
+};
+
+struct Faults {
+    double again = 0, unreachable = 0, lost_answer = 0, refused = 0;  // chance per call
+};
+
+class FakeCluster : public controller::Cluster, public controller::EventSink {
+  public:
+    explicit FakeCluster(std::vector<int> node_gpus, uint64_t seed = 1);
+
+    uint32_t submit_malleable(int min, int max, const Program &program, int gpus = 0,
+                              int64_t time_limit_s = -1, double begin_in_s = 0);
+    uint32_t submit_rigid(int gpus, double duration_s, double priority = 1, int nodes = 1);
+    void advance(double seconds);  // in steps of kTick_s
+
+    // What users, administrators and fate do.
+    void cancel(uint32_t id);
+    void hold(uint32_t id, bool on);
+    void suspend(uint32_t id, bool on);
+    void requeue(uint32_t id);
+    void set_begin(uint32_t id, double begin_s);
+    void set_time_limit(uint32_t id, int64_t limit_s);
+    void lose_node(int node, bool back = false);
+    void lose_rank(uint32_t id);   // the program dies and Slurm requeues it (JobRequeue after node failure)
+    void kill(double lost_s);      // kill -9 of slurmctld and a restart from the state of lost_s ago
+
+    Answer observe(controller::Observation &out) override;
+    Answer write_intent(uint32_t id, const std::string &admin_comment) override;
+    Answer update_pending(uint32_t id, const controller::PendingUpdate &update) override;
+    Answer signal_steps(uint32_t id, int signal) override;
+    void write(const controller::Event &event) override { events.push_back(event); }
+
+    [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
+    [[nodiscard]] records::Intent intent(uint32_t id) const;
+    [[nodiscard]] bool is_over() const;           // every job has finished
+    [[nodiscard]] int count(controller::EventKind kind) const;
+    [[nodiscard]] double run_time_s(uint32_t id) const { return real_.at(id).run_time_s; }
+    [[nodiscard]] double lost_steps(uint32_t id) const { return real_.at(id).lost_steps; }
+    [[nodiscard]] bool completed(uint32_t id) const { return real_.at(id).completed; }
+    [[nodiscard]] double now_s() const { return now_s_; }
+    [[nodiscard]] std::string story(uint32_t id = 0) const;  // the events, for a failure's message
+
+    static constexpr double kTick_s = 0.25;
+    Faults faults;
+    Answer next_answer = Answer::ok;     // of the next call that changes something, then ok again
+    int resizes_in_flight_most = 8;      // what the controller was configured with
+    std::vector<controller::Event> events;
+    std::vector<std::string> violations;
+
+  private:
+    struct Ctld {
+        JobRecord record;
+        bool malleable = false, held = false, first = false, requeued = false, cancelled = false;
+        double revoked_s = -1e9;         // when its last credential was
+        double completing_until_s = 0;
+        double own_begin_s = 0;          // a start time that its user set
+        int64_t limit_total_s = -1;
+    };
+    struct Real {
+        Program program;
+        bool alive = false, up = false, flagged = false, completed = false;
+        int run = -1;                    // incarnation
+        double started_s = 0, save_until_s = 0, told_s = 0;
+        double step = 0, saved_step = 0, first_step = 0;
+        double run_time_s = 0, lost_steps = 0;
+        double ends_s = 0;               // rigid
+        std::vector<std::pair<int, int>> on_node;
+    };
+
+    void tick();
+    void run_program(uint32_t id, Ctld &ctld, Real &real);
+    void report(Ctld &ctld, Real &real);
+    void stop(Ctld &ctld, Real &real, bool requeued);
+    void finish_completing(Ctld &ctld);
+    void schedule();
+    bool start(uint32_t id, Ctld &ctld, Real &real);
+    void settle_after_kill();
+    [[nodiscard]] std::vector<int> free_gpus() const;
+    [[nodiscard]] bool answers(Answer &answer);
+    void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);
+    void violation(uint32_t id, const std::string &text);
+
+    double now_s_ = 1763721600;
+    std::mt19937_64 random_;
+    std::vector<int> node_gpus_;
+    std::vector<bool> node_up_;
+    uint32_t next_id_ = 1;
+    std::map<uint32_t, Ctld> ctld_;
+    std::map<uint32_t, Real> real_;
+    std::map<uint32_t, uint32_t> highest_id_;  // resize ids seen
+    std::deque<std::pair<double, std::map<uint32_t, Ctld>>> saved_;
+};
+
+}  // namespace ringrt::test

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The controller against a Slurm in virtual time: ordinary resizes, every state x every event, and a
+// random walk over thousands of seeds.
+#include "tests/support/check.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+
+#include "slurm_plugin/controller/controller.h"
+#include "tests/support/fake_cluster.h"
+
+using namespace ringrt::controller;
+using ringrt::records::IntentState;
+using ringrt::test::FakeCluster;
+using ringrt::test::Program;
+
+namespace {
+
+Options quick_options() {
+    Options options;
+    options.settle_s = 5;
+    options.min_resize_interval_s = 10;
+    options.back_off_s = 10;
+    options.interval_s = 2;
+    options.restart_s = 4;
+    return options;
+}
+
+// A cluster and the controller that watches it; kill() also forgets what the controller remembers.
+struct World {
+    explicit World(std::vector<int> nodes, Options o = quick_options(), uint64_t seed = 1)
+        : cluster(std::move(nodes), seed), options(std::move(o)) {
+        cluster.resizes_in_flight_most = options.resizes_in_flight;
+        restart();
+    }
+
+    void restart() { controller = std::make_unique<Controller>(cluster, cluster, options); }
+
+    void kill(double lost_s) {
+        cluster.kill(lost_s);
+        restart();
+        next_s = cluster.now_s() + 1;
+    }
+
+    void tick() {
+        cluster.advance(FakeCluster::kTick_s);
+        if (cluster.now_s() < next_s) return;
+        next_s = controller->pass(cluster.now_s());
+        if (next_s <= cluster.now_s()) cluster.violations.push_back("a pass wants to be called at once");
+    }
+
+    void run(double seconds) {
+        for (const double end = cluster.now_s() + seconds; cluster.now_s() < end;) tick();
+    }
+
+    // Seconds until `condition`, -1 where it did not come within `most_s`.
+    double run_until(const std::function<bool()> &condition, double most_s) {
+        const double start = cluster.now_s();
+        while (cluster.now_s() < start + most_s) {
+            if (condition()) return cluster.now_s() - start;
+            tick();
+        }
+        return condition() ? most_s : -1;
+    }
+
+    FakeCluster cluster;
+    Options options;
+    std::unique_ptr<Controller> controller;
+    double next_s = 0;
+};
+
+void expect_sound(const World &world, const char *where) {
+    ck_assert_msg(world.cluster.violations.empty(), "%s\n%s", where, world.cluster.story().c_str());
+    ck_assert_msg(world.controller->statistics().exceptions == 0, "%s: a pass threw", where);
+}
+
+void expect_all_finish(World &world, double most_s, const char *where) {
+    const double took = world.run_until([&] { return world.cluster.is_over(); }, most_s);
+    ck_assert_msg(took >= 0, "%s: not all jobs finished\n%s", where, world.cluster.story().c_str());
+    expect_sound(world, where);
+}
+
+}  // namespace
+
+TEST(a_lone_job_starts_at_its_best_size) {
+    World world({4, 4, 4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {});
+    ck_assert(world.run_until([&] { return world.cluster.job(id).phase == JobPhase::running; }, 5) >= 0);
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);
+    expect_all_finish(world, 300, "lone job");
+    ck_assert(world.cluster.completed(id));
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
+}
+
+TEST(a_second_job_makes_the_first_shrink_and_grow_again) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 2000});
+    world.run(20);
+    const uint32_t b = world.cluster.submit_malleable(1, 8, {.steps = 200});
+    const double wait = world.run_until([&] { return world.cluster.job(b).phase == JobPhase::running; }, 30);
+    ck_assert_msg(wait >= 0 && wait < 12, "%s", world.cluster.story().c_str());
+    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running &&
+                                           world.cluster.job(a).gpus_requested == 4; }, 20) >= 0);
+    expect_all_finish(world, 1500, "two jobs");
+    ck_assert_msg(world.cluster.count(EventKind::resized) >= 2, "%s", world.cluster.story().c_str());
+    ck_assert_double_eq(world.cluster.lost_steps(a), 0);
+    for (const Event &event : world.cluster.events)
+        if (event.kind == EventKind::resized)
+            ck_assert_msg(event.gap_s > 0 && event.gap_s < 5.5, "gap %g", event.gap_s);
+}
+
+TEST(a_rigid_job_gets_borrowed_gpus_back) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1000});
+    world.run(20);
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 8);
+    const uint32_t rigid = world.cluster.submit_rigid(4, 60);
+    const double wait = world.run_until([&] { return world.cluster.job(rigid).phase == JobPhase::running; }, 60);
+    ck_assert_msg(wait >= 0 && wait < 10, "%s", world.cluster.story().c_str());
+    world.run(15);
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 4);
+    ck_assert(world.run_until([&] { return world.cluster.job(a).gpus_requested == 8; }, 120) >= 0);
+    expect_all_finish(world, 1500, "rigid");
+}
+
+TEST(a_job_that_ignores_the_signal_goes_on) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 800, .heeds_signal = false});
+    world.run(20);
+    world.cluster.submit_malleable(1, 8, {.steps = 100});
+    ck_assert(world.run_until([&] { return world.cluster.count(EventKind::called_off) > 0; }, 60) >= 0);
+    ck_assert(world.cluster.intent(a).state == IntentState::running);
+    ck_assert_int_eq(world.cluster.job(a).restarts, 0);
+    // Back-off: the pauses between two asks get longer.
+    double asked_s = 0, pause_s = 0;
+    for (const Event &event : world.cluster.events) {
+        if (event.job_id != a || event.kind != EventKind::asked) continue;
+        if (asked_s > 0) ck_assert(event.time_s - asked_s >= pause_s);
+        if (asked_s > 0) pause_s = event.time_s - asked_s;
+        asked_s = event.time_s;
+    }
+    expect_all_finish(world, 3000, "ignores");
+}
+
+TEST(a_job_without_telemetry_is_asked_after_it_has_settled) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 600, .telemetry_s = 0});
+    world.run(3);
+    world.cluster.submit_malleable(1, 8, {.steps = 300, .telemetry_s = 0});
+    ck_assert(world.run_until([&] { return world.cluster.intent(a).resizes > 0; }, 60) >= 0);
+    expect_all_finish(world, 3000, "no telemetry");
+}
+
+TEST(the_time_limit_counts_over_all_runs) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6}, 0, 600);
+    for (int i = 0; i < 6; ++i) {
+        world.run(40);
+        world.cluster.submit_malleable(1, 8, {.steps = 30});
+    }
+    expect_all_finish(world, 3000, "time limit");
+    ck_assert(world.cluster.intent(a).resizes >= 4);
+    ck_assert_msg(world.cluster.run_time_s(a) <= 660 && world.cluster.run_time_s(a) > 400, "%g s",
+                  world.cluster.run_time_s(a));
+}
+
+TEST(observe_says_and_touches_nothing) {
+    Options options = quick_options();
+    options.mode = Mode::observe;
+    World world({4, 4}, options);
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    const std::string record = world.cluster.job(a).admin_comment;
+    expect_all_finish(world, 1000, "observe");
+    EXPECT_TEXT(world.cluster.job(a).admin_comment, record);
+    ck_assert_int_ge(world.cluster.count(EventKind::would), 1);
+    ck_assert_int_le(world.cluster.count(EventKind::would), 3);
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
+}
+
+TEST(off_does_nothing) {
+    Options options = quick_options();
+    options.mode = Mode::off;
+    World world({4});
+    world.options = options;
+    world.restart();
+    world.cluster.submit_malleable(1, 4, {.steps = 20});
+    expect_all_finish(world, 200, "off");
+    ck_assert(world.cluster.events.empty());
+}
+
+TEST(fifty_jobs_shrink_a_few_at_a_time) {
+    World world(std::vector<int>(50, 4));
+    for (int i = 0; i < 50; ++i) world.cluster.submit_malleable(1, 4, {.steps = 900});
+    world.run(30);
+    for (int i = 0; i < 50; ++i) world.cluster.submit_malleable(1, 4, {.steps = 100});
+    expect_all_finish(world, 5000, "storm");
+    ck_assert(world.cluster.count(EventKind::asked) > 20);
+}
+
+TEST(idle_asks_once_a_second_at_most) {
+    World world({4});
+    world.cluster.submit_malleable(4, 4, {.steps = 500});
+    world.run(30);
+    const uint64_t before = world.controller->statistics().passes;
+    world.run(60);
+    ck_assert_int_le(world.controller->statistics().passes - before, 61);
+}
+
+TEST(slurm_away_is_said_once_and_survived) {
+    World world({4, 4});
+    world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.cluster.faults.unreachable = 1;
+    world.run(60);
+    world.cluster.faults.unreachable = 0;
+    expect_all_finish(world, 500, "away");
+}
+
+// ---- every state x every event ----------------------------------------------------------------
+
+namespace {
+
+struct State {
+    const char *name;
+    bool (*reached)(const FakeCluster &, uint32_t id);
+};
+
+bool is_in(const FakeCluster &c, uint32_t id, JobPhase phase, IntentState state) {
+    return c.job(id).phase == phase && c.intent(id).state == state;
+}
+
+const State kStates[] = {
+    {"queued", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::queued); }},
+    {"released", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::released); }},
+    {"started", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::running, IntentState::released); }},
+    {"running", [](const FakeCluster &c, uint32_t id) {
+         return is_in(c, id, JobPhase::running, IntentState::running) && c.intent(id).base_step >= 0; }},
+    {"asked", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::running, IntentState::asked); }},
+    {"leaving", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::completing, IntentState::asked); }},
+    {"left", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::asked); }},
+    {"resized", [](const FakeCluster &c, uint32_t id) {
+         return is_in(c, id, JobPhase::running, IntentState::running) && c.intent(id).resizes > 0; }},
+};
+
+struct Happening {
+    const char *name;
+    bool ends_job;
+    void (*happen)(World &, uint32_t id);
+};
+
+void next(World &world, Answer answer) { world.cluster.next_answer = answer; }
+
+const Happening kHappenings[] = {
+    {"nothing", false, [](World &, uint32_t) {}},
+    {"again", false, [](World &w, uint32_t) { next(w, Answer::again); }},
+    {"gone", false, [](World &w, uint32_t) { next(w, Answer::gone); }},
+    {"refused", false, [](World &w, uint32_t) { next(w, Answer::refused); }},
+    {"unreachable", false, [](World &w, uint32_t) { next(w, Answer::unreachable); }},
+    {"answers lost for a while", false, [](World &w, uint32_t) {
+         w.cluster.faults.lost_answer = 1; w.run(3); w.cluster.faults.lost_answer = 0; }},
+    {"cancel", true, [](World &w, uint32_t id) { w.cluster.cancel(id); }},
+    {"hold", false, [](World &w, uint32_t id) { w.cluster.hold(id, true); w.run(200); w.cluster.hold(id, false); }},
+    {"suspend", false, [](World &w, uint32_t id) { w.cluster.suspend(id, true); w.run(60); w.cluster.suspend(id, false); }},
+    {"user's requeue", false, [](World &w, uint32_t id) { w.cluster.requeue(id); }},
+    {"user's start time", false, [](World &w, uint32_t id) {
+         w.cluster.set_begin(id, w.cluster.now_s() + 1000); w.run(100); }},
+    {"user's time limit", false, [](World &w, uint32_t id) { w.cluster.set_time_limit(id, 7200); }},
+    {"node lost", false, [](World &w, uint32_t) { w.cluster.lose_node(0); w.run(30); w.cluster.lose_node(0, true); }},
+    {"controller restarts", false, [](World &w, uint32_t) { w.restart(); }},
+    {"kill, 1 s lost", false, [](World &w, uint32_t) { w.kill(1); }},
+    {"kill, 3 s lost", false, [](World &w, uint32_t) { w.kill(3); }},
+    {"kill, 5 s lost", false, [](World &w, uint32_t) { w.kill(5); }},
+    {"kill twice", false, [](World &w, uint32_t) { w.kill(2); w.run(1); w.kill(2); }},
+    {"away for 3 minutes", false, [](World &w, uint32_t) { w.cluster.advance(180); }},
+    {"rigid job arrives", false, [](World &w, uint32_t) { w.cluster.submit_rigid(4, 30, 10); }},
+    {"big rigid job arrives", false, [](World &w, uint32_t) { w.cluster.submit_rigid(8, 30, 10, 2); }},
+};
+
+void try_one(const State &state, const Happening &happening) {
+    const std::string where = std::string(state.name) + " x " + happening.name;
+    World world({4, 4});
+    Program program{.steps = 400};
+    // The state `released` lasts only where its GPUs are not free: a rigid job is in the way.
+    const bool crowded = std::string_view(state.name) == "released";
+    if (crowded) world.cluster.submit_rigid(8, 40, 10, 2);
+    if (crowded) world.run(1);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, program);
+    for (const State *s = kStates; s != std::end(kStates); ++s) {
+        if (s->name == std::string_view("asked")) world.cluster.submit_malleable(1, 8, program);
+        if (s->name != std::string_view(state.name) && s->name != std::string_view("running")) continue;
+        if (crowded && s->name == std::string_view("running")) continue;
+        const bool first = s->name == std::string_view("queued") || s->name == std::string_view("started");
+        const auto reached = [&] { return s->reached(world.cluster, id); };
+        if (first && s->name == std::string_view("started")) {
+            while (!reached() && world.cluster.now_s() < world.cluster.job(id).submit_s + 20) world.tick();
+        } else {
+            ck_assert_msg(world.run_until(reached, 120) >= 0, "%s: not reached\n%s", where.c_str(),
+                          world.cluster.story().c_str());
+        }
+        if (s->name == std::string_view(state.name)) break;
+    }
+    happening.happen(world, id);
+    expect_all_finish(world, 6000, where.c_str());
+    ck_assert_msg(happening.ends_job || world.cluster.completed(id), "%s\n%s", where.c_str(),
+                  world.cluster.story().c_str());
+    ck_assert_msg(world.cluster.lost_steps(id) == 0, "%s: lost steps", where.c_str());
+}
+
+}  // namespace
+
+TEST(every_state_and_every_event) {
+    for (const State &state : kStates)
+        for (const Happening &happening : kHappenings) try_one(state, happening);
+}
+
+// ---- a random walk ----------------------------------------------------------------------------
+
+namespace {
+
+void disturb(World &world, std::mt19937_64 &random, const std::vector<uint32_t> &jobs, bool kills) {
+    const uint32_t id = jobs[random() % jobs.size()];
+    switch (random() % 16) {
+        case 0: if (random() % 4 == 0) world.cluster.cancel(id); break;
+        case 1: world.cluster.hold(id, true); break;
+        case 2: world.cluster.hold(id, false); break;
+        case 3: world.cluster.suspend(id, true); break;
+        case 4: world.cluster.suspend(id, false); break;
+        case 5: world.cluster.requeue(id); break;
+        case 6: world.cluster.lose_node(static_cast<int>(random() % 2)); break;
+        case 7: case 8: world.cluster.lose_node(0, true); world.cluster.lose_node(1, true); break;
+        case 9: world.restart(); break;
+        case 10: case 11: if (kills) world.kill(static_cast<double>(random() % 6)); break;
+        case 12: world.cluster.advance(static_cast<double>(random() % 40)); break;
+        case 13: world.cluster.submit_rigid(1 + static_cast<int>(random() % 4), 20, static_cast<double>(random() % 3)); break;
+        default: break;
+    }
+}
+
+void walk(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    World world({4, 4, 2, 8}, quick_options(), seed);
+    world.cluster.faults = {.again = 0.1, .unreachable = 0.05, .lost_answer = 0.05, .refused = 0.03};
+    std::vector<uint32_t> jobs;
+    for (int n = 3 + static_cast<int>(random() % 4); n > 0; --n) {
+        const int min = 1 << (random() % 2);
+        Program program{.steps = 50 + static_cast<double>(random() % 300)};
+        program.telemetry_s = random() % 4 ? 1 + static_cast<double>(random() % 8) : 0;
+        program.heeds_signal = random() % 5 != 0;
+        program.has_handler_late = random() % 3 == 0;
+        jobs.push_back(world.cluster.submit_malleable(min, min << (random() % 4), program));
+        world.run(static_cast<double>(random() % 20));
+        for (int k = 0; k < 4; ++k) {
+            disturb(world, random, jobs, true);
+            world.run(static_cast<double>(random() % 60) / 4);
+        }
+    }
+    world.cluster.faults = {};
+    for (const uint32_t id : jobs) {
+        world.cluster.hold(id, false);
+        world.cluster.suspend(id, false);
+    }
+    world.cluster.lose_node(0, true);
+    world.cluster.lose_node(1, true);
+    const std::string where = "seed " + std::to_string(seed);
+    expect_all_finish(world, 8000, where.c_str());
+    for (const uint32_t id : jobs)
+        ck_assert_msg(world.cluster.lost_steps(id) == 0, "%s: lost steps", where.c_str());
+}
+
+}  // namespace
+
+TEST(random_walks) {
+    const char *given = std::getenv("RINGRT_TEST_SEEDS");
+    const uint64_t seeds = given ? std::strtoull(given, nullptr, 10) : 1000;
+    for (uint64_t seed = 1; seed <= seeds; ++seed) walk(seed);
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "controller",
+        {a_lone_job_starts_at_its_best_size, a_second_job_makes_the_first_shrink_and_grow_again,
+         a_rigid_job_gets_borrowed_gpus_back, a_job_that_ignores_the_signal_goes_on,
+         a_job_without_telemetry_is_asked_after_it_has_settled, the_time_limit_counts_over_all_runs,
+         observe_says_and_touches_nothing, off_does_nothing, fifty_jobs_shrink_a_few_at_a_time,
+         idle_asks_once_a_second_at_most, slurm_away_is_said_once_and_survived,
+         every_state_and_every_event, random_walks},
+        600);
+}
