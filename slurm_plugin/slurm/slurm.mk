@@ -27,6 +27,38 @@ job_submit_malleable_la_CPPFLAGS = $(slurm_cppflags)
 job_submit_malleable_la_LDFLAGS = $(slurm_module_ldflags)
 job_submit_malleable_la_LIBADD = librecords.la
 
+# Also in programs that link libslurm: no symbol that only slurmctld has. A module takes a convenience
+# library whole, so none here brings another along: link libcontroller.la beside them.
+noinst_LTLIBRARIES += libslurmcluster.la
+libslurmcluster_la_SOURCES = \
+	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h \
+	slurm_plugin/slurm/slurm_cluster.cpp slurm_plugin/slurm/slurm_cluster.h \
+	slurm_plugin/slurm/slurm_compat.h \
+	slurm_plugin/slurm/slurm_records.cpp slurm_plugin/slurm/slurm_records.h
+libslurmcluster_la_CPPFLAGS = $(slurm_cppflags)
+
+if HAVE_YAML
+slurmplugin_LTLIBRARIES += sched_doubling.la
+
+# Apart, so that the tests link it too
+noinst_LTLIBRARIES += libyamloptions.la
+libyamloptions_la_SOURCES = \
+	slurm_plugin/slurm/yaml_options.cpp slurm_plugin/slurm/yaml_options.h
+libyamloptions_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
+
+sched_doubling_la_SOURCES = \
+	slurm_plugin/slurm/backfill_host.cpp slurm_plugin/slurm/backfill_host.h \
+	slurm_plugin/slurm/controller_thread.cpp slurm_plugin/slurm/controller_thread.h \
+	slurm_plugin/slurm/event_log.cpp slurm_plugin/slurm/event_log.h \
+	slurm_plugin/slurm/sched_doubling.cpp \
+	slurm_plugin/slurm/sched_facts.cpp slurm_plugin/slurm/sched_facts.h \
+	slurm_plugin/slurm/sched_view.h \
+	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
+sched_doubling_la_CPPFLAGS = $(slurm_cppflags) -DRINGRT_SLURM_PLUGIN_DIR='"$(slurmplugindir)"'
+sched_doubling_la_LDFLAGS = $(slurm_module_ldflags)
+sched_doubling_la_LIBADD = libslurmcluster.la libyamloptions.la libcontroller.la $(YAML_LIBS)
+endif HAVE_YAML
+
 endif HAVE_SLURM
 
 EXTRA_DIST += contrib/packaging/plugstack.conf

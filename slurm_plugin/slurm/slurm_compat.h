@@ -56,6 +56,34 @@ inline uint32_t job_id_of(const slurm_job_info_t &job) {
 #endif
 }
 
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+inline slurm_step_id_t all_steps_of(uint32_t job_id) {
+    slurm_step_id_t id{};
+    id.job_id = job_id;
+    id.step_id = NO_VAL;
+    id.step_het_comp = NO_VAL;
+    return id;
+}
+#endif
+
+inline int load_steps(uint32_t job_id, job_step_info_response_msg_t **steps) {
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+    slurm_step_id_t id = all_steps_of(job_id);
+    return slurm_get_job_steps(&id, steps, SHOW_ALL);
+#else
+    return slurm_get_job_steps(0, job_id, NO_VAL, steps, SHOW_ALL);
+#endif
+}
+
+// Through slurmctld, which hands it to the nodes by itself: a dead node keeps nobody waiting here.
+inline int signal_steps_of(uint32_t job_id, uint16_t signal) {
+#if RINGRT_SLURM_AT_LEAST(26, 5)
+    return slurm_kill_job(all_steps_of(job_id), signal, KILL_STEPS_ONLY);
+#else
+    return slurm_kill_job(job_id, signal, KILL_STEPS_ONLY);
+#endif
+}
+
 // Does the description ask for whole nodes (--exclusive)? Unset fields are not 0 here.
 inline bool wants_whole_nodes(const job_desc_msg_t &job) { return job.shared == JOB_SHARED_NONE; }
 

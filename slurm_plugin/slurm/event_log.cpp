@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/event_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace ringrt::slurm {
+
+EventLog::~EventLog() {
+    if (file_ >= 0) close(file_);
+}
+
+void EventLog::open(const std::string &path) {
+    if (path == path_ && file_ >= 0) return;
+    if (file_ >= 0) close(file_);
+    path_ = path;
+    file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (file_ < 0)
+        slurm_error(
+            "sched/doubling: cannot open the event log %s: %s; events go to slurmctld.log only",
+            path.c_str(), std::strerror(errno));
+}
+
+void EventLog::write(const controller::Event &event) {
+    if (event.job_id != 0)
+        slurm_info("sched/doubling: JobId=%u %s", event.job_id, event.text.c_str());
+    else
+        slurm_info("sched/doubling: %s", event.text.c_str());
+    if (file_ >= 0) append(controller::to_json(event) + "\n");
+}
+
+void EventLog::append(const std::string &line) {
+    struct stat status {};
+    if (fstat(file_, &status) == 0 && status.st_size > kEventLogBytesMax) rotate();
+    if (file_ < 0 || ::write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size()))
+        return;
+    slurm_error(
+        "sched/doubling: cannot write the event log %s: %s; events go to slurmctld.log only",
+        path_.c_str(), std::strerror(errno));
+    close(file_);
+    file_ = -1;  // until the next reload
+}
+
+void EventLog::rotate() {
+    const std::string path = path_;
+    std::rename(path.c_str(), (path + ".1").c_str());
+    close(file_);
+    file_ = -1;
+    open(path);
+}
+
+}  // namespace ringrt::slurm

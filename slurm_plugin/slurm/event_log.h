@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The controller's events: a line each in slurmctld.log, and a JSON object each in a file of
+// bounded size (the file is renamed to FILE.1 when it is full, so at most two of them are kept).
+#pragma once
+
+#include <string>
+
+#include "slurm_plugin/controller/event.h"
+
+namespace ringrt::slurm {
+
+inline constexpr long kEventLogBytesMax = 16L << 20;
+
+class EventLog final : public controller::EventSink {
+  public:
+    EventLog() = default;
+    EventLog(const EventLog &) = delete;
+    EventLog &operator=(const EventLog &) = delete;
+    ~EventLog() override;
+
+    void open(const std::string &path);
+    void write(const controller::Event &event) override;
+
+  private:
+    void append(const std::string &line);
+    void rotate();
+
+    std::string path_;
+    int file_ = -1;
+};
+
+}  // namespace ringrt::slurm

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The plugin sched/doubling: what slurmctld calls. It loads Slurm's own backfill for all jobs and
+// runs the controller of malleable jobs on a thread of its own.
+#include <dlfcn.h>
+
+#include <exception>
+#include <new>
+#include <string>
+
+#include "slurm_plugin/slurm/backfill_host.h"
+#include "slurm_plugin/slurm/controller_thread.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace {
+
+using ringrt::slurm::BackfillHost;
+using ringrt::slurm::ControllerThread;
+
+// Never freed: a thread that hangs in an RPC, or slurmctld's own, may use them until the process
+// ends.
+BackfillHost *backfill = nullptr;
+ControllerThread *thread = nullptr;
+
+// A pass that hangs in an RPC may come back after fini(): its code must still be there.
+void keep_loaded() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void *>(keep_loaded), &info) != 0)
+        dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+// Malleability is an extra: where it cannot start, Slurm runs without.
+void start_controller() noexcept {
+    try {
+        auto *fresh = new ControllerThread;
+        if (fresh->start())
+            thread = fresh;
+        else
+            slurm_error("sched/doubling: cannot start a thread; nothing is resized");
+    } catch (const std::exception &error) {
+        slurm_error("sched/doubling: %s; nothing is resized", error.what());
+    }
+}
+
+int start_backfill() noexcept {
+    try {
+        std::string error;
+        backfill = new BackfillHost;
+        if (backfill->start(&error)) return SLURM_SUCCESS;
+        slurm_error("sched/doubling: cannot load Slurm's backfill: %s", error.c_str());
+    } catch (const std::exception &error) {
+        slurm_error("sched/doubling: %s", error.what());
+    }
+    return SLURM_ERROR;
+}
+
+}  // namespace
+
+extern "C" {
+
+extern RINGRT_PLUGIN_SYMBOL const char plugin_name[] = "Malleable jobs beside Slurm's backfill";
+extern RINGRT_PLUGIN_SYMBOL const char plugin_type[] = "sched/doubling";
+extern RINGRT_PLUGIN_SYMBOL const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+RINGRT_PLUGIN_SYMBOL int init() {
+    keep_loaded();
+    if (start_backfill() != SLURM_SUCCESS) return SLURM_ERROR;
+    start_controller();
+    return SLURM_SUCCESS;
+}
+
+RINGRT_PLUGIN_SYMBOL int fini() {
+    if (thread != nullptr) thread->stop();
+    if (backfill != nullptr) backfill->stop();
+    return SLURM_SUCCESS;
+}
+
+RINGRT_PLUGIN_SYMBOL int sched_p_reconfig() {
+    if (thread != nullptr) thread->reload();
+    if (backfill != nullptr) backfill->reconfigure();
+    return SLURM_SUCCESS;
+}
+
+// For job_submit/malleable (sched_view.h).
+RINGRT_PLUGIN_SYMBOL int ringrt_partition_view(const char *partition, RingrtPartitionView *out) {
+    return thread != nullptr && thread->facts().partition(partition, out) ? 0 : -1;
+}
+
+RINGRT_PLUGIN_SYMBOL int ringrt_intent_text(uint32_t job_id, char *out, std::size_t size) {
+    return thread != nullptr && thread->facts().intent_text(job_id, out, size) ? 0 : -1;
+}
+
+}  // extern "C"

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the scheduler's thread leaves for job_submit/malleable (sched_view.h), behind a mutex that
+// is held for microseconds only.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "slurm_plugin/slurm/sched_view.h"
+#include "slurm_plugin/slurm/slurm_cluster.h"
+
+namespace ringrt::slurm {
+
+class SchedFacts {
+  public:
+    void publish(const SlurmCluster &cluster, int hold_s);
+    [[nodiscard]] bool partition(const char *name, RingrtPartitionView *out);
+    [[nodiscard]] bool intent_text(uint32_t job_id, char *out, std::size_t size);
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, PartitionLimits, std::less<>> partitions_;
+    std::map<uint32_t, std::string> intents_;
+    int hold_s_ = 0;
+};
+
+}  // namespace ringrt::slurm

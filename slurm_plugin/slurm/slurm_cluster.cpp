@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/slurm_cluster.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/gpu_tres.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/slurm_records.h"
+
+namespace ringrt::slurm {
+namespace {
+
+using controller::Answer;
+
+constexpr time_t kPartitionsEvery_s = 30;          // they rarely change
+constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
+
+double unix_now_s() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+}
+
+Answer answer_of(int error) {
+    switch (error) {
+        case ESLURM_TRANSITION_STATE_NO_UPDATE:
+        case ESLURM_NODES_BUSY:
+        case ESLURM_IN_STANDBY_MODE:
+            return Answer::again;
+        case ESLURM_INVALID_JOB_ID:
+        case ESLURM_JOB_FINISHED:
+        case ESLURM_ALREADY_DONE:
+            return Answer::gone;
+        case EAGAIN:
+        case ETIMEDOUT:
+        case ECONNREFUSED:
+        case ECONNRESET:
+        case EPIPE:
+            return Answer::unreachable;
+        default:
+            break;
+    }
+    // Slurm's ranges: messages, sockets and credentials.
+    const bool transport =
+        (error >= SLURM_UNEXPECTED_MSG_ERROR && error < 1900) || (error >= 5000 && error < 7000);
+    return transport ? Answer::unreachable : Answer::refused;
+}
+
+// GPUs of the largest nodes of a partition, as many as one job may have.
+PartitionLimits limits_of(const partition_info_t &partition,
+                          std::span<const controller::NodeRecord> nodes) {
+    std::vector<int> gpus;
+    for_each_node(partition.node_inx, nodes.size(),
+                  [&](std::size_t node) { gpus.push_back(nodes[node].gpus); });
+    std::ranges::sort(gpus, std::greater<>());
+    if (partition.max_nodes != INFINITE && partition.max_nodes < gpus.size())
+        gpus.resize(partition.max_nodes);
+    PartitionLimits limits;
+    for (const int count : gpus) limits.gpus_in_all += count;
+    limits.gpus_per_node = gpus.empty() ? 0 : gpus.front();
+    limits.is_default = (partition.flags & PART_FLAG_DEFAULT) != 0;
+    return limits;
+}
+
+}  // namespace
+
+Answer SlurmCluster::answer(int return_code, std::string_view what) {
+    if (return_code == SLURM_SUCCESS) return Answer::ok;
+    const int error = errno;
+    last_error_ = std::string(what) + ": " + slurm_strerror(error);
+    return answer_of(error);
+}
+
+Answer SlurmCluster::load_jobs() {
+    job_info_msg_t *fresh = nullptr;
+    const time_t since = jobs_ ? jobs_->last_update : 0;
+    const int rc = slurm_load_jobs(since, &fresh, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
+    if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
+    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_jobs");
+    jobs_.reset(fresh);
+    keep_jobs();
+    return Answer::ok;
+}
+
+Answer SlurmCluster::load_nodes() {
+    node_info_msg_t *fresh = nullptr;
+    const time_t since = nodes_ ? nodes_->last_update : 0;
+    const int rc = slurm_load_node(since, &fresh, SHOW_ALL);
+    if (rc != SLURM_SUCCESS && nodes_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
+    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_node");
+    nodes_.reset(fresh);
+    if (parts_) keep_nodes();
+    return Answer::ok;
+}
+
+Answer SlurmCluster::load_partitions() {
+    const time_t now = std::time(nullptr);
+    if (parts_ && now - partitions_asked_ < kPartitionsEvery_s && now >= partitions_asked_)
+        return Answer::ok;
+    partition_info_msg_t *fresh = nullptr;
+    const time_t since = parts_ ? parts_->last_update : 0;
+    const int rc = slurm_load_partitions(since, &fresh, SHOW_ALL);
+    partitions_asked_ = now;
+    if (rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
+    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_partitions");
+    parts_.reset(fresh);
+    if (nodes_) keep_nodes();
+    return Answer::ok;
+}
+
+void SlurmCluster::keep_nodes() {
+    seen_.nodes = node_records(*nodes_, *parts_);
+    partitions_.clear();
+    for (const partition_info_t &partition :
+         std::span(parts_->partition_array, parts_->record_count))
+        partitions_[bounded_text(partition.name, 256)] = limits_of(partition, seen_.nodes);
+}
+
+// Rigid jobs without GPUs and rigid jobs that have ended matter to nobody here.
+void SlurmCluster::keep_jobs() {
+    seen_.jobs.clear();
+    malleable_.clear();
+    for (const slurm_job_info_t &job : std::span(jobs_->job_array, jobs_->record_count)) {
+        const bool malleable = records::parse_intent(bounded_text(job.admin_comment)).has_value();
+        if (!malleable && gpus_requested(job) == 0) continue;
+        controller::JobRecord record = job_record(job, seen_.nodes);
+        if (!malleable && record.phase == controller::JobPhase::finished) continue;
+        if (malleable)
+            malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
+                                     .nice = job.nice,
+                                     .priority = job.priority};
+        seen_.jobs.push_back(std::move(record));
+    }
+}
+
+Answer SlurmCluster::observe(controller::Observation &out) {
+    if (const Answer partitions = load_partitions(); partitions != Answer::ok) return partitions;
+    if (const Answer nodes = load_nodes(); nodes != Answer::ok) return nodes;
+    if (const Answer jobs = load_jobs(); jobs != Answer::ok) return jobs;
+    out = seen_;
+    out.now_s = unix_now_s();
+    return Answer::ok;
+}
+
+Answer SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment) {
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    change.admin_comment = const_cast<char *>(admin_comment.c_str());
+    return answer(slurm_update_job(&change), "slurm_update_job");
+}
+
+// Lowered by a fixed amount, so that it can be told from the user's own and given back; as far as
+// the priority (an unsigned 32-bit number that wraps) leaves room.
+uint32_t SlurmCluster::nice_for(const Details &details, bool first_in_queue) const {
+    const bool is_lowered = details.nice <= NICE_OFFSET - kFirstInQueueNice / 32;
+    if (first_in_queue == is_lowered) return NO_VAL;
+    if (!first_in_queue) return NICE_OFFSET;
+    const uint32_t room = UINT32_MAX - details.priority;
+    return details.nice - std::min(kFirstInQueueNice, room - room / 4);
+}
+
+Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
+    const auto known = malleable_.find(job_id);
+    const Details details = known != malleable_.end() ? known->second : Details{};
+    const std::string tres = format_gpu_tres(details.tres_per_job, update.gpus);
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    if (update.gpus > 0) {
+        change.num_tasks = static_cast<uint32_t>(update.gpus);
+        change.tres_per_job = const_cast<char *>(tres.c_str());
+    }
+    if (update.nodes > 0) change.min_nodes = change.max_nodes = static_cast<uint32_t>(update.nodes);
+    if (update.cpus > 0) change.min_cpus = static_cast<uint32_t>(update.cpus);
+    if (update.time_limit_s > 0)
+        change.time_limit = static_cast<uint32_t>((update.time_limit_s + 59) / 60);
+    if (update.time_limit_s < 0) change.time_limit = INFINITE;
+    if (update.begin_s > 0) change.begin_time = static_cast<time_t>(std::ceil(update.begin_s));
+    if (const uint32_t nice = nice_for(details, update.first_in_queue); nice != NO_VAL)
+        change.nice = nice;
+    if (!update.admin_comment.empty())
+        change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
+    return answer(slurm_update_job(&change), "slurm_update_job");
+}
+
+Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
+    job_step_info_response_msg_t *steps = nullptr;
+    const int rc = load_steps(job_id, &steps);
+    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_get_job_steps");
+    const bool has_step = std::ranges::any_of(
+        std::span(steps->job_steps, steps->job_step_count), [](const job_step_info_t &step) {
+            return step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+                   (step.state & JOB_STATE_BASE) == JOB_RUNNING;
+        });
+    slurm_free_job_step_info_response_msg(steps);
+    if (!has_step) return Answer::again;
+    return answer(signal_steps_of(job_id, static_cast<uint16_t>(signal)), "slurm_kill_job");
+}
+
+}  // namespace ringrt::slurm

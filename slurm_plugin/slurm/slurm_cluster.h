@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The controller's Cluster, by Slurm's public API.
+//
+// Works inside slurmctld (where Slurm's functions come from slurmctld itself) and in a program that
+// links libslurm. Every call is an RPC: about a millisecond on a small cluster, tens with thousands
+// of jobs, seconds when slurmctld does not answer. So: one thread, and never under a lock of Slurm.
+#pragma once
+
+#include <slurm/slurm.h>
+
+#include <ctime>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "slurm_plugin/controller/cluster.h"
+
+namespace ringrt::slurm {
+
+// What one job can have in a partition at most.
+struct PartitionLimits {
+    int gpus_in_all = 0;    // of the partition's nodes, the MaxNodes largest
+    int gpus_per_node = 0;  // of its largest node
+    bool is_default = false;
+};
+
+class SlurmCluster final : public controller::Cluster {
+  public:
+    // Asks for what changed since the last call only: where nothing did, Slurm answers in a few
+    // bytes.
+    controller::Answer observe(controller::Observation &out) override;
+    controller::Answer write_intent(uint32_t job_id, const std::string &admin_comment) override;
+    controller::Answer update_pending(uint32_t job_id,
+                                      const controller::PendingUpdate &update) override;
+    controller::Answer signal_steps(uint32_t job_id, int signal) override;
+
+    // As of the last observation.
+    [[nodiscard]] const controller::Observation &seen() const { return seen_; }
+    [[nodiscard]] const std::map<std::string, PartitionLimits, std::less<>> &partitions() const {
+        return partitions_;
+    }
+    // Why the last call did not answer `ok`, in Slurm's words.
+    [[nodiscard]] const std::string &last_error() const { return last_error_; }
+
+  private:
+    // What a job's update needs of the job and the controller does not know.
+    struct Details {
+        std::string tres_per_job;  // keeps the kind of GPU that the user asked for
+        uint32_t nice = NICE_OFFSET;
+        uint32_t priority = 0;
+    };
+    template <auto Free>
+    struct Freed {
+        template <typename T>
+        void operator()(T *message) const {
+            Free(message);
+        }
+    };
+
+    controller::Answer load_jobs();
+    controller::Answer load_nodes();
+    controller::Answer load_partitions();
+    void keep_jobs();
+    void keep_nodes();
+    controller::Answer answer(int return_code, std::string_view what);
+    uint32_t nice_for(const Details &details, bool first_in_queue) const;
+
+    std::unique_ptr<job_info_msg_t, Freed<slurm_free_job_info_msg>> jobs_;
+    std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;
+    std::unique_ptr<partition_info_msg_t, Freed<slurm_free_partition_info_msg>> parts_;
+    controller::Observation seen_;
+    std::map<uint32_t, Details> malleable_;
+    std::map<std::string, PartitionLimits, std::less<>> partitions_;
+    time_t partitions_asked_ = 0;
+    std::string last_error_;
+};
+
+}  // namespace ringrt::slurm

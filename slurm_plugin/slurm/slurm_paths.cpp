@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/slurm_paths.h"
+
+#include <memory>
+
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/slurm_records.h"
+
+namespace ringrt::slurm {
+namespace {
+
+std::string folder_of(const std::string &path) {
+    const std::size_t slash = path.find_last_of('/');
+    return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+struct FreeConf {
+    void operator()(slurm_conf_t *conf) const { slurm_free_ctl_conf(conf); }
+};
+
+}  // namespace
+
+std::optional<SlurmPaths> ask_slurm_paths() {
+    slurm_conf_t *answer = nullptr;
+    if (slurm_load_ctl_conf(0, &answer) != SLURM_SUCCESS || answer == nullptr) return std::nullopt;
+    const std::unique_ptr<slurm_conf_t, FreeConf> conf(answer);
+    const std::string state = bounded_text(conf->state_save_location);
+    const std::string log = bounded_text(conf->slurmctld_logfile);
+    return SlurmPaths{
+        .yaml = folder_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
+        .last_good = state + "/malleable.yaml.accepted",
+        .event_log = (log.starts_with('/') ? folder_of(log) : state) + "/malleable_events.jsonl",
+    };
+}
+
+}  // namespace ringrt::slurm

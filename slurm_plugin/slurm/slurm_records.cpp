@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/slurm_records.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "slurm_plugin/slurm/gpu_tres.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace ringrt::slurm {
+namespace {
+
+using controller::JobPhase;
+using controller::JobRecord;
+using controller::NodeRecord;
+using controller::Waits;
+
+constexpr std::size_t kNameBytesMax = 256;
+
+JobPhase phase_of(uint32_t state) {
+    if ((state & JOB_COMPLETING) != 0) return JobPhase::completing;
+    switch (state & JOB_STATE_BASE) {
+        case JOB_PENDING:
+            return JobPhase::pending;
+        case JOB_RUNNING:
+            return JobPhase::running;
+        case JOB_SUSPENDED:
+            return JobPhase::suspended;
+        default:
+            return JobPhase::finished;
+    }
+}
+
+Waits waits_of(const slurm_job_info_t &job) {
+    if (job.priority == 0) return Waits::held;
+    switch (job.state_reason) {
+        case WAIT_NO_REASON:
+            return Waits::none;
+        case WAIT_HELD:
+        case WAIT_HELD_USER:
+            return Waits::held;
+        case WAIT_TIME:
+            return Waits::begin_time;
+        case WAIT_RESOURCES:
+            return Waits::resources;
+        case WAIT_PRIORITY:
+            return Waits::priority;
+        case WAIT_DEPENDENCY:
+        case WAIT_DEP_INVALID:
+            return Waits::dependency;
+        default:
+            return Waits::other;
+    }
+}
+
+int gpus_in(const char *tres) {
+    const auto gpus = parse_gpu_tres(bounded_text(tres));
+    return gpus ? gpus->count : 0;
+}
+
+// A completing job holds its GPUs until its last process is gone, on the nodes that are left of it.
+void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
+                   JobRecord &record) {
+    std::vector<std::size_t> held;
+    for_each_node(job.node_inx, nodes.size(), [&](std::size_t node) { held.push_back(node); });
+    std::vector<int> counts;
+    for (uint32_t i = 0; i < job.gres_detail_cnt && job.gres_detail_str != nullptr; ++i)
+        counts.push_back(count_gpus(bounded_text(job.gres_detail_str[i])));
+    const bool aligned = counts.size() == held.size();
+    const int most = counts.empty() ? 0 : *std::ranges::max_element(counts);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        const int gpus = std::min(aligned ? counts[i] : most, nodes[held[i]].gpus);
+        if (gpus > 0) record.gpus_on_node.emplace_back(static_cast<int>(held[i]), gpus);
+    }
+}
+
+void add_times(const slurm_job_info_t &job, JobRecord &record) {
+    record.submit_s = static_cast<double>(job.submit_time);
+    record.begin_s = static_cast<double>(job.eligible_time);
+    const bool waits = record.phase == JobPhase::pending;
+    record.start_s = waits ? 0 : static_cast<double>(job.start_time);
+    // Slurm forgets the end of a requeued job's run and sets its submit time to the requeue.
+    record.end_s = static_cast<double>(!waits                ? job.end_time
+                                       : job.restart_cnt > 0 ? job.submit_time
+                                                             : 0);
+    if (job.time_limit == INFINITE || job.time_limit == NO_VAL)
+        record.time_limit_s = -1;
+    else
+        record.time_limit_s = static_cast<int64_t>(job.time_limit) * 60;
+}
+
+void add_end(const slurm_job_info_t &job, JobRecord &record) {
+    const int status = static_cast<int>(job.exit_code);
+    if (record.phase != JobPhase::finished) return;
+    if (WIFSIGNALED(status))
+        record.end_signal = WTERMSIG(status);
+    else
+        record.exit_code = WEXITSTATUS(status);
+}
+
+bool is_usable(uint32_t state) {
+    constexpr uint32_t kOut = NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND |
+                              NODE_STATE_RES | NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN |
+                              NODE_STATE_POWERING_DOWN | NODE_STATE_REBOOT_ISSUED |
+                              NODE_STATE_INVALID_REG;
+    if ((state & kOut) != 0) return false;
+    switch (state & NODE_STATE_BASE) {
+        case NODE_STATE_UNKNOWN:  // slurmctld has just been started: the node is about to register
+        case NODE_STATE_IDLE:
+        case NODE_STATE_ALLOCATED:
+        case NODE_STATE_MIXED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+std::string bounded_text(const char *text, std::size_t bytes_max) {
+    return text == nullptr ? std::string() : std::string(text, strnlen(text, bytes_max));
+}
+
+int gpus_requested(const slurm_job_info_t &job) {
+    const auto many = [](int gpus, uint32_t times) {
+        return times == NO_VAL
+                   ? gpus
+                   : static_cast<int>(std::min<int64_t>(int64_t{gpus} * times, 1 << 20));
+    };
+    if (const int gpus = gpus_in(job.tres_per_job); gpus > 0) return gpus;
+    if (const int gpus = gpus_in(job.tres_per_node); gpus > 0) return many(gpus, job.num_nodes);
+    if (const int gpus = gpus_in(job.tres_per_task); gpus > 0) return many(gpus, job.num_tasks);
+    return many(gpus_in(job.tres_per_socket), job.num_nodes);
+}
+
+JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> nodes) {
+    JobRecord record{
+        .id = job_id_of(job),
+        .phase = phase_of(job.job_state),
+        .batch = job.batch_flag != 0,
+        .partition = bounded_text(job.partition, kNameBytesMax),
+        .priority = static_cast<double>(job.priority),
+        .restarts = job.restart_cnt,
+        .gpus_requested = gpus_requested(job),
+        .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),
+        .cpus_per_task = job.cpus_per_task == NO_VAL16 ? 1 : std::max<int>(1, job.cpus_per_task),
+        .admin_comment = bounded_text(job.admin_comment),
+        .comment = bounded_text(job.comment),
+    };
+    if (record.phase == JobPhase::pending)
+        record.waits = waits_of(job);
+    else if (record.phase != JobPhase::finished)
+        add_held_gpus(job, nodes, record);
+    add_times(job, record);
+    add_end(job, record);
+    return record;
+}
+
+std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
+                                     const partition_info_msg_t &partitions) {
+    std::vector<NodeRecord> records;
+    records.reserve(nodes.record_count);
+    for (const node_info_t &node : std::span(nodes.node_array, nodes.record_count)) {
+        NodeRecord record{.name = bounded_text(node.name, kNameBytesMax), .usable = false};
+        if (!record.name.empty()) {
+            record.gpus = count_gpus(bounded_text(node.gres));
+            record.usable = is_usable(node.node_state);
+        }
+        records.push_back(std::move(record));
+    }
+    for (const partition_info_t &partition :
+         std::span(partitions.partition_array, partitions.record_count)) {
+        const std::string name = bounded_text(partition.name, kNameBytesMax);
+        for_each_node(partition.node_inx, records.size(),
+                      [&](std::size_t node) { records[node].partitions.push_back(name); });
+    }
+    return records;
+}
+
+}  // namespace ringrt::slurm

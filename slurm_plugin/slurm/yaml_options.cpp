@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/yaml_options.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <set>
+
+namespace ringrt::slurm {
+namespace {
+
+constexpr std::string_view kEventLog = "event_log";
+constexpr std::size_t kShownBytesMax = 40;
+
+std::string shown(std::string_view text) {
+    std::string out(text.substr(0, kShownBytesMax));
+    std::ranges::replace_if(
+        out, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+    return out;
+}
+
+YamlError error_at(std::string_view name, std::size_t line, const std::string &what) {
+    return {std::string(name) + ":" + std::to_string(line) + ": " + what};
+}
+
+// libyaml takes quadratic time over deep nesting, so brackets are counted before it sees them.
+std::optional<YamlError> too_deep(std::string_view text, std::string_view name) {
+    int depth = 0;
+    std::size_t line = 1;
+    for (const char c : text) {
+        if (c == '\n') ++line;
+        if (c == '[' || c == '{') ++depth;
+        if (c == ']' || c == '}') --depth;
+        if (depth > kYamlDepthMax)
+            return error_at(name, line,
+                            "nested too deep (limit " + std::to_string(kYamlDepthMax) + ")");
+    }
+    return std::nullopt;
+}
+
+// One mapping of plain keys to plain values, read event by event.
+class Reader {
+  public:
+    Reader(std::string_view text, std::string_view name) : name_(name) {
+        ready_ = yaml_parser_initialize(&parser_) != 0;
+        const auto *bytes = reinterpret_cast<const unsigned char *>(text.data());
+        if (ready_) yaml_parser_set_input_string(&parser_, bytes, text.size());
+    }
+    Reader(const Reader &) = delete;
+    Reader &operator=(const Reader &) = delete;
+    ~Reader() {
+        if (ready_) yaml_parser_delete(&parser_);
+    }
+
+    std::variant<PluginOptions, YamlError> read() {
+        while (!error_ && !done_) take_event();
+        if (error_) return *error_;
+        return options_;
+    }
+
+  private:
+    void fail(std::size_t line, const std::string &what) { error_ = error_at(name_, line, what); }
+
+    void take_event() {
+        yaml_event_t event;
+        if (!ready_ || yaml_parser_parse(&parser_, &event) == 0) {
+            const char *problem =
+                ready_ && parser_.problem != nullptr ? parser_.problem : "not YAML";
+            fail(ready_ ? parser_.problem_mark.line + 1 : 1, problem);
+            return;
+        }
+        handle(event);
+        yaml_event_delete(&event);
+    }
+
+    void handle(const yaml_event_t &event) {
+        const std::size_t line = event.start_mark.line + 1;
+        switch (event.type) {
+            case YAML_STREAM_END_EVENT:
+                done_ = true;
+                break;
+            case YAML_DOCUMENT_START_EVENT:
+                if (++documents_ > 1) fail(line, "expected one document");
+                break;
+            case YAML_MAPPING_START_EVENT:
+                if (++mappings_ > 1)
+                    fail(line, "expected a plain value after the key, got a mapping");
+                break;
+            case YAML_SCALAR_EVENT:
+                take_scalar(event, line);
+                break;
+            case YAML_SEQUENCE_START_EVENT:
+                fail(line, "expected key: value, got a list");
+                break;
+            case YAML_ALIAS_EVENT:
+                fail(line, "expected a plain value, got an alias");
+                break;
+            default:
+                break;
+        }
+    }
+
+    void take_scalar(const yaml_event_t &event, std::size_t line) {
+        const std::string text(reinterpret_cast<const char *>(event.data.scalar.value),
+                               event.data.scalar.length);
+        if (mappings_ == 0 && !text.empty())
+            return fail(line, "expected key: value, got \"" + shown(text) + "\"");
+        if (mappings_ == 0) return;  // an empty document
+        if (!key_) return take_key(text, line);
+        set(*key_, text, line);
+        key_.reset();
+    }
+
+    void take_key(const std::string &key, std::size_t line) {
+        if (key != kEventLog && controller::find_parameter(key) == nullptr)
+            return fail(line, unknown(key));
+        if (!seen_.insert(key).second)
+            return fail(line, "key \"" + key + "\" stands here a second time");
+        key_ = key;
+    }
+
+    static std::string unknown(const std::string &key) {
+        std::string known(kEventLog);
+        for (const controller::Parameter &parameter : controller::parameters())
+            known += ", " + std::string(parameter.name);
+        return "unknown key \"" + shown(key) + "\"; expected one of " + known;
+    }
+
+    void set(const std::string &key, const std::string &value, std::size_t line) {
+        if (key != kEventLog) {
+            if (auto error = controller::set_parameter(options_.controller, key, value))
+                fail(line, *error);
+        } else if (value.starts_with('/') && value.size() < 4096 &&
+                   value.find('\0') == std::string::npos) {
+            options_.event_log = value;
+        } else {
+            fail(line, "event_log: expected an absolute path, got \"" + shown(value) + "\"");
+        }
+    }
+
+    std::string name_;
+    yaml_parser_t parser_{};
+    bool ready_ = false, done_ = false;
+    int documents_ = 0, mappings_ = 0;
+    std::optional<std::string> key_;
+    std::set<std::string> seen_;
+    std::optional<YamlError> error_;
+    PluginOptions options_;
+};
+
+}  // namespace
+
+std::variant<PluginOptions, YamlError> parse_yaml(std::string_view text, std::string_view name) {
+    if (text.size() > kYamlBytesMax)
+        return error_at(name, 1, "longer than " + std::to_string(kYamlBytesMax) + " bytes");
+    if (auto error = too_deep(text, name)) return *error;
+    return Reader(text, name).read();
+}
+
+std::variant<PluginOptions, YamlError> read_yaml(const std::string &path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && errno == ENOENT) return PluginOptions{};
+    if (file < 0) return YamlError{path + ": cannot open: " + std::strerror(errno)};
+    std::string text(kYamlBytesMax + 1, '\0');
+    std::size_t length = 0;
+    ssize_t got = 0;
+    while (length < text.size() &&
+           (got = read(file, text.data() + length, text.size() - length)) > 0)
+        length += static_cast<std::size_t>(got);
+    const int error = errno;
+    close(file);
+    if (got < 0) return YamlError{path + ": cannot read: " + std::strerror(error)};
+    return parse_yaml(std::string_view(text).substr(0, length), path);
+}
+
+}  // namespace ringrt::slurm
