@@ -50,7 +50,9 @@ class Ranks {
         }
     }
 
-    void signal(int rank, int number) const { kill(pids_[size_t(rank)], number); }
+    void signal(int rank, int number) const {
+        if (pids_[size_t(rank)] > 0) kill(pids_[size_t(rank)], number);  // -1 would be everybody
+    }
 
     // Exit statuses by rank; 1000 + signal where one ended it, -1 where it did not end in time (it
     // is killed then).

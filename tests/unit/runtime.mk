@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of checkpoints, the batch, the C API and the step boundary.
 runtime_tests = \
-	tests/unit/test_checkpoint
+	tests/unit/test_checkpoint \
+	tests/unit/test_runtime \
+	tests/unit/test_ringrt_api \
+	tests/multiproc/test_step
 check_PROGRAMS += $(runtime_tests)
 TESTS += $(runtime_tests)
-runtime_libs = libruntime.la libcollective.la
 
 tests_unit_test_checkpoint_SOURCES = tests/unit/test_checkpoint.cpp tests/support/check.h \
 	tests/support/memory_files.h tests/support/thread_peers.h
 tests_unit_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_checkpoint_LDADD = $(runtime_libs) $(CHECK_LIBS)
+tests_unit_test_checkpoint_LDADD = libruntime.la $(CHECK_LIBS)
+
+tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.cpp tests/support/check.h
+tests_unit_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_runtime_LDADD = libruntime.la $(CHECK_LIBS)
+
+# Through the shared library, as programs use it
+tests_unit_test_ringrt_api_SOURCES = tests/unit/test_ringrt_api.cpp tests/support/check.h \
+	tests/support/ranks.h
+tests_unit_test_ringrt_api_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_ringrt_api_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_step_SOURCES = tests/multiproc/test_step.cpp tests/support/check.h \
+	tests/support/ranks.h
+tests_multiproc_test_step_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)

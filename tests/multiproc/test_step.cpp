@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Resizes as the ranks see them: real processes, real signals, real checkpoints on disk, and a script in
+// Slurm's place that answers as it is told.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "libringrt/ringrt.h"
+#include "slurm_plugin/records/telemetry.h"
+#include "tests/support/check.h"
+#include "tests/support/ranks.h"
+
+using namespace ringrt::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kSteps = 400;      // of 2 ms and more, where nothing stops them
+constexpr int kLeft = 0, kEnded = 10;  // exit statuses of a rank; others are 100 + status
+
+std::string read(const fs::path &path) {
+    std::ifstream in(path);
+    std::stringstream out;
+    out << in.rdbuf();
+    return out.str();
+}
+
+size_t count(const std::string &text, const std::string &part) {
+    size_t n = 0;
+    for (size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++n;
+    return n;
+}
+
+// One job: its folder holds the checkpoints, the log, the ranks' pids, what scontrol was asked.
+class Job {
+  public:
+    explicit Job(const std::string &requeue_answer) {
+        fs::create_directory(path("pids"));
+        std::ofstream script(path("scontrol"));
+        script << "#!/bin/sh\ncd " << folder_.path << "\n"
+               << "echo \"$*\" >>calls\n"
+               << "case $1 in\n"
+               << "show) printf 'JobId=7 JobName=x\\n   Comment=mine ringrt/1 run=0 gpus=1 step=1\\n   Power=\\n' ;;\n"
+               << "requeue) " << requeue_answer << " ;;\n"
+               << "esac\n";
+        script.close();
+        fs::permissions(path("scontrol"), fs::perms::owner_all);
+    }
+
+    std::string path(const std::string &name) const { return folder_.path + "/" + name; }
+    std::string log() const { return read(path("log")); }
+    std::string calls() const { return read(path("calls")); }
+    std::string steps(int rank) const { return read(path("step." + std::to_string(rank))); }
+    uint64_t latest_step() const {
+        std::string text = read(path("ckpt/LATEST"));
+        size_t at = text.find("step-");
+        return at == text.npos ? 0 : strtoull(text.c_str() + at + 5, nullptr, 10);
+    }
+    // Waits until `what()` is true; false after ten seconds.
+    static bool wait_for(const std::function<bool()> &what) {
+        for (int i = 0; i < 2000 && !what(); ++i) usleep(5000);
+        return what();
+    }
+    bool wait_until_training(int ranks) const {
+        return wait_for([&] {
+            for (int r = 0; r < ranks; ++r)
+                if (steps(r).empty()) return false;
+            return true;
+        });
+    }
+
+    struct Options {
+        int restart = 0;
+        uint64_t steps = kSteps;
+        size_t floats = 1000;
+        std::function<void(int rank, uint64_t step)> at_step = [](int, uint64_t) {};
+        std::vector<std::pair<std::string, std::string>> environment;
+    };
+
+    // The life of one rank.
+    int train(int rank, int size, const Options &options) const {
+        dup2(open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
+        signal(SIGTERM, SIG_DFL);  // not Check's, which ends the test
+        std::ofstream(path("pids/" + std::to_string(getpid()))) << "";
+        setenv("SLURM_JOB_ID", "7", 1);
+        setenv("SLURM_RESTART_COUNT", std::to_string(options.restart).c_str(), 1);
+        setenv("RINGRT_SCONTROL", path("scontrol").c_str(), 1);
+        setenv("RINGRT_CHECKPOINT_DIR", path("ckpt").c_str(), 1);
+        setenv("RINGRT_TELEMETRY_FILE", path("telemetry").c_str(), 1);
+        setenv("RINGRT_LEAVE_TIMEOUT_S", "3", 1);
+        setenv("RINGRT_REQUEUE_AGAIN_S", "1", 1);
+        for (auto &[name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+        ringrt_config_t config = RINGRT_CONFIG_INIT;
+        config.rank = rank;
+        config.size = size;
+        config.global_batch = 48;
+        config.steps_total = options.steps;
+        config.timeout_ms = 20000;
+        ringrt_t *rt = nullptr;
+        ringrt_status_t status = ringrt_init(&rt, &config);
+        if (status != RINGRT_OK) return complain(rank, status, ringrt_last_error(nullptr));
+        status = loop(rt, rank, options);
+        int result = status == RINGRT_OK ? (left_ ? kLeft : kEnded) : complain(rank, status, ringrt_last_error(rt));
+        status = ringrt_finalize(rt);
+        unlink(path("pids/" + std::to_string(getpid())).c_str());
+        return result;
+    }
+
+  private:
+    static int complain(int rank, ringrt_status_t status, const char *line) {
+        fprintf(stderr, "rank %d: %s\n", rank, line);
+        return 100 + static_cast<int>(status);
+    }
+
+    // Every weight is the number of samples seen, so that a step that is lost or done twice shows.
+    ringrt_status_t loop(ringrt_t *rt, int rank, const Options &options) const {
+        std::vector<float> w(options.floats);
+        float gradient = 0;
+        const uint64_t shape[] = {w.size()};
+        uint64_t step = 0;
+        ringrt_status_t status = ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, shape);
+        if (status == RINGRT_OK) status = ringrt_restore(rt, &step);
+        if (status != RINGRT_OK && status != RINGRT_NOT_FOUND) return status;
+        ringrt_action_t action = RINGRT_CONTINUE;
+        while (step < options.steps && action == RINGRT_CONTINUE) {
+            ringrt_batch_t batch;
+            if ((status = ringrt_batch(rt, &batch)) != RINGRT_OK) return status;
+            if (batch.samples_seen != step * 48) return RINGRT_UNSUPPORTED;
+            gradient = static_cast<float>(batch.count);
+            status = ringrt_allreduce(rt, &gradient, &gradient, 1, RINGRT_FLOAT32, RINGRT_SUM);
+            if (status != RINGRT_OK) return status;
+            for (float &value : w) value += gradient;
+            usleep(2000);
+            options.at_step(rank, step + 1);
+            std::ofstream(path("step." + std::to_string(rank))) << step + 1;
+            if ((status = ringrt_step(rt, ++step, &action)) != RINGRT_OK) return status;
+        }
+        left_ = action == RINGRT_LEAVE;
+        for (float value : w)
+            if (value != static_cast<float>(48 * step)) return RINGRT_UNSUPPORTED;
+        return RINGRT_OK;
+    }
+
+    TemporaryFolder folder_;
+    mutable bool left_ = false;
+};
+
+// What Slurm does: it takes the job down soon after it said yes.
+const char *const kAccept =
+    "sleep 0.05; kill -TERM $(ls pids) 2>/dev/null";
+const char *const kRefuse = "echo 'Requested operation is presently disabled for job 7' >&2; exit 1";
+
+Ranks start(const Job &job, int size, Job::Options options = {}) {
+    return Ranks(size, [&job, size, options](int rank) { return job.train(rank, size, options); });
+}
+
+void expect_all(std::vector<int> got, int expected, const Job &job) {
+    for (size_t r = 0; r < got.size(); ++r)
+        ck_assert_msg(got[r] == expected, "rank %zu ended with %d, expected %d; log:\n%s", r, got[r], expected,
+                      job.log().c_str());
+}
+
+void expect_log(const Job &job, const std::string &part, size_t times = 1) {
+    ck_assert_msg(count(job.log(), part) == times, "expected %zu times \"%s\" in\n%s", times, part.c_str(),
+                  job.log().c_str());
+}
+
+// All ranks left after the step of the newest checkpoint, having asked once.
+void expect_left(Ranks &ranks, int size, const Job &job) {
+    expect_all(ranks.wait(), kLeft, job);
+    const std::string step = std::to_string(job.latest_step());
+    for (int r = 0; r < size; ++r) EXPECT_TEXT(job.steps(r), step);
+    expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
+    expect_log(job, " s, requeued\n");
+    ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 1);
+}
+
+}  // namespace
+
+TEST(a_signal_to_one_rank_makes_all_leave_at_one_step) {
+    for (int chosen : {0, 3}) {
+        Job job(kAccept);
+        Ranks ranks = start(job, 4);
+        ck_assert(job.wait_until_training(4));
+        ranks.signal(chosen, SIGURG);
+        expect_left(ranks, 4, job);
+    }
+}
+
+TEST(signals_at_different_times_make_one_resize) {
+    for (int delay_us : {0, 500, 2000, 7000}) {
+        Job job(kAccept);
+        Ranks ranks = start(job, 4);
+        ck_assert(job.wait_until_training(4));
+        for (int r = 3; r >= 0; --r, usleep(static_cast<useconds_t>(delay_us))) ranks.signal(r, SIGURG);
+        expect_left(ranks, 4, job);
+    }
+}
+
+// F07
+TEST(a_hundred_signals_make_one_resize) {
+    Job job(kAccept);
+    Ranks ranks = start(job, 3);
+    ck_assert(job.wait_until_training(3));
+    for (int i = 0; i < 100; ++i)
+        for (int r = 0; r < 3; ++r) ranks.signal(r, SIGURG), usleep(100);
+    expect_left(ranks, 3, job);
+    size_t checkpoints = 0;
+    for (auto &entry : fs::directory_iterator(job.path("ckpt")))
+        checkpoints += entry.path().filename().string().starts_with("step-");
+    ck_assert_uint_eq(checkpoints, 1);
+}
+
+// F05: before ringrt_init() SIGURG is ignored; between ringrt_init() and the first step it is kept.
+TEST(a_signal_before_the_first_step_is_served_there) {
+    Job job(kAccept);
+    Job::Options options;
+    options.at_step = [](int rank, uint64_t step) {
+        if (rank == 1 && step == 1) raise(SIGURG);
+    };
+    Ranks ranks = start(job, 2, options);
+    for (int i = 0; i < 20; ++i, usleep(500)) ranks.signal(0, SIGURG);
+    expect_left(ranks, 2, job);
+}
+
+TEST(another_signal_can_be_chosen) {
+    Job job(kAccept);
+    Job::Options options;
+    options.environment = {{"RINGRT_SIGNAL", "USR2"}};
+    Ranks ranks = start(job, 2, options);
+    ck_assert(job.wait_until_training(2));
+    ranks.signal(1, SIGUSR2);
+    expect_left(ranks, 2, job);
+}
+
+// F07: whoever sends SIGTERM during the save ends the job; it is not requeued on top of that.
+TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
+    Job job(kAccept);
+    Job::Options options;
+    options.floats = 32 << 20;
+    options.steps = 100000;
+    Ranks ranks = start(job, 2, options);
+    ck_assert(job.wait_until_training(2));
+    ranks.signal(0, SIGURG);
+    ck_assert(Job::wait_for([&] {
+        for (auto &entry : fs::directory_iterator(job.path("ckpt")))
+            if (entry.path().filename().string().starts_with(".tmp-")) return true;
+        return false;
+    }));
+    for (int r = 0; r < 2; ++r) ranks.signal(r, SIGTERM);
+    expect_all(ranks.wait(), kLeft, job);
+    expect_log(job, "ended from outside (SIGTERM)");
+    ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
+    EXPECT_TEXT(job.steps(0), std::to_string(job.latest_step()));
+}
+
+TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
+    Job job(kRefuse);
+    Ranks ranks = start(job, 3);
+    ck_assert(job.wait_until_training(3));
+    ranks.signal(2, SIGURG);
+    expect_all(ranks.wait(), kEnded, job);
+    expect_log(job, "but Slurm refused the requeue (Requested operation is presently disabled for job 7): submit "
+                    "with --requeue, and see that scontrol can be run in the job: resize called off, training "
+                    "goes on at 3 GPUs");
+    EXPECT_TEXT(job.steps(2), std::to_string(kSteps));
+    ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 1);
+}
+
+TEST(a_missing_scontrol_is_called_off_at_once) {
+    Job job(kAccept);
+    fs::remove(job.path("scontrol"));
+    Ranks ranks = start(job, 2);
+    ck_assert(job.wait_until_training(2));
+    ranks.signal(0, SIGURG);
+    expect_all(ranks.wait(), kEnded, job);
+    expect_log(job, "No such file or directory): submit with --requeue");
+}
+
+TEST(a_hanging_requeue_is_called_off) {
+    Job job("exec sleep 1000");
+    Ranks ranks = start(job, 2);
+    ck_assert(job.wait_until_training(2));
+    ranks.signal(0, SIGURG);
+    expect_all(ranks.wait(), kEnded, job);
+    expect_log(job, "slurmctld did not answer within 3 s (no answer): resize called off, training goes on at 2 GPUs");
+}
+
+TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
+    Job job("exit 0");
+    Ranks ranks = start(job, 2);
+    ck_assert(job.wait_until_training(2));
+    ranks.signal(0, SIGURG);
+    expect_all(ranks.wait(), kEnded, job);
+    expect_log(job, "no SIGTERM within 3 s of the requeue: resize called off, training goes on at 2 GPUs");
+    ck_assert_uint_ge(count(job.calls(), "requeue 7\n"), 2);
+    ck_assert_uint_le(count(job.calls(), "requeue 7\n"), 4);
+}
+
+// After a resize that was called off, SIGTERM ends a rank again.
+TEST(sigterm_is_the_programs_again_after_a_call_off) {
+    Job job(kRefuse);
+    Ranks ranks = start(job, 1, {.steps = 100000});
+    ck_assert(job.wait_until_training(1));
+    ranks.signal(0, SIGURG);
+    ck_assert(Job::wait_for([&] { return count(job.log(), "called off") == 1; }));
+    usleep(20000);
+    ranks.signal(0, SIGTERM);
+    expect_all(ranks.wait(), 1000 + SIGTERM, job);
+}
+
+TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
+    Job job(std::string("if [ $(grep -c requeue calls) -lt 3 ]; then echo 'Unable to contact slurm controller "
+                        "(connect failure)' >&2; exit 1; fi; ") + kAccept);
+    Job::Options options;
+    options.environment = {{"RINGRT_LEAVE_TIMEOUT_S", "20"}};
+    Ranks ranks = start(job, 2, options);
+    ck_assert(job.wait_until_training(2));
+    ranks.signal(0, SIGURG);
+    expect_all(ranks.wait(), kLeft, job);
+    ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 3);
+}
+
+TEST(a_save_that_fails_calls_the_resize_off) {
+    Job job(kAccept);
+    Ranks ranks = start(job, 2);
+    ck_assert(job.wait_until_training(2));
+    fs::rename(job.path("ckpt"), job.path("elsewhere"));
+    std::ofstream(job.path("ckpt")) << "a file in the folder's place";
+    ranks.signal(0, SIGURG);
+    expect_all(ranks.wait(), kEnded, job);
+    expect_log(job, "checkpoint failed: ");
+    expect_log(job, "resize called off, training goes on at 2 GPUs");
+    ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
+}
+
+// The chain of a job's life; every weight tells how many samples were seen.
+TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
+    Job job(kAccept);
+    int restart = 0;
+    for (int size : {1, 2, 4, 2, 1}) {
+        Ranks ranks = start(job, size, {.restart = restart++});
+        ck_assert(job.wait_until_training(size));
+        usleep(60000);
+        ranks.signal(size - 1, SIGURG);
+        expect_all(ranks.wait(), kLeft, job);
+        for (int r = 0; r < 4; ++r) fs::remove(job.path("step." + std::to_string(r)));
+    }
+    Ranks ranks = start(job, 4, {.restart = restart});
+    expect_all(ranks.wait(), kEnded, job);
+    expect_log(job, "resumed from step ", 5);
+    expect_log(job, " on 4 GPUs (was 2), load ");
+    auto told = ringrt::records::parse_telemetry(read(job.path("telemetry")));
+    ck_assert(told.has_value() && told->up);
+    ck_assert_int_eq(told->gpus, 4);
+    ck_assert_int_eq(told->run, 5);
+    ck_assert_int_eq(told->samples, 3);  // speeds at 1, 2 and 4 ranks came along in the checkpoints
+    ck_assert_msg(count(job.calls(), "update JobId=7 Comment=mine ringrt/1 run=5 gpus=4") >= 1, "%s", job.calls().c_str());
+}
+
+// F01
+TEST(a_killed_rank_ends_all_in_time_and_says_which) {
+    for (int victim : {0, 1, 3}) {
+        Job job(kAccept);
+        Job::Options options;
+        options.steps = 100000;
+        options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"}};
+        Ranks ranks = start(job, 4, options);
+        ck_assert(Job::wait_for([&] { return job.latest_step() > 0; }));
+        usleep(200000);  // until all ranks know of it
+        ranks.signal(victim, SIGKILL);
+        std::vector<int> ended = ranks.wait(10);
+        for (int r = 0; r < 4; ++r)
+            ck_assert_msg(ended[size_t(r)] == (r == victim ? 1000 + SIGKILL : 100 + RINGRT_PEER_LOST),
+                          "rank %d: %d\n%s", r, ended[size_t(r)], job.log().c_str());
+        expect_log(job, "last checkpoint: step ", 3);
+        ck_assert_msg(count(job.log(), "rank " + std::to_string(victim)) >= 3, "%s", job.log().c_str());
+        ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
+    }
+}
+
+// F09
+TEST(a_program_that_exits_by_itself_is_not_requeued) {
+    Job job(kAccept);
+    Job::Options options;
+    options.at_step = [](int rank, uint64_t step) {
+        if (step == 50) raise(SIGURG);
+        if (step == 50 && rank == 1) _exit(42);
+    };
+    Ranks ranks = start(job, 2, options);
+    std::vector<int> ended = ranks.wait(10);
+    ck_assert_int_eq(ended[1], 42);
+    ck_assert_int_eq(ended[0], 100 + RINGRT_PEER_LOST);
+    ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
+}
+
+// F17
+TEST(an_old_incarnation_stops_when_a_new_one_started) {
+    Job job(kAccept);
+    Job::Options forever;
+    forever.steps = 100000;
+    forever.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"}};
+    Ranks old_ranks = start(job, 2, forever);
+    ck_assert(Job::wait_for([&] { return job.latest_step() > 0; }));
+    Ranks new_ranks = start(job, 2, {.restart = 1});
+    expect_all(old_ranks.wait(), 100 + RINGRT_SUPERSEDED, job);
+    expect_log(job, "superseded by restart 1", 2);
+    expect_all(new_ranks.wait(), kEnded, job);
+}
+
+TEST(periodic_saves_happen_while_training_goes_on) {
+    for (const char *save_inline : {"0", "1"}) {
+        Job job(kAccept);
+        Job::Options options;
+        options.steps = 1500;
+        options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"}, {"RINGRT_SAVE_INLINE", save_inline}};
+        Ranks ranks = start(job, 2, options);
+        expect_all(ranks.wait(), kEnded, job);
+        ck_assert_uint_gt(job.latest_step(), 300);
+        EXPECT_TEXT(job.log(), "");
+    }
+}
+
+int main() {
+    return run_all("step",
+                   {a_signal_to_one_rank_makes_all_leave_at_one_step, signals_at_different_times_make_one_resize,
+                    a_hundred_signals_make_one_resize, a_signal_before_the_first_step_is_served_there,
+                    another_signal_can_be_chosen, sigterm_during_the_save_ends_after_it_without_a_requeue,
+                    a_refused_requeue_is_called_off_and_training_goes_on, a_missing_scontrol_is_called_off_at_once,
+                    a_hanging_requeue_is_called_off, a_requeue_without_sigterm_is_asked_again_and_called_off,
+                    sigterm_is_the_programs_again_after_a_call_off,
+                    slurmctld_that_answers_late_is_asked_until_it_does, a_save_that_fails_calls_the_resize_off,
+                    a_job_is_resized_up_and_down_without_losing_a_step,
+                    a_killed_rank_ends_all_in_time_and_says_which, a_program_that_exits_by_itself_is_not_requeued,
+                    an_old_incarnation_stops_when_a_new_one_started, periodic_saves_happen_while_training_goes_on},
+                   90);
+}
