@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <span>
 #include <vector>
@@ -178,11 +177,15 @@ Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUp
         change.tres_per_job = const_cast<char *>(tres.c_str());
     }
     if (update.nodes > 0) change.min_nodes = change.max_nodes = static_cast<uint32_t>(update.nodes);
+    // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
+    if (update.gpus > 0 && update.nodes > 0)
+        change.ntasks_per_node =
+            static_cast<uint16_t>((update.gpus + update.nodes - 1) / update.nodes);
     if (update.cpus > 0) change.min_cpus = static_cast<uint32_t>(update.cpus);
     if (update.time_limit_s > 0)
         change.time_limit = static_cast<uint32_t>((update.time_limit_s + 59) / 60);
     if (update.time_limit_s < 0) change.time_limit = INFINITE;
-    if (update.begin_s > 0) change.begin_time = static_cast<time_t>(std::ceil(update.begin_s));
+    if (update.begin_s > 0) change.begin_time = static_cast<time_t>(update.begin_s);
     if (const uint32_t nice = nice_for(details, update.first_in_queue); nice != NO_VAL)
         change.nice = nice;
     if (!update.admin_comment.empty())

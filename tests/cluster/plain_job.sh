@@ -10,7 +10,8 @@ worker() {
     # shellcheck disable=SC2154 # Slurm sets them
     if [ "$SLURM_PROCID" != 0 ]; then
         trap '' URG USR1
-        while sleep 1; do :; done
+        until [ -e "$folder/done" ]; do sleep 0.5; done
+        exit 0
     fi
     trap 'asked=1' URG USR1
     [ "$manner" = ignore ] && trap '' URG USR1
@@ -37,5 +38,5 @@ if [ "${SLURM_PROCID:-}" != "" ] && [ "${1:-}" = --worker ]; then
     exit
 fi
 folder=$1 steps=$2 pause=$(awk "BEGIN { print $3 / 1000 }") manner=${4:-save}
-# the ranks other than 0 end with it
-srun --kill-on-bad-exit=0 --wait=1 "$0" --worker "$folder" "$steps" "$pause" "$manner"
+# one task per GPU, whatever the size
+srun "$0" --worker "$folder" "$steps" "$pause" "$manner"
