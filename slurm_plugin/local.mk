@@ -20,6 +20,7 @@ libpolicy_la_SOURCES = \
 	slurm_plugin/policy/placement.cpp slurm_plugin/policy/placement.h \
 	slurm_plugin/policy/policy.h \
 	slurm_plugin/policy/registry.cpp \
+	slurm_plugin/policy/squeeze.cpp slurm_plugin/policy/squeeze.h \
 	slurm_plugin/policy/speed_model.cpp slurm_plugin/policy/speed_model.h
 
 # ---- controller: the resize loop ------------------------------------------------------------------

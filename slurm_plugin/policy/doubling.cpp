@@ -8,6 +8,7 @@
 
 #include "slurm_plugin/policy/gain.h"
 #include "slurm_plugin/policy/placement.h"
+#include "slurm_plugin/policy/squeeze.h"
 
 namespace ringrt::policy {
 
@@ -37,6 +38,7 @@ struct Problem {
     std::vector<const Job *> jobs;
     const Capacity &capacity;
     const Options &options;
+    std::vector<int> stay;  // the size at which each may stay: gpus_now, less on a crowded node
 };
 
 bool stays(const Job &job) {
@@ -77,7 +79,7 @@ void give_first(const Problem &p, bool from_present, std::vector<Share> &shares,
     bool somebody_waits = false;
     for (std::size_t i = 0; i < p.jobs.size(); ++i) {
         const Job &job = *p.jobs[i];
-        int gpus = job.gpus_now;
+        int gpus = p.stay[i];
         if (!stays(job) && (gpus == 0 || !from_present)) {
             gpus = job.gpus_min;
             if (job.gpus_now == 0 && (somebody_waits || !room.fits(gpus))) {
@@ -97,6 +99,7 @@ void grow(const Problem &p, std::vector<Share> &shares, Room &room) {
         Share &share = shares[rank];
         if (share.gpus == 0 || stays(job) || share.gpus > job.gpus_max / 2) return;
         if (share.gpus > job.gpus_believed / 2) return;
+        if (p.stay[rank] < job.gpus_now) most = std::min(most, p.stay[rank]);
         Doubling growth = best_growth(job, share.gpus, most, p.options);
         growth.rank = rank;
         if (growth.to > 0) {
@@ -160,7 +163,7 @@ void fit_to_nodes(const Problem &p, std::vector<Share> &shares) {
         for (const int rank : stay) shares[rank].gpus = p.jobs[rank]->gpus_now;
         if (stay.empty()) return;
     }
-    for (std::size_t i = 0; i < p.jobs.size(); ++i) shares[i].gpus = p.jobs[i]->gpus_now;
+    for (std::size_t i = 0; i < p.jobs.size(); ++i) shares[i].gpus = p.stay[i];
 }
 
 std::vector<Share> propose(const Problem &p, bool from_present) {
@@ -174,7 +177,7 @@ std::vector<Share> propose(const Problem &p, bool from_present) {
 
 bool present_fits(const Problem &p) {
     Room room(p.capacity);
-    for (const Job *job : p.jobs) room.change(0, job->gpus_now);
+    for (const int gpus : p.stay) room.change(0, gpus);
     return !room.is_over();
 }
 
@@ -222,6 +225,7 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
               [&](int a, int b) { return comes_first(jobs[a], jobs[b]); });
     Problem p{.capacity = capacity, .options = options};
     for (const int index : order) p.jobs.push_back(&jobs[index]);
+    p.stay = sizes_to_stay(p.jobs, capacity, options);
 
     std::vector<Share> shares = propose(p, false);
     const bool fits = present_fits(p);
@@ -237,7 +241,8 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
         const Share &share = shares[i];
         out[order[i]] = {.job_id = job.id,
                          .gpus = share.gpus,
-                         .reason = reason_of(p, job, share, !fits, room.free_gpus()),
+                         .reason = reason_of(p, job, share, !fits || p.stay[i] < job.gpus_now,
+                                             room.free_gpus()),
                          .gain_s_per_gpu = share.gain,
                          .next_gpus = share.refused};
     }

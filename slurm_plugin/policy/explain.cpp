@@ -45,8 +45,7 @@ std::string explain(const Job &job, const Allotment &a, const Options &options) 
         case Reason::none: return has + ": nothing to decide";
         case Reason::at_max: return has + ": its MAX; a larger MAX would let it grow";
         case Reason::best_gain:
-            return has + ": the doublings that save the most per GPU were its own (" +
-                   number(a.gain_s_per_gpu) + " s per GPU for the last); " + step;
+            return has + ": no other use of these GPUs gains more; " + step;
         case Reason::no_gain: return has + ": more would not make it faster: " + step;
         case Reason::no_capacity:
             return has + ": " + gpus(next) + " do not fit on the free GPUs; " + step;

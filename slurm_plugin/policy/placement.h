@@ -34,7 +34,8 @@ class Room {
     long whole_nodes_ = 0, used_nodes_ = 0;  // of jobs larger than a node
 };
 
-// Exact on given places, a node with fewer than 0 GPUs is closed to newcomers: best fit, lowest node index first. O(1) amortised per small job.
+// Exact on given places: best fit, lowest node index first; a node of fewer than 0 GPUs takes nobody.
+// O(1) amortised per small job.
 class Packing {
   public:
     explicit Packing(const Capacity &capacity);

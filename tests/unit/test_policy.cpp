@@ -1,13 +1,386 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The speed model's fit against its optimality conditions, and doubling against its promises and the
+// exact optimum of small instances.
 #include "tests/support/check.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "slurm_plugin/policy/doubling.h"
+#include "slurm_plugin/policy/explain.h"
+#include "slurm_plugin/policy/gain.h"
+#include "slurm_plugin/policy/nnls.h"
+#include "slurm_plugin/policy/placement.h"
 #include "slurm_plugin/policy/policy.h"
 
 using namespace ringrt::policy;
 
+namespace {
+
+constexpr Options kPaper{};  // the absolute rule
+
+double uniform(std::mt19937_64 &random, double low, double high) {
+    return std::uniform_real_distribution<>(low, high)(random);
+}
+
+Job job(uint32_t id, int min, int max, double steps, int now = 0) {
+    return {.id = id, .gpus_min = min, .gpus_max = max, .gpus_now = now, .submit_s = 1.0 * id,
+            .steps_left = steps, .restart_s = 10, .speed = default_speed_model()};
+}
+
+Capacity nodes(int count, int gpus) { return {.node_gpus = std::vector<int>(count, gpus)}; }
+
+int total(const Capacity &capacity) {
+    return std::accumulate(capacity.node_gpus.begin(), capacity.node_gpus.end(), 0);
+}
+
+Job random_job(std::mt19937_64 &random, uint32_t id) {
+    const int min = 1 << (random() % 3);
+    Job j = job(id, min, min << (random() % 5), uniform(random, 0, 20000));
+    j.priority = static_cast<double>(random() % 3);
+    j.submit_s = static_cast<double>(random() % 100);
+    j.restart_s = uniform(random, 0, 60);
+    j.speed.t = {uniform(random, 100, 2000), uniform(random, 0, 20), uniform(random, 0, 300),
+                 uniform(random, 0, 200)};
+    if (random() % 5 == 0) j.steps_left = kUnknown;
+    return j;
+}
+
+// Some of the jobs run somewhere.
+void place_some(std::mt19937_64 &random, std::vector<Job> &jobs, const Capacity &capacity) {
+    Packing packing(capacity);
+    for (Job &j : jobs) {
+        if (random() % 3 == 0) continue;
+        std::vector<NodeShare> where;
+        int size = j.gpus_max;
+        while (size > j.gpus_min && random() % 2) size /= 2;
+        if (!packing.place(size, &where)) continue;
+        j.gpus_now = size;
+        j.held = where;
+        j.pinned = random() % 8 == 0;
+    }
+}
+
+std::vector<Allotment> decide(const std::vector<Job> &jobs, const Capacity &capacity,
+                              const Options &options = kPaper) {
+    return decide_doubling(jobs, capacity, options);
+}
+
+double objective(const std::vector<Job> &jobs, const std::vector<int> &sizes) {
+    double sum = 0;
+    for (std::size_t i = 0; i < jobs.size(); ++i) sum += remaining_s(jobs[i], sizes[i], kPaper);
+    return sum;
+}
+
+// The least sum of remaining times over all sizes of the ladders that add up to at most `gpus`.
+double optimum(const std::vector<Job> &jobs, std::size_t from, int gpus) {
+    if (from == jobs.size()) return 0;
+    double best = std::numeric_limits<double>::infinity();
+    for (int w = jobs[from].gpus_min; w <= std::min(jobs[from].gpus_max, gpus); w *= 2)
+        best = std::min(best, remaining_s(jobs[from], w, kPaper) + optimum(jobs, from + 1, gpus - w));
+    return best;
+}
+
+}  // namespace
+
 TEST(policies_are_found_by_name) {
     ck_assert(find_policy("doubling") != nullptr);
     ck_assert(find_policy("no such") == nullptr);
+    for (const Policy &policy : policies()) {
+        ck_assert(policy.decide != nullptr && !policy.help.empty());
+        ck_assert(find_policy(policy.name) == &policy);
+    }
 }
 
-int main() { return ringrt::test::run_all("policy", {policies_are_found_by_name}); }
+// Karush-Kuhn-Tucker: x >= 0; the gradient is >= 0 everywhere and 0 where x > 0.
+TEST(nnls_meets_its_optimality_conditions) {
+    std::mt19937_64 random(1);
+    for (int n = 0; n < 20000; ++n) {
+        NormalEquations eq;
+        const int rows = 1 + static_cast<int>(random() % 12);
+        double scale = 0;
+        for (int r = 0; r < rows; ++r) {
+            std::array<double, 4> a;
+            for (double &v : a) v = random() % 5 ? uniform(random, -1, 1) * std::exp2(uniform(random, -8, 8)) : 0;
+            const double b = uniform(random, -10, 10);
+            for (int i = 0; i < 4; ++i) {
+                eq.atb[i] += a[i] * b;
+                scale = std::max(scale, std::abs(a[i] * b));
+                for (int j = 0; j < 4; ++j) eq.ata[i][j] += a[i] * a[j];
+            }
+        }
+        const auto x = solve_nnls(eq);
+        for (int i = 0; i < 4; ++i) {
+            double gradient = -eq.atb[i], size = std::abs(eq.atb[i]);
+            for (int j = 0; j < 4; ++j) {
+                gradient += eq.ata[i][j] * x[j];
+                size += std::abs(eq.ata[i][j] * x[j]);
+            }
+            const double tolerance = 1e-5 * std::max(size, 1e-9 * scale) + 1e-9;
+            ck_assert_msg(x[i] >= 0, "x[%d] = %g", i, x[i]);
+            ck_assert_msg(gradient >= -tolerance, "case %d: gradient[%d] = %g", n, i, gradient);
+            ck_assert_msg(x[i] == 0 || gradient <= tolerance, "case %d: x[%d] = %g, gradient %g", n, i, x[i],
+                          gradient);
+        }
+    }
+}
+
+TEST(speed_model_recovers_what_made_the_samples) {
+    std::mt19937_64 random(2);
+    for (int n = 0; n < 2000; ++n) {
+        const SpeedModel truth{.t = {uniform(random, 10, 2000), random() % 2 ? uniform(random, 0, 20) : 0,
+                                     random() % 2 ? uniform(random, 0, 300) : 0, uniform(random, 0, 100)}};
+        std::vector<SpeedSample> samples;
+        for (int w = 1; w <= 32; w *= 2) samples.push_back({w, truth.step_ms(w), 1});
+        const SpeedModel fitted = fit_speed_model(samples);
+        ck_assert(fitted.measured);
+        for (int w = 1; w <= 64; w *= 2)
+            ck_assert_double_eq_tol(fitted.step_ms(w) / truth.step_ms(w), 1, 1e-3);
+    }
+}
+
+TEST(speed_model_of_few_or_bad_samples) {
+    const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+    const SpeedSample bad[] = {{1, nan, 1}, {2, inf, 1}, {4, -5, 1}, {0, 10, 1}, {-1, 10, 1}, {8, 10, 0}, {8, 10, nan}};
+    ck_assert(!fit_speed_model({}).measured);
+    ck_assert(!fit_speed_model(bad).measured);
+    const SpeedSample one[] = {{4, 100, 1}, {2, nan, 1}};
+    ck_assert(fit_speed_model(one).measured);
+    ck_assert_double_eq_tol(fit_speed_model(one).step_ms(4), 100, 1e-9);
+    ck_assert(fit_speed_model(one).step_ms(8) < 100);
+    const SpeedSample huge[] = {{1, 1e300, 1}, {65536, 1e-300, 1}, {2, 1e300, 1e300}};
+    for (int w = 1; w <= 65536; w *= 2) ck_assert(!std::isnan(fit_speed_model(huge).step_ms(w)));
+}
+
+TEST(doubling_keeps_its_promises) {
+    std::mt19937_64 random(3);
+    for (int n = 0; n < 5000; ++n) {
+        const Capacity capacity = nodes(1 + static_cast<int>(random() % 8), 1 << (random() % 4));
+        std::vector<Job> jobs;
+        for (int i = static_cast<int>(random() % 12); i > 0; --i) jobs.push_back(random_job(random, static_cast<uint32_t>(i)));
+        place_some(random, jobs, capacity);
+        const auto out = decide(jobs, capacity);
+        ck_assert_uint_eq(out.size(), jobs.size());
+        Packing packing(capacity);
+        std::vector<int> moved;
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            const Job &j = jobs[i];
+            ck_assert_uint_eq(out[i].job_id, j.id);
+            ck_assert(out[i].reason != Reason::none);
+            ck_assert_msg(out[i].gpus == 0 || on_ladder(j, out[i].gpus), "%d GPUs", out[i].gpus);
+            ck_assert(j.gpus_now == 0 || out[i].gpus > 0);
+            if (j.pinned && j.gpus_now > 0) ck_assert_int_eq(out[i].gpus, j.gpus_now);
+            if (out[i].gpus > 0 && out[i].gpus == j.gpus_now)
+                packing.take(j.held);
+            else if (out[i].gpus > 0)
+                moved.push_back(out[i].gpus);
+            ck_assert(!explain(j, out[i], kPaper).empty());
+        }
+        std::sort(moved.rbegin(), moved.rend());
+        for (const int gpus : moved) ck_assert_msg(packing.place(gpus), "case %d: %d GPUs find no place", n, gpus);
+    }
+}
+
+TEST(doubling_does_not_depend_on_the_order) {
+    std::mt19937_64 random(4);
+    for (int n = 0; n < 1000; ++n) {
+        const Capacity capacity = nodes(4, 4);
+        std::vector<Job> jobs;
+        for (uint32_t i = 1; i <= 8; ++i) jobs.push_back(random_job(random, i));
+        place_some(random, jobs, capacity);
+        const auto out = decide(jobs, capacity);
+        std::vector<std::size_t> order(jobs.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::shuffle(order.begin(), order.end(), random);
+        std::vector<Job> shuffled;
+        for (const std::size_t i : order) shuffled.push_back(jobs[i]);
+        const auto again = decide(shuffled, capacity);
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            ck_assert_int_eq(again[i].gpus, out[order[i]].gpus);
+            ck_assert(again[i].reason == out[order[i]].reason);
+        }
+    }
+}
+
+// The decision that is carried out stands: nothing flaps.
+TEST(doubling_is_content_with_its_own_decision) {
+    std::mt19937_64 random(5);
+    for (int n = 0; n < 2000; ++n) {
+        const Capacity capacity = nodes(4, 4);
+        std::vector<Job> jobs;
+        for (uint32_t i = 1; i <= 6; ++i) {
+            jobs.push_back(random_job(random, i));
+            jobs.back().restart_s = uniform(random, 5, 60);
+        }
+        for (int round = 0; round < 4; ++round) {
+            const auto out = decide(jobs, capacity);
+            int changes = 0;
+            Packing packing(capacity);
+            for (std::size_t i = 0; i < jobs.size(); ++i)
+                if (out[i].gpus == jobs[i].gpus_now) packing.take(jobs[i].held);
+            std::vector<std::size_t> moved;
+            for (std::size_t i = 0; i < jobs.size(); ++i)
+                if (out[i].gpus != jobs[i].gpus_now) moved.push_back(i);
+            std::stable_sort(moved.begin(), moved.end(), [&](auto a, auto b) { return out[a].gpus > out[b].gpus; });
+            for (const std::size_t i : moved) {
+                ++changes;
+                jobs[i].gpus_now = out[i].gpus;
+                jobs[i].held.clear();
+                ck_assert(out[i].gpus == 0 || packing.place(out[i].gpus, &jobs[i].held));
+            }
+            if (changes == 0) break;
+            ck_assert_msg(round < 3, "case %d: still changing after three rounds", n);
+        }
+    }
+}
+
+TEST(doubling_is_near_the_optimum) {
+    std::mt19937_64 random(6);
+    double worst = 0, sum = 0;
+    const int cases = 1000;
+    for (int n = 0; n < cases; ++n) {
+        std::vector<Job> jobs;
+        for (uint32_t i = 1; i <= 5; ++i) {
+            jobs.push_back(random_job(random, i));
+            jobs.back().gpus_min = 1;
+            jobs.back().gpus_max = 16;
+            jobs.back().steps_left = uniform(random, 100, 20000);
+        }
+        const Capacity capacity = nodes(1, 16);
+        std::vector<int> sizes;
+        for (const Allotment &a : decide(jobs, capacity)) sizes.push_back(a.gpus);
+        const double gap = objective(jobs, sizes) / optimum(jobs, 0, total(capacity)) - 1;
+        ck_assert_msg(gap > -1e-9, "better than the optimum: %g", gap);
+        worst = std::max(worst, gap);
+        sum += gap;
+    }
+    printf("doubling against the optimum, %d cases: mean gap %.2f %%, worst %.1f %%\n", cases,
+           100 * sum / cases, 100 * worst);
+    ck_assert_msg(sum / cases < 0.01 && worst < 0.25, "mean %g, worst %g", sum / cases, worst);
+}
+
+TEST(first_gpus_go_by_priority_and_arrival) {
+    std::vector<Job> jobs{job(1, 2, 8, 1e4), job(2, 2, 8, 10), job(3, 2, 8, 1e5)};
+    jobs[2].priority = 1;
+    const auto out = decide(jobs, nodes(1, 4));
+    ck_assert_int_eq(out[2].gpus, 2);
+    ck_assert_int_eq(out[0].gpus, 2);
+    ck_assert_int_eq(out[1].gpus, 0);
+    ck_assert(out[1].reason == Reason::waits);
+}
+
+TEST(a_growth_must_pay_for_its_restart) {
+    std::vector<Job> jobs{job(1, 1, 8, 100, 1)};
+    jobs[0].held = {{0, 1}};
+    jobs[0].restart_s = 60;  // 1 -> 2 saves 45 s of 100
+    ck_assert_int_eq(decide(jobs, nodes(1, 8))[0].gpus, 1);
+    ck_assert(decide(jobs, nodes(1, 8))[0].reason == Reason::restart_cost);
+    jobs[0].restart_s = 30;
+    ck_assert_int_gt(decide(jobs, nodes(1, 8))[0].gpus, 1);
+    Options careful = kPaper;
+    careful.payback = 3;
+    ck_assert_int_eq(decide(jobs, nodes(1, 8), careful)[0].gpus, 1);
+}
+
+TEST(a_shrink_for_another_must_pay_both_restarts) {
+    std::vector<Job> jobs{job(1, 1, 4, 1000, 4), job(2, 1, 4, 1300, 1)};
+    jobs[0].held = {{0, 4}};
+    jobs[1].held = {{1, 1}};
+    const Capacity capacity{.node_gpus = {4, 1}, .gpus_per_node = 4};
+    for (Job &j : jobs) j.restart_s = 500;
+    auto out = decide(jobs, capacity);
+    ck_assert_int_eq(out[0].gpus, 4);
+    ck_assert_int_eq(out[1].gpus, 1);
+    for (Job &j : jobs) j.restart_s = 1;
+    out = decide(jobs, capacity);
+    ck_assert_int_eq(out[0].gpus + out[1].gpus, 4);
+    ck_assert(out[0].reason == Reason::gave_to_other);
+}
+
+TEST(a_crowded_node_shrinks_only_its_own_jobs) {
+    std::vector<Job> jobs{job(1, 1, 4, 1e4, 4), job(2, 1, 4, 10, 4), job(3, 1, 4, 1e4, 4)};
+    for (int i = 0; i < 3; ++i) jobs[static_cast<std::size_t>(i)].held = {{i, 4}};
+    const Capacity capacity{.node_gpus = {2, 4, 4}, .gpus_per_node = 4, .kept_for_rigid = 2};
+    const auto out = decide(jobs, capacity);
+    ck_assert_int_eq(out[0].gpus, 2);
+    ck_assert(out[0].reason == Reason::gave_to_rigid);
+    ck_assert_int_eq(out[1].gpus, 4);
+    ck_assert_int_eq(out[2].gpus, 4);
+}
+
+TEST(off_ladder_and_pinned_jobs_are_left_alone) {
+    std::vector<Job> jobs{job(1, 2, 8, 1e5, 3), job(2, 1, 8, 1e5, 1)};
+    jobs[1].pinned = true;
+    const auto out = decide(jobs, nodes(4, 4));
+    ck_assert_int_eq(out[0].gpus, 3);
+    ck_assert_int_eq(out[1].gpus, 1);
+    ck_assert(out[0].reason == Reason::pinned && out[1].reason == Reason::pinned);
+}
+
+TEST(no_growth_that_does_not_make_it_faster) {
+    std::vector<Job> jobs{job(1, 1, 8, 1e5)};
+    jobs[0].speed.t = {100, 200, 0, 0};
+    const auto out = decide(jobs, nodes(2, 4));
+    ck_assert_int_eq(out[0].gpus, 1);
+    ck_assert(out[0].reason == Reason::no_gain);
+}
+
+TEST(packing_places_like_a_careful_person) {
+    Packing packing({.node_gpus = {4, 2, -1, 4}, .gpus_per_node = 4});
+    std::vector<NodeShare> where;
+    ck_assert(packing.place(2, &where));
+    ck_assert_int_eq(where[0].first, 1);  // best fit
+    ck_assert(packing.place(8));
+    ck_assert(!packing.place(1));
+    const NodeShare held[] = {{0, 4}, {2, 4}};
+    packing.give(held);  // node 2 is closed
+    ck_assert(!packing.place(8));
+    ck_assert_int_eq(packing.place_largest(1, 16), 4);
+    ck_assert_int_eq(packing.free_gpus(), 0);
+}
+
+// Random takes, gives and places: the count of free GPUs stays right, and a refusal is never wrong.
+TEST(packing_counts_right) {
+    std::mt19937_64 random(7);
+    for (int n = 0; n < 300; ++n) {
+        const Capacity capacity = nodes(6, 8);
+        Packing packing(capacity);
+        std::vector<int> free(6, 8);
+        std::vector<std::vector<NodeShare>> jobs;
+        for (int k = 0; k < 200; ++k) {
+            if (random() % 2 && !jobs.empty()) {
+                const std::size_t j = random() % jobs.size();
+                packing.give(jobs[j]);
+                for (const auto &[node, gpus] : jobs[j]) free[static_cast<std::size_t>(node)] += gpus;
+                jobs.erase(jobs.begin() + static_cast<long>(j));
+            } else {
+                const int gpus = 1 << (random() % 6);
+                std::vector<NodeShare> where;
+                const auto whole = std::count(free.begin(), free.end(), 8);
+                const int most = *std::max_element(free.begin(), free.end());
+                const bool expected = gpus <= 8 ? most >= gpus : whole * 8 >= gpus;
+                ck_assert_int_eq(packing.place(gpus, &where), expected);
+                for (const auto &[node, share] : where) free[static_cast<std::size_t>(node)] -= share;
+                if (expected) jobs.push_back(where);
+            }
+            ck_assert_int_eq(packing.free_gpus(), std::accumulate(free.begin(), free.end(), 0));
+            ck_assert_int_ge(*std::min_element(free.begin(), free.end()), 0);
+        }
+    }
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "policy",
+        {policies_are_found_by_name, nnls_meets_its_optimality_conditions,
+         speed_model_recovers_what_made_the_samples, speed_model_of_few_or_bad_samples,
+         doubling_keeps_its_promises, doubling_does_not_depend_on_the_order,
+         doubling_is_content_with_its_own_decision, doubling_is_near_the_optimum,
+         first_gpus_go_by_priority_and_arrival, a_growth_must_pay_for_its_restart,
+         a_shrink_for_another_must_pay_both_restarts, a_crowded_node_shrinks_only_its_own_jobs,
+         off_ladder_and_pinned_jobs_are_left_alone, no_growth_that_does_not_make_it_faster,
+         packing_places_like_a_careful_person, packing_counts_right});
+}
