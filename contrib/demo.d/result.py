@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What became of the jobs of one run: from Slurm's records, the programs' step logs, their summaries
+and the plugin's event log."""
+import json
+import os
+from dataclasses import dataclass, field
+
+import steplog
+
+
+@dataclass
+class Result:
+    name: str
+    id: int
+    state: str
+    submit_s: float
+    end_s: float
+    restarts: int
+    phases: list = field(default_factory=list)
+    gaps_s: list = field(default_factory=list)          # from the signal until Slurm runs it again
+    step_gaps_s: list = field(default_factory=list)     # from the last step before to the first after
+    called_off: int = 0
+    lost_steps: int = 0
+    lost_samples: int = -1                              # lost or seen twice; -1: the program told nothing
+    accuracy: float = 0.0
+
+    @property
+    def jct_s(self):
+        return self.end_s - self.submit_s
+
+    @property
+    def sizes(self):
+        return [phase.gpus for phase in self.phases]
+
+    @property
+    def changes(self):
+        return [b - a for a, b in zip(self.sizes, self.sizes[1:]) if a != b]
+
+
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+
+
+def read_events(path):
+    events = []
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                try:
+                    events.append(json.loads(line))
+                except json.JSONDecodeError:
+                    continue  # torn by a crash
+    except FileNotFoundError:
+        pass
+    return events
+
+
+def result_of(record, job, folder, events):
+    rows = steplog.read(os.path.join(folder, job.name + ".csv"))
+    told = read_json(os.path.join(folder, job.name + ".json"))
+    phases = steplog.phases(rows)
+    mine = [event for event in events if event.get("job") == record["id"]]
+    return Result(
+        name=job.name, id=record["id"], state=record["state"], submit_s=record["submit_s"],
+        end_s=record["end_s"] or record["submit_s"], restarts=record["restarts"], phases=phases,
+        gaps_s=[event["gap_s"] for event in mine if event.get("event") == "resized"],
+        step_gaps_s=[b.start_s - a.end_s for a, b in zip(phases, phases[1:])],
+        called_off=sum(event.get("event") == "called_off" for event in mine),
+        lost_steps=steplog.lost_steps(rows, job.steps),
+        lost_samples=told.get("samples_lost", -1) + told.get("samples_duplicated", 0),
+        accuracy=told.get("accuracy", 0.0))
+
+
+def load(folder, jobs):
+    """(start of the run, results in the jobs' order)"""
+    run = read_json(os.path.join(folder, "run.json"))
+    if not run:
+        raise SystemExit(f"demo: {folder}/run.json is missing: that run did not end")
+    events = read_events(os.path.join(folder, "events.jsonl"))
+    records = {record["name"]: record for record in run["jobs"]}
+    return run["start_s"], [result_of(records[job.name], job, folder, events) for job in jobs]
+
+
+def mean_jct_s(results):
+    return sum(result.jct_s for result in results) / len(results)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A training program's own step log: step,epoch,loss,gpus,restart,time_s (contrib/examples/digits_log.h)."""
+from collections import Counter
+from dataclasses import dataclass
+
+
+@dataclass
+class Row:
+    step: int
+    loss: float
+    gpus: int
+    restart: int
+    time_s: float
+
+
+def parse_row(line):
+    """The row, or None for the header or a line torn by a kill."""
+    parts = line.rstrip("\n").split(",")
+    if len(parts) != 6 or not line.endswith("\n"):
+        return None
+    try:
+        return Row(int(parts[0]), float(parts[2]), int(parts[3]), int(parts[4]), float(parts[5]))
+    except ValueError:
+        return None
+
+
+def read(path):
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return [row for row in map(parse_row, file) if row]
+    except FileNotFoundError:
+        return []
+
+
+def lost_steps(rows, steps_total):
+    """Steps done more than once, plus steps of 1..steps_total that were never done."""
+    done = Counter(row.step for row in rows)
+    repeated = sum(times - 1 for times in done.values())
+    missing = sum(1 for step in range(1, steps_total + 1) if step not in done)
+    return repeated + missing
+
+
+@dataclass
+class Phase:
+    """An incarnation: it trained on `gpus` GPUs from its first to its last step."""
+    gpus: int
+    start_s: float
+    end_s: float
+
+
+def phases(rows):
+    result = []
+    restart = None
+    for row in rows:
+        if row.restart != restart:
+            result.append(Phase(row.gpus, row.time_s, row.time_s))
+            restart = row.restart
+        result[-1].end_s = row.time_s
+    return result
