@@ -27,7 +27,7 @@ Run by hand it is one rank alone.
   --learning-rate=X         at --batch images per step                   [0.2]
   --momentum=X              of the gradient descent                      [0.9]
   --seed=N                  of the weights and of the shuffle            [1]
-  --save-interval=SECONDS   between periodic checkpoints                 [600]
+  --save-interval=SECONDS   between periodic checkpoints      [ringrt's: 600]
   --device-ms-per-sample=X  where there is no GPU: make each step last as long as a device
                             that takes X ms per image (the gradients stay real)
   --loss-csv=FILE           append one line per step: step,epoch,loss,gpus,restart,time_s

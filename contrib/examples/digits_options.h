@@ -20,7 +20,7 @@ struct Options {
     double learning_rate = 0.2;
     double momentum = 0.9;
     double device_ms_per_sample = 0;  // 0: do not sleep
-    unsigned save_interval_s = 600;
+    unsigned save_interval_s = 0;      // 0: ringrt's default
 };
 
 enum class Parsed { run, help, wrong };
