@@ -6,9 +6,14 @@ EXTRA_DIST += tests/check-includes
 TESTS += tests/check-header tests/check-man
 EXTRA_DIST += tests/check-header tests/check-man tests/with-tap
 
+# The demo's accounting, and the example program over a sequence of sizes
+TESTS += tests/check-demo tests/multiproc/digits-sizes
+EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-sizes
+
 if HAVE_CHECK
 include tests/unit/core.mk
 include tests/unit/ringstat.mk
+include tests/unit/digits.mk
 include tests/unit/collective.mk
 include tests/unit/grouping.mk
 include tests/unit/runtime.mk
