@@ -14,3 +14,4 @@ digits_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 digits_LDADD = libdigits.la libringrt.la
 
 EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/get-digits contrib/examples/train.sh
+CLEANFILES += digits.csv
