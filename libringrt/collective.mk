@@ -5,6 +5,7 @@ libcollective_la_SOURCES = \
   libringrt/transport/patience.h libringrt/transport/patience.cpp \
   libringrt/transport/socket.h libringrt/transport/socket.cpp \
   libringrt/transport/transport.h libringrt/transport/call.cpp \
+  libringrt/transport/shared_memory.h libringrt/transport/shared_memory.cpp \
   libringrt/transport/tcp.h libringrt/transport/tcp.cpp \
   libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
   libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \
@@ -15,5 +16,6 @@ libcollective_la_SOURCES = \
   libringrt/collective/fold.h libringrt/collective/fold.cpp libringrt/collective/fold_kernels.inc \
   libringrt/collective/program.h libringrt/collective/program.cpp \
   libringrt/collective/execute.h libringrt/collective/execute.cpp \
+  libringrt/collective/node.h libringrt/collective/node.cpp \
   libringrt/collective/topology.h libringrt/collective/topology.cpp \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp

@@ -4,15 +4,23 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "libringrt/collective/execute.h"
+#include "libringrt/collective/node.h"
 #include "libringrt/collective/topology.h"
 #include "libringrt/rendezvous/connect.h"
 #include "libringrt/rendezvous/identity.h"
 #include "libringrt/transport/tcp.h"
 
 namespace ringrt {
+namespace {
+
+constexpr size_t kOneShotBytes = 2048;  // between nodes
+
+}  // namespace
 
 struct Communicator::Impl {
     CommunicatorConfig config;
@@ -21,7 +29,9 @@ struct Communicator::Impl {
     int local_rank = 0, local_size = 1;
     pid_t pid = getpid();
     bool started = false;
-    std::unique_ptr<Transport> transport;  // null for one rank alone
+    std::unique_ptr<NodeMemory> memory;     // null for one rank alone on its node
+    std::unique_ptr<NodeCollectives> node;  // over it
+    std::unique_ptr<Transport> transport;   // null where all ranks share one node
     uint32_t calls = 0;
     std::mutex call_mutex;  // held during a call
     Status failure;         // of an operation: final
@@ -29,8 +39,10 @@ struct Communicator::Impl {
     std::string line;
 
     Status start();
-    Status run(const Program &program, const Work &work, CallKind kind, uint64_t count,
-               int root = 0);
+    Call next_call(CallKind kind, const Work &work, uint64_t count, int root = 0);
+    [[nodiscard]] bool one_node() const;
+    Status allreduce(const Work &work);
+    Status barrier(CallKind kind);
     ringrt_status_t answer(Status status);
     template <class Body>
     ringrt_status_t guarded(Body body);
@@ -44,11 +56,12 @@ ringrt_status_t Communicator::Impl::answer(Status status) {
         line = status.line;
     }
     bool harmless = status.code == RINGRT_INVALID_ARGUMENT || status.code == RINGRT_UNSUPPORTED ||
-                    status.code == RINGRT_FORKED;
+                    status.code == RINGRT_FORKED || !status.fatal;
     if (!harmless && failure.ok()) {
         failure = status;
         int culprit = status.culprit < 0 ? world.rank : status.culprit;
         if (transport != nullptr) transport->farewell(culprit, status);
+        if (memory != nullptr) memory->farewell(culprit, status);
     }
     return status.code;
 }
@@ -103,10 +116,13 @@ Status Communicator::Impl::start() {
         topology = {};
         RINGRT_TRY(find_topology(world, meeting.get(), port, &topology));
         world.hosts = topology.hosts;
+        RINGRT_TRY(share_memory(world, meeting.get(), &topology, &memory));
+        if (memory != nullptr) node = std::make_unique<NodeCollectives>(*memory);
         std::vector<Fd> peers;
-        RINGRT_TRY(connect_all(world, topology.endpoints, std::move(listener), meeting->secret(),
-                               &patience, &peers));
-        transport = make_tcp(world, std::move(peers));
+        if (topology.nodes > 1)
+            RINGRT_TRY(connect_all(world, topology.endpoints, std::move(listener),
+                                   meeting->secret(), &patience, &peers));
+        if (topology.nodes > 1) transport = make_tcp(world, std::move(peers));
     }
     std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(world.rank)]);
     local_size = int(here.size());
@@ -118,15 +134,31 @@ Status Communicator::Impl::start() {
     return {};
 }
 
-Status Communicator::Impl::run(const Program &program, const Work &work, CallKind kind,
-                               uint64_t count, int root) {
-    Call call{.number = ++calls,
-              .kind = kind,
-              .dtype = uint8_t(work.dtype),
-              .op = uint8_t(work.op),
-              .root_low = uint8_t(root),
-              .count = count};
+Call Communicator::Impl::next_call(CallKind kind, const Work &work, uint64_t count, int root) {
+    return {.number = ++calls,
+            .kind = kind,
+            .dtype = uint8_t(work.dtype),
+            .op = uint8_t(work.op),
+            .root_low = uint8_t(root),
+            .count = count};
+}
+
+// All ranks on one node: nothing but shared memory.
+bool Communicator::Impl::one_node() const { return transport == nullptr; }
+
+Status Communicator::Impl::allreduce(const Work &work) {
+    Call call = next_call(kAllreduce, work, work.count);
+    if (one_node()) return node->allreduce(work, call);
+    bool small = work.count * work.element_bytes <= kOneShotBytes;
+    Program program = small ? one_shot(world.rank, world.size) : pairwise(world.rank, world.size);
     return execute(program, work, call, world, transport.get());
+}
+
+Status Communicator::Impl::barrier(CallKind kind) {
+    if (world.size == 1) return {};
+    Call call = next_call(kind, {}, 0);
+    if (one_node()) return node->barrier(call);
+    return execute(dissemination(world.rank, world.size), {}, call, world, transport.get());
 }
 
 Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<Impl>()) {
@@ -151,10 +183,9 @@ ringrt_status_t Communicator::start() {
 
 ringrt_status_t Communicator::finish() {
     return impl_->guarded([&]() -> Status {
-        if (impl_->transport == nullptr) return {};
-        const World &world = impl_->world;
-        RINGRT_TRY(impl_->run(dissemination(world.rank, world.size), {}, kFinish, 0));
-        impl_->transport->farewell(-1, {});
+        RINGRT_TRY(impl_->barrier(kFinish));
+        if (impl_->transport != nullptr) impl_->transport->farewell(-1, {});
+        if (impl_->memory != nullptr) impl_->memory->farewell(-1, {});
         return {};
     });
 }
@@ -168,8 +199,6 @@ const std::vector<int> &Communicator::node_of_rank() const { return impl_->topol
 const std::vector<std::string> &Communicator::host_of_rank() const { return impl_->topology.hosts; }
 
 namespace {
-
-constexpr size_t kOneShotBytes = 2048;
 
 Status check_fold(ringrt_dtype_t dtype, ringrt_op_t op) {
     if (can_fold(dtype, op)) return {};
@@ -202,7 +231,7 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
         RINGRT_TRY(check_fold(dtype, op));
         size_t bytes = count * dtype_bytes(dtype);
         RINGRT_TRY(check_buffers(send, recv, bytes, true));
-        int rank = impl_->world.rank, size = impl_->world.size;
+        int size = impl_->world.size;
         if (size == 1) {
             copy(recv, send, bytes, Store::Plain);
             return {};
@@ -214,8 +243,7 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
                   .dtype = dtype,
                   .op = op,
                   .ranks = size};
-        Program program = bytes <= kOneShotBytes ? one_shot(rank, size) : pairwise(rank, size);
-        return impl_->run(program, work, kAllreduce, count);
+        return impl_->allreduce(work);
     });
 }
 
@@ -239,7 +267,10 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
                   .op = op,
                   .ranks = size,
                   .only_output_block = rank};
-        return impl_->run(scatter_reduce(rank, size), work, kReduceScatter, count);
+        Call call = impl_->next_call(kReduceScatter, work, count);
+        if (impl_->one_node()) return impl_->node->reduce_scatter(work, call);
+        return execute(scatter_reduce(rank, size), work, call, impl_->world,
+                       impl_->transport.get());
     });
 }
 
@@ -261,7 +292,9 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
                   .dtype = dtype,
                   .ranks = size,
                   .only_input_block = rank};
-        return impl_->run(gather(rank, size), work, kAllGatherShares, count);
+        Call call = impl_->next_call(kAllGatherShares, work, count);
+        if (impl_->one_node()) return impl_->node->all_gather(work, call);
+        return execute(gather(rank, size), work, call, impl_->world, impl_->transport.get());
     });
 }
 
@@ -280,7 +313,9 @@ ringrt_status_t Communicator::all_gather(const void *send, void *recv, size_t by
                   .dtype = RINGRT_UINT8,
                   .ranks = size,
                   .only_input_block = rank};
-        return impl_->run(gather(rank, size), work, kAllGather, bytes);
+        Call call = impl_->next_call(kAllGather, work, bytes);
+        if (impl_->one_node()) return impl_->node->all_gather(work, call);
+        return execute(gather(rank, size), work, call, impl_->world, impl_->transport.get());
     });
 }
 
@@ -297,16 +332,17 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
                   .element_bytes = 1,
                   .dtype = RINGRT_UINT8,
                   .ranks = size};
-        return impl_->run(tree_broadcast(rank, size, root), work, kBroadcast, bytes, root);
+        Call call = impl_->next_call(kBroadcast, work, bytes, root);
+        if (impl_->one_node()) return impl_->node->broadcast(buffer, bytes, root, call);
+        return execute(tree_broadcast(rank, size, root), work, call, impl_->world,
+                       impl_->transport.get());
     });
 }
 
 ringrt_status_t Communicator::barrier() {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        if (impl_->transport == nullptr) return {};
-        const World &world = impl_->world;
-        return impl_->run(dissemination(world.rank, world.size), {}, kBarrier, 0);
+        return impl_->barrier(kBarrier);
     });
 }
 
@@ -316,20 +352,35 @@ ringrt_status_t Communicator::start_allreduce(const void *, void *, size_t, ring
 }
 
 ringrt_status_t Communicator::alloc(size_t bytes, void **out) {
-    *out = calloc(1, bytes == 0 ? 1 : bytes);
-    return *out == nullptr ? RINGRT_NO_MEMORY : RINGRT_OK;
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        if (impl_->memory != nullptr) return impl_->memory->alloc(bytes, out);
+        size_t rounded = (bytes / 4096 + 1) * 4096;
+        void *memory = aligned_alloc(4096, rounded);
+        if (memory == nullptr) {
+            return {RINGRT_NO_MEMORY,
+                    format_line("rank %d: no memory for %zu bytes", impl_->world.rank, bytes)};
+        }
+        memset(memory, 0, rounded);
+        *out = memory;
+        return {};
+    });
 }
 
 ringrt_status_t Communicator::free(void *memory) {
-    ::free(memory);
-    return RINGRT_OK;
+    return impl_->guarded([&]() -> Status {
+        if (memory == nullptr) return {};
+        if (impl_->memory != nullptr) return impl_->memory->free(memory);
+        ::free(memory);
+        return {};
+    });
 }
 
 void Communicator::abort() noexcept {
     impl_->world.aborted = true;
     // A call under way sees the flag within kSliceMs and tells the peers itself.
     std::unique_lock lock(impl_->call_mutex, std::try_to_lock);
-    if (!lock.owns_lock() || impl_->transport == nullptr || getpid() != impl_->pid) return;
+    if (!lock.owns_lock() || getpid() != impl_->pid) return;
     if (!impl_->failure.ok()) return;
     (void)impl_->answer(
         {RINGRT_ABORTED, format_line("rank %d: aborted", impl_->world.rank), impl_->world.rank});

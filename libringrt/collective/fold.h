@@ -31,6 +31,7 @@ struct Fold {
     std::span<const void *const> sources;  // in rank order; with a partial it may be empty
     bool finish = true;                    // out is of dtype; false: out is a partial
     void *out = nullptr;                   // may be any of the sources, or the partial, exactly
+    std::span<void *const> more_outs;      // the same again
     size_t count = 0;
     Store store = Store::Plain;
 };

@@ -77,6 +77,32 @@ bool same_node(const Card &a, const Card &b) {
            a.shm_device == b.shm_device && a.boot[0] != 0;
 }
 
+// What the first rank of a node tells the others about the shared file.
+struct FileCard {
+    char name[64];
+    uint64_t chunk_bytes, heap_bytes;
+};
+
+constexpr size_t kHeapBytes = size_t{16} << 30;  // address space, not memory
+
+NodeMemory::Shape shape_for(size_t ranks, int nodes) {
+    return {.slots = nodes > 1 ? kSlotsMax : 4,
+            .chunk_bytes = size_t{ranks > 16 ? 128u : 256u} << 10,
+            .heap_bytes = kHeapBytes};
+}
+
+// Numbers the nodes afresh, where `broken` ones fall apart into their ranks.
+void dissolve(const std::vector<bool> &broken, Topology *topology) {
+    std::vector<int> number(broken.size(), -1);
+    int next = 0;
+    for (int &node : topology->node_of_rank) {
+        auto old = size_t(node);
+        if (broken[old] || number[old] < 0) number[old] = next++;
+        node = number[old];
+    }
+    topology->nodes = next;
+}
+
 }  // namespace
 
 std::vector<int> Topology::ranks_of(int node) const {
@@ -117,6 +143,44 @@ Status find_topology(const World &world, Meeting *meeting, int data_port, Topolo
         out->endpoints.push_back(endpoint_of(cards[r]));
     }
     out->nodes = int(first_of_node.size());
+    return {};
+}
+
+Status share_memory(const World &world, Meeting *meeting, Topology *topology,
+                    std::unique_ptr<NodeMemory> *out) {
+    std::vector<int> here = topology->ranks_of(topology->node_of_rank[size_t(world.rank)]);
+    NodeMemory::Shape shape = shape_for(here.size(), topology->nodes);
+    bool leader = here.front() == world.rank, alone = here.size() == 1;
+    FileCard card{};
+    Status status;
+    if (leader && !alone) {
+        std::string name;
+        status = NodeMemory::create(world, here, shape, &name, out);
+        if (!status.ok()) {  // perhaps the address space is limited
+            shape.heap_bytes = 0;
+            status = NodeMemory::create(world, here, shape, &name, out);
+        }
+        if (status.ok()) put(card.name, name);
+        card.chunk_bytes = shape.chunk_bytes, card.heap_bytes = shape.heap_bytes;
+    }
+    std::vector<std::byte> all;
+    RINGRT_TRY(meeting->exchange(std::as_bytes(std::span(&card, 1)), &all));
+    if (!leader) {
+        memcpy(&card, all.data() + size_t(here.front()) * sizeof card, sizeof card);
+        shape.chunk_bytes = card.chunk_bytes, shape.heap_bytes = card.heap_bytes;
+        status = NodeMemory::join(world, here, shape, get(card.name), out);
+    }
+    uint8_t mapped = status.ok() ? 1 : 0;
+    Status met = meeting->exchange(std::as_bytes(std::span(&mapped, 1)), &all);
+    if (*out != nullptr) (*out)->unlink();
+    RINGRT_TRY(std::move(met));
+    if (!status.ok()) world.warn(status.line + "; this node's ranks will use TCP, which is slower");
+    std::vector<bool> broken(size_t(topology->nodes), false);
+    for (size_t r = 0; r < all.size(); ++r) {
+        if (all[r] == std::byte{0}) broken[size_t(topology->node_of_rank[r])] = true;
+    }
+    if (broken[size_t(topology->node_of_rank[size_t(world.rank)])]) out->reset();
+    dissolve(broken, topology);
     return {};
 }
 

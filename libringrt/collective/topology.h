@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libringrt/rendezvous/meeting.h"
+#include "libringrt/transport/shared_memory.h"
 #include "libringrt/transport/socket.h"
 
 namespace ringrt {
@@ -27,5 +28,11 @@ struct Topology {
 // Collective. Ranks share a node where boot id, node label (identity.h) and the device of /dev/shm
 // agree; what they really can map is tried out later.
 Status find_topology(const World &world, Meeting *meeting, int data_port, Topology *out);
+
+// Collective. Opens the memory that this rank's node shares; null for one rank alone on its node.
+// Where some rank of a node cannot map it, that node's ranks become nodes of their own (with a
+// warning).
+Status share_memory(const World &world, Meeting *meeting, Topology *topology,
+                    std::unique_ptr<NodeMemory> *out);
 
 }  // namespace ringrt

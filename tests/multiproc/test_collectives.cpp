@@ -9,6 +9,7 @@
 
 #include "libringrt/collective/communicator.h"
 #include "libringrt/collective/fold.h"
+#include "tests/multiproc/layout.h"
 #include "tests/support/check.h"
 #include "tests/support/ranks.h"
 
@@ -16,21 +17,6 @@ using namespace ringrt;
 using namespace ringrt::test;
 
 namespace {
-
-struct Layout {
-    int ranks = 2;
-    int nodes = 1;  // ranks are dealt to so many nodes, in blocks
-};
-
-CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout, int rank) {
-    std::string node = std::to_string(rank * layout.nodes / layout.ranks);
-    setenv("RINGRT_NODE", node.c_str(), 1);
-    CommunicatorConfig config;
-    config.rank = rank, config.size = layout.ranks;
-    config.rendezvous = folder.path + "/meet";
-    config.timeout_ms = 20000, config.start_timeout_ms = 20000;
-    return config;
-}
 
 // Runs `body` on every rank of every layout; it answers "" or what went wrong.
 void on_ranks(Layout layout, const std::function<std::string(Communicator &)> &body) {
@@ -141,14 +127,14 @@ std::string check_allreduce(Communicator &comm, const Case &c) {
     return "";
 }
 
-const Layout kLayouts[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {8, 1},
+const Layout kLayouts[] = {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {8, 1},
                            {2, 2}, {3, 3}, {4, 2}, {5, 2}, {8, 4}};
 
 TEST(allreduce_over_counts) {
     for (Layout layout : kLayouts) {
         on_ranks(layout, [&](Communicator &comm) -> std::string {
             auto p = size_t(comm.size());
-            std::set<size_t> counts{0, 1, p - 1, p, p + 1, 17, 1000, 4097, 70001, 1000003};
+            std::set<size_t> counts{0, 1, p - 1, p, p + 1, 17, 4097, 70001, 700003};
             for (size_t count : counts) {
                 for (bool in_place : {true, false}) {
                     std::string wrong =

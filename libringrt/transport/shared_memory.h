@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NodeMemory: the memory that the ranks of one node share, and how they wait for each other in it.
+//
+// One file in /dev/shm, mapped by all and unlinked as soon as all have, so that nothing is left
+// whatever happens to them. It holds, for chunks numbered from the start of the job (chunk k lives
+// in slot k % slots):
+//   gates      counters that ranks arrive at, chunk by chunk; a gate opens when all have arrived
+//   staging    per rank and slot, where it shows its data
+//   results    per slot, where folded data is left for all
+//   heap       per rank, for alloc(): any rank can read and write it in place
+// Each rank holds a POSIX lock on its own byte of the file: the kernel lets it go when the process
+// dies, however, and not when a forked child does.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "libringrt/transport/patience.h"
+#include "libringrt/transport/socket.h"
+#include "libringrt/transport/transport.h"
+
+namespace ringrt {
+
+inline constexpr uint32_t kSlotsMax = 8;
+
+// A gate of one slot. Chunk k's gate is open when ranks·(k / slots + 1) arrivals were counted.
+struct alignas(64) Gate {
+    std::atomic<uint32_t> arrivals;
+    std::atomic<uint32_t> sleepers;
+};
+
+// What one rank shows to the others.
+struct alignas(64) RankBoard {
+    uint64_t process;                // tells ranks of one process (threads) from others
+    std::atomic<uint64_t> chunk;     // one past the last chunk staged, for messages
+    std::atomic<uint32_t> left;      // gone in peace
+    std::atomic<uint32_t> farewell;  // 1: the fields below tell why it goes
+    int32_t culprit;
+    char line[248];
+    alignas(64) Call calls[4];  // by number % 4
+    struct Place {
+        uint64_t send, recv;  // offsets in the file, kPrivate where elsewhere
+    } places[4];
+};
+inline constexpr uint64_t kPrivate = ~uint64_t{0};
+
+class NodeMemory {
+  public:
+    struct Shape {
+        uint32_t slots = 4;
+        size_t chunk_bytes = 0;  // of one rank's staging of one slot
+        size_t heap_bytes = 0;   // per rank, address space only
+    };
+    enum GateKind : uint8_t { Staged = 0, Folded = 1 };
+
+    ~NodeMemory();
+    // By the first rank of the node: makes the file, named *name.
+    static Status create(const World &world, const std::vector<int> &ranks, const Shape &shape,
+                         std::string *name, std::unique_ptr<NodeMemory> *out);
+    // By the others.
+    static Status join(const World &world, const std::vector<int> &ranks, const Shape &shape,
+                       const std::string &name, std::unique_ptr<NodeMemory> *out);
+    void unlink();  // once all have joined, or somebody could not
+
+    [[nodiscard]] int index() const { return index_; }  // of this rank among the node's
+    [[nodiscard]] int count() const { return int(ranks_.size()); }
+    [[nodiscard]] int rank_at(int index) const { return ranks_[size_t(index)]; }
+    [[nodiscard]] const Shape &shape() const { return shape_; }
+    [[nodiscard]] std::byte *staging(int index, uint64_t chunk) const;
+    [[nodiscard]] std::byte *results(uint64_t chunk) const;
+    [[nodiscard]] RankBoard &board(int index) const;
+
+    // Shows this rank's call, and where its buffers lie, to the others.
+    void announce(const Call &call, const void *send, const void *recv, size_t bytes);
+    // After a gate of that call's first chunk: do all make the same call?
+    Status compare(const Call &call) const;
+
+    void arrive(GateKind kind, uint64_t chunk);
+    [[nodiscard]] bool is_open(GateKind kind, uint64_t chunk) const;
+    // Spins briefly, then sleeps until the gate opens; not ok when a rank of the node is lost.
+    Status wait(GateKind kind, uint64_t chunk, const Call &call);
+    // Sleeps for at most sleep_ms, or until the gate opens.
+    void nap(GateKind kind, uint64_t chunk, int sleep_ms);
+    // Are all ranks of the node alive, and has nobody said farewell?
+    Status look_around(const Call &call) const;
+    // A rank that has not arrived yet.
+    [[nodiscard]] int waiting_for(GateKind kind, uint64_t chunk) const;
+
+    void farewell(int culprit, const Status &why);
+
+    // The heap; see Communicator::alloc. Thread-safe.
+    Status alloc(size_t bytes, void **out);
+    Status free(void *memory);
+    // Offset in the file of [memory, memory + bytes), or kPrivate.
+    [[nodiscard]] uint64_t offset_of(const void *memory, size_t bytes) const;
+    [[nodiscard]] std::byte *at(uint64_t offset) const { return base_ + offset; }
+
+  private:
+    NodeMemory(const World &world, const std::vector<int> &ranks, const Shape &shape);
+    Status map(Fd fd);
+    Status take_lock();
+    [[nodiscard]] Gate &gate(GateKind kind, uint64_t chunk) const;
+    [[nodiscard]] uint32_t target(uint64_t chunk) const;
+    [[nodiscard]] size_t control_bytes() const;
+    [[nodiscard]] size_t fixed_bytes() const;  // all but the heaps
+
+    const World &world_;
+    std::vector<int> ranks_;
+    Shape shape_;
+    int index_ = 0, spins_ = 0;
+    Fd fd_;
+    std::string path_;  // empty once unlinked
+    std::byte *base_ = nullptr;
+    size_t bytes_ = 0;
+    std::mutex heap_mutex_;
+    struct Range {
+        size_t first, bytes;
+    };
+    std::vector<Range> used_;  // of this rank's heap, ascending
+};
+
+}  // namespace ringrt

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks of one machine dealt to made-up nodes, so that both transports are exercised.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+#include "libringrt/collective/communicator.h"
+#include "tests/support/ranks.h"
+
+namespace ringrt::test {
+
+struct Layout {
+    int ranks = 2;
+    int nodes = 1;  // ranks are dealt to so many nodes, in blocks
+};
+
+inline CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout, int rank) {
+    std::string node = std::to_string(rank * layout.nodes / layout.ranks);
+    setenv("RINGRT_NODE", node.c_str(), 1);
+    CommunicatorConfig config;
+    config.rank = rank, config.size = layout.ranks;
+    config.rendezvous = folder.path + "/meet";
+    config.timeout_ms = 20000, config.start_timeout_ms = 20000;
+    return config;
+}
+
+}  // namespace ringrt::test

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that die, stop, abort, disagree or fork: nobody hangs, and everybody is told who it was.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "libringrt/collective/communicator.h"
+#include "tests/multiproc/layout.h"
+#include "tests/support/check.h"
+#include "tests/support/ranks.h"
+
+using namespace ringrt;
+using namespace ringrt::test;
+
+namespace {
+
+constexpr Layout kLayouts[] = {{2, 1}, {4, 1}, {2, 2}, {3, 3}, {4, 2}};
+enum Exit { kAsExpected = 0, kNotStarted = 2, kWrongSum = 3, kWrongStatus = 4, kWrongLine = 5 };
+
+int explain(int code, const Communicator &comm, const char *what) {
+    fprintf(stderr, "rank %d: %s: \"%s\"\n", comm.rank(), what, comm.last_error().c_str());
+    return code;
+}
+
+// Allreduces until one fails; every one that does not must be right.
+ringrt_status_t train(Communicator &comm, size_t count, int steps, bool *sums_right) {
+    std::vector<float> data(count);
+    *sums_right = true;
+    for (int step = 0; step < steps; ++step) {
+        std::fill(data.begin(), data.end(), float(comm.rank() + step));
+        ringrt_status_t status =
+            comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
+        if (status != RINGRT_OK) return status;
+        float right = float(comm.size() * (comm.size() - 1) / 2 + comm.size() * step);
+        *sums_right = *sums_right &&
+                      std::all_of(data.begin(), data.end(), [&](float x) { return x == right; });
+    }
+    return RINGRT_OK;
+}
+
+int expect_loss_of(Communicator &comm, int victim, size_t count) {
+    if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+    bool sums_right = true;
+    ringrt_status_t status = train(comm, count, 1000000, &sums_right);
+    if (!sums_right) return explain(kWrongSum, comm, "wrong sum");
+    if (status != RINGRT_PEER_LOST)
+        return explain(kWrongStatus, comm, std::to_string(status).c_str());
+    std::string name = "rank " + std::to_string(victim) + " on ";
+    if (comm.last_error().find(name) == std::string::npos)
+        return explain(kWrongLine, comm, "not named");
+    return kAsExpected;
+}
+
+void expect_all(Ranks &ranks, Layout layout, int except, double within_s) {
+    std::vector<int> ended = ranks.wait(within_s);
+    for (int r = 0; r < layout.ranks; ++r) {
+        if (r == except) continue;
+        ck_assert_msg(ended[size_t(r)] == kAsExpected,
+                      "%d ranks on %d nodes: rank %d ended with %d", layout.ranks, layout.nodes, r,
+                      ended[size_t(r)]);
+    }
+}
+
+void wait_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
+    std::mt19937 random(1);
+    for (Layout layout : kLayouts) {
+        for (size_t count : {size_t(1), size_t(300000)}) {
+            for (int victim : {0, layout.ranks - 1}) {
+                TemporaryFolder folder;
+                Ranks ranks(layout.ranks, [&](int rank) {
+                    Communicator comm(config_of(folder, layout, rank));
+                    return expect_loss_of(comm, victim, count);
+                });
+                wait_ms(300 + int(random() % 60));  // in the middle of any hop
+                ranks.signal(victim, SIGKILL);
+                expect_all(ranks, layout, victim, 10);
+            }
+        }
+    }
+}
+
+TEST(a_stopped_rank_is_warned_of_and_then_given_up) {  // F03
+    for (Layout layout : {Layout{3, 1}, Layout{3, 3}}) {
+        TemporaryFolder folder;
+        Ranks ranks(layout.ranks, [&](int rank) {
+            CommunicatorConfig config = config_of(folder, layout, rank);
+            config.timeout_ms = 5000;
+            std::string warnings;
+            config.warn = [&](const std::string &line) { warnings += line; };
+            Communicator comm(std::move(config));
+            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            bool sums_right = true;
+            ringrt_status_t status = train(comm, 1000, 1000000, &sums_right);
+            bool gone = status == RINGRT_TIMEOUT || status == RINGRT_PEER_LOST;
+            if (!gone) return explain(kWrongStatus, comm, std::to_string(status).c_str());
+            bool named = comm.last_error().find("rank 1 on ") != std::string::npos;
+            if (!named || warnings.find("rank 1 on ") == std::string::npos) {
+                return explain(kWrongLine, comm, warnings.c_str());
+            }
+            return int(kAsExpected);
+        });
+        wait_ms(500);
+        ranks.signal(1, SIGSTOP);
+        expect_all(ranks, layout, 1, 15);
+    }
+}
+
+TEST(a_pause_is_survived) {  // F03
+    for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
+        TemporaryFolder folder;
+        Ranks ranks(layout.ranks, [&](int rank) {
+            Communicator comm(config_of(folder, layout, rank));
+            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            for (int i = 0; i < 20; ++i) {
+                bool sums_right = true;
+                if (train(comm, 1000, 10, &sums_right) != RINGRT_OK || !sums_right) {
+                    return explain(kWrongSum, comm, "not survived");
+                }
+                wait_ms(50);
+            }
+            return comm.finish() == RINGRT_OK ? int(kAsExpected)
+                                              : explain(kWrongStatus, comm, "finish");
+        });
+        wait_ms(500);
+        ranks.signal(1, SIGSTOP);
+        wait_ms(1000);
+        ranks.signal(1, SIGCONT);
+        expect_all(ranks, layout, -1, 15);
+    }
+}
+
+TEST(an_abort_ends_all_ranks) {
+    for (Layout layout : kLayouts) {
+        TemporaryFolder folder;
+        Ranks ranks(layout.ranks, [&](int rank) {
+            Communicator comm(config_of(folder, layout, rank));
+            if (rank != 0) return expect_loss_of(comm, 0, 1000);
+            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            std::thread other([&] { wait_ms(200), comm.abort(); });
+            bool sums_right = true;
+            ringrt_status_t status = train(comm, 1000, 1000000, &sums_right);
+            other.join();
+            if (status != RINGRT_ABORTED)
+                return explain(kWrongStatus, comm, std::to_string(status).c_str());
+            return comm.barrier() == RINGRT_ABORTED ? int(kAsExpected) : int(kWrongStatus);
+        });
+        expect_all(ranks, layout, -1, 10);
+    }
+}
+
+TEST(an_abort_ends_the_start) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {  // the third never comes
+        Communicator comm(config_of(folder, {3, 1}, rank));
+        std::thread other([&] { wait_ms(200), comm.abort(); });
+        ringrt_status_t status = comm.start();
+        other.join();
+        return status == RINGRT_ABORTED ? int(kAsExpected) : explain(kWrongStatus, comm, "start");
+    });
+    expect_all(ranks, {2, 1}, -1, 5);
+}
+
+TEST(a_missing_rank_is_named) {
+    TemporaryFolder folder;
+    Ranks ranks(3, [&](int rank) {
+        CommunicatorConfig config = config_of(folder, {4, 1}, rank);
+        config.start_timeout_ms = 1500;
+        Communicator comm(std::move(config));
+        if (comm.start() != RINGRT_TIMEOUT && rank == 0)
+            return explain(kWrongStatus, comm, "start");
+        bool named =
+            rank != 0 || comm.last_error().find("rank 3 of 4 did not come") != std::string::npos;
+        return named ? int(kAsExpected) : explain(kWrongLine, comm, "not named");
+    });
+    expect_all(ranks, {3, 1}, -1, 15);
+}
+
+TEST(different_calls_are_an_error) {
+    for (Layout layout : kLayouts) {
+        TemporaryFolder folder;
+        Ranks ranks(layout.ranks, [&](int rank) {
+            Communicator comm(config_of(folder, layout, rank));
+            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            std::vector<float> data(100);
+            size_t count = rank == 1 ? 99 : 100;
+            ringrt_status_t status =
+                comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
+            // A rank may hear of it from another before it sees it itself.
+            bool told = status == RINGRT_MISMATCH || status == RINGRT_PEER_LOST;
+            bool named = comm.last_error().find("of 99 float32") != std::string::npos;
+            return told && named ? int(kAsExpected)
+                                 : explain(kWrongLine, comm, std::to_string(status).c_str());
+        });
+        expect_all(ranks, layout, -1, 10);
+    }
+}
+
+TEST(a_forked_child_is_refused) {
+    Communicator comm({});
+    ck_assert_int_eq(comm.start(), RINGRT_OK);
+    pid_t pid = fork();
+    if (pid == 0) _exit(comm.barrier() == RINGRT_FORKED ? 0 : 1);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ck_assert_int_eq(comm.barrier(), RINGRT_OK);
+}
+
+// The port that the rendezvous file names; 0 while there is none.
+int rendezvous_port(const std::string &path) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("port=")) return std::stoi(line.substr(5));
+    }
+    return 0;
+}
+
+int connect_to_port(int port) {
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET, address.sin_port = htons(uint16_t(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+TEST(garbage_at_the_door_does_no_harm) {  // F45
+    TemporaryFolder folder;
+    Layout layout{3, 1};
+    auto rank_body = [&](int rank) {
+        if (rank == 2) wait_ms(1500);  // time for the strangers
+        CommunicatorConfig config = config_of(folder, layout, rank);
+        config.warn = [](const std::string &) {};
+        Communicator comm(std::move(config));
+        if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+        bool sums_right = true;
+        ringrt_status_t status = train(comm, 1000, 5, &sums_right);
+        return status == RINGRT_OK && sums_right ? int(kAsExpected)
+                                                 : explain(kWrongSum, comm, "sum");
+    };
+    Ranks ranks(layout.ranks, rank_body);
+    int port = 0;
+    for (int i = 0; i < 100 && port == 0; ++i)
+        wait_ms(10), port = rendezvous_port(folder.path + "/meet");
+    ck_assert_int_gt(port, 0);
+    std::mt19937 random(45);
+    std::vector<int> slow;
+    for (int i = 0; i < 300; ++i) {
+        int fd = connect_to_port(port);
+        if (fd < 0) continue;
+        std::vector<unsigned char> bytes(random() % 200);
+        for (unsigned char &b : bytes) b = static_cast<unsigned char>(random());
+        // Some know the magic, then a hello with a wrong MAC; some say little and stay.
+        if (i % 3 == 0 && bytes.size() > 8) memcpy(bytes.data(), "ringrt/1", 8);
+        (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (i % 3 == 1) slow.push_back(fd);
+        if (i % 3 != 1) close(fd);
+    }
+    expect_all(ranks, layout, -1, 20);
+    for (int fd : slow) close(fd);
+}
+
+TEST(nothing_is_left_in_shared_memory) {
+    TemporaryFolder folder;
+    auto segments = [] {
+        size_t found = 0;
+        for (const auto &each : std::filesystem::directory_iterator("/dev/shm")) {
+            found += each.path().filename().string().starts_with("ringrt-");
+        }
+        return found;
+    };
+    Ranks ranks(2, [&](int rank) {
+        Communicator comm(config_of(folder, {2, 1}, rank));
+        if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+        std::ofstream(folder.path + "/up" + std::to_string(rank)) << "up";
+        wait_ms(60000);
+        return 0;
+    });
+    for (int rank : {0, 1}) {
+        for (int i = 0;
+             i < 500 && !std::filesystem::exists(folder.path + "/up" + std::to_string(rank)); ++i) {
+            wait_ms(10);
+        }
+    }
+    ck_assert(!std::filesystem::exists(folder.path + "/meet"));  // nor the rendezvous file
+    size_t last = 1;
+    // Other tests' ranks may just be starting on this machine: theirs go within moments.
+    for (int i = 0; i < 100 && last > 0; ++i) last = segments(), wait_ms(20);
+    ck_assert_uint_eq(last, 0);
+}
+
+}  // namespace
+
+int main() {
+    return run_all(
+        "failures",
+        {a_killed_rank_is_named_by_all_others, a_stopped_rank_is_warned_of_and_then_given_up,
+         a_pause_is_survived, an_abort_ends_all_ranks, an_abort_ends_the_start,
+         a_missing_rank_is_named, different_calls_are_an_error, a_forked_child_is_refused,
+         garbage_at_the_door_does_no_harm, nothing_is_left_in_shared_memory},
+        180);
+}
