@@ -18,3 +18,8 @@ include tests/unit/collective.mk
 include tests/unit/grouping.mk
 include tests/unit/runtime.mk
 endif
+
+# ringplan's command line, and its targets on the models' profiles
+TESTS += tests/ringplan-cli tests/grouping-targets
+EXTRA_DIST += tests/ringplan-cli tests/grouping-targets
+CLEANFILES += grouping-grade.json grouping-resnet50.json grouping-vgg16.json

@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include tools/ringstat.mk
 include tools/ringsim.mk
+include tools/ringplan.mk

@@ -27,3 +27,12 @@ tests_unit_test_grouping_online_SOURCES = tests/unit/test_grouping_online.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h
 tests_unit_test_grouping_online_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_grouping_online_LDADD = libgrouping.la $(CHECK_LIBS)
+
+if HAVE_TOOL_HEADERS
+check_PROGRAMS += tests/unit/test_ringplan
+TESTS += tests/unit/test_ringplan
+tests_unit_test_ringplan_SOURCES = tests/unit/test_ringplan.cpp \
+	tests/unit/grouping_profiles.h tests/support/check.h
+tests_unit_test_ringplan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_ringplan_LDADD = libringplan.la $(CHECK_LIBS)
+endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ringplan writes: JSON as documented, a picture and a trace that other programs can read.
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "tests/support/check.h"
+#include "tests/unit/grouping_profiles.h"
+#include "tools/ringplan/chrome_trace.h"
+#include "tools/ringplan/comparison.h"
+#include "tools/ringplan/grade.h"
+#include "tools/ringplan/report.h"
+#include "tools/ringplan/svg.h"
+
+using namespace ringrt::grouping;
+using namespace ringrt::ringplan;
+using nlohmann::json;
+
+static Profile sample() {
+    Profile profile = ringrt::test::layered(40, 80e6, 200e3, 1.05, 0, 0.2);
+    profile.name = "a <b> & \"c\"";
+    profile.gradients[3].name = "conv\xff</text>";
+    return profile;
+}
+
+static Comparison compare_all(const Profile &profile, const Network &network) {
+    std::vector<const Rule *> rules;
+    for (const Rule &rule : all_rules()) rules.push_back(&rule);
+    return compare(profile, network, rules);
+}
+
+TEST(json_has_the_documented_fields) {
+    const Profile profile = sample();
+    const json one = json::parse(ringrt::ringplan::json({compare_all(profile, {3, 300, 8})}));
+    EXPECT_TEXT(one["profile"].get<std::string>(), profile.name);
+    ck_assert_double_eq(one["gbps"].get<double>(), 3);
+    ck_assert_double_eq(one["alpha_us"].get<double>(), 300);
+    ck_assert_int_eq(one["ranks"].get<int>(), 8);
+    ck_assert_uint_eq(one["rules"].size(), all_rules().size());
+    const double bound_ms = one["bound_ms"].get<double>();
+    for (const auto &rule : one["rules"]) {
+        const double iteration_ms = rule["iteration_ms"].get<double>();
+        ck_assert_double_ge(iteration_ms, bound_ms * (1 - 1e-9));
+        // 200 ms of backward, 100 of forward
+        ck_assert_double_eq_tol(rule["wait_ms"].get<double>(), iteration_ms - 300, 1e-6);
+    }
+    const json two = json::parse(ringrt::ringplan::json(
+        {compare_all(profile, {3, 300, 8}), compare_all(profile, {10, 300, 8})}));
+    ck_assert(two.is_array());
+    ck_assert_uint_eq(two.size(), 2);
+}
+
+// Every tag is closed in order, and no character of a name breaks out.
+static bool well_formed(const std::string &svg) {
+    std::vector<std::string> open;
+    for (size_t at = svg.find('<'); at != std::string::npos; at = svg.find('<', at + 1)) {
+        const size_t end = svg.find('>', at);
+        if (end == std::string::npos) return false;
+        const std::string tag = svg.substr(at + 1, end - at - 1);
+        const std::string name = tag.substr(0, tag.find(' '));
+        if (name.starts_with('/')) {
+            if (open.empty() || open.back() != name.substr(1)) return false;
+            open.pop_back();
+        } else if (!tag.ends_with('/')) {
+            open.push_back(name);
+        }
+    }
+    return open.empty();
+}
+
+TEST(the_picture_is_well_formed) {
+    ck_assert(!well_formed("<svg><text>a</svg></text>"));
+    std::mt19937 random(11);
+    ck_assert(well_formed(svg(compare_all(sample(), {3, 300, 8}))));
+    for (int round = 0; round < 30; ++round) {
+        const Profile profile = ringrt::test::anything(random);
+        const std::string picture = svg(compare_all(profile, {1, 10, 1 + round % 9}));
+        ck_assert(well_formed(picture));
+        ck_assert(picture.find("nan") == std::string::npos);
+        ck_assert(picture.find("inf") == std::string::npos);
+    }
+}
+
+TEST(the_trace_holds_every_block_and_layer) {
+    const Profile profile = sample();
+    const Comparison comparison = compare_all(profile, {3, 300, 8});
+    const json trace = json::parse(chrome_trace(comparison));
+    size_t expected = 0, events = 0;
+    for (const Outcome &outcome : comparison.outcomes) {
+        expected += outcome.plan.blocks.size() + 2 * profile.gradients.size();
+    }
+    for (const auto &event : trace["traceEvents"]) {
+        if (event["ph"] != "X") continue;
+        ++events;
+        ck_assert_double_ge(event["dur"].get<double>(), 0);
+    }
+    ck_assert_uint_eq(events, expected);
+}
+
+TEST(waits_are_explained) {
+    const Profile profile{"", {{"conv1(3; 64)", 1'000'000, 10, 100}, {"fc", 4, 10, 50}}};
+    const Comparison comparison = compare_all(profile, {8, 1, 2});
+    EXPECT_TEXT(why_it_waits(comparison, comparison.outcomes.front()),
+                "all layers wait 1.00 ms until the last block is done");
+    EXPECT_TEXT(why_it_waits(comparison, comparison.outcomes.back()).substr(0, 31),
+                "layer 0 (conv1) waits 1.00 ms f");
+    const Comparison fast = compare_all(profile, {1000, 0, 1});
+    EXPECT_TEXT(why_it_waits(fast, fast.outcomes.back()), "the forward pass never waits");
+}
+
+TEST(grades_are_counted) {
+    const Grade result = grade({ringrt::test::layered(100, 100e6, 250e3, 1.03, 0, 0.1)});
+    ck_assert_int_eq(result.points, 54);
+    ck_assert_int_eq(result.lost, 0);
+    ck_assert_int_ge(result.near_bound, 45);
+    ck_assert_uint_ge(result.notes.size(), static_cast<size_t>(54 - result.near_bound));
+    ck_assert_int_eq(json::parse(grade_json(result))["points"].get<int>(), 54);
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "ringplan",
+        {json_has_the_documented_fields, the_picture_is_well_formed,
+         the_trace_holds_every_block_and_layer, waits_are_explained, grades_are_counted});
+}

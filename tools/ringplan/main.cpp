@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ringplan: plans and times one iteration of a gradient profile under each grouping rule.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tools/ringplan/chrome_trace.h"
+#include "tools/ringplan/comparison.h"
+#include "tools/ringplan/grade.h"
+#include "tools/ringplan/report.h"
+#include "tools/ringplan/svg.h"
+
+namespace ringrt::ringplan {
+namespace {
+
+using namespace grouping;
+
+constexpr int kOk = 0, kFailed = 1, kUsage = 2;
+
+struct Options {
+    std::vector<std::string> profiles;
+    std::vector<double> gbps{10}, alpha_us{50};
+    std::vector<int> ranks{8};
+    std::vector<std::string> rules;
+    std::string svg, trace, blocks;
+    bool json = false;
+    bool grade = false;
+};
+
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+Profile load(const std::string &path) {
+    std::error_code fault;
+    const bool regular = path == "-" || !std::filesystem::is_directory(path, fault);
+    std::ifstream file;
+    if (regular && path != "-") file.open(path, std::ios::binary);
+    if (!regular || (path != "-" && !file)) {
+        throw Failure(path + ": cannot be read (expected a CSV of gradients)");
+    }
+    std::ostringstream text;
+    std::istream &in = path == "-" ? std::cin : file;
+    constexpr size_t kMost = (size_t{64} << 20) + 1;  // the reader refuses more
+    std::string buffer(1 << 16, '\0');
+    for (size_t total = 0; total < kMost && in;) {
+        in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+        text.write(buffer.data(), in.gcount());
+        total += static_cast<size_t>(in.gcount());
+    }
+    std::string error;
+    auto profile = parse_profile(text.str(), error);
+    if (!profile) throw Failure(path + ": " + error);
+    profile->name = path == "-" ? "stdin" : std::filesystem::path(path).stem().string();
+    return *std::move(profile);
+}
+
+void write(const std::string &path, const std::string &text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) throw Failure(path + ": cannot be written");
+}
+
+std::vector<const Rule *> chosen_rules(const std::vector<std::string> &names) {
+    std::vector<const Rule *> out;
+    for (const Rule &rule : all_rules()) {
+        if (names.empty() || std::ranges::find(names, rule.name) != names.end())
+            out.push_back(&rule);
+    }
+    return out;
+}
+
+std::vector<Comparison> compare_all(const std::vector<Profile> &profiles, const Options &options) {
+    std::vector<Comparison> out;
+    const auto rules = chosen_rules(options.rules);
+    for (const Profile &profile : profiles) {
+        for (double gbps : options.gbps) {
+            for (int ranks : options.ranks) {
+                for (double alpha_us : options.alpha_us) {
+                    out.push_back(compare(profile, {gbps, alpha_us, ranks}, rules));
+                }
+            }
+        }
+    }
+    return out;
+}
+
+std::string listing(const std::vector<Comparison> &comparisons, const Options &options) {
+    if (options.json) return json(comparisons);
+    std::string out;
+    for (const Comparison &comparison : comparisons) {
+        if (!out.empty()) out += '\n';
+        if (options.blocks.empty()) out += table(comparison);
+        for (const Outcome &outcome : comparison.outcomes) {
+            if (outcome.rule == options.blocks) out += blocks_table(comparison, outcome);
+        }
+    }
+    return out;
+}
+
+int run(const Options &options) {
+    std::vector<Profile> profiles;
+    for (const std::string &path : options.profiles) profiles.push_back(load(path));
+    std::string out;
+    if (options.grade) {
+        const Grade result = grade(profiles);
+        out = options.json ? grade_json(result) : grade_text(result);
+    } else {
+        const std::vector<Comparison> comparisons = compare_all(profiles, options);
+        if (comparisons.size() > 1 && !(options.svg.empty() && options.trace.empty())) {
+            throw Failure(
+                "--svg and --trace show one point: give one profile, bandwidth, ring and alpha");
+        }
+        if (!options.svg.empty()) write(options.svg, svg(comparisons.front()));
+        if (!options.trace.empty()) write(options.trace, chrome_trace(comparisons.front()));
+        out = listing(comparisons, options);
+    }
+    std::fwrite(out.data(), 1, out.size(), stdout);
+    if (std::fflush(stdout) != 0) throw Failure("standard output: cannot be written");
+    return kOk;
+}
+
+std::vector<std::string> rule_names() {
+    std::vector<std::string> names;
+    for (const Rule &rule : all_rules()) names.emplace_back(rule.name);
+    return names;
+}
+
+std::string rules_help() {
+    std::string out = "Rules:\n";
+    for (const Rule &rule : all_rules()) {
+        out += "  " + std::string(rule.name) + std::string(12 - rule.name.size(), ' ') +
+               std::string(rule.summary) + "\n";
+    }
+    return out + "Example: ringplan --gbps 3 --ranks 8 --alpha 300 --svg why.svg resnet50.csv";
+}
+
+int parse_and_run(int argc, char **argv) {
+    Options options;
+    CLI::App app("Times one training iteration of a gradient profile under each grouping rule.",
+                 "ringplan");
+    app.footer(rules_help());
+    app.set_version_flag("--version", "ringplan 0.1");
+    app.add_option("PROFILE", options.profiles,
+                   "CSV with idx,name,grad_bytes,fwd_us,bwd_us,ready_us; - reads standard input");
+    app.add_option("-b,--gbps", options.gbps,
+                   "bandwidth of each rank's link, Gb/s, 0.001 to 100000")
+        ->delimiter(',')
+        ->check(CLI::Range(1e-3, 1e5))
+        ->capture_default_str();
+    app.add_option("-a,--alpha", options.alpha_us, "latency of a message, us, 0 to 1e6")
+        ->delimiter(',')
+        ->check(CLI::Range(0.0, 1e6))
+        ->capture_default_str();
+    app.add_option("-w,--ranks", options.ranks, "ranks in the ring, 1 to 100000")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 100000))
+        ->capture_default_str();
+    app.add_option("-r,--rules", options.rules, "only these rules")
+        ->delimiter(',')
+        ->check(CLI::IsMember(rule_names()));
+    app.add_option("--blocks", options.blocks, "show this rule's plan block by block")
+        ->check(CLI::IsMember(rule_names()));
+    app.add_flag("--json", options.json, "JSON instead of a table");
+    app.add_option("--svg", options.svg, "write the timelines as a picture to this file");
+    app.add_option("--trace", options.trace,
+                   "write the timelines for chrome://tracing to this file");
+    CLI::App *grading = app.add_subcommand(
+        "grade", "our rule against the bound and every other rule, over 54 networks");
+    grading->add_option("PROFILE", options.profiles, "CSVs")->required();
+    grading->add_flag("--json", options.json, "JSON instead of text");
+    try {
+        app.parse(argc, argv);
+        options.grade = grading->parsed();
+        if (options.profiles.empty()) throw CLI::RequiredError("PROFILE");
+    } catch (const CLI::ParseError &error) {
+        const bool asked = error.get_exit_code() == 0;  // --help, --version
+        return app.exit(error) == 0 && asked ? kOk : kUsage;
+    }
+    return run(options);
+}
+
+}  // namespace
+}  // namespace ringrt::ringplan
+
+int main(int argc, char **argv) {
+    try {
+        return ringrt::ringplan::parse_and_run(argc, argv);
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "ringplan: %s\n", error.what());
+        return ringrt::ringplan::kFailed;
+    }
+}
