@@ -14,3 +14,5 @@ EXTRA_DIST += contrib/test
 
 # A profile to try ringplan on: the sizes of ResNet-50, times in proportion to the operations
 EXTRA_DIST += contrib/examples/resnet50.csv
+
+EXTRA_DIST += doc/grouping.md doc/grouping.svg

@@ -13,7 +13,7 @@
 
 using namespace ringrt::grouping;
 using namespace ringrt::ringplan;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 static Profile sample() {
     Profile profile = ringrt::test::layered(40, 80e6, 200e3, 1.05, 0, 0.2);
@@ -30,7 +30,7 @@ static Comparison compare_all(const Profile &profile, const Network &network) {
 
 TEST(json_has_the_documented_fields) {
     const Profile profile = sample();
-    const json one = json::parse(ringrt::ringplan::json({compare_all(profile, {3, 300, 8})}));
+    const Json one = Json::parse(ringrt::ringplan::json({compare_all(profile, {3, 300, 8})}));
     EXPECT_TEXT(one["profile"].get<std::string>(), profile.name);
     ck_assert_double_eq(one["gbps"].get<double>(), 3);
     ck_assert_double_eq(one["alpha_us"].get<double>(), 300);
@@ -43,7 +43,7 @@ TEST(json_has_the_documented_fields) {
         // 200 ms of backward, 100 of forward
         ck_assert_double_eq_tol(rule["wait_ms"].get<double>(), iteration_ms - 300, 1e-6);
     }
-    const json two = json::parse(ringrt::ringplan::json(
+    const Json two = Json::parse(ringrt::ringplan::json(
         {compare_all(profile, {3, 300, 8}), compare_all(profile, {10, 300, 8})}));
     ck_assert(two.is_array());
     ck_assert_uint_eq(two.size(), 2);
@@ -83,7 +83,7 @@ TEST(the_picture_is_well_formed) {
 TEST(the_trace_holds_every_block_and_layer) {
     const Profile profile = sample();
     const Comparison comparison = compare_all(profile, {3, 300, 8});
-    const json trace = json::parse(chrome_trace(comparison));
+    const Json trace = Json::parse(chrome_trace(comparison));
     size_t expected = 0, events = 0;
     for (const Outcome &outcome : comparison.outcomes) {
         expected += outcome.plan.blocks.size() + 2 * profile.gradients.size();
@@ -113,7 +113,7 @@ TEST(grades_are_counted) {
     ck_assert_int_eq(result.lost, 0);
     ck_assert_int_ge(result.near_bound, 45);
     ck_assert_uint_ge(result.notes.size(), static_cast<size_t>(54 - result.near_bound));
-    ck_assert_int_eq(json::parse(grade_json(result))["points"].get<int>(), 54);
+    ck_assert_int_eq(Json::parse(grade_json(result))["points"].get<int>(), 54);
 }
 
 int main() {

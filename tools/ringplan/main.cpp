@@ -129,6 +129,18 @@ std::vector<std::string> rule_names() {
     return names;
 }
 
+// CLI::Range lets NaN pass.
+CLI::Validator finite_range(double low, double high) {
+    return CLI::Validator(
+        [low, high](const std::string &text) -> std::string {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return {};
+            return "got " + text + ", expected a number from " + CLI::detail::to_string(low) +
+                   " to " + CLI::detail::to_string(high);
+        },
+        "FLOAT");
+}
+
 std::string rules_help() {
     std::string out = "Rules:\n";
     for (const Rule &rule : all_rules()) {
@@ -149,18 +161,22 @@ int parse_and_run(int argc, char **argv) {
     app.add_option("-b,--gbps", options.gbps,
                    "bandwidth of each rank's link, Gb/s, 0.001 to 100000")
         ->delimiter(',')
-        ->check(CLI::Range(1e-3, 1e5))
+        ->allow_extra_args(false)
+        ->check(finite_range(1e-3, 1e5))
         ->capture_default_str();
     app.add_option("-a,--alpha", options.alpha_us, "latency of a message, us, 0 to 1e6")
         ->delimiter(',')
-        ->check(CLI::Range(0.0, 1e6))
+        ->allow_extra_args(false)
+        ->check(finite_range(0, 1e6))
         ->capture_default_str();
     app.add_option("-w,--ranks", options.ranks, "ranks in the ring, 1 to 100000")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
     app.add_option("-r,--rules", options.rules, "only these rules")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->check(CLI::IsMember(rule_names()));
     app.add_option("--blocks", options.blocks, "show this rule's plan block by block")
         ->check(CLI::IsMember(rule_names()));
