@@ -10,7 +10,6 @@ EXTRA_DIST += contrib/test contrib/demo \
 	contrib/demo.d/steplog.py contrib/demo.d/summary.py
 
 include contrib/examples.mk
-EXTRA_DIST += contrib/test
 
 # A profile to try ringplan on: the sizes of ResNet-50, times in proportion to the operations
 EXTRA_DIST += contrib/examples/resnet50.csv
