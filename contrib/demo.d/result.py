@@ -80,7 +80,7 @@ def load(folder, jobs):
     run = read_json(os.path.join(folder, "run.json"))
     if not run:
         raise SystemExit(f"demo: {folder}/run.json is missing: that run did not end")
-    events = read_events(os.path.join(folder, "events.jsonl"))
+    events = read_events(os.path.join(folder, "malleable_events.jsonl"))
     records = {record["name"]: record for record in run["jobs"]}
     return run["start_s"], [result_of(records[job.name], job, folder, events) for job in jobs]
 

@@ -24,7 +24,7 @@ bool next_value(const char *&at, const char *end, int &value) {
     if (error != std::errc{}) return false;
     at = stop;
     if (end - at >= 2 && at[0] == '.' && at[1] == '0') at += 2;
-    if (at < end && *at == ',') ++at;
+    if (end - at >= 2 && *at == ',') ++at;
     return true;
 }
 

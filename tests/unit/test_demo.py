@@ -87,7 +87,7 @@ def test_a_run_is_read_back():
         with open(os.path.join(folder, "a.csv"), "w", encoding="utf-8") as file:
             for row in rows((1, 10, 1), (11, 22, 4)):
                 file.write(f"{row.step},0,1.0,{row.gpus},{row.restart},{row.time_s}\n")
-        with open(os.path.join(folder, "events.jsonl"), "w", encoding="utf-8") as file:
+        with open(os.path.join(folder, "malleable_events.jsonl"), "w", encoding="utf-8") as file:
             file.write('{"job": 7, "event": "resized", "gap_s": 2.5}\n{"job": 8, "event": "resized", "gap_s": 9}\n{"jo')
         start_s, (one,) = demo_result.load(folder, [JOB])
         assert (start_s, one.sizes, one.gaps_s, one.lost_steps, one.jct_s) == (90, [1, 4], [2.5], 0, 32)
