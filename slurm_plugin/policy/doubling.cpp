@@ -52,6 +52,13 @@ bool comes_first(const Job &a, const Job &b) {
     return a.id < b.id;
 }
 
+// The gain rules weigh jobs against each other, and some cap what a nearly finished one is worth: that
+// a growth pays back the job's own restart is checked in seconds.
+bool pays_back(const Job &job, int to, const Options &options) {
+    return job.gpus_now == 0 || to <= job.gpus_now ||
+           remaining_s(job, to, options) < remaining_s(job, job.gpus_now, options);
+}
+
 // The best growth from `from` up to `most` GPUs: one doubling in the paper's rule, any number of them
 // in the others, which so walk the upper hull of the job's value and escape a first doubling that
 // loses. `to` 0: none is a gain.
@@ -61,7 +68,7 @@ Doubling best_growth(const Job &job, int from, int most, const Options &options)
     const int last = options.gain == GainRule::absolute ? 2 * from : job.gpus_max;
     for (int to = 2 * from; to <= std::min({last, job.gpus_max, job.gpus_believed, most}); to *= 2) {
         const double gain = (value(job, to, options) - now) / (to - from);
-        if (gain > best.gain) best = {.gain = gain, .to = to};
+        if (gain > best.gain && pays_back(job, to, options)) best = {.gain = gain, .to = to};
         if (to > kAnySize / 2) break;
     }
     return best;

@@ -285,6 +285,19 @@ TEST(a_growth_must_pay_for_its_restart) {
     ck_assert_int_eq(decide(jobs, nodes(1, 8), careful)[0].gpus, 1);
 }
 
+// Whatever a rule makes of a nearly finished job, a stop that costs more than it saves is refused.
+TEST(a_nearly_finished_job_is_not_stopped_to_grow) {
+    for (const GainRule rule : {GainRule::absolute, GainRule::relative, GainRule::short_first, GainRule::hull}) {
+        Options options = kPaper;
+        options.gain = rule;
+        std::vector<Job> jobs{job(1, 1, 16, 1.3, 8)};
+        jobs[0].held = {{0, 4}, {1, 4}};
+        jobs[0].restart_s = 2.5;
+        ck_assert_msg(decide(jobs, nodes(4, 4), options)[0].gpus == 8, "rule %d", static_cast<int>(rule));
+        ck_assert(decide(jobs, nodes(4, 4), options)[0].reason == Reason::restart_cost);
+    }
+}
+
 TEST(a_shrink_for_another_must_pay_both_restarts) {
     std::vector<Job> jobs{job(1, 1, 4, 1000, 4), job(2, 1, 4, 1300, 1)};
     jobs[0].held = {{0, 4}};
@@ -380,6 +393,7 @@ int main() {
          doubling_keeps_its_promises, doubling_does_not_depend_on_the_order,
          doubling_is_content_with_its_own_decision, doubling_is_near_the_optimum,
          first_gpus_go_by_priority_and_arrival, a_growth_must_pay_for_its_restart,
+         a_nearly_finished_job_is_not_stopped_to_grow,
          a_shrink_for_another_must_pay_both_restarts, a_crowded_node_shrinks_only_its_own_jobs,
          off_ladder_and_pinned_jobs_are_left_alone, no_growth_that_does_not_make_it_faster,
          packing_places_like_a_careful_person, packing_counts_right});
