@@ -31,3 +31,5 @@ EXTRA_libringrt_la_DEPENDENCIES = libringrt/ringrt.map
 EXTRA_DIST += libringrt/ringrt.map
 include_HEADERS += libringrt/ringrt.h libringrt/ringrt_mpi.h
 pkgconfig_DATA += libringrt/ringrt.pc
+
+dist_man_MANS += man/ringrt.3
