@@ -106,7 +106,8 @@ typedef struct ringrt_config {
     ringrt_batch_rule_t batch_rule;
     uint64_t steps_total;        /* known length of the training; 0: unknown */
     uint32_t save_interval_s;    /* periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
-    uint32_t keep_checkpoints;   /* (3) */
+    uint32_t keep_checkpoints;   /* the newest so many, and the one this run started from
+                                    [RINGRT_KEEP_CHECKPOINTS] (3) */
     uint32_t timeout_ms;         /* of one operation [RINGRT_TIMEOUT_MS] (60000) */
     uint32_t start_timeout_ms;   /* of the start-up [RINGRT_START_TIMEOUT_MS] (120000) */
     uint32_t telemetry_s;        /* least time between two reports [RINGRT_TELEMETRY_S] (30) */
@@ -117,7 +118,12 @@ typedef struct ringrt_config {
 } ringrt_config_t;
 
 #ifdef __cplusplus
-#define RINGRT_CONFIG_INIT {sizeof(ringrt_config_t)}
+inline ringrt_config_t ringrt_config_init() {
+    ringrt_config_t config = ringrt_config_t();
+    config.struct_size = sizeof config;
+    return config;
+}
+#define RINGRT_CONFIG_INIT ringrt_config_init()
 #else
 #define RINGRT_CONFIG_INIT {.struct_size = sizeof(ringrt_config_t)}
 #endif

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -14,13 +15,21 @@
 #include "libringrt/telemetry/command.h"
 
 namespace ringrt::telemetry {
+namespace {
+
+// The first few reports come closer together: the first step times are few and rough.
+constexpr int kEarlyReports = 3;
+constexpr double kEarlyInterval_s = 5;
+
+}  // namespace
 
 std::string comment_in(const std::string &output) {
     constexpr const char *key = "\n   Comment=";
     size_t at = output.find(key);
     if (at == output.npos) return {};
     at += strlen(key);
-    return output.substr(at, output.find('\n', at) - at);
+    std::string comment = output.substr(at, output.find('\n', at) - at);
+    return comment.erase(comment.find_last_not_of(' ') + 1);  // scontrol adds a blank
 }
 
 Reporter::Reporter(ReporterOptions options) : options_(std::move(options)) {
@@ -56,8 +65,10 @@ void Reporter::report_soon() {
 // With the lock held. The scheduler shall learn at once that the runtime is up and how fast it is.
 bool Reporter::due(double now_s) const {
     if (!fresh_) return false;
-    bool first_speed = latest_.step_ms > 0 && reported_.step_ms == 0;
-    return soon_ || first_speed || now_s - reported_at_s_ >= options_.interval_s;
+    const bool first_speed = latest_.step_ms > 0 && reported_.step_ms == 0;
+    const double interval_s = reports_ <= kEarlyReports ? std::min(kEarlyInterval_s, options_.interval_s)
+                                                       : options_.interval_s;
+    return soon_ || first_speed || now_s - reported_at_s_ >= interval_s;
 }
 
 void Reporter::loop() {
@@ -71,6 +82,7 @@ void Reporter::loop() {
         fresh_ = soon_ = false;
         reported_ = telemetry;
         reported_at_s_ = monotonic_s();
+        ++reports_;
         lock.unlock();
         report(telemetry);
         lock.lock();

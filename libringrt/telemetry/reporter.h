@@ -19,7 +19,7 @@ struct ReporterOptions {
     uint64_t job = 0;             // 0: no Comment
     std::string scontrol = "scontrol";
     std::string file;             // empty: none; else replaced at each report
-    double interval_s = 30;       // at least, but for the first report and the first step time
+    double interval_s = 30;       // at least, but for the first few reports
     double command_timeout_s = 10;
 };
 
@@ -53,6 +53,7 @@ class Reporter {
     records::Telemetry latest_;
     records::Telemetry reported_;
     double reported_at_s_ = -1e9;
+    int reports_ = 0;
     bool user_text_known_ = false;
     std::string user_text_;
     bool complained_ = false;
