@@ -27,3 +27,17 @@ tests_multiproc_test_step_SOURCES = tests/multiproc/test_step.cpp tests/support/
 	tests/support/ranks.h
 tests_multiproc_test_step_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
+
+# Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
+EXTRA_PROGRAMS = tests/speed/checkpoint_speed
+tests_speed_checkpoint_speed_SOURCES = tests/speed/checkpoint_speed.cpp
+tests_speed_checkpoint_speed_LDADD = libringrt.la libruntime.la
+
+if HAVE_MPI
+check_PROGRAMS += tests/multiproc/mpi_start
+tests_multiproc_mpi_start_SOURCES = tests/multiproc/mpi_start.c
+tests_multiproc_mpi_start_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt $(MPI_CFLAGS)
+tests_multiproc_mpi_start_LDADD = libringrt.la $(MPI_LIBS)
+endif
+TESTS += tests/multiproc/mpi-start
+EXTRA_DIST += tests/multiproc/mpi-start

@@ -215,7 +215,7 @@ TEST(slurms_answers_are_understood) {
 }
 
 TEST(the_users_comment_is_found) {
-    EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   AdminComment=malleable/1 x\n   Comment=my run = 5\n   Power=\n"),
+    EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   AdminComment=malleable/1 x\n   Comment=my run = 5 \n   Power=\n"),
                 "my run = 5");
     EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   Power=\n"), "");
     EXPECT_TEXT(telemetry::comment_in("   Comment=at the start, where none is"), "");
