@@ -150,7 +150,8 @@ std::vector<int> FakeCluster::free_gpus() const {
     for (std::size_t i = 0; i < free.size(); ++i)
         if (!node_up_[i]) free[i] = 0;
     for (const auto &[id, ctld] : ctld_)
-        for (const auto &[node, gpus] : ctld.record.gpus_on_node) free[node] -= gpus;
+        for (const auto &[node, gpus] : ctld.record.gpus_on_node)
+            if (node_up_[node]) free[node] -= gpus;
     return free;
 }
 
@@ -273,8 +274,11 @@ void FakeCluster::kill(double lost_s) {
     // A job submitted in the lost seconds is submitted again: not what is tested here.
     for (auto &[id, ctld] : ctld_)
         if (before.contains(id)) {
+            // What a user did in the lost seconds is done again.
             const bool cancelled = ctld.cancelled, held = ctld.held;
+            const bool suspended = ctld.record.phase == JobPhase::suspended;
             ctld = before.at(id);
+            if (suspended != (ctld.record.phase == JobPhase::suspended)) suspend(id, suspended);
             if (cancelled != ctld.cancelled) cancel(id);
             if (held != ctld.held) hold(id, held);
         }
@@ -304,7 +308,15 @@ void FakeCluster::settle_after_kill() {
 
 // ---- the controller's window ------------------------------------------------------------------
 
+bool FakeCluster::loses_answer() {
+    const bool now = next_lost;
+    next_lost = false;
+    return now || (faults.lost_answer > 0 &&
+                   std::uniform_real_distribution<>(0, 1)(random_) < faults.lost_answer);
+}
+
 bool FakeCluster::answers(Answer &answer) {
+    ++calls;
     const auto chance = [&](double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; };
     answer = next_answer;
     next_answer = Answer::ok;
@@ -331,7 +343,7 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
     if (ctld.record.phase != JobPhase::running) violation(id, "asked although it does not run");
     if (!records::on_ladder({after.gpus_min, after.gpus_max}, after.target))
         violation(id, "asked for a size off its ladder");
-    if (real.program.telemetry_s > 0 && (!real.up || real.step <= real.first_step))
+    if (real.program.telemetry_s > 0 && (!real.up || std::floor(real.step) <= std::floor(real.first_step)))
         violation(id, "asked before it made progress (I12)");
     int in_flight = 1, free = 0;
     for (const auto &[other, c] : ctld_)
@@ -345,8 +357,7 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
 
 Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) {
     Answer answer;
-    const bool lost_answer = faults.lost_answer > 0 &&
-                             std::uniform_real_distribution<>(0, 1)(random_) < faults.lost_answer;
+    const bool lost_answer = loses_answer();
     if (!answers(answer)) return answer;
     const auto found = ctld_.find(id);
     if (found == ctld_.end()) return Answer::gone;
@@ -368,8 +379,7 @@ Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) 
 
 Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
     Answer answer;
-    const bool lost_answer = faults.lost_answer > 0 &&
-                             std::uniform_real_distribution<>(0, 1)(random_) < faults.lost_answer;
+    const bool lost_answer = loses_answer();
     if (!answers(answer)) return answer;
     const auto found = ctld_.find(id);
     if (found == ctld_.end()) return Answer::gone;
@@ -419,6 +429,18 @@ Answer FakeCluster::signal_steps(uint32_t id, int signal) {
 bool FakeCluster::is_over() const {
     return std::all_of(ctld_.begin(), ctld_.end(),
                        [](const auto &c) { return c.second.record.phase == JobPhase::finished; });
+}
+
+std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
+    const std::vector<int> free = free_gpus();
+    const int most = *std::max_element(free.begin(), free.end());
+    std::vector<uint32_t> out;
+    for (const auto &[id, ctld] : ctld_) {
+        if (ctld.record.phase != JobPhase::pending) continue;
+        if (!ctld.malleable) return {};
+        if (!ctld.held && ctld.own_begin_s <= now_s_ && intent(id).gpus_min <= most) out.push_back(id);
+    }
+    return out;
 }
 
 int FakeCluster::count(controller::EventKind kind) const {

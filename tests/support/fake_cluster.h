@@ -67,6 +67,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
     [[nodiscard]] records::Intent intent(uint32_t id) const;
     [[nodiscard]] bool is_over() const;           // every job has finished
+    // Waiting jobs that nobody keeps back, while GPUs for their MIN are free and no rigid job waits.
+    [[nodiscard]] std::vector<uint32_t> malleable_that_could_start() const;
     [[nodiscard]] int count(controller::EventKind kind) const;
     [[nodiscard]] double run_time_s(uint32_t id) const { return real_.at(id).run_time_s; }
     [[nodiscard]] double lost_steps(uint32_t id) const { return real_.at(id).lost_steps; }
@@ -77,6 +79,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     static constexpr double kTick_s = 0.25;
     Faults faults;
     Answer next_answer = Answer::ok;     // of the next call that changes something, then ok again
+    bool next_lost = false;              // the next such call is done, but its answer is lost
+    int calls = 0;                       // that change something
     int resizes_in_flight_most = 8;      // what the controller was configured with
     std::vector<controller::Event> events;
     std::vector<std::string> violations;
@@ -111,6 +115,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void settle_after_kill();
     [[nodiscard]] std::vector<int> free_gpus() const;
     [[nodiscard]] bool answers(Answer &answer);
+    [[nodiscard]] bool loses_answer();
     void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);
     void violation(uint32_t id, const std::string &text);
 

@@ -5,84 +5,12 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <memory>
 
-#include "slurm_plugin/controller/controller.h"
-#include "tests/support/fake_cluster.h"
+#include "tests/support/world.h"
 
 using namespace ringrt::controller;
+using namespace ringrt::test;
 using ringrt::records::IntentState;
-using ringrt::test::FakeCluster;
-using ringrt::test::Program;
-
-namespace {
-
-Options quick_options() {
-    Options options;
-    options.settle_s = 5;
-    options.min_resize_interval_s = 10;
-    options.back_off_s = 10;
-    options.interval_s = 2;
-    options.restart_s = 4;
-    return options;
-}
-
-// A cluster and the controller that watches it; kill() also forgets what the controller remembers.
-struct World {
-    explicit World(std::vector<int> nodes, Options o = quick_options(), uint64_t seed = 1)
-        : cluster(std::move(nodes), seed), options(std::move(o)) {
-        cluster.resizes_in_flight_most = options.resizes_in_flight;
-        restart();
-    }
-
-    void restart() { controller = std::make_unique<Controller>(cluster, cluster, options); }
-
-    void kill(double lost_s) {
-        cluster.kill(lost_s);
-        restart();
-        next_s = cluster.now_s() + 1;
-    }
-
-    void tick() {
-        cluster.advance(FakeCluster::kTick_s);
-        if (cluster.now_s() < next_s) return;
-        next_s = controller->pass(cluster.now_s());
-        if (next_s <= cluster.now_s()) cluster.violations.push_back("a pass wants to be called at once");
-    }
-
-    void run(double seconds) {
-        for (const double end = cluster.now_s() + seconds; cluster.now_s() < end;) tick();
-    }
-
-    // Seconds until `condition`, -1 where it did not come within `most_s`.
-    double run_until(const std::function<bool()> &condition, double most_s) {
-        const double start = cluster.now_s();
-        while (cluster.now_s() < start + most_s) {
-            if (condition()) return cluster.now_s() - start;
-            tick();
-        }
-        return condition() ? most_s : -1;
-    }
-
-    FakeCluster cluster;
-    Options options;
-    std::unique_ptr<Controller> controller;
-    double next_s = 0;
-};
-
-void expect_sound(const World &world, const char *where) {
-    ck_assert_msg(world.cluster.violations.empty(), "%s\n%s", where, world.cluster.story().c_str());
-    ck_assert_msg(world.controller->statistics().exceptions == 0, "%s: a pass threw", where);
-}
-
-void expect_all_finish(World &world, double most_s, const char *where) {
-    const double took = world.run_until([&] { return world.cluster.is_over(); }, most_s);
-    ck_assert_msg(took >= 0, "%s: not all jobs finished\n%s", where, world.cluster.story().c_str());
-    expect_sound(world, where);
-}
-
-}  // namespace
 
 TEST(a_lone_job_starts_at_its_best_size) {
     World world({4, 4, 4, 4});
@@ -151,6 +79,17 @@ TEST(a_job_without_telemetry_is_asked_after_it_has_settled) {
     world.cluster.submit_malleable(1, 8, {.steps = 300, .telemetry_s = 0});
     ck_assert(world.run_until([&] { return world.cluster.intent(a).resizes > 0; }, 60) >= 0);
     expect_all_finish(world, 3000, "no telemetry");
+}
+
+TEST(no_second_resize_before_there_is_progress) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 20, .step_s = 60, .telemetry_s = 1});
+    for (int i = 0; i < 8; ++i) {
+        world.run(5);
+        world.cluster.submit_malleable(1, 8, {.steps = 10});
+    }
+    expect_all_finish(world, 3000, "progress");
+    ck_assert(world.cluster.intent(a).resizes >= 2);
 }
 
 TEST(the_time_limit_counts_over_all_runs) {
@@ -345,6 +284,7 @@ void walk(uint64_t seed) {
     for (int n = 3 + static_cast<int>(random() % 4); n > 0; --n) {
         const int min = 1 << (random() % 2);
         Program program{.steps = 50 + static_cast<double>(random() % 300)};
+        if (random() % 4 == 0) program = {.steps = 2 + static_cast<double>(random() % 10), .step_s = 40};
         program.telemetry_s = random() % 4 ? 1 + static_cast<double>(random() % 8) : 0;
         program.heeds_signal = random() % 5 != 0;
         program.has_handler_late = random() % 3 == 0;
@@ -381,7 +321,8 @@ int main() {
         "controller",
         {a_lone_job_starts_at_its_best_size, a_second_job_makes_the_first_shrink_and_grow_again,
          a_rigid_job_gets_borrowed_gpus_back, a_job_that_ignores_the_signal_goes_on,
-         a_job_without_telemetry_is_asked_after_it_has_settled, the_time_limit_counts_over_all_runs,
+         a_job_without_telemetry_is_asked_after_it_has_settled,
+         no_second_resize_before_there_is_progress, the_time_limit_counts_over_all_runs,
          observe_says_and_touches_nothing, off_does_nothing, fifty_jobs_shrink_a_few_at_a_time,
          idle_asks_once_a_second_at_most, slurm_away_is_said_once_and_survived,
          every_state_and_every_event, random_walks},

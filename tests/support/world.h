@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A fake cluster with a controller that watches it, and what every test of the two expects.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "slurm_plugin/controller/controller.h"
+#include "tests/support/check.h"
+#include "tests/support/fake_cluster.h"
+
+namespace ringrt::test {
+
+inline controller::Options quick_options() {
+    controller::Options options;
+    options.settle_s = 5;
+    options.min_resize_interval_s = 10;
+    options.back_off_s = 10;
+    options.interval_s = 2;
+    options.restart_s = 4;
+    return options;
+}
+
+// A cluster and the controller that watches it; kill() also forgets what the controller remembers.
+struct World {
+    explicit World(std::vector<int> nodes, controller::Options o = quick_options(), uint64_t seed = 1)
+        : cluster(std::move(nodes), seed), options(std::move(o)) {
+        cluster.resizes_in_flight_most = options.resizes_in_flight;
+        restart();
+    }
+
+    void restart() { controller = std::make_unique<controller::Controller>(cluster, cluster, options); }
+
+    void kill(double lost_s) {
+        cluster.kill(lost_s);
+        restart();
+        next_s = cluster.now_s() + 1;
+    }
+
+    void tick() {
+        cluster.advance(FakeCluster::kTick_s);
+        watch_waiting();
+        if (cluster.now_s() < next_s) return;
+        next_s = controller->pass(cluster.now_s());
+        ++passes;
+        if (next_s <= cluster.now_s()) cluster.violations.push_back("a pass wants to be called at once");
+    }
+
+    // A job that could start does so within a minute of the controller being there (I12).
+    void watch_waiting() {
+        for (const uint32_t id : cluster.malleable_that_could_start())
+            if (waiting_s.try_emplace(id, cluster.now_s()); cluster.now_s() - waiting_s[id] == 60)
+                cluster.violations.push_back("job " + std::to_string(id) + " could start, and waits a minute");
+        std::erase_if(waiting_s, [&](const auto &entry) {
+            const auto could = cluster.malleable_that_could_start();
+            return std::find(could.begin(), could.end(), entry.first) == could.end();
+        });
+    }
+
+    void run(double seconds) {
+        for (const double end = cluster.now_s() + seconds; cluster.now_s() < end;) tick();
+    }
+
+    // Seconds until `condition`, -1 where it did not come within `most_s`.
+    double run_until(const std::function<bool()> &condition, double most_s) {
+        const double start = cluster.now_s();
+        while (cluster.now_s() < start + most_s) {
+            if (condition()) return cluster.now_s() - start;
+            tick();
+        }
+        return condition() ? most_s : -1;
+    }
+
+    FakeCluster cluster;
+    controller::Options options;
+    std::unique_ptr<controller::Controller> controller;
+    double next_s = 0;
+    int passes = 0;
+    std::map<uint32_t, double> waiting_s;
+};
+
+inline void expect_sound(const World &world, const char *where) {
+    ck_assert_msg(world.cluster.violations.empty(), "%s\n%s", where, world.cluster.story().c_str());
+    ck_assert_msg(world.controller->statistics().exceptions == 0, "%s: a pass threw", where);
+}
+
+inline void expect_all_finish(World &world, double most_s, const char *where) {
+    const double took = world.run_until([&] { return world.cluster.is_over(); }, most_s);
+    ck_assert_msg(took >= 0, "%s: not all jobs finished\n%s", where, world.cluster.story().c_str());
+    expect_sound(world, where);
+}
+
+}  // namespace ringrt::test

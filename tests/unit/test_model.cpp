@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state machine explored: in a small scenario with a shrink and a growth, every happening at every
+// moment at which something changed, and every pair of them (RINGRT_MODEL_DEPTH=3: every triple), on
+// the real controller. Each run must end with all jobs done, no step lost and no rule broken.
+//
+// Moments are numbered along a run: the n-th time that the first job's state in Slurm or in its record
+// changed, or that the controller called Slurm, and (RINGRT_MODEL_FINE=1) 1 and 3 s after that. A run is given by its (moment, happening) pairs, so
+// that a failure is replayed from its name: RINGRT_MODEL_RUN=12:kill3,14:hold.
+#include "tests/support/check.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/support/world.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+
+namespace {
+
+struct Happening {
+    const char *name;
+    void (*begin)(World &, uint32_t id);
+    double lasts_s;
+    void (*end)(World &, uint32_t id);
+};
+
+const Happening kHappenings[] = {
+    {"again", [](World &w, uint32_t) { w.cluster.next_answer = Answer::again; }, 0, nullptr},
+    {"refused", [](World &w, uint32_t) { w.cluster.next_answer = Answer::refused; }, 0, nullptr},
+    {"gone", [](World &w, uint32_t) { w.cluster.next_answer = Answer::gone; }, 0, nullptr},
+    {"unreachable", [](World &w, uint32_t) { w.cluster.next_answer = Answer::unreachable; }, 0, nullptr},
+    {"lost", [](World &w, uint32_t) { w.cluster.next_lost = true; }, 0, nullptr},
+    {"restart", [](World &w, uint32_t) { w.restart(); }, 0, nullptr},
+    {"kill1", [](World &w, uint32_t) { w.kill(1); }, 0, nullptr},
+    {"kill3", [](World &w, uint32_t) { w.kill(3); }, 0, nullptr},
+    {"kill5", [](World &w, uint32_t) { w.kill(5.5); }, 0, nullptr},
+    {"cancel", [](World &w, uint32_t id) { w.cluster.cancel(id); }, 0, nullptr},
+    {"hold", [](World &w, uint32_t id) { w.cluster.hold(id, true); }, 15,
+     [](World &w, uint32_t id) { w.cluster.hold(id, false); }},
+    {"suspend", [](World &w, uint32_t id) { w.cluster.suspend(id, true); }, 10,
+     [](World &w, uint32_t id) { w.cluster.suspend(id, false); }},
+    {"requeue", [](World &w, uint32_t id) { w.cluster.requeue(id); }, 0, nullptr},
+    {"node", [](World &w, uint32_t) { w.cluster.lose_node(0); }, 8,
+     [](World &w, uint32_t) { w.cluster.lose_node(0, true); }},
+    {"rigid", [](World &w, uint32_t) { w.cluster.submit_rigid(4, 10); }, 0, nullptr},
+    {"away", [](World &w, uint32_t) { w.next_s = w.cluster.now_s() + 30; }, 0, nullptr},
+};
+constexpr int kHappeningCount = static_cast<int>(std::size(kHappenings));
+
+int setting(const char *name, int otherwise) {
+    const char *text = std::getenv(name);
+    return text ? std::atoi(text) : otherwise;
+}
+
+struct Choice {
+    int moment = 0, happening = 0;
+};
+
+std::string name_of(const std::vector<Choice> &choices) {
+    std::string name;
+    for (const Choice &c : choices)
+        name += (name.empty() ? "" : ",") + std::to_string(c.moment) + ":" + kHappenings[c.happening].name;
+    return name.empty() ? "nothing" : name;
+}
+
+// What a moment is a change of.
+std::string signature(const FakeCluster &cluster, uint32_t id) {
+    const auto intent = cluster.intent(id);
+    return std::to_string(static_cast<int>(cluster.job(id).phase)) + "/" +
+           std::to_string(static_cast<int>(intent.state)) + "/" + std::to_string(intent.target) + "/" +
+           std::to_string(cluster.job(id).gpus_requested) + "/" + std::to_string(cluster.calls);
+}
+
+// One run: the first job shrinks for a second one, which ends, and grows again. Returns the number of
+// moments that it had up to its last choice's consequences.
+int play(const std::vector<Choice> &choices) {
+    World world({4, 4});
+    FakeCluster &cluster = world.cluster;
+    const uint32_t id = cluster.submit_malleable(1, 8, {.steps = 180, .save_s = 0.25, .telemetry_s = 1});
+    std::vector<std::pair<double, const Happening *>> ends;
+    std::string last;
+    std::size_t next = 0;
+    int moment = 0, quiet_ticks = 0;
+    bool second = false;
+    const bool fine = setting("RINGRT_MODEL_FINE", 0) != 0;
+    const double start_s = cluster.now_s();
+    while (cluster.now_s() < start_s + 1500 && !(second && cluster.is_over())) {
+        world.tick();
+        if (!second && cluster.now_s() >= start_s + 8) {
+            cluster.submit_malleable(1, 4, {.steps = 40, .save_s = 0.25, .telemetry_s = 1});
+            second = true;
+        }
+        for (auto &[end_s, happening] : ends)
+            if (happening && cluster.now_s() >= end_s) {
+                happening->end(world, id);
+                happening = nullptr;
+            }
+        std::string now = signature(cluster, id);
+        quiet_ticks = now == last ? quiet_ticks + 1 : 0;
+        last = std::move(now);
+        if (quiet_ticks != 0 && !(fine && (quiet_ticks == 4 || quiet_ticks == 12))) continue;
+        for (; next < choices.size() && choices[next].moment == moment; ++next) {
+            const Happening &happening = kHappenings[choices[next].happening];
+            happening.begin(world, id);
+            if (happening.end) ends.push_back({cluster.now_s() + happening.lasts_s, &happening});
+        }
+        ++moment;
+    }
+    const std::string name = name_of(choices);
+    ck_assert_msg(cluster.is_over(), "%s: not all jobs finished\n%s", name.c_str(), cluster.story().c_str());
+    expect_sound(world, name.c_str());
+    ck_assert_msg(cluster.lost_steps(id) == 0, "%s: steps lost\n%s", name.c_str(), cluster.story().c_str());
+    return moment;
+}
+
+// All continuations of `choices` with up to `depth` more; returns the number of runs.
+long explore(std::vector<Choice> &choices, int depth) {
+    const int moments = play(choices);
+    long runs = 1;
+    if (depth == 0) return runs;
+    const int first = choices.empty() ? 0 : choices.back().moment;
+    for (int moment = first; moment < moments; ++moment)
+        for (int happening = 0; happening < kHappeningCount; ++happening) {
+            choices.push_back({moment, happening});
+            runs += explore(choices, depth - 1);
+            choices.pop_back();
+        }
+    return runs;
+}
+
+}  // namespace
+
+TEST(every_happening_at_every_moment) {
+    std::vector<Choice> none;
+    const long runs = explore(none, setting("RINGRT_MODEL_DEPTH", 1));
+    printf("%ld runs\n", runs);
+    ck_assert(runs > 100);
+}
+
+TEST(one_named_run) {
+    const char *given = std::getenv("RINGRT_MODEL_RUN");
+    std::vector<Choice> choices;
+    for (std::string text = given ? given : ""; !text.empty();) {
+        const std::string part = text.substr(0, text.find(','));
+        text.erase(0, part.size() + 1);
+        const std::string name = part.substr(part.find(':') + 1);
+        for (int h = 0; h < kHappeningCount; ++h)
+            if (name == kHappenings[h].name) choices.push_back({std::atoi(part.c_str()), h});
+    }
+    ck_assert(play(choices) > 10);
+}
+
+int main() {
+    return ringrt::test::run_all("model", {every_happening_at_every_moment, one_named_run}, 3000);
+}
