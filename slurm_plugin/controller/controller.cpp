@@ -15,6 +15,7 @@ constexpr double kBackOffMax_s = 86400;
 constexpr double kTroubleWaitMax_s = 30;
 constexpr int kUpdatesPerPass = 64;   // so that a pass stays short when many jobs come at once
 constexpr double kRefusedWait_s = 60;
+constexpr double kCeiling_s = 1800;   // a size that Slurm does not grant is not tried again before
 
 bool is_growth(const Wish &wish) { return wish.allotment.gpus > wish.job.gpus_now; }
 
@@ -28,6 +29,11 @@ std::vector<std::size_t> order_of_work(const Decision &decision) {
         return is_growth(x) && x.allotment.gain_s_per_gpu > y.allotment.gain_s_per_gpu;
     });
     return order;
+}
+
+void set_ceiling(JobMemory &memory, int gpus, double now_s) {
+    memory.ceiling_gpus = gpus;
+    memory.ceiling_until_s = now_s + kCeiling_s;
 }
 
 std::string answer_text(Answer answer) {
@@ -116,12 +122,16 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     memory.state = job.intent.state;
     if (record.phase != JobPhase::pending) {
         memory.pending_since_s = 0;
-        memory.refused_gpus = 0;
+        memory.startable_since_s = 0;
         memory.wait_until_s = 0;
         memory.said_left = memory.said_let_go = false;
         return;
     }
     if (memory.pending_since_s == 0) memory.pending_since_s = now_s;
+    if (waits_for_size(job) || is_kept_back(job, now_s, options_))
+        memory.startable_since_s = 0;
+    else if (memory.startable_since_s == 0)
+        memory.startable_since_s = now_s;
     const int from = job.intent.gpus, to = job.intent.target;
     if (job.intent.state == IntentState::asked && !memory.said_left) {
         memory.said_left = true;
@@ -231,6 +241,11 @@ void Controller::done(const JobView &job, const Step &step, JobMemory &memory, d
                 now_s + std::min(kBackOffMax_s, options_.back_off_s * std::exp2(memory.called_off));
             memory.called_off = std::min(memory.called_off + 1, 20);
             break;
+        case Act::release:
+            // Refitted to less than what is free: Slurm does not start it at that size, for its own reasons.
+            if (step.event->kind == EventKind::refitted && step.fits_but_waits)
+                set_ceiling(memory, step.update.gpus, now_s);
+            break;
         case Act::note:
             if (is_resizing(job)) memory.called_off = 0;
             break;
@@ -247,7 +262,7 @@ void Controller::refused(const JobView &job, const Step &step, JobMemory &memory
     if (step.act == Act::release) {
         // Next a smaller size, then without one; then the start time that is set comes by itself.
         memory.wait_until_s = now_s + (step.update.gpus > 0 ? options_.idle_poll_s : kRefusedWait_s);
-        if (step.update.gpus > 0) memory.refused_gpus = step.update.gpus;
+        if (step.update.gpus > 0) set_ceiling(memory, step.update.gpus / 2, now_s);
     } else {
         memory.quiet_until_s = now_s + options_.back_off_s;
     }

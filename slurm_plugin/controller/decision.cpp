@@ -36,13 +36,15 @@ void add_telemetry(policy::Job &job, const JobView &view, const Options &options
     if (view.intent.restart_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
-policy::Job policy_job(const JobView &view, const Options &options) {
+policy::Job policy_job(const JobView &view, const JobMemory &memory, double now_s,
+                       const Options &options) {
     const JobRecord &record = *view.record;
     policy::Job job{.id = record.id,
                     .gpus_min = view.intent.gpus_min,
                     .gpus_max = view.intent.gpus_max,
                     .submit_s = record.submit_s,
                     .priority = record.priority};
+    if (now_s < memory.ceiling_until_s) job.gpus_believed = memory.ceiling_gpus;
     add_telemetry(job, view, options);
     return job;
 }
@@ -128,6 +130,7 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
                  .wishes = std::vector<Wish>(jobs.size())};
     const policy::Policy *policy = policy::find_policy(options.policy);
     if (!policy) return out;
+    const JobMemory nothing;
     for (std::size_t p = 0; p < out.pools.size(); ++p) {
         const Pool &pool = out.pools[p];
         std::vector<policy::Job> input;
@@ -137,11 +140,11 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
                 is_kept_back(jobs[i], observation.now_s, options))
                 continue;
             Wish &wish = out.wishes[i];
-            const auto remembered = memory.find(jobs[i].record->id);
+            const auto found = memory.find(jobs[i].record->id);
+            const JobMemory &remembered = found == memory.end() ? nothing : found->second;
             wish.pool = static_cast<int>(p);
-            wish.job = policy_job(jobs[i], options);
-            plan(wish, jobs[i], remembered == memory.end() ? JobMemory{} : remembered->second,
-                 observation.now_s, pool.somebody_waits, options);
+            wish.job = policy_job(jobs[i], remembered, observation.now_s, options);
+            plan(wish, jobs[i], remembered, observation.now_s, pool.somebody_waits, options);
             wish.may_lose_place = may_lose_place(pool, wish.job);
             input.push_back(wish.job);
             index.push_back(i);

@@ -103,7 +103,7 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     int gpus = size_now(job, wish, now, waited_s, options);
     if (gpus == 0) return {.soon = true};
     // What Slurm refused is not tried again: smaller, and in the end the size that it has.
-    while (memory.refused_gpus > 0 && gpus >= memory.refused_gpus) gpus /= 2;
+    while (gpus >= job.intent.gpus_min && is_over_ceiling(memory, gpus, now.now_s)) gpus /= 2;
     if (gpus < job.intent.gpus_min) gpus = 0;
     return release(job, wish, memory, now, gpus, EventKind::sized);
 }
@@ -112,14 +112,17 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
 Step step_released(const JobView &job, const Wish &wish, const JobMemory &memory,
                    const Situation &now, const Options &options) {
     const int size = job.record->gpus_requested;
-    const double waited_s = age_s(job.intent.since_s, now.now_s);
-    if (waited_s < options.fit_wait_s) return {.soon = true};
+    if (job.record->begin_s > now.now_s || memory.startable_since_s == 0) return {.soon = true};
+    const double since_s = std::max(job.intent.since_s, memory.startable_since_s);
+    if (age_s(since_s, now.now_s) < options.fit_wait_s) return {.soon = true};
     if (size != job.intent.target || now.now_s < memory.wait_until_s) return {};  // somebody's change
     if (size <= job.intent.gpus_min || !records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, size))
         return {};
     if (wish.fitting == 0 && now.room_is_coming) return {};
     const int smaller = wish.fitting < size ? std::max(wish.fitting, job.intent.gpus_min) : size / 2;
-    return release(job, wish, memory, now, smaller, EventKind::refitted);
+    Step step = release(job, wish, memory, now, smaller, EventKind::refitted);
+    step.fits_but_waits = wish.fitting >= size;
+    return step;
 }
 
 // ---- running ----------------------------------------------------------------------------------

@@ -72,6 +72,10 @@ bool is_kept_back(const JobView &job, double now_s, const Options &options) {
     return !is_soft_hold(job, options);
 }
 
+bool is_over_ceiling(const JobMemory &memory, int gpus, double now_s) {
+    return now_s < memory.ceiling_until_s && gpus > memory.ceiling_gpus;
+}
+
 const records::Telemetry *current_telemetry(const JobView &job) {
     return job.telemetry && job.telemetry->run == job.record->restarts ? &*job.telemetry : nullptr;
 }

@@ -25,7 +25,9 @@ struct JobMemory {
     double signalled_s = 0;      // last signal of the present resize
     double quiet_until_s = 0;    // nothing is asked before
     int called_off = 0;          // resizes in a row that were
-    int refused_gpus = 0;        // the smallest size that Slurm refused since the job last ran
+    int ceiling_gpus = 0;        // larger sizes were refused by Slurm, or did not start ...
+    double ceiling_until_s = 0;  // ... and are not tried before
+    double startable_since_s = 0;  // released and kept back by nobody since
     double wait_until_s = 0;     // no update of the pending job before (one was refused)
     bool said_left = false, said_let_go = false;
     int would = 0;               // mode observe: what was last said
@@ -55,6 +57,9 @@ struct JobMemory {
 [[nodiscard]] std::string_view why_not_askable(const JobView &job, const JobMemory &memory,
                                                double now_s, bool somebody_waits,
                                                const Options &options);
+
+// Is the size beyond what Slurm let the job have lately?
+[[nodiscard]] bool is_over_ceiling(const JobMemory &memory, int gpus, double now_s);
 
 // The incarnation's telemetry, nullptr where there is none yet.
 [[nodiscard]] const records::Telemetry *current_telemetry(const JobView &job);

@@ -253,6 +253,15 @@ void FakeCluster::set_time_limit(uint32_t id, int64_t limit_s) {
     ctld_.at(id).record.time_limit_s = limit_s;
 }
 
+void FakeCluster::set_gpus(uint32_t id, int gpus) {
+    JobRecord &r = ctld_.at(id).record;
+    r.gpus_requested = gpus;
+    for (auto &[node, share] : r.gpus_on_node) {
+        share = std::min(share, gpus);
+        gpus -= share;
+    }
+}
+
 void FakeCluster::lose_node(int node, bool back) {
     node_up_[node] = back;
     if (back) return;
@@ -392,6 +401,7 @@ Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate 
     if (ctld.own_begin_s > now_s_ + 1) violation(id, "its user's start time was changed (I8)");
     const auto after = records::parse_intent(update.admin_comment);
     if (!after) violation(id, "an update without a record");
+    if (update.gpus > gpus_allowed) return Answer::refused;
     if (update.gpus > 0) {
         if (after && !records::on_ladder({after->gpus_min, after->gpus_max}, update.gpus))
             violation(id, "sized off its ladder (I6): " + std::to_string(update.gpus));

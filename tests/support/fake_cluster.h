@@ -54,6 +54,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);
     void set_time_limit(uint32_t id, int64_t limit_s);
+    void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
     void lose_rank(uint32_t id);   // the program dies and Slurm requeues it (JobRequeue after node failure)
     void kill(double lost_s);      // kill -9 of slurmctld and a restart from the state of lost_s ago
@@ -81,6 +82,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     Answer next_answer = Answer::ok;     // of the next call that changes something, then ok again
     bool next_lost = false;              // the next such call is done, but its answer is lost
     int calls = 0;                       // that change something
+    int gpus_allowed = 1 << 20;          // a limit: a larger size is refused
     int resizes_in_flight_most = 8;      // what the controller was configured with
     std::vector<controller::Event> events;
     std::vector<std::string> violations;

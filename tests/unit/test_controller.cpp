@@ -55,21 +55,24 @@ TEST(a_rigid_job_gets_borrowed_gpus_back) {
 
 TEST(a_job_that_ignores_the_signal_goes_on) {
     World world({4, 4});
-    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 800, .heeds_signal = false});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
     world.run(20);
     world.cluster.submit_malleable(1, 8, {.steps = 100});
     ck_assert(world.run_until([&] { return world.cluster.count(EventKind::called_off) > 0; }, 60) >= 0);
     ck_assert(world.cluster.intent(a).state == IntentState::running);
     ck_assert_int_eq(world.cluster.job(a).restarts, 0);
     // Back-off: the pauses between two asks get longer.
-    double asked_s = 0, pause_s = 0;
-    for (const Event &event : world.cluster.events) {
-        if (event.job_id != a || event.kind != EventKind::asked) continue;
-        if (asked_s > 0) ck_assert(event.time_s - asked_s >= pause_s);
-        if (asked_s > 0) pause_s = event.time_s - asked_s;
-        asked_s = event.time_s;
+    for (int i = 0; i < 20; ++i) {
+        world.run(40);
+        world.cluster.submit_malleable(1, 8, {.steps = 100});
     }
-    expect_all_finish(world, 3000, "ignores");
+    std::vector<double> asked_s;
+    for (const Event &event : world.cluster.events)
+        if (event.job_id == a && event.kind == EventKind::asked) asked_s.push_back(event.time_s);
+    ck_assert_msg(asked_s.size() >= 4, "%s", world.cluster.story(a).c_str());
+    for (std::size_t i = 3; i < asked_s.size(); ++i)
+        ck_assert(asked_s[i] - asked_s[i - 1] > 1.2 * (asked_s[i - 1] - asked_s[i - 2]));
+    expect_all_finish(world, 8000, "ignores");
 }
 
 TEST(a_job_without_telemetry_is_asked_after_it_has_settled) {
@@ -154,6 +157,82 @@ TEST(slurm_away_is_said_once_and_survived) {
     world.run(60);
     world.cluster.faults.unreachable = 0;
     expect_all_finish(world, 500, "away");
+}
+
+// Requeued, and run again by Slurm alone, while the controller is away: its new start is noticed.
+TEST(a_restart_that_nobody_saw_is_noticed) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 900});
+    world.run(20);
+    world.cluster.requeue(a);
+    world.cluster.advance(130);
+    ck_assert(world.cluster.job(a).phase == JobPhase::running);
+    world.run(5);
+    ck_assert_int_eq(world.cluster.intent(a).run, 1);
+    ck_assert_int_eq(world.cluster.intent(a).start_s, static_cast<int64_t>(world.cluster.job(a).start_s));
+    expect_all_finish(world, 1000, "unseen restart");
+}
+
+// Released, started and requeued between two looks: it is released again, not left to wait for 121 s.
+TEST(a_run_that_nobody_saw_is_noticed) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100});
+    world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 5);
+    world.cluster.advance(1);
+    ck_assert(world.cluster.job(a).phase == JobPhase::running);
+    world.cluster.requeue(a);
+    world.cluster.advance(1);
+    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 8) >= 0);
+    expect_all_finish(world, 500, "unseen run");
+}
+
+// A released job whose GPUs somebody else took gets the largest size that is free.
+TEST(a_released_job_takes_what_is_left) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100});
+    world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 5);
+    world.cluster.submit_rigid(2, 100, 10);
+    const double wait = world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 60);
+    ck_assert_msg(wait > 5 && wait < 15, "%g s\n%s", wait, world.cluster.story().c_str());
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 4);
+    ck_assert_int_eq(world.cluster.count(EventKind::refitted), 1);
+    expect_all_finish(world, 500, "taken");
+}
+
+// A start time set after we released it is its user's, even one sooner than Slurm's own hold.
+TEST(a_start_time_set_after_the_release_stands) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 200});
+    world.run(20);
+    world.cluster.requeue(a);
+    world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 20);
+    world.cluster.set_begin(a, world.cluster.now_s() + 60);
+    world.run(59);
+    ck_assert(world.cluster.job(a).phase == JobPhase::pending);
+    expect_all_finish(world, 500, "start time");
+}
+
+TEST(a_size_that_somebody_else_set_stands) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run(20);
+    world.cluster.set_gpus(a, 3);
+    world.run(5);
+    ck_assert_int_eq(world.cluster.count(EventKind::let_go), 1);
+    world.cluster.submit_malleable(1, 8, {.steps = 100});
+    expect_all_finish(world, 1000, "somebody's size");
+    ck_assert_int_eq(world.cluster.intent(a).resize_id, 0);
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 3);
+}
+
+TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
+    World world({4, 4});
+    world.cluster.gpus_allowed = 2;
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 60});
+    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 9) >= 0);
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 2);
+    expect_all_finish(world, 500, "limit");
+    ck_assert_int_eq(world.cluster.count(EventKind::refused), 2);
 }
 
 // ---- every state x every event ----------------------------------------------------------------
@@ -324,7 +403,10 @@ int main() {
          a_job_without_telemetry_is_asked_after_it_has_settled,
          no_second_resize_before_there_is_progress, the_time_limit_counts_over_all_runs,
          observe_says_and_touches_nothing, off_does_nothing, fifty_jobs_shrink_a_few_at_a_time,
-         idle_asks_once_a_second_at_most, slurm_away_is_said_once_and_survived,
+         idle_asks_once_a_second_at_most, a_restart_that_nobody_saw_is_noticed,
+         a_run_that_nobody_saw_is_noticed, a_released_job_takes_what_is_left,
+         a_start_time_set_after_the_release_stands, a_size_that_somebody_else_set_stands,
+         a_size_over_a_limit_is_halved_until_it_is_allowed, slurm_away_is_said_once_and_survived,
          every_state_and_every_event, random_walks},
         600);
 }
