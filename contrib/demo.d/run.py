@@ -44,17 +44,16 @@ class Run:
                 f"--chdir={self.options.out}", self.options.script, *program]
 
     def snapshot(self, states):
+        malleable = slurm.malleable_gpus() if self.options.mode == "malleable" and self.ids else None
         rows = []
         for job in self.jobs:
-            state = states.get(self.ids.get(job.name), "-").lower()
+            number = self.ids.get(job.name)
+            state = states.get(number, "-").lower()
+            fixed = job.gpus_fixed if state == "running" else 0
+            gpus = malleable.get(number, 0) if malleable is not None else fixed
             last = self.last_row(job)
-            running = state == "running" and last is not None
-            gpus = self.gpus_of(job, last) if running else 0
             rows.append((job.name, gpus, state, last.step if last else 0, job.steps))
         return rows
-
-    def gpus_of(self, job, last):
-        return last.gpus if self.options.mode == "malleable" else job.gpus_fixed
 
     def last_row(self, job):
         try:

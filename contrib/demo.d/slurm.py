@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The few questions that the demo asks Slurm, by its own commands."""
+import json
 import subprocess
 from datetime import datetime
 
@@ -21,6 +22,11 @@ def states():
     """{job id: state}"""
     lines = output_of(["squeue", "--noheader", "--states=all", "--format=%A %T"]).splitlines()
     return {int(job): state for job, state in map(str.split, lines)}
+
+
+def malleable_gpus():
+    """{job id: GPUs that it holds now}, as ringstat tells"""
+    return {job["id"]: job["gpus"] for job in json.loads(output_of(["ringstat", "--json", "--states=all"]))["jobs"]}
 
 
 def parse_fields(text):
