@@ -4,8 +4,8 @@
 AC_DEFUN([RINGRT_SUMMARY], [
   plugins="no (needs Slurm's headers and libyaml)"
   AS_IF([test "x$have_slurm" = xyes && test "x$have_yaml" = xyes], [plugins="yes, into $slurmplugindir"])
-  ringstat="no (needs Slurm's headers, CLI11 and nlohmann-json)"
-  AS_IF([test "x$have_slurm" = xyes && test "x$have_tool_headers" = xyes], [ringstat=yes])
+  ringstat="no (needs Slurm's headers, libyaml, CLI11 and nlohmann-json)"
+  AS_IF([test "x$have_slurm" = xyes && test "x$have_tool_headers" = xyes && test "x$have_yaml" = xyes], [ringstat=yes])
   AS_IF([test "x$have_slurm" = xyes], [slurm="${SLURM_VERSION_TEXT:-yes}"], [slurm=no])
   AS_ECHO(["
 ringrt $PACKAGE_VERSION

@@ -10,13 +10,19 @@ libringstat_la_SOURCES = \
 	tools/ringstat/options.cpp tools/ringstat/options.h \
 	tools/ringstat/report.cpp tools/ringstat/report.h \
 	tools/ringstat/text.cpp tools/ringstat/text.h
-libringstat_la_LIBADD = librecords.la
+libringstat_la_LIBADD = libcontroller.la
 
 if HAVE_SLURM
+if HAVE_YAML
 bin_PROGRAMS += ringstat
 dist_man_MANS += man/ringstat.1
-ringstat_SOURCES = tools/ringstat/main.cpp slurm_plugin/slurm/job_listing.cpp
+ringstat_SOURCES = \
+	tools/ringstat/main.cpp \
+	tools/ringstat/plugin_view.cpp tools/ringstat/plugin_view.h \
+	slurm_plugin/slurm/job_listing.cpp \
+	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
 ringstat_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
-ringstat_LDADD = libringstat.la $(SLURM_LIBS)
+ringstat_LDADD = libringstat.la libslurmcluster.la libyamloptions.la libcontroller.la $(YAML_LIBS) $(SLURM_LIBS)
+endif
 endif
 endif

@@ -7,6 +7,7 @@
 
 #include "tools/ringstat/columns.h"
 #include "tools/ringstat/options.h"
+#include "tools/ringstat/plugin_view.h"
 #include "tools/ringstat/report.h"
 
 namespace ringrt::ringstat {
@@ -56,9 +57,13 @@ int list_again_and_again(const Options &options) {
 }
 
 int show_history(const Options &options) {
-    if (options.event_log.empty())
-        return fail(kUsage, "history: give the event log with --log=FILE");
-    const History history = read_history(options.event_log, options.job);
+    std::string path = options.event_log;
+    if (path.empty()) {
+        const PluginView plugin = view_plugin();
+        if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
+        path = plugin.event_log;
+    }
+    const History history = read_history(path, options.job);
     if (!history.error.empty()) return fail(kNoAnswer, history.error);
     if (options.json) {
         put(history_json(history.events));
@@ -70,12 +75,26 @@ int show_history(const Options &options) {
     return kOk;
 }
 
+int show_explanation(const Options &options) {
+    const PluginView plugin = view_plugin();
+    if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
+    if (!plugin.note.empty()) fail(kOk, plugin.note);
+    const JobExplanation told = explain_job(options.job, plugin.options);
+    if (!told.error.empty()) return fail(kNoAnswer, told.error);
+    if (!told.explanation)
+        return fail(kNoSuchJob,
+                    "job " + std::to_string(options.job) + " is not malleable, or has ended");
+    put(options.json ? explanation_json(*told.explanation, plugin.options.mode)
+                     : explanation_text(*told.explanation, plugin.options.mode));
+    return kOk;
+}
+
 int run(const Options &options) {
     switch (options.command) {
         case Command::history:
             return show_history(options);
         case Command::explain:
-            return fail(kUsage, "explain");
+            return show_explanation(options);
         case Command::list:
             break;
     }

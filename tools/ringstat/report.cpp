@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/ringstat/text.h"
+
 namespace ringrt::ringstat {
 namespace {
 
@@ -47,6 +49,18 @@ std::string dumped(const Json &json) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+const char *mode_name(controller::Mode mode) {
+    switch (mode) {
+        case controller::Mode::act:
+            return "act";
+        case controller::Mode::observe:
+            return "observe";
+        case controller::Mode::off:
+            return "off";
+    }
+    return "?";
+}
+
 }  // namespace
 
 std::string jobs_json(std::span<const JobView> jobs, double now_s) {
@@ -59,6 +73,24 @@ std::string history_json(std::span<const PastEvent> events) {
     Json list = Json::array();
     for (const PastEvent &event : events) list.push_back(to_json(event));
     return dumped({{"events", list}});
+}
+
+std::string explanation_json(const controller::Explanation &explanation, controller::Mode mode) {
+    return dumped({{"job", explanation.job_id},
+                   {"gpus", explanation.gpus},
+                   {"wanted", explanation.wanted},
+                   {"reason", camel_case(explanation.reason)},
+                   {"text", explanation.text},
+                   {"mode", mode_name(mode)}});
+}
+
+std::string explanation_text(const controller::Explanation &explanation, controller::Mode mode) {
+    std::string text =
+        "job " + std::to_string(explanation.job_id) + ": " + printable(explanation.text) + "\n";
+    if (mode != controller::Mode::act)
+        text += "malleable.yaml says mode: " + std::string(mode_name(mode)) +
+                ", so nothing is resized\n";
+    return text;
 }
 
 }  // namespace ringrt::ringstat

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "slurm_plugin/controller/controller.h"
 #include "tools/ringstat/history.h"
 #include "tools/ringstat/job_view.h"
 
@@ -15,5 +16,11 @@ namespace ringrt::ringstat {
 
 // {"events": [{"time": …, "job": 7, "event": "resized", …}]}
 [[nodiscard]] std::string history_json(std::span<const PastEvent> events);
+
+// {"job": 7, "gpus": 4, "wanted": 8, "reason": "BestGain", "text": …, "mode": "act"}
+[[nodiscard]] std::string explanation_json(const controller::Explanation &explanation,
+                                           controller::Mode mode);
+[[nodiscard]] std::string explanation_text(const controller::Explanation &explanation,
+                                           controller::Mode mode);
 
 }  // namespace ringrt::ringstat

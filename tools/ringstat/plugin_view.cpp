@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ringstat/plugin_view.h"
+
+#include "slurm_plugin/slurm/slurm_cluster.h"
+#include "slurm_plugin/slurm/slurm_paths.h"
+#include "slurm_plugin/slurm/yaml_options.h"
+
+namespace ringrt::ringstat {
+
+PluginView view_plugin() {
+    const auto paths = slurm::ask_slurm_paths();
+    if (!paths) return {.error = "slurmctld does not answer"};
+    PluginView view{.event_log = paths->event_log};
+    const auto read = slurm::read_yaml(paths->yaml);
+    if (const auto *error = std::get_if<slurm::YamlError>(&read)) {
+        view.note = error->message + "; going by the defaults";
+        return view;
+    }
+    const auto &options = std::get<slurm::PluginOptions>(read);
+    view.options = options.controller;
+    if (!options.event_log.empty()) view.event_log = options.event_log;
+    return view;
+}
+
+JobExplanation explain_job(uint32_t job_id, const controller::Options &options) {
+    slurm::SlurmCluster cluster;
+    controller::Observation observation;
+    if (cluster.observe(observation) != controller::Answer::ok)
+        return {.error = "slurmctld does not answer: " + cluster.last_error()};
+    for (const controller::Explanation &explanation : controller::explain(observation, options))
+        if (explanation.job_id == job_id) return {.explanation = explanation};
+    return {};
+}
+
+}  // namespace ringrt::ringstat
