@@ -2,3 +2,4 @@
 include tools/ringstat.mk
 include tools/ringsim.mk
 include tools/ringplan.mk
+include tools/ringbench.mk

@@ -303,9 +303,10 @@ Status NodeMemory::alloc(size_t bytes, void **out) {
         error = posix_fallocate(fd_.get(), off_t(heap + first), off_t(wanted));
     }
     if (error != 0) {
-        return {RINGRT_NO_MEMORY, format_line("rank %d: no shared memory for %zu bytes (%s): make "
-                                              "/dev/shm larger, or use ordinary memory",
-                                              world_.rank, bytes, strerror(error)),
+        return {RINGRT_NO_MEMORY,
+                format_line("rank %d: no shared memory for %zu bytes (%s): make "
+                            "/dev/shm larger, or use ordinary memory",
+                            world_.rank, bytes, strerror(error)),
                 -1, false};
     }
     used_.insert(place, {first, wanted});

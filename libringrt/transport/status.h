@@ -13,8 +13,8 @@ namespace ringrt {
 
 struct [[nodiscard]] Status {
     ringrt_status_t code = RINGRT_OK;
-    std::string line;  // empty when ok
-    int culprit = -1;  // the rank it is about, when it is about one
+    std::string line;   // empty when ok
+    int culprit = -1;   // the rank it is about, when it is about one
     bool fatal = true;  // false: nothing was begun that ranks could disagree about
 
     [[nodiscard]] bool ok() const { return code == RINGRT_OK; }

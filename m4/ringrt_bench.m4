@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# RINGRT_BENCH: what ringbench can measure ringrt against: Open MPI and MPICH side by side, under the
+# names that Debian and others give their wrappers, and Gloo.
+# Sets HAVE_OPENMPI, OPENMPI_CFLAGS, OPENMPI_LIBS, the same for MPICH, and HAVE_GLOO.
+AC_DEFUN([RINGRT_BENCH], [
+  AC_PATH_PROG([OPENMPI_CC], [mpicc.openmpi])
+  have_openmpi=no OPENMPI_CFLAGS= OPENMPI_LIBS=
+  AS_IF([test -n "$OPENMPI_CC"], [
+    OPENMPI_CFLAGS="`$OPENMPI_CC --showme:compile 2>/dev/null | sed 's/ *-I/ -isystem /g'` -DOMPI_SKIP_MPICXX"
+    OPENMPI_LIBS=`$OPENMPI_CC --showme:link 2>/dev/null`
+    AS_IF([test -n "$OPENMPI_LIBS"], [have_openmpi=yes])])
+  AC_PATH_PROG([MPICH_CC], [mpicc.mpich])
+  have_mpich=no MPICH_CFLAGS= MPICH_LIBS=
+  AS_IF([test -n "$MPICH_CC"], [
+    MPICH_CFLAGS="`$MPICH_CC -show 2>/dev/null | tr ' ' '\n' | grep '^-I' | sed 's/^-I/-isystem /' | tr '\n' ' '` -DMPICH_SKIP_MPICXX"
+    MPICH_LIBS=`$MPICH_CC -show 2>/dev/null | tr ' ' '\n' | grep '^-@<:@LlW@:>@' | tr '\n' ' '`
+    AS_IF([test -n "$MPICH_LIBS"], [have_mpich=yes])])
+  AC_CHECK_HEADER([gloo/allreduce.h], [have_gloo=yes], [have_gloo=no])
+  AC_SUBST([OPENMPI_CFLAGS])
+  AC_SUBST([OPENMPI_LIBS])
+  AC_SUBST([MPICH_CFLAGS])
+  AC_SUBST([MPICH_LIBS])
+  AM_CONDITIONAL([HAVE_OPENMPI], [test "x$have_openmpi" = xyes])
+  AM_CONDITIONAL([HAVE_MPICH], [test "x$have_mpich" = xyes])
+  AM_CONDITIONAL([HAVE_GLOO], [test "x$have_gloo" = xyes])
+])

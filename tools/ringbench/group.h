@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The workers of one implementation, and the socket all workers come to.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/ringbench/protocol.h"
+
+namespace ringrt::bench {
+
+struct Implementation {
+    std::string name;
+    // How its ranks are started; empty: forked from here (ringrt).
+    std::vector<std::string> command;
+    bool each_rank = false;  // the command starts one rank: "RANK RANKS FOLDER" are appended
+    std::map<std::string, std::string> environment;
+};
+
+// ringrt, and whatever of the others is installed with this build, as `wanted` names them (empty:
+// all).
+[[nodiscard]] std::vector<Implementation> find_implementations(
+    const std::vector<std::string> &wanted, int ranks);
+
+class Groups {
+  public:
+    // Starts all ranks of all implementations and waits until they are there; who does not come
+    // within `start_s` is left out, with a line on stderr.
+    Groups(const std::vector<Implementation> &implementations, int ranks, double start_s);
+    ~Groups();  // ends them
+    Groups(const Groups &) = delete;
+    Groups &operator=(const Groups &) = delete;
+
+    [[nodiscard]] bool there(size_t implementation) const;
+    // The slowest rank's seconds, and all wrong elements; empty when the group is lost.
+    std::optional<Result> run(size_t implementation, const Command &command);
+
+  private:
+    void launch(const Implementation &implementation, size_t index);
+    void welcome(double start_s);
+
+    int ranks_, listener_ = -1;
+    std::string folder_;
+    std::vector<std::vector<int>> sockets_;  // by implementation and rank; -1: not there
+    std::vector<pid_t> children_;
+};
+
+}  // namespace ringrt::bench
