@@ -16,6 +16,10 @@ libcollective_la_SOURCES = \
   libringrt/collective/fold.h libringrt/collective/fold.cpp libringrt/collective/fold_kernels.inc \
   libringrt/collective/program.h libringrt/collective/program.cpp \
   libringrt/collective/execute.h libringrt/collective/execute.cpp \
+  libringrt/collective/halving_doubling.cpp \
+  libringrt/collective/cost_model.h libringrt/collective/cost_model.cpp \
+  libringrt/collective/chunks.h \
+  libringrt/collective/across.h libringrt/collective/across.cpp \
   libringrt/collective/node.h libringrt/collective/node.cpp \
   libringrt/collective/topology.h libringrt/collective/topology.cpp \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp

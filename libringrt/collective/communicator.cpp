@@ -3,11 +3,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
+#include "libringrt/collective/across.h"
+#include "libringrt/collective/cost_model.h"
 #include "libringrt/collective/execute.h"
 #include "libringrt/collective/node.h"
 #include "libringrt/collective/topology.h"
@@ -18,7 +24,34 @@
 namespace ringrt {
 namespace {
 
-constexpr size_t kOneShotBytes = 2048;  // between nodes
+Program make_program(Algorithm algorithm, int rank, int size) {
+    switch (algorithm) {
+        case Algorithm::OneShot:
+            return one_shot(rank, size);
+        case Algorithm::BinaryBlocks:
+            return binary_blocks(rank, size);
+        case Algorithm::Chain:
+            return chain(rank, size);
+        case Algorithm::Pairwise:
+            break;
+    }
+    return pairwise(rank, size);
+}
+
+// RINGRT_ALGORITHM=one-shot|pairwise|binary-blocks|chain overrides the cost model (for tests).
+std::optional<Algorithm> forced_algorithm() {
+    const char *wish = getenv("RINGRT_ALGORITHM");
+    std::string_view name = wish == nullptr ? "" : wish;
+    if (name == "one-shot") return Algorithm::OneShot;
+    if (name == "pairwise") return Algorithm::Pairwise;
+    if (name == "binary-blocks") return Algorithm::BinaryBlocks;
+    if (name == "chain") return Algorithm::Chain;
+    return {};
+}
+
+double since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
@@ -32,6 +65,9 @@ struct Communicator::Impl {
     std::unique_ptr<NodeMemory> memory;     // null for one rank alone on its node
     std::unique_ptr<NodeCollectives> node;  // over it
     std::unique_ptr<Transport> transport;   // null where all ranks share one node
+    bool by_rails = false;                  // nodes of equal size, several ranks each (across.h)
+    CostModel costs;                        // of the transport, the same on all ranks
+    std::optional<Algorithm> forced;
     uint32_t calls = 0;
     std::mutex call_mutex;  // held during a call
     Status failure;         // of an operation: final
@@ -43,6 +79,8 @@ struct Communicator::Impl {
     [[nodiscard]] bool one_node() const;
     Status allreduce(const Work &work);
     Status barrier(CallKind kind);
+    Status measure();
+    [[nodiscard]] Algorithm algorithm_for(size_t bytes) const;
     ringrt_status_t answer(Status status);
     template <class Body>
     ringrt_status_t guarded(Body body);
@@ -130,8 +168,50 @@ Status Communicator::Impl::start() {
     for (int i = 0; local_rank < 0; ++i) {
         if (here[size_t(i)] == world.rank) local_rank = i;
     }
+    by_rails = topology.nodes > 1 && local_size > 1 && topology.regular() && memory != nullptr;
+    forced = forced_algorithm();
+    if (transport != nullptr) RINGRT_TRY(measure());
     started = true;
     return {};
+}
+
+Algorithm Communicator::Impl::algorithm_for(size_t bytes) const {
+    return forced ? *forced : choose(costs, world.size, bytes);
+}
+
+// α from barriers of ceil(log2 p) messages, β from a pairwise allreduce, γ from a fold; rank 0's
+// are everybody's, so that all choose alike.
+Status Communicator::Impl::measure() {
+    constexpr size_t kCount = 64 << 10;
+    std::vector<float> data(kCount, 0.0f);
+    int rounds = std::bit_width(unsigned(world.size - 1));
+    double barrier_s = 1e9, sum_s = 1e9, fold_s = 1e9;
+    Work work{.input = data.data(), .output = data.data(), .count = kCount, .ranks = world.size};
+    const void *sources[] = {data.data(), data.data()};
+    for (int i = 0; i < 3; ++i) {
+        auto start = Clock::now();
+        RINGRT_TRY(barrier(kBarrier));
+        barrier_s = std::min(barrier_s, since(start));
+        start = Clock::now();
+        RINGRT_TRY(execute(pairwise(world.rank, world.size), work,
+                           next_call(kAllreduce, work, kCount), world, transport.get()));
+        sum_s = std::min(sum_s, since(start));
+        start = Clock::now();
+        fold({.sources = sources, .out = data.data(), .count = kCount});
+        fold_s = std::min(fold_s, since(start));
+    }
+    double sent = 2.0 * (world.size - 1) / world.size * double(kCount * sizeof(float));
+    costs.alpha_s = barrier_s / rounds;
+    costs.gamma_s_per_byte = fold_s / double(kCount * sizeof(float));
+    costs.beta_s_per_byte = std::max(sum_s - 2 * costs.alpha_s, 1e-9) / sent;
+    Work model{.input = &costs,
+               .output = &costs,
+               .count = sizeof costs,
+               .element_bytes = 1,
+               .dtype = RINGRT_UINT8,
+               .ranks = world.size};
+    return execute(tree_broadcast(world.rank, world.size, 0), model,
+                   next_call(kBroadcast, model, sizeof costs), world, transport.get());
 }
 
 Call Communicator::Impl::next_call(CallKind kind, const Work &work, uint64_t count, int root) {
@@ -149,8 +229,14 @@ bool Communicator::Impl::one_node() const { return transport == nullptr; }
 Status Communicator::Impl::allreduce(const Work &work) {
     Call call = next_call(kAllreduce, work, work.count);
     if (one_node()) return node->allreduce(work, call);
-    bool small = work.count * work.element_bytes <= kOneShotBytes;
-    Program program = small ? one_shot(world.rank, world.size) : pairwise(world.rank, world.size);
+    if (by_rails && work.count > 0) {
+        Rail rail{.before = world.rank - local_size, .after = world.rank + local_size};
+        if (rail.before < 0) rail.before = -1;
+        if (rail.after >= world.size) rail.after = -1;
+        return allreduce_across(work, call, world, rail, *memory, *transport, node->next_chunk());
+    }
+    Program program =
+        make_program(algorithm_for(work.count * work.element_bytes), world.rank, world.size);
     return execute(program, work, call, world, transport.get());
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libringrt/collective/communicator.h"
+#include "libringrt/collective/chunks.h"
 
 namespace ringrt {
 namespace {
@@ -19,24 +19,6 @@ const std::byte *in(const Work &work, size_t element) {
 std::byte *out(const Work &work, size_t element) {
     return static_cast<std::byte *>(work.output) + element * work.element_bytes;
 }
-
-// Element ranges of chunk i, and of each rank's share of it.
-struct Chunks {
-    size_t count, each;  // elements: in all, per chunk
-
-    [[nodiscard]] size_t number() const { return (count + each - 1) / each; }
-    [[nodiscard]] Share chunk(size_t i) const {
-        return {.first = i * each, .count = std::min(each, count - i * each)};
-    }
-    // Relative to the chunk's first element. Whole cache lines, but for the last share.
-    [[nodiscard]] static Share part(size_t elements, size_t line, int ranks, int index) {
-        size_t lines = (elements + line - 1) / line;
-        Share part = share(lines, ranks, index);
-        size_t first = std::min(part.first * line, elements);
-        return {.first = first,
-                .count = std::min((part.first + part.count) * line, elements) - first};
-    }
-};
 
 }  // namespace
 

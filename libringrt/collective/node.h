@@ -29,6 +29,8 @@ class NodeCollectives {
     Status all_gather(const Work &work, const Call &call);      // input: own share, at its start
     Status broadcast(void *buffer, size_t bytes, int root_index, const Call &call);
     Status barrier(const Call &call);
+    // For what else works on this node's chunks (across.h).
+    [[nodiscard]] uint64_t *next_chunk() { return &next_chunk_; }
 
   private:
     Status one_shot(const Work &work, const Call &call);

@@ -208,10 +208,63 @@ TEST(the_other_collectives) {
     }
 }
 
+TEST(all_algorithms_give_the_same_bits) {
+    for (const char *algorithm : {"one-shot", "pairwise", "binary-blocks", "chain"}) {
+        setenv("RINGRT_ALGORITHM", algorithm, 1);
+        for (Layout layout :
+             {Layout{2, 2}, Layout{3, 3}, Layout{4, 4}, Layout{7, 7}, Layout{5, 2}}) {
+            on_ranks(layout, [&](Communicator &comm) -> std::string {
+                for (auto dtype : {RINGRT_FLOAT32, RINGRT_FLOAT16, RINGRT_BFLOAT16}) {
+                    for (size_t count :
+                         {size_t(0), size_t(1), size_t(6), size_t(9001), size_t(200003)}) {
+                        std::string wrong = check_allreduce(comm, {.count = count, .dtype = dtype});
+                        if (!wrong.empty()) return std::string(algorithm) + ": " + wrong;
+                    }
+                }
+                return "";
+            });
+        }
+    }
+}
+
+TEST(shared_buffers_give_the_same_bits) {
+    for (Layout layout : {Layout{1, 1}, Layout{2, 1}, Layout{4, 1}, Layout{4, 2}}) {
+        on_ranks(layout, [&](Communicator &comm) -> std::string {
+            for (size_t count : {size_t(5), size_t(9001), size_t(300007)}) {
+                void *send = nullptr, *recv = nullptr;
+                if (comm.alloc(count * 4, &send) != RINGRT_OK) return comm.last_error();
+                if (comm.alloc(count * 4, &recv) != RINGRT_OK) return comm.last_error();
+                std::vector<std::byte> input;
+                make_input(&input, comm.rank(), count, RINGRT_FLOAT32, count);
+                auto right = expected(comm.size(), count, RINGRT_FLOAT32, RINGRT_SUM, count);
+                // Out of place, in place, and with private memory at one rank only.
+                for (void *to : {recv, send, static_cast<void *>(input.data())}) {
+                    if (to != input.data()) memcpy(send, input.data(), input.size());
+                    const void *from = to == recv || comm.rank() != 0 ? send : to;
+                    if (to == input.data() && comm.rank() != 0) {
+                        memcpy(send, input.data(), input.size());
+                        to = send;
+                    }
+                    if (comm.allreduce(from, to, count, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK) {
+                        return comm.last_error();
+                    }
+                    if (memcmp(to, right.data(), right.size()) != 0) return "shared buffers";
+                }
+                if (comm.free(send) != RINGRT_OK || comm.free(recv) != RINGRT_OK) return "free";
+            }
+            void *huge = nullptr;
+            if (comm.size() > 1 && comm.alloc(size_t{1} << 50, &huge) != RINGRT_NO_MEMORY)
+                return "2^50 bytes";
+            return comm.barrier() == RINGRT_OK ? "" : "not usable after a refused alloc";
+        });
+    }
+}
+
 }  // namespace
 
 int main() {
     return run_all("collectives",
-                   {allreduce_over_counts, allreduce_over_dtypes_and_ops, the_other_collectives},
+                   {allreduce_over_counts, allreduce_over_dtypes_and_ops, the_other_collectives,
+                    all_algorithms_give_the_same_bits, shared_buffers_give_the_same_bits},
                    120);
 }

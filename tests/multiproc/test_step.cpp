@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resizes as the ranks see them: real processes, real signals, real checkpoints on disk, and a script in
-// Slurm's place that answers as it is told.
+// Resizes as the ranks see them: real processes, real signals, real checkpoints on disk, and a
+// script in Slurm's place that answers as it is told.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kSteps = 400;      // of 2 ms and more, where nothing stops them
+constexpr uint64_t kSteps = 400;       // of 2 ms and more, where nothing stops them
 constexpr int kLeft = 0, kEnded = 10;  // exit statuses of a rank; others are 100 + status
 
 std::string read(const fs::path &path) {
@@ -43,7 +43,8 @@ class Job {
         script << "#!/bin/sh\ncd " << folder_.path << "\n"
                << "echo \"$*\" >>calls\n"
                << "case $1 in\n"
-               << "show) printf 'JobId=7 JobName=x\\n   Comment=mine ringrt/1 run=0 gpus=1 step=1\\n   Power=\\n' ;;\n"
+               << "show) printf 'JobId=7 JobName=x\\n   Comment=mine ringrt/1 run=0 gpus=1 "
+                  "step=1\\n   Power=\\n' ;;\n"
                << "requeue) " << requeue_answer << " ;;\n"
                << "esac\n";
         script.close();
@@ -103,7 +104,8 @@ class Job {
         ringrt_status_t status = ringrt_init(&rt, &config);
         if (status != RINGRT_OK) return complain(rank, status, ringrt_last_error(nullptr));
         status = loop(rt, rank, options);
-        int result = status == RINGRT_OK ? (left_ ? kLeft : kEnded) : complain(rank, status, ringrt_last_error(rt));
+        int result = status == RINGRT_OK ? (left_ ? kLeft : kEnded)
+                                         : complain(rank, status, ringrt_last_error(rt));
         status = ringrt_finalize(rt);
         unlink(path("pids/" + std::to_string(getpid())).c_str());
         return result;
@@ -149,9 +151,9 @@ class Job {
 };
 
 // What Slurm does: it takes the job down soon after it said yes.
-const char *const kAccept =
-    "sleep 0.05; kill -TERM $(ls pids) 2>/dev/null";
-const char *const kRefuse = "echo 'Requested operation is presently disabled for job 7' >&2; exit 1";
+const char *const kAccept = "sleep 0.05; kill -TERM $(ls pids) 2>/dev/null";
+const char *const kRefuse =
+    "echo 'Requested operation is presently disabled for job 7' >&2; exit 1";
 
 Ranks start(const Job &job, int size, Job::Options options = {}) {
     return Ranks(size, [&job, size, options](int rank) { return job.train(rank, size, options); });
@@ -159,13 +161,13 @@ Ranks start(const Job &job, int size, Job::Options options = {}) {
 
 void expect_all(std::vector<int> got, int expected, const Job &job) {
     for (size_t r = 0; r < got.size(); ++r)
-        ck_assert_msg(got[r] == expected, "rank %zu ended with %d, expected %d; log:\n%s", r, got[r], expected,
-                      job.log().c_str());
+        ck_assert_msg(got[r] == expected, "rank %zu ended with %d, expected %d; log:\n%s", r,
+                      got[r], expected, job.log().c_str());
 }
 
 void expect_log(const Job &job, const std::string &part, size_t times = 1) {
-    ck_assert_msg(count(job.log(), part) == times, "expected %zu times \"%s\" in\n%s", times, part.c_str(),
-                  job.log().c_str());
+    ck_assert_msg(count(job.log(), part) == times, "expected %zu times \"%s\" in\n%s", times,
+                  part.c_str(), job.log().c_str());
 }
 
 // All ranks left after the step of the newest checkpoint, having asked once.
@@ -195,7 +197,8 @@ TEST(signals_at_different_times_make_one_resize) {
         Job job(kAccept);
         Ranks ranks = start(job, 4);
         ck_assert(job.wait_until_training(4));
-        for (int r = 3; r >= 0; --r, usleep(static_cast<useconds_t>(delay_us))) ranks.signal(r, SIGURG);
+        for (int r = 3; r >= 0; --r, usleep(static_cast<useconds_t>(delay_us)))
+            ranks.signal(r, SIGURG);
         expect_left(ranks, 4, job);
     }
 }
@@ -263,9 +266,12 @@ TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
     ck_assert(job.wait_until_training(3));
     ranks.signal(2, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
-    expect_log(job, "but Slurm refused the requeue (Requested operation is presently disabled for job 7): submit "
-                    "with --requeue, and see that scontrol can be run in the job: resize called off, training "
-                    "goes on at 3 GPUs");
+    expect_log(
+        job,
+        "but Slurm refused the requeue (Requested operation is presently disabled for job 7): "
+        "submit "
+        "with --requeue, and see that scontrol can be run in the job: resize called off, training "
+        "goes on at 3 GPUs");
     EXPECT_TEXT(job.steps(2), std::to_string(kSteps));
     ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 1);
 }
@@ -286,7 +292,9 @@ TEST(a_hanging_requeue_is_called_off) {
     ck_assert(job.wait_until_training(2));
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
-    expect_log(job, "slurmctld did not answer within 3 s (no answer): resize called off, training goes on at 2 GPUs");
+    expect_log(job,
+               "slurmctld did not answer within 3 s (no answer): resize called off, training goes "
+               "on at 2 GPUs");
 }
 
 TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
@@ -295,7 +303,8 @@ TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
     ck_assert(job.wait_until_training(2));
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
-    expect_log(job, "no SIGTERM within 3 s of the requeue: resize called off, training goes on at 2 GPUs");
+    expect_log(
+        job, "no SIGTERM within 3 s of the requeue: resize called off, training goes on at 2 GPUs");
     ck_assert_uint_ge(count(job.calls(), "requeue 7\n"), 2);
     ck_assert_uint_le(count(job.calls(), "requeue 7\n"), 4);
 }
@@ -313,8 +322,11 @@ TEST(sigterm_is_the_programs_again_after_a_call_off) {
 }
 
 TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
-    Job job(std::string("if [ $(grep -c requeue calls) -lt 3 ]; then echo 'Unable to contact slurm controller "
-                        "(connect failure)' >&2; exit 1; fi; ") + kAccept);
+    Job job(
+        std::string(
+            "if [ $(grep -c requeue calls) -lt 3 ]; then echo 'Unable to contact slurm controller "
+            "(connect failure)' >&2; exit 1; fi; ") +
+        kAccept);
     Job::Options options;
     options.environment = {{"RINGRT_LEAVE_TIMEOUT_S", "20"}};
     Ranks ranks = start(job, 2, options);
@@ -358,7 +370,8 @@ TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
     ck_assert_int_eq(told->gpus, 4);
     ck_assert_int_eq(told->run, 5);
     ck_assert_int_eq(told->samples, 3);  // speeds at 1, 2 and 4 ranks came along in the checkpoints
-    ck_assert_msg(count(job.calls(), "update JobId=7 Comment=mine ringrt/1 run=5 gpus=4") >= 1, "%s", job.calls().c_str());
+    ck_assert_msg(count(job.calls(), "update JobId=7 Comment=mine ringrt/1 run=5 gpus=4") >= 1,
+                  "%s", job.calls().c_str());
 }
 
 // F01
@@ -374,10 +387,12 @@ TEST(a_killed_rank_ends_all_in_time_and_says_which) {
         ranks.signal(victim, SIGKILL);
         std::vector<int> ended = ranks.wait(10);
         for (int r = 0; r < 4; ++r)
-            ck_assert_msg(ended[size_t(r)] == (r == victim ? 1000 + SIGKILL : 100 + RINGRT_PEER_LOST),
-                          "rank %d: %d\n%s", r, ended[size_t(r)], job.log().c_str());
+            ck_assert_msg(
+                ended[size_t(r)] == (r == victim ? 1000 + SIGKILL : 100 + RINGRT_PEER_LOST),
+                "rank %d: %d\n%s", r, ended[size_t(r)], job.log().c_str());
         expect_log(job, "last checkpoint: step ", 3);
-        ck_assert_msg(count(job.log(), "rank " + std::to_string(victim)) >= 3, "%s", job.log().c_str());
+        ck_assert_msg(count(job.log(), "rank " + std::to_string(victim)) >= 3, "%s",
+                      job.log().c_str());
         ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
     }
 }
@@ -416,7 +431,8 @@ TEST(periodic_saves_happen_while_training_goes_on) {
         Job job(kAccept);
         Job::Options options;
         options.steps = 1500;
-        options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"}, {"RINGRT_SAVE_INLINE", save_inline}};
+        options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"},
+                               {"RINGRT_SAVE_INLINE", save_inline}};
         Ranks ranks = start(job, 2, options);
         expect_all(ranks.wait(), kEnded, job);
         ck_assert_uint_gt(job.latest_step(), 300);
@@ -425,16 +441,21 @@ TEST(periodic_saves_happen_while_training_goes_on) {
 }
 
 int main() {
-    return run_all("step",
-                   {a_signal_to_one_rank_makes_all_leave_at_one_step, signals_at_different_times_make_one_resize,
-                    a_hundred_signals_make_one_resize, a_signal_before_the_first_step_is_served_there,
-                    another_signal_can_be_chosen, sigterm_during_the_save_ends_after_it_without_a_requeue,
-                    a_refused_requeue_is_called_off_and_training_goes_on, a_missing_scontrol_is_called_off_at_once,
-                    a_hanging_requeue_is_called_off, a_requeue_without_sigterm_is_asked_again_and_called_off,
-                    sigterm_is_the_programs_again_after_a_call_off,
-                    slurmctld_that_answers_late_is_asked_until_it_does, a_save_that_fails_calls_the_resize_off,
-                    a_job_is_resized_up_and_down_without_losing_a_step,
-                    a_killed_rank_ends_all_in_time_and_says_which, a_program_that_exits_by_itself_is_not_requeued,
-                    an_old_incarnation_stops_when_a_new_one_started, periodic_saves_happen_while_training_goes_on},
-                   90);
+    return run_all(
+        "step",
+        {a_signal_to_one_rank_makes_all_leave_at_one_step,
+         signals_at_different_times_make_one_resize, a_hundred_signals_make_one_resize,
+         a_signal_before_the_first_step_is_served_there, another_signal_can_be_chosen,
+         sigterm_during_the_save_ends_after_it_without_a_requeue,
+         a_refused_requeue_is_called_off_and_training_goes_on,
+         a_missing_scontrol_is_called_off_at_once, a_hanging_requeue_is_called_off,
+         a_requeue_without_sigterm_is_asked_again_and_called_off,
+         sigterm_is_the_programs_again_after_a_call_off,
+         slurmctld_that_answers_late_is_asked_until_it_does, a_save_that_fails_calls_the_resize_off,
+         a_job_is_resized_up_and_down_without_losing_a_step,
+         a_killed_rank_ends_all_in_time_and_says_which,
+         a_program_that_exits_by_itself_is_not_requeued,
+         an_old_incarnation_stops_when_a_new_one_started,
+         periodic_saves_happen_while_training_goes_on},
+        90);
 }

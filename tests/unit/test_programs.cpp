@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs run over nothing: all ranks of one job in one thread, messages delivered in random
+// order. Data are lists of rank numbers, so that the order of every fold is seen, not inferred.
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+
+#include "libringrt/collective/cost_model.h"
+#include "libringrt/collective/program.h"
+#include "tests/support/check.h"
+
+using namespace ringrt;
+using namespace ringrt::test;
+
+namespace {
+
+using Value = std::vector<int>;  // whose contributions, in the order they were folded
+using Key = std::tuple<Place, int, int>;
+
+struct Rank {
+    Program program;
+    std::map<Key, Value> memory;
+    size_t pc = 0;
+    std::vector<bool> received;
+};
+
+struct Flight {
+    int from, to;
+    uint32_t slot;
+    std::vector<Value> blocks;
+};
+
+class Simulation {
+  public:
+    Simulation(int size, const std::function<Program(int, int)> &make, unsigned seed)
+        : random_(seed) {
+        for (int r = 0; r < size; ++r) {
+            ranks_.push_back({make(r, size), {}, 0, {}});
+            Rank &rank = ranks_.back();
+            rank.received.assign(rank.program.receives.size(), false);
+            for (int b = 0; b < rank.program.blocks; ++b) rank.memory[{Place::Input, 0, b}] = {r};
+        }
+    }
+    // False when it is stuck.
+    bool run() {
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (int r = 0; r < int(ranks_.size()); ++r) moved = advance(r) || moved;
+            moved = deliver() || moved;
+        }
+        bool done = flights_.empty();
+        for (const Rank &rank : ranks_) done = done && rank.pc == rank.program.steps.size();
+        return done;
+    }
+    const Value &output(int rank, int block) {
+        return ranks_[size_t(rank)].memory[{Place::Output, 0, block}];
+    }
+    int blocks() const { return ranks_[0].program.blocks; }
+    size_t blocks_sent() const { return blocks_sent_; }
+
+  private:
+    Value &at(int rank, const Ref &ref, int i) {
+        return ranks_[size_t(rank)].memory[{ref.place, ref.row, ref.first + i}];
+    }
+    bool advance(int r) {
+        Rank &rank = ranks_[size_t(r)];
+        bool moved = false;
+        for (; rank.pc < rank.program.steps.size(); ++rank.pc, moved = true) {
+            Step step = rank.program.steps[rank.pc];
+            if (step.kind == Step::Await && !rank.received[step.index]) break;
+            if (step.kind == Step::Send) send(r, rank.program.sends[step.index]);
+            if (step.kind == Step::Fold) fold(r, rank.program.folds[step.index]);
+            if (step.kind == Step::Copy) {
+                const ProgramCopy &copy = rank.program.copies[step.index];
+                for (int i = 0; i < copy.to.count; ++i) at(r, copy.to, i) = at(r, copy.from, i);
+            }
+        }
+        return moved;
+    }
+    void send(int r, const ProgramMessage &message) {
+        Flight flight{r, message.peer, message.slot, {}};
+        for (const Ref &ref : message.refs) {
+            for (int i = 0; i < ref.count; ++i) {
+                ck_assert_msg(!at(r, ref, i).empty(), "rank %d sends what it does not have", r);
+                flight.blocks.push_back(at(r, ref, i));
+            }
+        }
+        blocks_sent_ += flight.blocks.size();
+        flights_.push_back(std::move(flight));
+    }
+    void fold(int r, const ProgramFold &work) {
+        for (int i = 0; i < work.out.count; ++i) {
+            Value sum = work.partial ? at(r, *work.partial, i) : Value{};
+            for (const Ref &source : work.sources) {
+                const Value &part = at(r, source, i);
+                ck_assert_msg(part.size() == 1, "rank %d folds what is not raw", r);
+                sum.insert(sum.end(), part.begin(), part.end());
+            }
+            at(r, work.out, i) = sum;
+        }
+    }
+    bool deliver() {
+        if (flights_.empty()) return false;
+        size_t pick = random_() % flights_.size();
+        Flight flight = flights_[pick];
+        flights_.erase(flights_.begin() + ptrdiff_t(pick));
+        Rank &to = ranks_[size_t(flight.to)];
+        for (size_t k = 0; k < to.program.receives.size(); ++k) {
+            const ProgramMessage &receive = to.program.receives[k];
+            if (receive.peer != flight.from || receive.slot != flight.slot || to.received[k])
+                continue;
+            size_t next = 0;
+            for (const Ref &ref : receive.refs) {
+                for (int i = 0; i < ref.count; ++i)
+                    at(flight.to, ref, i) = flight.blocks.at(next++);
+            }
+            ck_assert_uint_eq(next, flight.blocks.size());
+            to.received[k] = true;
+            return true;
+        }
+        ck_abort_msg("nobody expects the message from %d to %d", flight.from, flight.to);
+    }
+
+    std::mt19937 random_;
+    std::vector<Rank> ranks_;
+    std::vector<Flight> flights_;
+    size_t blocks_sent_ = 0;
+};
+
+Value all_ranks(int size) {
+    Value value;
+    for (int r = 0; r < size; ++r) value.push_back(r);
+    return value;
+}
+
+void check_allreduce(const char *name, Program (*make)(int, int), int size) {
+    for (unsigned seed = 0; seed < 5; ++seed) {
+        Simulation simulation(size, make, seed);
+        ck_assert_msg(simulation.run(), "%s of %d ranks is stuck", name, size);
+        for (int r = 0; r < size; ++r) {
+            for (int b = 0; b < simulation.blocks(); ++b) {
+                ck_assert_msg(simulation.output(r, b) == all_ranks(size),
+                              "%s of %d ranks: block %d of rank %d", name, size, b, r);
+            }
+        }
+    }
+}
+
+TEST(every_allreduce_folds_in_rank_order) {
+    for (int size = 1; size <= 17; ++size) {
+        check_allreduce("pairwise", pairwise, size);
+        check_allreduce("one_shot", one_shot, size);
+        check_allreduce("chain", chain, size);
+        check_allreduce("binary_blocks", binary_blocks, size);
+    }
+    check_allreduce("binary_blocks", binary_blocks, 32);
+    check_allreduce("binary_blocks", binary_blocks, 61);
+}
+
+TEST(halves_of_an_allreduce) {
+    for (int size = 1; size <= 9; ++size) {
+        Simulation scatter(size, scatter_reduce, 1), gathered(size, gather, 1);
+        ck_assert(scatter.run());
+        ck_assert(gathered.run());
+        for (int r = 0; r < size; ++r) {
+            ck_assert(scatter.output(r, r) == all_ranks(size));
+            for (int b = 0; b < size; ++b) ck_assert(gathered.output(r, b) == Value{b});
+        }
+    }
+}
+
+TEST(broadcast_and_barrier) {
+    for (int size = 1; size <= 9; ++size) {
+        for (int root = 0; root < size; ++root) {
+            Simulation tree(
+                size, [root](int r, int p) { return tree_broadcast(r, p, root); }, 1);
+            ck_assert(tree.run());
+            for (int r = 0; r < size; ++r) ck_assert(tree.output(r, 0) == Value{root});
+        }
+        Simulation barrier(size, dissemination, 1);
+        ck_assert(barrier.run());
+    }
+}
+
+TEST(traffic_is_what_the_header_says) {
+    for (int p : {2, 3, 4, 8}) {
+        Simulation pairs(p, pairwise, 1);
+        ck_assert(pairs.run());
+        ck_assert_uint_eq(pairs.blocks_sent(), size_t(2 * (p - 1) * p));  // of n/p each
+    }
+    for (int p : {2, 4, 8, 16}) {
+        Simulation halving(p, halving_doubling, 1);
+        ck_assert(halving.run());
+        size_t log = size_t(std::bit_width(unsigned(p)) - 1);
+        ck_assert_uint_eq(halving.blocks_sent(), size_t(p) * (log * size_t(p) / 2 + size_t(p) - 1));
+    }
+}
+
+TEST(the_cost_model_chooses_by_size_and_ranks) {
+    CostModel model{.alpha_s = 20e-6, .beta_s_per_byte = 1 / 1.2e9, .gamma_s_per_byte = 1 / 5e9};
+    ck_assert(choose(model, 2, 64) == Algorithm::OneShot);
+    ck_assert(choose(model, 16, 32 << 10) == Algorithm::BinaryBlocks);
+    ck_assert(choose(model, 4, 64 << 20) == Algorithm::Pairwise);
+    for (int p : {2, 3, 5, 8, 13}) {  // never much worse than any other
+        for (size_t n = 4; n < (size_t{1} << 28); n *= 4) {
+            double chosen = seconds(model, choose(model, p, n), p, n);
+            for (Algorithm each : kAlgorithms) ck_assert(chosen <= seconds(model, each, p, n));
+        }
+    }
+}
+
+}  // namespace
+
+int main() {
+    return run_all("programs", {every_allreduce_folds_in_rank_order, halves_of_an_allreduce,
+                                broadcast_and_barrier, traffic_is_what_the_header_says,
+                                the_cost_model_chooses_by_size_and_ranks});
+}
