@@ -11,6 +11,7 @@
 #include <new>
 
 #include "libringrt/collective/communicator.h"
+#include "libringrt/exchange/exchange.h"
 #include "libringrt/ringrt.h"
 #include "libringrt/step.h"
 
@@ -67,6 +68,9 @@ struct ringrt_runtime {
     ringrt::CommunicatorPeers peers;
     std::vector<ringrt::checkpoint::Buffer> buffers;  // by name
     std::unique_ptr<ringrt::StepBoundary> boundary;
+    std::unique_ptr<ringrt::Exchange> exchange;  // once a gradient is registered
+    ringrt_dtype_t gradient_dtype = RINGRT_FLOAT32;
+    ringrt_op_t gradient_op = RINGRT_SUM;
     bool left = false;  // ringrt_step() said leave: nobody waits for anybody any more
     std::atomic<bool> aborted{false};
     mutable std::string last_error;
@@ -114,6 +118,34 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
 }
 
 Outcome invalid(const char *what) { return {RINGRT_INVALID_ARGUMENT, what}; }
+
+// A call that needs the ranks' connections for itself.
+template <typename Body>
+ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
+    return guard(rt, [&] {
+        if (rt->exchange && !rt->exchange->idle())
+            return invalid("gradients are under way: ringrt_gradient_wait() for each of them first");
+        return body();
+    });
+}
+
+Outcome outcome(ExchangeResult result) { return {result.status, std::move(result.message)}; }
+
+Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
+                          ringrt_op_t op, int *id) {
+    if (!name || !id) return invalid("name or id is NULL");
+    if (!rt.exchange) {
+        const char *trace = getenv("RINGRT_TRACE");
+        rt.gradient_dtype = dtype;
+        rt.gradient_op = op;
+        rt.exchange = std::make_unique<Exchange>(
+            rt.communicator,
+            ExchangeConfig{.dtype = dtype, .op = op, .trace_file = trace ? trace : ""});
+    }
+    if (dtype != rt.gradient_dtype || op != rt.gradient_op)
+        return invalid("all gradients have one dtype and one op");
+    return outcome(rt.exchange->add(name, count, id));
+}
 
 // Rank 0's, so that all ranks have one.
 Outcome make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
@@ -210,6 +242,7 @@ ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {
 ringrt_status_t ringrt_finalize(ringrt_t *rt) {
     if (!rt) return RINGRT_OK;
     if (rt->pid != getpid()) return RINGRT_FORKED;  // nothing of the parent's may be touched
+    if (rt->exchange && !rt->exchange->idle()) rt->communicator.abort();  // nobody waits for it
     Outcome outcome = run_guarded([&] {
         if (rt->left || rt->aborted) return Outcome{};
         Outcome finished = rt->boundary->finish();
@@ -238,21 +271,40 @@ int ringrt_restarts(const ringrt_t *rt) {
 
 ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
                                  ringrt_dtype_t dtype, ringrt_op_t op) {
-    return guard(rt, [&] {
+    return guard_alone(rt, [&] {
         if (count > 0 && (!send || !recv)) return invalid("send or recv is NULL");
         return rt->peers.outcome(rt->communicator.allreduce(send, recv, count, dtype, op));
     });
 }
 
 ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t bytes, int root) {
-    return guard(rt, [&] {
+    return guard_alone(rt, [&] {
         if (bytes > 0 && !buffer) return invalid("buffer is NULL");
         return rt->peers.outcome(rt->communicator.broadcast(buffer, bytes, root));
     });
 }
 
 ringrt_status_t ringrt_barrier(ringrt_t *rt) {
-    return guard(rt, [&] { return rt->peers.outcome(rt->communicator.barrier()); });
+    return guard_alone(rt, [&] { return rt->peers.outcome(rt->communicator.barrier()); });
+}
+
+ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t count,
+                                         ringrt_dtype_t dtype, ringrt_op_t op, int *id) {
+    return guard(rt, [&] { return register_gradient(*rt, name, count, dtype, op, id); });
+}
+
+ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
+    return guard(rt, [&] {
+        if (!rt->exchange) return invalid("no gradient was registered");
+        return outcome(rt->exchange->ready(id, buffer));
+    });
+}
+
+ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum) {
+    return guard(rt, [&] {
+        if (!rt->exchange) return invalid("no gradient was registered");
+        return outcome(rt->exchange->wait(id, sum));
+    });
 }
 
 ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out) {
@@ -297,18 +349,18 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
 }
 
 ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
-    return guard(rt, [&] {
+    return guard_alone(rt, [&] {
         if (!step) return invalid("step is NULL");
         return rt->boundary->restore(*step);
     });
 }
 
 ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step) {
-    return guard(rt, [&] { return rt->boundary->save(step); });
+    return guard_alone(rt, [&] { return rt->boundary->save(step); });
 }
 
 ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action) {
-    return guard(rt, [&] {
+    return guard_alone(rt, [&] {
         if (!action) return invalid("action is NULL");
         if (rt->left) return invalid("ringrt_step() said RINGRT_LEAVE: call ringrt_finalize() and end");
         Outcome stepped = rt->boundary->step(step, *action);

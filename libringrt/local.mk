@@ -8,3 +8,6 @@ include libringrt/grouping.mk
 
 # Checkpoints, telemetry, the step boundary, and the library itself.
 include libringrt/runtime.mk
+
+# The exchange of gradients
+include libringrt/exchange.mk

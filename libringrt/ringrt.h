@@ -154,6 +154,26 @@ RINGRT_API ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t b
 /* Collective. Nobody returns before all have called. */
 RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 
+/* ---- gradients: summed while the backward pass runs and the next forward pass begins ------------ */
+
+/* Names a gradient of `count` elements; *id counts up from 0. In the order in which the forward pass uses
+ * them, the same on all ranks, before the first is ready; dtype and op are the same for all of them.
+ * With gradients registered, the other collectives and ringrt_step() may be called only between steps:
+ * after the last ringrt_gradient_wait() of a step and before the first ringrt_gradient_ready() of the next. */
+RINGRT_API ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t count,
+                                                    ringrt_dtype_t dtype, ringrt_op_t op, int *id);
+
+/* The backward pass has produced this gradient. From any thread, in any order, and returns at once; the
+ * buffer is the library's until ringrt_gradient_wait() for it returned, and then holds the sum. Each
+ * rank has at least one gradient ready in every step. */
+RINGRT_API ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer);
+
+/* Returns when the sum of this gradient is there; call it before the layer that needs it, for every gradient in
+ * every step, first when this rank's backward pass is over: gradients not ready by then count as zero in
+ * this step. *sum (sum may be NULL) is the buffer given to ringrt_gradient_ready(), or where there was
+ * none the library's memory, valid until the next step's first gradient; NULL before the first step. */
+RINGRT_API ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum);
+
 /* ---- the share of a batch ---------------------------------------------------------------------- */
 
 typedef struct ringrt_share { /* not ringrt_batch: the function has that name */

@@ -36,3 +36,10 @@ tests_unit_test_ringplan_SOURCES = tests/unit/test_ringplan.cpp \
 tests_unit_test_ringplan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringplan_LDADD = libringplan.la $(CHECK_LIBS)
 endif
+
+check_PROGRAMS += tests/multiproc/test_exchange
+TESTS += tests/multiproc/test_exchange
+tests_multiproc_test_exchange_SOURCES = tests/multiproc/test_exchange.cpp \
+	tests/unit/grouping_profiles.h tests/support/check.h tests/support/ranks.h
+tests_multiproc_test_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_exchange_LDADD = libexchange.la $(CHECK_LIBS)

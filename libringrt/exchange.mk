@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The exchange of gradients: follows the plans of grouping over a communicator.
+noinst_LTLIBRARIES += libexchange.la
+libexchange_la_SOURCES = \
+	libringrt/exchange/exchange.cpp libringrt/exchange/exchange.h \
+	libringrt/exchange/layout.cpp libringrt/exchange/layout.h \
+	libringrt/exchange/packed_plan.cpp libringrt/exchange/packed_plan.h \
+	libringrt/exchange/step_profiler.cpp libringrt/exchange/step_profiler.h \
+	libringrt/exchange/trace.cpp libringrt/exchange/trace.h
+libexchange_la_LIBADD = libgrouping.la libcollective.la

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/exchange/exchange.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "libringrt/exchange/packed_plan.h"
+#include "libringrt/grouping/rules.h"
+#include "libringrt/grouping/timeline.h"
+
+namespace ringrt {
+
+using namespace grouping;
+
+namespace {
+
+constexpr uint64_t kAgreeEvery = 4;  // steps; a plan can change only at these
+constexpr double kWorthIt =
+    0.98;  // a new plan is adopted where it is faster than that part of the old
+constexpr double kGuessGbps = 10, kGuessAlphaUs = 50;
+constexpr uint64_t kMostWords = uint64_t{1} << 24;
+
+double now_us() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double, std::micro>(now).count();
+}
+
+uint64_t bytes_of(ringrt_dtype_t dtype) {
+    switch (dtype) {
+        case RINGRT_FLOAT64:
+        case RINGRT_INT64:
+            return 8;
+        case RINGRT_FLOAT16:
+        case RINGRT_BFLOAT16:
+            return 2;
+        case RINGRT_UINT8:
+            return 1;
+        case RINGRT_FLOAT32:
+        case RINGRT_INT32:
+            return 4;
+    }
+    return 4;
+}
+
+}  // namespace
+
+Exchange::Exchange(Communicator &communicator, ExchangeConfig config)
+    : communicator_(communicator),
+      config_(std::move(config)),
+      element_bytes_(bytes_of(config_.dtype)),
+      link_(kGuessGbps, kGuessAlphaUs),
+      trace_(config_.trace_file, communicator.rank()),
+      thread_([this] { run(); }) {}
+
+Exchange::~Exchange() {
+    {
+        std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+ExchangeResult Exchange::failure(ringrt_status_t status, const std::string &what) const {
+    return {status, what};
+}
+
+ExchangeResult Exchange::check_id(int id) const {
+    if (failed_.status != RINGRT_OK) return failed_;
+    if (id < 0 || static_cast<size_t>(id) >= gradients_.size()) {
+        return failure(RINGRT_INVALID_ARGUMENT, "there is no gradient " + std::to_string(id) +
+                                                    ": " + std::to_string(gradients_.size()) +
+                                                    " were registered");
+    }
+    return {};
+}
+
+ExchangeResult Exchange::add(std::string name, uint64_t count, int *id) {
+    std::lock_guard lock(mutex_);
+    if (profiler_) {
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       "gradient " + name + ": register all before the first is ready");
+    }
+    if (gradients_.size() == kMaxGradients || count > kMaxGradientBytes / element_bytes_) {
+        return failure(RINGRT_INVALID_ARGUMENT, "gradient " + name + ": too many, or too large");
+    }
+    *id = static_cast<int>(gradients_.size());
+    gradients_.push_back({.name = std::move(name), .bytes = count * element_bytes_});
+    return {};
+}
+
+// Nothing was measured yet: sizes, and times as if each gradient took as long as any other.
+Profile Exchange::sizes_only() const {
+    Profile out;
+    double ready = 1000.0 * static_cast<double>(gradients_.size());
+    for (const Gradient &gradient : gradients_) {
+        out.gradients.push_back({{}, gradient.bytes, 500, ready});
+        ready -= 1000;
+    }
+    return out;
+}
+
+void Exchange::reset_plan(Plan plan) {
+    std::vector<uint64_t> bytes;
+    for (const Gradient &gradient : gradients_) bytes.push_back(gradient.bytes);
+    plan_ = std::move(plan);
+    layout_ = lay_out(plan_, bytes, communicator_.size(), element_bytes_);
+    const auto ranks = static_cast<uint64_t>(communicator_.size());
+    own_.resize(layout_.own_bytes);
+    all_.resize(layout_.most_share_bytes * ranks);
+    some_.resize(layout_.most_share_bytes);
+}
+
+void Exchange::begin_step(double now) {
+    if (!profiler_) {
+        std::vector<uint64_t> bytes;
+        for (const Gradient &gradient : gradients_) bytes.push_back(gradient.bytes);
+        profiler_ = std::make_unique<StepProfiler>(bytes);
+        const Network guess{kGuessGbps, kGuessAlphaUs, communicator_.size()};
+        reset_plan(config_.plan.blocks.empty() ? predictive(sizes_only(), guess) : config_.plan);
+    }
+    profiler_->begin_backward(now);
+    for (Gradient &gradient : gradients_) {
+        gradient.ready = gradient.complete = gradient.waited = false;
+        gradient.buffer = nullptr;
+        gradient.to_gather = gradient.bytes;
+        gradient.complete = gradient.bytes == 0;
+    }
+    waited_ = complete_ = 0;
+    for (const Gradient &gradient : gradients_) complete_ += gradient.complete;
+    backward_over_ = false;
+    active_ = true;
+}
+
+ExchangeResult Exchange::ready(int id, void *buffer) {
+    std::lock_guard lock(mutex_);
+    if (ExchangeResult bad = check_id(id); bad.status != RINGRT_OK) return bad;
+    const double now = now_us();
+    Gradient &gradient = gradients_[static_cast<size_t>(id)];
+    if (buffer == nullptr && gradient.bytes > 0) {
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       "gradient " + gradient.name + ": its buffer is NULL");
+    }
+    if (!active_) begin_step(now);
+    if (backward_over_ || gradient.ready) {
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       "gradient " + gradient.name +
+                           " is ready again, or late: wait for every gradient "
+                           "of a step before the next step's first is ready");
+    }
+    gradient.ready = true;
+    gradient.buffer = static_cast<std::byte *>(buffer);
+    profiler_->ready(static_cast<uint32_t>(id), now);
+    if (trace_.on()) trace_.add(Trace::gradients, gradient.name, now, now);
+    changed_.notify_all();
+    return {};
+}
+
+ExchangeResult Exchange::wait(int id, const void **sum) {
+    std::unique_lock lock(mutex_);
+    if (ExchangeResult bad = check_id(id); bad.status != RINGRT_OK) return bad;
+    Gradient &gradient = gradients_[static_cast<size_t>(id)];
+    const double start = now_us();
+    if (active_ && !gradient.waited) {
+        if (waited_ > 0) profiler_->begin_wait(start);
+        if (!backward_over_) {
+            backward_over_ = true;
+            changed_.notify_all();
+        }
+        changed_.wait(lock, [&] { return gradient.complete || failed_.status != RINGRT_OK; });
+        if (failed_.status != RINGRT_OK) return failed_;
+        const double end = now_us();
+        if (trace_.on()) trace_.add(Trace::waits, gradient.name, start, end);
+        profiler_->end_wait(static_cast<uint32_t>(id), end);
+        gradient.waited = true;
+        if (++waited_ == gradients_.size()) end_step();
+    }
+    if (sum != nullptr) *sum = gradient.buffer;
+    return {};
+}
+
+void Exchange::end_step() {
+    if (profiler_->end_step()) replan_ = true;
+    const Profile profile = profiler_->profile();
+    std::vector<double> ready;
+    for (uint32_t id : ready_order(profile)) ready.push_back(profile.gradients[id].ready_us);
+    if (stages_.observe(ready)) replan_ = true;
+    ++steps_;
+    active_ = false;
+    changed_.notify_all();
+}
+
+bool Exchange::idle() const {
+    std::lock_guard lock(mutex_);
+    return !active_;
+}
+
+Exchange::State Exchange::state() const {
+    std::lock_guard lock(mutex_);
+    return {steps_, plan_version_, profiler_ ? profiler_->profile() : Profile{}, link_.estimate(),
+            plan_};
+}
+
+// ---- the thread -------------------------------------------------------------------------------
+
+void Exchange::run() {
+    std::unique_lock lock(mutex_);
+    uint64_t next = 0;  // the step to run
+    while (true) {
+        changed_.wait(lock, [&] { return stop_ || (active_ && steps_ == next); });
+        if (stop_) return;
+        const ringrt_status_t status = run_step(lock);
+        if (stop_ && status == RINGRT_OK) return;
+        if (status != RINGRT_OK) {
+            failed_ = {status, "gradients: " + communicator_.last_error()};
+            changed_.notify_all();
+            return;
+        }
+        ++next;
+    }
+}
+
+ringrt_status_t Exchange::run_step(std::unique_lock<std::mutex> &lock) {
+    if (communicator_.size() == 1) {
+        changed_.wait(lock, [&] { return stop_ || backward_over_; });
+        for (Gradient &gradient : gradients_) {
+            give_stand_in(gradient);
+            gradient.complete = true;
+        }
+        changed_.notify_all();
+        return RINGRT_OK;
+    }
+    const bool agrees = config_.plan.blocks.empty() && steps_ > 0 && steps_ % kAgreeEvery == 0;
+    if (agrees) {
+        lock.unlock();
+        const ringrt_status_t status = agree_on_plan();
+        lock.lock();
+        if (status != RINGRT_OK) return status;
+    }
+    for (const Transfer &transfer : layout_.transfers) {
+        if (transfer.reduces && !wait_until_ready(transfer, lock)) return RINGRT_OK;
+        lock.unlock();
+        const double start = now_us();
+        const ringrt_status_t status = send(transfer);
+        const double end = now_us();
+        lock.lock();
+        if (status != RINGRT_OK) return status;
+        if (link_.observe(communicator_.size(), static_cast<double>(transfer.bytes), end - start)) {
+            replan_ = true;
+        }
+        if (trace_.on()) {
+            trace_.add(Trace::link,
+                       (transfer.reduces ? "reduce-scatter " : "all-gather ") +
+                           std::to_string(transfer.bytes) + " bytes",
+                       start, end);
+        }
+        if (!transfer.reduces) complete(transfer);
+    }
+    return RINGRT_OK;
+}
+
+// A gradient that is missing counts as zero.
+void Exchange::give_stand_in(Gradient &gradient) {
+    if (gradient.buffer != nullptr) return;
+    gradient.stand_in.assign(gradient.bytes, std::byte{0});
+    gradient.buffer = gradient.stand_in.data();
+}
+
+bool Exchange::wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock) {
+    for (uint32_t atom : transfer.atoms) {
+        Gradient &gradient = gradients_[layout_.atoms[atom].gradient];
+        changed_.wait(lock, [&] { return stop_ || gradient.ready || backward_over_; });
+        if (stop_) return false;
+        give_stand_in(gradient);
+    }
+    return true;
+}
+
+ringrt_status_t Exchange::send(const Transfer &transfer) {
+    return transfer.reduces ? reduce(transfer) : gather(transfer);
+}
+
+ringrt_status_t Exchange::reduce(const Transfer &transfer) {
+    const int ranks = communicator_.size();
+    uint64_t at = 0;
+    for (uint32_t number : transfer.atoms) {
+        const Atom &atom = layout_.atoms[number];
+        copy_in(atom, gradients_[atom.gradient].buffer, all_.data(), at, transfer.share_bytes,
+                ranks);
+        at += atom.share_bytes;
+    }
+    const size_t count = transfer.share_bytes / element_bytes_ * static_cast<size_t>(ranks);
+    std::byte *own = own_.data() + layout_.atoms[transfer.atoms.front()].own_at;
+    return communicator_.reduce_scatter(all_.data(), own, count, config_.dtype, config_.op);
+}
+
+ringrt_status_t Exchange::gather(const Transfer &transfer) {
+    uint64_t at = 0;
+    for (uint32_t number : transfer.atoms) {
+        const Atom &atom = layout_.atoms[number];
+        std::memcpy(some_.data() + at, own_.data() + atom.own_at, atom.share_bytes);
+        at += atom.share_bytes;
+    }
+    const ringrt_status_t status =
+        communicator_.all_gather(some_.data(), all_.data(), transfer.share_bytes);
+    if (status != RINGRT_OK) return status;
+    at = 0;
+    for (uint32_t number : transfer.atoms) {
+        const Atom &atom = layout_.atoms[number];
+        copy_out(atom, gradients_[atom.gradient].buffer, all_.data(), at, transfer.share_bytes,
+                 communicator_.size());
+        at += atom.share_bytes;
+    }
+    return RINGRT_OK;
+}
+
+void Exchange::complete(const Transfer &transfer) {
+    for (uint32_t number : transfer.atoms) {
+        Gradient &gradient = gradients_[layout_.atoms[number].gradient];
+        gradient.to_gather -= layout_.atoms[number].bytes;
+        if (gradient.to_gather > 0) continue;
+        // With a barrier nothing may be used before all is there.
+        gradient.complete = !plan_.barrier;
+        ++complete_;
+    }
+    if (plan_.barrier && complete_ == gradients_.size()) {
+        for (Gradient &gradient : gradients_) gradient.complete = true;
+    }
+    changed_.notify_all();
+}
+
+// ---- agreeing on a plan -----------------------------------------------------------------------
+
+// Rank 0 only. The plan's words, empty where the present one stays.
+std::vector<uint64_t> Exchange::new_plan() {
+    std::unique_lock lock(mutex_);
+    const bool due =
+        replan_ || (steps_ & (steps_ - 1)) == 0;  // 4, 8, 16, ...: the measurements settle
+    replan_ = false;
+    if (!due) return {};
+    const Profile profile = profiler_->profile();
+    const LinkEstimate link = link_.estimate();
+    const Plan old = plan_;
+    lock.unlock();
+    const Network network{link.gbps, link.alpha_us, communicator_.size()};
+    const Plan plan = predictive(profile, network);
+    const double before = simulate(profile, network, old).iteration_us;
+    const double after = simulate(profile, network, plan).iteration_us;
+    return after < kWorthIt * before ? packed(plan) : std::vector<uint64_t>{};
+}
+
+ringrt_status_t Exchange::agree_on_plan() {
+    std::vector<uint64_t> words;
+    if (communicator_.rank() == 0) words = new_plan();
+    uint64_t size = words.size();
+    const ringrt_status_t status = communicator_.broadcast(&size, sizeof size, 0);
+    if (status != RINGRT_OK || size == 0) return status;
+    if (size > kMostWords) return RINGRT_MISMATCH;
+    words.resize(size);
+    const ringrt_status_t sent = communicator_.broadcast(words.data(), size * sizeof size, 0);
+    if (sent != RINGRT_OK) return sent;
+    std::optional<Plan> plan = unpacked(words);
+    Profile sizes;
+    std::lock_guard lock(mutex_);
+    sizes = sizes_only();
+    if (!plan || fault_of(*plan, sizes)) return RINGRT_MISMATCH;
+    reset_plan(*std::move(plan));
+    ++plan_version_;
+    return RINGRT_OK;
+}
+
+}  // namespace ringrt

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums gradients over the ranks while the backward pass still runs and the next forward pass
+// begins.
+//
+// A thread of its own sends the blocks of the plan, one after the other. Every rank follows the
+// same plan: rank 0 measures, plans and broadcasts. Results do not depend on the plan: every
+// element is summed in rank order whatever block it travels in.
+//
+// A step begins with the first ready() and ends when every gradient was waited for. The first
+// wait() of a step says that this rank's backward pass is over: gradients that are not ready by
+// then are missing in this step and count as zero. Between steps, and only there, the communicator
+// is free for other use.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libringrt/collective/communicator.h"
+#include "libringrt/exchange/layout.h"
+#include "libringrt/exchange/step_profiler.h"
+#include "libringrt/exchange/trace.h"
+#include "libringrt/grouping/link_fit.h"
+#include "libringrt/grouping/stages.h"
+
+namespace ringrt {
+
+struct ExchangeResult {
+    ringrt_status_t status = RINGRT_OK;
+    std::string message{};
+};
+
+struct ExchangeConfig {
+    ringrt_dtype_t dtype = RINGRT_FLOAT32;
+    ringrt_op_t op = RINGRT_SUM;
+    // Followed as it is and never changed where it is not empty; must be sound for the gradients.
+    grouping::Plan plan{};
+    std::string trace_file{};  // a Chrome trace of this rank; empty: none
+};
+
+class Exchange {
+  public:
+    // `communicator` has started and outlives the exchange.
+    Exchange(Communicator &communicator, ExchangeConfig config);
+    // Ends the thread; where peers are waited for, only after the communicator's time-out or
+    // abort().
+    ~Exchange();
+    Exchange(const Exchange &) = delete;
+    Exchange &operator=(const Exchange &) = delete;
+
+    // In the order in which the forward pass uses them, the same on all ranks, before the first
+    // ready().
+    [[nodiscard]] ExchangeResult add(std::string name, uint64_t count, int *id);
+
+    // From any thread and in any order. `buffer` is the exchange's until wait(id) returned; then it
+    // holds the sum.
+    [[nodiscard]] ExchangeResult ready(int id, void *buffer);
+
+    // Until the gradient's sum is there. *sum, where not null, is the buffer given to ready(), or
+    // memory of the exchange where this rank had none, valid until the next step begins; null
+    // before the first step.
+    [[nodiscard]] ExchangeResult wait(int id, const void **sum);
+
+    [[nodiscard]] bool idle() const;
+
+    struct State {
+        uint64_t steps = 0;
+        uint64_t plan_version = 0;  // 0: made from sizes alone
+        grouping::Profile profile;  // measured; on all ranks their own
+        grouping::LinkEstimate link;
+        grouping::Plan plan;
+    };
+    [[nodiscard]] State state() const;
+
+  private:
+    struct Gradient {
+        std::string name;
+        uint64_t bytes = 0;
+        std::byte *buffer = nullptr;
+        bool ready = false, complete = false, waited = false;
+        uint64_t to_gather = 0;             // bytes
+        std::vector<std::byte> stand_in{};  // where this rank has none
+    };
+
+    void run();
+    void begin_step(double now_us);
+    void end_step();
+    void reset_plan(grouping::Plan plan);
+    ringrt_status_t run_step(std::unique_lock<std::mutex> &lock);
+    static void give_stand_in(Gradient &gradient);
+    bool wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
+    ringrt_status_t send(const Transfer &transfer);
+    ringrt_status_t reduce(const Transfer &transfer);
+    ringrt_status_t gather(const Transfer &transfer);
+    void complete(const Transfer &transfer);
+    ringrt_status_t agree_on_plan();
+    std::vector<uint64_t> new_plan();
+    grouping::Profile sizes_only() const;
+    ExchangeResult failure(ringrt_status_t status, const std::string &what) const;
+    ExchangeResult check_id(int id) const;
+
+    Communicator &communicator_;
+    const ExchangeConfig config_;
+    const uint64_t element_bytes_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Gradient> gradients_;
+    bool active_ = false;         // a step is under way
+    bool backward_over_ = false;  // of this step
+    bool stop_ = false;
+    size_t waited_ = 0, complete_ = 0;
+    uint64_t steps_ = 0, plan_version_ = 0;
+    ExchangeResult failed_;
+    grouping::Plan plan_;
+    Layout layout_;
+    std::vector<std::byte> own_, all_, some_;  // shares of this rank; buffers of a transfer
+    std::unique_ptr<StepProfiler> profiler_;
+    grouping::LinkFit link_;
+    grouping::StageTracker stages_;
+    bool replan_ = false;  // something has changed
+    Trace trace_;
+    std::thread thread_;
+};
+
+}  // namespace ringrt

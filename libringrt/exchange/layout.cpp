@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/exchange/layout.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace ringrt {
+
+using namespace grouping;
+
+namespace {
+
+// Where each gradient is cut, with its start and end; and the number of its first atom.
+struct Cuts {
+    std::vector<std::vector<uint64_t>> at;
+    std::vector<uint32_t> first_atom;
+};
+
+Cuts cuts_of(const Plan &plan, size_t gradients) {
+    std::vector<std::set<uint64_t>> sets(gradients);
+    for (const Block &block : plan.blocks) {
+        for (const Piece &piece : block.pieces) {
+            sets[piece.gradient].insert({piece.offset, piece.offset + piece.bytes});
+        }
+    }
+    Cuts cuts;
+    uint32_t atoms = 0;
+    for (const auto &set : sets) {
+        cuts.at.emplace_back(set.begin(), set.end());
+        cuts.first_atom.push_back(atoms);
+        if (set.size() > 1) atoms += static_cast<uint32_t>(set.size() - 1);
+    }
+    return cuts;
+}
+
+std::vector<Atom> atoms_of(const Cuts &cuts, int ranks, uint64_t element_bytes) {
+    std::vector<Atom> atoms;
+    for (uint32_t id = 0; id < cuts.at.size(); ++id) {
+        for (size_t i = 1; i < cuts.at[id].size(); ++i) {
+            Atom atom{.gradient = id, .offset = cuts.at[id][i - 1]};
+            atom.bytes = cuts.at[id][i] - atom.offset;
+            const uint64_t elements = atom.bytes / element_bytes;
+            const auto count = static_cast<uint64_t>(ranks);
+            atom.share_bytes = (elements + count - 1) / count * element_bytes;
+            atoms.push_back(atom);
+        }
+    }
+    return atoms;
+}
+
+Transfer transfer_of(const Block &block, bool reduces, const Cuts &cuts,
+                     const std::vector<Atom> &atoms) {
+    Transfer out{.reduces = reduces};
+    for (const Piece &piece : block.pieces) {
+        const auto &at = cuts.at[piece.gradient];
+        const auto from = std::ranges::lower_bound(at, piece.offset) - at.begin();
+        auto atom = cuts.first_atom[piece.gradient] + static_cast<uint32_t>(from);
+        for (; atom < atoms.size() && atoms[atom].gradient == piece.gradient &&
+               atoms[atom].offset < piece.offset + piece.bytes;
+             ++atom) {
+            out.atoms.push_back(atom);
+            out.share_bytes += atoms[atom].share_bytes;
+            out.bytes += atoms[atom].bytes;
+        }
+    }
+    return out;
+}
+
+// The part of share `rank` that holds bytes of the gradient, not padding.
+uint64_t held(const Atom &atom, uint64_t rank) {
+    const uint64_t start = rank * atom.share_bytes;
+    return start >= atom.bytes ? 0 : std::min(atom.share_bytes, atom.bytes - start);
+}
+
+}  // namespace
+
+Layout lay_out(const Plan &plan, const std::vector<uint64_t> &gradient_bytes, int ranks,
+               uint64_t element_bytes) {
+    Layout out;
+    const Cuts cuts = cuts_of(plan, gradient_bytes.size());
+    out.atoms = atoms_of(cuts, ranks, element_bytes);
+    for (const Block &block : plan.blocks) {
+        for (bool reduces : {true, false}) {
+            if (block.phase == (reduces ? Phase::all_gather : Phase::reduce_scatter)) continue;
+            out.transfers.push_back(transfer_of(block, reduces, cuts, out.atoms));
+            const Transfer &transfer = out.transfers.back();
+            out.most_share_bytes = std::max(out.most_share_bytes, transfer.share_bytes);
+            if (!reduces) continue;
+            for (uint32_t atom : transfer.atoms) {
+                out.atoms[atom].own_at = out.own_bytes;
+                out.own_bytes += out.atoms[atom].share_bytes;
+            }
+        }
+    }
+    return out;
+}
+
+void copy_in(const Atom &atom, const std::byte *gradient, std::byte *buffer, uint64_t at,
+             uint64_t stride, int ranks) {
+    for (uint64_t rank = 0; rank < static_cast<uint64_t>(ranks); ++rank) {
+        std::byte *share = buffer + at + rank * stride;
+        const uint64_t bytes = held(atom, rank);
+        if (bytes > 0 && gradient != nullptr) {
+            std::memcpy(share, gradient + atom.offset + rank * atom.share_bytes, bytes);
+        }
+        const uint64_t filled = gradient != nullptr ? bytes : 0;
+        std::memset(share + filled, 0, atom.share_bytes - filled);
+    }
+}
+
+void copy_out(const Atom &atom, std::byte *gradient, const std::byte *buffer, uint64_t at,
+              uint64_t stride, int ranks) {
+    for (uint64_t rank = 0; rank < static_cast<uint64_t>(ranks); ++rank) {
+        const uint64_t bytes = held(atom, rank);
+        if (bytes == 0) return;
+        std::memcpy(gradient + atom.offset + rank * atom.share_bytes, buffer + at + rank * stride,
+                    bytes);
+    }
+}
+
+}  // namespace ringrt

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A Chrome trace of one rank's gradients, blocks and waits, written at the end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ringrt {
+
+class Trace {
+  public:
+    enum Line : int { gradients = 1, link = 2, waits = 3 };
+
+    // `file` is empty: nothing is kept. The rank goes into the name: a.json is a.3.json on rank 3.
+    Trace(const std::string &file, int rank);
+    ~Trace();
+
+    [[nodiscard]] bool on() const { return !file_.empty(); }
+    void add(Line line, const std::string &name, double start_us, double end_us);
+
+  private:
+    struct Event {
+        Line line;
+        std::string name;
+        double start_us, end_us;
+    };
+
+    std::string file_;
+    int rank_;
+    std::vector<Event> events_;
+};
+
+}  // namespace ringrt
