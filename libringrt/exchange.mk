@@ -7,4 +7,4 @@ libexchange_la_SOURCES = \
 	libringrt/exchange/packed_plan.cpp libringrt/exchange/packed_plan.h \
 	libringrt/exchange/step_profiler.cpp libringrt/exchange/step_profiler.h \
 	libringrt/exchange/trace.cpp libringrt/exchange/trace.h
-libexchange_la_LIBADD = libgrouping.la libcollective.la
+libexchange_la_LIBADD = libgrouping.la

@@ -42,4 +42,4 @@ TESTS += tests/multiproc/test_exchange
 tests_multiproc_test_exchange_SOURCES = tests/multiproc/test_exchange.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h tests/support/ranks.h
 tests_multiproc_test_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_multiproc_test_exchange_LDADD = libexchange.la $(CHECK_LIBS)
+tests_multiproc_test_exchange_LDADD = libexchange.la libcollective.la $(CHECK_LIBS)
