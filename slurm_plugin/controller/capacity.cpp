@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace ringrt::controller {
 
 namespace {
+
+constexpr std::size_t kRigidLookedAt = 500;
 
 // Partitions that share a node belong to one pool (union-find over their names).
 class PoolNames {
@@ -44,87 +45,117 @@ class PoolNames {
     std::map<std::string, int> number_;
 };
 
-int sum(const std::vector<int> &values) { return std::accumulate(values.begin(), values.end(), 0); }
-
-// The share of a running job that a rigid job of `priority` must leave to it: its MIN, on its first
-// nodes; all of it where it may not be reclaimed.
-std::vector<std::pair<int, int>> untouchable(const JobView &job, double priority,
-                                             const Options &options) {
-    const bool all = options.reclaim == Reclaim::higher_priority && job.record->priority >= priority;
-    int left = all ? job.record->gpus_requested : job.intent.gpus_min;
-    std::vector<std::pair<int, int>> out;
-    for (const auto &[node, gpus] : job.record->gpus_on_node) {
-        out.push_back({node, std::min(gpus, left)});
-        left -= out.back().second;
-    }
-    return out;
-}
-
-// Builds one pool; `usable` are the GPUs that no rigid job holds, per node.
-class Builder {
+// Takes GPUs out of one pool for the rigid jobs that wait in it, by priority and arrival.
+class Keeper {
   public:
-    Builder(const Observation &observation, const std::vector<JobView> &jobs, const Options &options)
-        : observation_(observation), jobs_(jobs), options_(options) {}
-
-    void keep_for_rigid(Pool &pool, std::vector<const JobRecord *> waiting) const {
-        std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
-            if (a->priority != b->priority) return a->priority > b->priority;
-            return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
-        });
-        for (const JobRecord *rigid : waiting) {
-            const std::vector<int> nodes = nodes_for(pool, *rigid);
-            if (nodes.empty()) {
-                pool.waiting_rigid.push_back(rigid->gpus_requested);
-                continue;
+    Keeper(Pool &pool, const std::vector<JobView> &jobs, Reclaim reclaim) : pool_(pool) {
+        room_ = pool.capacity.node_gpus;
+        for (const std::size_t index : pool.jobs) {
+            const JobView &job = jobs[index];
+            if (holds_gpus(*job.record)) {
+                leave_to(job, job.intent.gpus_min);
+                if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
+            } else if (is_resizing(job)) {
+                owed_ += job.intent.gpus_min;
+            } else {
+                by_priority_.push_back(&job);
             }
-            int left = rigid->gpus_requested;
-            for (std::size_t i = 0; i < nodes.size(); ++i) {
-                const int share = left / static_cast<int>(nodes.size() - i);
-                left -= share;
-                pool.capacity.node_gpus[nodes[i]] -= share;
-                int &free = pool.free.node_gpus[nodes[i]];
-                free = std::max(std::min(0, free), free - share);
-            }
-            pool.capacity.kept_for_rigid += rigid->gpus_requested;
-            pool.somebody_waits = true;
         }
+        std::sort(by_priority_.begin(), by_priority_.end(), [](const JobView *a, const JobView *b) {
+            return a->record->priority > b->record->priority;
+        });
+    }
+
+    // The next rigid job, of lower or equal priority than the one before.
+    void keep_for(const JobRecord &rigid) {
+        for (; next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority; ++next_)
+            leave_all_to(*by_priority_[next_]);
+        const std::vector<int> nodes = nodes_for(rigid);
+        if (nodes.empty()) {
+            int &smallest = pool_.smallest_rigid;
+            smallest = smallest == 0 ? rigid.gpus_requested : std::min(smallest, rigid.gpus_requested);
+            return;
+        }
+        int left = rigid.gpus_requested;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const std::size_t node = static_cast<std::size_t>(nodes[i]);
+            const int share = left / static_cast<int>(nodes.size() - i);
+            left -= share;
+            room_[node] -= share;
+            pool_.capacity.node_gpus[node] -= share;
+            int &free = pool_.free.node_gpus[node];
+            free = std::max(std::min(0, free), free - share);
+        }
+        pool_.capacity.kept_for_rigid += rigid.gpus_requested;
+        pool_.somebody_waits = true;
     }
 
   private:
-    // The nodes on which a waiting rigid job could start if malleable jobs gave what they borrowed, those
-    // with the most free GPUs first; empty where it could not.
-    [[nodiscard]] std::vector<int> nodes_for(const Pool &pool, const JobRecord &rigid) const {
-        std::vector<int> room = pool.capacity.node_gpus;
-        int owed = 0;  // to malleable jobs that hold nothing at present but come before this one
-        for (const std::size_t index : pool.jobs) {
-            const JobView &job = jobs_[index];
-            if (holds_gpus(*job.record)) {
-                for (const auto &[node, gpus] : untouchable(job, rigid.priority, options_))
-                    room[node] -= gpus;
-            } else if (is_resizing(job) || job.record->priority >= rigid.priority) {
-                owed += job.intent.gpus_min;
-            }
+    // A running job keeps its MIN, on its first nodes.
+    void leave_to(const JobView &job, int gpus) {
+        for (const auto &[node, held] : job.record->gpus_on_node) {
+            take_room(node, std::min(held, gpus));
+            gpus -= std::min(held, gpus);
         }
-        for (int &gpus : room) gpus = std::max(0, gpus);
-        if (sum(room) - owed < rigid.gpus_requested) return {};
+    }
 
+    // The index is Slurm's: after a change of its configuration it may be of a node that is gone.
+    void take_room(int node, int gpus) {
+        if (node >= 0 && static_cast<std::size_t>(node) < room_.size()) room_[static_cast<std::size_t>(node)] -= gpus;
+    }
+
+    // One that comes before the rigid job: what it holds is not reclaimed, or its MIN comes first.
+    void leave_all_to(const JobView &job) {
+        if (!holds_gpus(*job.record)) {
+            owed_ += job.intent.gpus_min;
+            return;
+        }
+        int min = job.intent.gpus_min;
+        for (const auto &[node, held] : job.record->gpus_on_node) {
+            take_room(node, held - std::min(held, min));
+            min -= std::min(held, min);
+        }
+    }
+
+    // The nodes on which it could start if malleable jobs gave what they borrowed, those with the most
+    // free GPUs first; empty where it could not.
+    [[nodiscard]] std::vector<int> nodes_for(const JobRecord &rigid) const {
         const std::size_t count = static_cast<std::size_t>(std::max(1, rigid.nodes_requested));
         const int share = (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
         std::vector<int> nodes;
-        for (std::size_t i = 0; i < room.size(); ++i)
-            if (room[i] >= share) nodes.push_back(static_cast<int>(i));
-        if (nodes.size() < count) return {};
+        int total = -owed_;
+        for (std::size_t i = 0; i < room_.size(); ++i) {
+            total += std::max(0, room_[i]);
+            if (room_[i] >= share) nodes.push_back(static_cast<int>(i));
+        }
+        if (total < rigid.gpus_requested || nodes.size() < count) return {};
         std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) {
-            return std::min(share, pool.free.node_gpus[a]) > std::min(share, pool.free.node_gpus[b]);
+            const std::vector<int> &free = pool_.free.node_gpus;
+            return std::min(share, free[static_cast<std::size_t>(a)]) >
+                   std::min(share, free[static_cast<std::size_t>(b)]);
         });
         nodes.resize(count);
         return nodes;
     }
 
-    const Observation &observation_;
-    const std::vector<JobView> &jobs_;
-    const Options &options_;
+    Pool &pool_;
+    std::vector<int> room_;                    // what rigid jobs may have, per node
+    int owed_ = 0;                             // to malleable jobs that hold nothing and come first
+    std::vector<const JobView *> by_priority_; // those that come first only before rigid jobs below them
+    std::size_t next_ = 0;
 };
+
+void keep_for_rigid(Pool &pool, const std::vector<JobView> &jobs, std::vector<const JobRecord *> waiting,
+                    Reclaim reclaim) {
+    std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
+        if (a->priority != b->priority) return a->priority > b->priority;
+        return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
+    });
+    // As many as Slurm's own backfill looks at: the later ones have no chance yet.
+    if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
+    Keeper keeper(pool, jobs, reclaim);
+    for (const JobRecord *rigid : waiting) keeper.keep_for(*rigid);
+}
 
 struct Holdings {
     std::vector<int> rigid, malleable;  // GPUs per node
@@ -186,10 +217,9 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<J
     std::map<int, std::vector<const JobRecord *>> waiting;
     for (const JobRecord &job : observation.jobs)
         if (waits_for_gpus(job) && !is_malleable(job)) waiting[names.find(job.partition)].push_back(&job);
-    const Builder builder(observation, jobs, options);
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
-            builder.keep_for_rigid(pools[static_cast<std::size_t>(index)], std::move(rigid));
+            keep_for_rigid(pools[static_cast<std::size_t>(index)], jobs, std::move(rigid), options.reclaim);
     return pools;
 }
 

@@ -22,7 +22,7 @@ struct Pool {
     std::vector<std::size_t> jobs;  // indices into the views
     policy::Capacity capacity;      // for the policy
     policy::Capacity free;          // free now, less what is kept for waiting rigid jobs; -1: closed
-    std::vector<int> waiting_rigid; // GPUs of each waiting rigid job for which nothing is kept
+    int smallest_rigid = 0;         // GPUs of the smallest waiting rigid job for which none are kept; 0: none
     bool somebody_waits = false;    // a rigid job for which GPUs are kept, or a malleable one
 };
 

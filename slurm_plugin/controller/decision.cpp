@@ -69,12 +69,13 @@ void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s
     job.pinned = !wish.why_pinned.empty();
 }
 
-// Is there a waiting rigid job that does not fit now, but would once this job has stopped?
-bool may_lose_place(const Pool &pool, const policy::Job &job) {
+// Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped? While a job is
+// away for two seconds it can not be first in the queue. Shrinks for rigid jobs are made all the same.
+bool may_lose_place(const Pool &pool, const policy::Job &job, policy::Reason reason) {
+    if (pool.smallest_rigid == 0 || reason == policy::Reason::gave_to_rigid) return false;
     int free_gpus = 0;
     for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
-    return std::any_of(pool.waiting_rigid.begin(), pool.waiting_rigid.end(),
-                       [&](int gpus) { return gpus <= free_gpus + job.gpus_now; });
+    return pool.smallest_rigid <= free_gpus + job.gpus_now;
 }
 
 // Which of the wishes could be fulfilled at once: waiting jobs first, then growths by their gain. What
@@ -145,14 +146,16 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
             wish.pool = static_cast<int>(p);
             wish.job = policy_job(jobs[i], remembered, observation.now_s, options);
             plan(wish, jobs[i], remembered, observation.now_s, pool.somebody_waits, options);
-            wish.may_lose_place = may_lose_place(pool, wish.job);
             input.push_back(wish.job);
             index.push_back(i);
         }
         const std::vector<policy::Allotment> allotments =
             policy->decide(input, pool.capacity, policy_options(options));
-        for (std::size_t k = 0; k < index.size() && k < allotments.size(); ++k)
-            out.wishes[index[k]].allotment = allotments[k];
+        for (std::size_t k = 0; k < index.size() && k < allotments.size(); ++k) {
+            Wish &wish = out.wishes[index[k]];
+            wish.allotment = allotments[k];
+            wish.may_lose_place = may_lose_place(pool, wish.job, wish.allotment.reason);
+        }
         match_free(pool, jobs, out.wishes, observation.now_s, options);
     }
     return out;

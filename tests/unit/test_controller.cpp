@@ -53,6 +53,35 @@ TEST(a_rigid_job_gets_borrowed_gpus_back) {
     expect_all_finish(world, 1500, "rigid");
 }
 
+// Many rigid jobs wait: those that fit beside the malleable job's MIN start, and it comes back.
+TEST(a_queue_of_rigid_jobs_gets_its_gpus) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 600});
+    world.run(20);
+    std::vector<uint32_t> rigid;
+    for (int i = 0; i < 6; ++i) rigid.push_back(world.cluster.submit_rigid(2, 15));
+    const double wait = world.run_until([&] { return world.cluster.job(rigid[0]).phase == JobPhase::running; }, 60);
+    ck_assert_msg(wait >= 0 && wait < 10, "%s", world.cluster.story().c_str());
+    expect_all_finish(world, 1500, "rigid queue");
+    ck_assert(world.cluster.completed(a));
+}
+
+// With reclaim: higher-priority, a rigid job of no higher priority waits as for any other job.
+TEST(reclaim_can_depend_on_the_priority) {
+    Options options = quick_options();
+    options.reclaim = Reclaim::higher_priority;
+    World world({4, 4}, options);
+    world.cluster.submit_malleable(1, 8, {.steps = 600});
+    world.run(20);
+    const uint32_t low = world.cluster.submit_rigid(4, 20, 1);
+    world.run(30);
+    ck_assert(world.cluster.job(low).phase == JobPhase::pending);
+    const uint32_t high = world.cluster.submit_rigid(4, 20, 2);
+    const double wait = world.run_until([&] { return world.cluster.job(high).phase == JobPhase::running; }, 30);
+    ck_assert_msg(wait >= 0, "%s", world.cluster.story().c_str());
+    expect_all_finish(world, 1500, "reclaim");
+}
+
 TEST(a_job_that_ignores_the_signal_goes_on) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
@@ -235,6 +264,65 @@ TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
     ck_assert_int_eq(world.cluster.count(EventKind::refused), 2);
 }
 
+namespace {
+
+// What never changes: 50 running malleable jobs, 20 that wait, 100 rigid ones.
+class StillCluster : public Cluster, public EventSink {
+  public:
+    StillCluster() {
+        for (int i = 0; i < 60; ++i) seen_.nodes.push_back({.name = "n" + std::to_string(i), .gpus = 4});
+        for (int i = 0; i < 170; ++i) {
+            JobRecord r{.id = static_cast<uint32_t>(i + 1), .submit_s = 1000.0 + i, .priority = 1, .gpus_requested = 1 + i % 4};
+            ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8};
+            if (i < 50) {
+                r.phase = JobPhase::running;
+                r.gpus_requested = 4;
+                r.gpus_on_node = {{i, 4}, {1000, 4}, {-1, 4}};
+                intent.state = IntentState::running;
+                intent.gpus = 4;
+            } else {
+                r.waits = Waits::resources;
+            }
+            if (i < 70) r.admin_comment = format_into("", intent);
+            r.comment = "ringrt/1 run=0 gpus=4 step=100 step_ms=100 left=1000 ckpt=50 up=1 speed=1:300,2:170,4:100";
+            seen_.jobs.push_back(r);
+        }
+    }
+    Answer observe(Observation &out) override { return out = seen_, Answer::ok; }
+    Answer write_intent(uint32_t, const std::string &) override { return Answer::again; }
+    Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::again; }
+    Answer signal_steps(uint32_t, int) override { return Answer::again; }
+    void write(const Event &) override { ++said; }
+    long said = 0;
+
+  private:
+    Observation seen_;
+};
+
+long resident_kib() {
+    long pages = 0, resident = 0;
+    std::FILE *file = std::fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    std::fclose(file);
+    return resident * 4;
+}
+
+}  // namespace
+
+// Faults F53, on a tenth of the passes; the cluster refuses everything, so that every pass tries again.
+TEST(ten_thousand_passes_need_no_more_memory) {
+    StillCluster cluster;
+    Controller controller(cluster, cluster, quick_options());
+    double now_s = 2000;
+    for (int i = 0; i < 1000; ++i) now_s = controller.pass(now_s);
+    const long before = resident_kib(), said = cluster.said;
+    for (int i = 0; i < 10000; ++i) now_s = controller.pass(now_s);
+    ck_assert_msg(resident_kib() - before < 512, "%ld KiB more", resident_kib() - before);
+    ck_assert_int_eq(cluster.said, said);
+    ck_assert_uint_eq(controller.statistics().exceptions, 0);
+}
+
 // ---- every state x every event ----------------------------------------------------------------
 
 namespace {
@@ -399,10 +487,12 @@ int main() {
     return ringrt::test::run_all(
         "controller",
         {a_lone_job_starts_at_its_best_size, a_second_job_makes_the_first_shrink_and_grow_again,
-         a_rigid_job_gets_borrowed_gpus_back, a_job_that_ignores_the_signal_goes_on,
+         a_rigid_job_gets_borrowed_gpus_back, a_queue_of_rigid_jobs_gets_its_gpus,
+         reclaim_can_depend_on_the_priority, a_job_that_ignores_the_signal_goes_on,
          a_job_without_telemetry_is_asked_after_it_has_settled,
          no_second_resize_before_there_is_progress, the_time_limit_counts_over_all_runs,
          observe_says_and_touches_nothing, off_does_nothing, fifty_jobs_shrink_a_few_at_a_time,
+         ten_thousand_passes_need_no_more_memory,
          idle_asks_once_a_second_at_most, a_restart_that_nobody_saw_is_noticed,
          a_run_that_nobody_saw_is_noticed, a_released_job_takes_what_is_left,
          a_start_time_set_after_the_release_stands, a_size_that_somebody_else_set_stands,
