@@ -11,6 +11,11 @@ EXTRA_DIST += contrib/test contrib/demo \
 
 include contrib/examples.mk
 
+if HAVE_SLURM
+.PHONY: demo-programs
+demo-programs: digits ringstat malleable.la job_submit_malleable.la sched_doubling.la
+endif
+
 # A profile to try ringplan on: the sizes of ResNet-50, times in proportion to the operations
 EXTRA_DIST += contrib/examples/resnet50.csv
 
