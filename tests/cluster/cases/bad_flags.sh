@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What cannot be served is refused at submission, in one line that shows what was got and what is right (F41).
+refused() { # EXPECTED_TEXT COMMAND...
+    local expected=$1 said
+    shift
+    said=$(timeout 20 "$@" 2>&1) && fail "accepted: $*"
+    grep -qF -- "$expected" <<<"$said" || fail "$* said: ${said:0:300}"
+    count=$((count + 1))
+}
+count=0
+for range in '' : 1: :8 0:8 -1:4 8:1 1e9:2e9 '2:4;rm' 1:2:3 a:b '1:8 ' 65537:70000 "$(printf '1:\0018')"; do
+    refused 'for example 2:8' sbatch --malleable="$range" --wrap true
+done
+refused '...' sbatch --malleable="$(head -c 100000 /dev/zero | tr '\0' 9)" --wrap true
+job=(sbatch --wrap true --malleable=1:8)
+refused 'for example URG' "${job[@]}" --malleable-signal=FOO
+refused 'for example URG' "${job[@]}" --malleable-signal=KILL
+refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
+for option in --nodes=2 --gpus-per-node=2 --gres=gpu:2 --ntasks-per-node=2 --exclusive --no-requeue \
+    --nodelist=n1 --cpus-per-gpu=2; do
+    refused "leave out --" "${job[@]}" "$option"
+done
+refused 'got --array=1-3' "${job[@]}" --array=1-3
+refused 'for example --gpus=1), got 3 GPUs' "${job[@]}" --gpus=3
+refused 'for example --gpus=1), got 16 GPUs' "${job[@]}" --gpus=16
+refused 'one task per GPU' "${job[@]}" --gpus=4 --ntasks=2
+refused 'at most the 16 GPUs' sbatch --wrap true --malleable=1:64
+refused 'expected a batch job' srun --malleable=1:8 true
+refused 'expected a batch job' salloc --malleable=1:8 true
+[ -z "$(squeue -h)" ] || fail "a job is there: $(squeue -h)"
+note "measured: $count bad submissions refused"
+[ $count -ge 16 ]

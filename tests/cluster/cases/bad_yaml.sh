@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A bad file at reload keeps the last good one and says which line; slurmctld lives (F28).
+complains() { # EXPECTED TEXT
+    set_yaml "$2"
+    wait_for 10 "complaint \"$1\"" logged "$1"
+}
+complains 'malleable.yaml:2: unknown key "polcy"' $'mode: act\npolcy: doubling'
+complains 'malleable.yaml:1: .*"sometimes"' 'mode: sometimes'
+complains 'malleable.yaml:1: expected key: value, got a list' '- mode'
+complains 'malleable.yaml:1: nested too deep (limit 16)' "$(head -c 50000 /dev/zero | tr '\0' '[')"
+complains 'malleable.yaml:1: longer than 65536 bytes' "$(head -c 100000 /dev/zero | tr '\0' ' ')"
+complains 'malleable.yaml:2: expected a plain value, got an alias' $'mode: &a act\npolicy: *a'
+complains 'malleable.yaml:2: key "mode" stands here a second time' $'mode: act\nmode: observe'
+grep -q 'the configuration read before stays' "$dir/log/slurmctld.log" || fail "the last good one did not stay"
+start_job works --malleable=1:8 -- 100000 100
+wait_for 30 "start: the last good configuration works" runs_with "$job" 8
+# And for a slurmctld that starts with a bad file:
+sleep 6 # Slurm saves its state every five seconds: the job is in it
+kill_slurmctld
+start_slurmctld
+wait_for 10 "word of the accepted copy" logged 'the configuration accepted last stays'

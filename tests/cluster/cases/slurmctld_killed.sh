@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# kill -9 of slurmctld in each state of a resize (F21). Slurm saves its state every few seconds, so the
+# last update can be lost: the resize completes or is called off, no step is lost, nothing FAILED.
+crash() { kill_slurmctld && sleep 1 && start_slurmctld; }
+ends_well() { # WHEN GPUS...: the job goes on at one of these sizes
+    local when=$1 before
+    shift
+    before=$(steps_done)
+    wait_for 60 "steps after a crash $when" has_steps $((before + 10))
+    is_state "$job" RUNNING || fail "after a crash $when the job is $(state_of "$job")"
+    [[ " $* " == *" $(ranks_now) "* ]] || fail "after a crash $when the job has $(ranks_now) ranks"
+    check_steps
+    scancel "$job" "$guest"
+}
+begin() { # NAME [MANNER]
+    start_job "$1" --malleable=1:16 --malleable-grace=0:05 -- 100000 100 "${2:-save}"
+    wait_for 30 "start with 16 GPUs" runs_with "$job" 16
+    wait_for 20 "steps" has_steps 5
+    sleep 6 # the running job is in the saved state
+    guest=$(rigid 8 300 -N2)
+}
+
+guest=1000000
+start_job waits --malleable=1:16 --begin=now+12 -- 100000 100
+crash
+wait_for 60 "start after a crash while it waits" has_line '^start'
+ends_well "while it waits" 16
+
+begin asked ignore
+wait_for 20 "request" intent_is "$job" asked
+crash
+ends_well "while it is asked" 16
+
+begin leaves
+wait_for 20 "save" has_line '^save'
+crash
+ends_well "while it leaves" 8 16
+
+begin back
+wait_for 30 "requeue" is_state "$job" PENDING
+crash
+ends_well "while it waits to come back" 8 16
+
+begin again
+wait_for 30 "second start" bash -c "[ \"\$(grep -c ^start $folder/log)\" = 2 ]"
+crash
+ends_well "just after it came back" 8 16

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the cases of tests/cluster use. Sourced by run, inside the cluster's environment ($dir).
+# shellcheck shell=bash disable=SC2034,SC2154
+
+plain_job=$here/plain_job.sh
+
+fail() { echo "# failed: $*"; exit 1; }
+note() { echo "# $*"; }
+
+wait_for() { # SECONDS WHAT CMD...: until CMD succeeds
+    local seconds=$1 what=$2 end=$((SECONDS + $1))
+    shift 2
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt "$end" ] || fail "no $what within $seconds s"
+        sleep 0.1
+    done
+}
+
+# ---- jobs ----------------------------------------------------------------------------------------
+
+# start_job NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $folder
+start_job() {
+    local options=() name=$1
+    shift
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    folder=$work/$name
+    mkdir -p "$folder"
+    job=$(timeout 20 sbatch --parsable -J "$name" -o "$folder/out" "${options[@]}" "$plain_job" "$folder" "$@") ||
+        fail "sbatch refused $name"
+}
+
+rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
+    local gpus=$1 seconds=$2
+    shift 2
+    timeout 20 sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
+}
+
+state_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* JobState=\([A-Z_]*\) .*/\1/p'; }
+gpus_of() { timeout 10 scontrol -o show job "$1" | sed -n "s/.* TresPerJob=[^ ]*:\([0-9]*\).*/\1/p"; }
+is_state() { [[ " $2 " == *" $(state_of "$1") "* ]]; }
+runs_with() { is_state "$1" RUNNING && [ "$(gpus_of "$1")" = "$2" ] && [ "$(ranks_now "$1")" = "$2" ]; }
+
+# From the job's own log, written by rank 0.
+ranks_now() { sed -n 's/^start .*ranks=\([0-9]*\) .*/\1/p' "$folder/log" 2>/dev/null | tail -1; }
+starts() { grep -c '^start' "$folder/log" 2>/dev/null; }
+has_line() { grep -q "$1" "$folder/log" 2>/dev/null; }
+steps_done() { grep -c '^step' "$folder/log" 2>/dev/null; }
+has_steps() { [ "$(steps_done)" -ge "$1" ]; }
+
+# Each step once and in order, whatever the resizes: none lost, none done twice.
+check_steps() {
+    awk '$1 == "step" && $2 != last + 1 { print "# step " $2 " after " last; bad = 1 } $1 == "step" { last = $2 } END { exit bad }' \
+        "$folder/log" || fail "steps were lost or done twice"
+}
+
+# ---- the controller's own account ------------------------------------------------------------------
+
+has_event() { grep -q "\"job\":$1,\"event\":\"$2\"" "$dir/log/malleable_events.jsonl"; }
+count_events() { grep -c "\"job\":$1,\"event\":\"$2\"" "$dir/log/malleable_events.jsonl"; }
+intent_is() { timeout 10 scontrol -o show job "$1" | grep -q "AdminComment=.*malleable/1 .*state=$2"; }
+gap_of() { sed -n "s/.*\"job\":$1,\"event\":\"resized\".*\"gap_s\":\([0-9.]*\).*/\1/p" "$dir/log/malleable_events.jsonl" | tail -1; }
+
+# ---- the daemons -----------------------------------------------------------------------------------
+
+answers() { timeout 5 squeue -h >/dev/null; }
+kill_slurmctld() { "$cluster" daemon "$dir" kill slurmctld; }
+start_slurmctld() {
+    "$cluster" daemon "$dir" start slurmctld
+    wait_for 30 "answer from slurmctld" answers
+}
+
+set_yaml() { # TEXT: becomes malleable.yaml, read at once
+    printf '%s\n' "$1" >"$dir/malleable.yaml"
+    timeout 10 scontrol reconfigure
+}
+logged() { grep -q "$1" "$dir/log/slurmctld.log"; }
