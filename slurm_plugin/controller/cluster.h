@@ -82,6 +82,10 @@ class Cluster {
     virtual Answer update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
     // To every process of the job's steps, not to the batch script. A job that has no step yet: again.
     virtual Answer signal_steps(uint32_t job_id, int signal) = 0;
+    // slurmctld may be killed after a job has left and before it has saved that: it then believes for
+    // many minutes that the job runs. Where the job's node says that nothing of it is there, the job is
+    // requeued, and the answer is ok. Any other answer: it lives, or nobody knows; nothing was done.
+    virtual Answer requeue_if_gone(uint32_t) { return Answer::refused; }
 };
 
 }  // namespace ringrt::controller

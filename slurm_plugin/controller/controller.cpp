@@ -15,6 +15,8 @@ constexpr double kBackOffMax_s = 86400;
 constexpr double kTroubleWaitMax_s = 30;
 constexpr int kUpdatesPerPass = 64;   // so that a pass stays short when many jobs come at once
 constexpr double kRefusedWait_s = 60;
+constexpr double kStartUp_s = 5;      // until a job that Slurm shows as running is there
+constexpr int kAskedPerPass = 8;      // each can take a time-out
 constexpr double kCeiling_s = 1800;   // a size that Slurm does not grant is not tried again before
 
 bool is_growth(const Wish &wish) { return wish.allotment.gpus > wish.job.gpus_now; }
@@ -71,6 +73,7 @@ double Controller::round(double now_s) {
     observation_.now_s = now_s;
     const std::vector<JobView> jobs = look(now_s);
     forget_ended(now_s);
+    if (options_.mode == Mode::act) look_for_gone(jobs, now_s);
 
     const Decision decision = decide(observation_, jobs, memory_, options_);
     const bool time_to_decide = is_time_to_decide(jobs, now_s);
@@ -113,6 +116,22 @@ std::vector<JobView> Controller::look(double now_s) {
         notice(job, memory, now_s);
     }
     return jobs;
+}
+
+// At the start: slurmctld may have been killed after a job left and before it saved that.
+void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
+    if (!has_looked_) {
+        for (const JobView &job : jobs)
+            if (job.record->phase == JobPhase::running &&
+                (job.intent.state == IntentState::asked || job.intent.state == IntentState::running) &&
+                age_s(job.record->start_s, now_s) > kStartUp_s)
+                maybe_gone_.push_back(job.record->id);
+        has_looked_ = true;
+    }
+    for (int i = 0; i < kAskedPerPass && !maybe_gone_.empty(); ++i) {
+        (void)cluster_.requeue_if_gone(maybe_gone_.back());
+        maybe_gone_.pop_back();
+    }
 }
 
 // What changed since the last pass, as far as people want to hear of it.
@@ -212,6 +231,8 @@ Situation Controller::situation(const Decision &decision, std::size_t job, doubl
 Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double now_s) {
     const uint32_t id = job.record->id;
     Answer answer = Answer::ok;
+    // It has not come back in time. Has it left, and slurmctld has forgotten that?
+    if (step.act == Act::call_off && cluster_.requeue_if_gone(id) == Answer::ok) return Answer::again;
     if (step.act == Act::release) {
         answer = cluster_.update_pending(id, step.update);
     } else if (step.act != Act::signal) {

@@ -38,6 +38,7 @@ class Controller {
     double observe_failed(double now_s, Answer answer);
     std::vector<JobView> look(double now_s);
     void forget_ended(double now_s);
+    void look_for_gone(const std::vector<JobView> &jobs, double now_s);
     void notice(const JobView &job, JobMemory &memory, double now_s);
     bool is_time_to_decide(const std::vector<JobView> &jobs, double now_s);
     Situation situation(const Decision &decision, std::size_t job, double now_s,
@@ -58,6 +59,8 @@ class Controller {
     std::map<uint32_t, JobMemory> memory_;
     double decided_s_ = 0;
     std::string decided_for_;  // who was there, at which sizes, when it was last decided
+    bool has_looked_ = false;
+    std::vector<uint32_t> maybe_gone_;  // ran when the controller started: does the node know of it?
     int failures_ = 0;         // observations in a row
 };
 

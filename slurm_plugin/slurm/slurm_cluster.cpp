@@ -67,6 +67,13 @@ PartitionLimits limits_of(const partition_info_t &partition,
     return limits;
 }
 
+// Where a running job's batch script must be; empty while its nodes are still being prepared.
+std::string batch_host_of(const slurm_job_info_t &job) {
+    const bool runs = (job.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
+                      (job.job_state & (JOB_CONFIGURING | JOB_COMPLETING)) == 0;
+    return runs ? bounded_text(job.batch_host, 256) : std::string();
+}
+
 }  // namespace
 
 Answer SlurmCluster::answer(int return_code, std::string_view what) {
@@ -132,6 +139,7 @@ void SlurmCluster::keep_jobs() {
         if (!malleable && record.phase == controller::JobPhase::finished) continue;
         if (malleable)
             malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
+                                     .batch_host = batch_host_of(job),
                                      .nice = job.nice,
                                      .priority = job.priority};
         seen_.jobs.push_back(std::move(record));
@@ -205,6 +213,18 @@ Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
     slurm_free_job_step_info_response_msg(steps);
     if (!has_step) return Answer::again;
     return answer(signal_steps_of(job_id, static_cast<uint16_t>(signal)), "slurm_kill_job");
+}
+
+Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
+    const auto known = malleable_.find(job_id);
+    if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
+    slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
+    job_step_pids_response_msg_t *pids = nullptr;
+    const int rc = slurm_job_step_get_pids(&batch, known->second.batch_host.data(), &pids);
+    if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
+    // slurmd's answer where it has no step of this job at all.
+    if (rc != ESLURM_INVALID_JOB_ID) return Answer::refused;
+    return answer(requeue_running(job_id), "slurm_requeue");
 }
 
 }  // namespace ringrt::slurm

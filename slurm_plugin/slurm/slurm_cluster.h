@@ -34,6 +34,8 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer update_pending(uint32_t job_id,
                                       const controller::PendingUpdate &update) override;
     controller::Answer signal_steps(uint32_t job_id, int signal) override;
+    // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
+    controller::Answer requeue_if_gone(uint32_t job_id) override;
 
     // As of the last observation.
     [[nodiscard]] const controller::Observation &seen() const { return seen_; }
@@ -47,6 +49,7 @@ class SlurmCluster final : public controller::Cluster {
     // What a job's update needs of the job and the controller does not know.
     struct Details {
         std::string tres_per_job;  // keeps the kind of GPU that the user asked for
+        std::string batch_host;
         uint32_t nice = NICE_OFFSET;
         uint32_t priority = 0;
     };

@@ -56,19 +56,17 @@ inline uint32_t job_id_of(const slurm_job_info_t &job) {
 #endif
 }
 
-#if RINGRT_SLURM_AT_LEAST(25, 11)
-inline slurm_step_id_t all_steps_of(uint32_t job_id) {
+inline slurm_step_id_t step_of(uint32_t job_id, uint32_t step) {
     slurm_step_id_t id{};
     id.job_id = job_id;
-    id.step_id = NO_VAL;
+    id.step_id = step;
     id.step_het_comp = NO_VAL;
     return id;
 }
-#endif
 
 inline int load_steps(uint32_t job_id, job_step_info_response_msg_t **steps) {
 #if RINGRT_SLURM_AT_LEAST(25, 11)
-    slurm_step_id_t id = all_steps_of(job_id);
+    slurm_step_id_t id = step_of(job_id, NO_VAL);
     return slurm_get_job_steps(&id, steps, SHOW_ALL);
 #else
     return slurm_get_job_steps(0, job_id, NO_VAL, steps, SHOW_ALL);
@@ -78,9 +76,18 @@ inline int load_steps(uint32_t job_id, job_step_info_response_msg_t **steps) {
 // Through slurmctld, which hands it to the nodes by itself: a dead node keeps nobody waiting here.
 inline int signal_steps_of(uint32_t job_id, uint16_t signal) {
 #if RINGRT_SLURM_AT_LEAST(26, 5)
-    return slurm_kill_job(all_steps_of(job_id), signal, KILL_STEPS_ONLY);
+    return slurm_kill_job(step_of(job_id, NO_VAL), signal, KILL_STEPS_ONLY);
 #else
     return slurm_kill_job(job_id, signal, KILL_STEPS_ONLY);
+#endif
+}
+
+// Only while it runs: without JOB_RUNNING a job that had just ended with 0 was run again.
+inline int requeue_running(uint32_t job_id) {
+#if RINGRT_SLURM_AT_LEAST(26, 5)
+    return slurm_requeue(step_of(job_id, NO_VAL), JOB_RUNNING);
+#else
+    return slurm_requeue(job_id, JOB_RUNNING);
 #endif
 }
 

@@ -36,6 +36,12 @@ rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
     timeout 20 sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
 }
 
+no_jobs() { [ -z "$(timeout 5 squeue -h)" ]; }
+clear_jobs() {
+    timeout 10 scancel --user=root >/dev/null 2>&1
+    wait_for 30 "end of all jobs" no_jobs
+}
+
 state_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* JobState=\([A-Z_]*\) .*/\1/p'; }
 gpus_of() { timeout 10 scontrol -o show job "$1" | sed -n "s/.* TresPerJob=[^ ]*:\([0-9]*\).*/\1/p"; }
 is_state() { [[ " $2 " == *" $(state_of "$1") "* ]]; }

@@ -12,24 +12,26 @@ check_cancelled() { # WHEN
 start_job queued --malleable=1:8 --begin=now+60 -- 100000 100
 wait_for 10 "job" is_state "$job" PENDING
 check_cancelled "while it waits for its start time"
+clear_jobs
 
 start_job running --malleable=1:8 -- 100000 100
 wait_for 30 "start" runs_with "$job" 8
 check_cancelled "while it runs"
+clear_jobs
 
 start_job asked --malleable=1:16 -- 100000 100 ignore
 wait_for 30 "start" runs_with "$job" 16
 guest=$(rigid 8 300 -N2)
 wait_for 20 "request" intent_is "$job" asked
 check_cancelled "while it is asked"
-scancel "$guest"
+clear_jobs
 
 start_job leaving --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
 guest=$(rigid 8 300 -N2)
 wait_for 30 "save" has_line '^save'
 check_cancelled "while it leaves"
-scancel "$guest"
+clear_jobs
 
 start_job back --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16

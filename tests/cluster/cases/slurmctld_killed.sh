@@ -10,7 +10,7 @@ ends_well() { # WHEN GPUS...: the job goes on at one of these sizes
     is_state "$job" RUNNING || fail "after a crash $when the job is $(state_of "$job")"
     [[ " $* " == *" $(ranks_now) "* ]] || fail "after a crash $when the job has $(ranks_now) ranks"
     check_steps
-    scancel "$job" "$guest"
+    clear_jobs
 }
 begin() { # NAME [MANNER]
     start_job "$1" --malleable=1:16 --malleable-grace=0:05 -- 100000 100 "${2:-save}"
@@ -20,7 +20,6 @@ begin() { # NAME [MANNER]
     guest=$(rigid 8 300 -N2)
 }
 
-guest=1000000
 start_job waits --malleable=1:16 --begin=now+12 -- 100000 100
 crash
 wait_for 60 "start after a crash while it waits" has_line '^start'

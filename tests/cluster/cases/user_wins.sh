@@ -10,7 +10,7 @@ is_state "$job" PENDING || fail "a held job was started"
 timeout 10 scontrol release "$job"
 wait_for 30 "start after the hold" runs_with "$job" 8
 check_steps
-scancel "$job" "$guest"
+clear_jobs
 
 start_job suspended --malleable=1:16 --malleable-grace=0:04 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
@@ -21,7 +21,7 @@ sleep 3
 timeout 10 scontrol resume "$job"
 wait_for 40 "resize after the suspension" runs_with "$job" 8
 check_steps
-scancel "$job" "$guest"
+clear_jobs
 
 start_job requeued --malleable=1:4 -- 100000 100
 wait_for 30 "start" runs_with "$job" 4
