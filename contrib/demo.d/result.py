@@ -16,6 +16,7 @@ class Result:
     submit_s: float
     end_s: float
     restarts: int
+    rows: list = field(default_factory=list)            # its step log
     phases: list = field(default_factory=list)
     gaps_s: list = field(default_factory=list)          # from the signal until Slurm runs it again
     step_gaps_s: list = field(default_factory=list)     # from the last step before to the first after
@@ -66,7 +67,7 @@ def result_of(record, job, folder, events):
     mine = [event for event in events if event.get("job") == record["id"]]
     return Result(
         name=job.name, id=record["id"], state=record["state"], submit_s=record["submit_s"],
-        end_s=record["end_s"] or record["submit_s"], restarts=record["restarts"], phases=phases,
+        end_s=record["end_s"] or record["submit_s"], restarts=record["restarts"], rows=rows, phases=phases,
         gaps_s=[event["gap_s"] for event in mine if event.get("event") == "resized"],
         step_gaps_s=[b.start_s - a.end_s for a, b in zip(phases, phases[1:])],
         called_off=sum(event.get("event") == "called_off" for event in mine),

@@ -40,6 +40,13 @@ def lost_steps(rows, steps_total):
     return repeated + missing
 
 
+def loss_difference(rows, others):
+    """The largest difference of two loss curves at one step, relative to the loss (taken as at least 0.01)."""
+    loss = {row.step: row.loss for row in others}
+    return max((abs(row.loss - loss[row.step]) / max(loss[row.step], 0.01) for row in rows if row.step in loss),
+               default=0.0)
+
+
 @dataclass
 class Phase:
     """An incarnation: it trained on `gpus` GPUs from its first to its last step."""

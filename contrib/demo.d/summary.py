@@ -9,9 +9,11 @@ import sys
 import chart
 import jobs as demo_jobs
 import result as demo_result
+import steplog
 
 GAP_LIMIT_S = 5.0
 ACCURACY_LIMIT = 0.95
+LOSS_LIMIT = 1e-4  # of the loss: sums over ranks differ by rounding, which depends on their number
 
 
 def broken_promises(malleable, fixed):
@@ -28,10 +30,16 @@ def broken_promises(malleable, fixed):
             yield f"job {result.id} ({result.name}) reached {result.accuracy:.1%}, not {ACCURACY_LIMIT:.0%}"
     if len(changes) < 4 or not any(c > 0 for c in changes) or not any(c < 0 for c in changes):
         yield f"{len(changes)} resizes: expected at least 4, in both directions"
+    if largest_loss_difference(malleable, fixed) > LOSS_LIMIT:
+        yield f"the loss curves of resized and fixed jobs differ by {largest_loss_difference(malleable, fixed):.1e}"
     if not gaps:
         yield "the event log tells of no resize"
     elif max(gaps) > GAP_LIMIT_S:
         yield f"a gap of {max(gaps):.1f} s from signal to running again: expected at most {GAP_LIMIT_S:.0f} s"
+
+
+def largest_loss_difference(malleable, fixed):
+    return max(steplog.loss_difference(ours.rows, theirs.rows) for ours, theirs in zip(malleable, fixed))
 
 
 def mean(values):
@@ -60,6 +68,7 @@ def print_totals(malleable, fixed):
     if pauses:
         print(f"  last step to first step after  mean {mean(pauses)} s, longest {max(pauses):.1f} s")
     print(f"  steps lost                     {sum(result.lost_steps for result in malleable)}")
+    print(f"  loss curves, resized or fixed  differ by at most {largest_loss_difference(malleable, fixed):.1e} of the loss")
     ours, theirs = demo_result.mean_jct_s(malleable), demo_result.mean_jct_s(fixed)
     print(f"  mean completion time           {ours:.1f} s malleable, {theirs:.1f} s fixed "
           f"({(1 - ours / theirs):+.0%} shorter)".replace("+", ""))
@@ -75,7 +84,7 @@ def as_json(malleable, fixed, broken):
     return {"jobs": [one(result) for result in malleable], "fixed_jobs": [one(result) for result in fixed],
             "mean_jct_s": {"malleable": round(demo_result.mean_jct_s(malleable), 3),
                            "fixed": round(demo_result.mean_jct_s(fixed), 3)},
-            "broken_promises": broken}
+            "loss_difference": largest_loss_difference(malleable, fixed), "broken_promises": broken}
 
 
 def write(path, text):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The demo's accounting. Prints TAP."""
+import dataclasses
 import io
 import json
 import os
@@ -30,7 +31,7 @@ def rows(*runs):
 
 def result(state="COMPLETED", lost=0, samples=0, accuracy=0.97, sizes=(1, 2, 4, 2, 1), gaps=(2.0,), end_s=150.0):
     phases = [steplog.Phase(gpus, 100.0 + i, 100.5 + i) for i, gpus in enumerate(sizes)]
-    return demo_result.Result("a", 1, state, 100.0, end_s, 0, phases, list(gaps), [], 0, lost, samples, accuracy)
+    return demo_result.Result("a", 1, state, 100.0, end_s, 0, [], phases, list(gaps), [], 0, lost, samples, accuracy)
 
 
 def complaints(**changes):
@@ -48,6 +49,15 @@ def test_a_repeated_step_is_lost():
 def test_a_missing_step_is_lost():
     assert steplog.lost_steps(rows((1, 10, 1), (13, 22, 4)), 22) == 2
     assert steplog.lost_steps([], 22) == 22
+
+
+def test_loss_curves_are_compared_step_by_step():
+    ours, theirs = rows((1, 10, 1), (11, 22, 4)), rows((1, 22, 4))
+    assert steplog.loss_difference(ours, theirs) == 0
+    ours[15].loss = 1.5
+    assert steplog.loss_difference(ours, theirs) == 0.5
+    assert list(summary.broken_promises([dataclasses.replace(result(), rows=ours)],
+                                        [dataclasses.replace(result(), rows=theirs)]))
 
 
 def test_torn_lines_are_no_steps():
