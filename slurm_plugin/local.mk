@@ -15,7 +15,9 @@ libpolicy_la_SOURCES = \
 	slurm_plugin/policy/srtf.cpp slurm_plugin/policy/tiresias.cpp \
 	slurm_plugin/policy/explain.cpp slurm_plugin/policy/explain.h \
 	slurm_plugin/policy/gain.cpp slurm_plugin/policy/gain.h \
+	slurm_plugin/policy/loss_model.cpp slurm_plugin/policy/loss_model.h \
 	slurm_plugin/policy/nnls.cpp slurm_plugin/policy/nnls.h \
+	slurm_plugin/policy/optimum.cpp slurm_plugin/policy/optimum.h \
 	slurm_plugin/policy/placement_model.cpp slurm_plugin/policy/placement_model.h \
 	slurm_plugin/policy/placement.cpp slurm_plugin/policy/placement.h \
 	slurm_plugin/policy/policy.h \

@@ -36,6 +36,7 @@ struct Share {
 // then by priority, arrival and id. So the result does not depend on the order of the input.
 struct Problem {
     std::vector<const Job *> jobs;
+    std::vector<Valuation> values;
     const Capacity &capacity;
     const Options &options;
     std::vector<int> stay;  // the size at which each may stay: gpus_now, less on a crowded node
@@ -62,12 +63,13 @@ bool pays_back(const Job &job, int to, const Options &options) {
 // The best growth from `from` up to `most` GPUs: one doubling in the paper's rule, any number of them
 // in the others, which so walk the upper hull of the job's value and escape a first doubling that
 // loses. `to` 0: none is a gain.
-Doubling best_growth(const Job &job, int from, int most, const Options &options) {
+Doubling best_growth(const Job &job, const Valuation &value, int from, int most,
+                     const Options &options) {
     Doubling best;
-    const double now = value(job, from, options);
+    const double now = value.at(from);
     const int last = options.gain == GainRule::absolute ? 2 * from : job.gpus_max;
     for (int to = 2 * from; to <= std::min({last, job.gpus_max, job.gpus_believed, most}); to *= 2) {
-        const double gain = (value(job, to, options) - now) / (to - from);
+        const double gain = (value.at(to) - now) / (to - from);
         if (gain > best.gain && pays_back(job, to, options)) best = {.gain = gain, .to = to};
         if (to > kAnySize / 2) break;
     }
@@ -77,7 +79,7 @@ Doubling best_growth(const Job &job, int from, int most, const Options &options)
 Reason why_no_gain(const Job &job, int gpus, const Options &options) {
     Options free_restarts = options;
     free_restarts.payback = 0;
-    return best_growth(job, gpus, kAnySize, free_restarts).to > 0 ? Reason::restart_cost
+    return best_growth(job, Valuation(job, free_restarts), gpus, kAnySize, free_restarts).to > 0 ? Reason::restart_cost
                                                                    : Reason::no_gain;
 }
 
@@ -107,7 +109,7 @@ void grow(const Problem &p, std::vector<Share> &shares, Room &room) {
         if (share.gpus == 0 || stays(job) || share.gpus > job.gpus_max / 2) return;
         if (share.gpus > job.gpus_believed / 2) return;
         if (p.stay[rank] < job.gpus_now) most = std::min(most, p.stay[rank]);
-        Doubling growth = best_growth(job, share.gpus, most, p.options);
+        Doubling growth = best_growth(job, p.values[rank], share.gpus, most, p.options);
         growth.rank = rank;
         if (growth.to > 0) {
             share.gain = growth.gain;
@@ -199,7 +201,7 @@ Worth worth(const Problem &p, const std::vector<Share> &shares) {
     for (std::size_t i = 0; i < p.jobs.size(); ++i) {
         if (shares[i].gpus == 0) continue;
         ++out.served;
-        out.sum += value(*p.jobs[i], shares[i].gpus, p.options);
+        out.sum += p.values[i].at(shares[i].gpus);
     }
     return out;
 }
@@ -231,7 +233,11 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
     std::sort(order.begin(), order.end(),
               [&](int a, int b) { return comes_first(jobs[a], jobs[b]); });
     Problem p{.capacity = capacity, .options = options};
-    for (const int index : order) p.jobs.push_back(&jobs[index]);
+    p.values.reserve(jobs.size());
+    for (const int index : order) {
+        p.jobs.push_back(&jobs[index]);
+        p.values.emplace_back(jobs[index], options);
+    }
     p.stay = sizes_to_stay(p.jobs, capacity, options);
 
     std::vector<Share> shares = propose(p, false);

@@ -23,14 +23,23 @@ double remaining_s(const Job &job, int gpus, const Options &options) {
     return steps_left(job, options) * step_ms(job, gpus) / 1000 + restart;
 }
 
-double value(const Job &job, int gpus, const Options &options) {
-    const double left = remaining_s(job, gpus, options);
-    if (options.gain == GainRule::absolute || options.gain == GainRule::hull)
-        return -job.weight * left;
-    const double alone = std::max(kSoonestS, steps_left(job, options) * step_ms(job, 1) / 1000);
-    const double soonest = kSoonestS * step_ms(job, gpus) / step_ms(job, 1);
-    const double speedup = alone / std::max(soonest, left);
-    return job.weight * (options.gain == GainRule::relative ? speedup : speedup / std::sqrt(alone));
+Valuation::Valuation(const Job &job, const Options &options)
+    : job_(&job),
+      absolute_(options.gain == GainRule::absolute || options.gain == GainRule::hull),
+      left_s_per_ms_(steps_left(job, options) / 1000),
+      restart_s_(job.gpus_now > 0 ? options.payback * job.restart_s : 0) {
+    const double one_ms = step_ms(job, 1);
+    const double alone_s = std::max(kSoonestS, left_s_per_ms_ * one_ms);
+    soonest_s_per_ms_ = kSoonestS / one_ms;
+    scale_ = job.weight * (absolute_                            ? -1
+                           : options.gain == GainRule::relative ? alone_s
+                                                                : std::sqrt(alone_s));
+}
+
+double Valuation::at(int gpus) const {
+    const double step = step_ms(*job_, gpus);
+    const double left_s = left_s_per_ms_ * step + (gpus != job_->gpus_now ? restart_s_ : 0);
+    return absolute_ ? scale_ * left_s : scale_ / std::max(soonest_s_per_ms_ * step, left_s);
 }
 
 }  // namespace ringrt::policy

@@ -18,8 +18,24 @@
 
 namespace ringrt::policy {
 
-// Larger is better; gpus >= 1.
-[[nodiscard]] double value(const Job &job, int gpus, const Options &options);
+// The value of one job's sizes in one decision. The job must outlive it.
+class Valuation {
+  public:
+    Valuation(const Job &job, const Options &options);
+    [[nodiscard]] double at(int gpus) const;  // larger is better; gpus >= 1
+
+  private:
+    const Job *job_;
+    bool absolute_;
+    double left_s_per_ms_;  // seconds left for each millisecond of a step
+    double restart_s_;
+    double soonest_s_per_ms_;
+    double scale_;
+};
+
+[[nodiscard]] inline double value(const Job &job, int gpus, const Options &options) {
+    return Valuation(job, options).at(gpus);
+}
 
 // Steps left, or what is assumed where that is not known: as many as were done (the more a job has
 // received, the more it is expected to need, as in Tiresias), at least options.steps_assumed.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the loss falls with the steps, and how many are left until it hardly does.
+//
+//   loss(k) = 1 / (b0·k + b1) + b2,   b >= 0
+//
+// Peng et al., Optimus, EuroSys 2018, as arXiv 1908.08082 uses it: refitted while the job runs,
+// later points weighted more (three equal parts of the samples, each weighing four times the one
+// before). For a given floor b2 the reciprocal of loss − b2 is a line in k, fitted by non-negative
+// least squares; the floor is searched between 0 and the smallest loss.
+#pragma once
+
+#include <optional>
+#include <span>
+
+namespace ringrt::policy {
+
+struct LossSample {
+    double step = 0;
+    double loss = 0;
+};
+
+struct LossModel {
+    double b0 = 0, b1 = 0, b2 = 0;
+    double rms = 0;  // weighted root mean square of the residuals, in units of the loss
+    [[nodiscard]] double loss(double step) const { return 1 / (b0 * step + b1) + b2; }
+};
+
+// At least 3 usable samples (finite, positive, step >= 0) and a loss that falls, else nullopt: the
+// caller then falls back on the service attained so far.
+[[nodiscard]] std::optional<LossModel> fit_loss_model(std::span<const LossSample> samples);
+
+// Steps from `step` on until the loss falls by less than `threshold` over the next `window` steps;
+// at most `most`. 0: it has converged.
+[[nodiscard]] double steps_to_converge(const LossModel &model, double step, double window,
+                                       double threshold, double most);
+
+}  // namespace ringrt::policy
