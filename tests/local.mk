@@ -12,6 +12,7 @@ EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-si
 
 if HAVE_CHECK
 include tests/unit/core.mk
+include tests/unit/policy.mk
 include tests/unit/ringstat.mk
 include tests/unit/digits.mk
 include tests/unit/collective.mk

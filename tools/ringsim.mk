@@ -3,21 +3,31 @@
 if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringsim.la
 libringsim_la_SOURCES = \
-	tools/ringsim/chart.cpp \
+	tools/ringsim/batch_choice.h tools/ringsim/chart.cpp \
 	tools/ringsim/command_line.cpp tools/ringsim/commands.h tools/ringsim/compare.cpp \
 	tools/ringsim/contender.cpp tools/ringsim/contender.h \
 	tools/ringsim/csv.cpp tools/ringsim/csv.h \
 	tools/ringsim/engine.cpp tools/ringsim/engine.h \
 	tools/ringsim/learned.cpp tools/ringsim/oracle.cpp \
+	tools/ringsim/paper.cpp \
 	tools/ringsim/placer.cpp tools/ringsim/placer.h \
 	tools/ringsim/pollux_profile.cpp tools/ringsim/profile.cpp tools/ringsim/profile.h \
 	tools/ringsim/read_elasticflow.cpp tools/ringsim/read_history.cpp \
 	tools/ringsim/read_pollux.cpp tools/ringsim/read_workload.cpp \
 	tools/ringsim/report.cpp tools/ringsim/report.h \
+	tools/ringsim/scale.cpp \
 	tools/ringsim/workload.h
 libringsim_la_LIBADD = libpolicy.la
 
 bin_PROGRAMS += ringsim
 ringsim_SOURCES = tools/ringsim/main.cpp
 ringsim_LDADD = libringsim.la
+dist_man_MANS += man/ringsim.1
+EXTRA_DIST += doc/policies.md
+
+# ringfit: samples -> models
+bin_PROGRAMS += ringfit
+dist_man_MANS += man/ringfit.1
+ringfit_SOURCES = tools/ringfit/main.cpp tools/ringfit/fit.cpp tools/ringfit/fit.h
+ringfit_LDADD = libringsim.la librecords.la
 endif

@@ -54,6 +54,9 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
     app.add_option("--wrong-by", a.sim.wrong_by, "error of the models that are wrong")
         ->check(CLI::Range(0.0, 0.95))
         ->capture_default_str();
+    app.add_option("--grade", a.sim.grade_every,
+                   "compare every Nth decision with the exact optimum of the policy's gain rule")
+        ->check(CLI::Range(0, 1000000));
     app.add_option("--seed", a.sim.seed, "of everything random")->capture_default_str();
 }
 
@@ -97,13 +100,25 @@ int run_command_line(int argc, char **argv) {
     CLI::App *compare_command =
         app.add_subcommand("compare", "simulate workloads under several policies, side by side");
     add_compare(*compare_command, compare);
+    PaperArguments paper;
+    CLI::App *paper_command =
+        app.add_subcommand("paper", "reproduce the tables of arXiv 1908.08082");
+    paper_command->add_option("--seeds", paper.seeds, "arrival sequences to average over")
+        ->check(CLI::Range(1, 10000))
+        ->capture_default_str();
+    paper_command->add_option("--restart", paper.restart_s, "seconds a stop and restart takes")
+        ->check(CLI::Range(0.0, 86400.0))
+        ->capture_default_str();
+    CLI::App *scale_command =
+        app.add_subcommand("scale", "time one decision for up to 100,000 jobs");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
     if (compare_command->parsed()) return run_compare(compare);
-    return 0;
+    if (scale_command->parsed()) return run_scale();
+    return run_paper(paper);
 }
 
 }  // namespace ringrt::sim

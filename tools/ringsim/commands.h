@@ -30,6 +30,17 @@ struct CompareArguments {
     std::string json_path, csv_path, svg_path, html_path, trace_path;
 };
 
+struct PaperArguments {
+    int seeds = 40;
+    double restart_s = 10;
+};
+
+// Prints the tables of arXiv 1908.08082 as this simulator gives them.
+int run_paper(const PaperArguments &arguments);
+
+// Prints how long one decision takes, by the number of jobs.
+int run_scale();
+
 // Simulates every workload under every policy and writes what was asked for.
 int run_compare(const CompareArguments &arguments);
 

@@ -6,6 +6,7 @@
 
 #include "slurm_plugin/policy/baselines.h"
 #include "slurm_plugin/policy/doubling.h"
+#include "slurm_plugin/policy/optimum.h"
 #include "tools/ringsim/csv.h"
 
 namespace ringrt::sim {
@@ -39,6 +40,10 @@ constexpr std::array kBaselines{
         Knowledge::oracle,
         "apathetic future share: short jobs first, unless long ones scale better "
         "(NSDI 2021)"},
+    Row{"optimum", policy::decide_optimum, GainRule::short_first, Placement::pack, false,
+        Knowledge::learned,
+        "the exact optimum of each decision by the value of doubling-short-first; "
+        "slow"},
     Row{"goodput", policy::decide_doubling, GainRule::short_first, Placement::pack, true,
         Knowledge::learned,
         "doubling-short-first on throughput x statistical efficiency; the batch "

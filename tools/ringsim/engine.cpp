@@ -7,10 +7,13 @@
 #include <limits>
 #include <stdexcept>
 
+#include "slurm_plugin/policy/optimum.h"
+
 namespace ringrt::sim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kInstant = 1e-6;  // seconds: well above the rounding of a Unix time
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
@@ -44,10 +47,11 @@ class Engine {
     void admit();
     void retire(std::atomic<uint64_t> *done);
     void decide();
+    void grade(const std::vector<policy::Allotment> &decision);
     void seat(const std::vector<int> &want);
     void start(JobState &job);
     void note_span(const JobState &job, const Seats &seats, double until);
-    [[nodiscard]] policy::Job describe(const JobState &job);
+    void describe(const JobState &job, policy::Job &out);
     void record(const JobState &job);
 
     const Workload &workload_;
@@ -56,7 +60,8 @@ class Engine {
     std::unique_ptr<Estimator> estimator_;
     Placer placer_;
     policy::Capacity capacity_;
-    std::vector<JobState> active_;  // by arrival
+    std::vector<JobState> active_;        // by arrival
+    std::vector<policy::Job> described_;  // as the policy saw them, kept for their memory
     std::size_t arrived_ = 0;
     double now_ = 0;
     RunResult result_;
@@ -109,7 +114,7 @@ void Engine::advance(JobState &job, double seconds) {
     while (left > 0 && job.finished_s < 0) {
         const double rate = profile.step_progress(job.plan.total(job.gpus), job.epoch) / job.step_s;
         const double need = (ends[job.epoch] - job.progress) / rate;
-        const bool through = need <= left * (1 + 1e-12);
+        const bool through = need <= left + kInstant;
         const double spent = through ? std::min(need, left) : left;
         estimator_->ran(job, spent / job.step_s);
         job.progress = through ? ends[job.epoch] : job.progress + rate * left;
@@ -185,9 +190,8 @@ void Engine::retire(std::atomic<uint64_t> *done) {
     active_.resize(kept);
 }
 
-policy::Job Engine::describe(const JobState &job) {
+void Engine::describe(const JobState &job, policy::Job &out) {
     const JobSpec &spec = *job.spec;
-    policy::Job out;
     out.id = static_cast<uint32_t>(job.index + 1);
     out.gpus_min = spec.gpus_min;
     out.gpus_max = contender_.placement == Placement::pack ? spec.gpus_max : spec.gpus_limit;
@@ -200,8 +204,9 @@ policy::Job Engine::describe(const JobState &job) {
     out.restart_s = options_.restart_s;
     out.weight = spec.weight;
     estimator_->describe(job, out);
-    if (spec.limit_s > 0) out.time_left_s = std::max(0.0, spec.limit_s - (now_ - job.started_s));
-    return out;
+    out.time_left_s = policy::kUnknown;
+    if (spec.limit_s > 0)
+        out.time_left_s = spec.limit_s - (job.gpus > 0 ? now_ - job.started_s : 0);
 }
 
 void Engine::start(JobState &job) {
@@ -233,15 +238,23 @@ void Engine::seat(const std::vector<int> &want) {
     }
 }
 
+void Engine::grade(const std::vector<policy::Allotment> &decision) {
+    const double gap = policy::gap_to_optimum(described_, decision, capacity_, contender_.options);
+    ++result_.graded;
+    result_.gap_sum += gap;
+    result_.gap_max = std::max(result_.gap_max, gap);
+}
+
 void Engine::decide() {
     if (active_.empty()) return;
-    std::vector<policy::Job> jobs;
-    jobs.reserve(active_.size());
-    for (const JobState &job : active_) jobs.push_back(describe(job));
+    described_.resize(active_.size());
+    for (std::size_t i = 0; i < active_.size(); ++i) describe(active_[i], described_[i]);
     const auto start = std::chrono::steady_clock::now();
     const std::vector<policy::Allotment> allotments =
-        contender_.decide(jobs, capacity_, contender_.options);
+        contender_.decide(described_, capacity_, contender_.options);
     result_.decide_ms_max = std::max(result_.decide_ms_max, milliseconds_since(start));
+    if (options_.grade_every > 0 && result_.decisions % options_.grade_every == 0)
+        grade(allotments);
     ++result_.decisions;
     std::vector<int> want;
     for (const policy::Allotment &allotment : allotments) want.push_back(allotment.gpus);

@@ -36,6 +36,7 @@ struct SimOptions {
     double wrong_by = 0.3;
     uint64_t seed = 1;
     bool timeline = false;  // keep who held which GPUs
+    int grade_every = 0;    // compare every so many decisions with the exact optimum; 0: none
     policy::Options policy;
 };
 
@@ -92,6 +93,8 @@ struct RunResult {
     std::vector<Span> spans;
     double makespan_s = 0, decide_ms_max = 0, wall_s = 0;
     uint64_t decisions = 0;
+    uint64_t graded = 0;              // of them, compared with the exact optimum
+    double gap_sum = 0, gap_max = 0;  // shares of the optimum that they fell short of
     bool stopped = false;  // by the user: jobs without finish_s were not simulated to their end
 };
 

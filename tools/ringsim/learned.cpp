@@ -12,6 +12,7 @@
 #include <string>
 
 #include "slurm_plugin/policy/placement_model.h"
+#include "tools/ringsim/batch_choice.h"
 #include "tools/ringsim/engine.h"
 
 namespace ringrt::sim {
@@ -85,11 +86,6 @@ class Learned final : public Estimator {
     void forget(const JobState &job) override { curves_.erase(job.index); }
 
   private:
-    struct Choice {
-        BatchPlan plan;
-        double ms_per_progress = 0;
-    };
-
     Family &family_of(const JobState &job) { return families_[job.spec->application]; }
 
     // Progress of one step at another batch, from the gradient noise that the job measures now.
@@ -102,26 +98,17 @@ class Learned final : public Estimator {
         return denominator > 0 ? (variance + square) / denominator : 1;
     }
 
-    Choice best_batch(const JobState &job, const Family &family, int gpus, int nodes) const {
+    static BatchChoice best_batch(const JobState &job, const Family &family, int gpus, int nodes) {
         const BatchLimits &limits = job.spec->profile->batch;
-        const int least = std::max(limits.initial, limits.local_min * gpus);
-        if (family.largest == 0 ||
-            least >= limits.total_max) {  // nothing measured: the usual batch
-            const BatchPlan plan = split_batch(limits, std::min(least, limits.total_max), gpus);
-            const double ms = family.model.step_ms(gpus, nodes, plan.passes, plan.local);
-            return {plan, ms / progress_now(job, plan.total(gpus))};
-        }
-        Choice best;
-        constexpr int kTries = 24;
-        for (int i = 0; i <= kTries; ++i) {
-            const double total =
-                least * std::pow(double(limits.total_max) / least, double(i) / kTries);
-            const BatchPlan plan = split_batch(limits, static_cast<int>(total), gpus);
-            const double ms = family.model.step_ms(gpus, nodes, plan.passes, plan.local) /
-                              progress_now(job, plan.total(gpus));
-            if (i == 0 || ms < best.ms_per_progress) best = {plan, ms};
-        }
-        return best;
+        const auto cost = [&](BatchPlan plan) {
+            return family.model.step_ms(gpus, nodes, plan.passes, plan.local) /
+                   progress_now(job, plan.total(gpus));
+        };
+        if (family.largest > 0) return sim::choose_batch(limits, gpus, cost);
+        const int least =
+            std::max(limits.initial, limits.local_min * gpus);  // nothing measured yet
+        const BatchPlan plan = split_batch(limits, std::min(least, limits.total_max), gpus);
+        return {plan, cost(plan)};
     }
 
     void redraw(const JobState &job, const Family &family, Curve &curve) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "tools/ringsim/batch_choice.h"
 #include "tools/ringsim/engine.h"
 
 namespace ringrt::sim {
@@ -38,8 +39,11 @@ class Oracle final : public Estimator {
         if (wrong_by_ > 0) out.curve_ms = wrong_curve(job, truth.curve_ms);
         const Profile &profile = *job.spec->profile;
         const int last = static_cast<int>(profile.epoch_ends().size()) - 1;
-        out.steps_left = std::max(1.0, profile.steps_until(job.spec->batch, last) -
-                                           profile.steps_until(job.spec->batch, job.epoch));
+        const double in_epoch =
+            profile.epoch_ends()[static_cast<std::size_t>(job.epoch)] - job.progress;
+        out.steps_left = in_epoch / profile.step_progress(job.spec->batch, job.epoch) +
+                         profile.steps_until(job.spec->batch, last) -
+                         profile.steps_until(job.spec->batch, job.epoch);
         out.steps_done = std::max(0.0, truth.steps - out.steps_left);
     }
 
@@ -84,10 +88,45 @@ class Oracle final : public Estimator {
     std::map<std::size_t, std::vector<float>> own_;
 };
 
+// Of a batch that adapts: the truth of the present epoch. What later epochs bring it does not say.
+class GoodputOracle final : public Estimator {
+  public:
+    explicit GoodputOracle(const SimOptions &options) : options_(options) {}
+
+    void ran(const JobState &, double) override {}
+    void forget(const JobState &) override {}
+    BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
+        return best(*job.spec->profile, shape, job.epoch).plan;
+    }
+    void describe(const JobState &job, policy::Job &out) override {
+        const Profile &profile = *job.spec->profile;
+        std::vector<float> &curve = curves_[{&profile, job.epoch}];
+        for (int gpus = int(curve.size()) + 1; gpus <= job.spec->gpus_limit; ++gpus) {
+            const Shape shape = packed(gpus, options_.gpus_per_node);
+            curve.push_back(static_cast<float>(best(profile, shape, job.epoch).ms_per_progress));
+        }
+        out.curve_ms = curve;
+        out.steps_left = profile.epoch_ends().back() - job.progress;
+        out.steps_done = job.progress;
+    }
+
+  private:
+    static BatchChoice best(const Profile &profile, const Shape &shape, int epoch) {
+        const int gpus = gpus_of(shape);
+        return sim::choose_batch(profile.batch, gpus, [&](BatchPlan plan) {
+            return 1000 * plan_step_s(profile, shape, plan) /
+                   profile.step_progress(plan.total(gpus), epoch);
+        });
+    }
+    const SimOptions &options_;
+    std::map<std::pair<const Profile *, int>, std::vector<float>> curves_;
+};
+
 }  // namespace
 
 std::unique_ptr<Estimator> make_estimator(const Contender &contender, const SimOptions &options) {
     if (options.knowledge == Knowledge::learned) return make_learned(contender, options);
+    if (contender.adapts_batch) return std::make_unique<GoodputOracle>(options);
     return std::make_unique<Oracle>(options,
                                     options.knowledge == Knowledge::wrong ? options.wrong_by : 0.0);
 }

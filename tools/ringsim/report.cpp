@@ -49,6 +49,9 @@ Summary summarise(const Workload &workload, const RunResult &run, const SimOptio
     out.unfinished = run.jobs.size() - jct.size();
     out.decide_ms_max = run.decide_ms_max;
     out.wall_s = run.wall_s;
+    out.graded = run.graded;
+    out.mean_gap = run.graded > 0 ? run.gap_sum / double(run.graded) : 0;
+    out.worst_gap = run.gap_max;
     if (jct.empty()) return out;
     std::sort(jct.begin(), jct.end());
     out.mean_jct_s = sum / double(jct.size());
@@ -82,6 +85,13 @@ std::string table(std::span<const Summary> runs) {
                       run.gpu_hours, 100 * run.utilisation, run.restarts_per_job, run.lost_gpu_s,
                       run.worst_fairness);
         out += line;
+        if (run.graded > 0) {
+            std::snprintf(line, sizeof line,
+                          "%*s  %zu decisions against the exact optimum: mean gap %.2f %%, worst "
+                          "%.2f %%\n",
+                          int(workload), "", run.graded, 100 * run.mean_gap, 100 * run.worst_gap);
+            out += line;
+        }
         if (run.unfinished == 0) continue;
         std::snprintf(line, sizeof line, "%*s  stopped early: %zu jobs unfinished\n", int(workload),
                       "", run.unfinished);
@@ -92,7 +102,7 @@ std::string table(std::span<const Summary> runs) {
 
 std::string json(std::span<const Summary> runs, bool timings) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Summary &run : runs)
+    for (const Summary &run : runs) {
         list.push_back({{"workload", run.workload},
                         {"policy", run.policy},
                         {"jobs", run.jobs},
@@ -108,6 +118,11 @@ std::string json(std::span<const Summary> runs, bool timings) {
                         {"utilisation", rounded(run.utilisation, 6)},
                         {"lost_gpu_s", rounded(run.lost_gpu_s, 3)},
                         {"worst_fairness", rounded(run.worst_fairness, 6)}});
+        if (run.graded == 0) continue;
+        list.back()["decisions_graded"] = run.graded;
+        list.back()["mean_gap"] = rounded(run.mean_gap, 6);
+        list.back()["worst_gap"] = rounded(run.worst_gap, 6);
+    }
     return nlohmann::ordered_json{{"runs", list}}.dump(1) + "\n";
 }
 

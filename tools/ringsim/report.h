@@ -22,6 +22,8 @@ struct Summary {
     double lost_gpu_s = 0;      // held while stopping and restarting
     double worst_fairness = 0;  // finish-time fairness, see JobResult
     double decide_ms_max = 0, wall_s = 0;
+    std::size_t graded = 0;  // decisions compared with the exact optimum
+    double mean_gap = 0, worst_gap = 0;
 };
 
 [[nodiscard]] Summary summarise(const Workload &workload, const RunResult &run,

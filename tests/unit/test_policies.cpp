@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every policy promises, on random jobs: no GPU given twice, sizes within their bounds, the
+// same answer for the same question, nobody idle for nothing. And doubling against the exact
+// optimum.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "slurm_plugin/policy/baselines.h"
+#include "slurm_plugin/policy/doubling.h"
+#include "slurm_plugin/policy/loss_model.h"
+#include "slurm_plugin/policy/optimum.h"
+#include "slurm_plugin/policy/placement.h"
+#include "slurm_plugin/policy/placement_model.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::policy;
+
+namespace {
+
+struct Named {
+    const char *name;
+    Decide decide;
+    bool malleable;  // sizes on the ladder, none stopped
+};
+
+constexpr Named kAll[] = {
+    {"fifo", decide_fifo, false},         {"srtf", decide_srtf, false},
+    {"tiresias", decide_tiresias, false}, {"optimus", decide_optimus, false},
+    {"afs", decide_afs, false},           {"doubling", decide_doubling, true},
+    {"optimum", decide_optimum, true},
+};
+constexpr GainRule kRules[] = {GainRule::absolute, GainRule::relative, GainRule::short_first,
+                               GainRule::hull};
+
+double uniform(std::mt19937_64 &random, double low, double high) {
+    return std::uniform_real_distribution<>(low, high)(random);
+}
+
+std::vector<Job> random_jobs(std::mt19937_64 &random, std::size_t count, int gpus_max) {
+    std::vector<Job> jobs;
+    for (std::size_t i = 0; i < count; ++i) {
+        Job job{.id = static_cast<uint32_t>(i + 1)};
+        job.gpus_max = 1 << (random() % 5);
+        job.gpus_max = std::min(job.gpus_max, gpus_max);
+        job.gpus_asked = job.gpus_max;
+        job.submit_s = double(i);
+        job.steps_left = uniform(random, 1, 50000);
+        job.attained_gpu_s = uniform(random, 0, 100000);
+        job.restart_s = uniform(random, 0, 60);
+        job.speed.t = {uniform(random, 100, 2000), uniform(random, 0, 20), uniform(random, 0, 300),
+                       uniform(random, 0, 200)};
+        jobs.push_back(job);
+    }
+    return jobs;
+}
+
+Capacity nodes(int count, int gpus) { return {.node_gpus = std::vector<int>(count, gpus)}; }
+
+int sum(const std::vector<Allotment> &out) {
+    return std::accumulate(out.begin(), out.end(), 0,
+                           [](int total, const Allotment &a) { return total + a.gpus; });
+}
+
+}  // namespace
+
+TEST(no_gpu_is_given_twice_and_sizes_keep_their_bounds) {
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 300; ++round) {
+        const Capacity capacity = nodes(1 + random() % 8, 4);
+        const std::vector<Job> jobs = random_jobs(random, 1 + random() % 30, total_gpus(capacity));
+        for (const Named &policy : kAll)
+            for (const GainRule rule : kRules) {
+                const auto out = policy.decide(jobs, capacity, {.gain = rule});
+                ck_assert_uint_eq(out.size(), jobs.size());
+                ck_assert_msg(sum(out) <= total_gpus(capacity), "%s gave %d of %d GPUs",
+                              policy.name, sum(out), total_gpus(capacity));
+                for (std::size_t i = 0; i < out.size(); ++i) {
+                    ck_assert_msg(out[i].job_id == jobs[i].id, "%s: order", policy.name);
+                    ck_assert_msg(out[i].gpus >= 0 && out[i].gpus <= jobs[i].gpus_max,
+                                  "%s: %d GPUs of %d", policy.name, out[i].gpus, jobs[i].gpus_max);
+                    if (policy.malleable && out[i].gpus > 0)
+                        ck_assert_msg(on_ladder(jobs[i], out[i].gpus), "%s: %d is off the ladder",
+                                      policy.name, out[i].gpus);
+                }
+            }
+    }
+}
+
+TEST(the_same_question_has_the_same_answer) {
+    std::mt19937_64 random(2);
+    for (int round = 0; round < 50; ++round) {
+        const Capacity capacity = nodes(4, 4);
+        const std::vector<Job> jobs = random_jobs(random, 20, 16);
+        for (const Named &policy : kAll) {
+            const auto first = policy.decide(jobs, capacity, {});
+            const auto second = policy.decide(jobs, capacity, {});
+            for (std::size_t i = 0; i < jobs.size(); ++i)
+                ck_assert_int_eq(first[i].gpus, second[i].gpus);
+        }
+    }
+}
+
+// Where a job waits, no policy leaves enough GPUs free for it (FIFO may, for its reservation).
+TEST(nobody_waits_for_nothing) {
+    std::mt19937_64 random(3);
+    for (int round = 0; round < 200; ++round) {
+        const Capacity capacity = nodes(4, 4);
+        const std::vector<Job> jobs = random_jobs(random, 1 + random() % 40, 16);
+        for (const Named &policy : kAll) {
+            if (policy.decide == decide_fifo) continue;
+            const auto out = policy.decide(jobs, capacity, {.gain = GainRule::short_first});
+            const int left = total_gpus(capacity) - sum(out);
+            const bool one_gpu_starts =
+                policy.malleable || policy.decide == decide_optimus || policy.decide == decide_afs;
+            for (std::size_t i = 0; i < out.size(); ++i)
+                if (out[i].gpus == 0)
+                    ck_assert_msg(left < (one_gpu_starts ? 1 : rigid_size(jobs[i])),
+                                  "%s: job %u waits beside %d free GPUs", policy.name, jobs[i].id,
+                                  left);
+        }
+    }
+}
+
+// A decision that was carried out is the next decision too: no flapping while nothing changes.
+TEST(doubling_does_not_flap) {
+    std::mt19937_64 random(4);
+    for (int round = 0; round < 100; ++round)
+        for (const GainRule rule : kRules) {
+            const Capacity capacity = nodes(1, 64);
+            std::vector<Job> jobs = random_jobs(random, 1 + random() % 20, 16);
+            const Options options{.gain = rule};
+            const auto first = decide_doubling(jobs, capacity, options);
+            for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].gpus_now = first[i].gpus;
+            const auto second = decide_doubling(jobs, capacity, options);
+            for (std::size_t i = 0; i < jobs.size(); ++i)
+                ck_assert_msg(first[i].gpus == second[i].gpus, "rule %d: %d GPUs, then %d",
+                              int(rule), first[i].gpus, second[i].gpus);
+        }
+}
+
+TEST(the_optimum_is_never_worse_and_doubling_is_near) {
+    std::mt19937_64 random(5);
+    double gaps = 0, worst = 0;
+    int graded = 0;
+    for (int round = 0; round < 200; ++round) {
+        const Capacity capacity = nodes(1, 32);
+        const std::vector<Job> jobs = random_jobs(random, 1 + random() % 25, 16);
+        const Options options{.gain = GainRule::short_first};
+        const auto greedy = decide_doubling(jobs, capacity, options);
+        const auto best = decide_optimum(jobs, capacity, options);
+        const Worth got = worth_of(jobs, greedy, options), most = worth_of(jobs, best, options);
+        ck_assert_int_ge(most.served, got.served);
+        if (most.served == got.served) ck_assert_double_ge(most.sum, got.sum - 1e-9);
+        const double gap = gap_to_optimum(jobs, greedy, capacity, options);
+        gaps += gap;
+        worst = std::max(worst, gap);
+        ++graded;
+    }
+    ck_assert_double_le(gaps / graded, 0.01);
+    ck_assert_double_le(worst, 0.10);
+}
+
+// VGG-16 on 10 Gb/s: two GPUs are slower than one, eight are faster.
+TEST(hull_escapes_a_first_doubling_that_loses) {
+    const std::vector<float> curve{600, 1250, 900, 629, 550, 480, 400, 313};
+    Job job{.id = 1, .gpus_max = 8, .steps_left = 10000};
+    job.curve_ms = curve;
+    const Capacity capacity = nodes(1, 8);
+    const std::vector<Job> jobs{job};
+    ck_assert_int_eq(decide_doubling(jobs, capacity, {.gain = GainRule::absolute})[0].gpus, 1);
+    ck_assert_int_eq(decide_doubling(jobs, capacity, {.gain = GainRule::hull})[0].gpus, 8);
+}
+
+// The first in the queue waits for 8; a later job of 4 may run only if it ends before.
+TEST(backfill_does_not_delay_the_first_in_the_queue) {
+    std::vector<Job> jobs(3);
+    for (std::size_t i = 0; i < 3; ++i) jobs[i] = {.id = uint32_t(i + 1), .gpus_max = 8};
+    jobs[0].gpus_now = jobs[0].gpus_asked = 4;
+    jobs[0].time_left_s = 100;
+    jobs[1].gpus_asked = 8;
+    jobs[1].submit_s = 1;
+    jobs[2].gpus_asked = 4;
+    jobs[2].submit_s = 2;
+    jobs[2].time_left_s = 101;
+    ck_assert_int_eq(decide_fifo(jobs, nodes(2, 4), {})[2].gpus, 0);
+    jobs[2].time_left_s = 100;
+    ck_assert_int_eq(decide_fifo(jobs, nodes(2, 4), {})[2].gpus, 4);
+}
+
+TEST(tiresias_puts_small_service_first) {
+    std::vector<Job> jobs(2);
+    for (std::size_t i = 0; i < 2; ++i) jobs[i] = {.id = uint32_t(i + 1), .gpus_max = 4};
+    jobs[0].attained_gpu_s = 16 * 3600;
+    jobs[0].gpus_now = 4;
+    const auto out = decide_tiresias(jobs, nodes(1, 4), {});
+    ck_assert_int_eq(out[0].gpus, 0);
+    ck_assert_int_eq(out[1].gpus, 4);
+}
+
+TEST(placement_model_finds_the_curve_it_was_sampled_from) {
+    PlacementModel truth;
+    truth.c = {20, 0.5, 15, 2, 60, 3};
+    std::vector<StepSample> samples;
+    for (const int gpus : {1, 2, 4, 8, 16, 32}) {
+        const int at = (gpus + 3) / 4;
+        for (const double local : {512.0 / gpus, 256.0 / gpus})
+            samples.push_back({gpus, at, 1, local, truth.step_ms(gpus, at, 1, local)});
+    }
+    const PlacementModel model = fit_placement_model(samples);
+    for (const StepSample &s : samples)
+        ck_assert_double_eq_tol(model.step_ms(s.gpus, s.nodes, s.passes, s.local_batch), s.step_ms,
+                                0.03 * s.step_ms);
+    for (const double c : model.c) ck_assert_double_ge(c, 0);
+}
+
+TEST(placement_model_survives_nonsense) {
+    const std::vector<StepSample> samples{{0, 1, 1, 1, 5}, {1, 1, 1, 1, NAN},      {1, 1, 1, 1, -1},
+                                          {1, 1, 0, 1, 5}, {1, 1, 1, INFINITY, 5}, {1, 1, 1, 0, 5}};
+    const PlacementModel model = fit_placement_model(samples);
+    ck_assert_double_eq(model.step_ms(1, 1, 1, 1), PlacementModel{}.step_ms(1, 1, 1, 1));
+    const std::vector<StepSample> one{{2, 1, 1, 64, 100}};
+    ck_assert_double_eq_tol(fit_placement_model(one).step_ms(2, 1, 1, 64), 100, 5);
+}
+
+// Optimus's own form, with its floor, from noisy samples: the curve and what is left of it.
+TEST(loss_model_finds_the_curve_and_what_is_left) {
+    std::mt19937_64 random(6);
+    const LossModel truth{.b0 = 2e-3, .b1 = 0.4, .b2 = 0.3};
+    std::vector<LossSample> samples;
+    for (int step = 0; step <= 4000; step += 50)
+        samples.push_back({double(step), truth.loss(step) * uniform(random, 0.99, 1.01)});
+    const auto model = fit_loss_model(samples);
+    ck_assert(model.has_value());
+    for (const double step : {500., 4000., 8000.})
+        ck_assert_double_eq_tol(model->loss(step), truth.loss(step), 0.05 * truth.loss(step));
+    const double left = steps_to_converge(*model, 4000, 400, 0.002, 1e6);
+    const double right = steps_to_converge(truth, 4000, 400, 0.002, 1e6);
+    ck_assert_double_eq_tol(left, right, 0.5 * right);
+    ck_assert_double_eq(steps_to_converge(truth, 1e7, 400, 0.002, 1e6), 0);
+    ck_assert(!fit_loss_model(std::vector<LossSample>{{1, 2}, {2, 1}}).has_value());
+    ck_assert(!fit_loss_model(std::vector<LossSample>{{1, 1}, {2, 2}, {3, 3}, {4, 4}}).has_value());
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "policies",
+        {no_gpu_is_given_twice_and_sizes_keep_their_bounds, the_same_question_has_the_same_answer,
+         nobody_waits_for_nothing, doubling_does_not_flap,
+         the_optimum_is_never_worse_and_doubling_is_near, hull_escapes_a_first_doubling_that_loses,
+         backfill_does_not_delay_the_first_in_the_queue, tiresias_puts_small_service_first,
+         loss_model_finds_the_curve_and_what_is_left,
+         placement_model_finds_the_curve_it_was_sampled_from, placement_model_survives_nonsense});
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulator: what its readers refuse, where its jobs sit, that it neither loses nor invents
+// work, and that it reproduces what was published.
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/check.h"
+#include "tools/ringsim/contender.h"
+#include "tools/ringsim/csv.h"
+#include "tools/ringsim/report.h"
+
+using namespace ringrt::sim;
+
+namespace {
+
+std::string file(const std::string &name, const std::string &text) {
+    const std::string path =
+        (std::filesystem::temp_directory_path() / (std::to_string(::getpid()) + "-" + name))
+            .string();
+    std::ofstream(path) << text;
+    return path;
+}
+
+// The error's line without the folder.
+std::string refusal(const std::string &name, const std::string &text) {
+    const std::string path = file(name, text);
+    std::string what = "accepted";
+    try {
+        (void)read_workload(path, {});
+    } catch (const InputError &error) {
+        what = error.what();
+        if (const std::size_t at = what.find(name); at != std::string::npos) what = what.substr(at);
+    }
+    std::filesystem::remove(path);
+    return what;
+}
+
+Workload read_text(const std::string &name, const std::string &text) {
+    const std::string path = file(name, text);
+    Workload workload = read_workload(path, {});
+    std::filesystem::remove(path);
+    return workload;
+}
+
+std::string shared_data() {
+    for (const char *dir :
+         {static_cast<const char *>(std::getenv("RINGRT_SHARED_DATA")), "../shared/data"})
+        if (dir && std::filesystem::exists(std::string(dir) + "/pollux/workloads")) return dir;
+    const char *source = std::getenv("srcdir");
+    const std::string beside = std::string(source ? source : ".") + "/../shared/data";
+    return std::filesystem::exists(beside + "/pollux/workloads") ? beside : "";
+}
+
+}  // namespace
+
+TEST(readers_say_file_line_and_what_is_right) {
+    EXPECT_TEXT(refusal("a.swf", "; comment\n1 2 x\n"), "a.swf:2: expected a number, got \"x\"");
+    EXPECT_TEXT(refusal("a.swf", "1 2 3\n"),
+                "a.swf:1: 3 fields, expected the 18 of the Standard Workload Format");
+    EXPECT_TEXT(refusal("b.txt", "JobID|Submit|ElapsedRaw|AllocTRES\n7|yesterday|5|gres/gpu=1\n"),
+                "b.txt:2: Submit: expected 2026-11-01T12:00:00 or seconds, got \"yesterday\"");
+    EXPECT_TEXT(refusal("b.txt", "JobID|Submit|ElapsedRaw|AllocTRES\n7|5\n"),
+                "b.txt:2: 2 fields where the header has 4");
+    EXPECT_TEXT(refusal("b.txt", "JobID|Submit|ElapsedRaw|AllocTRES\n7|5|nan|gres/gpu=1\n"),
+                "b.txt:2: elapsed: expected seconds or D-HH:MM:SS, got \"nan\"");
+    EXPECT_TEXT(refusal("c.csv", "JobID|Elapsed\n"), "c.csv:1: no column \"Submit\"");
+    ck_assert(
+        refusal("d.csv", "JobID|Submit\n" + std::string(70000, 'x')).find("line longer than") !=
+        std::string::npos);
+    ck_assert(refusal("e.csv", std::string("a\0b", 3)).find("NUL") != std::string::npos);
+    ck_assert(refusal("f.csv", "").find("neither a Pollux workload") != std::string::npos);
+}
+
+TEST(sacct_steps_and_jobs_without_gpus_are_left_out) {
+    const Workload workload =
+        read_text("sacct.txt",
+                  "JobID|JobName|Submit|Elapsed|TimelimitRaw|AllocTRES|State\n"
+                  "10|a|2026-11-01T00:00:00|01:00:00|120|billing=8,cpu=8,gres/gpu:a100=4,gres/"
+                  "gpu=4|COMPLETED\n"
+                  "10.batch|batch|2026-11-01T00:00:00|01:00:00||gres/gpu=4|COMPLETED\n"
+                  "11|b|2026-11-01T00:10:00|1-00:00:01|UNLIMITED|cpu=1|COMPLETED\n"
+                  "12|c|2026-11-01T00:20:00|00:00|60|gres/gpu=1|CANCELLED\n"
+                  "13|d\x1b[31m|2026-11-01T00:05:00|02:00|60|gres/gpu=2|FAILED\n");
+    ck_assert_uint_eq(workload.jobs.size(), 2);
+    EXPECT_TEXT(workload.jobs[0].name, "10");
+    ck_assert_int_eq(workload.jobs[0].gpus_asked, 4);
+    ck_assert_double_eq_tol(workload.jobs[0].limit_s, 7200, 1e-9);
+    EXPECT_TEXT(workload.jobs[1].application, "d?[31m");
+    ck_assert_double_eq_tol(workload.jobs[1].submit_s - workload.jobs[0].submit_s, 300, 1e-9);
+}
+
+TEST(a_recorded_job_alone_lasts_as_recorded) {
+    const Workload workload =
+        read_text("one.swf", "1 100 0 500 4 -1 -1 4 600 -1 1 1 1 1 1 1 -1 -1\n");
+    const NamedContender fifo = find_contender("fifo");
+    SimOptions options{.nodes = 1, .gpus_per_node = 8};
+    options.start_s = 0;
+    options.interval_s = 0;
+    const RunResult run = simulate(workload, fifo.contender, options);
+    ck_assert_double_eq_tol(run.jobs[0].start_s, 100, 1e-6);
+    ck_assert_double_eq_tol(run.jobs[0].finish_s, 600, 1e-3);
+}
+
+TEST(packed_jobs_sit_on_one_node_and_never_overlap) {
+    std::srand(1);
+    for (int round = 0; round < 200; ++round) {
+        Placer placer(4, 4, Placement::pack);
+        std::vector<Seats> seats(10);
+        for (int step = 0; step < 20; ++step) {
+            std::vector<int> want(10);
+            int left = 16;
+            for (int &gpus : want) {
+                gpus = 1 << (std::rand() % 5);
+                if (std::rand() % 3 == 0 || gpus > left) gpus = 0;
+                left -= gpus;
+            }
+            placer.place(want, seats);
+            std::vector<int> used(4, 0);
+            for (std::size_t i = 0; i < want.size(); ++i) {
+                int sum = 0;
+                for (const auto &[node, gpus] : seats[i]) {
+                    used[node] += gpus;
+                    sum += gpus;
+                }
+                ck_assert_int_eq(sum, want[i]);
+                ck_assert_uint_eq(seats[i].size(), std::size_t((want[i] + 3) / 4));
+            }
+            for (const int gpus : used) ck_assert_int_le(gpus, 4);
+        }
+    }
+}
+
+TEST(an_unknown_policy_is_refused_with_the_known_ones) {
+    try {
+        (void)find_contender("lottery");
+        ck_abort_msg("accepted");
+    } catch (const InputError &error) {
+        ck_assert(std::string(error.what()).find("tiresias") != std::string::npos);
+    }
+    for (const char *name : {"fixed:0", "fixed:x", "doubling@truth"}) {
+        bool refused = false;
+        try {
+            (void)find_contender(name);
+        } catch (const InputError &) {
+            refused = true;
+        }
+        ck_assert_msg(refused, "%s", name);
+    }
+}
+
+// Published: Tiresias 2473.65 s and 5144.96 s, Optimus 4087.06 s and 6913.88 s.
+TEST(published_means_are_reproduced_within_3_percent) {
+    const std::string data = shared_data();
+    if (data.empty()) {
+        std::puts("published_means: skipped, no shared data (RINGRT_SHARED_DATA)");
+        return;
+    }
+    const WorkloadOptions read{.profiles_dir = data + "/pollux/traces"};
+    const double published[2][2] = {{2473.65, 4087.06}, {5144.96, 6913.88}};
+    for (int w = 0; w < 2; ++w) {
+        const Workload workload = read_workload(
+            data + "/pollux/workloads/workload-" + std::to_string(w + 1) + ".csv", read);
+        int p = 0;
+        for (const char *name : {"tiresias", "optimus"}) {
+            const NamedContender named = find_contender(name);
+            const SimOptions options;
+            const RunResult run = simulate(workload, named.contender, options);
+            const double mean = summarise(workload, run, options).mean_jct_s;
+            ck_assert_double_eq_tol(mean, published[w][p], 0.03 * published[w][p]);
+            ++p;
+        }
+    }
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "ringsim",
+        {readers_say_file_line_and_what_is_right, sacct_steps_and_jobs_without_gpus_are_left_out,
+         a_recorded_job_alone_lasts_as_recorded, packed_jobs_sit_on_one_node_and_never_overlap,
+         an_unknown_policy_is_refused_with_the_known_ones,
+         published_means_are_reproduced_within_3_percent});
+}

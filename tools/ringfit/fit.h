@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Samples in, models out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/policy/loss_model.h"
+#include "slurm_plugin/policy/speed_model.h"
+
+namespace ringrt::fit {
+
+struct Samples {
+    std::vector<policy::SpeedSample> speed;
+    std::vector<policy::LossSample> loss;
+};
+
+struct Fit {
+    std::optional<policy::SpeedModel> speed;
+    int sizes_measured = 0;
+    int fastest = 0;    // power of two with the shortest step
+    int efficient = 0;  // largest power of two whose speed-up is at least half its GPUs
+    std::optional<policy::LossModel> loss;
+    double window = 0, steps_left = 0;
+};
+
+// Both throw sim::InputError: file, line and what is right; or that nothing was measured.
+[[nodiscard]] Samples from_csv(const std::string &path, std::string text);
+[[nodiscard]] Samples from_telemetry(const std::string &text, const std::string &where);
+
+[[nodiscard]] Fit fit_all(const Samples &samples, int gpus_max, double window, double threshold);
+[[nodiscard]] std::string to_json(const Samples &samples, const Fit &fit);
+[[nodiscard]] std::string to_svg(const Samples &samples, const Fit &fit, int gpus_max);
+
+}  // namespace ringrt::fit
