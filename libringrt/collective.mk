@@ -19,6 +19,7 @@ libcollective_la_SOURCES = \
   libringrt/collective/halving_doubling.cpp \
   libringrt/collective/cost_model.h libringrt/collective/cost_model.cpp \
   libringrt/collective/chunks.h \
+  libringrt/collective/progress.h libringrt/collective/progress.cpp \
   libringrt/collective/across.h libringrt/collective/across.cpp \
   libringrt/collective/node.h libringrt/collective/node.cpp \
   libringrt/collective/topology.h libringrt/collective/topology.cpp \

@@ -149,6 +149,34 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
 /* Collective. recv[i] = op over ranks of send[i]; added in rank order, so bit-identical on all ranks. */
 RINGRT_API ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op);
+/* Collective. The same, but rank r gets only its share of the result, written to the start of recv:
+ * count/size elements, one more for the first count%size ranks. recv may not overlap send. */
+RINGRT_API ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
+                                                 ringrt_dtype_t dtype, ringrt_op_t op);
+/* Collective. The inverse: each rank gives its share (as above), all get the `count` elements. */
+RINGRT_API ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
+                                             ringrt_dtype_t dtype);
+
+/* Memory that the ranks of a node can read in place: ringrt_allreduce() is fastest where all ranks' send
+ * and recv lie in such memory. Zero at first. RINGRT_NO_MEMORY where /dev/shm is full; ordinary memory
+ * always works too. Freed by ringrt_free() before, or by itself in, ringrt_finalize(). */
+RINGRT_API ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out);
+RINGRT_API ringrt_status_t ringrt_free(ringrt_t *rt, void *memory);
+
+typedef struct ringrt_request ringrt_request_t;
+
+/* Collective, and returns at once. A thread of the library runs what was started, the lowest `priority`
+ * first (the layer that the next forward pass needs soonest). All ranks start the same operations in the
+ * same order. The buffers belong to the operation until ringrt_wait(); no other collective may be called
+ * before all that was started has been waited for. */
+RINGRT_API ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *recv, size_t count,
+                                                  ringrt_dtype_t dtype, ringrt_op_t op, int priority,
+                                                  ringrt_request_t **out);
+/* Sets *done to 1 when ringrt_wait() would return at once. */
+RINGRT_API ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done);
+/* Waits for its end and frees it, whatever the status. */
+RINGRT_API ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request);
+
 /* Collective. `bytes` of `buffer` from `root` to all. */
 RINGRT_API ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t bytes, int root);
 /* Collective. Nobody returns before all have called. */

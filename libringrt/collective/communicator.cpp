@@ -16,6 +16,7 @@
 #include "libringrt/collective/cost_model.h"
 #include "libringrt/collective/execute.h"
 #include "libringrt/collective/node.h"
+#include "libringrt/collective/progress.h"
 #include "libringrt/collective/topology.h"
 #include "libringrt/rendezvous/connect.h"
 #include "libringrt/rendezvous/identity.h"
@@ -69,10 +70,12 @@ struct Communicator::Impl {
     CostModel costs;                        // of the transport, the same on all ranks
     std::optional<Algorithm> forced;
     uint32_t calls = 0;
-    std::mutex call_mutex;  // held during a call
-    Status failure;         // of an operation: final
+    std::mutex call_mutex;   // held during a call
+    std::mutex start_mutex;  // and during one that only starts something
+    Status failure;          // of an operation: final
     mutable std::mutex line_mutex;
     std::string line;
+    std::unique_ptr<Progress> progress;  // last: its thread uses all of the above
 
     Status start();
     Call next_call(CallKind kind, const Work &work, uint64_t count, int root = 0);
@@ -82,8 +85,10 @@ struct Communicator::Impl {
     Status measure();
     [[nodiscard]] Algorithm algorithm_for(size_t bytes) const;
     ringrt_status_t answer(Status status);
+    // Whether the progress thread may be at work meanwhile.
+    enum Beside : bool { kAlone, kBesideRequests };
     template <class Body>
-    ringrt_status_t guarded(Body body);
+    ringrt_status_t guarded(Body body, Beside beside = kAlone);
 };
 
 // Keeps the line; what ends the communicator is told to the peers.
@@ -105,15 +110,21 @@ ringrt_status_t Communicator::Impl::answer(Status status) {
 }
 
 template <class Body>
-ringrt_status_t Communicator::Impl::guarded(Body body) {
+ringrt_status_t Communicator::Impl::guarded(Body body, Beside beside) {
     if (getpid() != pid) {
         return answer({RINGRT_FORKED,
                        "this handle belongs to the process that made it; a forked child "
                        "cannot use it"});
     }
-    std::lock_guard lock(call_mutex);
+    std::unique_lock lock(beside == kAlone ? call_mutex : start_mutex);
     try {
         if (!failure.ok()) return failure.code;
+        if (beside == kAlone && progress != nullptr && !progress->may_call()) {
+            return answer(
+                {RINGRT_INVALID_ARGUMENT,
+                 format_line("rank %d: wait for the started operations before calling another",
+                             world.rank)});
+        }
         if (world.aborted) {
             return answer(
                 {RINGRT_ABORTED, format_line("rank %d: aborted", world.rank), world.rank});
@@ -258,7 +269,10 @@ Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<I
     }
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() {
+    if (getpid() == impl_->pid) return;
+    (void)impl_.release();  // a forked child: threads, locks and memory are the parent's
+}
 
 ringrt_status_t Communicator::start() {
     return impl_->guarded([&]() -> Status {
@@ -432,9 +446,21 @@ ringrt_status_t Communicator::barrier() {
     });
 }
 
-ringrt_status_t Communicator::start_allreduce(const void *, void *, size_t, ringrt_dtype_t,
-                                              ringrt_op_t, int, std::unique_ptr<Request> *) {
-    return impl_->answer({RINGRT_UNSUPPORTED, "asynchronous allreduce is not there yet"});
+ringrt_status_t Communicator::start_allreduce(const void *send, void *recv, size_t count,
+                                              ringrt_dtype_t dtype, ringrt_op_t op, int priority,
+                                              std::unique_ptr<Request> *out) {
+    return impl_->guarded(
+        [&]() -> Status {
+            RINGRT_TRY(check_started(impl_->started));
+            RINGRT_TRY(check_fold(dtype, op));
+            RINGRT_TRY(check_buffers(send, recv, count * dtype_bytes(dtype), true));
+            if (impl_->progress == nullptr) {
+                impl_->progress = std::make_unique<Progress>(*this, impl_->config.timeout_ms);
+            }
+            *out = impl_->progress->start({send, recv, count, dtype, op, priority});
+            return {};
+        },
+        Impl::kBesideRequests);
 }
 
 ringrt_status_t Communicator::alloc(size_t bytes, void **out) {

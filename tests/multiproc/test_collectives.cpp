@@ -260,11 +260,46 @@ TEST(shared_buffers_give_the_same_bits) {
     }
 }
 
+TEST(started_operations_end_right_in_any_order) {
+    for (Layout layout : {Layout{1, 1}, Layout{3, 1}, Layout{4, 2}}) {
+        on_ranks(layout, [&](Communicator &comm) -> std::string {
+            constexpr int kOperations = 20;
+            std::vector<std::vector<float>> data(kOperations);
+            for (int repeat = 0; repeat < 5; ++repeat) {
+                std::vector<std::unique_ptr<Request>> requests(kOperations);
+                for (int k = 0; k < kOperations; ++k) {
+                    auto &mine = data[size_t(k)];
+                    mine.assign(size_t(1000 * k + 1), float(comm.rank() + k));
+                    if (comm.rank() == 1)
+                        std::this_thread::sleep_for(std::chrono::microseconds(200));
+                    if (comm.start_allreduce(mine.data(), mine.data(), mine.size(), RINGRT_FLOAT32,
+                                             RINGRT_SUM, -k, &requests[size_t(k)]) != RINGRT_OK) {
+                        return comm.last_error();
+                    }
+                }
+                ringrt_status_t status = RINGRT_OK;
+                while (!requests[3]->test(&status)) std::this_thread::yield();
+                for (auto &request : requests) {
+                    if (request->wait() != RINGRT_OK) return comm.last_error();
+                }
+                int p = comm.size();
+                for (int k = 0; k < kOperations; ++k) {
+                    for (float x : data[size_t(k)]) {
+                        if (x != float(p * (p - 1) / 2 + p * k)) return "wrong sum";
+                    }
+                }
+            }
+            return comm.barrier() == RINGRT_OK ? "" : comm.last_error();
+        });
+    }
+}
+
 }  // namespace
 
 int main() {
     return run_all("collectives",
                    {allreduce_over_counts, allreduce_over_dtypes_and_ops, the_other_collectives,
-                    all_algorithms_give_the_same_bits, shared_buffers_give_the_same_bits},
+                    all_algorithms_give_the_same_bits, shared_buffers_give_the_same_bits,
+                    started_operations_end_right_in_any_order},
                    120);
 }

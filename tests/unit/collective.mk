@@ -19,3 +19,14 @@ tests_multiproc_test_failures_LDADD = libcollective.la $(CHECK_LIBS)
 tests_unit_test_programs_SOURCES = tests/unit/test_programs.cpp tests/support/check.h
 tests_unit_test_programs_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_programs_LDADD = libcollective.la $(CHECK_LIBS)
+
+# Between network namespaces with shaped links; needs root, and minutes: run it by hand, or by
+# "make check-netns".
+check_PROGRAMS += tests/netns/netns_rank
+tests_netns_netns_rank_SOURCES = tests/netns/netns_rank.cpp
+tests_netns_netns_rank_LDADD = libcollective.la
+EXTRA_DIST += tests/netns/run
+check-netns: tests/netns/netns_rank
+	NETNS_RANK=tests/netns/netns_rank $(srcdir)/tests/netns/run 2
+	NETNS_RANK=tests/netns/netns_rank $(srcdir)/tests/netns/run 4
+.PHONY: check-netns
