@@ -24,3 +24,4 @@ libcollective_la_SOURCES = \
   libringrt/collective/node.h libringrt/collective/node.cpp \
   libringrt/collective/topology.h libringrt/collective/topology.cpp \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp
+dist_doc_DATA += doc/allreduce.md

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # ringbench, and its workers for each MPI and Gloo that configure found.
 if HAVE_TOOL_HEADERS
+dist_man_MANS += man/ringbench.1
 bin_PROGRAMS += tools/ringbench/ringbench
 tools_ringbench_ringbench_SOURCES = \
 	tools/ringbench/main.cpp tools/ringbench/protocol.h \
