@@ -26,7 +26,7 @@ libruntime_la_LIBADD = librecords.la
 lib_LTLIBRARIES += libringrt.la
 libringrt_la_SOURCES = libringrt/api.cpp libringrt/ringrt.h
 libringrt_la_LIBADD = libruntime.la libexchange.la libcollective.la
-libringrt_la_LDFLAGS = -version-info 0:0:0 -Wl,-z,defs -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
+libringrt_la_LDFLAGS = -version-info 0:0:0 $(NO_UNDEFINED) -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
 EXTRA_libringrt_la_DEPENDENCIES = libringrt/ringrt.map
 EXTRA_DIST += libringrt/ringrt.map
 include_HEADERS += libringrt/ringrt.h libringrt/ringrt_mpi.h

@@ -35,6 +35,9 @@ AC_DEFUN([RINGRT_SANITIZE], [
     [AS_HELP_STRING([--enable-sanitize=LIST], [build with -fsanitize=LIST (address,undefined or thread)])],
     [], [enable_sanitize=no])
   AS_IF([test "x$enable_sanitize" = xyes], [enable_sanitize=address,undefined])
+  # A shared library may leave nothing open; a sanitizer's own symbols come with the program.
+  AS_IF([test "x$enable_sanitize" = xno], [NO_UNDEFINED="-Wl,-z,defs"], [NO_UNDEFINED=])
+  AC_SUBST([NO_UNDEFINED])
   AS_IF([test "x$enable_sanitize" != xno],
     [SANITIZE_FLAGS="-fsanitize=$enable_sanitize -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
      CFLAGS="$CFLAGS $SANITIZE_FLAGS"
