@@ -224,8 +224,8 @@ RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t sample
 
 /* ---- checkpoints -------------------------------------------------------------------------------- */
 
-/* Names a buffer that every rank holds whole and equal (parameters, optimizer state, the sampler's
- * position). `shape` has ndim extents; the buffer stays the caller's and must live until finalize.
+/* Names a buffer in host memory that every rank holds whole and equal (parameters, optimizer state).
+ * `shape` has ndim extents; the buffer stays the caller's and must live until finalize.
  * The same on all ranks; the order does not matter. At most 4096 buffers, names [A-Za-z0-9._/-]{1,200}. */
 RINGRT_API ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data,
                                            ringrt_dtype_t dtype, int ndim, const uint64_t *shape);

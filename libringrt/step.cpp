@@ -9,7 +9,8 @@ namespace {
 using checkpoint::SaveMode;
 using telemetry::monotonic_s;
 
-// The scheduler repeats its signal for a while; a resize that was called off is not tried again at once.
+// The scheduler repeats its signal for a while; a resize that was called off is not tried again at
+// once.
 constexpr double kIgnoreAfterCallOff_s = 30;
 
 checkpoint::LayoutOptions layout_options() { return {}; }
@@ -25,8 +26,8 @@ struct StepBoundary::Ballot {
     uint8_t reserved[5] = {};
 };
 
-StepBoundary::StepBoundary(const Settings &settings, checkpoint::Peers &peers, checkpoint::Fence fence,
-                           const std::vector<checkpoint::Buffer> &buffers)
+StepBoundary::StepBoundary(const Settings &settings, checkpoint::Peers &peers,
+                           checkpoint::Fence fence, const std::vector<checkpoint::Buffer> &buffers)
     : settings_(settings),
       peers_(peers),
       buffers_(buffers),
@@ -57,14 +58,16 @@ Outcome StepBoundary::restore(uint64_t &step) {
         return loaded;
     }
     load_ms_ = (step_begun_s_ - begun_s) * 1e3;
-    step_ = step = manifest.step;
+    step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
     samples_ = manifest.samples;
     for (const checkpoint::Speed &speed : manifest.speeds) speeds_[speed.gpus] = speed.step_ms;
     say(text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
              static_cast<unsigned long long>(step), peers_.size(), manifest.ranks, load_ms_ / 1e3));
     if (manifest.seed != settings_.seed)
-        say(text("the checkpoint was made with seed %llu, this run has %llu: the order of samples differs",
+        say(
+            text("the checkpoint was made with seed %llu, this run has %llu: the order of samples "
+                 "differs",
                  static_cast<unsigned long long>(manifest.seed),
                  static_cast<unsigned long long>(settings_.seed)));
     report(step);
@@ -72,7 +75,8 @@ Outcome StepBoundary::restore(uint64_t &step) {
 }
 
 Outcome StepBoundary::save(uint64_t step) {
-    if (Outcome finished = finish_save(); !finished.ok() && is_fatal(finished)) return finished;
+    advance(step);
+    if (Outcome finished = finish_save(); is_fatal(finished)) return finished;
     return save_now(step, SaveMode::inline_write);
 }
 
@@ -83,12 +87,17 @@ Outcome StepBoundary::finish() {
 }
 
 Outcome StepBoundary::step(uint64_t step, ringrt_action_t &action) {
-    measure(step, monotonic_s());
+    if (step == timed_step_ + 1) clock_.add((monotonic_s() - step_begun_s_) * 1e3);
+    timed_step_ = step;
+    advance(step);
     Ballot agreed;
     if (Outcome outcome = agree(step, agreed); !outcome.ok()) return outcome;
     ringrt_action_t result = RINGRT_CONTINUE;
     Outcome outcome;
-    if (saver_.under_way() && (agreed.written || agreed.asked)) outcome = finish_save();
+    if (saver_.under_way() && (agreed.written || agreed.asked)) {
+        outcome = finish_save();
+        if (!outcome.ok() && !is_fatal(outcome)) say(outcome.message + ": training goes on");
+    }
     if (!is_fatal(outcome) && agreed.asked)
         outcome = leave(step, result);
     else if (!is_fatal(outcome) && agreed.save_due && !saver_.under_way())
@@ -100,10 +109,12 @@ Outcome StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     return {};
 }
 
-void StepBoundary::measure(uint64_t step, double now_s) {
-    if (step == step_ + 1) clock_.add((now_s - step_begun_s_) * 1e3);
-    if (step > step_) samples_ += (step - step_) * samples_per_step(settings_.batch, peers_.size());
-    if (steps_left_ > 0 && step > step_) steps_left_ -= std::min<int64_t>(steps_left_, static_cast<int64_t>(step - step_));
+void StepBoundary::advance(uint64_t step) {
+    if (step <= step_) return;
+    const uint64_t steps = step - step_;
+    samples_ += steps * samples_per_step(settings_.batch, peers_.size());
+    if (steps_left_ > 0)
+        steps_left_ -= static_cast<int64_t>(std::min(static_cast<uint64_t>(steps_left_), steps));
     step_ = step;
 }
 
@@ -214,7 +225,8 @@ void StepBoundary::note_speed() {
     speeds_[static_cast<uint32_t>(peers_.size())] = clock_.step_ms();
     while (speeds_.size() > checkpoint::kSpeedsMax) {
         auto smallest = speeds_.begin();
-        speeds_.erase(smallest->first == static_cast<uint32_t>(peers_.size()) ? std::next(smallest) : smallest);
+        speeds_.erase(smallest->first == static_cast<uint32_t>(peers_.size()) ? std::next(smallest)
+                                                                              : smallest);
     }
 }
 
@@ -225,7 +237,8 @@ std::string StepBoundary::last_checkpoint() const {
 
 void StepBoundary::say(const std::string &line) const {
     if (!leads()) return;
-    std::string job = settings_.job ? text("job %llu: ", static_cast<unsigned long long>(settings_.job)) : "";
+    std::string job =
+        settings_.job ? text("job %llu: ", static_cast<unsigned long long>(settings_.job)) : "";
     log_line(job + line);
 }
 
@@ -242,7 +255,8 @@ void StepBoundary::report(uint64_t step) {
                            .load_ms = load_ms_,
                            .up = true};
     if (steps_left_ < 0 && settings_.steps_total > 0)
-        out.steps_left = static_cast<int64_t>(settings_.steps_total - std::min(settings_.steps_total, step));
+        out.steps_left =
+            static_cast<int64_t>(settings_.steps_total - std::min(settings_.steps_total, step));
     for (auto [gpus, step_ms] : speeds_)
         if (out.samples < records::kSpeedSamplesMax)
             out.speed[static_cast<size_t>(out.samples++)] = {static_cast<int>(gpus), step_ms};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The step boundary: agree, save, leave. And what needs the same parts: saving and restoring when the
-// program says so.
+// The step boundary: agree, save, leave. And what needs the same parts: saving and restoring when
+// the program says so.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class StepBoundary {
     struct Ballot;
 
     bool leads() const { return peers_.rank() == 0; }
-    void measure(uint64_t step, double now_s);
+    void advance(uint64_t step);
     Outcome agree(uint64_t step, Ballot &agreed);
     Outcome save_now(uint64_t step, checkpoint::SaveMode mode);
     Outcome finish_save();
@@ -70,7 +70,8 @@ class StepBoundary {
     double step_begun_s_ = 0;
     double save_begun_s_ = 0;
     double next_save_s_ = 0;
-    uint64_t step_ = 0;
+    uint64_t step_ = 0;        // last finished step
+    uint64_t timed_step_ = 0;  // last one whose end ringrt_step() saw
     uint64_t samples_ = 0;
     int64_t steps_left_ = -1;
     int64_t saved_step_ = -1;  // of the newest checkpoint, −1: none

@@ -349,6 +349,22 @@ TEST(a_save_that_fails_calls_the_resize_off) {
     ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
 }
 
+TEST(a_periodic_save_that_fails_is_said_and_training_goes_on) {
+    for (const char *save_inline : {"0", "1"}) {
+        Job job(kAccept);
+        Job::Options options;
+        options.steps = 1200;
+        options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"},
+                               {"RINGRT_SAVE_INLINE", save_inline}};
+        Ranks ranks = start(job, 2, options);
+        ck_assert(job.wait_until_training(2));
+        fs::rename(job.path("ckpt"), job.path("elsewhere"));
+        std::ofstream(job.path("ckpt")) << "a file in the folder's place";
+        expect_all(ranks.wait(), kEnded, job);
+        ck_assert_msg(count(job.log(), ": training goes on\n") >= 1, "%s", job.log().c_str());
+    }
+}
+
 // The chain of a job's life; every weight tells how many samples were seen.
 TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
     Job job(kAccept);
@@ -452,6 +468,7 @@ int main() {
          a_requeue_without_sigterm_is_asked_again_and_called_off,
          sigterm_is_the_programs_again_after_a_call_off,
          slurmctld_that_answers_late_is_asked_until_it_does, a_save_that_fails_calls_the_resize_off,
+         a_periodic_save_that_fails_is_said_and_training_goes_on,
          a_job_is_resized_up_and_down_without_losing_a_step,
          a_killed_rank_ends_all_in_time_and_says_which,
          a_program_that_exits_by_itself_is_not_requeued,
