@@ -179,7 +179,8 @@ Outcome add(ringrt_t &rt, checkpoint::Buffer buffer) {
     auto by_name = [](const checkpoint::Buffer &held, const std::string &name) {
         return held.parameter.name < name;
     };
-    auto at = std::lower_bound(rt.buffers.begin(), rt.buffers.end(), buffer.parameter.name, by_name);
+    auto at =
+        std::lower_bound(rt.buffers.begin(), rt.buffers.end(), buffer.parameter.name, by_name);
     if (at != rt.buffers.end() && at->parameter.name == buffer.parameter.name)
         return invalid("a buffer of that name is registered already");
     rt.buffers.insert(at, std::move(buffer));
@@ -207,20 +208,34 @@ extern "C" {
 
 const char *ringrt_status_string(ringrt_status_t status) {
     switch (status) {
-        case RINGRT_OK: return "ok";
-        case RINGRT_NOT_FOUND: return "not found";
-        case RINGRT_INVALID_ARGUMENT: return "invalid argument";
-        case RINGRT_TIMEOUT: return "timed out";
-        case RINGRT_PEER_LOST: return "peer lost";
-        case RINGRT_MISMATCH: return "mismatch";
-        case RINGRT_NO_MEMORY: return "out of memory";
-        case RINGRT_SYSTEM_ERROR: return "system error";
-        case RINGRT_CHECKPOINT_FAILED: return "checkpoint failed";
-        case RINGRT_CORRUPT: return "corrupt";
-        case RINGRT_SUPERSEDED: return "superseded";
-        case RINGRT_ABORTED: return "aborted";
-        case RINGRT_FORKED: return "used after fork";
-        case RINGRT_UNSUPPORTED: return "unsupported";
+        case RINGRT_OK:
+            return "ok";
+        case RINGRT_NOT_FOUND:
+            return "not found";
+        case RINGRT_INVALID_ARGUMENT:
+            return "invalid argument";
+        case RINGRT_TIMEOUT:
+            return "timed out";
+        case RINGRT_PEER_LOST:
+            return "peer lost";
+        case RINGRT_MISMATCH:
+            return "mismatch";
+        case RINGRT_NO_MEMORY:
+            return "out of memory";
+        case RINGRT_SYSTEM_ERROR:
+            return "system error";
+        case RINGRT_CHECKPOINT_FAILED:
+            return "checkpoint failed";
+        case RINGRT_CORRUPT:
+            return "corrupt";
+        case RINGRT_SUPERSEDED:
+            return "superseded";
+        case RINGRT_ABORTED:
+            return "aborted";
+        case RINGRT_FORKED:
+            return "used after fork";
+        case RINGRT_UNSUPPORTED:
+            return "unsupported";
     }
     return "unknown status";
 }
@@ -391,9 +406,9 @@ ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data, ring
     });
 }
 
-ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data, ringrt_dtype_t dtype,
-                                     int ndim, const uint64_t *shape, uint64_t first_row,
-                                     uint64_t rows) {
+ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
+                                     ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
+                                     uint64_t first_row, uint64_t rows) {
     return guard(rt, [&] {
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
         if (Outcome valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
@@ -423,7 +438,8 @@ ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step) {
 ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action) {
     return guard_alone(rt, [&] {
         if (!action) return invalid("action is NULL");
-        if (rt->left) return invalid("ringrt_step() said RINGRT_LEAVE: call ringrt_finalize() and end");
+        if (rt->left)
+            return invalid("ringrt_step() said RINGRT_LEAVE: call ringrt_finalize() and end");
         Outcome stepped = rt->boundary->step(step, *action);
         rt->left = stepped.ok() && *action == RINGRT_LEAVE;
         return stepped;

@@ -45,10 +45,13 @@ Outcome share_of_batch(const BatchRule &rule, int rank, int size, uint64_t sampl
                        ringrt_batch_t &out) {
     const uint64_t global = samples_per_step(rule, size);
     if (global == 0)
-        return {RINGRT_INVALID_ARGUMENT, "no batch configured: set global_batch in ringrt_config_t"};
+        return {RINGRT_INVALID_ARGUMENT,
+                "no batch configured: set global_batch in ringrt_config_t"};
     const uint64_t first = share_begin(global, rank, size);
-    const uint64_t largest = share_begin(global, 1, size);  // rank 0's: passes are the same on all ranks
-    const uint64_t pass = rule.micro_batch_max ? rule.micro_batch_max : std::max<uint64_t>(largest, 1);
+    const uint64_t largest =
+        share_begin(global, 1, size);  // rank 0's: passes are the same on all ranks
+    const uint64_t pass =
+        rule.micro_batch_max ? rule.micro_batch_max : std::max<uint64_t>(largest, 1);
     out = {.global = global,
            .first = first,
            .count = share_begin(global, rank + 1, size) - first,

@@ -23,8 +23,9 @@ Outcome share_of_batch(const BatchRule &rule, int rank, int size, uint64_t sampl
                        ringrt_batch_t &out);
 
 // Value at `position` of a permutation of 0 .. samples−1 that is chosen by (seed, epoch): a Feistel
-// network over the next power of two, walked until it lands inside (Black and Rogaway, "Ciphers with
-// arbitrary finite domains", CT-RSA 2002). Fewer than 2 rounds of walking on average.
-[[nodiscard]] uint64_t sample_at(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position);
+// network over the next power of two, walked until it lands inside (Black and Rogaway, "Ciphers
+// with arbitrary finite domains", CT-RSA 2002). Fewer than 2 rounds of walking on average.
+[[nodiscard]] uint64_t sample_at(uint64_t seed, uint64_t epoch, uint64_t samples,
+                                 uint64_t position);
 
 }  // namespace ringrt

@@ -17,16 +17,16 @@ struct Phrase {
     const char *words;  // in Slurm's answer
     RequeueAnswer meaning;
 };
-// Slurm has one exit code for all failures, so its words decide (slurm_errno.c, 22.05 to 26.05). What is
-// not listed is asked again: the time-out bounds it.
+// Slurm has one exit code for all failures, so its words decide (slurm_errno.c, 22.05 to 26.05).
+// What is not listed is asked again: the time-out bounds it.
 constexpr std::array kPhrases = {
-    Phrase{"pending execution", RequeueAnswer::accepted},      // an earlier request got through
-    Phrase{"already completing", RequeueAnswer::accepted},     // it is being taken down
-    Phrase{"disabled", RequeueAnswer::refused},                // sbatch --no-requeue, JobRequeue=0
+    Phrase{"pending execution", RequeueAnswer::accepted},   // an earlier request got through
+    Phrase{"already completing", RequeueAnswer::accepted},  // it is being taken down
+    Phrase{"disabled", RequeueAnswer::refused},             // sbatch --no-requeue, JobRequeue=0
     Phrase{"denied", RequeueAnswer::refused},
     Phrase{"Invalid job id", RequeueAnswer::refused},
     Phrase{"Only batch jobs", RequeueAnswer::refused},
-    Phrase{"No such file", RequeueAnswer::refused},            // no scontrol
+    Phrase{"No such file", RequeueAnswer::refused},  // no scontrol
     Phrase{"Permission", RequeueAnswer::refused},
 };
 
@@ -109,7 +109,8 @@ Outcome await_departure(checkpoint::Peers &peers, const RequeueOptions &options,
         const double now_s = monotonic_s();
         if (!first && peers.rank() == 0 && !requeue.go_on(now_s)) {
             mine.call_off = 1;
-            std::memcpy(mine.why, requeue.why().data(), std::min(requeue.why().size(), sizeof mine.why - 1));
+            std::memcpy(mine.why, requeue.why().data(),
+                        std::min(requeue.why().size(), sizeof mine.why - 1));
         }
         std::vector<Round> all;
         Outcome gathered = gather(peers, mine, all);

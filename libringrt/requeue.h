@@ -17,7 +17,7 @@ struct RequeueOptions {
     std::string scontrol = "scontrol";
     double leave_timeout_s = 60;  // from the first request until the resize is called off
     double again_s = 10;          // from a request that was accepted until the next
-    double retry_s = 0.5;         // after a request that slurmctld did not answer; doubles up to again_s
+    double retry_s = 0.5;  // after a request that slurmctld did not answer; doubles up to again_s
     double command_timeout_s = 15;
 };
 
@@ -51,8 +51,9 @@ class Requeue {
 
 enum class Departure { leave, stay };
 
-// Collective. `leave` once SIGTERM came to any rank; `stay` with why it was called off. The answer is
-// the same on all ranks. `sigterm` counts on every rank since before the requeue can have happened.
+// Collective. `leave` once SIGTERM came to any rank; `stay` with why it was called off. The answer
+// is the same on all ranks. `sigterm` counts on every rank since before the requeue can have
+// happened.
 Outcome await_departure(checkpoint::Peers &peers, const RequeueOptions &options,
                         const SignalCounter &sigterm, Departure &departure, std::string &why);
 

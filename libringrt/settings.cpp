@@ -69,10 +69,11 @@ Outcome read_numbers(const ringrt_config_t &config, const Environment &environme
     for (const NumberRow &row : kNumbers) {
         uint32_t &field = out.*row.field;
         const char *value = environment(row.name);
-        if (field == 0 && !value) field = row.standard;
+        if (field == 0 && !value)
+            field = row.standard;
         else if (field == 0 && !parse(value, row.low, row.high, field))
-            return invalid(text("%s: expected a number from %u to %u, got \"%.40s\"", row.name, row.low,
-                                row.high, value));
+            return invalid(text("%s: expected a number from %u to %u, got \"%.40s\"", row.name,
+                                row.low, row.high, value));
         if (field < row.low || field > row.high)
             return invalid(text("%s (or the config's field): expected %u to %u, got %u", row.name,
                                 row.low, row.high, field));
@@ -96,7 +97,8 @@ Outcome read_ranks(const ringrt_config_t &config, const Environment &environment
         if (!local || !parse(local, 0, 65535, out.local_rank)) out.local_rank = -1;
     }
     if (out.size < 1 || out.size > 65536 || out.rank < 0 || out.rank >= out.size)
-        return invalid(text("rank %d of %d: expected 0 <= rank < size <= 65536", out.rank, out.size));
+        return invalid(
+            text("rank %d of %d: expected 0 <= rank < size <= 65536", out.rank, out.size));
     return {};
 }
 
@@ -114,15 +116,17 @@ Outcome read_signal(const Environment &environment, Settings &out) {
     auto parsed = records::parse_signal(std::string_view(value, strnlen(value, 65)));
     const int *number = std::get_if<int>(&parsed);
     if (!number || *number == SIGKILL || *number == SIGSTOP || *number == SIGTERM)
-        return invalid(text("RINGRT_SIGNAL: expected a signal that can be caught, other than SIGTERM "
-                            "(for example URG), got \"%.40s\"",
-                            value));
+        return invalid(
+            text("RINGRT_SIGNAL: expected a signal that can be caught, other than SIGTERM "
+                 "(for example URG), got \"%.40s\"",
+                 value));
     out.signal = *number;
     return {};
 }
 
 Outcome read_batch(const ringrt_config_t &config, Settings &out) {
-    if (config.batch_rule != RINGRT_FIXED_GLOBAL_BATCH && config.batch_rule != RINGRT_FIXED_BATCH_PER_GPU)
+    if (config.batch_rule != RINGRT_FIXED_GLOBAL_BATCH &&
+        config.batch_rule != RINGRT_FIXED_BATCH_PER_GPU)
         return invalid(text("config.batch_rule %d is unknown", config.batch_rule));
     out.batch = {.global_batch = config.global_batch,
                  .reference_size = std::max(config.reference_size, 1u),
@@ -136,7 +140,9 @@ Outcome read_folder(const ringrt_config_t &config, const Environment &environmen
     const char *folder = config.checkpoint_dir;
     if (!folder) folder = environment("RINGRT_CHECKPOINT_DIR");
     std::string name = folder ? std::string(folder, strnlen(folder, 4096)) : "";
-    if (name.empty()) name = out.job ? text("ringrt-%llu", static_cast<unsigned long long>(out.job)) : "ringrt-local";
+    if (name.empty())
+        name = out.job ? text("ringrt-%llu", static_cast<unsigned long long>(out.job))
+                       : "ringrt-local";
     char here[4096];
     if (name.front() != '/' && getcwd(here, sizeof here)) name = std::string(here) + "/" + name;
     if (name.size() > 3900) return invalid("the checkpoint folder's path is too long");

@@ -23,10 +23,10 @@ struct Settings {
     uint32_t save_interval_s = 0, keep_checkpoints = 0, save_inline = 0;
     uint32_t timeout_ms = 0, start_timeout_ms = 0;
     uint32_t telemetry_s = 0;
-    uint32_t leave_timeout_s = 0;    // from the requeue until the resize is called off
-    uint32_t requeue_again_s = 0;    // between two requests for the requeue
+    uint32_t leave_timeout_s = 0;  // from the requeue until the resize is called off
+    uint32_t requeue_again_s = 0;  // between two requests for the requeue
     int signal = 0;
-    uint64_t job = 0;                // 0: outside Slurm
+    uint64_t job = 0;  // 0: outside Slurm
     uint32_t restart = 0;
     std::string scontrol;
     std::string telemetry_file;

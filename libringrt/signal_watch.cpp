@@ -46,7 +46,8 @@ Outcome install(int signal, Slot &slot) {
         return {RINGRT_SYSTEM_ERROR, text("signal %d: %s", signal, strerror(errno))};
     if (!(before.sa_flags & SA_SIGINFO && before.sa_sigaction == handle)) slot.before = before;
     if (sigaction(signal, &ours, nullptr) != 0)
-        return {RINGRT_SYSTEM_ERROR, text("signal %d cannot be caught: %s", signal, strerror(errno))};
+        return {RINGRT_SYSTEM_ERROR,
+                text("signal %d cannot be caught: %s", signal, strerror(errno))};
     return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The few file operations that checkpoints need, behind an interface so that tests can fail, shorten
-// or cut off every one of them.
+// The few file operations that checkpoints need, behind an interface so that tests can fail,
+// shorten or cut off every one of them.
 //
 // Every operation returns >= 0 on success and -errno on failure.
 #pragma once

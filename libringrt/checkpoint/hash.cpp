@@ -24,9 +24,7 @@ uint64_t round(uint64_t lane, uint64_t word) {
     return std::rotl(lane + word * kPrime2, 31) * kPrime1;
 }
 
-uint64_t merge(uint64_t hash, uint64_t lane) {
-    return (hash ^ round(0, lane)) * kPrime1 + kPrime4;
-}
+uint64_t merge(uint64_t hash, uint64_t lane) { return (hash ^ round(0, lane)) * kPrime1 + kPrime4; }
 
 // Consumes whole 32-byte stripes of `bytes` and returns the state after them.
 uint64_t stripes(std::span<const std::byte> &bytes) {

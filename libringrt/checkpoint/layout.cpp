@@ -149,9 +149,9 @@ Outcome check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece
         }
         bool more = next < pieces.size() && pieces[next].parameter == i;
         if (more || covered != bytes)
-            return {RINGRT_MISMATCH, text("buffer %s: the ranks' rows do not tile it (at byte %llu)",
-                                          parameters[i].name.c_str(),
-                                          static_cast<unsigned long long>(covered))};
+            return {RINGRT_MISMATCH,
+                    text("buffer %s: the ranks' rows do not tile it (at byte %llu)",
+                         parameters[i].name.c_str(), static_cast<unsigned long long>(covered))};
     }
     if (next != pieces.size()) return {RINGRT_MISMATCH, "a piece belongs to no buffer"};
     return {};

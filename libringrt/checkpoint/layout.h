@@ -65,8 +65,8 @@ struct LayoutOptions {
     uint64_t writer_bytes = 4 << 20;  // fewer than this are not worth a further file
 };
 
-// What `rank` of `size` writes: whole parameters that all ranks hold are cut into equal runs over the
-// ranks; rows are written by who holds them. The pieces of all ranks tile all parameters.
+// What `rank` of `size` writes: whole parameters that all ranks hold are cut into equal runs over
+// the ranks; rows are written by who holds them. The pieces of all ranks tile all parameters.
 [[nodiscard]] std::vector<Piece> pieces_to_write(const std::vector<Buffer> &buffers, int rank,
                                                  int size, const LayoutOptions &options);
 

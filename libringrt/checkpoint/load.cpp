@@ -22,9 +22,11 @@ Outcome same_parameters(const Manifest &manifest, const std::vector<Buffer> &buf
         const Parameter *saved = i < manifest.parameters.size() ? &manifest.parameters[i] : nullptr;
         const Parameter *here = i < buffers.size() ? &buffers[i].parameter : nullptr;
         if (!here || (saved && saved->name < here->name))
-            return {RINGRT_MISMATCH, "the checkpoint holds " + saved->name + ", which is not registered"};
+            return {RINGRT_MISMATCH,
+                    "the checkpoint holds " + saved->name + ", which is not registered"};
         if (!saved || here->name < saved->name)
-            return {RINGRT_MISMATCH, here->name + " is registered, but the checkpoint does not hold it"};
+            return {RINGRT_MISMATCH,
+                    here->name + " is registered, but the checkpoint does not hold it"};
         if (saved->dtype != here->dtype || saved->shape != here->shape)
             return {RINGRT_MISMATCH, here->name + " has another type or shape in the checkpoint"};
     }
@@ -100,15 +102,16 @@ class Walk {
   private:
     void give_up(const Outcome &why) {
         bool last = at_ + 1 == names_.size();
-        log_line("checkpoint " + step_text(names_[at_]) + " incomplete (" + why.message + "): " +
-                 (last ? "no older one is left" : "using " + step_text(names_[at_ + 1])));
+        log_line("checkpoint " + step_text(names_[at_]) + " incomplete (" + why.message +
+                 "): " + (last ? "no older one is left" : "using " + step_text(names_[at_ + 1])));
         store_.set_aside(names_[at_]);
     }
 
     Outcome nothing_left() {
         std::vector<std::string> bad = store_.set_aside_names();
         if (bad.empty()) return {RINGRT_NOT_FOUND, "no checkpoint in " + store_.folder()};
-        return {RINGRT_CORRUPT, "every checkpoint in " + store_.folder() + " is damaged (" + join(bad) +
+        return {RINGRT_CORRUPT, "every checkpoint in " + store_.folder() + " is damaged (" +
+                                    join(bad) +
                                     "): restore one from a copy, or remove them to start afresh"};
     }
 
@@ -131,7 +134,8 @@ Outcome try_candidates(Peers &peers, Store &store, Walk &walk, Outcome begun,
         if (peers.rank() == 0) {
             if (begun.ok()) begun = walk.next(name, manifest_text);
             candidate.verdict = Verdict::of(begun);
-            std::memcpy(candidate.name, name.data(), std::min(name.size(), sizeof candidate.name - 1));
+            std::memcpy(candidate.name, name.data(),
+                        std::min(name.size(), sizeof candidate.name - 1));
             candidate.manifest_bytes = manifest_text.size();
         }
         if (Outcome sent = broadcast(peers, candidate); !sent.ok()) return sent;

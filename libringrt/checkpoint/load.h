@@ -9,15 +9,15 @@
 
 namespace ringrt::checkpoint {
 
-// Collective. Tries LATEST, else newest to oldest; checks everything; sets damaged ones aside with a
-// line in the log. The outcome is the same on all ranks:
+// Collective. Tries LATEST, else newest to oldest; checks everything; sets damaged ones aside with
+// a line in the log. The outcome is the same on all ranks:
 //   ok           the buffers are filled, `out` tells of what
 //   NOT_FOUND    there is no checkpoint, and there was none
 //   CORRUPT      there were some, and all are damaged; the message names them
 //   MISMATCH     a whole checkpoint of other parameters: nothing is set aside
 //   SUPERSEDED   a newer incarnation holds the folder
-// On anything but ok and NOT_FOUND the buffers' contents are undefined. `buffers` are in the order of
-// their names; `store` is used on rank 0 only.
+// On anything but ok and NOT_FOUND the buffers' contents are undefined. `buffers` are in the order
+// of their names; `store` is used on rank 0 only.
 Outcome load(Peers &peers, Store &store, const std::vector<Buffer> &buffers, Manifest &out);
 
 }  // namespace ringrt::checkpoint

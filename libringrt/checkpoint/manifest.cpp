@@ -77,8 +77,8 @@ std::string seal(std::string body) {
 // Not printf, whose decimal point depends on the program's locale.
 std::string milliseconds_text(double value) {
     char digits[32];
-    auto [end, error] = std::to_chars(digits, digits + sizeof digits, value,
-                                      std::chars_format::general, 6);
+    auto [end, error] =
+        std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 6);
     return error == std::errc() ? std::string(digits, end) : "0";
 }
 
@@ -92,8 +92,7 @@ bool take_line(std::string_view &text, std::string_view &line) {
 
 bool parse_fence_words(Words &words, Fence &fence) {
     return words.key("job") && words.number(fence.job, UINT64_MAX) && words.key("restart") &&
-           words.number(fence.restart, UINT32_MAX) && words.key("nonce") &&
-           words.hash(fence.nonce);
+           words.number(fence.restart, UINT32_MAX) && words.key("nonce") && words.hash(fence.nonce);
 }
 
 bool parse_head(std::string_view &text, Manifest &out) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The text that makes a folder of shards a checkpoint, and LATEST beside it. PURE.
 //
-// Lines of words, so that there is no nesting to bomb; read as hostile input: every count, length and
-// number is bounded, every key comes once and in order, the last line is the hash of all before it.
+// Lines of words, so that there is no nesting to bomb; read as hostile input: every count, length
+// and number is bounded, every key comes once and in order, the last line is the hash of all before
+// it.
 //
 //     ringrt-checkpoint 1
 //     job 77 restart 3 nonce 9f3c5a1e00b2d4c7
 //     step 1200 samples 76800 seed 1 ranks 4 time 1763721600
 //     speed 1 520.1                             one per size the job has run at: GPUs, ms per step
 //     param float32 rows 2 64 10 layer1/w       type, whole|rows, dimensions, extents, name
-//     shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of the piece table
-//     end 5e0c…                                 hash of everything above
+//     shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of the piece
+//     table end 5e0c…                                 hash of everything above
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace ringrt::checkpoint {
 
 inline constexpr size_t kManifestBytesMax = 16 << 20;
 inline constexpr size_t kShardsMax = 65536;
-inline constexpr uint64_t kPiecesMax = 1 << 22;        // of one shard
+inline constexpr uint64_t kPiecesMax = 1 << 22;  // of one shard
 inline constexpr uint64_t kPieceBytesMax = 64 << 20;
 inline constexpr size_t kSpeedsMax = 12;
 inline constexpr size_t kLatestBytesMax = 512;
@@ -60,7 +61,8 @@ struct Manifest {
 // RINGRT_CORRUPT with the line and what is wrong with it.
 Outcome parse_manifest(std::string_view text, Manifest &out);
 
-// `folder 0123456789abcdef`: the folder's name and the hash of its manifest, with a hash of its own.
+// `folder 0123456789abcdef`: the folder's name and the hash of its manifest, with a hash of its
+// own.
 struct Latest {
     std::string folder;
     uint64_t manifest_hash = 0;

@@ -26,7 +26,8 @@ class Peers {
 template <typename Value>
 Outcome gather(Peers &peers, const Value &mine, std::vector<Value> &all) {
     all.resize(static_cast<size_t>(peers.size()));
-    return peers.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    return peers.allgather(std::as_bytes(std::span(&mine, 1)),
+                           std::as_writable_bytes(std::span(all)));
 }
 
 template <typename Value>
@@ -43,8 +44,8 @@ struct Verdict {
     Outcome outcome() const;
 };
 
-// Collective. Ok where every rank's part went well, else the outcome of the lowest rank that failed, the
-// same on all ranks.
+// Collective. Ok where every rank's part went well, else the outcome of the lowest rank that
+// failed, the same on all ranks.
 Outcome vote(Peers &peers, const Outcome &mine);
 
 // Collective. Rank 0's outcome on all ranks.

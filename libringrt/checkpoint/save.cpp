@@ -54,7 +54,8 @@ Outcome check_rows(const std::vector<Buffer> &buffers, const std::vector<Held> &
     std::vector<Piece> pieces;
     for (size_t i = 0; i < all.size(); ++i)
         if (all[i].bytes > 0)
-            pieces.push_back({static_cast<uint32_t>(i % parameters.size()), all[i].offset, all[i].bytes});
+            pieces.push_back(
+                {static_cast<uint32_t>(i % parameters.size()), all[i].offset, all[i].bytes});
     return check_tiling(parameters, std::move(pieces));
 }
 
@@ -81,13 +82,13 @@ Outcome agree_on_parameters(Peers &peers, const std::vector<Buffer> &buffers, ui
     if (Outcome gathered = gather(peers, mine, all); !gathered.ok()) return gathered;
     for (size_t rank = 1; rank < all.size(); ++rank) {
         if (all[rank].parameters_hash != all[0].parameters_hash)
-            return {RINGRT_MISMATCH,
-                    text("rank %zu registered other buffers than rank 0 (names, types, shapes)", rank)};
+            return {
+                RINGRT_MISMATCH,
+                text("rank %zu registered other buffers than rank 0 (names, types, shapes)", rank)};
         if (all[rank].step != all[0].step)
-            return {RINGRT_MISMATCH,
-                    text("rank %zu is at step %llu, rank 0 at step %llu", rank,
-                         static_cast<unsigned long long>(all[rank].step),
-                         static_cast<unsigned long long>(all[0].step))};
+            return {RINGRT_MISMATCH, text("rank %zu is at step %llu, rank 0 at step %llu", rank,
+                                          static_cast<unsigned long long>(all[rank].step),
+                                          static_cast<unsigned long long>(all[0].step))};
     }
     std::vector<Held> held;
     if (Outcome gathered = gather_held(peers, buffers, held); !gathered.ok()) return gathered;
@@ -99,7 +100,8 @@ Saver::~Saver() {
 }
 
 Outcome Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
-    if (Outcome agreed = agree_on_parameters(peers_, buffers, meta.step); !agreed.ok()) return agreed;
+    if (Outcome agreed = agree_on_parameters(peers_, buffers, meta.step); !agreed.ok())
+        return agreed;
     Begun begun;
     if (peers_.rank() == 0) {
         std::string fresh;
@@ -131,7 +133,8 @@ Outcome Saver::copy(std::vector<Source> &sources) try {
 
 void Saver::write(const std::vector<Source> &sources) {
     if (!sources.empty())
-        wrote_ = write_shard(store_.files(), store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
+        wrote_ = write_shard(store_.files(),
+                             store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
                              sources, shard_);
     written_.store(true, std::memory_order_release);
 }
@@ -174,7 +177,8 @@ Outcome Saver::finish() {
         if (worst.ok() && written.verdict.status != RINGRT_OK) worst = written.verdict.outcome();
         if (written.shard.pieces > 0) manifest_.shards.push_back(written.shard);
     }
-    if (peers_.rank() == 0 && worst.ok()) worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
+    if (peers_.rank() == 0 && worst.ok())
+        worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
     if (peers_.rank() == 0 && !worst.ok()) store_.discard(fresh_);
     return follow(peers_, worst);
 }

@@ -69,8 +69,8 @@ class Saver {
 // Bytes of all parameters together.
 [[nodiscard]] uint64_t total_bytes(const std::vector<Buffer> &buffers);
 
-// Collective. MISMATCH where ranks registered different parameters or are at different steps, or where
-// their rows do not tile.
+// Collective. MISMATCH where ranks registered different parameters or are at different steps, or
+// where their rows do not tile.
 Outcome agree_on_parameters(Peers &peers, const std::vector<Buffer> &buffers, uint64_t step);
 
 }  // namespace ringrt::checkpoint

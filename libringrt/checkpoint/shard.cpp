@@ -120,8 +120,8 @@ Outcome ShardReader::read_into(const std::vector<Buffer> &buffers) {
     uint64_t position = 0;
     for (const TableRow &row : table_) {
         const Buffer &buffer = buffers[row.parameter];
-        bool shared = row.offset < buffer.offset + buffer.bytes &&
-                      buffer.offset < row.offset + row.bytes;
+        bool shared =
+            row.offset < buffer.offset + buffer.bytes && buffer.offset < row.offset + row.bytes;
         if (shared)
             if (Outcome read = read_piece(row, position, buffer); !read.ok()) return read;
         position += row.bytes;

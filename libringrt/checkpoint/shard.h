@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's file of a checkpoint: the bytes of its pieces one after the other, then a table with one
-// row per piece (parameter, offset, bytes, hash; 32 bytes, little-endian). The manifest holds the
-// table's hash.
+// One rank's file of a checkpoint: the bytes of its pieces one after the other, then a table with
+// one row per piece (parameter, offset, bytes, hash; 32 bytes, little-endian). The manifest holds
+// the table's hash.
 #pragma once
 
 #include <string>
@@ -49,7 +49,8 @@ class ShardReader {
     Outcome open(const std::string &path, const Shard &expected, size_t parameters);
     const std::vector<TableRow> &table() const { return table_; }
 
-    // Reads every piece that shares bytes with one of `buffers`, checks it, and copies what is shared.
+    // Reads every piece that shares bytes with one of `buffers`, checks it, and copies what is
+    // shared.
     Outcome read_into(const std::vector<Buffer> &buffers);
 
   private:

@@ -26,7 +26,8 @@ void newest_first(std::vector<std::string> &names) {
     });
 }
 
-std::vector<std::string> only(const std::vector<std::string> &names, bool (*wanted)(const std::string &)) {
+std::vector<std::string> only(const std::vector<std::string> &names,
+                              bool (*wanted)(const std::string &)) {
     std::vector<std::string> out;
     std::ranges::copy_if(names, std::back_inserter(out), wanted);
     newest_first(out);
@@ -39,7 +40,8 @@ Outcome superseded(const Fence &newer, const Fence &own) {
     std::string by = text("job %llu", static_cast<unsigned long long>(newer.job));
     if (newer.job == own.job) by = text("restart %u", newer.restart);
     if (newer.job == own.job && newer.restart == own.restart) by = "another start of this program";
-    return {RINGRT_SUPERSEDED, "superseded by " + by + ": this one must not write checkpoints, and ends"};
+    return {RINGRT_SUPERSEDED,
+            "superseded by " + by + ": this one must not write checkpoints, and ends"};
 }
 
 }  // namespace
@@ -58,7 +60,8 @@ std::optional<uint64_t> step_of(const std::string &name) {
 
 Outcome Store::claim() {
     if (claim_) return check_fence();
-    if (int result = make_folders(files_, folder_); result < 0) return write_failure(result, folder_);
+    if (int result = make_folders(files_, folder_); result < 0)
+        return write_failure(result, folder_);
     if (Outcome made = make_claim(); !made.ok()) return made;
     remove_leftovers();
     return {};
@@ -69,7 +72,8 @@ Outcome Store::make_claim() {
     int result = files_.list(folder_, names);
     if (result < 0) return write_failure(result, folder_);
     Claim mine{.number = 1, .fence = fence_};
-    for (const Claim &claim : claims_in(names)) mine.number = std::max(mine.number, claim.number + 1);
+    for (const Claim &claim : claims_in(names))
+        mine.number = std::max(mine.number, claim.number + 1);
     for (const Claim &claim : claims_in(names))
         if (supersedes(claim, mine)) return superseded(claim.fence, fence_);
     result = write_new_file(files_, at(claim_name(mine)), "");
@@ -182,7 +186,8 @@ Outcome Store::candidates(std::vector<std::string> &names) {
     std::vector<std::string> all;
     int result = files_.list(folder_, all);
     if (result < 0)
-        return {RINGRT_SYSTEM_ERROR, text("cannot list %s: %s", folder_.c_str(), strerror(-result))};
+        return {RINGRT_SYSTEM_ERROR,
+                text("cannot list %s: %s", folder_.c_str(), strerror(-result))};
     names = only(all, is_checkpoint);
     if (std::optional<Latest> latest = read_latest()) {
         auto found = std::ranges::find(names, latest->folder);

@@ -66,8 +66,9 @@ void Reporter::report_soon() {
 bool Reporter::due(double now_s) const {
     if (!fresh_) return false;
     const bool first_speed = latest_.step_ms > 0 && reported_.step_ms == 0;
-    const double interval_s = reports_ <= kEarlyReports ? std::min(kEarlyInterval_s, options_.interval_s)
-                                                       : options_.interval_s;
+    const double interval_s = reports_ <= kEarlyReports
+                                  ? std::min(kEarlyInterval_s, options_.interval_s)
+                                  : options_.interval_s;
     return soon_ || first_speed || now_s - reported_at_s_ >= interval_s;
 }
 
@@ -96,7 +97,8 @@ void Reporter::report(const records::Telemetry &telemetry) {
     if (good || complained_) return;
     complained_ = true;
     std::lock_guard lock(mutex_);
-    if (!stopping_) log_line("telemetry: cannot report to the scheduler (" + why + "): going on without");
+    if (!stopping_)
+        log_line("telemetry: cannot report to the scheduler (" + why + "): going on without");
 }
 
 bool Reporter::report_to_slurm(const records::Telemetry &telemetry, std::string &why) {

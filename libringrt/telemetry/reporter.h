@@ -16,10 +16,10 @@
 namespace ringrt::telemetry {
 
 struct ReporterOptions {
-    uint64_t job = 0;             // 0: no Comment
+    uint64_t job = 0;  // 0: no Comment
     std::string scontrol = "scontrol";
-    std::string file;             // empty: none; else replaced at each report
-    double interval_s = 30;       // at least, but for the first few reports
+    std::string file;        // empty: none; else replaced at each report
+    double interval_s = 30;  // at least, but for the first few reports
     double command_timeout_s = 10;
 };
 
@@ -49,7 +49,7 @@ class Reporter {
     std::condition_variable changed_;
     bool stopping_ = false;
     bool soon_ = false;
-    bool fresh_ = false;          // latest_ has not been reported
+    bool fresh_ = false;  // latest_ has not been reported
     records::Telemetry latest_;
     records::Telemetry reported_;
     double reported_at_s_ = -1e9;
@@ -57,7 +57,7 @@ class Reporter {
     bool user_text_known_ = false;
     std::string user_text_;
     bool complained_ = false;
-    std::thread thread_;          // last: starts when all else stands
+    std::thread thread_;  // last: starts when all else stands
 };
 
 // The user's Comment in the output of `scontrol show job`; empty where there is none.

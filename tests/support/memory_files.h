@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system in memory that knows what is durable: what a crash of the machine leaves is the synced
-// content of files and the synced entries of folders, and of the rest as much or as little as it
-// likes. Every operation can be made to fail, or be the one at which the process dies.
+// A file system in memory that knows what is durable: what a crash of the machine leaves is the
+// synced content of files and the synced entries of folders, and of the rest as much or as little
+// as it likes. Every operation can be made to fail, or be the one at which the process dies.
 #pragma once
 
 #include <cerrno>
@@ -36,9 +36,10 @@ class MemoryFiles final : public checkpoint::Files {
     };
 
     // ---- faults ----
-    int64_t operations = 0;                      // so far
-    std::function<int(int64_t, const char *)> fault;  // (number, name): 0, or an errno; may throw Crash
-    size_t write_max = SIZE_MAX;                 // longer writes and reads are cut short
+    int64_t operations = 0;  // so far
+    std::function<int(int64_t, const char *)>
+        fault;                    // (number, name): 0, or an errno; may throw Crash
+    size_t write_max = SIZE_MAX;  // longer writes and reads are cut short
     int64_t free_space = int64_t{1} << 40;
 
     // ---- crashes of the machine ----
@@ -180,7 +181,8 @@ class MemoryFiles final : public checkpoint::Files {
         if (folder != to_folder) return -EXDEV;  // not needed here
         Link moved = folder->entries[name];
         auto target = folder->entries.find(to_name);
-        if (target != folder->entries.end() && target->second->folder && !target->second->entries.empty())
+        if (target != folder->entries.end() && target->second->folder &&
+            !target->second->entries.empty())
             return -ENOTEMPTY;
         change(*folder, [&, n = name, t = to_name](Entries &entries) {
             entries.erase(n);

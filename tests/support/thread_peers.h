@@ -25,7 +25,8 @@ class Meeting {
         if (broken_) return lost();
         buffer_.resize(mine.size() * static_cast<size_t>(size_));
         if (!mine.empty())
-            std::memcpy(buffer_.data() + static_cast<size_t>(rank) * mine.size(), mine.data(), mine.size());
+            std::memcpy(buffer_.data() + static_cast<size_t>(rank) * mine.size(), mine.data(),
+                        mine.size());
         if (!wait(lock)) return lost();
         if (!all.empty()) std::memcpy(all.data(), buffer_.data(), all.size());
         return wait(lock) ? Outcome{} : lost();

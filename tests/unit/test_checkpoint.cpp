@@ -41,7 +41,8 @@ class Model {
 
     void fill(uint64_t step) {
         for (size_t i = 0; i < a_.size(); ++i) a_[i] = static_cast<float>(step * 1000 + i);
-        for (size_t i = 0; i < b_.size(); ++i) b_[i] = static_cast<double>(step) + 0.1 * static_cast<double>(i);
+        for (size_t i = 0; i < b_.size(); ++i)
+            b_[i] = static_cast<double>(step) + 0.1 * static_cast<double>(i);
         for (size_t i = 0; i < c_.size(); ++i)
             c_[i] = static_cast<int32_t>(step * 7919 + rows_first_ * 11 + i);
     }
@@ -68,7 +69,9 @@ class Model {
     std::vector<Buffer> buffers_;
 };
 
-Fence incarnation(uint32_t restart) { return {.job = 7, .restart = restart, .nonce = 0x1000 + restart}; }
+Fence incarnation(uint32_t restart) {
+    return {.job = 7, .restart = restart, .nonce = 0x1000 + restart};
+}
 
 Outcome save_with(Peers &peers, Store &store, const Model &model, uint64_t step) {
     Saver saver(peers, store, kSmall);
@@ -100,7 +103,8 @@ Outcome load_alone(Files &files, uint64_t &step, uint32_t restart = 1) {
         out = load(peers, store, model.buffers(), manifest);
         if (!out.ok()) return;
         step = manifest.step;
-        if (!model.is(step)) throw std::runtime_error(text("the content is not that of step %d", int(step)));
+        if (!model.is(step))
+            throw std::runtime_error(text("the content is not that of step %d", int(step)));
     });
     return out;
 }
@@ -108,11 +112,14 @@ Outcome load_alone(Files &files, uint64_t &step, uint32_t restart = 1) {
 uint64_t loaded_step(Files &files, uint32_t restart = 1) {
     uint64_t step = 0;
     Outcome out = load_alone(files, step, restart);
-    ck_assert_msg(out.ok(), "load: %s (%s)", ringrt::text("%d", out.status).c_str(), out.message.c_str());
+    ck_assert_msg(out.ok(), "load: %s (%s)", ringrt::text("%d", out.status).c_str(),
+                  out.message.c_str());
     return step;
 }
 
-void expect_ok(const Outcome &outcome) { ck_assert_msg(outcome.ok(), "%s", outcome.message.c_str()); }
+void expect_ok(const Outcome &outcome) {
+    ck_assert_msg(outcome.ok(), "%s", outcome.message.c_str());
+}
 
 std::unique_ptr<MemoryFiles> with_steps(std::initializer_list<uint64_t> steps) {
     auto files = std::make_unique<MemoryFiles>();
@@ -127,7 +134,9 @@ class Hooked final : public Files {
         : under_(under), hook_(std::move(hook)), at_(at) {}
     int open_new(const std::string &path) override { return tick().open_new(path); }
     int open_read(const std::string &path) override { return tick().open_read(path); }
-    int64_t write(int fd, std::span<const std::byte> bytes) override { return tick().write(fd, bytes); }
+    int64_t write(int fd, std::span<const std::byte> bytes) override {
+        return tick().write(fd, bytes);
+    }
     int64_t read_at(int fd, std::span<std::byte> bytes, uint64_t offset) override {
         return tick().read_at(fd, bytes, offset);
     }
@@ -137,7 +146,9 @@ class Hooked final : public Files {
     int close(int fd) override { return tick().close(fd); }
     int make_folder(const std::string &path) override { return tick().make_folder(path); }
     int sync_folder(const std::string &path) override { return tick().sync_folder(path); }
-    int rename(const std::string &from, const std::string &to) override { return tick().rename(from, to); }
+    int rename(const std::string &from, const std::string &to) override {
+        return tick().rename(from, to);
+    }
     int remove(const std::string &path) override { return tick().remove(path); }
     int remove_folder(const std::string &path) override { return tick().remove_folder(path); }
     int list(const std::string &path, std::vector<std::string> &names) override {
@@ -164,17 +175,19 @@ TEST(hash_is_xxh64) {
     ck_assert(hash("") == 0xef46db3751d8e999);
     ck_assert(hash("a") == 0xd24ec4f1a98c6e5b);
     ck_assert(hash("abc") == 0x44bc2cf5ad770999);
-    ck_assert(hash("Call me Ishmael. Some years ago--never mind how long precisely-") == 0x02a2e85470d6fd96);
+    ck_assert(hash("Call me Ishmael. Some years ago--never mind how long precisely-") ==
+              0x02a2e85470d6fd96);
 }
 
 TEST(names_are_checked) {
-    for (const std::string &good : {std::string("w"), std::string("layer1/w"), std::string("a.b-c_d"),
-                                    std::string("..a"), std::string("a.."), std::string(200, 'x')})
+    for (const std::string &good :
+         {std::string("w"), std::string("layer1/w"), std::string("a.b-c_d"), std::string("..a"),
+          std::string("a.."), std::string(200, 'x')})
         ck_assert_msg(valid_name(good), "%s", good.c_str());
     for (const std::string &bad :
-         {std::string(""), std::string("a b"), std::string("../a"), std::string("a/../b"), std::string("a//b"),
-          std::string("/a"), std::string("a/"), std::string("."), std::string("a\0b", 3), std::string(201, 'x'),
-          std::string("\xc3\xa9")})
+         {std::string(""), std::string("a b"), std::string("../a"), std::string("a/../b"),
+          std::string("a//b"), std::string("/a"), std::string("a/"), std::string("."),
+          std::string("a\0b", 3), std::string(201, 'x'), std::string("\xc3\xa9")})
         ck_assert_msg(!valid_name(bad), "%s", bad.c_str());
 }
 
@@ -189,7 +202,8 @@ TEST(pieces_of_all_ranks_tile) {
                     auto mine = pieces_to_write(model.buffers(), rank, size, {piece, writer});
                     all.insert(all.end(), mine.begin(), mine.end());
                     parameters.clear();
-                    for (const Buffer &buffer : model.buffers()) parameters.push_back(buffer.parameter);
+                    for (const Buffer &buffer : model.buffers())
+                        parameters.push_back(buffer.parameter);
                 }
                 expect_ok(check_tiling(parameters, all));
                 all.pop_back();
@@ -198,10 +212,16 @@ TEST(pieces_of_all_ranks_tile) {
 }
 
 TEST(manifest_round_trip_and_every_flipped_bit) {
-    Manifest manifest{.fence = incarnation(3), .step = 1200, .samples = 76800, .seed = 9, .ranks = 4,
-                      .time_s = 1763721600, .speeds = {{1, 520.1}, {4, 0.25}},
-                      .parameters = {{"a", RINGRT_FLOAT32, {64, 10}, true}, {"b/c", RINGRT_UINT8, {}, false}},
-                      .shards = {{0, 2560, 1, 0x0123456789abcdef}, {3, 1, 1, 1}}};
+    Manifest manifest{
+        .fence = incarnation(3),
+        .step = 1200,
+        .samples = 76800,
+        .seed = 9,
+        .ranks = 4,
+        .time_s = 1763721600,
+        .speeds = {{1, 520.1}, {4, 0.25}},
+        .parameters = {{"a", RINGRT_FLOAT32, {64, 10}, true}, {"b/c", RINGRT_UINT8, {}, false}},
+        .shards = {{0, 2560, 1, 0x0123456789abcdef}, {3, 1, 1, 1}}};
     const std::string good = format_manifest(manifest);
     Manifest back;
     expect_ok(parse_manifest(good, back));
@@ -223,26 +243,32 @@ TEST(manifest_bombs_are_refused) {
         "ringrt-checkpoint 1\njob 7 restart 0 nonce 0000000000000001\n"
         "step 1 samples 1 seed 0 ranks 2 time 1\n";
     Manifest out;
-    expect_ok(parse_manifest(sealed(head + "param float32 whole 1 4 a\nshard 0 16 1 0000000000000001\n"), out));
-    for (const std::string &bad : {
-             std::string("param float32 whole 1 4 ../a\n"),
-             std::string("param float32 whole 1 4 a\0b\n", 28),
-             std::string("param float32 whole 1 4 a\nparam float32 whole 1 4 a\n"),  // twice
-             std::string("param float32 whole 1 4 b\nparam float32 whole 1 4 a\n"),  // not in order
-             std::string("param float32 whole 1 9223372036854775808 a\n"),
-             std::string("param float32 whole 2 4294967296 4294967296 a\n"),
-             std::string("param float32 whole 99999 4 a\n"),
-             std::string("param float32 whole -1 a\n"),
-             std::string("param float99 whole 1 4 a\n"),
-             std::string("param float32 rows 0 a\n"),
-             std::string("shard 0 9223372036854775808 1 0000000000000001\n"),
-             std::string("shard 0 1 18446744073709551615 0000000000000001\n"),
-             std::string("shard 2 16 1 0000000000000001\n"),  // of 2 ranks
-             std::string("shard 0 16 1 0000000000000001\nshard 0 16 1 0000000000000001\n"),
-             std::string("shard 0 16 1 000000000000001\n"),
-             std::string("speed 0 nan\n"), std::string("speed 1 inf\n"), std::string("speed 1 -1\n"),
-             std::string("step 1 samples 1 seed 0 ranks 2 time 1\n"), std::string("[[[[[[\n"),
-             std::string("\n"), std::string("param\n"), std::string("param float32 whole 1 4 a \n")}) {
+    expect_ok(parse_manifest(
+        sealed(head + "param float32 whole 1 4 a\nshard 0 16 1 0000000000000001\n"), out));
+    for (const std::string &bad :
+         {std::string("param float32 whole 1 4 ../a\n"),
+          std::string("param float32 whole 1 4 a\0b\n", 28),
+          std::string("param float32 whole 1 4 a\nparam float32 whole 1 4 a\n"),  // twice
+          std::string("param float32 whole 1 4 b\nparam float32 whole 1 4 a\n"),  // not in order
+          std::string("param float32 whole 1 9223372036854775808 a\n"),
+          std::string("param float32 whole 2 4294967296 4294967296 a\n"),
+          std::string("param float32 whole 99999 4 a\n"),
+          std::string("param float32 whole -1 a\n"),
+          std::string("param float99 whole 1 4 a\n"),
+          std::string("param float32 rows 0 a\n"),
+          std::string("shard 0 9223372036854775808 1 0000000000000001\n"),
+          std::string("shard 0 1 18446744073709551615 0000000000000001\n"),
+          std::string("shard 2 16 1 0000000000000001\n"),  // of 2 ranks
+          std::string("shard 0 16 1 0000000000000001\nshard 0 16 1 0000000000000001\n"),
+          std::string("shard 0 16 1 000000000000001\n"),
+          std::string("speed 0 nan\n"),
+          std::string("speed 1 inf\n"),
+          std::string("speed 1 -1\n"),
+          std::string("step 1 samples 1 seed 0 ranks 2 time 1\n"),
+          std::string("[[[[[[\n"),
+          std::string("\n"),
+          std::string("param\n"),
+          std::string("param float32 whole 1 4 a \n")}) {
         Outcome refused = parse_manifest(sealed(head + bad), out);
         ck_assert_msg(refused.status == RINGRT_CORRUPT, "accepted: %s", bad.c_str());
     }
@@ -253,7 +279,8 @@ TEST(manifest_bombs_are_refused) {
     std::mt19937_64 random(1);
     for (int i = 0; i < 20000; ++i) {
         std::string body = head + "param float32 whole 1 4 a\nshard 0 16 1 0000000000000001\n";
-        for (uint64_t n = random() % 4 + 1; n > 0; --n) body[random() % body.size()] = static_cast<char>(random());
+        for (uint64_t n = random() % 4 + 1; n > 0; --n)
+            body[random() % body.size()] = static_cast<char>(random());
         (void)parse_manifest(sealed(body), out);  // whatever it says, it must not crash
     }
 }
@@ -345,8 +372,8 @@ TEST(ranks_that_disagree_are_a_mismatch) {
     });
 }
 
-// F11: the machine or the process dies at any operation of a save, and whatever was not synced is lost,
-// kept, or kept in part.
+// F11: the machine or the process dies at any operation of a save, and whatever was not synced is
+// lost, kept, or kept in part.
 TEST(a_crash_at_any_operation_leaves_the_old_or_the_new) {
     auto before = with_steps({1000, 1100});
     MemoryFiles dry;
@@ -424,15 +451,16 @@ TEST(an_error_at_any_operation_costs_one_save_at_most) {
             Outcome out = save_alone(files, 1200, 1);
             files.fault = nullptr;
             if (failed.empty()) break;
-            ck_assert_msg(out.ok() || out.status == RINGRT_CHECKPOINT_FAILED, "%s at %d: %d %s", failed.c_str(),
-                          int(at), out.status, out.message.c_str());
+            ck_assert_msg(out.ok() || out.status == RINGRT_CHECKPOINT_FAILED, "%s at %d: %d %s",
+                          failed.c_str(), int(at), out.status, out.message.c_str());
             if (!out.ok() && error == ENOSPC && failed == "write")
-                ck_assert_msg(contains(out.message, "checkpoint failed: no space left"), "%s", out.message.c_str());
+                ck_assert_msg(contains(out.message, "checkpoint failed: no space left"), "%s",
+                              out.message.c_str());
             MemoryFiles copy;
             copy.copy_from(files);
             const uint64_t step = loaded_step(copy, 2);
-            ck_assert_msg(step == 1200 || (step == 1100 && !out.ok()), "%s at %d: step %d", failed.c_str(),
-                          int(at), int(step));
+            ck_assert_msg(step == 1200 || (step == 1100 && !out.ok()), "%s at %d: step %d",
+                          failed.c_str(), int(at), int(step));
             expect_ok(save_alone(files, 1201, 1));
             ck_assert_uint_eq(loaded_step(files, 3), 1201);
         }
@@ -441,12 +469,16 @@ TEST(an_error_at_any_operation_costs_one_save_at_most) {
 
 TEST(a_disk_that_fails_for_ever_costs_only_the_new_checkpoint) {
     auto before = with_steps({1000, 1100});
-    for (const char *broken : {"open_new", "write", "sync_data", "close", "sync_folder", "rename", "make_folder"}) {
+    for (const char *broken :
+         {"open_new", "write", "sync_data", "close", "sync_folder", "rename", "make_folder"}) {
         MemoryFiles files;
         files.copy_from(*before);
-        files.fault = [&](int64_t, const char *name) { return std::string(name) == broken ? EIO : 0; };
+        files.fault = [&](int64_t, const char *name) {
+            return std::string(name) == broken ? EIO : 0;
+        };
         Outcome out = save_alone(files, 1200, 1);
-        ck_assert_msg(out.status == RINGRT_CHECKPOINT_FAILED, "%s: %s", broken, out.message.c_str());
+        ck_assert_msg(out.status == RINGRT_CHECKPOINT_FAILED, "%s: %s", broken,
+                      out.message.c_str());
         files.fault = nullptr;
         uint64_t step = loaded_step(files, 2);
         ck_assert_msg(step == 1100 || step == 1200, "%s: %d", broken, int(step));
@@ -468,11 +500,16 @@ TEST(a_full_disk_is_seen_before_anything_is_written) {
     auto files = with_steps({1100});
     files->free_space = 1000;
     int64_t writes = 0;
-    files->fault = [&](int64_t, const char *name) { return writes += std::string(name) == "make_folder", 0; };
+    files->fault = [&](int64_t, const char *name) {
+        return writes += std::string(name) == "make_folder", 0;
+    };
     Outcome out = save_alone(*files, 1200);
     ck_assert_int_eq(out.status, RINGRT_CHECKPOINT_FAILED);
-    ck_assert_msg(contains(out.message, "checkpoint failed: no space left (needs 1.0 MiB, has 1000 B): free some in /run/ckpt"),
-                  "%s", out.message.c_str());
+    ck_assert_msg(
+        contains(
+            out.message,
+            "checkpoint failed: no space left (needs 1.0 MiB, has 1000 B): free some in /run/ckpt"),
+        "%s", out.message.c_str());
     ck_assert_int_eq(writes, 1);  // the checkpoint folder's own, no .tmp-
     ck_assert_uint_eq(loaded_step(*files), 1100);
 }
@@ -493,7 +530,8 @@ TEST(a_thousand_flipped_bits_are_all_found) {
         data[bit / 8] ^= std::byte{1} << bit % 8;
         const uint64_t step = loaded_step(files);  // also checks the content
         const bool in_newest = contains(path, "step-000000001200/");
-        ck_assert_msg(step == (in_newest ? 1100u : 1200u), "%s bit %d: step %d", path.c_str(), int(bit), int(step));
+        ck_assert_msg(step == (in_newest ? 1100u : 1200u), "%s bit %d: step %d", path.c_str(),
+                      int(bit), int(step));
         ck_assert(!in_newest || files.find(std::string(kFolder) + "/step-000000001200.bad"));
         fell_back += in_newest;
         ck_assert_uint_eq(loaded_step(files, 2), step);  // and stays so
@@ -533,12 +571,14 @@ TEST(shards_of_the_wrong_size_or_number_fall_back) {
 TEST(all_corrupt_is_said_and_stays_said) {
     auto files = with_steps({1000, 1100, 1200});
     for (const char *step : {"1000", "1100", "1200"})
-        files->data(std::string(kFolder) + "/step-00000000" + step + "/manifest")[40] ^= std::byte{4};
+        files->data(std::string(kFolder) + "/step-00000000" + step + "/manifest")[40] ^=
+            std::byte{4};
     for (uint32_t restart : {1u, 2u, 3u}) {
         uint64_t step = 0;
         Outcome out = load_alone(*files, step, restart);
         ck_assert_int_eq(out.status, RINGRT_CORRUPT);
-        for (const char *name : {"step-000000001000.bad", "step-000000001100.bad", "step-000000001200.bad"})
+        for (const char *name :
+             {"step-000000001000.bad", "step-000000001100.bad", "step-000000001200.bad"})
             ck_assert_msg(contains(out.message, name), "%s", out.message.c_str());
     }
 }
@@ -556,12 +596,14 @@ TEST(a_thousand_saves_keep_three_and_the_start) {
         for (uint64_t step = 4; step < 1004; ++step) {
             model.fill(step);
             expect_ok(save_with(peers, store, model, step));
-            ck_assert(files->find(std::string(kFolder) + text("/step-%012d/manifest", int(started_from))));
+            ck_assert(files->find(std::string(kFolder) +
+                                  text("/step-%012d/manifest", int(started_from))));
             ck_assert_uint_le(files->bytes_under(kFolder), 5 * one);
         }
     });
     ck_assert_uint_eq(loaded_step(*files, 3), 1003);
-    ck_assert_uint_eq(files->find(kFolder)->entries.size(), 6);  // 3 and the start, the fence, LATEST
+    ck_assert_uint_eq(files->find(kFolder)->entries.size(),
+                      6);  // 3 and the start, the fence, LATEST
 }
 
 TEST(a_step_can_be_saved_again) {
@@ -570,26 +612,35 @@ TEST(a_step_can_be_saved_again) {
     ck_assert(files->find(std::string(kFolder) + "/step-000000001200.3/manifest"));
 }
 
-// F17: at every operation of an old incarnation's save, the new one starts and reads. From then on the
-// old one commits nothing.
+// F17: at every operation of an old incarnation's save, the new one starts and reads. From then on
+// the old one commits nothing.
 TEST(an_old_incarnation_never_commits_after_a_new_one_looked) {
     int stopped = 0, before_it = 0;
     for (int64_t at = 0;; ++at) {
         auto files = with_steps({1100});
         uint64_t seen = 0;
         bool during = false;
-        Hooked old_files(*files, [&] { during = true; seen = loaded_step(*files, 2); }, at);
+        Hooked old_files(
+            *files,
+            [&] {
+                during = true;
+                seen = loaded_step(*files, 2);
+            },
+            at);
         Outcome out = save_alone(old_files, 1200, 1);
         if (!during) break;
-        ck_assert_msg(out.ok() || out.status == RINGRT_SUPERSEDED || out.status == RINGRT_CHECKPOINT_FAILED,
-                      "at %d: %s", int(at), out.message.c_str());
+        ck_assert_msg(
+            out.ok() || out.status == RINGRT_SUPERSEDED || out.status == RINGRT_CHECKPOINT_FAILED,
+            "at %d: %s", int(at), out.message.c_str());
         if (out.status == RINGRT_SUPERSEDED) {
             ++stopped;
-            ck_assert_msg(contains(out.message, "superseded by restart 2"), "%s", out.message.c_str());
+            ck_assert_msg(contains(out.message, "superseded by restart 2"), "%s",
+                          out.message.c_str());
         }
         if (out.ok()) {
             ++before_it;
-            ck_assert_msg(seen == 1200, "at %d: committed after the new one read step %d", int(at), int(seen));
+            ck_assert_msg(seen == 1200, "at %d: committed after the new one read step %d", int(at),
+                          int(seen));
         }
         ck_assert_uint_eq(loaded_step(*files, 3), seen);  // nothing came after
     }
@@ -603,21 +654,33 @@ TEST(a_new_incarnation_is_not_undone_by_an_older_start) {
     uint64_t step = 0;
     Outcome out = load_alone(*files, step, 2);
     ck_assert_int_eq(out.status, RINGRT_SUPERSEDED);
-    EXPECT_TEXT(out.message, "superseded by restart 3: this one must not write checkpoints, and ends");
+    EXPECT_TEXT(out.message,
+                "superseded by restart 3: this one must not write checkpoints, and ends");
 }
 
 int main() {
-    return ringrt::test::run_all(
-        "checkpoint",
-        {hash_is_xxh64, names_are_checked, pieces_of_all_ranks_tile, manifest_round_trip_and_every_flipped_bit,
-         manifest_bombs_are_refused, every_size_reads_what_every_other_wrote,
-         a_save_in_the_background_keeps_its_step, first_start_is_not_found,
-         other_parameters_are_a_mismatch_and_not_set_aside, ranks_that_disagree_are_a_mismatch,
-         a_crash_at_any_operation_leaves_the_old_or_the_new, a_crash_at_any_operation_of_a_load_harms_nothing,
-         an_error_at_any_operation_costs_one_save_at_most, a_disk_that_fails_for_ever_costs_only_the_new_checkpoint,
-         short_and_interrupted_writes_and_reads_are_gone_on_with, a_full_disk_is_seen_before_anything_is_written,
-         a_thousand_flipped_bits_are_all_found, shards_of_the_wrong_size_or_number_fall_back,
-         all_corrupt_is_said_and_stays_said, a_thousand_saves_keep_three_and_the_start, a_step_can_be_saved_again,
-         an_old_incarnation_never_commits_after_a_new_one_looked,
-         a_new_incarnation_is_not_undone_by_an_older_start});
+    return ringrt::test::run_all("checkpoint",
+                                 {hash_is_xxh64,
+                                  names_are_checked,
+                                  pieces_of_all_ranks_tile,
+                                  manifest_round_trip_and_every_flipped_bit,
+                                  manifest_bombs_are_refused,
+                                  every_size_reads_what_every_other_wrote,
+                                  a_save_in_the_background_keeps_its_step,
+                                  first_start_is_not_found,
+                                  other_parameters_are_a_mismatch_and_not_set_aside,
+                                  ranks_that_disagree_are_a_mismatch,
+                                  a_crash_at_any_operation_leaves_the_old_or_the_new,
+                                  a_crash_at_any_operation_of_a_load_harms_nothing,
+                                  an_error_at_any_operation_costs_one_save_at_most,
+                                  a_disk_that_fails_for_ever_costs_only_the_new_checkpoint,
+                                  short_and_interrupted_writes_and_reads_are_gone_on_with,
+                                  a_full_disk_is_seen_before_anything_is_written,
+                                  a_thousand_flipped_bits_are_all_found,
+                                  shards_of_the_wrong_size_or_number_fall_back,
+                                  all_corrupt_is_said_and_stays_said,
+                                  a_thousand_saves_keep_three_and_the_start,
+                                  a_step_can_be_saved_again,
+                                  an_old_incarnation_never_commits_after_a_new_one_looked,
+                                  a_new_incarnation_is_not_undone_by_an_older_start});
 }

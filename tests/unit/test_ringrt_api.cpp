@@ -42,20 +42,24 @@ TEST(null_is_refused_everywhere) {
     ck_assert_int_eq(ringrt_size(nullptr), -1);
     ck_assert_int_eq(ringrt_local_rank(nullptr), -1);
     ck_assert_int_eq(ringrt_restarts(nullptr), -1);
-    ck_assert_int_eq(ringrt_allreduce(nullptr, &x, &x, 1, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(ringrt_allreduce(nullptr, &x, &x, 1, RINGRT_FLOAT32, RINGRT_SUM),
+                     RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_broadcast(nullptr, &x, 4, 0), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_barrier(nullptr), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_batch(nullptr, &batch), RINGRT_INVALID_ARGUMENT);
-    ck_assert_int_eq(ringrt_register(nullptr, "x", &x, RINGRT_FLOAT32, 1, shape), RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(ringrt_register(nullptr, "x", &x, RINGRT_FLOAT32, 1, shape),
+                     RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_restore(nullptr, &step), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_save(nullptr, 1), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_step(nullptr, 1, &action), RINGRT_INVALID_ARGUMENT);
-    expect(nullptr, ringrt_set_steps_left(nullptr, 1), RINGRT_INVALID_ARGUMENT, "the handle is NULL");
+    expect(nullptr, ringrt_set_steps_left(nullptr, 1), RINGRT_INVALID_ARGUMENT,
+           "the handle is NULL");
     Alone alone;
     expect(alone.rt, ringrt_batch(alone.rt, nullptr), RINGRT_INVALID_ARGUMENT, "out is NULL");
-    expect(alone.rt, ringrt_allreduce(alone.rt, nullptr, &x, 1, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_INVALID_ARGUMENT,
-           "send or recv is NULL");
-    expect(alone.rt, ringrt_broadcast(alone.rt, nullptr, 4, 0), RINGRT_INVALID_ARGUMENT, "buffer is NULL");
+    expect(alone.rt, ringrt_allreduce(alone.rt, nullptr, &x, 1, RINGRT_FLOAT32, RINGRT_SUM),
+           RINGRT_INVALID_ARGUMENT, "send or recv is NULL");
+    expect(alone.rt, ringrt_broadcast(alone.rt, nullptr, 4, 0), RINGRT_INVALID_ARGUMENT,
+           "buffer is NULL");
     expect(alone.rt, ringrt_restore(alone.rt, nullptr), RINGRT_INVALID_ARGUMENT, "step is NULL");
     expect(alone.rt, ringrt_step(alone.rt, 1, nullptr), RINGRT_INVALID_ARGUMENT, "action is NULL");
 }
@@ -69,17 +73,24 @@ TEST(bad_buffers_are_refused) {
     ck_assert_int_eq(ringrt_register(rt, nullptr, x, f32, 2, shape), RINGRT_INVALID_ARGUMENT);
     for (const char *name : {"", "../x", "a b", "a/../b", "/x", "x/"})
         ck_assert_int_eq(ringrt_register(rt, name, x, f32, 2, shape), RINGRT_INVALID_ARGUMENT);
-    ck_assert_int_eq(ringrt_register(rt, std::string(100000, 'x').c_str(), x, f32, 2, shape), RINGRT_INVALID_ARGUMENT);
-    expect(rt, ringrt_register(rt, "x", nullptr, f32, 2, shape), RINGRT_INVALID_ARGUMENT, "a buffer's data is NULL");
-    expect(rt, ringrt_register(rt, "x", x, f32, 2, nullptr), RINGRT_INVALID_ARGUMENT, "a buffer's shape is NULL");
-    expect(rt, ringrt_register(rt, "x", x, f32, -1, shape), RINGRT_INVALID_ARGUMENT, "a buffer has 0 to 16 dimensions");
-    expect(rt, ringrt_register(rt, "x", x, f32, 2, huge), RINGRT_INVALID_ARGUMENT, "buffer x: larger than 2^60 bytes");
-    expect(rt, ringrt_register(rt, "x", x, static_cast<ringrt_dtype_t>(99), 2, shape), RINGRT_INVALID_ARGUMENT,
-           "buffer x: unknown type 99");
+    ck_assert_int_eq(ringrt_register(rt, std::string(100000, 'x').c_str(), x, f32, 2, shape),
+                     RINGRT_INVALID_ARGUMENT);
+    expect(rt, ringrt_register(rt, "x", nullptr, f32, 2, shape), RINGRT_INVALID_ARGUMENT,
+           "a buffer's data is NULL");
+    expect(rt, ringrt_register(rt, "x", x, f32, 2, nullptr), RINGRT_INVALID_ARGUMENT,
+           "a buffer's shape is NULL");
+    expect(rt, ringrt_register(rt, "x", x, f32, -1, shape), RINGRT_INVALID_ARGUMENT,
+           "a buffer has 0 to 16 dimensions");
+    expect(rt, ringrt_register(rt, "x", x, f32, 2, huge), RINGRT_INVALID_ARGUMENT,
+           "buffer x: larger than 2^60 bytes");
+    expect(rt, ringrt_register(rt, "x", x, static_cast<ringrt_dtype_t>(99), 2, shape),
+           RINGRT_INVALID_ARGUMENT, "buffer x: unknown type 99");
     expect(rt, ringrt_register_rows(rt, "x", x, f32, 2, shape, 1, 2), RINGRT_INVALID_ARGUMENT,
            "first_row and rows are outside the first extent");
-    ck_assert_int_eq(ringrt_register_rows(rt, "x", x, f32, 2, shape, UINT64_MAX, 2), RINGRT_INVALID_ARGUMENT);
-    ck_assert_int_eq(ringrt_register_rows(rt, "x", x, f32, 0, shape, 0, 1), RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(ringrt_register_rows(rt, "x", x, f32, 2, shape, UINT64_MAX, 2),
+                     RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(ringrt_register_rows(rt, "x", x, f32, 0, shape, 0, 1),
+                     RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_register(rt, "x", x, f32, 2, shape), RINGRT_OK);
     expect(rt, ringrt_register(rt, "x", x, f32, 2, shape), RINGRT_INVALID_ARGUMENT,
            "a buffer of that name is registered already");
@@ -90,7 +101,8 @@ TEST(outputs_are_set_on_success_only) {
     Alone alone;
     uint64_t step = 77;
     ringrt_batch_t batch = {.global = 77};
-    expect(alone.rt, ringrt_restore(alone.rt, &step), RINGRT_NOT_FOUND, ("no checkpoint in " + alone.folder.path).c_str());
+    expect(alone.rt, ringrt_restore(alone.rt, &step), RINGRT_NOT_FOUND,
+           ("no checkpoint in " + alone.folder.path).c_str());
     ck_assert_uint_eq(step, 77);
     ck_assert_int_eq(ringrt_batch(alone.rt, &batch), RINGRT_INVALID_ARGUMENT);
     ck_assert_uint_eq(batch.global, 77);
@@ -107,9 +119,12 @@ TEST(a_forked_child_cannot_use_the_handle) {
     Ranks child(1, [&](int) {
         ringrt_action_t action;
         uint64_t step = 0;
-        bool refused = ringrt_barrier(alone.rt) == RINGRT_FORKED && ringrt_save(alone.rt, 1) == RINGRT_FORKED &&
-                       ringrt_restore(alone.rt, &step) == RINGRT_FORKED && ringrt_abort(alone.rt) == RINGRT_FORKED &&
-                       ringrt_step(alone.rt, 1, &action) == RINGRT_FORKED && ringrt_finalize(alone.rt) == RINGRT_FORKED;
+        bool refused = ringrt_barrier(alone.rt) == RINGRT_FORKED &&
+                       ringrt_save(alone.rt, 1) == RINGRT_FORKED &&
+                       ringrt_restore(alone.rt, &step) == RINGRT_FORKED &&
+                       ringrt_abort(alone.rt) == RINGRT_FORKED &&
+                       ringrt_step(alone.rt, 1, &action) == RINGRT_FORKED &&
+                       ringrt_finalize(alone.rt) == RINGRT_FORKED;
         return refused ? 0 : 1;
     });
     ck_assert_int_eq(child.wait()[0], 0);
@@ -134,17 +149,24 @@ TEST(a_rank_alone_saves_and_restores_every_type_and_rank_of_shape) {
         uint8_t bytes[3] = {1, 2, 3};
         int64_t empty[1] = {0};
         uint16_t deep[16] = {};
-        if (run) std::fill(bytes, bytes + 3, uint8_t{0});
-        else std::fill(deep, deep + 16, uint16_t{0x7e01});
-        const uint64_t three[] = {3}, none[] = {4, 0, 3}, many[] = {1, 1, 2, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1};
-        ck_assert_int_eq(ringrt_register(rt, "scalar", &scalar, RINGRT_FLOAT64, 0, nullptr), RINGRT_OK);
+        if (run)
+            std::fill(bytes, bytes + 3, uint8_t{0});
+        else
+            std::fill(deep, deep + 16, uint16_t{0x7e01});
+        const uint64_t three[] = {3}, none[] = {4, 0, 3},
+                       many[] = {1, 1, 2, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1};
+        ck_assert_int_eq(ringrt_register(rt, "scalar", &scalar, RINGRT_FLOAT64, 0, nullptr),
+                         RINGRT_OK);
         ck_assert_int_eq(ringrt_register(rt, "bytes", bytes, RINGRT_UINT8, 1, three), RINGRT_OK);
         ck_assert_int_eq(ringrt_register(rt, "empty", empty, RINGRT_INT64, 3, none), RINGRT_OK);
         ck_assert_int_eq(ringrt_register(rt, "deep", deep, RINGRT_BFLOAT16, 16, many), RINGRT_OK);
         uint64_t step = 0;
-        if (run == 0) ck_assert_int_eq(ringrt_save(rt, 5), RINGRT_OK);
-        else ck_assert_msg(ringrt_restore(rt, &step) == RINGRT_OK, "%s", ringrt_last_error(rt));
-        ck_assert(std::isnan(scalar) && bytes[2] == 3 && deep[15] == 0x7e01 && step == (run ? 5u : 0u));
+        if (run == 0)
+            ck_assert_int_eq(ringrt_save(rt, 5), RINGRT_OK);
+        else
+            ck_assert_msg(ringrt_restore(rt, &step) == RINGRT_OK, "%s", ringrt_last_error(rt));
+        ck_assert(std::isnan(scalar) && bytes[2] == 3 && deep[15] == 0x7e01 &&
+                  step == (run ? 5u : 0u));
         ck_assert_int_eq(ringrt_finalize(rt), RINGRT_OK);
     }
 }
@@ -152,7 +174,8 @@ TEST(a_rank_alone_saves_and_restores_every_type_and_rank_of_shape) {
 static volatile sig_atomic_t users_signals = 0;
 
 TEST(the_programs_own_handler_is_called_too_and_put_back) {
-    struct sigaction own {}, found {};
+    struct sigaction own {
+    }, found{};
     own.sa_handler = [](int) { users_signals = users_signals + 1; };
     sigaction(SIGURG, &own, nullptr);
     {
@@ -181,7 +204,8 @@ TEST(outside_slurm_a_signal_saves_and_goes_on) {
 
 TEST(statuses_have_names) {
     for (int status = RINGRT_OK; status <= RINGRT_UNSUPPORTED; ++status)
-        ck_assert_str_ne(ringrt_status_string(static_cast<ringrt_status_t>(status)), "unknown status");
+        ck_assert_str_ne(ringrt_status_string(static_cast<ringrt_status_t>(status)),
+                         "unknown status");
     ck_assert_str_eq(ringrt_status_string(static_cast<ringrt_status_t>(-5)), "unknown status");
 }
 
@@ -191,6 +215,6 @@ int main() {
         {null_is_refused_everywhere, bad_buffers_are_refused, outputs_are_set_on_success_only,
          a_forked_child_cannot_use_the_handle, an_aborted_handle_answers_aborted,
          a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
-         the_programs_own_handler_is_called_too_and_put_back, outside_slurm_a_signal_saves_and_goes_on,
-         statuses_have_names});
+         the_programs_own_handler_is_called_too_and_put_back,
+         outside_slurm_a_signal_saves_and_goes_on, statuses_have_names});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pure parts of the runtime: shares of a batch, the order of samples, settings, step times, what
-// Slurm's answers mean, claims on a folder.
+// The pure parts of the runtime: shares of a batch, the order of samples, settings, step times,
+// what Slurm's answers mean, claims on a folder.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -84,8 +84,8 @@ TEST(samples_are_a_permutation) {
         ck_assert(sample_at(i, 0, UINT64_MAX, i * 0x123456789abcdef) < UINT64_MAX);
 }
 
-// Orders differ by epoch and seed, and neighbours are not neighbours: a fixed point or a successor comes
-// about once in a shuffle.
+// Orders differ by epoch and seed, and neighbours are not neighbours: a fixed point or a successor
+// comes about once in a shuffle.
 TEST(samples_are_shuffled) {
     const uint64_t n = 10000;
     for (uint64_t epoch = 0; epoch < 20; ++epoch) {
@@ -107,7 +107,8 @@ TEST(samples_are_uniform_over_epochs) {
     const uint64_t n = 50, epochs = 20000;
     for (uint64_t position : {0ul, 1ul, 49ul}) {
         std::vector<double> hits(n);
-        for (uint64_t epoch = 0; epoch < epochs; ++epoch) hits[sample_at(1, epoch, n, position)] += 1;
+        for (uint64_t epoch = 0; epoch < epochs; ++epoch)
+            hits[sample_at(1, epoch, n, position)] += 1;
         double expected = double(epochs) / double(n), chi2 = 0;
         for (double h : hits) chi2 += (h - expected) * (h - expected) / expected;
         ck_assert_msg(chi2 < 97, "chi-square %g at 49 degrees of freedom", chi2);
@@ -121,7 +122,8 @@ TEST(settings_come_from_config_then_environment_then_default) {
     ck_assert_int_eq(s.signal, SIGURG);
     EXPECT_TEXT(s.scontrol, "scontrol");
     ck_assert(s.checkpoint_dir.ends_with("/ringrt-local") && s.checkpoint_dir.front() == '/');
-    s = settings_of({{"RINGRT_SAVE_INTERVAL_S", "5"}, {"RINGRT_SIGNAL", "USR1"}, {"SLURM_JOB_ID", "77"}});
+    s = settings_of(
+        {{"RINGRT_SAVE_INTERVAL_S", "5"}, {"RINGRT_SIGNAL", "USR1"}, {"SLURM_JOB_ID", "77"}});
     ck_assert_uint_eq(s.save_interval_s, 5);
     ck_assert_int_eq(s.signal, SIGUSR1);
     ck_assert(s.checkpoint_dir.ends_with("/ringrt-77"));
@@ -129,7 +131,10 @@ TEST(settings_come_from_config_then_environment_then_default) {
     config.save_interval_s = 9;
     config.rank = 2;
     config.size = 4;
-    s = settings_of({{"RINGRT_SAVE_INTERVAL_S", "5"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "8"}},
+    s = settings_of({{"RINGRT_SAVE_INTERVAL_S", "5"},
+                     {"SLURM_STEP_ID", "0"},
+                     {"SLURM_PROCID", "1"},
+                     {"SLURM_NTASKS", "8"}},
                     &config);
     ck_assert_uint_eq(s.save_interval_s, 9);
     ck_assert_int_eq(s.rank, 2);
@@ -139,8 +144,12 @@ TEST(settings_come_from_config_then_environment_then_default) {
 TEST(ranks_come_from_srun_and_not_from_a_batch_script) {
     Settings s = settings_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "1"}});
     ck_assert_int_eq(s.size, 1);
-    s = settings_of({{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "8"},
-                     {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_RESTART_COUNT", "2"},
+    s = settings_of({{"SLURM_STEP_ID", "0"},
+                     {"SLURM_PROCID", "3"},
+                     {"SLURM_NTASKS", "8"},
+                     {"SLURM_STEP_NUM_TASKS", "4"},
+                     {"SLURM_LOCALID", "1"},
+                     {"SLURM_RESTART_COUNT", "2"},
                      {"SLURM_JOB_ID", "12"}});
     ck_assert_int_eq(s.rank, 3);
     ck_assert_int_eq(s.size, 4);
@@ -162,7 +171,8 @@ TEST(bad_settings_are_refused_in_one_line) {
     EXPECT_TEXT(refusal({}, &config), "rank 2 of 2: expected 0 <= rank < size <= 65536");
     config = RINGRT_CONFIG_INIT;
     config.struct_size = 0;
-    EXPECT_TEXT(refusal({}, &config), "config.struct_size is not right: start from RINGRT_CONFIG_INIT");
+    EXPECT_TEXT(refusal({}, &config),
+                "config.struct_size is not right: start from RINGRT_CONFIG_INIT");
     config.struct_size = 3;
     ck_assert(!refusal({}, &config).empty());
     struct {
@@ -176,10 +186,12 @@ TEST(bad_settings_are_refused_in_one_line) {
     std::mt19937_64 random(3);
     for (int i = 0; i < 2000; ++i) {
         Variables noise;
-        for (const char *name : {"RINGRT_SIGNAL", "RINGRT_TIMEOUT_MS", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID",
-                                 "SLURM_JOB_ID", "RINGRT_CHECKPOINT_DIR", "SLURM_LOCALID"})
+        for (const char *name :
+             {"RINGRT_SIGNAL", "RINGRT_TIMEOUT_MS", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID",
+              "SLURM_JOB_ID", "RINGRT_CHECKPOINT_DIR", "SLURM_LOCALID"})
             if (random() % 2)
-                for (uint64_t n = random() % 30; n > 0; --n) noise[name] += static_cast<char>(random() % 255 + 1);
+                for (uint64_t n = random() % 30; n > 0; --n)
+                    noise[name] += static_cast<char>(random() % 255 + 1);
         Settings out;
         (void)resolve_with(noise, nullptr, out);  // whatever it says, it must not crash
     }
@@ -215,7 +227,8 @@ TEST(slurms_answers_are_understood) {
 }
 
 TEST(the_users_comment_is_found) {
-    EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   AdminComment=malleable/1 x\n   Comment=my run = 5 \n   Power=\n"),
+    EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   AdminComment=malleable/1 x\n   "
+                                      "Comment=my run = 5 \n   Power=\n"),
                 "my run = 5");
     EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   Power=\n"), "");
     EXPECT_TEXT(telemetry::comment_in("   Comment=at the start, where none is"), "");
@@ -224,23 +237,29 @@ TEST(the_users_comment_is_found) {
 
 TEST(claims_are_ordered) {
     using namespace ringrt::checkpoint;
-    const Claim old{1, {7, 1, 11}}, late_old{3, {7, 0, 12}}, fresh{2, {7, 2, 13}}, other{9, {8, 0, 14}};
+    const Claim old{1, {7, 1, 11}}, late_old{3, {7, 0, 12}}, fresh{2, {7, 2, 13}},
+        other{9, {8, 0, 14}};
     ck_assert(supersedes(fresh, old) && !supersedes(old, fresh));
-    ck_assert(supersedes(fresh, late_old) && !supersedes(late_old, fresh));  // claimed later, yet older
+    ck_assert(supersedes(fresh, late_old) &&
+              !supersedes(late_old, fresh));  // claimed later, yet older
     ck_assert(supersedes(other, fresh) && !supersedes(fresh, other));
     ck_assert(!supersedes(old, old));
-    for (const Claim &claim : {old, late_old, fresh, other, Claim{UINT64_MAX - 1, {UINT64_MAX, UINT32_MAX, UINT64_MAX}}})
+    for (const Claim &claim :
+         {old, late_old, fresh, other, Claim{UINT64_MAX - 1, {UINT64_MAX, UINT32_MAX, UINT64_MAX}}})
         ck_assert(parse_claim_name(claim_name(claim)) == claim);
-    for (const char *bad : {"", "fence-", "fence-1-7-2", "fence-1-7-2-d", "fence-1-7-2-000000000000000d-", "fence-01-7-2-000000000000000d",
-                            "fence-1-7-99999999999-000000000000000d", "fence--1-7-2-000000000000000d", "fence-18446744073709551615-7-2-000000000000000d"})
+    for (const char *bad :
+         {"", "fence-", "fence-1-7-2", "fence-1-7-2-d", "fence-1-7-2-000000000000000d-",
+          "fence-01-7-2-000000000000000d", "fence-1-7-99999999999-000000000000000d",
+          "fence--1-7-2-000000000000000d", "fence-18446744073709551615-7-2-000000000000000d"})
         ck_assert_msg(!parse_claim_name(bad), "%s", bad);
 }
 
 int main() {
     return ringrt::test::run_all(
         "runtime",
-        {shares_tile_the_batch, samples_are_a_permutation, samples_are_shuffled, samples_are_uniform_over_epochs,
-         settings_come_from_config_then_environment_then_default, ranks_come_from_srun_and_not_from_a_batch_script,
-         bad_settings_are_refused_in_one_line, step_times_are_medians, slurms_answers_are_understood,
-         the_users_comment_is_found, claims_are_ordered});
+        {shares_tile_the_batch, samples_are_a_permutation, samples_are_shuffled,
+         samples_are_uniform_over_epochs, settings_come_from_config_then_environment_then_default,
+         ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line,
+         step_times_are_medians, slurms_answers_are_understood, the_users_comment_is_found,
+         claims_are_ordered});
 }
