@@ -30,6 +30,7 @@ class Run {
     // As far as it goes without waiting.
     Status advance(Lane *lane, Transport *transport, bool *moved);
     [[nodiscard]] bool finished(const Lane &lane) const;
+    [[nodiscard]] static bool all_left(const Lane &lane);  // all that was sent so far
 
   private:
     [[nodiscard]] Share block(size_t segment, int index) const;
@@ -152,6 +153,9 @@ Status Run::advance(Lane *lane, Transport *transport, bool *moved) {
             case Step::Await:
                 if (!lane->receives[step.index].done) return {};
                 break;
+            case Step::Flush:
+                if (!all_left(*lane)) return {};
+                break;
             case Step::Fold:
                 run_fold(*lane, program_.folds[step.index]);
                 break;
@@ -164,10 +168,13 @@ Status Run::advance(Lane *lane, Transport *transport, bool *moved) {
     return {};
 }
 
+bool Run::all_left(const Lane &lane) {
+    return std::all_of(lane.sends.begin(), lane.sends.end(),
+                       [](const Message &each) { return each.done; });
+}
+
 bool Run::finished(const Lane &lane) const {
-    auto done = [](const Message &message) { return message.done; };
-    return lane.pc == program_.steps.size() &&
-           std::all_of(lane.sends.begin(), lane.sends.end(), done);
+    return lane.pc == program_.steps.size() && all_left(lane);
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ uint32_t Program::expect(int peer, uint32_t slot, std::vector<Ref> refs) {
 
 void Program::await(uint32_t receive) { steps.push_back({Step::Await, receive}); }
 
+void Program::flush() { steps.push_back({Step::Flush, 0}); }
+
 void Program::fold(ProgramFold work) {
     steps.push_back({Step::Fold, uint32_t(folds.size())});
     folds.push_back(std::move(work));
@@ -100,6 +102,7 @@ Program one_shot(int rank, int size) {
         program.send((rank + distance) % size, 0, {input(0)});
     }
     for (uint32_t receive : receives) program.await(receive);
+    program.flush();
     program.fold(std::move(fold));
     return program;
 }

@@ -56,7 +56,7 @@ struct ProgramFold {
 };
 
 struct Step {
-    enum Kind : uint8_t { Send, Await, Fold, Copy } kind;
+    enum Kind : uint8_t { Send, Await, Flush, Fold, Copy } kind;
     uint32_t index;  // into sends, receives, folds or copies
 };
 
@@ -76,6 +76,9 @@ struct Program {
     void send(int peer, uint32_t slot, std::vector<Ref> refs);
     uint32_t expect(int peer, uint32_t slot, std::vector<Ref> refs);  // answers what to await
     void await(uint32_t receive);
+    // All sends so far have left: what they read may be overwritten. Needed before a fold to Output
+    // where Input, which may be the same memory, is still being sent.
+    void flush();
     void fold(ProgramFold work);
     void copy(Ref from, Ref to);
 };
