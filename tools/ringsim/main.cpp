@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "tools/ringsim/commands.h"
 #include "tools/ringsim/csv.h"
@@ -10,6 +10,10 @@ int main(int argc, char **argv) {
         return ringrt::sim::run_command_line(argc, argv);
     } catch (const ringrt::sim::InputError &error) {
         std::fprintf(stderr, "ringsim: %s\n", error.what());
+        return 2;
+    } catch (const std::filesystem::filesystem_error &error) {
+        std::fprintf(stderr, "ringsim: %s: %s\n", error.path1().c_str(),
+                     error.code().message().c_str());
         return 2;
     } catch (const std::exception &error) {
         std::fprintf(stderr, "ringsim: internal error: %s\n", error.what());
