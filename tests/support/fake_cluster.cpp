@@ -16,6 +16,7 @@ namespace {
 constexpr double kRequeueHold_s = 121;
 constexpr double kSubmitHold_s = 10;
 constexpr double kCompleting_s = 0.4;
+constexpr double kGhost_s = 300;
 constexpr double kStateSaved_s = 6;  // how far back kill() can go
 
 double step_seconds(const Program &program, int gpus) {
@@ -67,6 +68,7 @@ void FakeCluster::tick() {
     now_s_ += kTick_s;
     for (auto &[id, ctld] : ctld_) {
         run_program(id, ctld, real_[id]);
+        if (ctld.ghost_until_s > 0 && now_s_ >= ctld.ghost_until_s) (void)requeue_if_gone(id);
         if (ctld.record.phase == JobPhase::completing && now_s_ >= ctld.completing_until_s)
             finish_completing(ctld);
     }
@@ -121,6 +123,7 @@ void FakeCluster::stop(Ctld &ctld, Real &real, bool requeued) {
     real.save_until_s = 0;
     if (requeued) real.lost_steps += real.step - real.saved_step;
     ctld.record.phase = JobPhase::completing;
+    ctld.ghost_until_s = 0;
     ctld.record.end_s = std::floor(now_s_);
     ctld.requeued = requeued;
     ctld.revoked_s = now_s_;
@@ -303,9 +306,10 @@ void FakeCluster::settle_after_kill() {
         if (on_record && real.completed) {
             stop(ctld, real, false);
         } else if (on_record && (!real.alive || real.run != r.restarts)) {
-            const double lost = real.lost_steps;
-            stop(ctld, real, true);
-            real.lost_steps = lost;
+            // Seen on 22.05: slurmctld goes on believing that it runs, until the node's next full report.
+            real.alive = real.up = real.flagged = false;
+            real.save_until_s = 0;
+            ctld.ghost_until_s = now_s_ + kGhost_s;
         } else if (!on_record && real.alive) {
             real.alive = real.up = real.flagged = false;
             real.save_until_s = 0;
@@ -352,7 +356,7 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
     if (ctld.record.phase != JobPhase::running) violation(id, "asked although it does not run");
     if (!records::on_ladder({after.gpus_min, after.gpus_max}, after.target))
         violation(id, "asked for a size off its ladder");
-    if (real.program.telemetry_s > 0 && (!real.up || std::floor(real.step) <= std::floor(real.first_step)))
+    if (real.alive && real.program.telemetry_s > 0 && (!real.up || std::floor(real.step) <= std::floor(real.first_step)))
         violation(id, "asked before it made progress (I12)");
     int in_flight = 1, free = 0;
     for (const auto &[other, c] : ctld_)
@@ -434,6 +438,18 @@ Answer FakeCluster::signal_steps(uint32_t id, int signal) {
     return Answer::ok;
 }
 
+Answer FakeCluster::requeue_if_gone(uint32_t id) {
+    Ctld &ctld = ctld_.at(id);
+    Real &real = real_[id];
+    const bool on_record =
+        ctld.record.phase == JobPhase::running || ctld.record.phase == JobPhase::suspended;
+    if (!on_record || real.alive) return Answer::refused;
+    const double lost = real.lost_steps;
+    stop(ctld, real, true);
+    real.lost_steps = lost;
+    return Answer::ok;
+}
+
 // ---- what tests look at -----------------------------------------------------------------------
 
 bool FakeCluster::is_over() const {
@@ -464,6 +480,7 @@ void FakeCluster::violation(uint32_t id, const std::string &text) {
 }
 
 std::string FakeCluster::story(uint32_t id) const {
+    constexpr std::size_t kShown = 6000;  // Check can not carry much more
     std::string out;
     for (const std::string &v : violations) out += "VIOLATION " + v + "\n";
     for (const controller::Event &e : events)
@@ -477,6 +494,7 @@ std::string FakeCluster::story(uint32_t id) const {
                " gpus " + std::to_string(ctld.record.gpus_requested) + " begin +" +
                std::to_string(ctld.record.begin_s - now_s_) + " " + ctld.record.admin_comment + " | " +
                ctld.record.comment + "\n";
+    if (out.size() > kShown) out.replace(kShown / 2, out.size() - kShown, "\n[...]\n");
     return out;
 }
 

@@ -63,6 +63,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     Answer write_intent(uint32_t id, const std::string &admin_comment) override;
     Answer update_pending(uint32_t id, const controller::PendingUpdate &update) override;
     Answer signal_steps(uint32_t id, int signal) override;
+    Answer requeue_if_gone(uint32_t id);
     void write(const controller::Event &event) override { events.push_back(event); }
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
@@ -93,6 +94,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         bool malleable = false, held = false, first = false, requeued = false, cancelled = false;
         double revoked_s = -1e9;         // when its last credential was
         double completing_until_s = 0;
+        double ghost_until_s = 0;        // believed to run, but gone from its nodes (after kill())
         double own_begin_s = 0;          // a start time that its user set
         int64_t limit_total_s = -1;
     };
