@@ -122,16 +122,26 @@ std::vector<JobView> Controller::look(double now_s) {
 void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
     if (!has_looked_) {
         for (const JobView &job : jobs)
-            if (job.record->phase == JobPhase::running &&
-                (job.intent.state == IntentState::asked || job.intent.state == IntentState::running) &&
-                age_s(job.record->start_s, now_s) > kStartUp_s)
-                maybe_gone_.push_back(job.record->id);
+            if (job.record->phase == JobPhase::running)
+                maybe_gone_.push_back({job.record->id, job.record->start_s + kStartUp_s});
         has_looked_ = true;
     }
-    for (int i = 0; i < kAskedPerPass && !maybe_gone_.empty(); ++i) {
-        (void)cluster_.requeue_if_gone(maybe_gone_.back());
+    // The earliest stands last.
+    std::stable_sort(maybe_gone_.begin(), maybe_gone_.end(),
+                     [](const auto &a, const auto &b) { return a.second > b.second; });
+    for (int i = 0; i < kAskedPerPass && !maybe_gone_.empty() && maybe_gone_.back().second < now_s; ++i) {
+        const Answer answer = requeue_if_gone(maybe_gone_.back().first, now_s);
+        if (answer == Answer::again || answer == Answer::unreachable) return;  // the same one next time
         maybe_gone_.pop_back();
     }
+}
+
+Answer Controller::requeue_if_gone(uint32_t job_id, double now_s) {
+    const Answer answer = cluster_.requeue_if_gone(job_id);
+    if (answer == Answer::ok)
+        say(job_id, now_s, {.kind = EventKind::left,
+                            .text = "had left before slurmctld was killed, which had forgotten that: requeued"});
+    return answer;
 }
 
 // What changed since the last pass, as far as people want to hear of it.
@@ -232,7 +242,7 @@ Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double
     const uint32_t id = job.record->id;
     Answer answer = Answer::ok;
     // It has not come back in time. Has it left, and slurmctld has forgotten that?
-    if (step.act == Act::call_off && cluster_.requeue_if_gone(id) == Answer::ok) return Answer::again;
+    if (step.act == Act::call_off && requeue_if_gone(id, now_s) == Answer::ok) return Answer::again;
     if (step.act == Act::release) {
         answer = cluster_.update_pending(id, step.update);
     } else if (step.act != Act::signal) {

@@ -68,7 +68,7 @@ void FakeCluster::tick() {
     now_s_ += kTick_s;
     for (auto &[id, ctld] : ctld_) {
         run_program(id, ctld, real_[id]);
-        if (ctld.ghost_until_s > 0 && now_s_ >= ctld.ghost_until_s) (void)requeue_if_gone(id);
+        if (ctld.ghost_until_s > 0 && now_s_ >= ctld.ghost_until_s) (void)requeue_gone(id);
         if (ctld.record.phase == JobPhase::completing && now_s_ >= ctld.completing_until_s)
             finish_completing(ctld);
     }
@@ -217,6 +217,7 @@ void FakeCluster::cancel(uint32_t id) {
     Ctld &ctld = ctld_.at(id);
     ctld.cancelled = true;
     ctld.requeued = false;
+    ctld.ghost_until_s = 0;
     real_[id].alive = false;
     if (ctld.record.phase == JobPhase::running || ctld.record.phase == JobPhase::suspended)
         return stop(ctld, real_[id], false);
@@ -242,8 +243,6 @@ void FakeCluster::requeue(uint32_t id) {
     stop(ctld, real_[id], true);
     real_[id].lost_steps = lost;  // a user's own decision: not ours to answer for
 }
-
-void FakeCluster::lose_rank(uint32_t id) { requeue(id); }
 
 void FakeCluster::set_begin(uint32_t id, double begin_s) {
     Ctld &ctld = ctld_.at(id);
@@ -294,7 +293,9 @@ void FakeCluster::kill(double lost_s) {
             if (cancelled != ctld.cancelled) cancel(id);
             if (held != ctld.held) hold(id, held);
         }
+    while (!saved_.empty() && saved_.back().first > now_s_ - lost_s) saved_.pop_back();
     settle_after_kill();
+    saved_.push_back({now_s_, ctld_});
 }
 
 // What slurmd's registration brings to light: jobs that run and should not, and the reverse.
@@ -439,6 +440,11 @@ Answer FakeCluster::signal_steps(uint32_t id, int signal) {
 }
 
 Answer FakeCluster::requeue_if_gone(uint32_t id) {
+    Answer answer;
+    return answers(answer) ? requeue_gone(id) : answer;
+}
+
+Answer FakeCluster::requeue_gone(uint32_t id) {
     Ctld &ctld = ctld_.at(id);
     Real &real = real_[id];
     const bool on_record =
@@ -466,6 +472,13 @@ std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
         if (!ctld.malleable) return {};
         if (!ctld.held && ctld.own_begin_s <= now_s_ && intent(id).gpus_min <= most) out.push_back(id);
     }
+    return out;
+}
+
+std::vector<uint32_t> FakeCluster::gone() const {
+    std::vector<uint32_t> out;
+    for (const auto &[id, ctld] : ctld_)
+        if (ctld.ghost_until_s > 0 && ctld.record.phase == JobPhase::running) out.push_back(id);
     return out;
 }
 

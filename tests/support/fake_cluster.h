@@ -56,14 +56,13 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void set_time_limit(uint32_t id, int64_t limit_s);
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
-    void lose_rank(uint32_t id);   // the program dies and Slurm requeues it (JobRequeue after node failure)
     void kill(double lost_s);      // kill -9 of slurmctld and a restart from the state of lost_s ago
 
     Answer observe(controller::Observation &out) override;
     Answer write_intent(uint32_t id, const std::string &admin_comment) override;
     Answer update_pending(uint32_t id, const controller::PendingUpdate &update) override;
     Answer signal_steps(uint32_t id, int signal) override;
-    Answer requeue_if_gone(uint32_t id);
+    Answer requeue_if_gone(uint32_t id) override;
     void write(const controller::Event &event) override { events.push_back(event); }
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
@@ -71,6 +70,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] bool is_over() const;           // every job has finished
     // Waiting jobs that nobody keeps back, while GPUs for their MIN are free and no rigid job waits.
     [[nodiscard]] std::vector<uint32_t> malleable_that_could_start() const;
+    [[nodiscard]] std::vector<uint32_t> gone() const;  // on record as running, but not there
     [[nodiscard]] int count(controller::EventKind kind) const;
     [[nodiscard]] double run_time_s(uint32_t id) const { return real_.at(id).run_time_s; }
     [[nodiscard]] double lost_steps(uint32_t id) const { return real_.at(id).lost_steps; }
@@ -117,6 +117,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void schedule();
     bool start(uint32_t id, Ctld &ctld, Real &real);
     void settle_after_kill();
+    Answer requeue_gone(uint32_t id);
     [[nodiscard]] std::vector<int> free_gpus() const;
     [[nodiscard]] bool answers(Answer &answer);
     [[nodiscard]] bool loses_answer();

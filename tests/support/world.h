@@ -48,14 +48,16 @@ struct World {
         if (next_s <= cluster.now_s()) cluster.violations.push_back("a pass wants to be called at once");
     }
 
-    // A job that could start does so within a minute of the controller being there (I12).
+    // A job that could start, or that has gone unnoticed, runs again within a minute (I12).
     void watch_waiting() {
-        for (const uint32_t id : cluster.malleable_that_could_start())
+        std::vector<uint32_t> idle = cluster.malleable_that_could_start();
+        const std::vector<uint32_t> gone = cluster.gone();
+        idle.insert(idle.end(), gone.begin(), gone.end());
+        for (const uint32_t id : idle)
             if (waiting_s.try_emplace(id, cluster.now_s()); cluster.now_s() - waiting_s[id] == 60)
-                cluster.violations.push_back("job " + std::to_string(id) + " could start, and waits a minute");
+                cluster.violations.push_back("job " + std::to_string(id) + " could run, and waits a minute");
         std::erase_if(waiting_s, [&](const auto &entry) {
-            const auto could = cluster.malleable_that_could_start();
-            return std::find(could.begin(), could.end(), entry.first) == could.end();
+            return std::find(idle.begin(), idle.end(), entry.first) == idle.end();
         });
     }
 
