@@ -10,6 +10,9 @@ EXTRA_DIST += tests/check-header tests/check-man tests/check-environment tests/w
 TESTS += tests/check-demo tests/multiproc/digits-sizes
 EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-sizes
 
+# On a real Slurm cluster: contrib/test runs these by themselves
+EXTRA_DIST += tests/cluster
+
 if HAVE_CHECK
 include tests/unit/core.mk
 include tests/unit/policy.mk
