@@ -129,11 +129,13 @@ class Keeper {
             if (room_[i] >= share) nodes.push_back(static_cast<int>(i));
         }
         if (total < rigid.gpus_requested || nodes.size() < count) return {};
-        std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) {
-            const std::vector<int> &free = pool_.free.node_gpus;
-            return std::min(share, free[static_cast<std::size_t>(a)]) >
-                   std::min(share, free[static_cast<std::size_t>(b)]);
-        });
+        const auto usable = [&](int node) {
+            return std::min(share, pool_.free.node_gpus[static_cast<std::size_t>(node)]);
+        };
+        std::partial_sort(nodes.begin(), nodes.begin() + static_cast<long>(count), nodes.end(),
+                          [&](int a, int b) {
+                              return usable(a) != usable(b) ? usable(a) > usable(b) : a < b;
+                          });
         nodes.resize(count);
         return nodes;
     }
