@@ -68,12 +68,15 @@ class Keeper {
 
     // The next rigid job, of lower or equal priority than the one before.
     void keep_for(const JobRecord &rigid) {
-        for (; next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority; ++next_)
+        for (;
+             next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority;
+             ++next_)
             leave_all_to(*by_priority_[next_]);
         const std::vector<int> nodes = nodes_for(rigid);
         if (nodes.empty()) {
             int &smallest = pool_.smallest_rigid;
-            smallest = smallest == 0 ? rigid.gpus_requested : std::min(smallest, rigid.gpus_requested);
+            smallest =
+                smallest == 0 ? rigid.gpus_requested : std::min(smallest, rigid.gpus_requested);
             return;
         }
         int left = rigid.gpus_requested;
@@ -101,7 +104,8 @@ class Keeper {
 
     // The index is Slurm's: after a change of its configuration it may be of a node that is gone.
     void take_room(int node, int gpus) {
-        if (node >= 0 && static_cast<std::size_t>(node) < room_.size()) room_[static_cast<std::size_t>(node)] -= gpus;
+        if (node >= 0 && static_cast<std::size_t>(node) < room_.size())
+            room_[static_cast<std::size_t>(node)] -= gpus;
     }
 
     // One that comes before the rigid job: what it holds is not reclaimed, or its MIN comes first.
@@ -117,11 +121,12 @@ class Keeper {
         }
     }
 
-    // The nodes on which it could start if malleable jobs gave what they borrowed, those with the most
-    // free GPUs first; empty where it could not.
+    // The nodes on which it could start if malleable jobs gave what they borrowed, those with the
+    // most free GPUs first; empty where it could not.
     [[nodiscard]] std::vector<int> nodes_for(const JobRecord &rigid) const {
         const std::size_t count = static_cast<std::size_t>(std::max(1, rigid.nodes_requested));
-        const int share = (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
+        const int share =
+            (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
         std::vector<int> nodes;
         int total = -owed_;
         for (std::size_t i = 0; i < room_.size(); ++i) {
@@ -132,23 +137,23 @@ class Keeper {
         const auto usable = [&](int node) {
             return std::min(share, pool_.free.node_gpus[static_cast<std::size_t>(node)]);
         };
-        std::partial_sort(nodes.begin(), nodes.begin() + static_cast<long>(count), nodes.end(),
-                          [&](int a, int b) {
-                              return usable(a) != usable(b) ? usable(a) > usable(b) : a < b;
-                          });
+        std::partial_sort(
+            nodes.begin(), nodes.begin() + static_cast<long>(count), nodes.end(),
+            [&](int a, int b) { return usable(a) != usable(b) ? usable(a) > usable(b) : a < b; });
         nodes.resize(count);
         return nodes;
     }
 
     Pool &pool_;
-    std::vector<int> room_;                    // what rigid jobs may have, per node
-    int owed_ = 0;                             // to malleable jobs that hold nothing and come first
-    std::vector<const JobView *> by_priority_; // those that come first only before rigid jobs below them
+    std::vector<int> room_;  // what rigid jobs may have, per node
+    int owed_ = 0;           // to malleable jobs that hold nothing and come first
+    std::vector<const JobView *>
+        by_priority_;  // those that come first only before rigid jobs below them
     std::size_t next_ = 0;
 };
 
-void keep_for_rigid(Pool &pool, const std::vector<JobView> &jobs, std::vector<const JobRecord *> waiting,
-                    Reclaim reclaim) {
+void keep_for_rigid(Pool &pool, const std::vector<JobView> &jobs,
+                    std::vector<const JobRecord *> waiting, Reclaim reclaim) {
     std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
         if (a->priority != b->priority) return a->priority > b->priority;
         return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
@@ -164,7 +169,8 @@ struct Holdings {
 };
 
 Holdings holdings(const Observation &observation) {
-    Holdings out{std::vector<int>(observation.nodes.size()), std::vector<int>(observation.nodes.size())};
+    Holdings out{std::vector<int>(observation.nodes.size()),
+                 std::vector<int>(observation.nodes.size())};
     for (const JobRecord &job : observation.jobs) {
         if (!holds_gpus(job)) continue;
         std::vector<int> &held = is_malleable(job) ? out.malleable : out.rigid;
@@ -218,10 +224,12 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<J
     }
     std::map<int, std::vector<const JobRecord *>> waiting;
     for (const JobRecord &job : observation.jobs)
-        if (waits_for_gpus(job) && !is_malleable(job)) waiting[names.find(job.partition)].push_back(&job);
+        if (waits_for_gpus(job) && !is_malleable(job))
+            waiting[names.find(job.partition)].push_back(&job);
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
-            keep_for_rigid(pools[static_cast<std::size_t>(index)], jobs, std::move(rigid), options.reclaim);
+            keep_for_rigid(pools[static_cast<std::size_t>(index)], jobs, std::move(rigid),
+                           options.reclaim);
     return pools;
 }
 

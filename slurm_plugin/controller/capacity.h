@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which GPUs malleable jobs may hold, and which are free now.
 //
-// GPUs above a malleable job's MIN are borrowed: a rigid job that waits and could start with them gets
-// them back. Its GPUs are taken out of the capacity on certain nodes, so that the policy shrinks the
-// jobs on these nodes and no job grows into them.
+// GPUs above a malleable job's MIN are borrowed: a rigid job that waits and could start with them
+// gets them back. Its GPUs are taken out of the capacity on certain nodes, so that the policy
+// shrinks the jobs on these nodes and no job grows into them.
 #pragma once
 
 #include <string>
@@ -16,14 +16,15 @@
 
 namespace ringrt::controller {
 
-// Nodes that share partitions, and the malleable jobs that may run on them. Node indices are those of
-// the observation; other pools' nodes have no GPUs here.
+// Nodes that share partitions, and the malleable jobs that may run on them. Node indices are those
+// of the observation; other pools' nodes have no GPUs here.
 struct Pool {
     std::vector<std::size_t> jobs;  // indices into the views
     policy::Capacity capacity;      // for the policy
-    policy::Capacity free;          // free now, less what is kept for waiting rigid jobs; -1: closed
-    int smallest_rigid = 0;         // GPUs of the smallest waiting rigid job for which none are kept; 0: none
-    bool somebody_waits = false;    // a rigid job for which GPUs are kept, or a malleable one
+    policy::Capacity free;  // free now, less what is kept for waiting rigid jobs; -1: closed
+    int smallest_rigid =
+        0;  // GPUs of the smallest waiting rigid job for which none are kept; 0: none
+    bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
 };
 
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,

@@ -32,46 +32,46 @@ struct JobRecord {
     Waits waits = Waits::none;
     bool batch = true;
     std::string partition;
-    double submit_s = 0;               // Unix times; 0: not set or not known
-    double start_s = 0;                // of the present run; 0 while it waits
-    double end_s = 0;                  // end of the last run: for a requeued job the time of its requeue
-    double begin_s = 0;                // earliest start
-    double priority = 0;               // 0: held
-    int restarts = 0;                  // Slurm's restart_cnt (counts more than our resizes)
-    int gpus_requested = 0;            // of the whole job
+    double submit_s = 0;     // Unix times; 0: not set or not known
+    double start_s = 0;      // of the present run; 0 while it waits
+    double end_s = 0;        // end of the last run: for a requeued job the time of its requeue
+    double begin_s = 0;      // earliest start
+    double priority = 0;     // 0: held
+    int restarts = 0;        // Slurm's restart_cnt (counts more than our resizes)
+    int gpus_requested = 0;  // of the whole job
     int nodes_requested = 1;
     int cpus_per_task = 1;
-    int64_t time_limit_s = -1;         // -1: unlimited
-    int exit_code = 0;                 // of a finished job
-    int end_signal = 0;                // of a finished job: the signal that ended it, 0: none
+    int64_t time_limit_s = -1;  // -1: unlimited
+    int exit_code = 0;          // of a finished job
+    int end_signal = 0;         // of a finished job: the signal that ended it, 0: none
     std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any
-    std::string admin_comment;         // intent is parsed from here: bounded to 4096 bytes
-    std::string comment;               // telemetry is parsed from here: bounded to 4096 bytes, hostile
+    std::string admin_comment;  // intent is parsed from here: bounded to 4096 bytes
+    std::string comment;        // telemetry is parsed from here: bounded to 4096 bytes, hostile
 };
 
 struct NodeRecord {
     std::string name;
     int gpus = 0;
-    bool usable = true;                // up, not drained, not reserved for somebody else
+    bool usable = true;                   // up, not drained, not reserved for somebody else
     std::vector<std::string> partitions;  // that it belongs to; empty: of every partition
 };
 
 struct Observation {
-    double now_s = 0;                  // Unix time
-    std::vector<JobRecord> jobs;       // malleable and rigid ones; finished ones may be left out
+    double now_s = 0;             // Unix time
+    std::vector<JobRecord> jobs;  // malleable and rigid ones; finished ones may be left out
     std::vector<NodeRecord> nodes;
 };
 
 // Applied to a pending job in one request, so that all of it happens or none.
 struct PendingUpdate {
-    int gpus = 0;                      // tasks = GPUs; 0: leave the size
+    int gpus = 0;  // tasks = GPUs; 0: leave the size
     int nodes = 0;
     int cpus = 0;
-    int64_t time_limit_s = 0;          // 0: leave; -1: unlimited
-    double begin_s = 0;                // earliest start; 0: leave
-    bool first_in_queue = false;       // ahead of the others for the gap between stop and restart;
-                                       // must not undo a user's hold (lower the nice value instead)
-    std::string admin_comment;         // empty: leave
+    int64_t time_limit_s = 0;     // 0: leave; -1: unlimited
+    double begin_s = 0;           // earliest start; 0: leave
+    bool first_in_queue = false;  // ahead of the others for the gap between stop and restart;
+                                  // must not undo a user's hold (lower the nice value instead)
+    std::string admin_comment;    // empty: leave
 };
 
 class Cluster {
@@ -80,11 +80,13 @@ class Cluster {
     virtual Answer observe(Observation &out) = 0;
     virtual Answer write_intent(uint32_t job_id, const std::string &admin_comment) = 0;
     virtual Answer update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
-    // To every process of the job's steps, not to the batch script. A job that has no step yet: again.
+    // To every process of the job's steps, not to the batch script. A job that has no step yet:
+    // again.
     virtual Answer signal_steps(uint32_t job_id, int signal) = 0;
-    // slurmctld may be killed after a job has left and before it has saved that: it then believes for
-    // many minutes that the job runs. Where the job's node says that nothing of it is there, the job is
-    // requeued, and the answer is ok. Any other answer: it lives, or nobody knows; nothing was done.
+    // slurmctld may be killed after a job has left and before it has saved that: it then believes
+    // for many minutes that the job runs. Where the job's node says that nothing of it is there,
+    // the job is requeued, and the answer is ok. Any other answer: it lives, or nobody knows;
+    // nothing was done.
     virtual Answer requeue_if_gone(uint32_t) { return Answer::refused; }
 };
 

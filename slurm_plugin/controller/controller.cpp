@@ -13,11 +13,11 @@ namespace {
 
 constexpr double kBackOffMax_s = 86400;
 constexpr double kTroubleWaitMax_s = 30;
-constexpr int kUpdatesPerPass = 64;   // so that a pass stays short when many jobs come at once
+constexpr int kUpdatesPerPass = 64;  // so that a pass stays short when many jobs come at once
 constexpr double kRefusedWait_s = 60;
-constexpr double kStartUp_s = 5;      // until a job that Slurm shows as running is there
-constexpr int kAskedPerPass = 8;      // each can take a time-out
-constexpr double kCeiling_s = 1800;   // a size that Slurm does not grant is not tried again before
+constexpr double kStartUp_s = 5;     // until a job that Slurm shows as running is there
+constexpr int kAskedPerPass = 8;     // each can take a time-out
+constexpr double kCeiling_s = 1800;  // a size that Slurm does not grant is not tried again before
 
 bool is_growth(const Wish &wish) { return wish.allotment.gpus > wish.job.gpus_now; }
 
@@ -40,11 +40,16 @@ void set_ceiling(JobMemory &memory, int gpus, double now_s) {
 
 std::string answer_text(Answer answer) {
     switch (answer) {
-        case Answer::ok: return "done";
-        case Answer::again: return "it can not be altered now";
-        case Answer::gone: return "no such job";
-        case Answer::refused: return "Slurm refused it";
-        case Answer::unreachable: return "slurmctld does not answer";
+        case Answer::ok:
+            return "done";
+        case Answer::again:
+            return "it can not be altered now";
+        case Answer::gone:
+            return "no such job";
+        case Answer::refused:
+            return "Slurm refused it";
+        case Answer::unreachable:
+            return "slurmctld does not answer";
     }
     return "unknown";
 }
@@ -101,7 +106,8 @@ double Controller::round(double now_s) {
 double Controller::observe_failed(double now_s, Answer answer) {
     ++statistics_.failed_observations;
     if (++failures_ == 3)
-        say(0, now_s, {.kind = EventKind::trouble, .text = "no resizes for now: " + answer_text(answer)});
+        say(0, now_s,
+            {.kind = EventKind::trouble, .text = "no resizes for now: " + answer_text(answer)});
     return now_s + std::min(kTroubleWaitMax_s, options_.idle_poll_s * failures_);
 }
 
@@ -129,9 +135,11 @@ void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
     // The earliest stands last.
     std::stable_sort(maybe_gone_.begin(), maybe_gone_.end(),
                      [](const auto &a, const auto &b) { return a.second > b.second; });
-    for (int i = 0; i < kAskedPerPass && !maybe_gone_.empty() && maybe_gone_.back().second < now_s; ++i) {
+    for (int i = 0; i < kAskedPerPass && !maybe_gone_.empty() && maybe_gone_.back().second < now_s;
+         ++i) {
         const Answer answer = requeue_if_gone(maybe_gone_.back().first, now_s);
-        if (answer == Answer::again || answer == Answer::unreachable) return;  // the same one next time
+        if (answer == Answer::again || answer == Answer::unreachable)
+            return;  // the same one next time
         maybe_gone_.pop_back();
     }
 }
@@ -139,8 +147,9 @@ void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
 Answer Controller::requeue_if_gone(uint32_t job_id, double now_s) {
     const Answer answer = cluster_.requeue_if_gone(job_id);
     if (answer == Answer::ok)
-        say(job_id, now_s, {.kind = EventKind::left,
-                            .text = "had left before slurmctld was killed, which had forgotten that: requeued"});
+        say(job_id, now_s,
+            {.kind = EventKind::left,
+             .text = "had left before slurmctld was killed, which had forgotten that: requeued"});
     return answer;
 }
 
@@ -164,14 +173,22 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     const int from = job.intent.gpus, to = job.intent.target;
     if (job.intent.state == IntentState::asked && !memory.said_left) {
         memory.said_left = true;
-        say(record.id, now_s, {.kind = EventKind::left, .from = from, .to = to, .reason = job.intent.why,
-                               .text = "has left to come back with " + std::to_string(to) + " GPUs"});
+        say(record.id, now_s,
+            {.kind = EventKind::left,
+             .from = from,
+             .to = to,
+             .reason = job.intent.why,
+             .text = "has left to come back with " + std::to_string(to) + " GPUs"});
     }
     if (is_resizing(job) && is_kept_back(job, now_s, options_) && !memory.said_let_go) {
         memory.said_let_go = true;
-        say(record.id, now_s, {.kind = EventKind::let_go, .from = from, .to = to, .reason = job.intent.why,
-                               .text = "held, or given another start time, by its user or an "
-                                       "administrator: that stands"});
+        say(record.id, now_s,
+            {.kind = EventKind::let_go,
+             .from = from,
+             .to = to,
+             .reason = job.intent.why,
+             .text = "held, or given another start time, by its user or an "
+                     "administrator: that stands"});
     }
 }
 
@@ -188,7 +205,7 @@ void Controller::forget_ended(double now_s) {
         const bool asked = it->second.state == IntentState::asked;
         const bool badly = record && (record->exit_code != 0 || record->end_signal != 0);
         Event event{.kind = asked && badly ? EventKind::lost : EventKind::ended};
-        event.text = !record ? "is gone"
+        event.text = !record  ? "is gone"
                      : !badly ? "has ended"
                               : "has ended with exit code " + std::to_string(record->exit_code) +
                                     ", signal " + std::to_string(record->end_signal);
@@ -198,11 +215,13 @@ void Controller::forget_ended(double now_s) {
     }
 }
 
-// A change of who is there, or at which size, is decided on at once; everything else in its interval.
+// A change of who is there, or at which size, is decided on at once; everything else in its
+// interval.
 bool Controller::is_time_to_decide(const std::vector<JobView> &jobs, double now_s) {
     std::string now_here;
     for (const JobView &job : jobs) {
-        now_here += std::to_string(job.record->id) + ":" + std::to_string(job.record->gpus_requested);
+        now_here +=
+            std::to_string(job.record->id) + ":" + std::to_string(job.record->gpus_requested);
         now_here += static_cast<char>('A' + static_cast<int>(job.record->phase));
     }
     for (const JobRecord &record : observation_.jobs)
@@ -234,7 +253,10 @@ Situation Controller::situation(const Decision &decision, std::size_t job, doubl
     const int pool = decision.wishes[job].pool;
     return {.now_s = now_s,
             .gpus_per_node =
-                pool < 0 ? 1 : std::max(1, decision.pools[static_cast<std::size_t>(pool)].capacity.gpus_per_node),
+                pool < 0
+                    ? 1
+                    : std::max(
+                          1, decision.pools[static_cast<std::size_t>(pool)].capacity.gpus_per_node),
             .may_ask = time_to_decide && statistics_.in_flight < options_.resizes_in_flight};
 }
 
@@ -246,7 +268,8 @@ Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double
     if (step.act == Act::release) {
         answer = cluster_.update_pending(id, step.update);
     } else if (step.act != Act::signal) {
-        answer = cluster_.write_intent(id, records::format_into(job.record->admin_comment, step.intent));
+        answer =
+            cluster_.write_intent(id, records::format_into(job.record->admin_comment, step.intent));
     }
     if (answer == Answer::refused) refused(job, step, memory, now_s);
     if (answer != Answer::ok) return answer;
@@ -273,14 +296,16 @@ void Controller::done(const JobView &job, const Step &step, JobMemory &memory, d
             memory.called_off = std::min(memory.called_off + 1, 20);
             break;
         case Act::release:
-            // Refitted to less than what is free: Slurm does not start it at that size, for its own reasons.
+            // Refitted to less than what is free: Slurm does not start it at that size, for its own
+            // reasons.
             if (step.event->kind == EventKind::refitted && step.fits_but_waits)
                 set_ceiling(memory, step.update.gpus, now_s);
             break;
         case Act::note:
             if (is_resizing(job)) memory.called_off = 0;
             break;
-        default: break;
+        default:
+            break;
     }
     memory.state = step.act == Act::signal ? job.intent.state : step.intent.state;
     if (!step.event) return;
@@ -292,13 +317,17 @@ void Controller::refused(const JobView &job, const Step &step, JobMemory &memory
     ++statistics_.refused;
     if (step.act == Act::release) {
         // Next a smaller size, then without one; then the start time that is set comes by itself.
-        memory.wait_until_s = now_s + (step.update.gpus > 0 ? options_.idle_poll_s : kRefusedWait_s);
+        memory.wait_until_s =
+            now_s + (step.update.gpus > 0 ? options_.idle_poll_s : kRefusedWait_s);
         if (step.update.gpus > 0) set_ceiling(memory, step.update.gpus / 2, now_s);
     } else {
         memory.quiet_until_s = now_s + options_.back_off_s;
     }
     say(job.record->id, now_s,
-        {.kind = EventKind::refused, .from = job.intent.gpus, .to = step.intent.target, .reason = job.intent.why,
+        {.kind = EventKind::refused,
+         .from = job.intent.gpus,
+         .to = step.intent.target,
+         .reason = job.intent.why,
          .text = "Slurm refused the update to " + std::to_string(step.intent.target) + " GPUs"});
 }
 

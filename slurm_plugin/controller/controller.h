@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The resize loop: observe, decide, act. One call of pass() is one round; it never blocks by itself
-// and never throws. What must survive a restart is in the jobs' records; the controller's own memory
-// (when it last signalled, back-off) only paces it and may be lost at any time.
+// and never throws. What must survive a restart is in the jobs' records; the controller's own
+// memory (when it last signalled, back-off) only paces it and may be lost at any time.
 #pragma once
 
 #include <map>
@@ -63,16 +63,16 @@ class Controller {
     bool has_looked_ = false;
     // Jobs that ran when the controller started, and when to ask the node whether it knows of them.
     std::vector<std::pair<uint32_t, double>> maybe_gone_;
-    int failures_ = 0;         // observations in a row
+    int failures_ = 0;  // observations in a row
 };
 
 // The present decision for one job, for `ringstat explain`: no memory, nothing touched.
 struct Explanation {
     uint32_t job_id = 0;
-    int gpus = 0;             // now
-    int wanted = 0;           // by the policy; 0: it waits
-    std::string reason;       // code
-    std::string text;         // why this size, and what would change it
+    int gpus = 0;        // now
+    int wanted = 0;      // by the policy; 0: it waits
+    std::string reason;  // code
+    std::string text;    // why this size, and what would change it
 };
 
 [[nodiscard]] std::vector<Explanation> explain(const Observation &observation,

@@ -24,7 +24,8 @@ policy::SpeedModel speed_of(const records::Telemetry &telemetry) {
     return policy::fit_speed_model({samples.data(), static_cast<std::size_t>(count)});
 }
 
-// What the job's own reports say: it may forge them, which only changes how its own GPUs are valued.
+// What the job's own reports say: it may forge them, which only changes how its own GPUs are
+// valued.
 void add_telemetry(policy::Job &job, const JobView &view, const Options &options) {
     job.restart_s = view.intent.restart_s > 0 ? view.intent.restart_s : options.restart_s;
     job.speed = policy::default_speed_model();
@@ -69,8 +70,9 @@ void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s
     job.pinned = !wish.why_pinned.empty();
 }
 
-// Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped? While a job is
-// away for two seconds it can not be first in the queue. Shrinks for rigid jobs are made all the same.
+// Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped? While a job
+// is away for two seconds it can not be first in the queue. Shrinks for rigid jobs are made all the
+// same.
 bool may_lose_place(const Pool &pool, const policy::Job &job, policy::Reason reason) {
     if (pool.smallest_rigid == 0 || reason == policy::Reason::gave_to_rigid) return false;
     int free_gpus = 0;
@@ -78,8 +80,8 @@ bool may_lose_place(const Pool &pool, const policy::Job &job, policy::Reason rea
     return pool.smallest_rigid <= free_gpus + job.gpus_now;
 }
 
-// Which of the wishes could be fulfilled at once: waiting jobs first, then growths by their gain. What
-// one gets is not there for the next.
+// Which of the wishes could be fulfilled at once: waiting jobs first, then growths by their gain.
+// What one gets is not there for the next.
 void match_free(const Pool &pool, const std::vector<JobView> &jobs, std::vector<Wish> &wishes,
                 double now_s, const Options &options) {
     Packing packing(pool.free);

@@ -26,13 +26,13 @@ enum class EventKind : uint8_t {
 };
 
 struct Event {
-    double time_s = 0;        // Unix time
+    double time_s = 0;  // Unix time
     uint32_t job_id = 0;
     EventKind kind = EventKind::started;
-    int from = 0, to = 0;     // GPUs
-    std::string reason;       // the policy's reason code, e.g. "best_gain"
-    double gap_s = 0;         // of a resize: from the signal until it runs again
-    std::string text;         // one line for people
+    int from = 0, to = 0;  // GPUs
+    std::string reason;    // the policy's reason code, e.g. "best_gain"
+    double gap_s = 0;      // of a resize: from the signal until it runs again
+    std::string text;      // one line for people
 };
 
 class EventSink {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/controller/controller.h"
 #include "slurm_plugin/policy/explain.h"
+
+#include "slurm_plugin/controller/controller.h"
 
 namespace ringrt::controller {
 
@@ -16,12 +17,13 @@ std::string under_way(const JobView &job, double now_s) {
     const std::string since = seconds(age_s(job.intent.asked_s, now_s)) + " ago";
     if (job.record->phase == JobPhase::pending)
         return "asked " + since + ", it has left and comes back with " + gpus(job.intent.target);
-    return "asked " + since + " to save and come back with " + gpus(job.intent.target) + " instead of " +
-           std::to_string(job.record->gpus_requested) + "; called off after " +
+    return "asked " + since + " to save and come back with " + gpus(job.intent.target) +
+           " instead of " + std::to_string(job.record->gpus_requested) + "; called off after " +
            std::to_string(job.intent.grace_s) + " s";
 }
 
-std::string explain_job(const JobView &job, const Wish &wish, double now_s, const Options &options) {
+std::string explain_job(const JobView &job, const Wish &wish, double now_s,
+                        const Options &options) {
     const JobRecord &record = *job.record;
     if (const std::string text = under_way(job, now_s); !text.empty()) return text;
     if (record.phase == JobPhase::pending && is_kept_back(job, now_s, options))
@@ -30,13 +32,13 @@ std::string explain_job(const JobView &job, const Wish &wish, double now_s, cons
     const std::string size = gpus(record.gpus_requested);
     if (record.phase == JobPhase::pending) {
         const std::string text = policy::explain(wish.job, wish.allotment, policy_options(options));
-        return waits_for_size(job) ? "not released yet; " + text
-                                   : "released with " + size + ", waits for Slurm to start it; " + text;
+        return waits_for_size(job)
+                   ? "not released yet; " + text
+                   : "released with " + size + ", waits for Slurm to start it; " + text;
     }
     if (wish.job.pinned) return size + ": left alone, because " + std::string(wish.why_pinned);
     std::string text = policy::explain(wish.job, wish.allotment, policy_options(options));
-    if (wish.allotment.gpus != record.gpus_requested)
-        text = "has " + size + ", shall get " + text;
+    if (wish.allotment.gpus != record.gpus_requested) text = "has " + size + ", shall get " + text;
     if (wish.allotment.gpus > record.gpus_requested && wish.fitting < wish.allotment.gpus)
         text += "; waits until these GPUs are free";
     if (wish.may_lose_place && wish.allotment.gpus != record.gpus_requested)

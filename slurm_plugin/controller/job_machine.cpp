@@ -32,8 +32,8 @@ bool has_run(const JobView &job) { return job.record->restarts > 0 || job.intent
 
 // ---- waiting ----------------------------------------------------------------------------------
 
-// What remains of the time limit over all runs. The limit is noted when the job first comes by; where
-// an administrator has set another since, that one counts from then on. (Faults F29.)
+// What remains of the time limit over all runs. The limit is noted when the job first comes by;
+// where an administrator has set another since, that one counts from then on. (Faults F29.)
 void carry_time_limit(const JobView &job, const JobMemory &memory, double now_s, Intent &intent,
                       PendingUpdate &update) {
     const JobRecord &record = *job.record;
@@ -42,7 +42,8 @@ void carry_time_limit(const JobView &job, const JobMemory &memory, double now_s,
     };
     if (record.time_limit_s < 0) {
         intent.limit_s = -1;
-    } else if (intent.limit_s <= 0 || record.time_limit_s != in_minutes(intent.limit_s - intent.used_s)) {
+    } else if (intent.limit_s <= 0 ||
+               record.time_limit_s != in_minutes(intent.limit_s - intent.used_s)) {
         intent.limit_s = intent.used_s + record.time_limit_s;
     }
     if (intent.start_s > 0) {
@@ -95,7 +96,8 @@ int size_now(const JobView &job, const Wish &wish, const Situation &now, double 
 Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
                   const Situation &now, const Options &options) {
     const JobRecord &record = *job.record;
-    const double stopped_s = record.end_s > 0 && has_run(job) ? record.end_s : memory.pending_since_s;
+    const double stopped_s =
+        record.end_s > 0 && has_run(job) ? record.end_s : memory.pending_since_s;
     const double waited_s = age_s(has_run(job) ? stopped_s : record.submit_s, now.now_s);
     if (now.now_s < memory.wait_until_s) return {.soon = true};
     if (has_run(job) && now.now_s < std::floor(stopped_s) + options.release_delay_s)
@@ -115,11 +117,14 @@ Step step_released(const JobView &job, const Wish &wish, const JobMemory &memory
     if (job.record->begin_s > now.now_s || memory.startable_since_s == 0) return {.soon = true};
     const double since_s = std::max(job.intent.since_s, memory.startable_since_s);
     if (age_s(since_s, now.now_s) < options.fit_wait_s) return {.soon = true};
-    if (size != job.intent.target || now.now_s < memory.wait_until_s) return {};  // somebody's change
-    if (size <= job.intent.gpus_min || !records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, size))
+    if (size != job.intent.target || now.now_s < memory.wait_until_s)
+        return {};  // somebody's change
+    if (size <= job.intent.gpus_min ||
+        !records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, size))
         return {};
     if (wish.fitting == 0 && now.room_is_coming) return {};
-    const int smaller = wish.fitting < size ? std::max(wish.fitting, job.intent.gpus_min) : size / 2;
+    const int smaller =
+        wish.fitting < size ? std::max(wish.fitting, job.intent.gpus_min) : size / 2;
     Step step = release(job, wish, memory, now, smaller, EventKind::refitted);
     step.fits_but_waits = wish.fitting >= size;
     return step;
@@ -151,11 +156,11 @@ Step arrive(const JobView &job, const Situation &now) {
                                : intent.gap_s;
     }
     const bool by_us = resized && is_resizing(job);
-    step.event = event(by_us ? EventKind::resized : EventKind::started, intent, job.intent.gpus,
-                       intent.gpus,
-                       by_us ? "runs again with " + gpus_text(intent.gpus) + ", " +
-                                   seconds_text(intent.gap_s) + " after the signal"
-                             : "runs with " + gpus_text(intent.gpus));
+    step.event =
+        event(by_us ? EventKind::resized : EventKind::started, intent, job.intent.gpus, intent.gpus,
+              by_us ? "runs again with " + gpus_text(intent.gpus) + ", " +
+                          seconds_text(intent.gap_s) + " after the signal"
+                    : "runs with " + gpus_text(intent.gpus));
     if (is_resizing(job)) step.event->gap_s = intent.gap_s;
     return step;
 }
@@ -175,9 +180,9 @@ Step call_off(const JobView &job, const Situation &now, const std::string &why) 
 Step step_asked(const JobView &job, const JobMemory &memory, const Situation &now,
                 const Options &options) {
     if (age_s(job.intent.asked_s, now.now_s) > job.intent.grace_s)
-        return call_off(job, now,
-                        "no checkpoint within its grace time of " +
-                            std::to_string(job.intent.grace_s) + " s");
+        return call_off(
+            job, now,
+            "no checkpoint within its grace time of " + std::to_string(job.intent.grace_s) + " s");
     if (age_s(memory.signalled_s, now.now_s) >= options.signal_again_s)
         return {.act = Act::signal, .soon = true};
     return {.soon = true};
@@ -193,8 +198,8 @@ Step ask(const JobView &job, const Wish &wish, const Situation &now) {
     intent.why = to_string(wish.allotment.reason);
     ++intent.resize_id;
     step.event = event(EventKind::asked, intent, intent.gpus, intent.target,
-                       "asked to save and come back with " + gpus_text(intent.target) + " instead of " +
-                           std::to_string(intent.gpus));
+                       "asked to save and come back with " + gpus_text(intent.target) +
+                           " instead of " + std::to_string(intent.gpus));
     return step;
 }
 
@@ -213,7 +218,8 @@ Step step_running(const JobView &job, const Wish &wish, const Situation &now) {
         return note;
     }
     const int wanted = wish.allotment.gpus;
-    const bool asks = wish.job.id != 0 && !wish.job.pinned && wanted > 0 && wanted != record.gpus_requested;
+    const bool asks =
+        wish.job.id != 0 && !wish.job.pinned && wanted > 0 && wanted != record.gpus_requested;
     if (asks && now.may_ask && wish.fitting == wanted && !wish.may_lose_place)
         return ask(job, wish, now);
     return {};
@@ -226,16 +232,20 @@ Step next_step(const JobView &job, const Wish &wish, const JobMemory &memory,
     const JobRecord &record = *job.record;
     const IntentState state = job.intent.state;
     switch (record.phase) {
-        case JobPhase::finished: return {};
-        case JobPhase::completing: return {.soon = is_resizing(job)};
+        case JobPhase::finished:
+            return {};
+        case JobPhase::completing:
+            return {.soon = is_resizing(job)};
         case JobPhase::suspended:
-            if (state == IntentState::asked) return call_off(job, situation, "the job was suspended");
+            if (state == IntentState::asked)
+                return call_off(job, situation, "the job was suspended");
             return {};
         case JobPhase::pending:
             if (is_kept_back(job, situation.now_s, options) || wish.pool < 0) return {};
             if (waits_for_size(job)) return step_waiting(job, wish, memory, situation, options);
             return step_released(job, wish, memory, situation, options);
-        case JobPhase::running: break;
+        case JobPhase::running:
+            break;
     }
     const bool known = state == IntentState::running || state == IntentState::asked;
     if (!known || job.intent.run != record.restarts) return arrive(job, situation);

@@ -4,13 +4,13 @@
 //
 //   submitted ─► queued ─(size, begin = now)─► released ─(Slurm starts it)─► running
 //                  ▲                                                        │    ▲
-//      user's requeue, node failure,                    intent, then signal ▼    │ grace over: called off
-//      a record lost with slurmctld                                        asked ┘
+//      user's requeue, node failure,                    intent, then signal ▼    │ grace over:
+//      called off a record lost with slurmctld                                        asked ┘
 //                  └──────────────────── requeued: pending again ◄──────────┘
 //
-// Whatever state the record is in: a job that runs while its record says it waits has started, and one
-// that waits while its record says it runs has come back. So every state can be left, and no update is
-// needed to have arrived.
+// Whatever state the record is in: a job that runs while its record says it waits has started, and
+// one that waits while its record says it runs has come back. So every state can be left, and no
+// update is needed to have arrived.
 #pragma once
 
 #include <optional>
@@ -34,9 +34,10 @@ enum class Act : uint8_t {
 
 struct Step {
     Act act = Act::nothing;
-    records::Intent intent;       // to be written (note, call_off, ask) or within the update
-    PendingUpdate update;         // release
-    std::optional<Event> event;   // what is said once it is done; its time and job are filled in later
+    records::Intent intent;  // to be written (note, call_off, ask) or within the update
+    PendingUpdate update;    // release
+    std::optional<Event>
+        event;  // what is said once it is done; its time and job are filled in later
     bool fits_but_waits = false;  // release: its old size was free, yet Slurm did not start it
     bool soon = false;            // look again after busy_poll_s
 };
@@ -44,9 +45,9 @@ struct Step {
 // What the machine needs to know besides the job itself.
 struct Situation {
     double now_s = 0;
-    int gpus_per_node = 1;       // of the job's pool
-    bool room_is_coming = false; // a resize under way will free GPUs in its pool
-    bool may_ask = false;        // it is time for a decision, and the storm limit is not reached
+    int gpus_per_node = 1;        // of the job's pool
+    bool room_is_coming = false;  // a resize under way will free GPUs in its pool
+    bool may_ask = false;         // it is time for a decision, and the storm limit is not reached
 };
 
 [[nodiscard]] Step next_step(const JobView &job, const Wish &wish, const JobMemory &memory,

@@ -19,7 +19,8 @@ bool on_ladder(const JobView &job, int gpus) {
     return records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, gpus);
 }
 
-// Is the start time one that Slurm's requeue or job_submit set, and not one that somebody asked for?
+// Is the start time one that Slurm's requeue or job_submit set, and not one that somebody asked
+// for?
 bool is_soft_hold(const JobView &job, const Options &options) {
     const JobRecord &record = *job.record;
     constexpr double kSlack_s = 3;

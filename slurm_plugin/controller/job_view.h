@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A malleable job as the controller sees it in one pass: Slurm's record and the two texts in it, read.
+// A malleable job as the controller sees it in one pass: Slurm's record and the two texts in it,
+// read.
 #pragma once
 
 #include <optional>
@@ -21,16 +22,16 @@ struct JobView {
 
 // What the controller remembers of a job from pass to pass. All of it may be lost: it only paces.
 struct JobMemory {
-    double pending_since_s = 0;  // first seen waiting since it last ran
-    double signalled_s = 0;      // last signal of the present resize
-    double quiet_until_s = 0;    // nothing is asked before
-    int called_off = 0;          // resizes in a row that were
-    int ceiling_gpus = 0;        // larger sizes were refused by Slurm, or did not start ...
-    double ceiling_until_s = 0;  // ... and are not tried before
+    double pending_since_s = 0;    // first seen waiting since it last ran
+    double signalled_s = 0;        // last signal of the present resize
+    double quiet_until_s = 0;      // nothing is asked before
+    int called_off = 0;            // resizes in a row that were
+    int ceiling_gpus = 0;          // larger sizes were refused by Slurm, or did not start ...
+    double ceiling_until_s = 0;    // ... and are not tried before
     double startable_since_s = 0;  // released and kept back by nobody since
-    double wait_until_s = 0;     // no update of the pending job before (one was refused)
+    double wait_until_s = 0;       // no update of the pending job before (one was refused)
     bool said_left = false, said_let_go = false;
-    int would = 0;               // mode observe: what was last said
+    int would = 0;                          // mode observe: what was last said
     std::optional<records::Intent> shadow;  // mode observe: what would have been noted
     JobPhase phase = JobPhase::pending;
     records::IntentState state = records::IntentState::queued;

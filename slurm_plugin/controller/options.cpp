@@ -70,7 +70,8 @@ const auto &rows() {
         seconds("signal_again_s", &Options::signal_again_s, 1, 3600,
                 "Time after which the signal is repeated while a job is asked to resize"),
         seconds("release_delay_s", &Options::release_delay_s, 2, 3600,
-                "Time from a requeue to the restart; slurmd refuses a job that comes back sooner than 2 s"),
+                "Time from a requeue to the restart; slurmd refuses a job that comes back sooner "
+                "than 2 s"),
         seconds("requeue_hold_s", &Options::requeue_hold_s, 1, 86400,
                 "Start delay that Slurm sets at a requeue (cred_expire of AuthInfo, plus 1)"),
         seconds("submit_hold_s", &Options::submit_hold_s, 0, 3600,
@@ -85,8 +86,9 @@ const auto &rows() {
                "A growth must save more than this many times its stop and restart cost"),
         seconds("restart_s", &Options::restart_s, 0, 86400,
                 "Cost of a stop and restart assumed until a job's own has been measured"),
-        choice("reclaim", &Options::reclaim, "any|higher-priority",
-               "Which waiting rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
+        choice(
+            "reclaim", &Options::reclaim, "any|higher-priority",
+            "Which waiting rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
     };
     return table;
 }
@@ -142,7 +144,9 @@ struct SetNumber {
     bool operator()(double Options::*m) const { return options.*m = value, true; }
     bool operator()(int Options::*m) const { return options.*m = static_cast<int>(value), true; }
     template <typename Other>
-    bool operator()(Other) const { return false; }
+    bool operator()(Other) const {
+        return false;
+    }
 };
 
 struct SetChoice {
@@ -155,7 +159,9 @@ struct SetChoice {
     }
     bool operator()(std::string Options::*m) const { return options.*m = text, true; }
     template <typename Other>
-    bool operator()(Other) const { return false; }
+    bool operator()(Other) const {
+        return false;
+    }
 };
 
 struct Get {

@@ -17,21 +17,22 @@ enum class Reclaim : uint8_t { any, higher_priority };
 struct Options {
     Mode mode = Mode::act;
     std::string policy = "doubling";
-    double interval_s = 10;             // between two decisions while nothing changes
-    double idle_poll_s = 1;             // between two looks at Slurm while nothing is under way
-    double busy_poll_s = 0.25;          // ... while a resize is under way or a job waits to be released
-    double settle_s = 20;               // run time before a job without telemetry is asked
-    double min_resize_interval_s = 60;  // between two resizes of one job while nobody waits for GPUs
-    double signal_again_s = 5;          // the signal is repeated while a job is asked
-    double release_delay_s = 2;         // whole seconds from a requeue to its restart
-    double requeue_hold_s = 121;        // start time that Slurm's requeue sets (cred_expire + 1)
-    double submit_hold_s = 10;          // start time that job_submit sets
-    double fit_wait_s = 10;             // a released job that has not started by then gets what is free
-    double back_off_s = 60;             // after a resize that was called off; doubles each time
-    int resizes_in_flight = 8;          // at most (storm limit)
-    double payback = 1;                 // a growth must save more seconds than payback x its restart's
-    double restart_s = 10;              // assumed cost of a restart until a job's own is measured
-    Reclaim reclaim = Reclaim::any;     // which waiting rigid jobs get borrowed GPUs back
+    double interval_s = 10;     // between two decisions while nothing changes
+    double idle_poll_s = 1;     // between two looks at Slurm while nothing is under way
+    double busy_poll_s = 0.25;  // ... while a resize is under way or a job waits to be released
+    double settle_s = 20;       // run time before a job without telemetry is asked
+    double min_resize_interval_s =
+        60;                       // between two resizes of one job while nobody waits for GPUs
+    double signal_again_s = 5;    // the signal is repeated while a job is asked
+    double release_delay_s = 2;   // whole seconds from a requeue to its restart
+    double requeue_hold_s = 121;  // start time that Slurm's requeue sets (cred_expire + 1)
+    double submit_hold_s = 10;    // start time that job_submit sets
+    double fit_wait_s = 10;       // a released job that has not started by then gets what is free
+    double back_off_s = 60;       // after a resize that was called off; doubles each time
+    int resizes_in_flight = 8;    // at most (storm limit)
+    double payback = 1;           // a growth must save more seconds than payback x its restart's
+    double restart_s = 10;        // assumed cost of a restart until a job's own is measured
+    Reclaim reclaim = Reclaim::any;  // which waiting rigid jobs get borrowed GPUs back
 };
 
 enum class ParameterType : uint8_t { seconds, number, integer, choice };
@@ -40,16 +41,16 @@ enum class ParameterType : uint8_t { seconds, number, integer, choice };
 struct Parameter {
     std::string_view name;
     ParameterType type = ParameterType::number;
-    double low = 0, high = 0;           // inclusive, for numbers
-    std::string_view choices;           // "act|observe|off", for a choice
-    std::string_view help;              // one line, for the man page
+    double low = 0, high = 0;  // inclusive, for numbers
+    std::string_view choices;  // "act|observe|off", for a choice
+    std::string_view help;     // one line, for the man page
 };
 
 [[nodiscard]] std::span<const Parameter> parameters();
 [[nodiscard]] const Parameter *find_parameter(std::string_view name);  // nullptr: unknown key
 
-// Sets one parameter from its text. The error is one line: what was got and what is right; `options`
-// is unchanged then.
+// Sets one parameter from its text. The error is one line: what was got and what is right;
+// `options` is unchanged then.
 [[nodiscard]] std::optional<std::string> set_parameter(Options &options, std::string_view name,
                                                        std::string_view text);
 [[nodiscard]] std::string get_parameter(const Options &options, std::string_view name);

@@ -31,7 +31,8 @@ std::string next_step(const Job &job, int from, int to, const Options &options) 
     const std::string change =
         saved >= 0 ? "would save " + number(saved) : "would lose " + number(-saved);
     return std::to_string(from) + " -> " + gpus(to) + " " + change + " s of " + number(left) +
-           " s left" + (job.gpus_now > 0 ? ", a restart costs " + number(job.restart_s) + " s" : "") +
+           " s left" +
+           (job.gpus_now > 0 ? ", a restart costs " + number(job.restart_s) + " s" : "") +
            (job.speed.measured ? "" : " (speed assumed, not measured yet)");
 }
 
@@ -42,11 +43,14 @@ std::string explain(const Job &job, const Allotment &a, const Options &options) 
     const int next = a.next_gpus > a.gpus ? a.next_gpus : 2 * a.gpus;
     const std::string step = a.gpus > 0 ? next_step(job, a.gpus, next, options) : "";
     switch (a.reason) {
-        case Reason::none: return has + ": nothing to decide";
-        case Reason::at_max: return has + ": its MAX; a larger MAX would let it grow";
+        case Reason::none:
+            return has + ": nothing to decide";
+        case Reason::at_max:
+            return has + ": its MAX; a larger MAX would let it grow";
         case Reason::best_gain:
             return has + ": no other use of these GPUs gains more; " + step;
-        case Reason::no_gain: return has + ": more would not make it faster: " + step;
+        case Reason::no_gain:
+            return has + ": more would not make it faster: " + step;
         case Reason::no_capacity:
             return has + ": " + gpus(next) + " do not fit on the free GPUs; " + step;
         case Reason::restart_cost:
@@ -60,9 +64,11 @@ std::string explain(const Job &job, const Allotment &a, const Options &options) 
         case Reason::keeps_for_rigid:
             return has + ": the free GPUs are kept for a rigid job that waits; " + step;
         case Reason::waits:
-            return "waits: no " + gpus(job.gpus_min) + " (its MIN) are free; a smaller MIN or a higher "
+            return "waits: no " + gpus(job.gpus_min) +
+                   " (its MIN) are free; a smaller MIN or a higher "
                    "priority would start it sooner";
-        case Reason::pinned: return has + ": left alone in this decision";
+        case Reason::pinned:
+            return has + ": left alone in this decision";
     }
     return has;
 }

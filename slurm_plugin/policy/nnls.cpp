@@ -19,7 +19,8 @@ struct Scaled {
 
 Scaled scale(const NormalEquations &eq) {
     Scaled out;
-    for (int i = 0; i < kUnknowns; ++i) out.length[i] = eq.ata[i][i] > 0 ? std::sqrt(eq.ata[i][i]) : 1;
+    for (int i = 0; i < kUnknowns; ++i)
+        out.length[i] = eq.ata[i][i] > 0 ? std::sqrt(eq.ata[i][i]) : 1;
     for (int i = 0; i < kUnknowns; ++i) {
         out.eq.atb[i] = eq.atb[i] / out.length[i];
         for (int j = 0; j < kUnknowns; ++j)
@@ -28,8 +29,8 @@ Scaled scale(const NormalEquations &eq) {
     return out;
 }
 
-// Unconstrained least squares over the passive unknowns, 0 elsewhere, by Gauss-Jordan elimination with
-// pivoting on the diagonal. A column that depends on the others gets 0.
+// Unconstrained least squares over the passive unknowns, 0 elsewhere, by Gauss-Jordan elimination
+// with pivoting on the diagonal. A column that depends on the others gets 0.
 Vector solve_passive(const NormalEquations &eq, const Passive &passive) {
     auto a = eq.ata;
     auto b = eq.atb;

@@ -16,8 +16,8 @@ struct NormalEquations {
     std::array<double, kUnknowns> atb{};
 };
 
-// x >= 0 that minimises |Ax − b|². Ends always: each round of the outer loop lowers the residual, and
-// both loops are bounded besides.
+// x >= 0 that minimises |Ax − b|². Ends always: each round of the outer loop lowers the residual,
+// and both loops are bounded besides.
 [[nodiscard]] std::array<double, kUnknowns> solve_nnls(const NormalEquations &equations);
 
 }  // namespace ringrt::policy

@@ -14,9 +14,9 @@ namespace ringrt::policy {
 
 using NodeShare = std::pair<int, int>;  // (index of the node, GPUs)
 
-// A quick bound that knows no places: for each block size 1, 2, 4, … the jobs of at least that size must
-// find blocks enough. Where all sizes and nodes are powers of two and jobs may move this is exact
-// (divisible sizes pack without loss). O(log node size) per question.
+// A quick bound that knows no places: for each block size 1, 2, 4, … the jobs of at least that size
+// must find blocks enough. Where all sizes and nodes are powers of two and jobs may move this is
+// exact (divisible sizes pack without loss). O(log node size) per question.
 class Room {
   public:
     explicit Room(const Capacity &capacity);
@@ -34,16 +34,18 @@ class Room {
     long whole_nodes_ = 0, used_nodes_ = 0;  // of jobs larger than a node
 };
 
-// Exact on given places: best fit, lowest node index first; a node of fewer than 0 GPUs takes nobody.
-// O(1) amortised per small job.
+// Exact on given places: best fit, lowest node index first; a node of fewer than 0 GPUs takes
+// nobody. O(1) amortised per small job.
 class Packing {
   public:
     explicit Packing(const Capacity &capacity);
-    void take(std::span<const NodeShare> held);  // of a job that stays; what is not there is ignored
+    void take(
+        std::span<const NodeShare> held);  // of a job that stays; what is not there is ignored
     void give(std::span<const NodeShare> held);  // of a job that leaves
     // Finds a place for one more job; false, and nothing changed, where there is none.
     [[nodiscard]] bool place(int gpus, std::vector<NodeShare> *where = nullptr);
-    // The same with the largest size of the ladder gpus_min·2^k <= gpus_most that finds one; 0: none does.
+    // The same with the largest size of the ladder gpus_min·2^k <= gpus_most that finds one; 0:
+    // none does.
     [[nodiscard]] int place_largest(int gpus_min, int gpus_most);
     [[nodiscard]] int free_gpus() const { return free_total_; }
 

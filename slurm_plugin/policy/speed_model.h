@@ -3,9 +3,9 @@
 //
 //   T(w) = t[0]·(1/w) + t[1]·(w−1) + t[2]·(w−1)/w + t[3]      [ms], all t >= 0
 //
-// arXiv 1908.08082 with its batch per GPU m = M/w at a fixed global batch M (and the gradient bytes n)
-// folded into t[0] and t[2]. Fitted on measured (w, step_ms) by non-negative least squares (Lawson
-// and Hanson, Solving Least Squares Problems, ch. 23).
+// arXiv 1908.08082 with its batch per GPU m = M/w at a fixed global batch M (and the gradient bytes
+// n) folded into t[0] and t[2]. Fitted on measured (w, step_ms) by non-negative least squares
+// (Lawson and Hanson, Solving Least Squares Problems, ch. 23).
 #pragma once
 
 #include <array>

@@ -10,8 +10,9 @@
 
 namespace ringrt::policy {
 
-// The size at which each job may stay: gpus_now, or less for those that must give. On each such node
-// the job that loses the least per GPU is halved first; pinned jobs, and those at MIN, keep theirs.
+// The size at which each job may stay: gpus_now, or less for those that must give. On each such
+// node the job that loses the least per GPU is halved first; pinned jobs, and those at MIN, keep
+// theirs.
 [[nodiscard]] std::vector<int> sizes_to_stay(std::span<const Job *const> jobs,
                                              const Capacity &capacity, const Options &options);
 

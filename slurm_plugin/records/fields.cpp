@@ -52,7 +52,8 @@ std::optional<Span> find_record(std::string_view text, std::string_view marker) 
     return Span{.begin = begin, .end = end};
 }
 
-std::string replace_record(std::string_view text, std::string_view marker, std::string_view record) {
+std::string replace_record(std::string_view text, std::string_view marker,
+                           std::string_view record) {
     const std::optional<Span> old = find_record(text, marker);
     std::string out(text.substr(0, old ? old->begin : text.size()));
     if (!out.empty() && !is_space(out.back())) out += ' ';

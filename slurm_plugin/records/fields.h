@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The shape that intent and telemetry share: a marker such as `malleable/1`, then `key=value` words
-// separated by one space. Site or user text may stand before the marker and after the last word that
-// is no `key=value`.
+// separated by one space. Site or user text may stand before the marker and after the last word
+// that is no `key=value`.
 #pragma once
 
 #include <cstdint>

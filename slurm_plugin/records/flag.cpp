@@ -22,14 +22,16 @@ struct SignalName {
 
 // Linux's numbers on x86 and Arm. KILL and STOP are left out: no process can save on them.
 constexpr std::array kSignals{
-    SignalName{"HUP", 1},     SignalName{"INT", 2},   SignalName{"QUIT", 3},  SignalName{"ILL", 4},
-    SignalName{"TRAP", 5},    SignalName{"ABRT", 6},  SignalName{"BUS", 7},   SignalName{"FPE", 8},
-    SignalName{"USR1", 10},   SignalName{"SEGV", 11}, SignalName{"USR2", 12}, SignalName{"PIPE", 13},
-    SignalName{"ALRM", 14},   SignalName{"TERM", 15}, SignalName{"STKFLT", 16}, SignalName{"CHLD", 17},
-    SignalName{"CONT", 18},   SignalName{"TSTP", 20}, SignalName{"TTIN", 21}, SignalName{"TTOU", 22},
-    SignalName{"URG", 23},    SignalName{"XCPU", 24}, SignalName{"XFSZ", 25}, SignalName{"VTALRM", 26},
-    SignalName{"PROF", 27},   SignalName{"WINCH", 28}, SignalName{"IO", 29},  SignalName{"POLL", 29},
-    SignalName{"PWR", 30},    SignalName{"SYS", 31},
+    SignalName{"HUP", 1},   SignalName{"INT", 2},    SignalName{"QUIT", 3},
+    SignalName{"ILL", 4},   SignalName{"TRAP", 5},   SignalName{"ABRT", 6},
+    SignalName{"BUS", 7},   SignalName{"FPE", 8},    SignalName{"USR1", 10},
+    SignalName{"SEGV", 11}, SignalName{"USR2", 12},  SignalName{"PIPE", 13},
+    SignalName{"ALRM", 14}, SignalName{"TERM", 15},  SignalName{"STKFLT", 16},
+    SignalName{"CHLD", 17}, SignalName{"CONT", 18},  SignalName{"TSTP", 20},
+    SignalName{"TTIN", 21}, SignalName{"TTOU", 22},  SignalName{"URG", 23},
+    SignalName{"XCPU", 24}, SignalName{"XFSZ", 25},  SignalName{"VTALRM", 26},
+    SignalName{"PROF", 27}, SignalName{"WINCH", 28}, SignalName{"IO", 29},
+    SignalName{"POLL", 29}, SignalName{"PWR", 30},   SignalName{"SYS", 31},
 };
 
 // What the user gave, fit for one line of a terminal.
@@ -67,7 +69,8 @@ int nearest_on_ladder(GpuRange range) {
     int64_t below = range.min;
     while (below * 2 <= range.max) below *= 2;
     const int64_t above = below * 2;
-    return static_cast<int>(above <= kGpusMax && above - range.max <= range.max - below ? above : below);
+    return static_cast<int>(above <= kGpusMax && above - range.max <= range.max - below ? above
+                                                                                        : below);
 }
 
 std::string to_upper(std::string_view text) {
@@ -125,9 +128,9 @@ std::variant<GpuRange, FlagError> parse_range(std::string_view text) {
     const std::optional<int> max = to_int(text.substr(cut + 1));
     if (!min || !max || *min < 1 || *max < *min) return error(kExpected, text);
     if (*max > kGpusMax)
-        return error("--malleable: expected at most " + std::to_string(kGpusMax) +
-                         " GPUs (for example 2:8)",
-                     text);
+        return error(
+            "--malleable: expected at most " + std::to_string(kGpusMax) + " GPUs (for example 2:8)",
+            text);
     const GpuRange range{.min = *min, .max = *max};
     if (on_ladder(range, range.max)) return range;
     const std::string from = std::to_string(range.min) + ":";
@@ -160,7 +163,8 @@ std::variant<int, FlagError> parse_signal(std::string_view text) {
 
 std::variant<int, FlagError> parse_grace(std::string_view text) {
     static constexpr std::string_view kExpected =
-        "--malleable-grace: expected a time from 1 second to 1 day (for example 2:00 for two minutes)";
+        "--malleable-grace: expected a time from 1 second to 1 day (for example 2:00 for two "
+        "minutes)";
     if (text.size() > kFlagBytesMax) return error(kExpected, text);
     const std::optional<int64_t> seconds = time_seconds(text);
     if (!seconds || *seconds < 1 || *seconds > kGraceSecondsMax) return error(kExpected, text);
@@ -168,7 +172,8 @@ std::variant<int, FlagError> parse_grace(std::string_view text) {
 }
 
 bool on_ladder(GpuRange range, int gpus) {
-    if (range.min < 1 || gpus < range.min || gpus > range.max || gpus % range.min != 0) return false;
+    if (range.min < 1 || gpus < range.min || gpus > range.max || gpus % range.min != 0)
+        return false;
     const int factor = gpus / range.min;
     return (factor & (factor - 1)) == 0;
 }

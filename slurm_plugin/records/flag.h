@@ -27,7 +27,7 @@ struct FlagError {
 
 [[nodiscard]] std::variant<GpuRange, FlagError> parse_range(std::string_view text);
 [[nodiscard]] std::variant<int, FlagError> parse_signal(std::string_view text);  // number 1..64
-[[nodiscard]] std::variant<int, FlagError> parse_grace(std::string_view text);   // seconds, 1..86400
+[[nodiscard]] std::variant<int, FlagError> parse_grace(std::string_view text);  // seconds, 1..86400
 
 // Is `gpus` MIN·2^k with MIN <= gpus <= MAX?
 [[nodiscard]] bool on_ladder(GpuRange range, int gpus);

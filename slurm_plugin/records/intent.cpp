@@ -14,11 +14,11 @@ namespace {
 constexpr std::string_view kMarker = "malleable/1";
 constexpr std::array<std::string_view, 4> kStates{"queued", "released", "running", "asked"};
 
-constexpr int64_t kTimeMax = 99'999'999'999;    // Unix time, year 5138
-constexpr int64_t kDurationMax = 999'999'999;   // seconds, 31 years
+constexpr int64_t kTimeMax = 99'999'999'999;   // Unix time, year 5138
+constexpr int64_t kDurationMax = 999'999'999;  // seconds, 31 years
 constexpr int64_t kCountMax = 999'999;
 constexpr int64_t kStepMax = 999'999'999'999'999;
-constexpr double kCostMax = 1e6;                // seconds
+constexpr double kCostMax = 1e6;  // seconds
 
 bool is_reason(std::string_view text) {
     return text.size() <= 24 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -53,20 +53,30 @@ constexpr std::array kKeys{
     Key{"state", [](std::string_view v, Intent &i) { return read_state(v, i.state); }},
     Key{"sig", [](std::string_view v, Intent &i) { return read_into(v, 1, 64, i.signal); }},
     Key{"grace", [](std::string_view v, Intent &i) { return read_into(v, 1, 86400, i.grace_s); }},
-    Key{"id", [](std::string_view v, Intent &i) { return read_into(v, 0, UINT32_MAX, i.resize_id); }},
+    Key{"id",
+        [](std::string_view v, Intent &i) { return read_into(v, 0, UINT32_MAX, i.resize_id); }},
     Key{"gpus", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.gpus); }},
-    Key{"target", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.target); }},
-    Key{"since", [](std::string_view v, Intent &i) { return read_number(v, 0, kTimeMax, i.since_s); }},
-    Key{"asked", [](std::string_view v, Intent &i) { return read_number(v, 0, kTimeMax, i.asked_s); }},
-    Key{"begin", [](std::string_view v, Intent &i) { return read_into(v, 0, kTimeMax, i.begin_s); }},
-    Key{"start", [](std::string_view v, Intent &i) { return read_into(v, 0, kTimeMax, i.start_s); }},
-    Key{"limit", [](std::string_view v, Intent &i) { return read_into(v, -1, kDurationMax, i.limit_s); }},
-    Key{"used", [](std::string_view v, Intent &i) { return read_into(v, 0, kDurationMax, i.used_s); }},
+    Key{"target",
+        [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.target); }},
+    Key{"since",
+        [](std::string_view v, Intent &i) { return read_number(v, 0, kTimeMax, i.since_s); }},
+    Key{"asked",
+        [](std::string_view v, Intent &i) { return read_number(v, 0, kTimeMax, i.asked_s); }},
+    Key{"begin",
+        [](std::string_view v, Intent &i) { return read_into(v, 0, kTimeMax, i.begin_s); }},
+    Key{"start",
+        [](std::string_view v, Intent &i) { return read_into(v, 0, kTimeMax, i.start_s); }},
+    Key{"limit",
+        [](std::string_view v, Intent &i) { return read_into(v, -1, kDurationMax, i.limit_s); }},
+    Key{"used",
+        [](std::string_view v, Intent &i) { return read_into(v, 0, kDurationMax, i.used_s); }},
     Key{"run", [](std::string_view v, Intent &i) { return read_into(v, -1, kCountMax, i.run); }},
-    Key{"step", [](std::string_view v, Intent &i) { return read_into(v, -1, kStepMax, i.base_step); }},
+    Key{"step",
+        [](std::string_view v, Intent &i) { return read_into(v, -1, kStepMax, i.base_step); }},
     Key{"n", [](std::string_view v, Intent &i) { return read_into(v, 0, kCountMax, i.resizes); }},
     Key{"gap", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.gap_s); }},
-    Key{"cost", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.restart_s); }},
+    Key{"cost",
+        [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.restart_s); }},
     Key{"why",
         [](std::string_view v, Intent &i) {
             if (!is_reason(v)) return false;

@@ -21,8 +21,8 @@ namespace ringrt::records {
 inline constexpr std::size_t kRecordBytesMax = 256;
 
 // Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
-// itself shows (pending, running, completing) is not repeated here: a completing job's record cannot
-// be altered, and a pending one is sized and released by one update.
+// itself shows (pending, running, completing) is not repeated here: a completing job's record
+// cannot be altered, and a pending one is sized and released by one update.
 enum class IntentState : uint8_t {
     queued,    // not yet sized: a new job (written by job_submit)
     released,  // sized, may start as soon as Slurm finds room
@@ -33,24 +33,24 @@ enum class IntentState : uint8_t {
 struct Intent {
     int gpus_min = 1;
     int gpus_max = 1;
-    int signal = 23;          // SIGURG: a process without a handler ignores it
-    int grace_s = 120;        // from the signal until the resize is called off
+    int signal = 23;    // SIGURG: a process without a handler ignores it
+    int grace_s = 120;  // from the signal until the resize is called off
     IntentState state = IntentState::queued;
-    uint32_t resize_id = 0;   // counts what was asked; a resize is applied at most once
-    int gpus = 0;             // size it runs at, or last ran at (0: never ran)
-    int target = 0;           // size set or asked for but not yet running (0: none)
-    double since_s = 0;       // Unix time of the last change of state
-    double asked_s = 0;       // Unix time at which the resize under way was asked (0: none)
-    int64_t begin_s = 0;      // earliest start that the user asked for at submission (0: none)
-    int64_t start_s = 0;      // start of the present run (0: not running, or already in used_s)
-    int64_t limit_s = 0;      // time limit over all runs (0: not known yet, -1: unlimited)
-    int64_t used_s = 0;       // run time of all runs before the present one
-    int run = -1;             // Slurm's restart count when it was released or started (-1: neither)
-    int64_t base_step = -1;   // first step heard of in that run: a resize needs progress beyond it
-    int resizes = 0;          // completed resizes
-    double gap_s = 0;         // the last resize's time from signal to running again
-    double restart_s = 0;     // the gaps smoothed: measured cost of a stop and restart (0: unknown)
-    std::string why;          // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
+    uint32_t resize_id = 0;  // counts what was asked; a resize is applied at most once
+    int gpus = 0;            // size it runs at, or last ran at (0: never ran)
+    int target = 0;          // size set or asked for but not yet running (0: none)
+    double since_s = 0;      // Unix time of the last change of state
+    double asked_s = 0;      // Unix time at which the resize under way was asked (0: none)
+    int64_t begin_s = 0;     // earliest start that the user asked for at submission (0: none)
+    int64_t start_s = 0;     // start of the present run (0: not running, or already in used_s)
+    int64_t limit_s = 0;     // time limit over all runs (0: not known yet, -1: unlimited)
+    int64_t used_s = 0;      // run time of all runs before the present one
+    int run = -1;            // Slurm's restart count when it was released or started (-1: neither)
+    int64_t base_step = -1;  // first step heard of in that run: a resize needs progress beyond it
+    int resizes = 0;         // completed resizes
+    double gap_s = 0;        // the last resize's time from signal to running again
+    double restart_s = 0;    // the gaps smoothed: measured cost of a stop and restart (0: unknown)
+    std::string why;  // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
 };
 
 // nullopt where no valid record is in `text`. Never throws; looks at the last `malleable/1` only.

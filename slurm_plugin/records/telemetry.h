@@ -5,7 +5,8 @@
 // of a job can forge it, so it is bounded and every number is range-checked. It can only influence
 // how the job's own GPUs between min and max are valued.
 //
-//   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1 speed=1:520,2:270,4:132.5
+//   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1
+//   speed=1:520,2:270,4:132.5
 #pragma once
 
 #include <array>
@@ -24,16 +25,16 @@ struct SpeedSample {
 inline constexpr int kSpeedSamplesMax = 12;
 
 struct Telemetry {
-    int run = 0;               // SLURM_RESTART_COUNT of the writing incarnation
-    int gpus = 0;              // ranks
-    uint64_t step = 0;         // last finished step
-    double step_ms = 0;        // smoothed time of one step at this size; 0: not measured yet
-    int64_t steps_left = -1;   // -1: unknown
-    uint64_t ckpt_step = 0;    // step of the newest committed checkpoint
-    double save_ms = 0;        // last save, 0: none
-    double load_ms = 0;        // last load at start, 0: none
-    bool up = false;           // the runtime polls for the signal: a resize may be asked
-    int samples = 0;           // of `speed`
+    int run = 0;              // SLURM_RESTART_COUNT of the writing incarnation
+    int gpus = 0;             // ranks
+    uint64_t step = 0;        // last finished step
+    double step_ms = 0;       // smoothed time of one step at this size; 0: not measured yet
+    int64_t steps_left = -1;  // -1: unknown
+    uint64_t ckpt_step = 0;   // step of the newest committed checkpoint
+    double save_ms = 0;       // last save, 0: none
+    double load_ms = 0;       // last load at start, 0: none
+    bool up = false;          // the runtime polls for the signal: a resize may be asked
+    int samples = 0;          // of `speed`
     std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size the job has run at, any run
 };
 

@@ -38,8 +38,13 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
     ctld.limit_total_s = time_limit_s;
     records::Intent intent{.gpus_min = min, .gpus_max = max, .grace_s = 20, .since_s = now_s_};
     JobRecord &r = ctld.record;
-    r = {.id = id, .waits = Waits::begin_time, .submit_s = now_s_, .begin_s = now_s_ + kSubmitHold_s,
-         .priority = 1, .gpus_requested = gpus > 0 ? gpus : min, .time_limit_s = time_limit_s};
+    r = {.id = id,
+         .waits = Waits::begin_time,
+         .submit_s = now_s_,
+         .begin_s = now_s_ + kSubmitHold_s,
+         .priority = 1,
+         .gpus_requested = gpus > 0 ? gpus : min,
+         .time_limit_s = time_limit_s};
     if (begin_in_s > 0) {
         r.begin_s = ctld.own_begin_s = now_s_ + begin_in_s;
         intent.begin_s = std::llround(r.begin_s);
@@ -52,8 +57,12 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
 
 uint32_t FakeCluster::submit_rigid(int gpus, double duration_s, double priority, int nodes) {
     const uint32_t id = next_id_++;
-    ctld_[id].record = {.id = id, .waits = Waits::none, .submit_s = now_s_, .priority = priority,
-                        .gpus_requested = gpus, .nodes_requested = nodes};
+    ctld_[id].record = {.id = id,
+                        .waits = Waits::none,
+                        .submit_s = now_s_,
+                        .priority = priority,
+                        .gpus_requested = gpus,
+                        .nodes_requested = nodes};
     real_[id].program = {.steps = duration_s, .telemetry_s = 0, .heeds_signal = false};
     return id;
 }
@@ -95,7 +104,8 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
         real.save_until_s = 0;
         return stop(ctld, real, true);  // it asks for its own requeue
     }
-    real.step += kTick_s / (ctld.malleable ? step_seconds(real.program, ctld.record.gpus_requested) : 1);
+    real.step +=
+        kTick_s / (ctld.malleable ? step_seconds(real.program, ctld.record.gpus_requested) : 1);
     if (real.step >= real.program.steps) {
         real.completed = true;
         return stop(ctld, real, false);
@@ -307,7 +317,8 @@ void FakeCluster::settle_after_kill() {
         if (on_record && real.completed) {
             stop(ctld, real, false);
         } else if (on_record && (!real.alive || real.run != r.restarts)) {
-            // Seen on 22.05: slurmctld goes on believing that it runs, until the node's next full report.
+            // Seen on 22.05: slurmctld goes on believing that it runs, until the node's next full
+            // report.
             real.alive = real.up = real.flagged = false;
             real.save_until_s = 0;
             ctld.ghost_until_s = now_s_ + kGhost_s;
@@ -316,7 +327,8 @@ void FakeCluster::settle_after_kill() {
             real.save_until_s = 0;
         }
         if (r.phase == JobPhase::pending && real.completed) r.phase = JobPhase::finished;
-        if (r.phase == JobPhase::finished && !real.completed && !ctld.cancelled) violation(id, "vanished");
+        if (r.phase == JobPhase::finished && !real.completed && !ctld.cancelled)
+            violation(id, "vanished");
     }
 }
 
@@ -331,7 +343,9 @@ bool FakeCluster::loses_answer() {
 
 bool FakeCluster::answers(Answer &answer) {
     ++calls;
-    const auto chance = [&](double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; };
+    const auto chance = [&](double p) {
+        return std::uniform_real_distribution<>(0, 1)(random_) < p;
+    };
     answer = next_answer;
     next_answer = Answer::ok;
     if (answer == Answer::ok && chance(faults.again)) answer = Answer::again;
@@ -344,7 +358,8 @@ Answer FakeCluster::observe(controller::Observation &out) {
     out.now_s = now_s_;
     for (const auto &[id, ctld] : ctld_) out.jobs.push_back(ctld.record);
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
-        out.nodes.push_back({.name = "n" + std::to_string(i), .gpus = node_gpus_[i], .usable = node_up_[i]});
+        out.nodes.push_back(
+            {.name = "n" + std::to_string(i), .gpus = node_gpus_[i], .usable = node_up_[i]});
     return Answer::ok;
 }
 
@@ -357,15 +372,18 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
     if (ctld.record.phase != JobPhase::running) violation(id, "asked although it does not run");
     if (!records::on_ladder({after.gpus_min, after.gpus_max}, after.target))
         violation(id, "asked for a size off its ladder");
-    if (real.alive && real.program.telemetry_s > 0 && (!real.up || std::floor(real.step) <= std::floor(real.first_step)))
+    if (real.alive && real.program.telemetry_s > 0 &&
+        (!real.up || std::floor(real.step) <= std::floor(real.first_step)))
         violation(id, "asked before it made progress (I12)");
     int in_flight = 1, free = 0;
     for (const auto &[other, c] : ctld_)
-        if (c.malleable && other != id && c.record.phase != JobPhase::finished && intent(other).asked_s > 0)
+        if (c.malleable && other != id && c.record.phase != JobPhase::finished &&
+            intent(other).asked_s > 0)
             ++in_flight;
     if (in_flight > resizes_in_flight_most) violation(id, "storm limit exceeded");
     for (const int gpus : free_gpus()) free += gpus;
-    if (after.target > ctld.record.gpus_requested && after.target > free + ctld.record.gpus_requested)
+    if (after.target > ctld.record.gpus_requested &&
+        after.target > free + ctld.record.gpus_requested)
         violation(id, "asked to grow into GPUs that are not free (I7)");
 }
 
@@ -386,7 +404,8 @@ Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) 
         violation(id, "wrote a broken record: " + admin_comment);
         return Answer::refused;
     }
-    if (after->state == IntentState::asked && intent(id).state != IntentState::asked) check_ask(id, ctld, *after);
+    if (after->state == IntentState::asked && intent(id).state != IntentState::asked)
+        check_ask(id, ctld, *after);
     ctld.record.admin_comment = admin_comment;
     return lost_answer ? Answer::unreachable : Answer::ok;
 }
@@ -470,7 +489,8 @@ std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
     for (const auto &[id, ctld] : ctld_) {
         if (ctld.record.phase != JobPhase::pending) continue;
         if (!ctld.malleable) return {};
-        if (!ctld.held && ctld.own_begin_s <= now_s_ && intent(id).gpus_min <= most) out.push_back(id);
+        if (!ctld.held && ctld.own_begin_s <= now_s_ && intent(id).gpus_min <= most)
+            out.push_back(id);
     }
     return out;
 }
@@ -488,8 +508,8 @@ int FakeCluster::count(controller::EventKind kind) const {
 }
 
 void FakeCluster::violation(uint32_t id, const std::string &text) {
-    violations.push_back("job " + std::to_string(id) + " at " + std::to_string(now_s_ - 1763721600) + ": " +
-                         text);
+    violations.push_back("job " + std::to_string(id) + " at " +
+                         std::to_string(now_s_ - 1763721600) + ": " + text);
 }
 
 std::string FakeCluster::story(uint32_t id) const {
@@ -503,10 +523,11 @@ std::string FakeCluster::story(uint32_t id) const {
                    std::to_string(e.to) + " " + e.reason + ": " + e.text + "\n";
         }
     for (const auto &[job_id, ctld] : ctld_)
-        out += "job " + std::to_string(job_id) + " phase " + std::to_string(static_cast<int>(ctld.record.phase)) +
-               " gpus " + std::to_string(ctld.record.gpus_requested) + " begin +" +
-               std::to_string(ctld.record.begin_s - now_s_) + " " + ctld.record.admin_comment + " | " +
-               ctld.record.comment + "\n";
+        out += "job " + std::to_string(job_id) + " phase " +
+               std::to_string(static_cast<int>(ctld.record.phase)) + " gpus " +
+               std::to_string(ctld.record.gpus_requested) + " begin +" +
+               std::to_string(ctld.record.begin_s - now_s_) + " " + ctld.record.admin_comment +
+               " | " + ctld.record.comment + "\n";
     if (out.size() > kShown) out.replace(kShown / 2, out.size() - kShown, "\n[...]\n");
     return out;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A Slurm of one's own in virtual time, for the controller's tests: it queues, places, requeues,
-// completes and forgets as slurmctld was seen to do, and notes every rule that the controller breaks.
+// completes and forgets as slurmctld was seen to do, and notes every rule that the controller
+// breaks.
 //
-// Two halves are kept apart, as in reality: what slurmctld has on record (`Ctld`: kill() brings an older
-// state back) and the processes on the nodes (`Real`: nothing brings those back).
+// Two halves are kept apart, as in reality: what slurmctld has on record (`Ctld`: kill() brings an
+// older state back) and the processes on the nodes (`Real`: nothing brings those back).
 #pragma once
 
 #include <deque>
@@ -25,13 +26,13 @@ using controller::Waits;
 
 // How a job's program behaves.
 struct Program {
-    double steps = 200;            // until it ends with 0
-    double step_s = 1;             // on one GPU; nine tenths of it shrink with more
-    double start_s = 1;            // from its start until the runtime is up
+    double steps = 200;  // until it ends with 0
+    double step_s = 1;   // on one GPU; nine tenths of it shrink with more
+    double start_s = 1;  // from its start until the runtime is up
     double save_s = 0.5;
-    double telemetry_s = 5;        // 0: it reports nothing
-    bool heeds_signal = true;      // saves and requeues itself
-    bool has_handler_late = false; // a signal before the runtime is up is lost
+    double telemetry_s = 5;         // 0: it reports nothing
+    bool heeds_signal = true;       // saves and requeues itself
+    bool has_handler_late = false;  // a signal before the runtime is up is lost
 };
 
 struct Faults {
@@ -56,7 +57,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void set_time_limit(uint32_t id, int64_t limit_s);
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
-    void kill(double lost_s);      // kill -9 of slurmctld and a restart from the state of lost_s ago
+    void kill(double lost_s);  // kill -9 of slurmctld and a restart from the state of lost_s ago
 
     Answer observe(controller::Observation &out) override;
     Answer write_intent(uint32_t id, const std::string &admin_comment) override;
@@ -67,8 +68,9 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
     [[nodiscard]] records::Intent intent(uint32_t id) const;
-    [[nodiscard]] bool is_over() const;           // every job has finished
-    // Waiting jobs that nobody keeps back, while GPUs for their MIN are free and no rigid job waits.
+    [[nodiscard]] bool is_over() const;  // every job has finished
+    // Waiting jobs that nobody keeps back, while GPUs for their MIN are free and no rigid job
+    // waits.
     [[nodiscard]] std::vector<uint32_t> malleable_that_could_start() const;
     [[nodiscard]] std::vector<uint32_t> gone() const;  // on record as running, but not there
     [[nodiscard]] int count(controller::EventKind kind) const;
@@ -80,11 +82,11 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
 
     static constexpr double kTick_s = 0.25;
     Faults faults;
-    Answer next_answer = Answer::ok;     // of the next call that changes something, then ok again
-    bool next_lost = false;              // the next such call is done, but its answer is lost
-    int calls = 0;                       // that change something
-    int gpus_allowed = 1 << 20;          // a limit: a larger size is refused
-    int resizes_in_flight_most = 8;      // what the controller was configured with
+    Answer next_answer = Answer::ok;  // of the next call that changes something, then ok again
+    bool next_lost = false;           // the next such call is done, but its answer is lost
+    int calls = 0;                    // that change something
+    int gpus_allowed = 1 << 20;       // a limit: a larger size is refused
+    int resizes_in_flight_most = 8;   // what the controller was configured with
     std::vector<controller::Event> events;
     std::vector<std::string> violations;
 
@@ -92,20 +94,20 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     struct Ctld {
         JobRecord record;
         bool malleable = false, held = false, first = false, requeued = false, cancelled = false;
-        double revoked_s = -1e9;         // when its last credential was
+        double revoked_s = -1e9;  // when its last credential was
         double completing_until_s = 0;
-        double ghost_until_s = 0;        // believed to run, but gone from its nodes (after kill())
-        double own_begin_s = 0;          // a start time that its user set
+        double ghost_until_s = 0;  // believed to run, but gone from its nodes (after kill())
+        double own_begin_s = 0;    // a start time that its user set
         int64_t limit_total_s = -1;
     };
     struct Real {
         Program program;
         bool alive = false, up = false, flagged = false, completed = false;
-        int run = -1;                    // incarnation
+        int run = -1;  // incarnation
         double started_s = 0, save_until_s = 0, told_s = 0;
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
-        double ends_s = 0;               // rigid
+        double ends_s = 0;  // rigid
         std::vector<std::pair<int, int>> on_node;
     };
 

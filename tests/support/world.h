@@ -25,13 +25,16 @@ inline controller::Options quick_options() {
 
 // A cluster and the controller that watches it; kill() also forgets what the controller remembers.
 struct World {
-    explicit World(std::vector<int> nodes, controller::Options o = quick_options(), uint64_t seed = 1)
+    explicit World(std::vector<int> nodes, controller::Options o = quick_options(),
+                   uint64_t seed = 1)
         : cluster(std::move(nodes), seed), options(std::move(o)) {
         cluster.resizes_in_flight_most = options.resizes_in_flight;
         restart();
     }
 
-    void restart() { controller = std::make_unique<controller::Controller>(cluster, cluster, options); }
+    void restart() {
+        controller = std::make_unique<controller::Controller>(cluster, cluster, options);
+    }
 
     void kill(double lost_s) {
         cluster.kill(lost_s);
@@ -45,7 +48,8 @@ struct World {
         if (cluster.now_s() < next_s) return;
         next_s = controller->pass(cluster.now_s());
         ++passes;
-        if (next_s <= cluster.now_s()) cluster.violations.push_back("a pass wants to be called at once");
+        if (next_s <= cluster.now_s())
+            cluster.violations.push_back("a pass wants to be called at once");
     }
 
     // A job that could start, or that has gone unnoticed, runs again within a minute (I12).
@@ -55,7 +59,8 @@ struct World {
         idle.insert(idle.end(), gone.begin(), gone.end());
         for (const uint32_t id : idle)
             if (waiting_s.try_emplace(id, cluster.now_s()); cluster.now_s() - waiting_s[id] == 60)
-                cluster.violations.push_back("job " + std::to_string(id) + " could run, and waits a minute");
+                cluster.violations.push_back("job " + std::to_string(id) +
+                                             " could run, and waits a minute");
         std::erase_if(waiting_s, [&](const auto &entry) {
             return std::find(idle.begin(), idle.end(), entry.first) == idle.end();
         });

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The controller against a Slurm in virtual time: ordinary resizes, every state x every event, and a
-// random walk over thousands of seeds.
-#include "tests/support/check.h"
-
+// The controller against a Slurm in virtual time: ordinary resizes, every state x every event, and
+// a random walk over thousands of seeds.
 #include <cmath>
 #include <cstdlib>
 
+#include "tests/support/check.h"
 #include "tests/support/world.h"
 
 using namespace ringrt::controller;
@@ -15,7 +14,8 @@ using ringrt::records::IntentState;
 TEST(a_lone_job_starts_at_its_best_size) {
     World world({4, 4, 4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {});
-    ck_assert(world.run_until([&] { return world.cluster.job(id).phase == JobPhase::running; }, 5) >= 0);
+    ck_assert(
+        world.run_until([&] { return world.cluster.job(id).phase == JobPhase::running; }, 5) >= 0);
     ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);
     expect_all_finish(world, 300, "lone job");
     ck_assert(world.cluster.completed(id));
@@ -27,12 +27,18 @@ TEST(a_second_job_makes_the_first_shrink_and_grow_again) {
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 2000});
     world.run(20);
     const uint32_t b = world.cluster.submit_malleable(1, 8, {.steps = 200});
-    const double wait = world.run_until([&] { return world.cluster.job(b).phase == JobPhase::running; }, 30);
+    const double wait =
+        world.run_until([&] { return world.cluster.job(b).phase == JobPhase::running; }, 30);
     ck_assert_msg(wait >= 0 && wait < 12, "%s", world.cluster.story().c_str());
-    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running &&
-                                           world.cluster.job(a).gpus_requested == 4; }, 20) >= 0);
+    ck_assert(world.run_until(
+                  [&] {
+                      return world.cluster.job(a).phase == JobPhase::running &&
+                             world.cluster.job(a).gpus_requested == 4;
+                  },
+                  20) >= 0);
     expect_all_finish(world, 1500, "two jobs");
-    ck_assert_msg(world.cluster.count(EventKind::resized) >= 2, "%s", world.cluster.story().c_str());
+    ck_assert_msg(world.cluster.count(EventKind::resized) >= 2, "%s",
+                  world.cluster.story().c_str());
     ck_assert_double_eq(world.cluster.lost_steps(a), 0);
     for (const Event &event : world.cluster.events)
         if (event.kind == EventKind::resized)
@@ -45,7 +51,8 @@ TEST(a_rigid_job_gets_borrowed_gpus_back) {
     world.run(20);
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 8);
     const uint32_t rigid = world.cluster.submit_rigid(4, 60);
-    const double wait = world.run_until([&] { return world.cluster.job(rigid).phase == JobPhase::running; }, 60);
+    const double wait =
+        world.run_until([&] { return world.cluster.job(rigid).phase == JobPhase::running; }, 60);
     ck_assert_msg(wait >= 0 && wait < 10, "%s", world.cluster.story().c_str());
     world.run(15);
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 4);
@@ -60,7 +67,8 @@ TEST(a_queue_of_rigid_jobs_gets_its_gpus) {
     world.run(20);
     std::vector<uint32_t> rigid;
     for (int i = 0; i < 6; ++i) rigid.push_back(world.cluster.submit_rigid(2, 15));
-    const double wait = world.run_until([&] { return world.cluster.job(rigid[0]).phase == JobPhase::running; }, 60);
+    const double wait =
+        world.run_until([&] { return world.cluster.job(rigid[0]).phase == JobPhase::running; }, 60);
     ck_assert_msg(wait >= 0 && wait < 10, "%s", world.cluster.story().c_str());
     expect_all_finish(world, 1500, "rigid queue");
     ck_assert(world.cluster.completed(a));
@@ -77,7 +85,8 @@ TEST(reclaim_can_depend_on_the_priority) {
     world.run(30);
     ck_assert(world.cluster.job(low).phase == JobPhase::pending);
     const uint32_t high = world.cluster.submit_rigid(4, 20, 2);
-    const double wait = world.run_until([&] { return world.cluster.job(high).phase == JobPhase::running; }, 30);
+    const double wait =
+        world.run_until([&] { return world.cluster.job(high).phase == JobPhase::running; }, 30);
     ck_assert_msg(wait >= 0, "%s", world.cluster.story().c_str());
     expect_all_finish(world, 1500, "reclaim");
 }
@@ -87,7 +96,8 @@ TEST(a_job_that_ignores_the_signal_goes_on) {
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
     world.run(20);
     world.cluster.submit_malleable(1, 8, {.steps = 100});
-    ck_assert(world.run_until([&] { return world.cluster.count(EventKind::called_off) > 0; }, 60) >= 0);
+    ck_assert(world.run_until([&] { return world.cluster.count(EventKind::called_off) > 0; }, 60) >=
+              0);
     ck_assert(world.cluster.intent(a).state == IntentState::running);
     ck_assert_int_eq(world.cluster.job(a).restarts, 0);
     // Back-off: the pauses between two asks get longer.
@@ -115,7 +125,8 @@ TEST(a_job_without_telemetry_is_asked_after_it_has_settled) {
 
 TEST(no_second_resize_before_there_is_progress) {
     World world({4, 4});
-    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 20, .step_s = 60, .telemetry_s = 1});
+    const uint32_t a =
+        world.cluster.submit_malleable(1, 8, {.steps = 20, .step_s = 60, .telemetry_s = 1});
     for (int i = 0; i < 8; ++i) {
         world.run(5);
         world.cluster.submit_malleable(1, 8, {.steps = 10});
@@ -198,11 +209,13 @@ TEST(a_restart_that_nobody_saw_is_noticed) {
     ck_assert(world.cluster.job(a).phase == JobPhase::running);
     world.run(5);
     ck_assert_int_eq(world.cluster.intent(a).run, 1);
-    ck_assert_int_eq(world.cluster.intent(a).start_s, static_cast<int64_t>(world.cluster.job(a).start_s));
+    ck_assert_int_eq(world.cluster.intent(a).start_s,
+                     static_cast<int64_t>(world.cluster.job(a).start_s));
     expect_all_finish(world, 1000, "unseen restart");
 }
 
-// Released, started and requeued between two looks: it is released again, not left to wait for 121 s.
+// Released, started and requeued between two looks: it is released again, not left to wait for 121
+// s.
 TEST(a_run_that_nobody_saw_is_noticed) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100});
@@ -211,7 +224,8 @@ TEST(a_run_that_nobody_saw_is_noticed) {
     ck_assert(world.cluster.job(a).phase == JobPhase::running);
     world.cluster.requeue(a);
     world.cluster.advance(1);
-    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 8) >= 0);
+    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 8) >=
+              0);
     expect_all_finish(world, 500, "unseen run");
 }
 
@@ -221,7 +235,8 @@ TEST(a_released_job_takes_what_is_left) {
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100});
     world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 5);
     world.cluster.submit_rigid(2, 100, 10);
-    const double wait = world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 60);
+    const double wait =
+        world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 60);
     ck_assert_msg(wait > 5 && wait < 15, "%g s\n%s", wait, world.cluster.story().c_str());
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 4);
     ck_assert_int_eq(world.cluster.count(EventKind::refitted), 1);
@@ -258,7 +273,8 @@ TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
     World world({4, 4});
     world.cluster.gpus_allowed = 2;
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 60});
-    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 9) >= 0);
+    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 9) >=
+              0);
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 2);
     expect_all_finish(world, 500, "limit");
     ck_assert_int_eq(world.cluster.count(EventKind::refused), 2);
@@ -270,9 +286,13 @@ namespace {
 class StillCluster : public Cluster, public EventSink {
   public:
     StillCluster() {
-        for (int i = 0; i < 60; ++i) seen_.nodes.push_back({.name = "n" + std::to_string(i), .gpus = 4});
+        for (int i = 0; i < 60; ++i)
+            seen_.nodes.push_back({.name = "n" + std::to_string(i), .gpus = 4});
         for (int i = 0; i < 170; ++i) {
-            JobRecord r{.id = static_cast<uint32_t>(i + 1), .submit_s = 1000.0 + i, .priority = 1, .gpus_requested = 1 + i % 4};
+            JobRecord r{.id = static_cast<uint32_t>(i + 1),
+                        .submit_s = 1000.0 + i,
+                        .priority = 1,
+                        .gpus_requested = 1 + i % 4};
             ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8};
             if (i < 50) {
                 r.phase = JobPhase::running;
@@ -284,7 +304,9 @@ class StillCluster : public Cluster, public EventSink {
                 r.waits = Waits::resources;
             }
             if (i < 70) r.admin_comment = format_into("", intent);
-            r.comment = "ringrt/1 run=0 gpus=4 step=100 step_ms=100 left=1000 ckpt=50 up=1 speed=1:300,2:170,4:100";
+            r.comment =
+                "ringrt/1 run=0 gpus=4 step=100 step_ms=100 left=1000 ckpt=50 up=1 "
+                "speed=1:300,2:170,4:100";
             seen_.jobs.push_back(r);
         }
     }
@@ -310,7 +332,8 @@ long resident_kib() {
 
 }  // namespace
 
-// Faults F53, on a tenth of the passes; the cluster refuses everything, so that every pass tries again.
+// Faults F53, on a tenth of the passes; the cluster refuses everything, so that every pass tries
+// again.
 TEST(ten_thousand_passes_need_no_more_memory) {
     StillCluster cluster;
     Controller controller(cluster, cluster, quick_options());
@@ -337,16 +360,29 @@ bool is_in(const FakeCluster &c, uint32_t id, JobPhase phase, IntentState state)
 }
 
 const State kStates[] = {
-    {"queued", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::queued); }},
-    {"released", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::released); }},
-    {"started", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::running, IntentState::released); }},
-    {"running", [](const FakeCluster &c, uint32_t id) {
-         return is_in(c, id, JobPhase::running, IntentState::running) && c.intent(id).base_step >= 0; }},
-    {"asked", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::running, IntentState::asked); }},
-    {"leaving", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::completing, IntentState::asked); }},
-    {"left", [](const FakeCluster &c, uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::asked); }},
-    {"resized", [](const FakeCluster &c, uint32_t id) {
-         return is_in(c, id, JobPhase::running, IntentState::running) && c.intent(id).resizes > 0; }},
+    {"queued", [](const FakeCluster &c,
+                  uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::queued); }},
+    {"released",
+     [](const FakeCluster &c, uint32_t id) {
+         return is_in(c, id, JobPhase::pending, IntentState::released);
+     }},
+    {"started", [](const FakeCluster &c,
+                   uint32_t id) { return is_in(c, id, JobPhase::running, IntentState::released); }},
+    {"running",
+     [](const FakeCluster &c, uint32_t id) {
+         return is_in(c, id, JobPhase::running, IntentState::running) &&
+                c.intent(id).base_step >= 0;
+     }},
+    {"asked", [](const FakeCluster &c,
+                 uint32_t id) { return is_in(c, id, JobPhase::running, IntentState::asked); }},
+    {"leaving", [](const FakeCluster &c,
+                   uint32_t id) { return is_in(c, id, JobPhase::completing, IntentState::asked); }},
+    {"left", [](const FakeCluster &c,
+                uint32_t id) { return is_in(c, id, JobPhase::pending, IntentState::asked); }},
+    {"resized",
+     [](const FakeCluster &c, uint32_t id) {
+         return is_in(c, id, JobPhase::running, IntentState::running) && c.intent(id).resizes > 0;
+     }},
 };
 
 struct Happening {
@@ -363,24 +399,52 @@ const Happening kHappenings[] = {
     {"gone", false, [](World &w, uint32_t) { next(w, Answer::gone); }},
     {"refused", false, [](World &w, uint32_t) { next(w, Answer::refused); }},
     {"unreachable", false, [](World &w, uint32_t) { next(w, Answer::unreachable); }},
-    {"answers lost for a while", false, [](World &w, uint32_t) {
-         w.cluster.faults.lost_answer = 1; w.run(3); w.cluster.faults.lost_answer = 0; }},
+    {"answers lost for a while", false,
+     [](World &w, uint32_t) {
+         w.cluster.faults.lost_answer = 1;
+         w.run(3);
+         w.cluster.faults.lost_answer = 0;
+     }},
     {"cancel", true, [](World &w, uint32_t id) { w.cluster.cancel(id); }},
-    {"hold", false, [](World &w, uint32_t id) { w.cluster.hold(id, true); w.run(200); w.cluster.hold(id, false); }},
-    {"suspend", false, [](World &w, uint32_t id) { w.cluster.suspend(id, true); w.run(60); w.cluster.suspend(id, false); }},
+    {"hold", false,
+     [](World &w, uint32_t id) {
+         w.cluster.hold(id, true);
+         w.run(200);
+         w.cluster.hold(id, false);
+     }},
+    {"suspend", false,
+     [](World &w, uint32_t id) {
+         w.cluster.suspend(id, true);
+         w.run(60);
+         w.cluster.suspend(id, false);
+     }},
     {"user's requeue", false, [](World &w, uint32_t id) { w.cluster.requeue(id); }},
-    {"user's start time", false, [](World &w, uint32_t id) {
-         w.cluster.set_begin(id, w.cluster.now_s() + 1000); w.run(100); }},
+    {"user's start time", false,
+     [](World &w, uint32_t id) {
+         w.cluster.set_begin(id, w.cluster.now_s() + 1000);
+         w.run(100);
+     }},
     {"user's time limit", false, [](World &w, uint32_t id) { w.cluster.set_time_limit(id, 7200); }},
-    {"node lost", false, [](World &w, uint32_t) { w.cluster.lose_node(0); w.run(30); w.cluster.lose_node(0, true); }},
+    {"node lost", false,
+     [](World &w, uint32_t) {
+         w.cluster.lose_node(0);
+         w.run(30);
+         w.cluster.lose_node(0, true);
+     }},
     {"controller restarts", false, [](World &w, uint32_t) { w.restart(); }},
     {"kill, 1 s lost", false, [](World &w, uint32_t) { w.kill(1); }},
     {"kill, 3 s lost", false, [](World &w, uint32_t) { w.kill(3); }},
     {"kill, 5 s lost", false, [](World &w, uint32_t) { w.kill(5); }},
-    {"kill twice", false, [](World &w, uint32_t) { w.kill(2); w.run(1); w.kill(2); }},
+    {"kill twice", false,
+     [](World &w, uint32_t) {
+         w.kill(2);
+         w.run(1);
+         w.kill(2);
+     }},
     {"away for 3 minutes", false, [](World &w, uint32_t) { w.cluster.advance(180); }},
     {"rigid job arrives", false, [](World &w, uint32_t) { w.cluster.submit_rigid(4, 30, 10); }},
-    {"big rigid job arrives", false, [](World &w, uint32_t) { w.cluster.submit_rigid(8, 30, 10, 2); }},
+    {"big rigid job arrives", false,
+     [](World &w, uint32_t) { w.cluster.submit_rigid(8, 30, 10, 2); }},
 };
 
 void try_one(const State &state, const Happening &happening) {
@@ -394,12 +458,15 @@ void try_one(const State &state, const Happening &happening) {
     const uint32_t id = world.cluster.submit_malleable(1, 8, program);
     for (const State *s = kStates; s != std::end(kStates); ++s) {
         if (s->name == std::string_view("asked")) world.cluster.submit_malleable(1, 8, program);
-        if (s->name != std::string_view(state.name) && s->name != std::string_view("running")) continue;
+        if (s->name != std::string_view(state.name) && s->name != std::string_view("running"))
+            continue;
         if (crowded && s->name == std::string_view("running")) continue;
-        const bool first = s->name == std::string_view("queued") || s->name == std::string_view("started");
+        const bool first =
+            s->name == std::string_view("queued") || s->name == std::string_view("started");
         const auto reached = [&] { return s->reached(world.cluster, id); };
         if (first && s->name == std::string_view("started")) {
-            while (!reached() && world.cluster.now_s() < world.cluster.job(id).submit_s + 20) world.tick();
+            while (!reached() && world.cluster.now_s() < world.cluster.job(id).submit_s + 20)
+                world.tick();
         } else {
             ck_assert_msg(world.run_until(reached, 120) >= 0, "%s: not reached\n%s", where.c_str(),
                           world.cluster.story().c_str());
@@ -427,31 +494,62 @@ namespace {
 void disturb(World &world, std::mt19937_64 &random, const std::vector<uint32_t> &jobs, bool kills) {
     const uint32_t id = jobs[random() % jobs.size()];
     switch (random() % 16) {
-        case 0: if (random() % 4 == 0) world.cluster.cancel(id); break;
-        case 1: world.cluster.hold(id, true); break;
-        case 2: world.cluster.hold(id, false); break;
-        case 3: world.cluster.suspend(id, true); break;
-        case 4: world.cluster.suspend(id, false); break;
-        case 5: world.cluster.requeue(id); break;
-        case 6: world.cluster.lose_node(static_cast<int>(random() % 2)); break;
-        case 7: case 8: world.cluster.lose_node(0, true); world.cluster.lose_node(1, true); break;
-        case 9: world.restart(); break;
-        case 10: case 11: if (kills) world.kill(static_cast<double>(random() % 6)); break;
-        case 12: world.cluster.advance(static_cast<double>(random() % 40)); break;
-        case 13: world.cluster.submit_rigid(1 + static_cast<int>(random() % 4), 20, static_cast<double>(random() % 3)); break;
-        default: break;
+        case 0:
+            if (random() % 4 == 0) world.cluster.cancel(id);
+            break;
+        case 1:
+            world.cluster.hold(id, true);
+            break;
+        case 2:
+            world.cluster.hold(id, false);
+            break;
+        case 3:
+            world.cluster.suspend(id, true);
+            break;
+        case 4:
+            world.cluster.suspend(id, false);
+            break;
+        case 5:
+            world.cluster.requeue(id);
+            break;
+        case 6:
+            world.cluster.lose_node(static_cast<int>(random() % 2));
+            break;
+        case 7:
+        case 8:
+            world.cluster.lose_node(0, true);
+            world.cluster.lose_node(1, true);
+            break;
+        case 9:
+            world.restart();
+            break;
+        case 10:
+        case 11:
+            if (kills) world.kill(static_cast<double>(random() % 6));
+            break;
+        case 12:
+            world.cluster.advance(static_cast<double>(random() % 40));
+            break;
+        case 13:
+            world.cluster.submit_rigid(1 + static_cast<int>(random() % 4), 20,
+                                       static_cast<double>(random() % 3));
+            break;
+        default:
+            break;
     }
 }
 
 void walk(uint64_t seed) {
     std::mt19937_64 random(seed);
     World world({4, 4, 2, 8}, quick_options(), seed);
-    world.cluster.faults = {.again = 0.1, .unreachable = 0.05, .lost_answer = 0.05, .refused = 0.03};
+    world.cluster.faults = {
+        .again = 0.1, .unreachable = 0.05, .lost_answer = 0.05, .refused = 0.03};
     std::vector<uint32_t> jobs;
     for (int n = 3 + static_cast<int>(random() % 4); n > 0; --n) {
         const int min = 1 << (random() % 2);
         Program program{.steps = 50 + static_cast<double>(random() % 300)};
-        if (random() % 4 == 0) program = {.steps = 2 + static_cast<double>(random() % 10), .step_s = 40};
+        if (random() % 4 == 0)
+            program = {.steps = 2 + static_cast<double>(random() % 10), .step_s = 40};
         program.telemetry_s = random() % 4 ? 1 + static_cast<double>(random() % 8) : 0;
         program.heeds_signal = random() % 5 != 0;
         program.has_handler_late = random() % 3 == 0;
@@ -484,19 +582,29 @@ TEST(random_walks) {
 }
 
 int main() {
-    return ringrt::test::run_all(
-        "controller",
-        {a_lone_job_starts_at_its_best_size, a_second_job_makes_the_first_shrink_and_grow_again,
-         a_rigid_job_gets_borrowed_gpus_back, a_queue_of_rigid_jobs_gets_its_gpus,
-         reclaim_can_depend_on_the_priority, a_job_that_ignores_the_signal_goes_on,
-         a_job_without_telemetry_is_asked_after_it_has_settled,
-         no_second_resize_before_there_is_progress, the_time_limit_counts_over_all_runs,
-         observe_says_and_touches_nothing, off_does_nothing, fifty_jobs_shrink_a_few_at_a_time,
-         ten_thousand_passes_need_no_more_memory,
-         idle_asks_once_a_second_at_most, a_restart_that_nobody_saw_is_noticed,
-         a_run_that_nobody_saw_is_noticed, a_released_job_takes_what_is_left,
-         a_start_time_set_after_the_release_stands, a_size_that_somebody_else_set_stands,
-         a_size_over_a_limit_is_halved_until_it_is_allowed, slurm_away_is_said_once_and_survived,
-         every_state_and_every_event, random_walks},
-        600);
+    return ringrt::test::run_all("controller",
+                                 {a_lone_job_starts_at_its_best_size,
+                                  a_second_job_makes_the_first_shrink_and_grow_again,
+                                  a_rigid_job_gets_borrowed_gpus_back,
+                                  a_queue_of_rigid_jobs_gets_its_gpus,
+                                  reclaim_can_depend_on_the_priority,
+                                  a_job_that_ignores_the_signal_goes_on,
+                                  a_job_without_telemetry_is_asked_after_it_has_settled,
+                                  no_second_resize_before_there_is_progress,
+                                  the_time_limit_counts_over_all_runs,
+                                  observe_says_and_touches_nothing,
+                                  off_does_nothing,
+                                  fifty_jobs_shrink_a_few_at_a_time,
+                                  ten_thousand_passes_need_no_more_memory,
+                                  idle_asks_once_a_second_at_most,
+                                  a_restart_that_nobody_saw_is_noticed,
+                                  a_run_that_nobody_saw_is_noticed,
+                                  a_released_job_takes_what_is_left,
+                                  a_start_time_set_after_the_release_stands,
+                                  a_size_that_somebody_else_set_stands,
+                                  a_size_over_a_limit_is_halved_until_it_is_allowed,
+                                  slurm_away_is_said_once_and_survived,
+                                  every_state_and_every_event,
+                                  random_walks},
+                                 600);
 }

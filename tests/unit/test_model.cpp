@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state machine explored: in a small scenario with a shrink and a growth, every happening at every
-// moment at which something changed, and pairs of them, on the real controller. Each run must end with
-// all jobs done, no step lost and no rule broken. `make check` plays every 16th pair;
+// The state machine explored: in a small scenario with a shrink and a growth, every happening at
+// every moment at which something changed, and pairs of them, on the real controller. Each run must
+// end with all jobs done, no step lost and no rule broken. `make check` plays every 16th pair;
 // RINGRT_MODEL_STRIDE=1 plays all 50,000, RINGRT_MODEL_DEPTH=3 triples too.
 //
-// Moments are numbered along a run: the n-th time that the first job's state in Slurm or in its record
-// changed, or that the controller called Slurm, and (RINGRT_MODEL_FINE=1) 1 and 3 s after that. A run is given by its (moment, happening) pairs, so
-// that a failure is replayed from its name: RINGRT_MODEL_RUN=12:kill3,14:hold.
-#include "tests/support/check.h"
-
+// Moments are numbered along a run: the n-th time that the first job's state in Slurm or in its
+// record changed, or that the controller called Slurm, and (RINGRT_MODEL_FINE=1) 1 and 3 s after
+// that. A run is given by its (moment, happening) pairs, so that a failure is replayed from its
+// name: RINGRT_MODEL_RUN=12:kill3,14:hold.
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/check.h"
 #include "tests/support/world.h"
 
 using namespace ringrt::controller;
@@ -30,7 +30,8 @@ const Happening kHappenings[] = {
     {"again", [](World &w, uint32_t) { w.cluster.next_answer = Answer::again; }, 0, nullptr},
     {"refused", [](World &w, uint32_t) { w.cluster.next_answer = Answer::refused; }, 0, nullptr},
     {"gone", [](World &w, uint32_t) { w.cluster.next_answer = Answer::gone; }, 0, nullptr},
-    {"unreachable", [](World &w, uint32_t) { w.cluster.next_answer = Answer::unreachable; }, 0, nullptr},
+    {"unreachable", [](World &w, uint32_t) { w.cluster.next_answer = Answer::unreachable; }, 0,
+     nullptr},
     {"lost", [](World &w, uint32_t) { w.cluster.next_lost = true; }, 0, nullptr},
     {"restart", [](World &w, uint32_t) { w.restart(); }, 0, nullptr},
     {"kill1", [](World &w, uint32_t) { w.kill(1); }, 0, nullptr},
@@ -61,7 +62,8 @@ struct Choice {
 std::string name_of(const std::vector<Choice> &choices) {
     std::string name;
     for (const Choice &c : choices)
-        name += (name.empty() ? "" : ",") + std::to_string(c.moment) + ":" + kHappenings[c.happening].name;
+        name += (name.empty() ? "" : ",") + std::to_string(c.moment) + ":" +
+                kHappenings[c.happening].name;
     return name.empty() ? "nothing" : name;
 }
 
@@ -69,16 +71,18 @@ std::string name_of(const std::vector<Choice> &choices) {
 std::string signature(const FakeCluster &cluster, uint32_t id) {
     const auto intent = cluster.intent(id);
     return std::to_string(static_cast<int>(cluster.job(id).phase)) + "/" +
-           std::to_string(static_cast<int>(intent.state)) + "/" + std::to_string(intent.target) + "/" +
-           std::to_string(cluster.job(id).gpus_requested) + "/" + std::to_string(cluster.calls);
+           std::to_string(static_cast<int>(intent.state)) + "/" + std::to_string(intent.target) +
+           "/" + std::to_string(cluster.job(id).gpus_requested) + "/" +
+           std::to_string(cluster.calls);
 }
 
-// One run: the first job shrinks for a second one, which ends, and grows again. Returns the number of
-// moments that it had up to its last choice's consequences.
+// One run: the first job shrinks for a second one, which ends, and grows again. Returns the number
+// of moments that it had up to its last choice's consequences.
 int play(const std::vector<Choice> &choices) {
     World world({4, 4});
     FakeCluster &cluster = world.cluster;
-    const uint32_t id = cluster.submit_malleable(1, 8, {.steps = 180, .save_s = 0.25, .telemetry_s = 1});
+    const uint32_t id =
+        cluster.submit_malleable(1, 8, {.steps = 180, .save_s = 0.25, .telemetry_s = 1});
     std::vector<std::pair<double, const Happening *>> ends;
     std::string last;
     std::size_t next = 0;
@@ -109,14 +113,16 @@ int play(const std::vector<Choice> &choices) {
         ++moment;
     }
     const std::string name = name_of(choices);
-    ck_assert_msg(cluster.is_over(), "%s: not all jobs finished\n%s", name.c_str(), cluster.story().c_str());
+    ck_assert_msg(cluster.is_over(), "%s: not all jobs finished\n%s", name.c_str(),
+                  cluster.story().c_str());
     expect_sound(world, name.c_str());
-    ck_assert_msg(cluster.lost_steps(id) == 0, "%s: steps lost\n%s", name.c_str(), cluster.story().c_str());
+    ck_assert_msg(cluster.lost_steps(id) == 0, "%s: steps lost\n%s", name.c_str(),
+                  cluster.story().c_str());
     return moment;
 }
 
-// All continuations of `choices` with up to `depth` more, of the longest ones every stride-th; `runs`
-// counts those played.
+// All continuations of `choices` with up to `depth` more, of the longest ones every stride-th;
+// `runs` counts those played.
 void explore(std::vector<Choice> &choices, int depth, int stride, long &skipped, long &runs) {
     if (depth == 0 && ++skipped % stride != 0 && choices.size() > 1) return;
     const int moments = play(choices);

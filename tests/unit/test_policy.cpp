@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The speed model's fit against its optimality conditions, and doubling against its promises and the
-// exact optimum of small instances.
-#include "tests/support/check.h"
-
+// The speed model's fit against its optimality conditions, and doubling against its promises and
+// the exact optimum of small instances.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,6 +13,7 @@
 #include "slurm_plugin/policy/nnls.h"
 #include "slurm_plugin/policy/placement.h"
 #include "slurm_plugin/policy/policy.h"
+#include "tests/support/check.h"
 
 using namespace ringrt::policy;
 
@@ -27,8 +26,14 @@ double uniform(std::mt19937_64 &random, double low, double high) {
 }
 
 Job job(uint32_t id, int min, int max, double steps, int now = 0) {
-    return {.id = id, .gpus_min = min, .gpus_max = max, .gpus_now = now, .submit_s = 1.0 * id,
-            .steps_left = steps, .restart_s = 10, .speed = default_speed_model()};
+    return {.id = id,
+            .gpus_min = min,
+            .gpus_max = max,
+            .gpus_now = now,
+            .submit_s = 1.0 * id,
+            .steps_left = steps,
+            .restart_s = 10,
+            .speed = default_speed_model()};
 }
 
 Capacity nodes(int count, int gpus) { return {.node_gpus = std::vector<int>(count, gpus)}; }
@@ -80,7 +85,8 @@ double optimum(const std::vector<Job> &jobs, std::size_t from, int gpus) {
     if (from == jobs.size()) return 0;
     double best = std::numeric_limits<double>::infinity();
     for (int w = jobs[from].gpus_min; w <= std::min(jobs[from].gpus_max, gpus); w *= 2)
-        best = std::min(best, remaining_s(jobs[from], w, kPaper) + optimum(jobs, from + 1, gpus - w));
+        best =
+            std::min(best, remaining_s(jobs[from], w, kPaper) + optimum(jobs, from + 1, gpus - w));
     return best;
 }
 
@@ -104,7 +110,8 @@ TEST(nnls_meets_its_optimality_conditions) {
         double scale = 0;
         for (int r = 0; r < rows; ++r) {
             std::array<double, 4> a;
-            for (double &v : a) v = random() % 5 ? uniform(random, -1, 1) * std::exp2(uniform(random, -8, 8)) : 0;
+            for (double &v : a)
+                v = random() % 5 ? uniform(random, -1, 1) * std::exp2(uniform(random, -8, 8)) : 0;
             const double b = uniform(random, -10, 10);
             for (int i = 0; i < 4; ++i) {
                 eq.atb[i] += a[i] * b;
@@ -122,8 +129,8 @@ TEST(nnls_meets_its_optimality_conditions) {
             const double tolerance = 1e-5 * std::max(size, 1e-9 * scale) + 1e-9;
             ck_assert_msg(x[i] >= 0, "x[%d] = %g", i, x[i]);
             ck_assert_msg(gradient >= -tolerance, "case %d: gradient[%d] = %g", n, i, gradient);
-            ck_assert_msg(x[i] == 0 || gradient <= tolerance, "case %d: x[%d] = %g, gradient %g", n, i, x[i],
-                          gradient);
+            ck_assert_msg(x[i] == 0 || gradient <= tolerance, "case %d: x[%d] = %g, gradient %g", n,
+                          i, x[i], gradient);
         }
     }
 }
@@ -131,8 +138,9 @@ TEST(nnls_meets_its_optimality_conditions) {
 TEST(speed_model_recovers_what_made_the_samples) {
     std::mt19937_64 random(2);
     for (int n = 0; n < 2000; ++n) {
-        const SpeedModel truth{.t = {uniform(random, 10, 2000), random() % 2 ? uniform(random, 0, 20) : 0,
-                                     random() % 2 ? uniform(random, 0, 300) : 0, uniform(random, 0, 100)}};
+        const SpeedModel truth{
+            .t = {uniform(random, 10, 2000), random() % 2 ? uniform(random, 0, 20) : 0,
+                  random() % 2 ? uniform(random, 0, 300) : 0, uniform(random, 0, 100)}};
         std::vector<SpeedSample> samples;
         for (int w = 1; w <= 32; w *= 2) samples.push_back({w, truth.step_ms(w), 1});
         const SpeedModel fitted = fit_speed_model(samples);
@@ -144,7 +152,8 @@ TEST(speed_model_recovers_what_made_the_samples) {
 
 TEST(speed_model_of_few_or_bad_samples) {
     const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
-    const SpeedSample bad[] = {{1, nan, 1}, {2, inf, 1}, {4, -5, 1}, {0, 10, 1}, {-1, 10, 1}, {8, 10, 0}, {8, 10, nan}};
+    const SpeedSample bad[] = {{1, nan, 1}, {2, inf, 1}, {4, -5, 1},  {0, 10, 1},
+                               {-1, 10, 1}, {8, 10, 0},  {8, 10, nan}};
     ck_assert(!fit_speed_model({}).measured);
     ck_assert(!fit_speed_model(bad).measured);
     const SpeedSample one[] = {{4, 100, 1}, {2, nan, 1}};
@@ -160,7 +169,8 @@ TEST(doubling_keeps_its_promises) {
     for (int n = 0; n < 5000; ++n) {
         const Capacity capacity = nodes(1 + static_cast<int>(random() % 8), 1 << (random() % 4));
         std::vector<Job> jobs;
-        for (int i = static_cast<int>(random() % 12); i > 0; --i) jobs.push_back(random_job(random, static_cast<uint32_t>(i)));
+        for (int i = static_cast<int>(random() % 12); i > 0; --i)
+            jobs.push_back(random_job(random, static_cast<uint32_t>(i)));
         place_some(random, jobs, capacity);
         const auto out = decide(jobs, capacity);
         ck_assert_uint_eq(out.size(), jobs.size());
@@ -180,7 +190,8 @@ TEST(doubling_keeps_its_promises) {
             ck_assert(!explain(j, out[i], kPaper).empty());
         }
         std::sort(moved.rbegin(), moved.rend());
-        for (const int gpus : moved) ck_assert_msg(packing.place(gpus), "case %d: %d GPUs find no place", n, gpus);
+        for (const int gpus : moved)
+            ck_assert_msg(packing.place(gpus), "case %d: %d GPUs find no place", n, gpus);
     }
 }
 
@@ -224,7 +235,8 @@ TEST(doubling_is_content_with_its_own_decision) {
             std::vector<std::size_t> moved;
             for (std::size_t i = 0; i < jobs.size(); ++i)
                 if (out[i].gpus != jobs[i].gpus_now) moved.push_back(i);
-            std::stable_sort(moved.begin(), moved.end(), [&](auto a, auto b) { return out[a].gpus > out[b].gpus; });
+            std::stable_sort(moved.begin(), moved.end(),
+                             [&](auto a, auto b) { return out[a].gpus > out[b].gpus; });
             for (const std::size_t i : moved) {
                 ++changes;
                 jobs[i].gpus_now = out[i].gpus;
@@ -287,13 +299,15 @@ TEST(a_growth_must_pay_for_its_restart) {
 
 // Whatever a rule makes of a nearly finished job, a stop that costs more than it saves is refused.
 TEST(a_nearly_finished_job_is_not_stopped_to_grow) {
-    for (const GainRule rule : {GainRule::absolute, GainRule::relative, GainRule::short_first, GainRule::hull}) {
+    for (const GainRule rule :
+         {GainRule::absolute, GainRule::relative, GainRule::short_first, GainRule::hull}) {
         Options options = kPaper;
         options.gain = rule;
         std::vector<Job> jobs{job(1, 1, 16, 1.3, 8)};
         jobs[0].held = {{0, 4}, {1, 4}};
         jobs[0].restart_s = 2.5;
-        ck_assert_msg(decide(jobs, nodes(4, 4), options)[0].gpus == 8, "rule %d", static_cast<int>(rule));
+        ck_assert_msg(decide(jobs, nodes(4, 4), options)[0].gpus == 8, "rule %d",
+                      static_cast<int>(rule));
         ck_assert(decide(jobs, nodes(4, 4), options)[0].reason == Reason::restart_cost);
     }
 }
@@ -367,7 +381,8 @@ TEST(packing_counts_right) {
             if (random() % 2 && !jobs.empty()) {
                 const std::size_t j = random() % jobs.size();
                 packing.give(jobs[j]);
-                for (const auto &[node, gpus] : jobs[j]) free[static_cast<std::size_t>(node)] += gpus;
+                for (const auto &[node, gpus] : jobs[j])
+                    free[static_cast<std::size_t>(node)] += gpus;
                 jobs.erase(jobs.begin() + static_cast<long>(j));
             } else {
                 const int gpus = 1 << (random() % 6);
@@ -376,7 +391,8 @@ TEST(packing_counts_right) {
                 const int most = *std::max_element(free.begin(), free.end());
                 const bool expected = gpus <= 8 ? most >= gpus : whole * 8 >= gpus;
                 ck_assert_int_eq(packing.place(gpus, &where), expected);
-                for (const auto &[node, share] : where) free[static_cast<std::size_t>(node)] -= share;
+                for (const auto &[node, share] : where)
+                    free[static_cast<std::size_t>(node)] -= share;
                 if (expected) jobs.push_back(where);
             }
             ck_assert_int_eq(packing.free_gpus(), std::accumulate(free.begin(), free.end(), 0));
@@ -393,8 +409,8 @@ int main() {
          doubling_keeps_its_promises, doubling_does_not_depend_on_the_order,
          doubling_is_content_with_its_own_decision, doubling_is_near_the_optimum,
          first_gpus_go_by_priority_and_arrival, a_growth_must_pay_for_its_restart,
-         a_nearly_finished_job_is_not_stopped_to_grow,
-         a_shrink_for_another_must_pay_both_restarts, a_crowded_node_shrinks_only_its_own_jobs,
-         off_ladder_and_pinned_jobs_are_left_alone, no_growth_that_does_not_make_it_faster,
-         packing_places_like_a_careful_person, packing_counts_right});
+         a_nearly_finished_job_is_not_stopped_to_grow, a_shrink_for_another_must_pay_both_restarts,
+         a_crowded_node_shrinks_only_its_own_jobs, off_ladder_and_pinned_jobs_are_left_alone,
+         no_growth_that_does_not_make_it_faster, packing_places_like_a_careful_person,
+         packing_counts_right});
 }

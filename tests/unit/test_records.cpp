@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flags' grammar and the two records, against friendly and hostile text.
-#include "tests/support/check.h"
-
 #include <random>
 #include <string>
 
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
+#include "tests/support/check.h"
 
 using namespace ringrt::records;
 
@@ -29,7 +28,8 @@ int accepted(const std::variant<Value, FlagError> &result) {
 
 bool is_one_line(const std::string &text) {
     for (const char c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) return false;
+        if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
+            return false;
     return text.size() < 400;
 }
 
@@ -112,21 +112,21 @@ TEST(range_accepts_the_ladder) {
 }
 
 TEST(range_refuses_in_one_line) {
-    EXPECT_TEXT(range_error("8:1"),
-                     "--malleable: expected MIN:MAX (for example 2:8), got \"8:1\"");
+    EXPECT_TEXT(range_error("8:1"), "--malleable: expected MIN:MAX (for example 2:8), got \"8:1\"");
     EXPECT_TEXT(range_error("2:6"),
-                     "--malleable: MAX must be MIN doubled some times (2:8, not 2:6), got \"2:6\"");
+                "--malleable: MAX must be MIN doubled some times (2:8, not 2:6), got \"2:6\"");
     EXPECT_TEXT(range_error("4:9"),
-                     "--malleable: MAX must be MIN doubled some times (4:8, not 4:9), got \"4:9\"");
+                "--malleable: MAX must be MIN doubled some times (4:8, not 4:9), got \"4:9\"");
     EXPECT_TEXT(range_error("a\x1b[2J\"\n"),
-                     "--malleable: expected MIN:MAX (for example 2:8), got \"a\\x1b[2J\\\"\\x0a\"");
+                "--malleable: expected MIN:MAX (for example 2:8), got \"a\\x1b[2J\\\"\\x0a\"");
     EXPECT_TEXT(range_error("1:131072"),
-                     "--malleable: expected at most 65536 GPUs (for example 2:8), got \"1:131072\"");
+                "--malleable: expected at most 65536 GPUs (for example 2:8), got \"1:131072\"");
     using namespace std::string_view_literals;
     for (const std::string_view text :
-         {""sv, ":"sv, "1:"sv, ":8"sv, "0:8"sv, "-1:4"sv, "1e9:2e9"sv, "2:4;rm"sv, "2:4 "sv, " 2:4"sv,
-          "2:\0004"sv, "+1:2"sv, "1:2:4"sv, "1:-2"sv, "99999999999:99999999999"sv, "8"sv})
-        ck_assert(range_error(text).starts_with("--malleable: expected MIN:MAX (for example 2:8), got \""));
+         {""sv, ":"sv, "1:"sv, ":8"sv, "0:8"sv, "-1:4"sv, "1e9:2e9"sv, "2:4;rm"sv, "2:4 "sv,
+          " 2:4"sv, "2:\0004"sv, "+1:2"sv, "1:2:4"sv, "1:-2"sv, "99999999999:99999999999"sv, "8"sv})
+        ck_assert(range_error(text).starts_with(
+            "--malleable: expected MIN:MAX (for example 2:8), got \""));
 }
 
 TEST(flags_survive_ten_megabytes) {
@@ -141,8 +141,8 @@ TEST(signal_by_name_or_number) {
         ck_assert_int_eq(accepted(parse_signal(text)), 23);
     ck_assert_int_eq(accepted(parse_signal("USR1")), 10);
     ck_assert_int_eq(accepted(parse_signal("64")), 64);
-    for (const std::string_view text :
-         {"", "0", "65", "-1", "SIG", "SIGSIGURG", "RTMIN+1", "KILL", "sigstop", "9", "19", "URG "}) {
+    for (const std::string_view text : {"", "0", "65", "-1", "SIG", "SIGSIGURG", "RTMIN+1", "KILL",
+                                        "sigstop", "9", "19", "URG "}) {
         const auto result = parse_signal(text);
         const FlagError *error = std::get_if<FlagError>(&result);
         ck_assert_msg(error && error->message.starts_with("--malleable-signal: expected "), "%s",
@@ -159,8 +159,8 @@ TEST(grace_in_all_of_slurms_forms) {
     ck_assert_int_eq(accepted(parse_grace("0-1:30")), 5400);
     ck_assert_int_eq(accepted(parse_grace("0-0:0:7")), 7);
     ck_assert_int_eq(accepted(parse_grace("1-0")), 86400);
-    for (const std::string_view text : {"", "0", "x", "1:2:3:4", "1-", "-5", "1-0:0:1", ":", "1:",
-                                        "2147483648", "99999999", "INFINITE", "1.5"}) {
+    for (const std::string_view text : {"", "0", "x", "1:2:3:4", "1-", "-5", "1-0:0:1", ":",
+                                        "1:", "2147483648", "99999999", "INFINITE", "1.5"}) {
         const auto result = parse_grace(text);
         ck_assert_msg(std::holds_alternative<FlagError>(result), "accepted %s", text.data());
     }
@@ -187,11 +187,25 @@ TEST(intent_round_trip) {
 
 // Numbers at the far end of their types neither overflow the record nor make it unreadable.
 TEST(intent_of_extremes_stays_bounded) {
-    Intent i{.gpus_min = kGpusMax, .gpus_max = kGpusMax, .signal = 64, .grace_s = 86400,
-             .state = IntentState::released, .resize_id = UINT32_MAX, .gpus = kGpusMax,
-             .target = kGpusMax, .since_s = 1e300, .asked_s = 1e300, .begin_s = INT64_MAX,
-             .start_s = INT64_MAX, .limit_s = INT64_MAX, .used_s = INT64_MAX, .run = INT32_MAX,
-             .base_step = INT64_MAX, .resizes = INT32_MAX, .gap_s = 1e300, .restart_s = 1e300,
+    Intent i{.gpus_min = kGpusMax,
+             .gpus_max = kGpusMax,
+             .signal = 64,
+             .grace_s = 86400,
+             .state = IntentState::released,
+             .resize_id = UINT32_MAX,
+             .gpus = kGpusMax,
+             .target = kGpusMax,
+             .since_s = 1e300,
+             .asked_s = 1e300,
+             .begin_s = INT64_MAX,
+             .start_s = INT64_MAX,
+             .limit_s = INT64_MAX,
+             .used_s = INT64_MAX,
+             .run = INT32_MAX,
+             .base_step = INT64_MAX,
+             .resizes = INT32_MAX,
+             .gap_s = 1e300,
+             .restart_s = 1e300,
              .why = "abcdefghijklmnopqrstuvwx"};
     const std::string text = format_intent(i);
     ck_assert_msg(text.size() <= kRecordBytesMax, "%zu bytes: %s", text.size(), text.c_str());
@@ -202,14 +216,17 @@ TEST(intent_of_extremes_stays_bounded) {
 
 TEST(intent_refuses_what_is_malformed) {
     ck_assert(parse_intent("malleable/1 min=1 max=8 state=running").has_value());
-    ck_assert(parse_intent("site text malleable/1 min=1 max=8 state=running new_key=x").has_value());
+    ck_assert(
+        parse_intent("site text malleable/1 min=1 max=8 state=running new_key=x").has_value());
     for (const std::string_view text :
          {"", "malleable/1", "malleable/1 min=1 max=8", "malleable/1 min=8 max=1 state=running",
           "malleable/1 min=0 max=8 state=running", "malleable/1 min=1 max=8 state=walking",
-          "malleable/1 min=1 min=2 max=8 state=running", "malleable/1 min=1 max=8 state=running sig=99",
-          "malleable/1 min=1 max=8 state=running gap=nan", "malleable/1 min=1 max=8 state=running gap=-1",
-          "malleable/2 min=1 max=8 state=running", "xmalleable/1 min=1 max=8 state=running",
-          "malleable/1\nmin=1 max=8 state=running", "malleable/1 min=1 max=99999999999999999999 state=asked",
+          "malleable/1 min=1 min=2 max=8 state=running",
+          "malleable/1 min=1 max=8 state=running sig=99",
+          "malleable/1 min=1 max=8 state=running gap=nan",
+          "malleable/1 min=1 max=8 state=running gap=-1", "malleable/2 min=1 max=8 state=running",
+          "xmalleable/1 min=1 max=8 state=running", "malleable/1\nmin=1 max=8 state=running",
+          "malleable/1 min=1 max=99999999999999999999 state=asked",
           "malleable/1 min=1 max=8 state=running malleable/1 min=x"})
         ck_assert_msg(!parse_intent(text).has_value(), "accepted: %s", text.data());
 }
@@ -243,11 +260,12 @@ TEST(telemetry_round_trip) {
 
 TEST(telemetry_is_range_checked) {
     for (const std::string_view text :
-         {"", "ringrt/1", "ringrt/1 run=0 gpus=1", "ringrt/1 run=0 gpus=0 step=1", "ringrt/1 run=-1 gpus=1 step=1",
-          "ringrt/1 run=0 gpus=1 step=-1", "ringrt/1 run=0 gpus=1 step=1 step_ms=nan",
-          "ringrt/1 run=0 gpus=1 step=1 step_ms=inf", "ringrt/1 run=0 gpus=1 step=1 step_ms=-5",
-          "ringrt/1 run=0 gpus=1 step=1 up=2", "ringrt/1 run=0 gpus=1 step=1 speed=1",
-          "ringrt/1 run=0 gpus=1 step=1 speed=1:x", "ringrt/1 run=0 gpus=1 step=1 speed=0:5",
+         {"", "ringrt/1", "ringrt/1 run=0 gpus=1", "ringrt/1 run=0 gpus=0 step=1",
+          "ringrt/1 run=-1 gpus=1 step=1", "ringrt/1 run=0 gpus=1 step=-1",
+          "ringrt/1 run=0 gpus=1 step=1 step_ms=nan", "ringrt/1 run=0 gpus=1 step=1 step_ms=inf",
+          "ringrt/1 run=0 gpus=1 step=1 step_ms=-5", "ringrt/1 run=0 gpus=1 step=1 up=2",
+          "ringrt/1 run=0 gpus=1 step=1 speed=1", "ringrt/1 run=0 gpus=1 step=1 speed=1:x",
+          "ringrt/1 run=0 gpus=1 step=1 speed=0:5",
           "ringrt/1 run=0 gpus=1 step=99999999999999999999"})
         ck_assert_msg(!parse_telemetry(text).has_value(), "accepted: %s", text.data());
     std::string many = "ringrt/1 run=0 gpus=1 step=1 speed=1:1";
@@ -256,9 +274,16 @@ TEST(telemetry_is_range_checked) {
 }
 
 TEST(telemetry_stays_bounded) {
-    Telemetry t{.run = INT32_MAX, .gpus = kGpusMax, .step = UINT64_MAX, .step_ms = 1e300,
-                .steps_left = INT64_MAX, .ckpt_step = UINT64_MAX, .save_ms = 1e300, .load_ms = 1e300,
-                .up = true, .samples = kSpeedSamplesMax};
+    Telemetry t{.run = INT32_MAX,
+                .gpus = kGpusMax,
+                .step = UINT64_MAX,
+                .step_ms = 1e300,
+                .steps_left = INT64_MAX,
+                .ckpt_step = UINT64_MAX,
+                .save_ms = 1e300,
+                .load_ms = 1e300,
+                .up = true,
+                .samples = kSpeedSamplesMax};
     for (int i = 0; i < kSpeedSamplesMax; ++i) t.speed[i] = {kGpusMax - i, 123456.789 + i};
     ck_assert(format_telemetry(t).size() <= kRecordBytesMax);
 }
@@ -279,7 +304,8 @@ TEST(every_prefix_and_every_changed_byte_is_survived) {
                 ck_assert_int_ge(i->gpus_max, i->gpus_min);
                 ck_assert_int_le(i->gpus_max, kGpusMax);
             }
-            if (const auto t = parse_telemetry(changed)) ck_assert_int_le(t->samples, kSpeedSamplesMax);
+            if (const auto t = parse_telemetry(changed))
+                ck_assert_int_le(t->samples, kSpeedSamplesMax);
         }
     }
 }
@@ -288,7 +314,8 @@ TEST(random_text_is_survived) {
     std::mt19937_64 random(3);
     for (int n = 0; n < 200000; ++n) {
         const std::string text = random_text(random, 90);
-        if (const auto range = parse_range(text); const auto *error = std::get_if<FlagError>(&range))
+        if (const auto range = parse_range(text);
+            const auto *error = std::get_if<FlagError>(&range))
             ck_assert(is_one_line(error->message));
         (void)parse_signal(text);
         (void)parse_grace(text);
@@ -316,8 +343,8 @@ int main() {
     return ringrt::test::run_all(
         "records",
         {range_accepts_the_ladder, range_refuses_in_one_line, flags_survive_ten_megabytes,
-         signal_by_name_or_number, grace_in_all_of_slurms_forms, ladder_membership, intent_round_trip,
-         intent_of_extremes_stays_bounded, intent_refuses_what_is_malformed,
+         signal_by_name_or_number, grace_in_all_of_slurms_forms, ladder_membership,
+         intent_round_trip, intent_of_extremes_stays_bounded, intent_refuses_what_is_malformed,
          format_into_keeps_the_sites_text, telemetry_round_trip, telemetry_is_range_checked,
          telemetry_stays_bounded, every_prefix_and_every_changed_byte_is_survived,
          random_text_is_survived, records_survive_ten_megabytes});
