@@ -341,7 +341,10 @@ TEST(ten_thousand_passes_need_no_more_memory) {
     for (int i = 0; i < 1000; ++i) now_s = controller.pass(now_s);
     const long before = resident_kib(), said = cluster.said;
     for (int i = 0; i < 10000; ++i) now_s = controller.pass(now_s);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // those keep freed memory aside
     ck_assert_msg(resident_kib() - before < 512, "%ld KiB more", resident_kib() - before);
+#endif
+    (void)before;
     ck_assert_int_eq(cluster.said, said);
     ck_assert_uint_eq(controller.statistics().exceptions, 0);
 }
