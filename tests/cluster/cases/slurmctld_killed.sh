@@ -20,7 +20,8 @@ begin() { # NAME [MANNER]
     guest=$(rigid 8 300 -N2)
 }
 
-start_job waits --malleable=1:16 --begin=now+12 -- 100000 100
+start_job waits --malleable=1:16 --begin=now+14 -- 100000 100
+sleep 6 # a job that was never saved is lost, whatever the scheduler
 crash
 wait_for 60 "start after a crash while it waits" has_line '^start'
 ends_well "while it waits" 16

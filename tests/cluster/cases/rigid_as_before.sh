@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The same rigid workload with sched/doubling and with Slurm's own sched/backfill: every job starts in
+# the same order and at the same time after submission, give or take the clock (I10).
+workload() { # FOLDER OPTIONS...: prints "index start_s wait_s" of each job, by order of start
+    local out=$1 i first
+    shift
+    "$cluster" start --dir "$out" --plugin-dir "$plugins" "$@" >/dev/null || fail "no cluster"
+    (
+        # shellcheck disable=SC1091
+        . "$out/env"
+        # 16 GPUs: two jobs fill them, one waits for all of them, small short ones fit in before it.
+        for job in 8:4 8:8 16:3 4:2 2:2 4:9 1:1 8:3; do
+            timeout 20 sbatch -o /dev/null -t 1 --gpus="${job%:*}" --wrap "sleep ${job#*:}" >/dev/null
+        done
+        for _ in $(seq 500); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done
+        first=$(date -d "$(scontrol -o show job 1 | sed -n 's/.* SubmitTime=\([^ ]*\) .*/\1/p')" +%s)
+        for i in 1 2 3 4 5 6 7 8; do
+            started=$(scontrol -o show job $i | sed -n 's/.* StartTime=\([^ ]*\) .*/\1/p')
+            echo "$i $(($(date -d "$started" +%s) - first))"
+        done
+    )
+    "$cluster" stop "$out"
+}
+workload "$work/stock" --no-malleable >"$work/stock.starts" &
+workload "$work/ours" --malleable >"$work/ours.starts"
+wait
+[ "$(wc -l <"$work/stock.starts")" = 8 ] && [ "$(wc -l <"$work/ours.starts")" = 8 ] || fail "not all jobs ran"
+paste "$work/stock.starts" "$work/ours.starts" | sed 's/^/# job start_s: stock, ours: /'
+worst=$(paste "$work/stock.starts" "$work/ours.starts" |
+    awk '{ d = $2 - $4; if (d < 0) d = -d; if (d > worst) worst = d } END { print worst + 0 }')
+note "measured: starts of rigid jobs differ by at most $worst s from stock Slurm's"
+[ "$worst" -le 2 ] || fail "rigid jobs start at other times"
