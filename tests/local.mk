@@ -21,9 +21,16 @@ include tests/unit/digits.mk
 include tests/unit/collective.mk
 include tests/unit/grouping.mk
 include tests/unit/runtime.mk
+include tests/unit/slurm.mk
 endif
 
 # ringplan's command line, and its targets on the models' profiles
 TESTS += tests/ringplan-cli tests/grouping-targets
 EXTRA_DIST += tests/ringplan-cli tests/grouping-targets
 CLEANFILES += grouping-grade.json grouping-resnet50.json grouping-vgg16.json
+
+# On a real Slurm cluster: as root, a few minutes; TAP
+cluster_tests = tests/cluster/run tests/cluster/lib.sh tests/cluster/plain_job.sh tests/cluster/cases
+EXTRA_DIST += $(cluster_tests)
+check-cluster: all
+	RINGRT_PLUGIN_DIR=$(abs_builddir)/.libs $(srcdir)/tests/cluster/run $(CASES)

@@ -16,6 +16,7 @@ constexpr double kTroubleWaitMax_s = 30;
 constexpr int kUpdatesPerPass = 64;  // so that a pass stays short when many jobs come at once
 constexpr double kRefusedWait_s = 60;
 constexpr double kStartUp_s = 5;     // until a job that Slurm shows as running is there
+constexpr double kLookAt_s[] = {3, 9};
 constexpr int kAskedPerPass = 8;     // each can take a time-out
 constexpr double kCeiling_s = 1800;  // a size that Slurm does not grant is not tried again before
 
@@ -124,12 +125,16 @@ std::vector<JobView> Controller::look(double now_s) {
     return jobs;
 }
 
-// At the start: slurmctld may have been killed after a job left and before it saved that.
+// At the start: slurmctld may have been killed after a job left and before it saved that. Not at once,
+// for slurmctld has to find its nodes first, and twice, for such a job takes a while to go.
 void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
     if (!has_looked_) {
         for (const JobView &job : jobs)
-            if (job.record->phase == JobPhase::running)
-                maybe_gone_.push_back({job.record->id, job.record->start_s + kStartUp_s});
+            for (const double look_s : kLookAt_s)
+                if (job.record->phase == JobPhase::running)
+                    maybe_gone_.push_back(
+                        {job.record->id,
+                         std::max(job.record->start_s + kStartUp_s, now_s + look_s)});
         has_looked_ = true;
     }
     // The earliest stands last.

@@ -61,4 +61,5 @@ endif HAVE_YAML
 
 endif HAVE_SLURM
 
-EXTRA_DIST += contrib/packaging/plugstack.conf
+EXTRA_DIST += contrib/packaging/plugstack.conf doc/slurm.md
+dist_man_MANS += man/malleable.1 man/malleable.yaml.5 man/sched_doubling.8

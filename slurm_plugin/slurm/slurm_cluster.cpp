@@ -74,6 +74,17 @@ std::string batch_host_of(const slurm_job_info_t &job) {
     return runs ? bounded_text(job.batch_host, 256) : std::string();
 }
 
+// -1: no node has answered.
+int count_processes(const job_step_pids_response_msg_t *pids) {
+    if (pids == nullptr || pids->pid_list == nullptr) return -1;
+    int count = 0;
+    auto *each = slurm_list_iterator_create(pids->pid_list);
+    while (const auto *node = static_cast<const job_step_pids_t *>(slurm_list_next(each)))
+        count += static_cast<int>(node->pid_cnt);
+    slurm_list_iterator_destroy(each);
+    return count;
+}
+
 }  // namespace
 
 Answer SlurmCluster::answer(int return_code, std::string_view what) {
@@ -215,16 +226,31 @@ Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
     return answer(signal_steps_of(job_id, static_cast<uint16_t>(signal)), "slurm_kill_job");
 }
 
+// A job whose nodes have all said that they are done with it waits at once after its requeue. Where
+// there is no accounting database, Slurm 22.05 then keeps the old run's allocation in the job, and
+// every step of the next run is refused. Requeuing a job that has ended clears it.
+void SlurmCluster::clear_up(uint32_t job_id) {
+    job_info_msg_t *found = nullptr;
+    if (slurm_load_job(&found, job_id, SHOW_ALL) != SLURM_SUCCESS) return;
+    const std::unique_ptr<job_info_msg_t, Freed<slurm_free_job_info_msg>> job(found);
+    if (job->record_count != 1 || job->job_array[0].job_state != JOB_PENDING) return;
+    if (cancel(job_id) == SLURM_SUCCESS) answer(requeue_ended(job_id), "slurm_requeue");
+}
+
 Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
     slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
     job_step_pids_response_msg_t *pids = nullptr;
     const int rc = slurm_job_step_get_pids(&batch, known->second.batch_host.data(), &pids);
+    // No such step there; or one without a process, which waits to tell slurmctld of its end.
+    const bool gone =
+        rc == ESLURM_INVALID_JOB_ID || (rc == SLURM_SUCCESS && count_processes(pids) == 0);
     if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
-    // slurmd's answer where it has no step of this job at all.
-    if (rc != ESLURM_INVALID_JOB_ID) return Answer::refused;
-    return answer(requeue_running(job_id), "slurm_requeue");
+    if (!gone) return Answer::refused;
+    const Answer requeued = answer(requeue_running(job_id), "slurm_requeue");
+    if (requeued == Answer::ok) clear_up(job_id);
+    return requeued;
 }
 
 }  // namespace ringrt::slurm

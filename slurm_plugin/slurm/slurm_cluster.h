@@ -61,6 +61,7 @@ class SlurmCluster final : public controller::Cluster {
         }
     };
 
+    void clear_up(uint32_t job_id);
     controller::Answer load_jobs();
     controller::Answer load_nodes();
     controller::Answer load_partitions();

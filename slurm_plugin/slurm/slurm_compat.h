@@ -82,14 +82,21 @@ inline int signal_steps_of(uint32_t job_id, uint16_t signal) {
 #endif
 }
 
-// Only while it runs: without JOB_RUNNING a job that had just ended with 0 was run again.
-inline int requeue_running(uint32_t job_id) {
 #if RINGRT_SLURM_AT_LEAST(26, 5)
-    return slurm_requeue(step_of(job_id, NO_VAL), JOB_RUNNING);
-#else
-    return slurm_requeue(job_id, JOB_RUNNING);
-#endif
+inline int requeue(uint32_t job_id, uint32_t flags) {
+    return slurm_requeue(step_of(job_id, NO_VAL), flags);
 }
+inline int cancel(uint32_t job_id) { return slurm_kill_job(step_of(job_id, NO_VAL), 9, 0); }
+inline void free_conf(slurm_conf_t *conf) { slurm_free_conf(conf); }
+#else
+inline int requeue(uint32_t job_id, uint32_t flags) { return slurm_requeue(job_id, flags); }
+inline int cancel(uint32_t job_id) { return slurm_kill_job(job_id, 9, 0); }
+inline void free_conf(slurm_conf_t *conf) { slurm_free_ctl_conf(conf); }
+#endif
+
+// Only while it runs: without JOB_RUNNING a job that had just ended with 0 was run again.
+inline int requeue_running(uint32_t job_id) { return requeue(job_id, JOB_RUNNING); }
+inline int requeue_ended(uint32_t job_id) { return requeue(job_id, 0); }
 
 // Does the description ask for whole nodes (--exclusive)? Unset fields are not 0 here.
 inline bool wants_whole_nodes(const job_desc_msg_t &job) { return job.shared == JOB_SHARED_NONE; }

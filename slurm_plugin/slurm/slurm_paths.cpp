@@ -15,7 +15,7 @@ std::string folder_of(const std::string &path) {
 }
 
 struct FreeConf {
-    void operator()(slurm_conf_t *conf) const { slurm_free_ctl_conf(conf); }
+    void operator()(slurm_conf_t *conf) const { free_conf(conf); }
 };
 
 }  // namespace

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// malleable.yaml's parser, and its man page against the table of parameters.
+// `test_yaml --print` prints the man page's list of parameters as it must be.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <variant>
+
+#include "slurm_plugin/slurm/yaml_options.h"
+#include "tests/support/check.h"
+
+namespace {
+
+using namespace ringrt::slurm;
+namespace controller = ringrt::controller;
+
+std::string error_of(std::string_view text) {
+    const auto parsed = parse_yaml(text, "m.yaml");
+    const auto *error = std::get_if<YamlError>(&parsed);
+    return error != nullptr ? error->message : "";
+}
+
+std::string man_entry(const controller::Parameter &parameter) {
+    std::string entry =
+        ".TP\n.B " + std::string(parameter.name) + "\n" + std::string(parameter.help) + ".\n";
+    if (parameter.type == controller::ParameterType::choice) {
+        std::string choices(parameter.choices);
+        for (std::size_t bar = 0; (bar = choices.find('|', bar)) != std::string::npos; bar += 2)
+            choices.replace(bar, 1, ", ");
+        entry += "One of " + choices + ".\n";
+    } else {
+        char range[80];
+        std::snprintf(range, sizeof range, "From %.15g to %.15g.\n", parameter.low, parameter.high);
+        entry += range;
+    }
+    return entry + "Default: " + controller::get_parameter(controller::Options{}, parameter.name) +
+           ".\n";
+}
+
+TEST(keys_are_set) {
+    const auto parsed =
+        parse_yaml("mode: observe\nsettle_s: 3.5 # quick\nevent_log: /var/log/x.jsonl\n", "m.yaml");
+    const auto *options = std::get_if<PluginOptions>(&parsed);
+    ck_assert_ptr_nonnull(options);
+    ck_assert(options->controller.mode == controller::Mode::observe);
+    ck_assert_double_eq(options->controller.settle_s, 3.5);
+    EXPECT_TEXT(options->event_log, "/var/log/x.jsonl");
+}
+
+TEST(nothing_means_the_defaults) {
+    for (const char *text : {"", "\n\n", "# only words\n", "---\n", "{}"})
+        EXPECT_TEXT(error_of(text), "");
+    ck_assert(std::holds_alternative<PluginOptions>(read_yaml("/nonexistent/malleable.yaml")));
+}
+
+TEST(errors_name_the_line) {
+    EXPECT_TEXT(error_of("mode: act\npolcy: doubling\n").substr(0, 31),
+                "m.yaml:2: unknown key \"polcy\"; ");
+    EXPECT_TEXT(error_of("mode: act\nmode: off"),
+                "m.yaml:2: key \"mode\" stands here a second time");
+    EXPECT_TEXT(error_of("- mode"), "m.yaml:1: expected key: value, got a list");
+    EXPECT_TEXT(error_of("mode"), "m.yaml:1: expected key: value, got \"mode\"");
+    EXPECT_TEXT(error_of("mode: {a: b}"),
+                "m.yaml:1: expected a plain value after the key, got a mapping");
+    EXPECT_TEXT(error_of("mode: &a act\npolicy: *a"),
+                "m.yaml:2: expected a plain value, got an alias");
+    EXPECT_TEXT(error_of("mode: act\n---\nmode: off"), "m.yaml:2: expected one document");
+    EXPECT_TEXT(error_of("event_log: relative").substr(0, 10), "m.yaml:1: ");
+    ck_assert_str_ne(error_of("mode: sometimes").c_str(), "");
+    ck_assert_str_ne(error_of("mode: \"a\tb: [").c_str(), "");
+    ck_assert_str_ne(error_of("settle_s: nan").c_str(), "");
+    ck_assert_str_ne(error_of("settle_s: -1").c_str(), "");
+}
+
+// F44: libyaml alone takes nine seconds for 80 kB of brackets.
+TEST(bombs_are_refused_at_once) {
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TEXT(error_of(std::string(60000, '[')), "m.yaml:1: nested too deep (limit 16)");
+    EXPECT_TEXT(error_of(std::string(2 << 20, '[')), "m.yaml:1: longer than 65536 bytes");
+    ck_assert_str_ne(error_of(std::string(60000, '-')).c_str(), "");
+    ck_assert_str_ne(error_of(std::string(100, '\0')).c_str(), "");
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    ck_assert_msg(took.count() < 1, "took %.3f s", took.count());
+}
+
+TEST(random_text_is_survived) {
+    constexpr char kAlphabet[] = "mode: act\n-[]{}&*!|>'\"%@`#,?\t\xff\xc3";
+    std::mt19937 random(20261121);
+    for (int i = 0; i < 20000; ++i) {
+        std::string text;
+        for (unsigned length = random() % 60; length > 0; --length)
+            text += kAlphabet[random() % (sizeof kAlphabet - 1)];
+        (void)parse_yaml(text, "m.yaml");
+    }
+}
+
+TEST(man_page_agrees_with_the_table) {
+    const char *srcdir = std::getenv("srcdir");
+    std::ifstream file(std::string(srcdir != nullptr ? srcdir : ".") + "/man/malleable.yaml.5");
+    const std::string page((std::istreambuf_iterator<char>(file)),
+                           std::istreambuf_iterator<char>());
+    ck_assert_msg(!page.empty(), "cannot read man/malleable.yaml.5");
+    for (const controller::Parameter &parameter : controller::parameters())
+        ck_assert_msg(page.find(man_entry(parameter)) != std::string::npos,
+                      "man/malleable.yaml.5 lacks or differs:\n%s", man_entry(parameter).c_str());
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    if (argc > 1 && std::strcmp(argv[1], "--print") == 0) {
+        for (const controller::Parameter &parameter : controller::parameters())
+            std::fputs(man_entry(parameter).c_str(), stdout);
+        return 0;
+    }
+    return ringrt::test::run_all("yaml", {keys_are_set, nothing_means_the_defaults,
+                                          errors_name_the_line, bombs_are_refused_at_once,
+                                          random_text_is_survived, man_page_agrees_with_the_table});
+}
