@@ -18,7 +18,8 @@ namespace {
 
 using controller::Answer;
 
-constexpr time_t kPartitionsEvery_s = 30;          // they rarely change
+constexpr time_t kPartitionsEvery_s = 30;  // they rarely change
+constexpr time_t kLaunch_s = 5;
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
 
 double unix_now_s() {
@@ -151,6 +152,7 @@ void SlurmCluster::keep_jobs() {
         if (malleable)
             malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                                      .batch_host = batch_host_of(job),
+                                     .start = job.start_time,
                                      .nice = job.nice,
                                      .priority = job.priority};
         seen_.jobs.push_back(std::move(record));
@@ -240,6 +242,8 @@ void SlurmCluster::clear_up(uint32_t job_id) {
 Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
+    // A script that Slurm has only just launched is not to be seen on its node yet.
+    if (std::time(nullptr) - known->second.start < kLaunch_s) return Answer::refused;
     slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
     job_step_pids_response_msg_t *pids = nullptr;
     const int rc = slurm_job_step_get_pids(&batch, known->second.batch_host.data(), &pids);
