@@ -50,6 +50,7 @@ class Ranks {
         }
     }
 
+    pid_t pid(int rank) const { return pids_[size_t(rank)]; }
     void signal(int rank, int number) const {
         if (pids_[size_t(rank)] > 0) kill(pids_[size_t(rank)], number);  // -1 would be everybody
     }
