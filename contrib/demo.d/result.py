@@ -68,7 +68,9 @@ def result_of(record, job, folder, events):
     return Result(
         name=job.name, id=record["id"], state=record["state"], submit_s=record["submit_s"],
         end_s=record["end_s"] or record["submit_s"], restarts=record["restarts"], rows=rows, phases=phases,
-        gaps_s=[event["gap_s"] for event in mine if event.get("event") == "resized"],
+        # `started` with a gap: its new size was taken meanwhile, and it came back at its old one
+        gaps_s=[event["gap_s"] for event in mine
+                if event.get("event") in ("resized", "started") and event.get("gap_s", 0) > 0],
         step_gaps_s=[b.start_s - a.end_s for a, b in zip(phases, phases[1:])],
         called_off=sum(event.get("event") == "called_off" for event in mine),
         lost_steps=steplog.lost_steps(rows, job.steps),
