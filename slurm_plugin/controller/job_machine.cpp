@@ -14,6 +14,7 @@ using records::IntentState;
 
 namespace {
 
+constexpr double kStillThere_s = 20;  // more than KillWait's usual ten or so seconds
 constexpr double kSmoothing = 0.3;    // weight of the newest gap
 constexpr int64_t kLimitUnit_s = 60;  // Slurm's time limits are whole minutes
 
@@ -100,8 +101,12 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
         record.end_s > 0 && has_run(job) ? record.end_s : memory.pending_since_s;
     const double waited_s = age_s(has_run(job) ? stopped_s : record.submit_s, now.now_s);
     if (now.now_s < memory.wait_until_s) return {.soon = true};
-    if (has_run(job) && now.now_s < std::floor(stopped_s) + options.release_delay_s)
-        return {.soon = true};
+    // A job that left by itself has left everywhere. One that lost a node may still be there on the
+    // others: launched beside itself it is held, and the node drains ("Duplicate jobid").
+    const double delay_s = job.intent.state == IntentState::asked
+                               ? options.release_delay_s
+                               : options.release_delay_s + kStillThere_s;
+    if (has_run(job) && now.now_s < std::floor(stopped_s) + delay_s) return {.soon = true};
     int gpus = size_now(job, wish, now, waited_s, options);
     if (gpus == 0) return {.soon = true};
     // What Slurm refused is not tried again: smaller, and in the end the size that it has.
