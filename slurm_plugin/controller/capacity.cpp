@@ -180,9 +180,14 @@ Holdings holdings(const Observation &observation) {
     return out;
 }
 
-bool waits_for_gpus(const JobRecord &job) {
-    return job.phase == JobPhase::pending && job.gpus_requested > 0 &&
-           (job.waits == Waits::resources || job.waits == Waits::priority);
+// Slurm leaves a job without a reason until its next look at the queue: by then, this long.
+constexpr double kNotLookedAt_s = 3;
+
+bool waits_for_gpus(const JobRecord &job, double now_s) {
+    if (job.phase != JobPhase::pending || job.gpus_requested == 0) return false;
+    const double since_s = std::max(job.submit_s, job.begin_s);
+    return job.waits == Waits::resources || job.waits == Waits::priority ||
+           (job.waits == Waits::none && now_s - since_s > kNotLookedAt_s);
 }
 
 Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
@@ -224,7 +229,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<J
     }
     std::map<int, std::vector<const JobRecord *>> waiting;
     for (const JobRecord &job : observation.jobs)
-        if (waits_for_gpus(job) && !is_malleable(job))
+        if (waits_for_gpus(job, observation.now_s) && !is_malleable(job))
             waiting[names.find(job.partition)].push_back(&job);
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
