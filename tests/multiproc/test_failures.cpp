@@ -186,11 +186,12 @@ TEST(different_calls_are_an_error) {
         TemporaryFolder folder;
         Ranks ranks(layout.ranks, [&](int rank) {
             Communicator comm(config_of(folder, layout, rank));
-            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
             std::vector<float> data(100);
             size_t count = rank == 1 ? 99 : 100;
-            ringrt_status_t status =
-                comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
+            // The first two may hear of each other while the others still start.
+            ringrt_status_t status = comm.start();
+            if (status == RINGRT_OK)
+                status = comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
             // A rank may hear of it from another before it sees it itself.
             bool told = status == RINGRT_MISMATCH || status == RINGRT_PEER_LOST;
             bool named = comm.last_error().find("of 99 float32") != std::string::npos;
