@@ -9,9 +9,10 @@ tools_ringbench_ringbench_SOURCES = \
 	tools/ringbench/machine.cpp tools/ringbench/machine.h \
 	tools/ringbench/report.cpp tools/ringbench/report.h \
 	tools/ringbench/worker.cpp tools/ringbench/worker.h \
-	tools/ringbench/ringrt_worker.cpp tools/ringbench/ringrt_worker.h
+	tools/ringbench/ringrt_worker.cpp tools/ringbench/ringrt_worker.h \
+	tools/ringbench/train.cpp tools/ringbench/train.h
 tools_ringbench_ringbench_CPPFLAGS = $(AM_CPPFLAGS) -DRINGBENCH_LIBEXEC='"$(pkglibexecdir)"'
-tools_ringbench_ringbench_LDADD = libcollective.la
+tools_ringbench_ringbench_LDADD = libexchange.la libcollective.la
 endif
 
 pkglibexec_PROGRAMS =

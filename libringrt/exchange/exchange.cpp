@@ -121,6 +121,7 @@ void Exchange::begin_step(double now) {
         reset_plan(config_.plan.blocks.empty() ? predictive(sizes_only(), guess) : config_.plan);
     }
     profiler_->begin_backward(now);
+    step_start_us_ = now;
     for (Gradient &gradient : gradients_) {
         gradient.ready = gradient.complete = gradient.waited = false;
         gradient.buffer = nullptr;
@@ -240,6 +241,7 @@ ringrt_status_t Exchange::run_step(std::unique_lock<std::mutex> &lock) {
     }
     for (const Transfer &transfer : layout_.transfers) {
         if (transfer.reduces && !wait_until_ready(transfer, lock)) return RINGRT_OK;
+        if (!wait_until_due(transfer, lock)) return RINGRT_OK;
         lock.unlock();
         const double start = now_us();
         const ringrt_status_t status = send(transfer);
@@ -275,6 +277,14 @@ bool Exchange::wait_until_ready(const Transfer &transfer, std::unique_lock<std::
         give_stand_in(gradient);
     }
     return true;
+}
+
+bool Exchange::wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock) {
+    for (double left = 1; left > 0 && !stop_;) {
+        left = transfer.not_before_us - (now_us() - step_start_us_);
+        if (left > 0) changed_.wait_for(lock, std::chrono::duration<double, std::micro>(left));
+    }
+    return !stop_;
 }
 
 ringrt_status_t Exchange::send(const Transfer &transfer) {

@@ -91,6 +91,7 @@ class Exchange {
     ringrt_status_t run_step(std::unique_lock<std::mutex> &lock);
     static void give_stand_in(Gradient &gradient);
     bool wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
+    bool wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     ringrt_status_t send(const Transfer &transfer);
     ringrt_status_t reduce(const Transfer &transfer);
     ringrt_status_t gather(const Transfer &transfer);
@@ -110,6 +111,7 @@ class Exchange {
     bool active_ = false;         // a step is under way
     bool backward_over_ = false;  // of this step
     bool stop_ = false;
+    double step_start_us_ = 0;
     size_t waited_ = 0, complete_ = 0;
     uint64_t steps_ = 0, plan_version_ = 0;
     ExchangeResult failed_;

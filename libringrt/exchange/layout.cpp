@@ -51,7 +51,8 @@ std::vector<Atom> atoms_of(const Cuts &cuts, int ranks, uint64_t element_bytes) 
 
 Transfer transfer_of(const Block &block, bool reduces, const Cuts &cuts,
                      const std::vector<Atom> &atoms) {
-    Transfer out{.reduces = reduces};
+    Transfer out{.reduces = reduces, .atoms = {}};
+    out.not_before_us = block.not_before_us;
     for (const Piece &piece : block.pieces) {
         const auto &at = cuts.at[piece.gradient];
         const auto from = std::ranges::lower_bound(at, piece.offset) - at.begin();

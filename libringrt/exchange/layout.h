@@ -27,6 +27,7 @@ struct Transfer {
     std::vector<uint32_t> atoms;
     uint64_t share_bytes = 0;  // of all its atoms
     uint64_t bytes = 0;        // of all its atoms, without padding
+    double not_before_us = 0;  // from the start of the step
 };
 
 struct Layout {

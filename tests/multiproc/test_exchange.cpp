@@ -294,6 +294,8 @@ TEST(a_plan_travels_whole_and_damage_is_found) {
     const grouping::Plan plan = grouping::predictive(profile_of(kCounts), {1, 10, 4});
     const std::vector<uint64_t> words = packed(plan);
     ck_assert(unpacked(words) == plan);
+    const grouping::Plan late = grouping::dear(profile_of(kCounts), {1, 10, 4});
+    ck_assert(unpacked(packed(late)) == late);  // with blocks that may not start before a time
     for (size_t length = 0; length < words.size(); ++length) {
         ck_assert(!unpacked(std::span(words).first(length)));
     }

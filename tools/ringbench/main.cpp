@@ -10,6 +10,7 @@
 #include "tools/ringbench/group.h"
 #include "tools/ringbench/machine.h"
 #include "tools/ringbench/report.h"
+#include "tools/ringbench/train.h"
 
 using namespace ringrt::bench;
 
@@ -139,6 +140,9 @@ int bench(const Options &options) {
 }  // namespace
 
 int main(int argc, char **argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "train") {
+        return train(argc - 1, argv + 1);
+    }
     Options options;
     CLI::App app{
         "Measures allreduce (fp32, sum, in place) of ringrt, each MPI and Gloo, interleaved."};
@@ -164,7 +168,7 @@ int main(int argc, char **argv) {
     app.footer(
         "CYCLE_US is the whole cycle (write every element, allreduce, read every element) less "
         "the\n"
-        "same without the allreduce. Exit status: 0, 1 wrong sums or a failure, 2 usage.");
+        "same without the allreduce. `ringbench train --help`: replays of training. Exit status: 0, 1 wrong sums or a failure, 2 usage.");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &e) {

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ringbench/train.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "libringrt/exchange/exchange.h"
+#include "libringrt/exchange/packed_plan.h"
+#include "libringrt/grouping/bound.h"
+#include "libringrt/grouping/rules.h"
+#include "libringrt/grouping/timeline.h"
+
+namespace ringrt::bench {
+namespace {
+
+using namespace grouping;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+    std::string profile, json;
+    int rank = -1, size = 0;
+    std::string rendezvous;
+    std::vector<std::string> rules;
+    int rounds = 7;
+    double time_scale = 1;
+};
+
+void need(const Communicator &communicator, ringrt_status_t status) {
+    if (status != RINGRT_OK) throw std::runtime_error(communicator.last_error());
+}
+
+double us_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+Profile load(const Options &options) {
+    std::ifstream file(options.profile, std::ios::binary);
+    if (!file) throw std::runtime_error(options.profile + ": cannot be read");
+    std::ostringstream text;
+    text << file.rdbuf();
+    std::string error;
+    auto profile = parse_profile(text.str(), error);
+    if (!profile) throw std::runtime_error(options.profile + ": " + error);
+    for (Gradient &gradient : profile->gradients) {
+        gradient.bytes = gradient.bytes / 4 * 4;  // whole floats
+        gradient.ready_us *= options.time_scale;
+        gradient.forward_us *= options.time_scale;
+    }
+    return *std::move(profile);
+}
+
+// Rank 0's plan, on every rank.
+Plan agreed_plan(Communicator &communicator, const Plan &mine) {
+    std::vector<uint64_t> words;
+    if (communicator.rank() == 0) words = packed(mine);
+    uint64_t size = words.size();
+    need(communicator, communicator.broadcast(&size, sizeof size, 0));
+    words.resize(size);
+    need(communicator, communicator.broadcast(words.data(), size * sizeof size, 0));
+    return unpacked(words).value();
+}
+
+// Blocks of very different sizes, to tell latency from bandwidth.
+Plan mixed_sizes(const Profile &profile) {
+    Plan plan;
+    size_t number = 0;
+    uint64_t filled = 0;
+    for (uint32_t id : ready_order(profile)) {
+        if (filled == 0) plan.blocks.push_back(whole_block(profile, Phase::allreduce, {}));
+        plan.blocks.back().pieces.push_back({id, 0, profile.gradients[id].bytes});
+        filled += profile.gradients[id].bytes;
+        if (filled < (uint64_t{64} << 10 << 2 * (number % 5))) continue;  // 64 KiB to 16 MiB
+        filled = 0;
+        ++number;
+    }
+    return plan;
+}
+
+constexpr double kRealWaitUs = 100;
+
+// Sleeps to a moment on a clock that the computation would have kept.
+void compute_until(Clock::time_point start, double us) {
+    std::this_thread::sleep_until(start + std::chrono::duration_cast<Clock::duration>(
+                                              std::chrono::duration<double, std::micro>(us)));
+}
+
+class Replay {
+  public:
+    Replay(Communicator &communicator, const Profile &profile, const Plan &plan,
+           std::vector<std::vector<float>> &buffers)
+        : profile_(profile),
+          buffers_(buffers),
+          order_(ready_order(profile)),
+          plan_(agreed_plan(communicator, plan)),
+          exchange_(communicator, {.plan = plan_}) {
+        for (const Gradient &gradient : profile.gradients) {
+            int id = 0;
+            need(exchange_.add(gradient.name, gradient.bytes / 4, &id));
+        }
+    }
+
+    // One iteration from backward pass to backward pass, in us.
+    double iterate() {
+        const Clock::time_point start = Clock::now();
+        for (uint32_t id : order_) {
+            compute_until(start, profile_.gradients[id].ready_us);
+            need(exchange_.ready(static_cast<int>(id), buffers_[id].data()));
+        }
+        double now = backward_us(profile_);
+        compute_until(start, now);
+        for (size_t i = 0; i < profile_.gradients.size(); ++i) {
+            const double before = us_since(start);
+            need(exchange_.wait(static_cast<int>(i), nullptr));
+            const double after = us_since(start);
+            // A sleep that lasted too long is no waiting: the next ones make up for it.
+            if (after - before > kRealWaitUs) now = std::max(now, after);
+            now += profile_.gradients[i].forward_us;
+            compute_until(start, now);
+        }
+        return us_since(start);
+    }
+
+    [[nodiscard]] const Plan &plan() const { return plan_; }
+    [[nodiscard]] LinkEstimate link() const { return exchange_.state().link; }
+
+  private:
+    static void need(const ExchangeResult &result) {
+        if (result.status != RINGRT_OK) throw std::runtime_error(result.message);
+    }
+
+    const Profile &profile_;
+    std::vector<std::vector<float>> &buffers_;
+    const std::vector<uint32_t> order_;
+    const Plan plan_;
+    Exchange exchange_;
+};
+
+// As the exchange learns it while training: from its own blocks, copies included.
+Network measure_link(Communicator &communicator, const Profile &profile,
+                     std::vector<std::vector<float>> &buffers) {
+    Replay replay(communicator, profile, mixed_sizes(profile), buffers);
+    for (int round = 0; round < 4; ++round) (void)replay.iterate();
+    double link[2] = {replay.link().gbps, replay.link().alpha_us};
+    need(communicator, communicator.broadcast(link, sizeof link, 0));
+    return {.gbps = link[0], .alpha_us = link[1], .ranks = communicator.size()};
+}
+
+struct Row {
+    std::string rule;
+    double predicted_ms = 0, median_ms = 0, p10_ms = 0;
+};
+
+double quantile(std::vector<double> values, double part) {
+    std::ranges::sort(values);
+    return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+std::vector<Row> replay_all(Communicator &communicator, const Profile &profile,
+                            const Network &network, const Options &options,
+                            std::vector<std::vector<float>> &buffers) {
+    std::vector<std::unique_ptr<Replay>> replays;
+    std::vector<Row> rows;
+    for (const Rule &rule : all_rules()) {
+        const std::string name(rule.name);
+        if (!options.rules.empty() && std::ranges::find(options.rules, name) == options.rules.end())
+            continue;
+        replays.push_back(
+            std::make_unique<Replay>(communicator, profile, rule.plan(profile, network), buffers));
+        rows.push_back(
+            {name, simulate(profile, network, replays.back()->plan()).iteration_us / 1e3});
+    }
+    std::vector<std::vector<double>> times(replays.size());
+    for (int round = 0; round <= options.rounds; ++round) {
+        for (size_t i = 0; i < replays.size(); ++i) {
+            need(communicator, communicator.barrier());
+            const double ms = replays[i]->iterate() / 1e3;
+            if (round > 0) times[i].push_back(ms);  // the first touches the memory
+        }
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+        rows[i].median_ms = quantile(times[i], 0.5);
+        rows[i].p10_ms = quantile(times[i], 0.1);
+    }
+    return rows;
+}
+
+void report(const Options &options, const Network &network, double bound_ms,
+            const std::vector<Row> &rows) {
+    std::printf("%d ranks, measured link: %.2f Gb/s, alpha %.0f us; bound with alpha %.1f ms\n",
+                network.ranks, network.gbps, network.alpha_us, bound_ms);
+    std::printf("%-12s%14s%14s%10s%10s\n", "RULE", "PREDICTED_MS", "MEASURED_MS", "P10_MS",
+                "ERROR");
+    nlohmann::ordered_json out = {{"profile", options.profile}, {"ranks", network.ranks},
+                                  {"gbps", network.gbps},       {"alpha_us", network.alpha_us},
+                                  {"bound_ms", bound_ms},       {"rounds", options.rounds}};
+    for (const Row &row : rows) {
+        std::printf("%-12s%14.1f%14.1f%10.1f%9.1f%%\n", row.rule.c_str(), row.predicted_ms,
+                    row.median_ms, row.p10_ms, 100 * (row.median_ms / row.predicted_ms - 1));
+        out["rules"].push_back({{"rule", row.rule},
+                                {"predicted_ms", row.predicted_ms},
+                                {"measured_ms", row.median_ms},
+                                {"p10_ms", row.p10_ms}});
+    }
+    if (!options.json.empty() && !(std::ofstream(options.json) << out.dump(2) << '\n')) {
+        throw std::runtime_error(options.json + ": cannot be written");
+    }
+}
+
+void run(const Options &options) {
+    const Profile profile = load(options);
+    CommunicatorConfig config;
+    config.rank = options.rank;
+    config.size = options.size;
+    config.rendezvous = options.rendezvous;
+    Communicator communicator(config);
+    need(communicator, communicator.start());
+    std::vector<std::vector<float>> buffers;
+    for (const Gradient &gradient : profile.gradients) buffers.emplace_back(gradient.bytes / 4);
+    const Network network = measure_link(communicator, profile, buffers);
+    const std::vector<Row> rows = replay_all(communicator, profile, network, options, buffers);
+    if (communicator.rank() == 0) {
+        report(options, network, bound_of(profile, network).with_alpha_us / 1e3, rows);
+    }
+    need(communicator, communicator.finish());
+}
+
+}  // namespace
+
+int train(int argc, char **argv) {
+    Options options;
+    std::vector<std::string> names;
+    for (const Rule &rule : all_rules()) names.emplace_back(rule.name);
+    CLI::App app(
+        "Replays a gradient profile under each grouping rule: computation is slept, gradients are "
+        "sent.",
+        "ringbench train");
+    app.add_option("PROFILE", options.profile, "CSV as of ringplan(1)")->required();
+    app.add_option("--rank", options.rank, "this rank; with --size (default: Slurm's environment)")
+        ->check(CLI::Range(0, 1023));
+    app.add_option("--size", options.size, "ranks")->check(CLI::Range(1, 1024));
+    app.add_option("--rendezvous", options.rendezvous,
+                   "where rank 0 is met: a file all ranks see, or tcp:HOST:PORT");
+    app.add_option("-r,--rules", options.rules, "only these rules")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(names));
+    app.add_option("--rounds", options.rounds, "iterations of each rule, interleaved")
+        ->check(CLI::Range(1, 10000))
+        ->capture_default_str();
+    app.add_option("--time-scale", options.time_scale, "factor on the profile's times")
+        ->check(CLI::Range(1e-3, 1e3));
+    app.add_option("--json", options.json, "rank 0 writes the result to this file");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    try {
+        run(options);
+        return 0;
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "ringbench train: %s\n", error.what());
+        return 1;
+    }
+}
+
+}  // namespace ringrt::bench
