@@ -36,6 +36,10 @@ Valuation::Valuation(const Job &job, const Options &options)
                                                                 : std::sqrt(alone_s));
 }
 
+double Valuation::seconds_at(int gpus) const {
+    return left_s_per_ms_ * step_ms(*job_, gpus) + (gpus != job_->gpus_now ? restart_s_ : 0);
+}
+
 double Valuation::at(int gpus) const {
     const double step = step_ms(*job_, gpus);
     const double left_s = left_s_per_ms_ * step + (gpus != job_->gpus_now ? restart_s_ : 0);

@@ -23,6 +23,8 @@ class Valuation {
   public:
     Valuation(const Job &job, const Options &options);
     [[nodiscard]] double at(int gpus) const;  // larger is better; gpus >= 1
+    // Seconds from now on at `gpus` GPUs, a restart included where it needs one.
+    [[nodiscard]] double seconds_at(int gpus) const;
 
   private:
     const Job *job_;

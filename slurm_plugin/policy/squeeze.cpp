@@ -2,6 +2,7 @@
 #include "slurm_plugin/policy/squeeze.h"
 
 #include <algorithm>
+#include <map>
 
 #include "slurm_plugin/policy/gain.h"
 #include "slurm_plugin/policy/placement.h"
@@ -45,31 +46,48 @@ void squeeze_node(std::span<const Job *const> jobs, std::vector<Holder> &here, i
     }
 }
 
+// Of a job that was halved for another node already, what is left here: its last shares went first.
+int left_on_node(const Job &job, int node, int size) {
+    int given = job.gpus_now - size, here = 0;
+    for (auto share = job.held.rbegin(); share != job.held.rend(); ++share) {
+        const int left = std::max(0, share->second - given);
+        given -= share->second - left;
+        if (share->first == node) here += left;
+    }
+    return here;
+}
+
 }  // namespace
 
 std::vector<int> sizes_to_stay(std::span<const Job *const> jobs, const Capacity &capacity,
                                const Options &options) {
     std::vector<int> sizes, held(capacity.node_gpus.size());
+    sizes.reserve(jobs.size());
+    const auto is_node = [&](int node) {
+        return node >= 0 && static_cast<std::size_t>(node) < held.size();
+    };
     for (const Job *job : jobs) {
         sizes.push_back(job->gpus_now);
         for (const auto &[node, gpus] : job->held)
-            if (node >= 0 && static_cast<std::size_t>(node) < held.size()) held[node] += gpus;
+            if (is_node(node)) held[static_cast<std::size_t>(node)] += gpus;
     }
-    for (std::size_t node = 0; node < held.size(); ++node) {
-        if (held[node] <= capacity.node_gpus[node]) continue;
+    std::map<int, std::vector<std::size_t>> crowded;  // by node: the jobs there
+    for (std::size_t node = 0; node < held.size(); ++node)
+        if (held[node] > capacity.node_gpus[node]) crowded[static_cast<int>(node)];
+    if (crowded.empty()) return sizes;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        for (const auto &share : jobs[i]->held)
+            if (const auto found = crowded.find(share.first); found != crowded.end())
+                found->second.push_back(i);
+    for (const auto &[node, there] : crowded) {
         std::vector<Holder> here;
-        int remaining = 0;  // of jobs that were halved for another node already, what is left here
-        for (std::size_t i = 0; i < jobs.size(); ++i) {
-            int given = jobs[i]->gpus_now - sizes[i];
-            for (auto share = jobs[i]->held.rbegin(); share != jobs[i]->held.rend(); ++share) {
-                const int left = std::max(0, share->second - given);
-                given -= share->second - left;
-                if (share->first != static_cast<int>(node)) continue;
-                here.push_back({i, left});
-                remaining += left;
-            }
+        int remaining = 0;
+        for (const std::size_t i : there) {
+            here.push_back({i, left_on_node(*jobs[i], node, sizes[i])});
+            remaining += here.back().gpus;
         }
-        squeeze_node(jobs, here, remaining - capacity.node_gpus[node], sizes, options);
+        squeeze_node(jobs, here, remaining - capacity.node_gpus[static_cast<std::size_t>(node)],
+                     sizes, options);
     }
     return sizes;
 }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/policy/growth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ringrt::policy {
+namespace {
+
+constexpr Level kTop = std::numeric_limits<Level>::max();
+constexpr int kFewJobs = 256;  // the heap alone is as fast
+
+struct Bid {
+    double gain = 0;
+    int rank = 0;  // settles ties
+    Level to = kWaits;
+    bool operator<(const Bid &o) const {
+        return gain != o.gain ? gain < o.gain : rank > o.rank;
+    }
+};
+
+struct Edge {
+    double gain = 0;  // the least on the way here: it is granted no earlier
+    int gpus = 0;     // added
+};
+
+std::vector<Edge> all_edges(const Ladders &ladders, const std::vector<Level> &levels) {
+    std::vector<Edge> edges;
+    edges.reserve(4 * levels.size());
+    for (int rank = 0; rank < ladders.size(); ++rank) {
+        double least = std::numeric_limits<double>::infinity();
+        for (Level at = levels[static_cast<std::size_t>(rank)];;) {
+            const Step step = ladders.best_step(rank, at, kTop);
+            if (step.to < 0) break;
+            least = std::min(least, step.gain);
+            edges.push_back({least, ladders.gpus(rank, step.to) - ladders.gpus(rank, at)});
+            at = step.to;
+        }
+    }
+    return edges;
+}
+
+// The gain above which all growths together add at most `free` GPUs; all that equal it are left out.
+double threshold(std::vector<Edge> &edges, long free) {
+    std::size_t low = 0, high = edges.size();
+    double above = std::numeric_limits<double>::infinity();
+    while (low < high) {
+        const double pivot = std::max(std::min(edges[low].gain, edges[high - 1].gain),
+                                      std::min(std::max(edges[low].gain, edges[high - 1].gain),
+                                               edges[low + (high - low) / 2].gain));
+        const auto begin = edges.begin() + static_cast<long>(low);
+        const auto end = edges.begin() + static_cast<long>(high);
+        const auto middle =
+            std::partition(begin, end, [pivot](const Edge &e) { return e.gain > pivot; });
+        const auto rest =
+            std::partition(middle, end, [pivot](const Edge &e) { return e.gain == pivot; });
+        long larger = 0, equal = 0;
+        for (auto edge = begin; edge != middle; ++edge) larger += edge->gpus;
+        for (auto edge = middle; edge != rest; ++edge) equal += edge->gpus;
+        if (larger > free) {
+            high = static_cast<std::size_t>(middle - edges.begin());
+            continue;
+        }
+        above = pivot;
+        if (larger + equal > free) break;
+        free -= larger + equal;
+        low = static_cast<std::size_t>(rest - edges.begin());
+        if (low == high) above = std::nextafter(pivot, 0.0);
+    }
+    return above;
+}
+
+// Grants every growth of a gain above `least`.
+void grant_above(const Ladders &ladders, double least, std::vector<Level> &levels) {
+    for (int rank = 0; rank < ladders.size(); ++rank) {
+        Level &level = levels[static_cast<std::size_t>(rank)];
+        for (Step step = ladders.best_step(rank, level, kTop); step.to >= 0 && step.gain > least;
+             step = ladders.best_step(rank, level, kTop))
+            level = step.to;
+    }
+}
+
+void grow_at_once(const Ladders &ladders, std::vector<Level> &levels, Room &room) {
+    std::vector<Edge> edges = all_edges(ladders, levels);
+    const double least = threshold(edges, room.free_gpus());
+    std::vector<Level> grown = levels;
+    grant_above(ladders, least, grown);
+    Room after = room;
+    for (int rank = 0; rank < ladders.size(); ++rank) {
+        const auto i = static_cast<std::size_t>(rank);
+        if (grown[i] != levels[i])
+            after.change(ladders.gpus(rank, levels[i]), ladders.gpus(rank, grown[i]));
+    }
+    if (after.is_over()) return;  // of nodes that sizes do not fill: one by one, then
+    levels = std::move(grown);
+    room = after;
+}
+
+class Auction {
+  public:
+    Auction(const Ladders &ladders, std::vector<Level> &levels, Room &room)
+        : ladders_(ladders), levels_(levels), room_(room) {}
+    double run(int held_back);
+
+  private:
+    void bid(int rank, Level most);
+    [[nodiscard]] Level most_that_fits(int rank) const;
+    void sweep();
+    void refuse(const Bid &bid);
+
+    const Ladders &ladders_;
+    std::vector<Level> &levels_;
+    Room &room_;
+    std::vector<Bid> heap_;
+    int swept_at_ = std::numeric_limits<int>::max();  // free GPUs
+    bool refused_ = false;
+    double short_by_ = 0;
+};
+
+void Auction::bid(int rank, Level most) {
+    const Step step = ladders_.best_step(rank, levels_[static_cast<std::size_t>(rank)], most);
+    if (step.to >= 0) heap_.push_back({step.gain, rank, step.to});
+}
+
+Level Auction::most_that_fits(int rank) const {
+    const Level level = levels_[static_cast<std::size_t>(rank)];
+    const int most = ladders_.gpus(rank, level) + room_.free_gpus();
+    Level to = level;
+    while (to < ladders_.row(rank).top && ladders_.gpus(rank, static_cast<Level>(to + 1)) <= most)
+        ++to;
+    return to;
+}
+
+// Drops all that does not fit any more, which one by one would cost a heap operation each.
+void Auction::sweep() {
+    swept_at_ = room_.free_gpus();
+    std::vector<Bid> before;
+    before.swap(heap_);
+    for (const Bid &bid : before) this->bid(bid.rank, std::min(bid.to, most_that_fits(bid.rank)));
+    std::make_heap(heap_.begin(), heap_.end());
+}
+
+void Auction::refuse(const Bid &refused) {
+    if (!refused_) short_by_ = refused.gain * room_.free_gpus();
+    refused_ = true;
+    const auto smaller = static_cast<Level>(refused.to - 1);
+    const std::size_t before = heap_.size();
+    bid(refused.rank, std::min(smaller, most_that_fits(refused.rank)));
+    if (heap_.size() > before) std::push_heap(heap_.begin(), heap_.end());
+    if (room_.free_gpus() <= swept_at_ / 2) sweep();
+}
+
+double Auction::run(int held_back) {
+    heap_.reserve(levels_.size());
+    for (int rank = 0; rank < ladders_.size(); ++rank)
+        if (rank != held_back) bid(rank, kTop);
+    std::make_heap(heap_.begin(), heap_.end());
+    while (!heap_.empty() && room_.free_gpus() > 0) {
+        std::pop_heap(heap_.begin(), heap_.end());
+        const Bid best = heap_.back();
+        heap_.pop_back();
+        Level &level = levels_[static_cast<std::size_t>(best.rank)];
+        const int from = ladders_.gpus(best.rank, level), to = ladders_.gpus(best.rank, best.to);
+        if (!room_.fits(to, from)) {
+            refuse(best);
+            continue;
+        }
+        room_.change(from, to);
+        level = best.to;
+        if (refused_) short_by_ -= best.gain * (to - from);
+        const std::size_t before = heap_.size();
+        bid(best.rank, kTop);
+        if (heap_.size() > before) std::push_heap(heap_.begin(), heap_.end());
+    }
+    return std::max(0.0, short_by_);
+}
+
+}  // namespace
+
+double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room, int held_back) {
+    if (ladders.size() > kFewJobs && held_back < 0) grow_at_once(ladders, levels, room);
+    return Auction(ladders, levels, room).run(held_back);
+}
+
+}  // namespace ringrt::policy

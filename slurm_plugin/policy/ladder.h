@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The jobs of one decision as flat arrays: each job's ladder of sizes and what each is worth, worked
+// out once, so that the rounds of a decision touch a few bytes of a job and not its whole record.
+//
+// Everything is indexed by rank: running jobs first (nobody is stopped for another's first GPUs), then
+// by priority, arrival and id. So no result depends on the order of the input.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "slurm_plugin/policy/policy.h"
+
+namespace ringrt::policy {
+
+using Level = int8_t;  // of the ladder: size = min << level
+inline constexpr Level kWaits = -1;
+
+// A job that keeps its size is a ladder of that one size.
+struct Row {
+    int min = 1;         // GPUs at level 0; 0: a pinned job that waits
+    int now = 0;         // GPUs it runs with
+    int max = 1;
+    int first_value = 0; // into Ladders::values, of level 0
+    Level top = 0;       // the highest level it may grow to
+    Level stay = kWaits; // where it may stay: its present size, less on a crowded node
+    bool fixed = false;
+};
+
+struct Step {
+    double gain = 0;  // value per GPU added
+    Level to = kWaits;  // kWaits: none is a gain
+};
+
+class Ladders {
+  public:
+    Ladders(std::span<const Job> jobs, const Capacity &capacity, const Options &options);
+
+    [[nodiscard]] int size() const { return static_cast<int>(rows_.size()); }
+    [[nodiscard]] const Row &row(int rank) const { return rows_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] const Job &job(int rank) const { return *jobs_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] int index(int rank) const { return order_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] int gpus(int rank, Level level) const {
+        return level < 0 ? 0 : row(rank).min << level;
+    }
+    // Minus infinity for a growth that does not pay back its restart. A growth that the gain rule
+    // wants may still not: the rules weigh jobs against each other, and some cap what a nearly
+    // finished one is worth.
+    [[nodiscard]] double value(int rank, Level level) const {
+        return level < 0 ? 0 : values_[static_cast<std::size_t>(row(rank).first_value + level)];
+    }
+    // The best growth from `from` up to level `most`: one doubling in the paper's rule, any number
+    // of them in the others, which so walk the upper hull of the job's value and escape a first
+    // doubling that loses.
+    [[nodiscard]] Step best_step(int rank, Level from, Level most) const;
+    [[nodiscard]] bool anybody_runs() const { return !rows_.empty() && rows_[0].now > 0; }
+
+  private:
+    void add(const Job &job, int stay_gpus, const Options &options);
+
+    bool one_doubling_;
+    std::vector<Row> rows_;
+    std::vector<double> values_;
+    std::vector<const Job *> jobs_;
+    std::vector<int> order_;
+};
+
+}  // namespace ringrt::policy
