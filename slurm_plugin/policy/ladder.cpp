@@ -11,6 +11,7 @@
 namespace ringrt::policy {
 namespace {
 
+constexpr std::size_t kAhead = 6;  // records
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // What the order needs, without the rest of the record.
@@ -51,6 +52,11 @@ Level level_of(const Job &job, int gpus) {
     return level;
 }
 
+void fetch(const Job &job) {
+    const char *bytes = reinterpret_cast<const char *>(&job);
+    for (std::size_t line = 0; line < sizeof job; line += 64) __builtin_prefetch(bytes + line);
+}
+
 }  // namespace
 
 Ladders::Ladders(std::span<const Job> jobs, const Capacity &capacity, const Options &options)
@@ -60,7 +66,11 @@ Ladders::Ladders(std::span<const Job> jobs, const Capacity &capacity, const Opti
     values_.reserve(8 * jobs.size());
     for (const int index : order_) jobs_.push_back(&jobs[static_cast<std::size_t>(index)]);
     const std::vector<int> stay = sizes_to_stay(jobs_, capacity, options);
-    for (std::size_t rank = 0; rank < jobs_.size(); ++rank) add(*jobs_[rank], stay[rank], options);
+    for (std::size_t rank = 0; rank < jobs_.size(); ++rank) {
+        // The records lie in the order of the input: of many, each would be waited for.
+        if (rank + kAhead < jobs_.size()) fetch(*jobs_[rank + kAhead]);
+        add(*jobs_[rank], stay[rank], options);
+    }
 }
 
 void Ladders::add(const Job &job, int stay_gpus, const Options &options) {

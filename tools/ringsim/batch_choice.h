@@ -20,9 +20,11 @@ template <typename Cost>
 [[nodiscard]] BatchChoice choose_batch(const BatchLimits &limits, int gpus, Cost ms_per_progress) {
     constexpr int kTries = 24;
     const int least = std::min(limits.total_max, std::max(limits.initial, limits.local_min * gpus));
+    const double ratio = std::pow(double(limits.total_max) / least, 1.0 / kTries);
     BatchChoice best;
-    for (int i = 0; i <= kTries; ++i) {
-        const double total = least * std::pow(double(limits.total_max) / least, double(i) / kTries);
+    double total = least;
+    for (int i = 0; i <= kTries; ++i, total *= ratio) {
+        if (i == kTries) total = limits.total_max;
         const BatchPlan plan = split_batch(limits, static_cast<int>(total), gpus);
         const double ms = ms_per_progress(plan);
         if (i == 0 || ms < best.ms_per_progress) best = {plan, ms};

@@ -50,7 +50,9 @@ struct Curve {
 class Learned final : public Estimator {
   public:
     Learned(const Contender &contender, const SimOptions &options)
-        : adapts_(contender.adapts_batch), options_(options) {}
+        : adapts_(contender.adapts_batch),
+          on_ladder_(contender.placement == Placement::pack && contender.fixed_gpus == 0),
+          options_(options) {}
 
     void ran(const JobState &job, double steps) override {
         if (steps < 1) return;
@@ -72,15 +74,16 @@ class Learned final : public Estimator {
         out.curve_ms = curve.ms;
         out.gpus_believed = std::max({1, job.gpus, 2 * family.largest});
         const double left = job.spec->profile->epoch_ends().back() - job.progress;
-        out.steps_left = adapts_ ? left : left / progress_now(job, job.spec->batch);
-        out.steps_done = adapts_ ? job.progress : job.progress / progress_now(job, job.spec->batch);
+        const double worth = adapts_ ? 1 : noise_now(job).progress(job.spec->batch);
+        out.steps_left = left / worth;
+        out.steps_done = job.progress / worth;
         if (family.largest == 0) out.steps_left = policy::kUnknown;
     }
 
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
         Family &family = family_of(job);
         if (family.stale) family.refit();
-        return best_batch(job, family, gpus_of(shape), int(shape.size())).plan;
+        return best_batch(job, family, noise_now(job), gpus_of(shape), int(shape.size())).plan;
     }
 
     void forget(const JobState &job) override { curves_.erase(job.index); }
@@ -88,21 +91,28 @@ class Learned final : public Estimator {
   private:
     Family &family_of(const JobState &job) { return families_[job.spec->application]; }
 
-    // Progress of one step at another batch, from the gradient noise that the job measures now.
-    static double progress_now(const JobState &job, int total_batch) {
+    // What a job measures of its gradients now, and what a step is worth at another batch.
+    struct Noise {
+        double square, variance;
+        int initial_batch;
+        [[nodiscard]] double progress(int total_batch) const {
+            const double denominator = variance * initial_batch / total_batch + square;
+            return denominator > 0 ? (variance + square) / denominator : 1;
+        }
+    };
+    static Noise noise_now(const JobState &job) {
         const Profile &profile = *job.spec->profile;
         const int now = job.gpus > 0 ? job.plan.total(job.gpus) : profile.batch.initial;
         const auto [square, variance] = profile.gradient(now, job.epoch);
-        const double scale = double(total_batch) / profile.batch.initial;
-        const double denominator = variance / scale + square;
-        return denominator > 0 ? (variance + square) / denominator : 1;
+        return {square, variance, profile.batch.initial};
     }
 
-    static BatchChoice best_batch(const JobState &job, const Family &family, int gpus, int nodes) {
+    static BatchChoice best_batch(const JobState &job, const Family &family, const Noise &noise,
+                                  int gpus, int nodes) {
         const BatchLimits &limits = job.spec->profile->batch;
         const auto cost = [&](BatchPlan plan) {
             return family.model.step_ms(gpus, nodes, plan.passes, plan.local) /
-                   progress_now(job, plan.total(gpus));
+                   noise.progress(plan.total(gpus));
         };
         if (family.largest > 0) return sim::choose_batch(limits, gpus, cost);
         const int least =
@@ -113,12 +123,14 @@ class Learned final : public Estimator {
 
     void redraw(const JobState &job, const Family &family, Curve &curve) const {
         const int most = std::max(job.spec->gpus_limit, job.spec->gpus_asked);
-        curve.ms.resize(static_cast<std::size_t>(most));
-        for (int gpus = 1; gpus <= most; ++gpus) {
+        const Noise noise = noise_now(job);
+        curve.ms.assign(static_cast<std::size_t>(most), 0);
+        for (int gpus = 1; gpus <= most; gpus = next_size(job, gpus)) {
             const int nodes = (gpus + options_.gpus_per_node - 1) / options_.gpus_per_node;
             float &ms = curve.ms[static_cast<std::size_t>(gpus) - 1];
             if (adapts_) {
-                ms = static_cast<float>(best_batch(job, family, gpus, nodes).ms_per_progress);
+                ms = static_cast<float>(
+                    best_batch(job, family, noise, gpus, nodes).ms_per_progress);
                 continue;
             }
             const BatchPlan plan = split_batch(job.spec->profile->batch, job.spec->batch, gpus);
@@ -128,7 +140,15 @@ class Learned final : public Estimator {
         curve.epoch = job.epoch;
     }
 
-    bool adapts_;
+    // A policy that keeps to the ladder asks for no other sizes, and for one GPU.
+    [[nodiscard]] int next_size(const JobState &job, int gpus) const {
+        if (!on_ladder_) return gpus + 1;
+        int size = job.spec->gpus_min;
+        while (size <= gpus) size *= 2;
+        return size;
+    }
+
+    bool adapts_, on_ladder_;
     const SimOptions &options_;
     std::map<std::string, Family> families_;
     std::map<std::size_t, Curve> curves_;

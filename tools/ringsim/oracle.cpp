@@ -101,9 +101,14 @@ class GoodputOracle final : public Estimator {
     void describe(const JobState &job, policy::Job &out) override {
         const Profile &profile = *job.spec->profile;
         std::vector<float> &curve = curves_[{&profile, job.epoch}];
-        for (int gpus = int(curve.size()) + 1; gpus <= job.spec->gpus_limit; ++gpus) {
+        curve.resize(std::max(curve.size(), std::size_t(job.spec->gpus_limit)), 0);
+        // `goodput` keeps to the ladder and asks for no other sizes, and for one GPU.
+        for (int gpus = 1; gpus <= job.spec->gpus_limit;
+             gpus = gpus < job.spec->gpus_min ? job.spec->gpus_min : 2 * gpus) {
+            float &ms = curve[static_cast<std::size_t>(gpus) - 1];
+            if (ms > 0) continue;
             const Shape shape = packed(gpus, options_.gpus_per_node);
-            curve.push_back(static_cast<float>(best(profile, shape, job.epoch).ms_per_progress));
+            ms = static_cast<float>(best(profile, shape, job.epoch).ms_per_progress);
         }
         out.curve_ms = curve;
         out.steps_left = profile.epoch_ends().back() - job.progress;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
 
 #include "tools/ringsim/csv.h"
 #include "tools/ringsim/profile.h"
@@ -60,6 +61,7 @@ struct Training {
 
 std::string rotated_least(const Shape &shape) {
     std::string key(shape.begin(), shape.end());
+    if (std::adjacent_find(key.begin(), key.end(), std::not_equal_to<>()) == key.end()) return key;
     std::string best = key;
     for (std::size_t i = 1; i < key.size(); ++i) {
         std::rotate(key.begin(), key.begin() + 1, key.end());
@@ -89,7 +91,7 @@ class PolluxProfile final : public Profile {
     };
     [[nodiscard]] Between around(int total_batch) const;
 
-    std::map<std::string, BatchCurve> placements_;       // by rotated_least
+    std::unordered_map<std::string, BatchCurve> placements_;  // by rotated_least
     std::map<int, std::map<int, BatchCurve>> by_nodes_;  // nodes, then GPUs
     std::vector<Training> trainings_;                    // ascending batch
     std::vector<double> ends_;

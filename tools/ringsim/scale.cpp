@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <numeric>
 #include <random>
 
 #include "slurm_plugin/policy/doubling.h"
+#include "slurm_plugin/policy/placement.h"
 #include "tools/ringsim/commands.h"
 
 namespace ringrt::sim {
@@ -52,6 +54,20 @@ double shortest_ms(const std::vector<policy::Job> &jobs, const policy::Capacity 
     return shortest;
 }
 
+// Every job but the first runs as was decided, the large ones placed first.
+void run_all_but_first(std::vector<policy::Job> &jobs,
+                       const std::vector<policy::Allotment> &decision,
+                       const policy::Capacity &capacity) {
+    std::vector<std::size_t> order(jobs.size() - 1);
+    std::iota(order.begin(), order.end(), std::size_t{1});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return decision[a].gpus > decision[b].gpus;
+    });
+    policy::Packing packing(capacity);
+    for (const std::size_t i : order)
+        if (packing.place(decision[i].gpus, &jobs[i].held)) jobs[i].gpus_now = decision[i].gpus;
+}
+
 }  // namespace
 
 int run_scale() {
@@ -64,7 +80,7 @@ int run_scale() {
         const double fresh_ms = shortest_ms(jobs, capacity);
         const auto decision =
             policy::decide_doubling(jobs, capacity, {.gain = policy::GainRule::short_first});
-        for (std::size_t i = 1; i < jobs.size(); ++i) jobs[i].gpus_now = decision[i].gpus;
+        run_all_but_first(jobs, decision, capacity);
         const double next_ms = shortest_ms(jobs, capacity);
         std::printf("%8d %10d %11.2f %11.2f %10.3f\n", count, count * kGpusPerJob, fresh_ms,
                     next_ms, 1000 * next_ms / (count * std::log2(count)));
