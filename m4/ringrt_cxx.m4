@@ -29,12 +29,18 @@ AC_DEFUN([RINGRT_WARNINGS], [
   AC_SUBST([WARN_CXXFLAGS])
 ])
 
-# RINGRT_SANITIZE: --enable-sanitize=address,undefined or =thread builds everything with it.
+# RINGRT_SANITIZE: --enable-sanitize=address,undefined or =thread builds everything with it; =fuzzer
+# (CXX=clang++) is the former with the coverage that libFuzzer goes by.
 AC_DEFUN([RINGRT_SANITIZE], [
   AC_ARG_ENABLE([sanitize],
-    [AS_HELP_STRING([--enable-sanitize=LIST], [build with -fsanitize=LIST (address,undefined or thread)])],
+    [AS_HELP_STRING([--enable-sanitize=LIST], [build with -fsanitize=LIST (address,undefined; thread; or fuzzer, with clang++)])],
     [], [enable_sanitize=no])
   AS_IF([test "x$enable_sanitize" = xyes], [enable_sanitize=address,undefined])
+  FUZZ_LDFLAGS=
+  AM_CONDITIONAL([HAVE_LIBFUZZER], [test "x$enable_sanitize" = xfuzzer])
+  AS_IF([test "x$enable_sanitize" = xfuzzer],
+    [FUZZ_LDFLAGS=-fsanitize=fuzzer enable_sanitize=fuzzer-no-link,address,undefined])
+  AC_SUBST([FUZZ_LDFLAGS])
   # A shared library may leave nothing open; a sanitizer's own symbols come with the program.
   AS_IF([test "x$enable_sanitize" = xno], [NO_UNDEFINED="-Wl,-z,defs"], [NO_UNDEFINED=])
   AC_SUBST([NO_UNDEFINED])

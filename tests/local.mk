@@ -13,6 +13,9 @@ EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-si
 # On a real Slurm cluster: contrib/test runs these by themselves
 EXTRA_DIST += tests/cluster
 
+# Every parser against hostile input
+include tests/fuzz/fuzz.mk
+
 if HAVE_CHECK
 include tests/unit/core.mk
 include tests/unit/policy.mk

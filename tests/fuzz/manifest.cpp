@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A checkpoint's manifest and LATEST, as they are and under the right hash, as somebody would write
+// them who wants to harm; and the names of files in the folder.
+#include "libringrt/checkpoint/manifest.h"
+
+#include "libringrt/checkpoint/store.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace ringrt::checkpoint;
+using namespace ringrt::fuzz;
+
+namespace {
+
+std::string sealed(std::string_view body) {
+    return std::string(body) +
+           ringrt::text("end %016llx\n", static_cast<unsigned long long>(hash_text(body)));
+}
+
+void try_manifest(std::string_view text) {
+    Manifest manifest;
+    const ringrt::Outcome parsed = parse_manifest(text, manifest);
+    if (!parsed.ok()) {
+        expect(parsed.status == RINGRT_CORRUPT, "a refused manifest is corrupt");
+        expect(is_one_line(parsed.message), "and gets one line");
+        return;
+    }
+    expect(manifest.parameters.size() <= kParametersMax, "parameters");
+    for (const Parameter &parameter : manifest.parameters) {
+        expect(valid_name(parameter.name), "a parameter's name leads nowhere else");
+        expect(bytes_of(parameter) <= kParameterBytesMax, "a parameter's size");
+    }
+    for (const Shard &shard : manifest.shards) {
+        expect(shard.rank < manifest.ranks, "a shard's rank");
+        expect(shard.pieces <= kPiecesMax, "a shard's pieces");
+    }
+    const std::string written = format_manifest(manifest);
+    Manifest again;
+    expect(parse_manifest(written, again).ok(), "a manifest that was written can be read");
+    expect(format_manifest(again) == written, "reading and writing it changes nothing");
+}
+
+void try_latest(std::string_view text) {
+    Latest latest;
+    if (!parse_latest(text, latest)) return;
+    expect(format_latest(latest) == text, "LATEST has one form only");
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const std::string_view text = text_of(data, size);
+    for (const std::string &whole : {std::string(text), sealed(text)}) {
+        try_manifest(whole);
+        try_latest(whole);
+    }
+    if (const auto claim = parse_claim_name(text))
+        expect(claim_name(*claim) == text, "a fence's name has one form only");
+    (void)step_of(std::string(text));
+    return 0;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A shard whose table is under the right hash and says whatever it likes. The input: a byte with
+// the number of table rows, then the file.
+#include "libringrt/checkpoint/shard.h"
+
+#include <cstring>
+
+#include "libringrt/checkpoint/hash.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace ringrt::checkpoint;
+using namespace ringrt::fuzz;
+
+namespace {
+
+// One file, to be read.
+class OneFile final : public Files {
+  public:
+    explicit OneFile(std::string_view bytes) : bytes_(bytes) {}
+    int open_read(const std::string &) override { return 3; }
+    int64_t read_at(int, std::span<std::byte> bytes, uint64_t offset) override {
+        if (offset >= bytes_.size()) return 0;
+        const std::string_view part = bytes_.substr(offset, bytes.size());
+        std::memcpy(bytes.data(), part.data(), part.size());
+        return static_cast<int64_t>(part.size());
+    }
+    int64_t size(int) override { return static_cast<int64_t>(bytes_.size()); }
+    int close(int) override { return 0; }
+    int open_new(const std::string &) override { return -EROFS; }
+    int64_t write(int, std::span<const std::byte>) override { return -EROFS; }
+    int start_writeback(int, uint64_t, uint64_t) override { return -EROFS; }
+    int sync_data(int) override { return -EROFS; }
+    int make_folder(const std::string &) override { return -EROFS; }
+    int sync_folder(const std::string &) override { return -EROFS; }
+    int rename(const std::string &, const std::string &) override { return -EROFS; }
+    int remove(const std::string &) override { return -EROFS; }
+    int remove_folder(const std::string &) override { return -EROFS; }
+    int list(const std::string &, std::vector<std::string> &) override { return -EROFS; }
+    int64_t free_bytes(const std::string &) override { return -EROFS; }
+
+  private:
+    std::string_view bytes_;
+};
+
+// Rows of a parameter of 64 bytes: this rank holds [16, 48).
+std::vector<Buffer> buffers(std::vector<std::byte> &memory) {
+    memory.assign(32 + 8, std::byte{0});
+    return {{.parameter = {.name = "rows", .dtype = RINGRT_UINT8, .shape = {64}, .by_rows = true},
+             .data = memory.data(),
+             .offset = 16,
+             .bytes = 32},
+            {.parameter = {.name = "whole", .dtype = RINGRT_UINT8, .shape = {8}},
+             .data = memory.data() + 32,
+             .bytes = 8}};
+}
+
+// The table's rows with the hashes that their pieces have, so that what they say is believed.
+void seal_pieces(std::string &file, uint64_t data_bytes, size_t rows) {
+    uint64_t position = 0;
+    for (size_t i = 0; i < rows; ++i) {
+        TableRow row;
+        char *place = file.data() + data_bytes + i * sizeof row;
+        std::memcpy(&row, place, sizeof row);
+        if (row.bytes > data_bytes - position) return;
+        row.hash = hash64(std::as_bytes(std::span(file.data() + position, row.bytes)));
+        position += row.bytes;
+        std::memcpy(place, &row, sizeof row);
+    }
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    std::string_view input = text_of(data, size);
+    const size_t rows = take_byte(input) % 8;
+    std::string file(input);
+    if (file.size() < rows * sizeof(TableRow)) return 0;
+    const uint64_t data_bytes = file.size() - rows * sizeof(TableRow);
+    seal_pieces(file, data_bytes, rows);
+    const auto table = std::as_bytes(std::span(file).subspan(data_bytes));
+    OneFile files(file);
+    ShardReader reader(files);
+    std::vector<std::byte> memory;
+    const std::vector<Buffer> held = buffers(memory);
+    const Shard shard{.data_bytes = data_bytes, .pieces = rows, .table_hash = hash64(table)};
+    ringrt::Outcome read = reader.open("step-000000000001/shard-00000", shard, held.size());
+    if (read.ok()) read = reader.read_into(held);
+    if (!read.ok()) expect(is_one_line(read.message), "a refused shard gets one line");
+    std::vector<Piece> pieces;
+    for (const TableRow &row : reader.table())
+        pieces.push_back({row.parameter, row.offset, row.bytes});
+    if (read.ok() && check_tiling({held[0].parameter, held[1].parameter}, pieces).ok())
+        expect(data_bytes == 72, "pieces that tile are as long as the parameters");
+    return 0;
+}
