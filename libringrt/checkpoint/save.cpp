@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <system_error>
 
 namespace ringrt::checkpoint {
 namespace {
@@ -132,11 +133,24 @@ Outcome Saver::copy(std::vector<Source> &sources) try {
 }
 
 void Saver::write(const std::vector<Source> &sources) {
-    if (!sources.empty())
-        wrote_ = write_shard(store_.files(),
-                             store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
-                             sources, shard_);
+    // On a thread of its own nobody would catch what is thrown.
+    try {
+        if (!sources.empty())
+            wrote_ = write_shard(store_.files(),
+                                 store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
+                                 sources, shard_);
+    } catch (const std::bad_alloc &) {
+        wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory to write a shard"});
+    }
     written_.store(true, std::memory_order_release);
+}
+
+bool Saver::write_in_background(std::vector<Source> &sources) try {
+    if (!copy(sources).ok()) return false;
+    writer_ = std::thread([this, sources] { write(sources); });
+    return true;
+} catch (const std::system_error &) {
+    return false;  // no thread to be had: the copy is as good as the buffers
 }
 
 Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
@@ -158,11 +172,8 @@ Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveM
         const Buffer &buffer = buffers[piece.parameter];
         sources.push_back({piece, buffer.data + (piece.offset - buffer.offset)});
     }
-    // Without memory for a copy this rank writes at once: the others need not know.
-    if (mode == SaveMode::in_background && copy(sources).ok())
-        writer_ = std::thread([this, sources = std::move(sources)] { write(sources); });
-    else
-        write(sources);
+    // Without memory for a copy, or a thread, this rank writes at once: the others need not know.
+    if (mode == SaveMode::inline_write || !write_in_background(sources)) write(sources);
     return {};
 }
 

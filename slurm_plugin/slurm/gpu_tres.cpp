@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "slurm_plugin/slurm/gpu_tres.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "slurm_plugin/slurm/slurm_compat.h"
@@ -9,6 +10,7 @@ namespace ringrt::slurm {
 namespace {
 
 constexpr std::size_t kTextBytesMax = 4096;
+constexpr int kCountMax = 1'000'000;  // of one item: sums of all in a text stay far from overflow
 
 std::string_view without_prefix(std::string_view item) {
     if (item.starts_with("gres:") || item.starts_with("gres/")) item.remove_prefix(5);
@@ -31,7 +33,7 @@ std::optional<int> count_of(std::string_view item, std::size_t &name_length) {
     if (error != std::errc{} || end != digits.data() + digits.size() || count < 0)
         return std::nullopt;
     name_length = separator;
-    return count;
+    return std::min(count, kCountMax);
 }
 
 // Items of a list are separated by commas, but not those inside brackets: "gpu:2(IDX:0,2),nic:1".

@@ -49,6 +49,7 @@ class Reader {
   public:
     Reader(std::string_view text, std::string_view name) : name_(name) {
         ready_ = yaml_parser_initialize(&parser_) != 0;
+        if (text.data() == nullptr) text = "";  // libyaml ends the process where it gets no address
         const auto *bytes = reinterpret_cast<const unsigned char *>(text.data());
         if (ready_) yaml_parser_set_input_string(&parser_, bytes, text.size());
     }

@@ -130,7 +130,7 @@ Workload read_sacct(const std::string &path, const WorkloadOptions &options) {
                                 printable(table.text(row, c.submit)) + "\"");
         const auto elapsed = c.elapsed_raw ? parse_number(table.text(row, c.elapsed))
                                            : parse_elapsed(table.text(row, c.elapsed));
-        if (!elapsed || *elapsed < 0 || *elapsed > 1e9)
+        if (!elapsed || !(*elapsed >= 0 && *elapsed <= 1e9))  // not a number is out of range too
             table.fail(row, "elapsed: expected seconds or D-HH:MM:SS, got \"" +
                                 printable(table.text(row, c.elapsed)) + "\"");
         if (*elapsed == 0) continue;
@@ -176,7 +176,7 @@ Workload read_swf(const std::string &path, const WorkloadOptions &options) {
         const double submit = fields[1], run = fields[3], limit = fields[8];
         const double processors = fields[4] > 0 ? fields[4] : fields[7];
         if (run <= 0 || processors <= 0) continue;
-        if (submit < 0 || submit > 1e12 || run > 1e9 || processors > 65536)
+        if (submit < 0 || submit > 1e12 || run > 1e9 || processors < 1 || processors > 65536)
             throw InputError(where + ": submit, run time or processors out of range");
         JobSpec job = recorded_job(submit, run, static_cast<int>(processors), options);
         job.name = std::to_string(static_cast<long long>(std::clamp(fields[0], -1e15, 1e15)));
