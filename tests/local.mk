@@ -3,8 +3,10 @@ TESTS += tests/check-includes
 EXTRA_DIST += tests/check-includes
 
 # The public header and the man pages
-TESTS += tests/check-header tests/check-man tests/check-environment
-EXTRA_DIST += tests/check-header tests/check-man tests/check-environment tests/with-tap
+TESTS += tests/check-header tests/check-man tests/check-environment tests/check-messages
+EXTRA_DIST += tests/check-header tests/check-man tests/check-environment tests/check-messages \
+	tests/unit/check_messages.py \
+	tests/with-tap
 
 # The demo's accounting, and the example program over a sequence of sizes
 TESTS += tests/check-demo tests/multiproc/digits-sizes

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ringrt-messages(7) and the code agree, in both directions.
+
+What the code says is taken from its string literals: every text of three words or more in
+libringrt, slurm_plugin and the readers of the tools, cut where a variable part stands. The page
+shows each message in bold with <words> for a variable part. --missing prints what the page lacks.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGE = ROOT / "man/ringrt-messages.7"
+FOLDERS = ("libringrt", "slurm_plugin", "tools")
+# Help texts and pictures: other pages list them.
+NOT_MESSAGES = re.compile(
+    r"slurm_plugin/(controller/options|policy/registry|slurm/spank_submit)\.cpp"
+    r"|libringrt/(grouping/rules|grouping/plan|exchange/trace|checkpoint/hash|signal_watch)\.cpp"
+    r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
+    r"|command_line|contender|columns|grade|comparison|chrome_trace|options|profile|placer|fit"
+    r"|compare)\.cpp|.*\.h")
+TOKEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|#\s*include[^\n]*|static_assert\([^;]*;|"((?:[^"\\\n]|\\.)*)"|'
+    r"'(?:[^'\\]|\\.)*'", re.S)
+# What Slurm answers, and the names of our plugins.
+NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
+            "Malleable jobs beside Slurm's backfill", "sched/doubling: JobId=%u %s")
+CONVERSION = re.compile(r"%[-+ #0]*[0-9*]*(?:\.[0-9*]+)?(?:hh|h|ll|l|z|j)?[a-zA-Z]")
+
+
+def unescaped(text):
+    return text.replace("%%", "%").replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
+
+
+def literals(source):
+    """String literals, those that stand side by side joined."""
+    out, end = [], None
+    for match in TOKEN.finditer(source):
+        if match.group(1) is None:
+            continue
+        if end is not None and not source[end:match.start()].strip():
+            out[-1] += match.group(1)
+        else:
+            out.append(match.group(1))
+        end = match.end()
+    return out
+
+
+def is_message(fragment):
+    words = re.findall(r"[A-Za-z]{2,}", fragment)
+    return len(words) >= 3 and " " in fragment and "{" not in fragment
+
+
+def said_by_code():
+    out = {}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.cpp")):
+            name = str(path.relative_to(ROOT))
+            if NOT_MESSAGES.fullmatch(name):
+                continue
+            for literal in literals(path.read_text(encoding="utf-8")):
+                for part in CONVERSION.split(literal) if literal not in NOT_SAID else ():
+                    for fragment in unescaped(part).split("\n"):
+                        fragment = fragment.strip()
+                        if is_message(fragment):
+                            out.setdefault(fragment, name)
+    return out
+
+
+def shown_by_page():
+    out = []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        match = re.fullmatch(r'\.B "(.*)"', line)
+        if match:
+            text = match.group(1).replace('""', '"').replace("\\-", "-").replace("\\e", "\\")
+            out += [part.strip() for part in re.split("<[a-z ]+>", text) if is_message(part)]
+    return out
+
+
+def main():
+    code, page = said_by_code(), shown_by_page()
+    shown = "\n".join(page)
+    missing = [(name, text) for text, name in code.items() if text not in shown]
+    said = "\n".join(code)
+    # Who adds `, got "..."` and `FILE: ` is often not who knows the rest.
+    parts = [part.strip(' :;,."') for text in page for part in text.split(', got "')]
+    stale = [part for part in parts if is_message(part) and part not in said]
+    if sys.argv[1:] == ["--missing"]:
+        print("\n".join(f"{name}: {text}" for name, text in missing))
+        return 0
+    for name, text in missing:
+        print(f"{name} says this, and man/ringrt-messages.7 does not list it:\n    {text}")
+    for text in stale:
+        print(f"man/ringrt-messages.7 lists this, and the code says it nowhere:\n    {text}")
+    if not code:
+        print("no messages found in the code")
+    return 1 if missing or stale or not code else 0
+
+
+sys.exit(main())
