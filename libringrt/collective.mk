@@ -6,6 +6,7 @@ libcollective_la_SOURCES = \
   libringrt/transport/socket.h libringrt/transport/socket.cpp \
   libringrt/transport/transport.h libringrt/transport/call.cpp \
   libringrt/transport/shared_memory.h libringrt/transport/shared_memory.cpp \
+  libringrt/transport/node_gates.cpp \
   libringrt/transport/tcp.h libringrt/transport/tcp.cpp \
   libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
   libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \
@@ -19,9 +20,12 @@ libcollective_la_SOURCES = \
   libringrt/collective/halving_doubling.cpp \
   libringrt/collective/cost_model.h libringrt/collective/cost_model.cpp \
   libringrt/collective/chunks.h \
+  libringrt/collective/store_choice.h libringrt/collective/store_choice.cpp \
   libringrt/collective/progress.h libringrt/collective/progress.cpp \
   libringrt/collective/across.h libringrt/collective/across.cpp \
   libringrt/collective/node.h libringrt/collective/node.cpp \
   libringrt/collective/topology.h libringrt/collective/topology.cpp \
+  libringrt/collective/fork_guard.h libringrt/collective/fork_guard.cpp \
+  libringrt/collective/communicator_impl.h libringrt/collective/start.cpp \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp
 dist_doc_DATA += doc/allreduce.md

@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/collective/communicator.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <optional>
-#include <string_view>
 
 #include "libringrt/collective/across.h"
-#include "libringrt/collective/cost_model.h"
-#include "libringrt/collective/execute.h"
-#include "libringrt/collective/node.h"
-#include "libringrt/collective/progress.h"
-#include "libringrt/collective/topology.h"
-#include "libringrt/rendezvous/connect.h"
-#include "libringrt/rendezvous/identity.h"
-#include "libringrt/transport/tcp.h"
+#include "libringrt/collective/communicator_impl.h"
 
 namespace ringrt {
 namespace {
@@ -39,57 +25,7 @@ Program make_program(Algorithm algorithm, int rank, int size) {
     return pairwise(rank, size);
 }
 
-// RINGRT_ALGORITHM=one-shot|pairwise|binary-blocks|chain overrides the cost model (for tests).
-std::optional<Algorithm> forced_algorithm() {
-    const char *wish = getenv("RINGRT_ALGORITHM");
-    std::string_view name = wish == nullptr ? "" : wish;
-    if (name == "one-shot") return Algorithm::OneShot;
-    if (name == "pairwise") return Algorithm::Pairwise;
-    if (name == "binary-blocks") return Algorithm::BinaryBlocks;
-    if (name == "chain") return Algorithm::Chain;
-    return {};
-}
-
-double since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 }  // namespace
-
-struct Communicator::Impl {
-    CommunicatorConfig config;
-    World world;
-    Topology topology;
-    int local_rank = 0, local_size = 1;
-    pid_t pid = getpid();
-    bool started = false;
-    std::unique_ptr<NodeMemory> memory;     // null for one rank alone on its node
-    std::unique_ptr<NodeCollectives> node;  // over it
-    std::unique_ptr<Transport> transport;   // null where all ranks share one node
-    bool by_rails = false;                  // nodes of equal size, several ranks each (across.h)
-    CostModel costs;                        // of the transport, the same on all ranks
-    std::optional<Algorithm> forced;
-    uint32_t calls = 0;
-    std::mutex call_mutex;   // held during a call
-    std::mutex start_mutex;  // and during one that only starts something
-    Status failure;          // of an operation: final
-    mutable std::mutex line_mutex;
-    std::string line;
-    std::unique_ptr<Progress> progress;  // last: its thread uses all of the above
-
-    Status start();
-    Call next_call(CallKind kind, const Work &work, uint64_t count, int root = 0);
-    [[nodiscard]] bool one_node() const;
-    Status allreduce(const Work &work);
-    Status barrier(CallKind kind);
-    Status measure();
-    [[nodiscard]] Algorithm algorithm_for(size_t bytes) const;
-    ringrt_status_t answer(Status status);
-    // Whether the progress thread may be at work meanwhile.
-    enum Beside : bool { kAlone, kBesideRequests };
-    template <class Body>
-    ringrt_status_t guarded(Body body, Beside beside = kAlone);
-};
 
 // Keeps the line; what ends the communicator is told to the peers.
 ringrt_status_t Communicator::Impl::answer(Status status) {
@@ -109,120 +45,8 @@ ringrt_status_t Communicator::Impl::answer(Status status) {
     return status.code;
 }
 
-template <class Body>
-ringrt_status_t Communicator::Impl::guarded(Body body, Beside beside) {
-    if (getpid() != pid) {
-        return answer({RINGRT_FORKED,
-                       "this handle belongs to the process that made it; a forked child "
-                       "cannot use it"});
-    }
-    std::unique_lock lock(beside == kAlone ? call_mutex : start_mutex);
-    try {
-        if (!failure.ok()) return failure.code;
-        if (beside == kAlone && progress != nullptr && !progress->may_call()) {
-            return answer(
-                {RINGRT_INVALID_ARGUMENT,
-                 format_line("rank %d: wait for the started operations before calling another",
-                             world.rank)});
-        }
-        if (world.aborted) {
-            return answer(
-                {RINGRT_ABORTED, format_line("rank %d: aborted", world.rank), world.rank});
-        }
-        return answer(body());
-    } catch (const std::bad_alloc &) {
-        return answer({RINGRT_NO_MEMORY, format_line("rank %d: out of memory", world.rank)});
-    } catch (const std::exception &e) {
-        return answer({RINGRT_SYSTEM_ERROR, format_line("rank %d: %s", world.rank, e.what())});
-    }
-}
-
-Status Communicator::Impl::start() {
-    Identity identity = identity_from_environment();
-    if (config.size == 0) {
-        config.rank = identity.rank, config.size = identity.size;
-        if (config.local_rank < 0) config.local_rank = identity.local_rank;
-    }
-    if (config.size < 1 || config.rank < 0 || config.rank >= config.size) {
-        return {
-            RINGRT_INVALID_ARGUMENT,
-            format_line("rank %d of %d: a rank is between 0 and size-1", config.rank, config.size)};
-    }
-    world.rank = config.rank, world.size = config.size;
-    if (config.rendezvous.empty()) {
-        config.rendezvous = config.rendezvous_dir + "/rendezvous-" + identity.job;
-    }
-    Patience patience(world, "start-up", config.start_timeout_ms);
-    topology = {.hosts = {"localhost"}, .node_of_rank = {0}, .endpoints = {}, .nodes = 1};
-    if (world.size > 1) {
-        std::unique_ptr<Meeting> meeting;
-        RINGRT_TRY(config.allgather != nullptr
-                       ? meet(world, config.allgather, config.allgather_context, &meeting)
-                       : meet(world, config.rendezvous, &patience, &meeting));
-        Fd listener;
-        int port = 0;
-        RINGRT_TRY(listen_on(&port, &listener));
-        topology = {};
-        RINGRT_TRY(find_topology(world, meeting.get(), port, &topology));
-        world.hosts = topology.hosts;
-        RINGRT_TRY(share_memory(world, meeting.get(), &topology, &memory));
-        if (memory != nullptr) node = std::make_unique<NodeCollectives>(*memory);
-        std::vector<Fd> peers;
-        if (topology.nodes > 1)
-            RINGRT_TRY(connect_all(world, topology.endpoints, std::move(listener),
-                                   meeting->secret(), &patience, &peers));
-        if (topology.nodes > 1) transport = make_tcp(world, std::move(peers));
-    }
-    std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(world.rank)]);
-    local_size = int(here.size());
-    local_rank = config.local_rank;
-    for (int i = 0; local_rank < 0; ++i) {
-        if (here[size_t(i)] == world.rank) local_rank = i;
-    }
-    by_rails = topology.nodes > 1 && local_size > 1 && topology.regular() && memory != nullptr;
-    forced = forced_algorithm();
-    if (transport != nullptr) RINGRT_TRY(measure());
-    started = true;
-    return {};
-}
-
 Algorithm Communicator::Impl::algorithm_for(size_t bytes) const {
     return forced ? *forced : choose(costs, world.size, bytes);
-}
-
-// α from barriers of ceil(log2 p) messages, β from a pairwise allreduce, γ from a fold; rank 0's
-// are everybody's, so that all choose alike.
-Status Communicator::Impl::measure() {
-    constexpr size_t kCount = 64 << 10;
-    std::vector<float> data(kCount, 0.0f);
-    int rounds = std::bit_width(unsigned(world.size - 1));
-    double barrier_s = 1e9, sum_s = 1e9, fold_s = 1e9;
-    Work work{.input = data.data(), .output = data.data(), .count = kCount, .ranks = world.size};
-    const void *sources[] = {data.data(), data.data()};
-    for (int i = 0; i < 3; ++i) {
-        auto start = Clock::now();
-        RINGRT_TRY(barrier(kBarrier));
-        barrier_s = std::min(barrier_s, since(start));
-        start = Clock::now();
-        RINGRT_TRY(execute(pairwise(world.rank, world.size), work,
-                           next_call(kAllreduce, work, kCount), world, transport.get()));
-        sum_s = std::min(sum_s, since(start));
-        start = Clock::now();
-        fold({.sources = sources, .out = data.data(), .count = kCount});
-        fold_s = std::min(fold_s, since(start));
-    }
-    double sent = 2.0 * (world.size - 1) / world.size * double(kCount * sizeof(float));
-    costs.alpha_s = barrier_s / rounds;
-    costs.gamma_s_per_byte = fold_s / double(kCount * sizeof(float));
-    costs.beta_s_per_byte = std::max(sum_s - 2 * costs.alpha_s, 1e-9) / sent;
-    Work model{.input = &costs,
-               .output = &costs,
-               .count = sizeof costs,
-               .element_bytes = 1,
-               .dtype = RINGRT_UINT8,
-               .ranks = world.size};
-    return execute(tree_broadcast(world.rank, world.size, 0), model,
-                   next_call(kBroadcast, model, sizeof costs), world, transport.get());
 }
 
 Call Communicator::Impl::next_call(CallKind kind, const Work &work, uint64_t count, int root) {
@@ -258,6 +82,17 @@ Status Communicator::Impl::barrier(CallKind kind) {
     return execute(dissemination(world.rank, world.size), {}, call, world, transport.get());
 }
 
+bool Communicator::Impl::alone(void *out, const void *in, size_t bytes) const {
+    if (world.size == 1) copy(out, in, bytes, Store::Plain);
+    return world.size == 1;
+}
+
+Status Communicator::Impl::run(const Work &work, const Call &call, OnNode on_node,
+                               Program (*program)(int rank, int size)) {
+    if (one_node()) return ((*node).*on_node)(work, call);
+    return execute(program(world.rank, world.size), work, call, world, transport.get());
+}
+
 Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<Impl>()) {
     impl_->config = std::move(config);
     impl_->world.timeout_ms = impl_->config.timeout_ms;
@@ -270,7 +105,7 @@ Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<I
 }
 
 Communicator::~Communicator() {
-    if (getpid() == impl_->pid) return;
+    if (!impl_->guard.in_child()) return;
     (void)impl_.release();  // a forked child: threads, locks and memory are the parent's
 }
 
@@ -322,6 +157,15 @@ Status check_buffers(const void *send, const void *recv, size_t bytes, bool may_
                                          : "send and recv may not overlap"};
 }
 
+Work bytes_of(const void *send, void *recv, size_t bytes, int ranks) {
+    return {.input = send,
+            .output = recv,
+            .count = bytes,
+            .element_bytes = 1,
+            .dtype = RINGRT_UINT8,
+            .ranks = ranks};
+}
+
 }  // namespace
 
 ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t count,
@@ -331,18 +175,14 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
         RINGRT_TRY(check_fold(dtype, op));
         size_t bytes = count * dtype_bytes(dtype);
         RINGRT_TRY(check_buffers(send, recv, bytes, true));
-        int size = impl_->world.size;
-        if (size == 1) {
-            copy(recv, send, bytes, Store::Plain);
-            return {};
-        }
+        if (impl_->alone(recv, send, bytes)) return {};
         Work work{.input = send,
                   .output = recv,
                   .count = count,
                   .element_bytes = dtype_bytes(dtype),
                   .dtype = dtype,
                   .op = op,
-                  .ranks = size};
+                  .ranks = impl_->world.size};
         return impl_->allreduce(work);
     });
 }
@@ -353,24 +193,19 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
         RINGRT_TRY(check_started(impl_->started));
         RINGRT_TRY(check_fold(dtype, op));
         int rank = impl_->world.rank, size = impl_->world.size;
-        RINGRT_TRY(
-            check_buffers(send, recv, share(count, size, rank).count * dtype_bytes(dtype), false));
-        if (size == 1) {
-            copy(recv, send, count * dtype_bytes(dtype), Store::Plain);
-            return {};
-        }
+        size_t each = dtype_bytes(dtype);
+        RINGRT_TRY(check_buffers(send, recv, share(count, size, rank).count * each, false));
+        if (impl_->alone(recv, send, count * each)) return {};
         Work work{.input = send,
                   .output = recv,
                   .count = count,
-                  .element_bytes = dtype_bytes(dtype),
+                  .element_bytes = each,
                   .dtype = dtype,
                   .op = op,
                   .ranks = size,
                   .only_output_block = rank};
-        Call call = impl_->next_call(kReduceScatter, work, count);
-        if (impl_->one_node()) return impl_->node->reduce_scatter(work, call);
-        return execute(scatter_reduce(rank, size), work, call, impl_->world,
-                       impl_->transport.get());
+        return impl_->run(work, impl_->next_call(kReduceScatter, work, count),
+                          &NodeCollectives::reduce_scatter, scatter_reduce);
     });
 }
 
@@ -380,42 +215,28 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
         RINGRT_TRY(check_started(impl_->started));
         size_t each = dtype_bytes(dtype);
         if (each == 0) return {RINGRT_INVALID_ARGUMENT, "no such dtype"};
-        int rank = impl_->world.rank, size = impl_->world.size;
-        if (size == 1) {
-            copy(recv, send, count * each, Store::Plain);
-            return {};
-        }
+        if (impl_->alone(recv, send, count * each)) return {};
         Work work{.input = send,
                   .output = recv,
                   .count = count,
                   .element_bytes = each,
                   .dtype = dtype,
-                  .ranks = size,
-                  .only_input_block = rank};
-        Call call = impl_->next_call(kAllGatherShares, work, count);
-        if (impl_->one_node()) return impl_->node->all_gather(work, call);
-        return execute(gather(rank, size), work, call, impl_->world, impl_->transport.get());
+                  .ranks = impl_->world.size,
+                  .only_input_block = impl_->world.rank};
+        return impl_->run(work, impl_->next_call(kAllGatherShares, work, count),
+                          &NodeCollectives::all_gather, gather);
     });
 }
 
 ringrt_status_t Communicator::all_gather(const void *send, void *recv, size_t bytes) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        int rank = impl_->world.rank, size = impl_->world.size;
-        if (size == 1) {
-            copy(recv, send, bytes, Store::Plain);
-            return {};
-        }
-        Work work{.input = send,
-                  .output = recv,
-                  .count = bytes * size_t(size),
-                  .element_bytes = 1,
-                  .dtype = RINGRT_UINT8,
-                  .ranks = size,
-                  .only_input_block = rank};
-        Call call = impl_->next_call(kAllGather, work, bytes);
-        if (impl_->one_node()) return impl_->node->all_gather(work, call);
-        return execute(gather(rank, size), work, call, impl_->world, impl_->transport.get());
+        if (impl_->alone(recv, send, bytes)) return {};
+        int size = impl_->world.size;
+        Work work = bytes_of(send, recv, bytes * size_t(size), size);
+        work.only_input_block = impl_->world.rank;
+        return impl_->run(work, impl_->next_call(kAllGather, work, bytes),
+                          &NodeCollectives::all_gather, gather);
     });
 }
 
@@ -426,12 +247,7 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         if (root < 0 || root >= size) return {RINGRT_INVALID_ARGUMENT, "root is not a rank"};
         if (bytes > 0 && buffer == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
         if (size == 1) return {};
-        Work work{.input = buffer,
-                  .output = buffer,
-                  .count = bytes,
-                  .element_bytes = 1,
-                  .dtype = RINGRT_UINT8,
-                  .ranks = size};
+        Work work = bytes_of(buffer, buffer, bytes, size);
         Call call = impl_->next_call(kBroadcast, work, bytes, root);
         if (impl_->one_node()) return impl_->node->broadcast(buffer, bytes, root, call);
         return execute(tree_broadcast(rank, size, root), work, call, impl_->world,
@@ -492,7 +308,7 @@ void Communicator::abort() noexcept {
     impl_->world.aborted = true;
     // A call under way sees the flag within kSliceMs and tells the peers itself.
     std::unique_lock lock(impl_->call_mutex, std::try_to_lock);
-    if (!lock.owns_lock() || getpid() != impl_->pid) return;
+    if (!lock.owns_lock() || impl_->guard.in_child()) return;
     if (!impl_->failure.ok()) return;
     (void)impl_->answer(
         {RINGRT_ABORTED, format_line("rank %d: aborted", impl_->world.rank), impl_->world.rank});

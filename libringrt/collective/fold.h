@@ -33,7 +33,7 @@ struct Fold {
     void *out = nullptr;                   // may be any of the sources, or the partial, exactly
     std::span<void *const> more_outs;      // the same again
     size_t count = 0;
-    Store store = Store::Plain;
+    Store store = Store::Plain, more_store = Store::Plain;  // to out, to more_outs
 };
 
 void fold(const Fold &work);

@@ -2,13 +2,18 @@
 #include "libringrt/collective/node.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "libringrt/collective/chunks.h"
 
 namespace ringrt {
 namespace {
 
-constexpr size_t kOneShotBytes = 8 << 10;  // of all ranks' inputs together per rank: p·n/2 folds
+// What one rank may read more with one gate than with two, for the time of a gate: a few hundred
+// nanoseconds, or where ranks take turns on a core some tens of microseconds.
+constexpr size_t kOneShotExtraBytes = 8 << 10, kOneShotExtraCrowded = 128 << 10;
+constexpr size_t kPieceBytes = 64 << 10;   // stays in the second-level cache
+constexpr size_t kStreamBytes = 512;       // below, no store goes past the caches
 constexpr size_t kDirectBytes = 16 << 10;  // below, telling where the buffers are costs more
 constexpr size_t kAhead = 2;               // chunks staged before the first of them is folded
 
@@ -27,6 +32,17 @@ Status NodeCollectives::first_gate(size_t i, uint64_t chunk, const Call &call) {
     return i == 0 ? memory_.compare(call) : Status{};
 }
 
+size_t NodeCollectives::piece_bytes() const {
+    // Each rank still works on whole pages of a piece; taking turns on a core costs more.
+    size_t wanted = kPieceBytes * size_t(std::max(1, memory_.count() / 2));
+    return memory_.crowded() ? memory_.shape().chunk_bytes
+                             : std::min(wanted, memory_.shape().chunk_bytes);
+}
+
+Store NodeCollectives::staging_store(size_t bytes) const {
+    return bytes >= kStreamBytes && to_staging_.best(bytes) == 1 ? Store::Streaming : Store::Plain;
+}
+
 template <class Stage, class Take>
 Status NodeCollectives::exchange(size_t chunks, const Call &call, Stage stage, Take take) {
     for (size_t i = 0; i < chunks; ++i) {
@@ -41,13 +57,13 @@ Status NodeCollectives::exchange(size_t chunks, const Call &call, Stage stage, T
 }
 
 Status NodeCollectives::barrier(const Call &call) {
-    memory_.announce(call, nullptr, nullptr, 0);
+    memory_.announce(call);
     return exchange(
         1, call, [](uint64_t, size_t) {}, [](uint64_t, size_t) {});
 }
 
 Status NodeCollectives::broadcast(void *buffer, size_t bytes, int root_index, const Call &call) {
-    memory_.announce(call, nullptr, nullptr, 0);
+    memory_.announce(call);
     Chunks chunks{.count = bytes, .each = memory_.shape().chunk_bytes};
     auto *data = static_cast<std::byte *>(buffer);
     bool root = memory_.index() == root_index;
@@ -67,7 +83,7 @@ Status NodeCollectives::broadcast(void *buffer, size_t bytes, int root_index, co
 
 // Chunk i holds the i-th part of every rank's share, so that all ranks work on every chunk.
 Status NodeCollectives::reduce_scatter(const Work &work, const Call &call) {
-    memory_.announce(call, nullptr, nullptr, 0);
+    memory_.announce(call);
     int ranks = memory_.count(), me = memory_.index();
     size_t each = memory_.shape().chunk_bytes / work.element_bytes / size_t(ranks);
     size_t chunks = std::max<size_t>(1, (share(work.count, ranks, 0).count + each - 1) / each);
@@ -104,7 +120,7 @@ Status NodeCollectives::reduce_scatter(const Work &work, const Call &call) {
 }
 
 Status NodeCollectives::all_gather(const Work &work, const Call &call) {
-    memory_.announce(call, nullptr, nullptr, 0);
+    memory_.announce(call);
     int ranks = memory_.count(), me = memory_.index();
     size_t each = memory_.shape().chunk_bytes / work.element_bytes;
     size_t chunks = std::max<size_t>(1, (share(work.count, ranks, 0).count + each - 1) / each);
@@ -129,73 +145,111 @@ Status NodeCollectives::all_gather(const Work &work, const Call &call) {
         });
 }
 
+// Of the call whose first gate all have passed: the same answer at all ranks.
+bool NodeCollectives::all_shared(const Call &call) const {
+    for (int r = 0; r < memory_.count(); ++r) {
+        const auto &place = memory_.board(r).places[call.number % 2];
+        if (place.send == kPrivate || place.recv == kPrivate) return false;
+    }
+    return true;
+}
+
+// One-shot each rank reads (p-1)·n bytes of others, else 2·(p-1)/p·n.
+bool NodeCollectives::fold_all_ourselves(size_t bytes) const {
+    auto p = size_t(memory_.count());
+    size_t extra = memory_.crowded() ? kOneShotExtraCrowded : kOneShotExtraBytes;
+    return p == 2 || bytes <= extra * p / ((p - 1) * (p - 2));
+}
+
 Status NodeCollectives::allreduce(const Work &work, const Call &call) {
     size_t bytes = work.count * work.element_bytes;
-    memory_.announce(call, work.input, work.output, bytes);
-    if (bytes <= kOneShotBytes) return one_shot(work, call);
-    if (bytes >= kDirectBytes && memory_.shape().heap_bytes > 0) {
+    bool large = bytes >= kDirectBytes && memory_.shape().heap_bytes > 0;
+    bool &was_private = was_private_[size_t(std::bit_width(bytes))];
+    if (large && !was_private) {
         bool done = false;
         RINGRT_TRY(direct(work, call, &done));
         if (done) return {};
     }
-    return staged(work, call);
+    RINGRT_TRY(fold_all_ourselves(bytes) ? one_shot(work, call) : staged(work, call));
+    was_private = large && !all_shared(call);
+    return {};
 }
 
 Status NodeCollectives::one_shot(const Work &work, const Call &call) {
-    size_t bytes = work.count * work.element_bytes;
-    return exchange(
-        1, call,
-        [&](uint64_t chunk, size_t) {
-            copy(memory_.staging(memory_.index(), chunk), work.input, bytes, Store::Plain);
-        },
-        [&](uint64_t chunk, size_t) {
-            std::vector<const void *> sources;
-            for (int r = 0; r < memory_.count(); ++r) {
-                sources.push_back(r == memory_.index() ? work.input : memory_.staging(r, chunk));
-            }
-            fold({.dtype = work.dtype,
-                  .op = work.op,
-                  .ranks = work.ranks,
-                  .sources = sources,
-                  .out = work.output,
-                  .count = work.count});
-        });
+    size_t size = work.element_bytes, bytes = work.count * size;
+    Chunks pieces{.count = work.count, .each = piece_bytes() / size};
+    size_t number = std::max<size_t>(1, pieces.number());
+    uint64_t base = next_chunk_;
+    next_chunk_ += number;
+    bool choosing = bytes >= kStreamBytes;
+    Store store = choosing && to_staging_.begin(bytes) == 1 ? Store::Streaming : Store::Plain;
+    auto stage = [&](size_t i) {
+        Share part = pieces.chunk(i);
+        copy(memory_.staging(memory_.index(), base + i), in(work, part.first), part.count * size,
+             store);
+        // In the line that tells of the arrival, so just before it.
+        if (i == 0) memory_.announce(call, work.input, work.output, bytes);
+        memory_.arrive_and_wait_soon(NodeMemory::Staged, base + i);
+    };
+    for (size_t i = 0; i < std::min(kAhead, number); ++i) stage(i);
+    for (size_t i = 0; i < number; ++i) {
+        RINGRT_TRY(first_gate(i, base + i, call));
+        if (i == 0 && number > 1) to_staging_.restart();
+        Share part = pieces.chunk(i);
+        sources_.clear();
+        for (int r = 0; r < memory_.count(); ++r) {
+            sources_.push_back(r == memory_.index() ? in(work, part.first)
+                                                    : memory_.staging(r, base + i));
+        }
+        fold({.dtype = work.dtype,
+              .op = work.op,
+              .ranks = work.ranks,
+              .sources = sources_,
+              .out = out(work, part.first),
+              .count = part.count});
+        if (i + kAhead < number) stage(i + kAhead);
+    }
+    if (choosing) to_staging_.end();
+    return {};
 }
 
 Status NodeCollectives::direct(const Work &work, const Call &call, bool *done) {
+    size_t bytes = work.count * work.element_bytes;
+    int me = memory_.index();
     uint64_t chunk = next_chunk_++;
-    memory_.arrive(NodeMemory::Staged, chunk);
+    memory_.announce(call, work.input, work.output, bytes);
+    memory_.arrive_and_wait_soon(NodeMemory::Staged, chunk);
     RINGRT_TRY(first_gate(0, chunk, call));
-    std::vector<const void *> sources;
-    std::vector<void *> outs;
-    size_t line = 64 / work.element_bytes;
-    Share mine = Chunks::part(work.count, line, memory_.count(), memory_.index());
+    if (!all_shared(call)) return {};
+    Share mine = Chunks::part(work.count, 64 / work.element_bytes, memory_.count(), me);
+    sources_.clear(), others_.clear();
     for (int r = 0; r < memory_.count(); ++r) {
-        auto [send, recv] = memory_.board(r).places[call.number % 4];
-        if (send == kPrivate || recv == kPrivate) {
-            memory_.arrive(NodeMemory::Folded, chunk);
-            return {};  // all ranks see the same and come to the same answer
-        }
-        sources.push_back(memory_.at(send) + mine.first * work.element_bytes);
-        outs.push_back(memory_.at(recv) + mine.first * work.element_bytes);
+        auto [send, recv] = memory_.board(r).places[call.number % 2];
+        sources_.push_back(memory_.at(send) + mine.first * work.element_bytes);
+        if (r != me) others_.push_back(memory_.at(recv) + mine.first * work.element_bytes);
     }
+    int way = to_all_.begin(bytes);
     fold({.dtype = work.dtype,
           .op = work.op,
           .ranks = work.ranks,
-          .sources = sources,
-          .out = outs[0],
-          .more_outs = std::span(outs).subspan(1),
+          .sources = sources_,
+          .out = out(work, mine.first),
+          .more_outs = others_,
           .count = mine.count,
-          .store = Store::Plain});
-    memory_.arrive(NodeMemory::Folded, chunk);
+          .store = way == 2 ? Store::Streaming : Store::Plain,
+          .more_store = way >= 1 ? Store::Streaming : Store::Plain});
+    memory_.arrive_and_wait_soon(NodeMemory::Folded, chunk);
     *done = true;
-    return memory_.wait(NodeMemory::Folded, chunk, call);
+    RINGRT_TRY(memory_.wait(NodeMemory::Folded, chunk, call));
+    to_all_.end();
+    return {};
 }
 
 Status NodeCollectives::staged(const Work &work, const Call &call) {
     int ranks = memory_.count(), me = memory_.index();
     size_t line = 64 / work.element_bytes, size = work.element_bytes;
-    Chunks chunks{.count = work.count, .each = memory_.shape().chunk_bytes / size};
+    Chunks chunks{.count = work.count, .each = piece_bytes() / size};
+    Store store = to_staging_.begin(work.count * size) == 1 ? Store::Streaming : Store::Plain;
     uint64_t base = next_chunk_;
     size_t number = chunks.number();
     next_chunk_ += number;
@@ -204,26 +258,28 @@ Status NodeCollectives::staged(const Work &work, const Call &call) {
         std::byte *place = memory_.staging(me, base + i);
         const std::byte *from = in(work, whole.first);
         size_t after = mine.first + mine.count;
-        copy(place, from, mine.first * size, Store::Plain);
-        copy(place + after * size, from + after * size, (whole.count - after) * size, Store::Plain);
-        memory_.arrive(NodeMemory::Staged, base + i);
+        copy(place, from, mine.first * size, store);
+        copy(place + after * size, from + after * size, (whole.count - after) * size, store);
+        if (i == 0) memory_.announce(call, work.input, work.output, work.count * size);
+        memory_.arrive_and_wait_soon(NodeMemory::Staged, base + i);
     };
     auto fold_share = [&](size_t i) {
         Share whole = chunks.chunk(i), mine = Chunks::part(whole.count, line, ranks, me);
-        std::vector<const void *> sources;
+        sources_.clear();
         for (int r = 0; r < ranks; ++r) {
-            sources.push_back(r == me ? in(work, whole.first + mine.first)
-                                      : memory_.staging(r, base + i) + mine.first * size);
+            sources_.push_back(r == me ? in(work, whole.first + mine.first)
+                                       : memory_.staging(r, base + i) + mine.first * size);
         }
         void *shown = memory_.results(base + i) + mine.first * size;
         fold({.dtype = work.dtype,
               .op = work.op,
               .ranks = work.ranks,
-              .sources = sources,
+              .sources = sources_,
               .out = out(work, whole.first + mine.first),
               .more_outs = std::span(&shown, 1),
-              .count = mine.count});
-        memory_.arrive(NodeMemory::Folded, base + i);
+              .count = mine.count,
+              .more_store = store});
+        memory_.arrive_and_wait_soon(NodeMemory::Folded, base + i);
     };
     auto take = [&](size_t i) {
         Share whole = chunks.chunk(i), mine = Chunks::part(whole.count, line, ranks, me);
@@ -237,6 +293,7 @@ Status NodeCollectives::staged(const Work &work, const Call &call) {
     for (size_t i = 0; i < std::min(kAhead, number); ++i) stage(i);
     for (size_t i = 0; i < number; ++i) {
         RINGRT_TRY(first_gate(i, base + i, call));
+        if (i == 0) to_staging_.restart();
         fold_share(i);
         if (i >= 1) {
             RINGRT_TRY(memory_.wait(NodeMemory::Folded, base + i - 1, call));
@@ -246,6 +303,7 @@ Status NodeCollectives::staged(const Work &work, const Call &call) {
     }
     RINGRT_TRY(memory_.wait(NodeMemory::Folded, base + number - 1, call));
     take(number - 1);
+    to_staging_.end();
     return {};
 }
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives within one node, over NodeMemory: no messages, everybody looks at everybody's data.
 //
-//   one-shot   small: each rank stages its whole input; all fold all of it themselves. One gate.
-//   staged     private buffers: a chunk at a time, each rank stages what others will fold, folds
-//   its
-//              own share of the chunk from all stagings to where all can read it, and copies the
-//              other shares from there. Staging stays in the caches while the next chunk is staged.
+//   one-shot   two ranks, or small: a piece at a time, each rank stages its whole input, and all
+//              fold all of it themselves. One gate a piece.
+//   staged     private buffers: a piece at a time, each rank stages what others will fold, folds
+//              its own share of the piece from all stagings to where all can read it, and copies
+//              the other shares from there. Two gates a piece, and 2/p of the bytes to read.
 //   direct     all buffers from alloc(): each rank folds its share of all ranks' buffers in place,
-//   and
-//              writes it to all of them. 2·p·n bytes of memory traffic in all, the floor in place.
+//              and writes it to all of them. 2·p·n bytes of memory traffic in all, the floor in
+//              place.
 //
-// When may a slot be used again? A rank stages chunk k only after it has taken chunk k-slots, and
-// after the folded gate of k-slots (or, one-shot, the staged gate of a later chunk) has told that
-// all others need nothing of that slot any more.
+// While others are still at piece i, the two after it are staged. When may a slot be used again?
+// A rank stages piece k only after it has folded piece k-2; who has passed the staged gate of k-2
+// knows so that all have folded up to k-4, whose slot k takes (there are four at least). Shares
+// folded for all are taken in the same way: the folded gate of k-3 is passed before k is staged.
 #pragma once
 
 #include "libringrt/collective/execute.h"
+#include "libringrt/collective/store_choice.h"
 #include "libringrt/transport/shared_memory.h"
 
 namespace ringrt {
@@ -36,6 +38,10 @@ class NodeCollectives {
     Status one_shot(const Work &work, const Call &call);
     Status staged(const Work &work, const Call &call);
     Status direct(const Work &work, const Call &call, bool *done);
+    [[nodiscard]] bool all_shared(const Call &call) const;
+    [[nodiscard]] bool fold_all_ourselves(size_t bytes) const;
+    [[nodiscard]] size_t piece_bytes() const;
+    [[nodiscard]] Store staging_store(size_t bytes) const;
     // One staged gate per chunk: `stage(chunk, i)`, the gate, `take(chunk, i)`, for i of `chunks`.
     template <class Stage, class Take>
     Status exchange(size_t chunks, const Call &call, Stage stage, Take take);
@@ -43,6 +49,15 @@ class NodeCollectives {
 
     NodeMemory &memory_;
     uint64_t next_chunk_ = 0;
+    // Ways to stage: plain, streaming. Ways to write folded shares into all ranks' buffers: plain,
+    // streaming to the others', streaming to all.
+    StoreChoice to_staging_{2}, to_all_{3};
+    // By power of two of bytes, the last allreduce found private buffers: try to do without the
+    // gate that tells.
+    std::array<bool, 65> was_private_{};
+    // Of the fold under way.
+    std::vector<const void *> sources_;
+    std::vector<void *> others_;
 };
 
 }  // namespace ringrt

@@ -87,7 +87,7 @@ constexpr size_t kHeapBytes = size_t{16} << 30;  // address space, not memory
 
 NodeMemory::Shape shape_for(size_t ranks, int nodes) {
     return {.slots = nodes > 1 ? kSlotsMax : 4,
-            .chunk_bytes = size_t{ranks > 16 ? 128u : 256u} << 10,
+            .chunk_bytes = size_t{ranks > 16 ? 128u : ranks > 8 ? 256u : 512u} << 10,
             .heap_bytes = kHeapBytes};
 }
 
@@ -173,6 +173,7 @@ Status share_memory(const World &world, Meeting *meeting, Topology *topology,
     uint8_t mapped = status.ok() ? 1 : 0;
     Status met = meeting->exchange(std::as_bytes(std::span(&mapped, 1)), &all);
     if (*out != nullptr) (*out)->unlink();
+    if (*out != nullptr && status.ok()) (*out)->count_cores();
     RINGRT_TRY(std::move(met));
     if (!status.ok()) world.warn(status.line + "; this node's ranks will use TCP, which is slower");
     std::vector<bool> broken(size_t(topology->nodes), false);

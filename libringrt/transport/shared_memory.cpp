@@ -2,16 +2,13 @@
 #include "libringrt/transport/shared_memory.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 
 namespace ringrt {
@@ -19,12 +16,10 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr uint64_t kMagic = 0x31304d4852474e52;  // "RNGRHM01"
-constexpr int kSpins = 2000, kSpinsCrowded = 20;
 
 struct FileHeader {
     uint64_t magic;
     uint64_t ranks, slots, chunk_bytes, heap_bytes;
-    alignas(64) Gate gates[2][kSlotsMax];
 };
 
 size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
@@ -38,37 +33,16 @@ uint64_t this_process() {
     return number ^ uint64_t(getpid());  // a forked child is another one
 }
 
-int usable_cores() {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-long futex(std::atomic<uint32_t> *word, int operation, uint32_t value, const timespec *timeout) {
-    return syscall(SYS_futex, reinterpret_cast<uint32_t *>(word), operation, value, timeout,
-                   nullptr, 0);
-}
-
-void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
 Status system_error(const World &world, const char *what) {
     return {RINGRT_SYSTEM_ERROR,
             format_line("rank %d: shared memory: %s: %s", world.rank, what, strerror(errno))};
 }
-
-bool older(uint32_t a, uint32_t b) { return int32_t(a - b) < 0; }  // a < b, around the wrap
 
 }  // namespace
 
 NodeMemory::NodeMemory(const World &world, const std::vector<int> &ranks, const Shape &shape)
     : world_(world), ranks_(ranks), shape_(shape) {
     index_ = int(std::find(ranks.begin(), ranks.end(), world.rank) - ranks.begin());
-    spins_ = count() <= usable_cores() ? kSpins : kSpinsCrowded;
 }
 
 NodeMemory::~NodeMemory() {
@@ -84,8 +58,7 @@ size_t NodeMemory::control_bytes() const {
 }
 
 size_t NodeMemory::fixed_bytes() const {
-    size_t per_slot = shape_.chunk_bytes * (size_t(count()) + 1);
-    return control_bytes() + per_slot * shape_.slots;
+    return control_bytes() + shape_.chunk_bytes * shape_.slots * (size_t(count()) + 1);
 }
 
 Status NodeMemory::map(Fd fd) {
@@ -96,8 +69,24 @@ Status NodeMemory::map(Fd fd) {
     base_ = static_cast<std::byte *>(mapped);
     fd_ = std::move(fd);
     RINGRT_TRY(take_lock());
+    // By each rank for itself, so that the system finds it memory near its core.
+    RINGRT_TRY(reserve(size_t(staging(index_, 0) - base_), shape_.chunk_bytes * shape_.slots));
+    // Perhaps in huge pages, and no page fault within an operation; only for speed.
+    madvise(base_, bytes_, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+    madvise(staging(index_, 0), shape_.chunk_bytes * shape_.slots, MADV_POPULATE_WRITE);
+#endif
     board(index_).process = this_process();
+    sched_getaffinity(0, sizeof board(index_).cores, &board(index_).cores);
     return {};
+}
+
+// Now: a full /dev/shm is an error here, not a SIGBUS later.
+Status NodeMemory::reserve(size_t first, size_t bytes) {
+    int error = posix_fallocate(fd_.get(), off_t(first), off_t(bytes));
+    if (error == 0) return {};
+    return {RINGRT_NO_MEMORY, format_line("rank %d: /dev/shm has no room for %zu bytes: %s",
+                                          world_.rank, bytes, strerror(error))};
 }
 
 Status NodeMemory::take_lock() {
@@ -118,16 +107,15 @@ Status NodeMemory::create(const World &world, const std::vector<int> &ranks, con
     Fd fd(open(name->c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return system_error(world, name->c_str());
     memory->path_ = *name;
-    size_t fixed = memory->fixed_bytes();
-    // Reserved now: a full /dev/shm is an error here, not a SIGBUS later.
-    if (int error = posix_fallocate(fd.get(), 0, off_t(fixed)); error != 0) {
-        return {RINGRT_NO_MEMORY, format_line("rank %d: /dev/shm has no room for %zu bytes: %s",
-                                              world.rank, fixed, strerror(error))};
-    }
-    if (ftruncate(fd.get(), off_t(fixed + shape.heap_bytes * ranks.size())) != 0) {
-        return system_error(world, "ftruncate");
+    size_t all = memory->fixed_bytes() + shape.heap_bytes * ranks.size();
+    if (ftruncate(fd.get(), off_t(all)) != 0) return system_error(world, "ftruncate");
+    int error = posix_fallocate(fd.get(), 0, off_t(memory->control_bytes()));  // map() writes there
+    if (error != 0) {
+        errno = error;
+        return system_error(world, "/dev/shm");
     }
     RINGRT_TRY(memory->map(std::move(fd)));
+    RINGRT_TRY(memory->reserve(memory->control_bytes(), shape.chunk_bytes * shape.slots));
     auto *header = reinterpret_cast<FileHeader *>(memory->base_);
     header->ranks = ranks.size(), header->slots = shape.slots;
     header->chunk_bytes = shape.chunk_bytes, header->heap_bytes = shape.heap_bytes;
@@ -158,125 +146,16 @@ void NodeMemory::unlink() {
     path_.clear();
 }
 
-std::byte *NodeMemory::staging(int index, uint64_t chunk) const {
-    size_t slot = chunk % shape_.slots;
-    return base_ + control_bytes() +
-           (slot * (size_t(count()) + 1) + size_t(index)) * shape_.chunk_bytes;
+std::byte *NodeMemory::results(uint64_t chunk) const {
+    return base_ + control_bytes() + chunk % shape_.slots * shape_.chunk_bytes;
 }
 
-std::byte *NodeMemory::results(uint64_t chunk) const { return staging(count(), chunk); }
+std::byte *NodeMemory::staging(int index, uint64_t chunk) const {
+    return results(chunk) + (size_t(index) + 1) * shape_.slots * shape_.chunk_bytes;
+}
 
 RankBoard &NodeMemory::board(int index) const {
     return reinterpret_cast<RankBoard *>(base_ + pages(sizeof(FileHeader)))[index];
-}
-
-Gate &NodeMemory::gate(GateKind kind, uint64_t chunk) const {
-    return reinterpret_cast<FileHeader *>(base_)->gates[kind][chunk % shape_.slots];
-}
-
-uint32_t NodeMemory::target(uint64_t chunk) const {
-    return uint32_t(uint64_t(count()) * (chunk / shape_.slots + 1));
-}
-
-void NodeMemory::announce(const Call &call, const void *send, const void *recv, size_t bytes) {
-    RankBoard &mine = board(index_);
-    mine.calls[call.number % 4] = call;
-    mine.places[call.number % 4] = {offset_of(send, bytes), offset_of(recv, bytes)};
-}
-
-Status NodeMemory::compare(const Call &call) const {
-    for (int i = 0; i < count(); ++i) {
-        const Call &other = board(i).calls[call.number % 4];
-        if (other == call) continue;
-        return {RINGRT_MISMATCH,
-                format_line(
-                    "rank %d calls %s where %s calls %s: all ranks must call the same operations "
-                    "in the same order",
-                    world_.rank, describe(call).c_str(), world_.name_of(rank_at(i)).c_str(),
-                    describe(other).c_str()),
-                rank_at(i)};
-    }
-    return {};
-}
-
-void NodeMemory::arrive(GateKind kind, uint64_t chunk) {
-    if (kind == Staged) board(index_).chunk.store(chunk + 1, std::memory_order_relaxed);
-    Gate &at = gate(kind, chunk);
-    uint32_t arrivals = at.arrivals.fetch_add(1, std::memory_order_seq_cst) + 1;
-    if (arrivals != target(chunk)) return;
-    if (at.sleepers.load(std::memory_order_seq_cst) > 0)
-        futex(&at.arrivals, FUTEX_WAKE, INT_MAX, nullptr);
-}
-
-bool NodeMemory::is_open(GateKind kind, uint64_t chunk) const {
-    return !older(gate(kind, chunk).arrivals.load(std::memory_order_acquire), target(chunk));
-}
-
-void NodeMemory::nap(GateKind kind, uint64_t chunk, int sleep_ms) {
-    Gate &at = gate(kind, chunk);
-    at.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    uint32_t seen = at.arrivals.load(std::memory_order_seq_cst);
-    if (older(seen, target(chunk))) {
-        timespec timeout{.tv_sec = 0, .tv_nsec = sleep_ms * 1000000L};
-        futex(&at.arrivals, FUTEX_WAIT, seen, &timeout);
-    }
-    at.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-Status NodeMemory::wait(GateKind kind, uint64_t chunk, const Call &call) {
-    for (int i = 0; i < spins_; ++i) {
-        if (is_open(kind, chunk)) return {};
-        relax();
-    }
-    std::string phase = describe(call);
-    Patience patience(world_, phase.c_str());
-    for (auto looked = Clock::now(); !is_open(kind, chunk);) {
-        nap(kind, chunk, kSliceMs);
-        // Other ranks' arrivals end a nap too: look around once a slice, not after each.
-        if (Clock::now() - looked < std::chrono::milliseconds(kSliceMs)) continue;
-        looked = Clock::now();
-        if (is_open(kind, chunk)) break;
-        RINGRT_TRY(look_around(call));
-        RINGRT_TRY(patience.check(waiting_for(kind, chunk)));
-    }
-    return {};
-}
-
-int NodeMemory::waiting_for(GateKind kind, uint64_t chunk) const {
-    // Who has staged may still fold: then it is whoever is furthest behind.
-    int slowest = -1;
-    for (int i = 0; i < count(); ++i) {
-        uint64_t at = board(i).chunk.load(std::memory_order_relaxed);
-        if (i == index_ || (kind == Staged && at > chunk)) continue;
-        if (slowest < 0 || at < board(slowest).chunk.load(std::memory_order_relaxed)) slowest = i;
-    }
-    return slowest < 0 ? -1 : rank_at(slowest);
-}
-
-Status NodeMemory::look_around(const Call &call) const {
-    for (int i = 0; i < count(); ++i) {
-        RankBoard &other = board(i);
-        if (i == index_) continue;
-        if (other.farewell.load(std::memory_order_acquire) != 0) {
-            int culprit = std::clamp(int(other.culprit), 0, world_.size - 1);
-            return {RINGRT_PEER_LOST,
-                    format_line("rank %d: %s is lost during %s; %s told: %.240s", world_.rank,
-                                world_.name_of(culprit).c_str(), describe(call).c_str(),
-                                world_.name_of(rank_at(i)).c_str(), other.line),
-                    culprit};
-        }
-        struct flock lock {};
-        lock.l_type = F_WRLCK, lock.l_whence = SEEK_SET, lock.l_start = i, lock.l_len = 1;
-        bool same_process = other.process == board(index_).process;
-        if (same_process || fcntl(fd_.get(), F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK)
-            continue;
-        if (other.left.load(std::memory_order_acquire) != 0 && call.kind == kFinish) continue;
-        return {RINGRT_PEER_LOST,
-                format_line("rank %d: %s is lost (it died or left) during %s", world_.rank,
-                            world_.name_of(rank_at(i)).c_str(), describe(call).c_str()),
-                rank_at(i)};
-    }
-    return {};
 }
 
 void NodeMemory::farewell(int culprit, const Status &why) {

@@ -4,13 +4,15 @@
 // One file in /dev/shm, mapped by all and unlinked as soon as all have, so that nothing is left
 // whatever happens to them. It holds, for chunks numbered from the start of the job (chunk k lives
 // in slot k % slots):
-//   gates      counters that ranks arrive at, chunk by chunk; a gate opens when all have arrived
-//   staging    per rank and slot, where it shows its data
+//   boards     per rank, what it shows: how far it has come, its call, whether it sleeps
+//   staging    per rank and slot, where it shows its data; its own memory, so near its core
 //   results    per slot, where folded data is left for all
 //   heap       per rank, for alloc(): any rank can read and write it in place
 // Each rank holds a POSIX lock on its own byte of the file: the kernel lets it go when the process
 // dies, however, and not when a forked child does.
 #pragma once
+
+#include <sched.h>
 
 #include <atomic>
 #include <memory>
@@ -25,24 +27,26 @@ namespace ringrt {
 
 inline constexpr uint32_t kSlotsMax = 8;
 
-// A gate of one slot. Chunk k's gate is open when ranks·(k / slots + 1) arrivals were counted.
-struct alignas(64) Gate {
-    std::atomic<uint32_t> arrivals;
-    std::atomic<uint32_t> sleepers;
-};
-
-// What one rank shows to the others.
-struct alignas(64) RankBoard {
-    uint64_t process;                // tells ranks of one process (threads) from others
-    std::atomic<uint64_t> chunk;     // one past the last chunk staged, for messages
+// What one rank shows to the others, in lines of their own by who writes them when.
+struct RankBoard {
+    // Looked at in every operation: a gate of chunk k is open when all ranks' counter is above k.
+    // A call is overwritten two calls later, when all have passed a gate of the one between.
+    alignas(64) std::atomic<uint64_t> arrived[2];  // by GateKind: one past the last chunk
+    Call calls[2];                                 // by number % 2
+    // Set by this rank while it sleeps, cleared by whoever wakes it.
+    alignas(64) std::atomic<uint32_t> asleep;
+    std::atomic<uint32_t> wanted_kind;
+    std::atomic<uint64_t> wanted_chunk;
+    struct Place {
+        uint64_t send, recv;  // offsets in the file, kPrivate where elsewhere
+    };
+    alignas(64) Place places[2];     // by number % 2
+    alignas(64) uint64_t process;    // tells ranks of one process (threads) from others
     std::atomic<uint32_t> left;      // gone in peace
     std::atomic<uint32_t> farewell;  // 1: the fields below tell why it goes
     int32_t culprit;
     char line[248];
-    alignas(64) Call calls[4];  // by number % 4
-    struct Place {
-        uint64_t send, recv;  // offsets in the file, kPrivate where elsewhere
-    } places[4];
+    cpu_set_t cores;  // that it may run on
 };
 inline constexpr uint64_t kPrivate = ~uint64_t{0};
 
@@ -72,14 +76,22 @@ class NodeMemory {
     [[nodiscard]] std::byte *results(uint64_t chunk) const;
     [[nodiscard]] RankBoard &board(int index) const;
 
-    // Shows this rank's call, and where its buffers lie, to the others.
-    void announce(const Call &call, const void *send, const void *recv, size_t bytes);
+    // More ranks than cores: who spins may keep others from running.
+    [[nodiscard]] bool crowded() const { return crowded_; }
+    // Once all have joined.
+    void count_cores();
+
+    // Shows this rank's call, and where its buffers lie, to those who pass the next gate.
+    void announce(const Call &call, const void *send = nullptr, const void *recv = nullptr,
+                  size_t bytes = 0);
     // After a gate of that call's first chunk: do all make the same call?
     Status compare(const Call &call) const;
 
+    // A rank arrives at the gates of one kind in the order of their chunks.
     void arrive(GateKind kind, uint64_t chunk);
+    // The same for who waits at a gate next: sleepers are woken only then, off the fast path.
+    void arrive_and_wait_soon(GateKind kind, uint64_t chunk);
     [[nodiscard]] bool is_open(GateKind kind, uint64_t chunk) const;
-    // Spins briefly, then sleeps until the gate opens; not ok when a rank of the node is lost.
     Status wait(GateKind kind, uint64_t chunk, const Call &call);
     // Sleeps for at most sleep_ms, or until the gate opens.
     void nap(GateKind kind, uint64_t chunk, int sleep_ms);
@@ -101,15 +113,16 @@ class NodeMemory {
     NodeMemory(const World &world, const std::vector<int> &ranks, const Shape &shape);
     Status map(Fd fd);
     Status take_lock();
-    [[nodiscard]] Gate &gate(GateKind kind, uint64_t chunk) const;
-    [[nodiscard]] uint32_t target(uint64_t chunk) const;
+    Status reserve(size_t first, size_t bytes);
+    void wake_sleepers();
     [[nodiscard]] size_t control_bytes() const;
     [[nodiscard]] size_t fixed_bytes() const;  // all but the heaps
 
     const World &world_;
     std::vector<int> ranks_;
     Shape shape_;
-    int index_ = 0, spins_ = 0;
+    int index_ = 0;
+    bool crowded_ = false, wake_due_ = false;
     Fd fd_;
     std::string path_;  // empty once unlinked
     std::byte *base_ = nullptr;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is behind a Communicator. Start-up is in start.cpp, the operations in communicator.cpp.
+#pragma once
+
+#include <mutex>
+#include <new>
+#include <optional>
+
+#include "libringrt/collective/communicator.h"
+#include "libringrt/collective/cost_model.h"
+#include "libringrt/collective/execute.h"
+#include "libringrt/collective/fork_guard.h"
+#include "libringrt/collective/node.h"
+#include "libringrt/collective/progress.h"
+#include "libringrt/collective/topology.h"
+
+namespace ringrt {
+
+struct Communicator::Impl {
+    CommunicatorConfig config;
+    World world;
+    Topology topology;
+    int local_rank = 0, local_size = 1;
+    ForkGuard guard;
+    bool started = false;
+    std::unique_ptr<NodeMemory> memory;     // null for one rank alone on its node
+    std::unique_ptr<NodeCollectives> node;  // over it
+    std::unique_ptr<Transport> transport;   // null where all ranks share one node
+    bool by_rails = false;                  // nodes of equal size, several ranks each (across.h)
+    CostModel costs;                        // of the transport, the same on all ranks
+    std::optional<Algorithm> forced;
+    uint32_t calls = 0;
+    std::mutex call_mutex;   // held during a call
+    std::mutex start_mutex;  // and during one that only starts something
+    Status failure;          // of an operation: final
+    mutable std::mutex line_mutex;
+    std::string line;
+    std::unique_ptr<Progress> progress;  // last: its thread uses all of the above
+
+    Status start();
+    Call next_call(CallKind kind, const Work &work, uint64_t count, int root = 0);
+    [[nodiscard]] bool one_node() const;
+    Status allreduce(const Work &work);
+    // Over this node's memory or by the program.
+    using OnNode = Status (NodeCollectives::*)(const Work &, const Call &);
+    Status run(const Work &work, const Call &call, OnNode on_node,
+               Program (*program)(int rank, int size));
+    // One rank alone has everybody's data: true, and out is a copy of it.
+    [[nodiscard]] bool alone(void *out, const void *in, size_t bytes) const;
+    Status barrier(CallKind kind);
+    Status measure();
+    [[nodiscard]] Algorithm algorithm_for(size_t bytes) const;
+    ringrt_status_t answer(Status status);
+    // Whether the progress thread may be at work meanwhile.
+    enum Beside : bool { kAlone, kBesideRequests };
+    template <class Body>
+    ringrt_status_t guarded(Body body, Beside beside = kAlone);
+};
+
+template <class Body>
+ringrt_status_t Communicator::Impl::guarded(Body body, Beside beside) {
+    if (guard.in_child()) {
+        return answer({RINGRT_FORKED,
+                       "this handle belongs to the process that made it; a forked child "
+                       "cannot use it"});
+    }
+    std::unique_lock lock(beside == kAlone ? call_mutex : start_mutex);
+    try {
+        if (!failure.ok()) return failure.code;
+        if (beside == kAlone && progress != nullptr && !progress->may_call()) {
+            return answer(
+                {RINGRT_INVALID_ARGUMENT,
+                 format_line("rank %d: wait for the started operations before calling another",
+                             world.rank)});
+        }
+        if (world.aborted) {
+            return answer(
+                {RINGRT_ABORTED, format_line("rank %d: aborted", world.rank), world.rank});
+        }
+        return answer(body());
+    } catch (const std::bad_alloc &) {
+        return answer({RINGRT_NO_MEMORY, format_line("rank %d: out of memory", world.rank)});
+    } catch (const std::exception &e) {
+        return answer({RINGRT_SYSTEM_ERROR, format_line("rank %d: %s", world.rank, e.what())});
+    }
+}
+
+}  // namespace ringrt
