@@ -17,7 +17,20 @@ libringsim_la_SOURCES = \
 	tools/ringsim/report.cpp tools/ringsim/report.h \
 	tools/ringsim/scale.cpp \
 	tools/ringsim/workload.h
-libringsim_la_LIBADD = libpolicy.la
+libringsim_la_CPPFLAGS = $(AM_CPPFLAGS)
+libringsim_la_LIBADD = libcontroller.la
+ringsim_scenario = \
+	tools/ringsim/run_scenario.cpp \
+	tools/ringsim/scenario.cpp tools/ringsim/scenario.h \
+	tools/ringsim/sim_cluster.cpp tools/ringsim/sim_cluster.h \
+	tools/ringsim/yaml_tree.cpp tools/ringsim/yaml_tree.h
+if HAVE_YAML
+libringsim_la_SOURCES += $(ringsim_scenario)
+libringsim_la_CPPFLAGS += $(YAML_CFLAGS) -DRINGSIM_HAVE_YAML
+libringsim_la_LIBADD += $(YAML_LIBS)
+else
+EXTRA_DIST += $(ringsim_scenario)
+endif
 
 bin_PROGRAMS += ringsim
 ringsim_SOURCES = tools/ringsim/main.cpp
@@ -29,5 +42,5 @@ EXTRA_DIST += doc/policies.md
 bin_PROGRAMS += ringfit
 dist_man_MANS += man/ringfit.1
 ringfit_SOURCES = tools/ringfit/main.cpp tools/ringfit/fit.cpp tools/ringfit/fit.h
-ringfit_LDADD = libringsim.la librecords.la
+ringfit_LDADD = libringsim.la
 endif

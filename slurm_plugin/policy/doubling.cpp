@@ -20,8 +20,8 @@ bool is_restart_in_the_way(const Job &job, int gpus, const Options &options) {
     Options free_restarts = options;
     free_restarts.payback = 0;
     const Valuation value(job, free_restarts);
-    const int most = std::min(options.gain == GainRule::absolute ? 2 * gpus : job.gpus_max,
-                              job.gpus_max);
+    const int most =
+        std::min(options.gain == GainRule::absolute ? 2 * gpus : job.gpus_max, job.gpus_max);
     for (int to = 2 * gpus; to <= most; to *= 2) {
         if (value.at(to) > value.at(gpus) && value.seconds_at(to) < value.seconds_at(gpus))
             return true;
@@ -94,9 +94,8 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
     facts.free_gpus = room.free_gpus();
     std::vector<Allotment> out(jobs.size());
     for (int rank = 0; rank < ladders.size(); ++rank)
-        out[static_cast<std::size_t>(ladders.index(rank))] =
-            allotment(ladders, rank, best.levels[static_cast<std::size_t>(rank)], facts, capacity,
-                      options);
+        out[static_cast<std::size_t>(ladders.index(rank))] = allotment(
+            ladders, rank, best.levels[static_cast<std::size_t>(rank)], facts, capacity, options);
     return out;
 }
 

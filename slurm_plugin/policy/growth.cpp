@@ -15,9 +15,7 @@ struct Bid {
     double gain = 0;
     int rank = 0;  // settles ties
     Level to = kWaits;
-    bool operator<(const Bid &o) const {
-        return gain != o.gain ? gain < o.gain : rank > o.rank;
-    }
+    bool operator<(const Bid &o) const { return gain != o.gain ? gain < o.gain : rank > o.rank; }
 };
 
 struct Edge {
@@ -41,7 +39,8 @@ std::vector<Edge> all_edges(const Ladders &ladders, const std::vector<Level> &le
     return edges;
 }
 
-// The gain above which all growths together add at most `free` GPUs; all that equal it are left out.
+// The gain above which all growths together add at most `free` GPUs; all that equal it are left
+// out.
 double threshold(std::vector<Edge> &edges, long free) {
     std::size_t low = 0, high = edges.size();
     double above = std::numeric_limits<double>::infinity();

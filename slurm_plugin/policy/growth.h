@@ -14,8 +14,9 @@
 namespace ringrt::policy {
 
 // Levels by rank. Returns what the whole decision may fall short of the best without nodes by, in
-// value: the first refused gain times the GPUs that were free then, less what was granted after. (The
-// relaxation of the knapsack to fractions, Dantzig 1957; exact for gains that fall along a ladder.)
+// value: the first refused gain times the GPUs that were free then, less what was granted after.
+// (The relaxation of the knapsack to fractions, Dantzig 1957; exact for gains that fall along a
+// ladder.)
 double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room, int held_back = -1);
 
 }  // namespace ringrt::policy

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The jobs of one decision as flat arrays: each job's ladder of sizes and what each is worth, worked
-// out once, so that the rounds of a decision touch a few bytes of a job and not its whole record.
+// The jobs of one decision as flat arrays: each job's ladder of sizes and what each is worth,
+// worked out once, so that the rounds of a decision touch a few bytes of a job and not its whole
+// record.
 //
-// Everything is indexed by rank: running jobs first (nobody is stopped for another's first GPUs), then
-// by priority, arrival and id. So no result depends on the order of the input.
+// Everything is indexed by rank: running jobs first (nobody is stopped for another's first GPUs),
+// then by priority, arrival and id. So no result depends on the order of the input.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,17 @@ inline constexpr Level kWaits = -1;
 
 // A job that keeps its size is a ladder of that one size.
 struct Row {
-    int min = 1;         // GPUs at level 0; 0: a pinned job that waits
-    int now = 0;         // GPUs it runs with
+    int min = 1;  // GPUs at level 0; 0: a pinned job that waits
+    int now = 0;  // GPUs it runs with
     int max = 1;
-    int first_value = 0; // into Ladders::values, of level 0
-    Level top = 0;       // the highest level it may grow to
-    Level stay = kWaits; // where it may stay: its present size, less on a crowded node
+    int first_value = 0;  // into Ladders::values, of level 0
+    Level top = 0;        // the highest level it may grow to
+    Level stay = kWaits;  // where it may stay: its present size, less on a crowded node
     bool fixed = false;
 };
 
 struct Step {
-    double gain = 0;  // value per GPU added
+    double gain = 0;    // value per GPU added
     Level to = kWaits;  // kWaits: none is a gain
 };
 

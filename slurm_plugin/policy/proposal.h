@@ -28,8 +28,9 @@ enum class Start : uint8_t {
 
 [[nodiscard]] Proposal propose(const Ladders &ladders, const Capacity &capacity, Start start);
 
-// Places the unchanged jobs where they are and the others by size, the largest first; one that finds
-// no place gets its next smaller size; what is free then goes to whoever gains the most from it.
+// Places the unchanged jobs where they are and the others by size, the largest first; one that
+// finds no place gets its next smaller size; what is free then goes to whoever gains the most from
+// it.
 void fit_to_nodes(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels);
 
 [[nodiscard]] ProposalWorth worth_of(const Ladders &ladders, const std::vector<Level> &levels);

@@ -14,8 +14,15 @@ TESTS += tests/unit/test_ringsim
 tests_unit_test_ringsim_SOURCES = tests/unit/test_ringsim.cpp tests/support/check.h
 tests_unit_test_ringsim_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringsim_LDADD = libringsim.la $(CHECK_LIBS)
+if HAVE_YAML
+check_PROGRAMS += tests/unit/test_scenario
+TESTS += tests/unit/test_scenario
+tests_unit_test_scenario_SOURCES = tests/unit/test_scenario.cpp tests/support/check.h
+tests_unit_test_scenario_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_scenario_LDADD = libringsim.la $(CHECK_LIBS)
+endif
 
 TESTS += tests/scenario/golden
 EXTRA_DIST += tests/scenario/golden tests/scenario/small.csv tests/scenario/tables/model.csv \
-	tests/scenario/golden.txt
+	tests/scenario/golden.txt tests/scenario/mixed.yaml tests/scenario/mixed.txt
 endif

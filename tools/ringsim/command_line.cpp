@@ -90,6 +90,19 @@ void add_compare(CLI::App &app, CompareArguments &a) {
     app.footer(policy_help);
 }
 
+#ifdef RINGSIM_HAVE_YAML
+void add_run(CLI::App &app, RunArguments &a) {
+    app.add_option("scenario", a.scenario, "YAML file: cluster, jobs, policies (ringsim(1))")
+        ->required();
+    app.add_flag("--controller", a.controller,
+                 "run the plugin's own resize loop in virtual time, and write its event log");
+    app.add_option("--events", a.events_path,
+                   "with --controller: where the event log goes (default: standard output)");
+    add_output(app, a.report);
+    app.footer(policy_help);
+}
+#endif
+
 }  // namespace
 
 int run_command_line(int argc, char **argv) {
@@ -109,6 +122,12 @@ int run_command_line(int argc, char **argv) {
     paper_command->add_option("--restart", paper.restart_s, "seconds a stop and restart takes")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
+#ifdef RINGSIM_HAVE_YAML
+    RunArguments run;
+    CLI::App *run_command =
+        app.add_subcommand("run", "simulate a scenario, by its policies or the plugin's own loop");
+    add_run(*run_command, run);
+#endif
     CLI::App *scale_command =
         app.add_subcommand("scale", "time one decision for up to 100,000 jobs");
     try {
@@ -118,6 +137,9 @@ int run_command_line(int argc, char **argv) {
     }
     if (compare_command->parsed()) return run_compare(compare);
     if (scale_command->parsed()) return run_scale();
+#ifdef RINGSIM_HAVE_YAML
+    if (run_command->parsed()) return run_scenario(run);
+#endif
     return run_paper(paper);
 }
 

@@ -30,6 +30,13 @@ struct CompareArguments {
     std::string json_path, csv_path, svg_path, html_path, trace_path;
 };
 
+struct RunArguments {
+    std::string scenario;     // a YAML file
+    bool controller = false;  // through the plugin's own loop
+    std::string events_path;  // of it: JSON lines as the plugin logs them; empty: standard output
+    CompareArguments report;  // where results go
+};
+
 struct PaperArguments {
     int seeds = 40;
     double restart_s = 10;
@@ -43,5 +50,9 @@ int run_scale();
 
 // Simulates every workload under every policy and writes what was asked for.
 int run_compare(const CompareArguments &arguments);
+int run_compared(const CompareArguments &arguments, const std::vector<Workload> &workloads);
+
+// Runs a scenario (only where libyaml was there at build time).
+int run_scenario(const RunArguments &arguments);
 
 }  // namespace ringrt::sim

@@ -118,9 +118,13 @@ void write_reports(const CompareArguments &a, const std::vector<Task> &tasks) {
 }  // namespace
 
 int run_compare(const CompareArguments &a) {
+    for (const std::string &name : a.policies) (void)find_contender(name);  // before a long read
+    return run_compared(a, read_all(a));
+}
+
+int run_compared(const CompareArguments &a, const std::vector<Workload> &workloads) {
     std::vector<NamedContender> contenders;
     for (const std::string &name : a.policies) contenders.push_back(find_contender(name));
-    const std::vector<Workload> workloads = read_all(a);
     std::vector<Task> tasks;
     uint64_t jobs = 0;
     for (const Workload &workload : workloads)

@@ -203,6 +203,7 @@ void Engine::describe(const JobState &job, policy::Job &out) {
     out.attained_gpu_s = job.attained_gpu_s;
     out.restart_s = options_.restart_s;
     out.weight = spec.weight;
+    out.priority = spec.priority;
     estimator_->describe(job, out);
     out.time_left_s = policy::kUnknown;
     if (spec.limit_s > 0)

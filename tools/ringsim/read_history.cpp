@@ -21,8 +21,6 @@
 namespace ringrt::sim {
 namespace {
 
-constexpr int kBatch = 65536;  // stands for a global batch that any size divides
-
 JobSpec recorded_job(double submit_s, double seconds, int gpus, const WorkloadOptions &options) {
     JobSpec job;
     job.submit_s = submit_s;
@@ -38,10 +36,7 @@ JobSpec recorded_job(double submit_s, double seconds, int gpus, const WorkloadOp
         step_s.push_back(model.step_ms(size) / 1000);
     }
     const double steps = std::max(1.0, seconds / (model.step_ms(job.gpus_asked) / 1000));
-    auto profile = curve_profile("recorded", std::move(sizes), std::move(step_s), steps);
-    profile->batch = {.initial = kBatch, .total_max = kBatch, .local_min = 1, .local_max = kBatch};
-    job.batch = kBatch;
-    job.profile = std::move(profile);
+    set_curve(job, curve_profile("recorded", std::move(sizes), std::move(step_s), steps));
     return job;
 }
 

@@ -34,6 +34,13 @@ Workload read_workload(const std::string &path, const WorkloadOptions &options) 
     return workload;
 }
 
+void set_curve(JobSpec &job, std::shared_ptr<Profile> profile) {
+    constexpr int kBatch = 65536;
+    profile->batch = {.initial = kBatch, .total_max = kBatch, .local_min = 1, .local_max = kBatch};
+    job.batch = kBatch;
+    job.profile = std::move(profile);
+}
+
 Workload merge_workloads(const std::vector<Workload> &workloads) {
     Workload merged{.name = "merged", .jobs = {}};
     for (const Workload &workload : workloads)

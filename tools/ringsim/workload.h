@@ -21,7 +21,8 @@ struct JobSpec {
     int gpus_limit = 1;  // the most for policies that give any size
     int batch = 1;       // its fixed global batch, in samples
     double limit_s = 0;  // its time limit; 0: none was given
-    double weight = 1;
+    double weight = 1;    // of one of its seconds (QOS)
+    double priority = 0;  // higher comes first, before arrival
     std::shared_ptr<const Profile> profile;
 };
 
@@ -43,6 +44,9 @@ struct WorkloadOptions {
 // (job_id,submission_time,duration,num_gpu), `sacct -P` (JobID|…), or SWF (*.swf, comments with
 // ';'). Throws InputError with file and line.
 [[nodiscard]] Workload read_workload(const std::string &path, const WorkloadOptions &options);
+
+// Gives a job without a batch its curve: any size divides what stands for one.
+void set_curve(JobSpec &job, std::shared_ptr<Profile> profile);
 
 // One workload of all their jobs.
 [[nodiscard]] Workload merge_workloads(const std::vector<Workload> &workloads);

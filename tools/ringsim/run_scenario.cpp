@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `ringsim run`: a scenario under its policies, or through the plugin's own controller.
+#include <cstdio>
+
+#include "slurm_plugin/controller/controller.h"
+#include "tools/ringsim/commands.h"
+#include "tools/ringsim/csv.h"
+#include "tools/ringsim/report.h"
+#include "tools/ringsim/scenario.h"
+#include "tools/ringsim/sim_cluster.h"
+
+namespace ringrt::sim {
+namespace {
+
+constexpr double kForEver_s = 1e8;  // three years: something waits that will never start
+
+// The plugin's event log, with the scenario's own clock.
+class EventLog final : public controller::EventSink {
+  public:
+    void write(const controller::Event &event) override {
+        controller::Event at = event;
+        at.time_s -= SimCluster::kStart_s;
+        text_ += controller::to_json(at) + "\n";
+    }
+    [[nodiscard]] const std::string &text() const { return text_; }
+
+  private:
+    std::string text_;
+};
+
+int run_controller(const Scenario &scenario, const RunArguments &a) {
+    SimCluster cluster(scenario);
+    EventLog log;
+    controller::Controller controller(cluster, log, scenario.controller);
+    double next_s = 0;
+    while (!cluster.is_over()) {
+        cluster.tick();
+        if (cluster.now_s() >= next_s) next_s = controller.pass(cluster.now_s());
+        if (cluster.now_s() > SimCluster::kStart_s + kForEver_s)
+            throw InputError(a.scenario + ": some job never ends");
+    }
+    (void)controller.pass(cluster.now_s() + 1);  // hears of the last end
+    if (a.events_path.empty() || a.events_path == "-")
+        std::fputs(log.text().c_str(), stdout);
+    else
+        write_file(a.events_path, log.text());
+    const RunResult run = cluster.result();
+    if (!a.report.csv_path.empty())
+        write_file(a.report.csv_path, jobs_csv_header() + jobs_csv(scenario.workload, run));
+    return 0;
+}
+
+}  // namespace
+
+int run_scenario(const RunArguments &a) {
+    Scenario scenario = read_scenario(a.scenario);
+    if (a.controller) return run_controller(scenario, a);
+    CompareArguments compare = a.report;
+    compare.policies = scenario.policies;
+    compare.sim = scenario.sim;
+    compare.start_s = scenario.sim.start_s;
+    compare.payback = scenario.payback;
+    return run_compared(compare, {std::move(scenario.workload)});
+}
+
+}  // namespace ringrt::sim
