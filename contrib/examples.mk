@@ -3,13 +3,15 @@
 noinst_LTLIBRARIES += libdigits.la
 libdigits_la_SOURCES = \
 	contrib/examples/digits_data.cpp contrib/examples/digits_data.h \
+	contrib/examples/digits_device.h \
 	contrib/examples/digits_log.cpp contrib/examples/digits_log.h \
 	contrib/examples/digits_mlp.cpp contrib/examples/digits_mlp.h \
 	contrib/examples/digits_options.cpp contrib/examples/digits_options.h
 libdigits_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt
 
 noinst_PROGRAMS += digits
-digits_SOURCES = contrib/examples/digits.cpp
+digits_SOURCES = contrib/examples/digits.cpp contrib/examples/digits_training.cpp \
+	contrib/examples/digits_training.h
 digits_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 digits_LDADD = libdigits.la libringrt.la
 

@@ -2,7 +2,7 @@
 /*
  * ringrt: the companion library of a malleable training job.
  *
- * In short (contrib/examples/digits.cpp is the long form):
+ * In short (contrib/examples/digits_training.cpp is the long form):
  *
  *     ringrt_t *rt;
  *     ringrt_init(&rt, NULL);                          // from Slurm's environment, one rank per GPU

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A multi-layer perceptron: fully connected layers, tanh between them, softmax with cross entropy
 // at the end. Plain loops: the network is tiny, and what this example shows is elsewhere.
+//
+// A pass over a batch goes layer by layer, so that a layer's gradient can travel while the others
+// are computed: start(), forward() in rising order, loss(), backward() in falling order.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +13,29 @@
 
 namespace digits {
 
+struct Image {
+    std::span<const float> pixels{};
+    std::size_t label = 0;
+};
+
 class Mlp {
   public:
     // widths[0] inputs, then the hidden layers, widths.back() classes. Weights are drawn uniformly
     // in ±sqrt(6/(in+out)) (Glorot and Bengio 2010) from `seed`; biases are zero.
     Mlp(std::vector<std::size_t> widths, uint64_t seed);
 
-    // All layers' weights (row-major, out × in) and biases in one vector: one buffer to save, one
-    // to sum over ranks.
+    // All layers' weights (row-major, out × in) and biases in one vector: one buffer to save.
     [[nodiscard]] std::span<float> parameters() { return parameters_; }
+    [[nodiscard]] std::size_t layers() const { return layers_.size(); }
+    // A layer's part of parameters(), or of anything that is laid out like it.
+    [[nodiscard]] std::span<float> of_layer(std::size_t layer, std::span<float> all) const;
 
-    // Adds one image's gradient to `gradient` (as long as parameters()) and returns its loss.
-    double add_gradient(std::span<const float> image, std::size_t label, std::span<float> gradient);
+    void start(std::vector<Image> batch);
+    void forward(std::size_t layer);
+    // Of the batch, summed; after the last layer's forward(), once.
+    [[nodiscard]] double loss();
+    // Adds the batch's gradient of this layer to `gradient`, as long as of_layer().
+    void backward(std::size_t layer, std::span<float> gradient);
 
     [[nodiscard]] std::size_t classify(std::span<const float> image);
 
@@ -29,13 +43,16 @@ class Mlp {
     struct Layer {
         std::size_t in, out, weights, biases;  // the last two: offsets into parameters_
     };
-    std::span<const float> forward(std::span<const float> image);
-    void backward(std::span<const float> image, std::span<float> gradient);
+    [[nodiscard]] std::span<const float> input(std::size_t layer, std::size_t image) const;
+    [[nodiscard]] std::span<float> output(std::size_t layer, std::size_t image);
+    [[nodiscard]] std::span<float> delta(std::size_t layer, std::size_t image);
+    void pass_delta_down(std::size_t layer, std::size_t image);
 
     std::vector<Layer> layers_;
     std::vector<float> parameters_;
-    std::vector<std::vector<float>> outputs_;  // of each layer, for one image
-    std::vector<std::vector<float>> deltas_;   // d loss / d (layer's sum before tanh)
+    std::vector<Image> batch_;
+    std::vector<std::vector<float>> outputs_;  // of each layer, image after image
+    std::vector<std::vector<float>> deltas_;   // d loss / d (layer's sum before tanh), as outputs_
 };
 
 }  // namespace digits

@@ -30,6 +30,8 @@ Run by hand it is one rank alone.
   --save-interval=SECONDS   between periodic checkpoints      [ringrt's: 600]
   --device-ms-per-sample=X  where there is no GPU: make each step last as long as a device
                             that takes X ms per image (the gradients stay real)
+  --one-allreduce           sum all gradients at once after the backward pass, not layer by layer
+                            while it runs: the same bits, slower
   --loss-csv=FILE           append one line per step: step,epoch,loss,gpus,restart,time_s
   --json=FILE               write a summary at the end
   --help                    this text
@@ -50,6 +52,7 @@ enum Id {
     kSeed,
     kSave,
     kDevice,
+    kOneAllreduce,
     kLossCsv,
     kJson,
     kHelpId
@@ -66,6 +69,7 @@ constexpr option kLong[] = {
     {"seed", required_argument, nullptr, kSeed},
     {"save-interval", required_argument, nullptr, kSave},
     {"device-ms-per-sample", required_argument, nullptr, kDevice},
+    {"one-allreduce", no_argument, nullptr, kOneAllreduce},
     {"loss-csv", required_argument, nullptr, kLossCsv},
     {"json", required_argument, nullptr, kJson},
     {"help", no_argument, nullptr, kHelpId},
@@ -104,6 +108,9 @@ const char *apply(int id, const char *value, Options &o) {
     switch (id) {
         case kData:
             o.data = value;
+            return nullptr;
+        case kOneAllreduce:
+            o.one_allreduce = true;
             return nullptr;
         case kLossCsv:
             o.loss_csv = value;

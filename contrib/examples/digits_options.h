@@ -19,8 +19,9 @@ struct Options {
     unsigned batch_per_gpu = 0;  // > 0: the batch per GPU is fixed instead
     double learning_rate = 0.2;
     double momentum = 0.9;
+    bool one_allreduce = false;       // after the backward pass, instead of layer by layer
     double device_ms_per_sample = 0;  // 0: do not sleep
-    unsigned save_interval_s = 0;      // 0: ringrt's default
+    unsigned save_interval_s = 0;     // 0: ringrt's default
 };
 
 enum class Parsed { run, help, wrong };
