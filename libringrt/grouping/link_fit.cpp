@@ -8,7 +8,7 @@ namespace ringrt::grouping {
 namespace {
 
 constexpr double kForget = 0.98;        // per block: the last 50 count
-constexpr double kPrior = 1e-4;         // weight of the start against one block
+constexpr double kPrior = 2e-3;         // weight of what was believed before, against one block
 constexpr double kOff = 0.15;           // a block is off by more than this and
 constexpr double kOffDeviations = 3.0;  // by so many standard deviations
 
@@ -20,14 +20,12 @@ LinkFit::LinkFit(double gbps, double alpha_us) : alpha_us_(alpha_us), us_per_byt
     forget();
 }
 
-// The prior holds each of the two alone, so that blocks of one size only do not make it singular.
+// Blocks of nearly one size say little about how their time splits into latency and bandwidth. Then
+// the prior holds each of the two near what it was; it does not fade as blocks do.
 void LinkFit::forget() {
-    const double alpha = std::max(alpha_us_, 0.1);
-    mm_ = kPrior / square(alpha);
-    bb_ = kPrior / square(us_per_byte_);
-    mb_ = 0;
-    md_ = mm_ * alpha;
-    bd_ = bb_ * us_per_byte_;
+    prior_alpha_us_ = std::max(alpha_us_, 1.0);
+    prior_us_per_byte_ = us_per_byte_;
+    mm_ = mb_ = bb_ = md_ = bd_ = 0;
     relative_variance_ = 0.01;
     blocks_ = 0;
 }
@@ -49,15 +47,19 @@ void LinkFit::add(const Sample &sample, double weight) {
 }
 
 void LinkFit::solve() {
-    const double determinant = mm_ * bb_ - mb_ * mb_;
-    double alpha = (md_ * bb_ - bd_ * mb_) / determinant;
-    double beta = (bd_ * mm_ - md_ * mb_) / determinant;
+    const double mm = mm_ + kPrior / square(prior_alpha_us_);
+    const double bb = bb_ + kPrior / square(prior_us_per_byte_);
+    const double md = md_ + kPrior / prior_alpha_us_;
+    const double bd = bd_ + kPrior / prior_us_per_byte_;
+    const double determinant = mm * bb - mb_ * mb_;
+    double alpha = (md * bb - bd * mb_) / determinant;
+    double beta = (bd * mm - md * mb_) / determinant;
     if (!(alpha >= 0)) {  // non-negative: the best with α = 0
         alpha = 0;
-        beta = bd_ / bb_;
+        beta = bd / bb;
     } else if (!(beta > 0)) {  // no block was large enough to say; keep the bandwidth
         beta = us_per_byte_;
-        alpha = std::max(0.0, (md_ - mb_ * beta) / mm_);
+        alpha = std::max(0.0, (md - mb_ * beta) / mm);
     }
     alpha_us_ = alpha;
     us_per_byte_ = beta;
@@ -91,10 +93,12 @@ bool LinkFit::observe(int ranks, double bytes, double duration_us) {
 }
 
 LinkEstimate LinkFit::estimate() const {
-    const double determinant = mm_ * bb_ - mb_ * mb_;
+    const double mm = mm_ + kPrior / square(prior_alpha_us_);
+    const double bb = bb_ + kPrior / square(prior_us_per_byte_);
+    const double determinant = mm * bb - mb_ * mb_;
     const double gbps = 8e-3 / us_per_byte_;
-    const double alpha_variance = relative_variance_ * bb_ / determinant;
-    const double beta_variance = relative_variance_ * mm_ / determinant;
+    const double alpha_variance = relative_variance_ * bb / determinant;
+    const double beta_variance = relative_variance_ * mm / determinant;
     return {.alpha_us = alpha_us_,
             .alpha_error_us = std::sqrt(std::max(0.0, alpha_variance)),
             .gbps = gbps,

@@ -43,6 +43,7 @@ class LinkFit {
     void solve();
 
     double alpha_us_, us_per_byte_;
+    double prior_alpha_us_ = 1, prior_us_per_byte_ = 1;  // before the last change
     // Normal equations of duration = messages·α + bytes·β, in relative errors.
     double mm_ = 0, mb_ = 0, bb_ = 0, md_ = 0, bd_ = 0;
     double relative_variance_ = 0.01;

@@ -104,6 +104,22 @@ TEST(blocks_of_one_size_still_predict_that_size) {
     ck_assert_double_eq_tol(predicted, 5000, 50);
 }
 
+// A plan of equal blocks does not make latency out of bandwidth, however long it runs.
+TEST(nearly_equal_blocks_do_not_move_what_was_known) {
+    std::mt19937 random(3);
+    LinkFit fit(10, 50);
+    for (int block = 0; block < 100; ++block) {
+        const double bytes = ringrt::test::log_uniform(random, 1e4, 30e6);
+        fit.observe(8, bytes, phase_us(5, 100, 8, bytes) * uniform(random, 0.98, 1.04));
+    }
+    for (int block = 0; block < 3000; ++block) {
+        const double bytes = 20e6 + static_cast<double>(block % 3) * 1e6;
+        fit.observe(8, bytes, phase_us(5, 100, 8, bytes) * uniform(random, 0.98, 1.04));
+        ck_assert_double_eq_tol(fit.estimate().gbps, 5, 0.5);
+        ck_assert_double_lt(fit.estimate().alpha_us, 300);
+    }
+}
+
 TEST(nonsense_is_ignored) {
     LinkFit fit(10, 50);
     fit.observe(1, 1e6, 100);
@@ -121,5 +137,5 @@ int main() {
         {a_gap_of_twice_the_mean_ends_a_stage, jitter_does_not_move_the_stages,
          a_lasting_change_is_seen_in_three_steps, the_link_is_found_from_noisy_blocks,
          drift_is_followed_within_ten_blocks, blocks_of_one_size_still_predict_that_size,
-         nonsense_is_ignored});
+         nearly_equal_blocks_do_not_move_what_was_known, nonsense_is_ignored});
 }
