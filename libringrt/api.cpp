@@ -128,12 +128,27 @@ template <typename Body>
 ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
     return guard(rt, [&] {
         if (rt->exchange && !rt->exchange->idle())
-            return invalid("gradients are under way: ringrt_gradient_wait() for each of them first");
+            return invalid(
+                "gradients are under way: ringrt_gradient_wait() for each of them first");
         return body();
     });
 }
 
 Outcome outcome(ExchangeResult result) { return {result.status, std::move(result.message)}; }
+
+// What was learned travels in checkpoints; what is planned for other sizes goes to the scheduler.
+void tell_boundary(ringrt_t &rt) {
+    rt.exchange->recall(rt.boundary->restored_gradients());
+    rt.boundary->set_gradients(
+        {.learned = [&rt] { return rt.exchange->learned(); },
+         .add_planned =
+             [&rt](records::Telemetry &telemetry) {
+                 for (const Exchange::PlannedSpeed &speed : rt.exchange->planned_speeds())
+                     if (telemetry.planned_sizes < records::kPlannedSpeedsMax && speed.step_ms > 0)
+                         telemetry.planned[static_cast<size_t>(telemetry.planned_sizes++)] = {
+                             speed.ranks, speed.step_ms};
+             }});
+}
 
 Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
                           ringrt_op_t op, int *id) {
@@ -144,7 +159,13 @@ Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_d
         rt.gradient_op = op;
         rt.exchange = std::make_unique<Exchange>(
             rt.communicator,
-            ExchangeConfig{.dtype = dtype, .op = op, .trace_file = trace ? trace : ""});
+            ExchangeConfig{.dtype = dtype,
+                           .op = op,
+                           .trace_file = trace ? trace : "",
+                           .samples_per_rank = [batch = rt.settings.batch](int ranks) {
+                               return static_cast<double>(samples_per_step(batch, ranks)) / ranks;
+                           }});
+        tell_boundary(rt);
     }
     if (dtype != rt.gradient_dtype || op != rt.gradient_op)
         return invalid("all gradients have one dtype and one op");
@@ -427,7 +448,9 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
 ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
     return guard_alone(rt, [&] {
         if (!step) return invalid("step is NULL");
-        return rt->boundary->restore(*step);
+        Outcome restored = rt->boundary->restore(*step);
+        if (restored.ok() && rt->exchange) rt->exchange->recall(rt->boundary->restored_gradients());
+        return restored;
     });
 }
 

@@ -4,6 +4,8 @@ noinst_LTLIBRARIES += libexchange.la
 libexchange_la_SOURCES = \
 	libringrt/exchange/exchange.cpp libringrt/exchange/exchange.h \
 	libringrt/exchange/layout.cpp libringrt/exchange/layout.h \
+	libringrt/exchange/learned.cpp libringrt/exchange/learned.h \
+	libringrt/exchange/learner.cpp libringrt/exchange/learner.h \
 	libringrt/exchange/packed_plan.cpp libringrt/exchange/packed_plan.h \
 	libringrt/exchange/step_profiler.cpp libringrt/exchange/step_profiler.h \
 	libringrt/exchange/trace.cpp libringrt/exchange/trace.h

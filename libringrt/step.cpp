@@ -61,6 +61,7 @@ Outcome StepBoundary::restore(uint64_t &step) {
     step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
     samples_ = manifest.samples;
+    restored_gradients_ = manifest.gradients;
     for (const checkpoint::Speed &speed : manifest.speeds) speeds_[speed.gpus] = speed.step_ms;
     say(text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
              static_cast<unsigned long long>(step), peers_.size(), manifest.ranks, load_ms_ / 1e3));
@@ -217,6 +218,8 @@ bool StepBoundary::is_fatal(const Outcome &outcome) const {
 checkpoint::Meta StepBoundary::meta(uint64_t step) const {
     checkpoint::Meta out{.step = step, .samples = samples_, .seed = settings_.seed};
     for (auto [gpus, step_ms] : speeds_) out.speeds.push_back({gpus, step_ms});
+    if (leads() && gradients_.learned) out.gradients = gradients_.learned();
+    if (leads() && out.gradients.empty()) out.gradients = restored_gradients_;
     return out;
 }
 
@@ -260,6 +263,7 @@ void StepBoundary::report(uint64_t step) {
     for (auto [gpus, step_ms] : speeds_)
         if (out.samples < records::kSpeedSamplesMax)
             out.speed[static_cast<size_t>(out.samples++)] = {static_cast<int>(gpus), step_ms};
+    if (gradients_.add_planned) gradients_.add_planned(out);
     reporter_->update(out);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -17,6 +18,12 @@
 #include "libringrt/telemetry/step_clock.h"
 
 namespace ringrt {
+
+// What the exchange of gradients adds to checkpoints and telemetry; empty: nothing.
+struct GradientHooks {
+    std::function<std::string()> learned;
+    std::function<void(records::Telemetry &)> add_planned;
+};
 
 class StepBoundary {
   public:
@@ -33,6 +40,9 @@ class StepBoundary {
     Outcome step(uint64_t step, ringrt_action_t &action);
     Outcome finish();  // commits a save that is under way
 
+    void set_gradients(GradientHooks hooks) { gradients_ = std::move(hooks); }
+    // What the checkpoint that was restored holds of `learned`; empty: nothing.
+    const std::string &restored_gradients() const { return restored_gradients_; }
     void set_steps_left(uint64_t steps) { steps_left_ = static_cast<int64_t>(steps); }
     uint64_t samples_seen() const { return samples_; }
     // "last checkpoint: step 1200", for the message when a peer is lost.
@@ -64,6 +74,8 @@ class StepBoundary {
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
     std::unique_ptr<telemetry::Reporter> reporter_;
     telemetry::StepClock clock_;
+    GradientHooks gradients_;
+    std::string restored_gradients_;
     std::map<uint32_t, double> speeds_;  // GPUs → ms per step, over all runs of the job
     uint32_t served_ = 0;                // signals that were answered
     double ignore_until_s_ = 0;          // after a resize that was called off

@@ -40,7 +40,8 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/explain.cpp \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
 	slurm_plugin/controller/job_view.cpp slurm_plugin/controller/job_view.h \
-	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h
+	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
+	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h
 libcontroller_la_LIBADD = librecords.la libpolicy.la
 
 # ---- slurm: the plugins

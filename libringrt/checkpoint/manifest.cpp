@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/checkpoint/manifest.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "libringrt/checkpoint/hash.h"
 
@@ -52,6 +54,7 @@ class Words {
         return error == std::errc() && end == word.data() + 16 &&
                word.find_first_of("ABCDEF") == word.npos;
     }
+    std::string_view take_rest() { return std::exchange(rest_, {}); }
     bool at_end() const { return rest_.empty(); }
 
   private:
@@ -119,6 +122,17 @@ bool parse_speed(Words &words, Manifest &out) {
     return true;
 }
 
+// Once, of what is printable: what it says is the exchange's business.
+bool parse_gradients(Words &words, Manifest &out) {
+    const std::string_view line = words.take_rest();
+    if (line.empty() || line.size() > kGradientsBytesMax || !out.gradients.empty() ||
+        !out.parameters.empty() || !out.shards.empty() ||
+        !std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }))
+        return false;
+    out.gradients = line;
+    return true;
+}
+
 bool parse_parameter(Words &words, Manifest &out) {
     Parameter parameter;
     std::string_view type, held, name;
@@ -155,10 +169,11 @@ bool parse_body_line(std::string_view line, Manifest &out) {
     Words words(line);
     std::string_view key;
     if (!words.take(key)) return false;
-    bool good = key == "speed"   ? parse_speed(words, out)
-                : key == "param" ? parse_parameter(words, out)
-                : key == "shard" ? parse_shard(words, out)
-                                 : false;
+    bool good = key == "speed"       ? parse_speed(words, out)
+                : key == "gradients" ? parse_gradients(words, out)
+                : key == "param"     ? parse_parameter(words, out)
+                : key == "shard"     ? parse_shard(words, out)
+                                     : false;
     return good && words.at_end();
 }
 
@@ -175,6 +190,8 @@ std::string format_manifest(const Manifest &m) {
                 static_cast<long long>(m.time_s));
     for (const Speed &speed : m.speeds)
         out += text("speed %u ", speed.gpus) + milliseconds_text(speed.step_ms) + "\n";
+    if (!m.gradients.empty() && m.gradients.size() <= kGradientsBytesMax)
+        out += "gradients " + m.gradients + "\n";
     for (const Parameter &parameter : m.parameters) {
         out += text("param %s %s %zu", dtype_name(parameter.dtype).data(),
                     parameter.by_rows ? "rows" : "whole", parameter.shape.size());

@@ -162,6 +162,7 @@ Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveM
                  .ranks = static_cast<uint32_t>(peers_.size()),
                  .time_s = time(nullptr),
                  .speeds = meta.speeds,
+                 .gradients = meta.gradients,
                  .parameters = parameters_of(buffers)};
     shard_ = {.rank = static_cast<uint32_t>(peers_.rank())};
     wrote_ = {};

@@ -2,6 +2,7 @@
 #include "libringrt/exchange/exchange.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -15,11 +16,9 @@ using namespace grouping;
 
 namespace {
 
-constexpr uint64_t kAgreeEvery = 4;  // steps; a plan can change only at these
-constexpr double kWorthIt =
-    0.98;  // a new plan is adopted where it is faster than that part of the old
 constexpr double kGuessGbps = 10, kGuessAlphaUs = 50;
 constexpr uint64_t kMostWords = uint64_t{1} << 24;
+constexpr int kMostPlannedRanks = 64;
 
 double now_us() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -49,7 +48,6 @@ Exchange::Exchange(Communicator &communicator, ExchangeConfig config)
     : communicator_(communicator),
       config_(std::move(config)),
       element_bytes_(bytes_of(config_.dtype)),
-      link_(kGuessGbps, kGuessAlphaUs),
       trace_(config_.trace_file, communicator.rank()),
       thread_([this] { run(); }) {}
 
@@ -78,7 +76,7 @@ ExchangeResult Exchange::check_id(int id) const {
 
 ExchangeResult Exchange::add(std::string name, uint64_t count, int *id) {
     std::lock_guard lock(mutex_);
-    if (profiler_) {
+    if (learner_) {
         return failure(RINGRT_INVALID_ARGUMENT,
                        "gradient " + name + ": register all before the first is ready");
     }
@@ -101,11 +99,19 @@ Profile Exchange::sizes_only() const {
     return out;
 }
 
-void Exchange::reset_plan(Plan plan) {
+std::vector<uint64_t> Exchange::gradient_bytes() const {
     std::vector<uint64_t> bytes;
     for (const Gradient &gradient : gradients_) bytes.push_back(gradient.bytes);
+    return bytes;
+}
+
+double Exchange::samples_per_rank(int ranks) const {
+    return config_.samples_per_rank ? config_.samples_per_rank(ranks) : 0;
+}
+
+void Exchange::reset_plan(Plan plan) {
     plan_ = std::move(plan);
-    layout_ = lay_out(plan_, bytes, communicator_.size(), element_bytes_);
+    layout_ = lay_out(plan_, gradient_bytes(), communicator_.size(), element_bytes_);
     const auto ranks = static_cast<uint64_t>(communicator_.size());
     own_.resize(layout_.own_bytes);
     all_.resize(layout_.most_share_bytes * ranks);
@@ -113,14 +119,15 @@ void Exchange::reset_plan(Plan plan) {
 }
 
 void Exchange::begin_step(double now) {
-    if (!profiler_) {
-        std::vector<uint64_t> bytes;
-        for (const Gradient &gradient : gradients_) bytes.push_back(gradient.bytes);
-        profiler_ = std::make_unique<StepProfiler>(bytes);
-        const Network guess{kGuessGbps, kGuessAlphaUs, communicator_.size()};
+    if (!learner_) {
+        const int ranks = communicator_.size();
+        learner_ = std::make_unique<Learner>(gradient_bytes(), ranks);
+        if (recalled_ && !learner_->recall(*recalled_, samples_per_rank(ranks))) recalled_.reset();
+        if (recalled_) plan_version_ = recalled_->plan_version;
+        const Network guess{kGuessGbps, kGuessAlphaUs, ranks};
         reset_plan(config_.plan.blocks.empty() ? predictive(sizes_only(), guess) : config_.plan);
     }
-    profiler_->begin_backward(now);
+    learner_->calls().begin_backward(now);
     step_start_us_ = now;
     for (Gradient &gradient : gradients_) {
         gradient.ready = gradient.complete = gradient.waited = false;
@@ -152,7 +159,7 @@ ExchangeResult Exchange::ready(int id, void *buffer) {
     }
     gradient.ready = true;
     gradient.buffer = static_cast<std::byte *>(buffer);
-    profiler_->ready(static_cast<uint32_t>(id), now);
+    learner_->calls().ready(static_cast<uint32_t>(id), now);
     if (trace_.on()) trace_.add(Trace::gradients, gradient.name, now, now);
     changed_.notify_all();
     return {};
@@ -164,7 +171,7 @@ ExchangeResult Exchange::wait(int id, const void **sum) {
     Gradient &gradient = gradients_[static_cast<size_t>(id)];
     const double start = now_us();
     if (active_ && !gradient.waited) {
-        if (waited_ > 0) profiler_->begin_wait(start);
+        if (waited_ > 0) learner_->calls().begin_wait(start);
         if (!backward_over_) {
             backward_over_ = true;
             changed_.notify_all();
@@ -173,7 +180,7 @@ ExchangeResult Exchange::wait(int id, const void **sum) {
         if (failed_.status != RINGRT_OK) return failed_;
         const double end = now_us();
         if (trace_.on()) trace_.add(Trace::waits, gradient.name, start, end);
-        profiler_->end_wait(static_cast<uint32_t>(id), end);
+        learner_->calls().end_wait(static_cast<uint32_t>(id), end);
         gradient.waited = true;
         if (++waited_ == gradients_.size()) end_step();
     }
@@ -182,12 +189,7 @@ ExchangeResult Exchange::wait(int id, const void **sum) {
 }
 
 void Exchange::end_step() {
-    if (profiler_->end_step()) replan_ = true;
-    const Profile profile = profiler_->profile();
-    std::vector<double> ready;
-    for (uint32_t id : ready_order(profile)) ready.push_back(profile.gradients[id].ready_us);
-    if (stages_.observe(ready)) replan_ = true;
-    ++steps_;
+    learner_->end_step();
     active_ = false;
     changed_.notify_all();
 }
@@ -199,8 +201,26 @@ bool Exchange::idle() const {
 
 Exchange::State Exchange::state() const {
     std::lock_guard lock(mutex_);
-    return {steps_, plan_version_, profiler_ ? profiler_->profile() : Profile{}, link_.estimate(),
-            plan_};
+    if (!learner_) return {};
+    return {learner_->steps(), plan_version_, learner_->profile(), learner_->link(), plan_};
+}
+
+void Exchange::recall(std::string_view text) {
+    std::lock_guard lock(mutex_);
+    if (!learner_) recalled_ = parse_learned(text);
+}
+
+std::string Exchange::learned() const {
+    std::unique_lock lock(mutex_);
+    if (!learner_) return {};
+    const Learned out = learner_->learned(plan_version_, samples_per_rank(communicator_.size()));
+    lock.unlock();
+    return format_learned(out);
+}
+
+std::vector<Exchange::PlannedSpeed> Exchange::planned_speeds() const {
+    std::lock_guard lock(mutex_);
+    return speeds_;
 }
 
 // ---- the thread -------------------------------------------------------------------------------
@@ -209,7 +229,7 @@ void Exchange::run() {
     std::unique_lock lock(mutex_);
     uint64_t next = 0;  // the step to run
     while (true) {
-        changed_.wait(lock, [&] { return stop_ || (active_ && steps_ == next); });
+        changed_.wait(lock, [&] { return stop_ || (active_ && learner_->steps() == next); });
         if (stop_) return;
         const ringrt_status_t status = run_step(lock);
         if (stop_ && status == RINGRT_OK) return;
@@ -219,6 +239,7 @@ void Exchange::run() {
             return;
         }
         ++next;
+        if (communicator_.rank() == 0) plan_a_speed(lock);
     }
 }
 
@@ -232,8 +253,9 @@ ringrt_status_t Exchange::run_step(std::unique_lock<std::mutex> &lock) {
         changed_.notify_all();
         return RINGRT_OK;
     }
-    const bool agrees = config_.plan.blocks.empty() && steps_ > 0 && steps_ % kAgreeEvery == 0;
-    if (agrees) {
+    const uint64_t steps = learner_->steps();
+    const bool changes = steps > 0 ? steps % kAgreeEvery == 0 : recalled_.has_value();
+    if (config_.plan.blocks.empty() && changes) {
         lock.unlock();
         const ringrt_status_t status = agree_on_plan();
         lock.lock();
@@ -248,9 +270,7 @@ ringrt_status_t Exchange::run_step(std::unique_lock<std::mutex> &lock) {
         const double end = now_us();
         lock.lock();
         if (status != RINGRT_OK) return status;
-        if (link_.observe(communicator_.size(), static_cast<double>(transfer.bytes), end - start)) {
-            replan_ = true;
-        }
+        learner_->sent(static_cast<double>(transfer.bytes), end - start);
         if (trace_.on()) {
             trace_.add(Trace::link,
                        (transfer.reduces ? "reduce-scatter " : "all-gather ") +
@@ -345,19 +365,32 @@ void Exchange::complete(const Transfer &transfer) {
 // Rank 0 only. The plan's words, empty where the present one stays.
 std::vector<uint64_t> Exchange::new_plan() {
     std::unique_lock lock(mutex_);
-    const bool due =
-        replan_ || (steps_ & (steps_ - 1)) == 0;  // 4, 8, 16, ...: the measurements settle
-    replan_ = false;
-    if (!due) return {};
-    const Profile profile = profiler_->profile();
-    const LinkEstimate link = link_.estimate();
+    if (!learner_->take_due()) return {};
+    const Profile profile = learner_->profile();
+    const Network network = learner_->network();
     const Plan old = plan_;
     lock.unlock();
-    const Network network{link.gbps, link.alpha_us, communicator_.size()};
-    const Plan plan = predictive(profile, network);
-    const double before = simulate(profile, network, old).iteration_us;
-    const double after = simulate(profile, network, plan).iteration_us;
-    return after < kWorthIt * before ? packed(plan) : std::vector<uint64_t>{};
+    const std::optional<Plan> plan = better_plan(profile, network, old);
+    return plan ? packed(*plan) : std::vector<uint64_t>{};
+}
+
+// What the plan promises at other sizes, for the scheduler: one size a step, while the link has
+// nothing to do. Rank 0 only.
+void Exchange::plan_a_speed(std::unique_lock<std::mutex> &lock) {
+    if (plan_version_ == 0 || !config_.plan.blocks.empty()) return;
+    if (speeds_version_ != plan_version_) speeds_.clear();
+    speeds_version_ = plan_version_;
+    const int present = communicator_.size();
+    const int last = speeds_.empty() ? 0 : speeds_.back().ranks;
+    int ranks = std::bit_ceil(static_cast<unsigned>(last) + 1);
+    if (last < present) ranks = std::min(ranks, present);
+    if (ranks > std::max(kMostPlannedRanks, present)) return;
+    const Learned now = learner_->learned(plan_version_, samples_per_rank(present));
+    const double samples = samples_per_rank(ranks);
+    lock.unlock();
+    const double ms = planned_step_ms(now, ranks, samples);
+    lock.lock();
+    speeds_.push_back({ranks, ms});
 }
 
 ringrt_status_t Exchange::agree_on_plan() {

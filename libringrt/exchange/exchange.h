@@ -13,6 +13,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -20,10 +22,8 @@
 
 #include "libringrt/collective/communicator.h"
 #include "libringrt/exchange/layout.h"
-#include "libringrt/exchange/step_profiler.h"
+#include "libringrt/exchange/learner.h"
 #include "libringrt/exchange/trace.h"
-#include "libringrt/grouping/link_fit.h"
-#include "libringrt/grouping/stages.h"
 
 namespace ringrt {
 
@@ -38,6 +38,8 @@ struct ExchangeConfig {
     // Followed as it is and never changed where it is not empty; must be sound for the gradients.
     grouping::Plan plan{};
     std::string trace_file{};  // a Chrome trace of this rank; empty: none
+    // Samples that each rank computes in a step on so many ranks; empty: not known.
+    std::function<double(int ranks)> samples_per_rank{};
 };
 
 class Exchange {
@@ -64,6 +66,18 @@ class Exchange {
     [[nodiscard]] ExchangeResult wait(int id, const void **sum);
 
     [[nodiscard]] bool idle() const;
+
+    // Before the first ready(), the same text on all ranks: goes on from what learned() said in an
+    // earlier run. What is not such a text, or about other gradients, changes nothing.
+    void recall(std::string_view text);
+    [[nodiscard]] std::string learned() const;  // empty: nothing yet
+
+    // Rank 0's, of the present plan's profile and link; grows from step to step.
+    struct PlannedSpeed {
+        int ranks = 0;
+        double step_ms = 0;
+    };
+    [[nodiscard]] std::vector<PlannedSpeed> planned_speeds() const;
 
     struct State {
         uint64_t steps = 0;
@@ -98,6 +112,9 @@ class Exchange {
     void complete(const Transfer &transfer);
     ringrt_status_t agree_on_plan();
     std::vector<uint64_t> new_plan();
+    void plan_a_speed(std::unique_lock<std::mutex> &lock);
+    [[nodiscard]] double samples_per_rank(int ranks) const;
+    [[nodiscard]] std::vector<uint64_t> gradient_bytes() const;
     grouping::Profile sizes_only() const;
     ExchangeResult failure(ringrt_status_t status, const std::string &what) const;
     ExchangeResult check_id(int id) const;
@@ -113,15 +130,15 @@ class Exchange {
     bool stop_ = false;
     double step_start_us_ = 0;
     size_t waited_ = 0, complete_ = 0;
-    uint64_t steps_ = 0, plan_version_ = 0;
+    uint64_t plan_version_ = 0;
     ExchangeResult failed_;
     grouping::Plan plan_;
     Layout layout_;
     std::vector<std::byte> own_, all_, some_;  // shares of this rank; buffers of a transfer
-    std::unique_ptr<StepProfiler> profiler_;
-    grouping::LinkFit link_;
-    grouping::StageTracker stages_;
-    bool replan_ = false;  // something has changed
+    std::optional<Learned> recalled_;
+    std::unique_ptr<Learner> learner_;  // from the first step on
+    std::vector<PlannedSpeed> speeds_;
+    uint64_t speeds_version_ = 0;  // of the plan
     Trace trace_;
     std::thread thread_;
 };

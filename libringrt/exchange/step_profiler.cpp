@@ -19,6 +19,19 @@ StepProfiler::StepProfiler(const std::vector<uint64_t> &gradient_bytes)
       ready_now_(bytes_.size(), -1),
       forward_now_(bytes_.size(), -1) {}
 
+bool StepProfiler::recall(const grouping::Profile &profile) {
+    if (profile.gradients.size() != bytes_.size()) return false;
+    for (size_t i = 0; i < bytes_.size(); ++i) {
+        if (profile.gradients[i].bytes != bytes_[i]) return false;
+    }
+    for (size_t i = 0; i < bytes_.size(); ++i) {
+        ready_[i] = {.value = profile.gradients[i].ready_us, .known = true};
+        forward_[i] = {.value = profile.gradients[i].forward_us, .known = true};
+    }
+    steps_ = 1;
+    return true;
+}
+
 void StepProfiler::begin_backward(double now_us) {
     if (backward_start_us_ < 0) backward_start_us_ = now_us;
 }

@@ -18,6 +18,10 @@ class StepProfiler {
   public:
     explicit StepProfiler(const std::vector<uint64_t> &gradient_bytes);
 
+    // Goes on from an earlier run's profile. False, and nothing changes, where that is of other
+    // gradients.
+    bool recall(const grouping::Profile &profile);
+
     void begin_backward(double now_us);
     void ready(uint32_t id, double now_us);
     void begin_wait(double now_us);

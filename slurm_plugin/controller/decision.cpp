@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "slurm_plugin/controller/speed.h"
 #include "slurm_plugin/policy/placement.h"
 
 namespace ringrt::controller {
@@ -11,18 +12,6 @@ using policy::Packing;
 using records::IntentState;
 
 namespace {
-
-policy::SpeedModel speed_of(const records::Telemetry &telemetry) {
-    std::array<policy::SpeedSample, records::kSpeedSamplesMax + 1> samples;
-    int count = 0;
-    for (int i = 0; i < telemetry.samples; ++i)
-        samples[count++] = {telemetry.speed[i].gpus, telemetry.speed[i].step_ms, 1};
-    const bool has_present =
-        std::any_of(telemetry.speed.begin(), telemetry.speed.begin() + telemetry.samples,
-                    [&](const records::SpeedSample &s) { return s.gpus == telemetry.gpus; });
-    if (!has_present) samples[count++] = {telemetry.gpus, telemetry.step_ms, 1};
-    return policy::fit_speed_model({samples.data(), static_cast<std::size_t>(count)});
-}
 
 // What the job's own reports say: it may forge them, which only changes how its own GPUs are
 // valued.

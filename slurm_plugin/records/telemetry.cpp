@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "slurm_plugin/records/fields.h"
 #include "slurm_plugin/records/flag.h"
@@ -30,21 +31,21 @@ bool read_ms(std::string_view text, double &out) {
 }
 
 // "1:520,2:270": sizes with the time of a step; a size given twice counts once.
-bool read_speed(std::string_view text, Telemetry &t) {
+bool read_speeds(std::string_view text, std::span<SpeedSample> out, int &samples) {
     while (!text.empty()) {
         const std::size_t comma = std::min(text.find(','), text.size());
         const std::string_view sample = text.substr(0, comma);
         text.remove_prefix(std::min(comma + 1, text.size()));
         const std::size_t colon = sample.find(':');
-        if (colon == std::string_view::npos || t.samples == kSpeedSamplesMax) return false;
-        SpeedSample &next = t.speed[t.samples];
+        if (colon == std::string_view::npos || static_cast<std::size_t>(samples) == out.size())
+            return false;
+        SpeedSample &next = out[static_cast<std::size_t>(samples)];
         if (!read_into(sample.substr(0, colon), 1, kGpusMax, next.gpus)) return false;
         if (!read_ms(sample.substr(colon + 1), next.step_ms)) return false;
-        const SpeedSample *first = t.speed.data();
-        const bool twice = std::any_of(first, first + t.samples, [&next](const SpeedSample &s) {
-            return s.gpus == next.gpus;
-        });
-        if (!twice && next.step_ms > 0) ++t.samples;
+        const SpeedSample *first = out.data();
+        const bool twice = std::any_of(
+            first, first + samples, [&next](const SpeedSample &s) { return s.gpus == next.gpus; });
+        if (!twice && next.step_ms > 0) ++samples;
     }
     return true;
 }
@@ -67,21 +68,28 @@ constexpr std::array kKeys{
     Key{"save_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.save_ms); }},
     Key{"load_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.load_ms); }},
     Key{"up", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.up); }},
-    Key{"speed", [](std::string_view v, Telemetry &t) { return read_speed(v, t); }},
+    Key{"speed",
+        [](std::string_view v, Telemetry &t) { return read_speeds(v, t.speed, t.samples); }},
+    Key{"plan", [](std::string_view v,
+                   Telemetry &t) { return read_speeds(v, t.planned, t.planned_sizes); }},
 };
 constexpr uint32_t kRequired = 0b111;
 
 // As many samples as fit into the record.
-void append_speed(std::string &record, const Telemetry &t) {
-    static constexpr std::string_view kKey = " speed=";
+void append_speeds(std::string &record, std::string_view key, std::span<const SpeedSample> speeds) {
     std::string list;
-    for (int i = 0; i < std::min(t.samples, kSpeedSamplesMax); ++i) {
-        std::string sample = (list.empty() ? "" : ",") + std::to_string(t.speed[i].gpus) + ":" +
-                             number_text(t.speed[i].step_ms);
-        if (record.size() + kKey.size() + list.size() + sample.size() > kRecordBytesMax) break;
+    for (const SpeedSample &speed : speeds) {
+        std::string sample = (list.empty() ? "" : ",") + std::to_string(speed.gpus) + ":" +
+                             number_text(speed.step_ms);
+        const std::size_t bytes = key.size() + 2 + list.size() + sample.size();  // " key="
+        if (record.size() + bytes > kRecordBytesMax) break;
         list += sample;
     }
-    if (!list.empty()) append_text(record, "speed", list);
+    if (!list.empty()) append_text(record, key, list);
+}
+
+std::span<const SpeedSample> first(std::span<const SpeedSample> all, int count) {
+    return all.first(std::min(static_cast<std::size_t>(std::max(count, 0)), all.size()));
 }
 
 int64_t clipped(uint64_t step) { return static_cast<int64_t>(std::min<uint64_t>(step, kStepMax)); }
@@ -119,7 +127,8 @@ std::string format_telemetry(const Telemetry &t) {
     if (t.save_ms > 0) append_number(out, "save_ms", std::min(t.save_ms, kMillisecondsMax));
     if (t.load_ms > 0) append_number(out, "load_ms", std::min(t.load_ms, kMillisecondsMax));
     append_int(out, "up", t.up ? 1 : 0);
-    append_speed(out, t);
+    append_speeds(out, "speed", first(t.speed, t.samples));
+    append_speeds(out, "plan", first(t.planned, t.planned_sizes));
     return out;
 }
 

@@ -6,7 +6,7 @@
 // how the job's own GPUs between min and max are valued.
 //
 //   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1
-//   speed=1:520,2:270,4:132.5
+//   speed=1:520,2:270,4:132.5 plan=2:268,4:131,8:70
 #pragma once
 
 #include <array>
@@ -23,6 +23,7 @@ struct SpeedSample {
 };
 
 inline constexpr int kSpeedSamplesMax = 12;
+inline constexpr int kPlannedSpeedsMax = 8;
 
 struct Telemetry {
     int run = 0;              // SLURM_RESTART_COUNT of the writing incarnation
@@ -36,6 +37,8 @@ struct Telemetry {
     bool up = false;          // the runtime polls for the signal: a resize may be asked
     int samples = 0;          // of `speed`
     std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size the job has run at, any run
+    int planned_sizes = 0;  // of `planned`: what its plans of communication promise, sizes rising
+    std::array<SpeedSample, kPlannedSpeedsMax> planned{};
 };
 
 [[nodiscard]] std::optional<Telemetry> parse_telemetry(std::string_view text);

@@ -111,6 +111,12 @@ grouping::Profile profile_of(const std::vector<uint64_t> &counts) {
     return profile;
 }
 
+std::vector<uint64_t> bytes_of(const std::vector<uint64_t> &counts) {
+    std::vector<uint64_t> bytes;
+    for (uint64_t count : counts) bytes.push_back(count * 4);
+    return bytes;
+}
+
 void expect_all_zero(const std::vector<int> &statuses) {
     for (size_t r = 0; r < statuses.size(); ++r) {
         ck_assert_msg(statuses[r] == 0, "rank %zu ended with %d", r, statuses[r]);
@@ -290,6 +296,61 @@ TEST(the_profile_is_learned_and_the_plan_follows) {
     }
 }
 
+// A job that was saved goes on with a plan for its new size in its first step already.
+TEST(what_was_learned_gives_the_first_step_a_plan) {
+    Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
+    learned.profile = profile_of(kCounts);
+    learned.profile.gradients[4].ready_us = 90e3;
+    const std::string text = format_learned(learned);
+    for (int size : {1, 3, 4}) {
+        TemporaryFolder folder;
+        Ranks ranks(size, [&](int rank) {
+            Job job(size, rank, folder.path);
+            Exchange exchange(job.communicator,
+                              {.samples_per_rank = [](int n) { return 96.0 / n; }});
+            exchange.recall(text);
+            Training training(exchange, kCounts);
+            training.fill(rank, 0);
+            for (size_t g = kCounts.size(); g-- > 0;) training.ready(g);
+            training.wait_and_check(size, 0);
+            Learner same(bytes_of(kCounts), size);
+            need(same.recall(*parse_learned(text), 96.0 / size), "not recalled");
+            const Exchange::State state = exchange.state();
+            if (size > 1) {
+                need(state.plan_version == 8, "version " + std::to_string(state.plan_version));
+                need(state.plan == grouping::predictive(same.profile(), same.network()), "plan");
+            }
+            need(state.profile.gradients[4].ready_us > 0.5 * 90e3 * 3 / size, "profile");
+            need(parse_learned(exchange.learned())->plan_version >= 7, "passed on");
+            return 0;
+        });
+        expect_all_zero(ranks.wait());
+    }
+}
+
+TEST(what_was_learned_of_others_is_ignored) {
+    Learned other{.plan_version = 7, .samples_per_rank = 32, .gbps = 1, .alpha_us = 10};
+    other.profile = profile_of({1, 2, 3});
+    for (const std::string &text :
+         {std::string("garbage"), std::string(), format_learned(other), std::string(100000, '9')}) {
+        TemporaryFolder folder;
+        Ranks ranks(2, [&](int rank) {
+            Job job(2, rank, folder.path);
+            Exchange exchange(job.communicator, {});
+            exchange.recall(text);
+            Training training(exchange, kCounts);
+            for (int step = 0; step < 2; ++step) {
+                training.fill(rank, step);
+                for (size_t g = kCounts.size(); g-- > 0;) training.ready(g);
+                training.wait_and_check(2, step);
+            }
+            need(exchange.state().plan_version == 0, "a plan out of nothing");
+            return 0;
+        });
+        expect_all_zero(ranks.wait());
+    }
+}
+
 TEST(a_plan_travels_whole_and_damage_is_found) {
     const grouping::Plan plan = grouping::predictive(profile_of(kCounts), {1, 10, 4});
     const std::vector<uint64_t> words = packed(plan);
@@ -314,6 +375,7 @@ int main() {
         {results_do_not_depend_on_the_plan, any_thread_and_any_order,
          a_missing_gradient_counts_as_zero, wrong_calls_get_one_line,
          a_lost_rank_is_an_error_not_a_hang, the_profile_is_learned_and_the_plan_follows,
+         what_was_learned_gives_the_first_step_a_plan, what_was_learned_of_others_is_ignored,
          a_plan_travels_whole_and_damage_is_found},
         120);
 }

@@ -391,6 +391,68 @@ TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
 }
 
 // F01
+// The life of one rank that sums gradients, from `from` to `to` steps; the backward pass takes
+// `layer_ms` for each of two layers.
+int train_gradients(const Job &job, int rank, int size, uint64_t to, int layer_ms) {
+    setenv("RINGRT_CHECKPOINT_DIR", job.path("ckpt").c_str(), 1);
+    ringrt_config_t config = RINGRT_CONFIG_INIT;
+    config.rank = rank;
+    config.size = size;
+    config.global_batch = 48;
+    ringrt_t *rt = nullptr;
+    if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
+    std::vector<float> layers[2] = {std::vector<float>(1000), std::vector<float>(2000)};
+    float w = 0;
+    uint64_t step = 0;
+    int id = 0, bad = 0;
+    bad += ringrt_register(rt, "w", &w, RINGRT_FLOAT32, 0, nullptr) != RINGRT_OK;
+    for (auto &layer : layers)
+        bad += ringrt_gradient_register(rt, "g", layer.size(), RINGRT_FLOAT32, RINGRT_SUM, &id) !=
+               RINGRT_OK;
+    const ringrt_status_t restored = ringrt_restore(rt, &step);
+    bad += restored != RINGRT_OK && restored != RINGRT_NOT_FOUND;
+    ringrt_action_t action;
+    while (bad == 0 && step < to) {
+        for (int g : {1, 0}) {
+            usleep(static_cast<useconds_t>(layer_ms * 1000));
+            bad += ringrt_gradient_ready(rt, g, layers[g].data()) != RINGRT_OK;
+        }
+        for (int g : {0, 1}) bad += ringrt_gradient_wait(rt, g, nullptr) != RINGRT_OK;
+        bad += ringrt_step(rt, ++step, &action) != RINGRT_OK;
+    }
+    bad += ringrt_save(rt, step) != RINGRT_OK;
+    return bad + (ringrt_finalize(rt) != RINGRT_OK);
+}
+
+// From the newest manifest's line "gradients 1 VERSION SAMPLES GBPS ALPHA 2 BYTES READY FORWARD …".
+std::vector<double> learned_in(const Job &job) {
+    char folder[32];
+    snprintf(folder, sizeof folder, "/step-%012llu",
+             static_cast<unsigned long long>(job.latest_step()));
+    std::istringstream manifest(read(job.path("ckpt") + folder + "/manifest"));
+    std::vector<double> out;
+    for (std::string line; std::getline(manifest, line);) {
+        if (!line.starts_with("gradients 1 ")) continue;
+        std::istringstream words(line.substr(strlen("gradients ")));
+        for (double word; words >> word;) out.push_back(word);
+    }
+    return out;
+}
+
+TEST(gradients_are_not_learned_from_nothing_after_a_resize) {
+    Job job(kAccept);
+    expect_all(Ranks(2, [&](int r) { return train_gradients(job, r, 2, 6, 40); }).wait(), 0, job);
+    std::vector<double> learned = learned_in(job);
+    ck_assert_uint_eq(learned.size(), 6 + 2 * 3);
+    ck_assert_double_eq(learned[2], 24);    // samples per rank
+    ck_assert_double_gt(learned[7], 60e3);  // the first layer is ready last, after two layers
+    expect_all(Ranks(4, [&](int r) { return train_gradients(job, r, 4, 7, 0); }).wait(), 0, job);
+    learned = learned_in(job);
+    ck_assert_double_eq(learned[2], 12);
+    ck_assert_double_gt(learned[7],
+                        60e3 / 2 * 0.6);  // half the samples; one step of no time at all
+}
+
 TEST(a_killed_rank_ends_all_in_time_and_says_which) {
     for (int victim : {0, 1, 3}) {
         Job job(kAccept);
@@ -457,22 +519,26 @@ TEST(periodic_saves_happen_while_training_goes_on) {
 }
 
 int main() {
-    return run_all(
-        "step",
-        {a_signal_to_one_rank_makes_all_leave_at_one_step,
-         signals_at_different_times_make_one_resize, a_hundred_signals_make_one_resize,
-         a_signal_before_the_first_step_is_served_there, another_signal_can_be_chosen,
-         sigterm_during_the_save_ends_after_it_without_a_requeue,
-         a_refused_requeue_is_called_off_and_training_goes_on,
-         a_missing_scontrol_is_called_off_at_once, a_hanging_requeue_is_called_off,
-         a_requeue_without_sigterm_is_asked_again_and_called_off,
-         sigterm_is_the_programs_again_after_a_call_off,
-         slurmctld_that_answers_late_is_asked_until_it_does, a_save_that_fails_calls_the_resize_off,
-         a_periodic_save_that_fails_is_said_and_training_goes_on,
-         a_job_is_resized_up_and_down_without_losing_a_step,
-         a_killed_rank_ends_all_in_time_and_says_which,
-         a_program_that_exits_by_itself_is_not_requeued,
-         an_old_incarnation_stops_when_a_new_one_started,
-         periodic_saves_happen_while_training_goes_on},
-        90);
+    return run_all("step",
+                   {a_signal_to_one_rank_makes_all_leave_at_one_step,
+                    signals_at_different_times_make_one_resize,
+                    a_hundred_signals_make_one_resize,
+                    a_signal_before_the_first_step_is_served_there,
+                    another_signal_can_be_chosen,
+                    sigterm_during_the_save_ends_after_it_without_a_requeue,
+                    a_refused_requeue_is_called_off_and_training_goes_on,
+                    a_missing_scontrol_is_called_off_at_once,
+                    a_hanging_requeue_is_called_off,
+                    a_requeue_without_sigterm_is_asked_again_and_called_off,
+                    sigterm_is_the_programs_again_after_a_call_off,
+                    slurmctld_that_answers_late_is_asked_until_it_does,
+                    a_save_that_fails_calls_the_resize_off,
+                    a_periodic_save_that_fails_is_said_and_training_goes_on,
+                    a_job_is_resized_up_and_down_without_losing_a_step,
+                    gradients_are_not_learned_from_nothing_after_a_resize,
+                    a_killed_rank_ends_all_in_time_and_says_which,
+                    a_program_that_exits_by_itself_is_not_requeued,
+                    an_old_incarnation_stops_when_a_new_one_started,
+                    periodic_saves_happen_while_training_goes_on},
+                   90);
 }

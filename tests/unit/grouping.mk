@@ -4,7 +4,8 @@ grouping_tests = \
 	tests/unit/test_grouping_profile \
 	tests/unit/test_grouping_rules \
 	tests/unit/test_grouping_plan \
-	tests/unit/test_grouping_online
+	tests/unit/test_grouping_online \
+	tests/unit/test_grouping_learner
 check_PROGRAMS += $(grouping_tests)
 TESTS += $(grouping_tests)
 
@@ -27,6 +28,11 @@ tests_unit_test_grouping_online_SOURCES = tests/unit/test_grouping_online.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h
 tests_unit_test_grouping_online_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_grouping_online_LDADD = libgrouping.la $(CHECK_LIBS)
+
+tests_unit_test_grouping_learner_SOURCES = tests/unit/test_grouping_learner.cpp \
+	tests/unit/grouping_profiles.h tests/support/check.h
+tests_unit_test_grouping_learner_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_grouping_learner_LDADD = libexchange.la libcollective.la $(CHECK_LIBS)
 
 if HAVE_TOOL_HEADERS
 check_PROGRAMS += tests/unit/test_ringplan

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "slurm_plugin/controller/speed.h"
 #include "tests/support/check.h"
 #include "tests/support/world.h"
 
@@ -585,9 +586,31 @@ TEST(random_walks) {
     for (uint64_t seed = 1; seed <= seeds; ++seed) walk(seed);
 }
 
+// Amdahl's default says that eight GPUs are 4.7 times as fast as one; a job whose gradients take
+// most of the step plans otherwise.
+TEST(planned_speeds_stand_in_for_sizes_not_yet_measured) {
+    ringrt::records::Telemetry telemetry{.gpus = 1, .step = 50, .step_ms = 100};
+    const auto before = speed_of(telemetry);
+    ck_assert_double_eq_tol(before.step_ms(8), 100 * (0.9 / 8 + 0.1), 1e-6);
+    telemetry.planned = {{{1, 90}, {2, 88}, {4, 84}, {8, 83}}};  // ten milliseconds are not planned
+    telemetry.planned_sizes = 4;
+    const auto planned = speed_of(telemetry);
+    ck_assert_double_eq_tol(planned.step_ms(1), 100, 3);
+    ck_assert_double_eq_tol(planned.step_ms(8), 92, 5);
+    telemetry.samples = 3;  // what is measured counts for more
+    telemetry.speed[0] = {1, 100};
+    telemetry.speed[1] = {4, 30};
+    telemetry.speed[2] = {8, 18};
+    ck_assert_double_eq_tol(speed_of(telemetry).step_ms(8), 18, 3);
+    telemetry.gpus = 16;  // the present size is not among the planned: no scale, no word
+    telemetry.step_ms = 12;
+    ck_assert_double_le(speed_of(telemetry).step_ms(16), 13);
+}
+
 int main() {
     return ringrt::test::run_all("controller",
-                                 {a_lone_job_starts_at_its_best_size,
+                                 {planned_speeds_stand_in_for_sizes_not_yet_measured,
+                                  a_lone_job_starts_at_its_best_size,
                                   a_second_job_makes_the_first_shrink_and_grow_again,
                                   a_rigid_job_gets_borrowed_gpus_back,
                                   a_queue_of_rigid_jobs_gets_its_gpus,

@@ -258,6 +258,22 @@ TEST(telemetry_round_trip) {
     ck_assert_int_eq(parse_telemetry("ringrt/1 run=0 gpus=1 step=0")->steps_left, -1);
 }
 
+TEST(planned_speeds_travel_beside_the_measured_ones) {
+    const std::string_view text =
+        "ringrt/1 run=0 gpus=2 step=9 ckpt=0 up=1 speed=2:270 plan=1:500,2:260,4:140";
+    const std::optional<Telemetry> t = parse_telemetry(text);
+    ck_assert(t.has_value());
+    ck_assert_int_eq(t->samples, 1);
+    ck_assert_int_eq(t->planned_sizes, 3);
+    ck_assert_int_eq(t->planned[2].gpus, 4);
+    ck_assert_double_eq(t->planned[2].step_ms, 140);
+    EXPECT_TEXT(format_telemetry(*t), std::string(text));
+    ck_assert(!parse_telemetry("ringrt/1 run=0 gpus=2 step=9 plan=2:-1").has_value());
+    ck_assert(!parse_telemetry("ringrt/1 run=0 gpus=2 step=9 "
+                               "plan=1:1,2:1,3:1,4:1,5:1,6:1,7:1,8:1,9:1")
+                   .has_value());
+}
+
 TEST(telemetry_is_range_checked) {
     for (const std::string_view text :
          {"", "ringrt/1", "ringrt/1 run=0 gpus=1", "ringrt/1 run=0 gpus=0 step=1",
@@ -283,8 +299,10 @@ TEST(telemetry_stays_bounded) {
                 .save_ms = 1e300,
                 .load_ms = 1e300,
                 .up = true,
-                .samples = kSpeedSamplesMax};
+                .samples = kSpeedSamplesMax,
+                .planned_sizes = kPlannedSpeedsMax};
     for (int i = 0; i < kSpeedSamplesMax; ++i) t.speed[i] = {kGpusMax - i, 123456.789 + i};
+    for (int i = 0; i < kPlannedSpeedsMax; ++i) t.planned[i] = {kGpusMax - i, 123456.789 + i};
     ck_assert(format_telemetry(t).size() <= kRecordBytesMax);
 }
 
@@ -345,7 +363,8 @@ int main() {
         {range_accepts_the_ladder, range_refuses_in_one_line, flags_survive_ten_megabytes,
          signal_by_name_or_number, grace_in_all_of_slurms_forms, ladder_membership,
          intent_round_trip, intent_of_extremes_stays_bounded, intent_refuses_what_is_malformed,
-         format_into_keeps_the_sites_text, telemetry_round_trip, telemetry_is_range_checked,
+         format_into_keeps_the_sites_text, telemetry_round_trip,
+         planned_speeds_travel_beside_the_measured_ones, telemetry_is_range_checked,
          telemetry_stays_bounded, every_prefix_and_every_changed_byte_is_survived,
          random_text_is_survived, records_survive_ten_megabytes});
 }
