@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 
 #include "libringrt/exchange/packed_plan.h"
 #include "libringrt/grouping/rules.h"
@@ -23,6 +24,13 @@ constexpr int kMostPlannedRanks = 64;
 double now_us() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double, std::micro>(now).count();
+}
+
+// Of this thread.
+double cpu_us() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
 uint64_t bytes_of(ringrt_dtype_t dtype) {
@@ -202,7 +210,8 @@ bool Exchange::idle() const {
 Exchange::State Exchange::state() const {
     std::lock_guard lock(mutex_);
     if (!learner_) return {};
-    return {learner_->steps(), plan_version_, learner_->profile(), learner_->link(), plan_};
+    return {learner_->steps(), plan_version_, learner_->profile(),
+            learner_->link(),  plan_,         cpu_us_};
 }
 
 void Exchange::recall(std::string_view text) {
@@ -231,7 +240,10 @@ void Exchange::run() {
     while (true) {
         changed_.wait(lock, [&] { return stop_ || (active_ && learner_->steps() == next); });
         if (stop_) return;
+        const double begun = cpu_us();
+        network_cpu_us_ = 0;
         const ringrt_status_t status = run_step(lock);
+        cpu_us_ += cpu_us() - begun - network_cpu_us_;
         if (stop_ && status == RINGRT_OK) return;
         if (status != RINGRT_OK) {
             failed_ = {status, "gradients: " + communicator_.last_error()};
@@ -311,18 +323,32 @@ ringrt_status_t Exchange::send(const Transfer &transfer) {
     return transfer.reduces ? reduce(transfer) : gather(transfer);
 }
 
+// The buffer in which a transfer's shares lie: one range that divides evenly lies in its gradient
+// as it would in ours.
+std::byte *Exchange::shares_of(const Transfer &transfer) {
+    const Atom &atom = layout_.atoms[transfer.atoms.front()];
+    const auto ranks = static_cast<uint64_t>(communicator_.size());
+    if (transfer.atoms.size() > 1 || atom.bytes != transfer.share_bytes * ranks) return all_.data();
+    return gradients_[atom.gradient].buffer + atom.offset;
+}
+
 ringrt_status_t Exchange::reduce(const Transfer &transfer) {
     const int ranks = communicator_.size();
+    std::byte *shares = shares_of(transfer);
     uint64_t at = 0;
     for (uint32_t number : transfer.atoms) {
+        if (shares != all_.data()) break;
         const Atom &atom = layout_.atoms[number];
-        copy_in(atom, gradients_[atom.gradient].buffer, all_.data(), at, transfer.share_bytes,
-                ranks);
+        copy_in(atom, gradients_[atom.gradient].buffer, shares, at, transfer.share_bytes, ranks);
         at += atom.share_bytes;
     }
     const size_t count = transfer.share_bytes / element_bytes_ * static_cast<size_t>(ranks);
     std::byte *own = own_.data() + layout_.atoms[transfer.atoms.front()].own_at;
-    return communicator_.reduce_scatter(all_.data(), own, count, config_.dtype, config_.op);
+    const double begun = cpu_us();
+    const ringrt_status_t status =
+        communicator_.reduce_scatter(shares, own, count, config_.dtype, config_.op);
+    network_cpu_us_ += cpu_us() - begun;
+    return status;
 }
 
 ringrt_status_t Exchange::gather(const Transfer &transfer) {
@@ -332,13 +358,16 @@ ringrt_status_t Exchange::gather(const Transfer &transfer) {
         std::memcpy(some_.data() + at, own_.data() + atom.own_at, atom.share_bytes);
         at += atom.share_bytes;
     }
+    std::byte *shares = shares_of(transfer);
+    const double begun = cpu_us();
     const ringrt_status_t status =
-        communicator_.all_gather(some_.data(), all_.data(), transfer.share_bytes);
-    if (status != RINGRT_OK) return status;
+        communicator_.all_gather(some_.data(), shares, transfer.share_bytes);
+    network_cpu_us_ += cpu_us() - begun;
+    if (status != RINGRT_OK || shares != all_.data()) return status;
     at = 0;
     for (uint32_t number : transfer.atoms) {
         const Atom &atom = layout_.atoms[number];
-        copy_out(atom, gradients_[atom.gradient].buffer, all_.data(), at, transfer.share_bytes,
+        copy_out(atom, gradients_[atom.gradient].buffer, shares, at, transfer.share_bytes,
                  communicator_.size());
         at += atom.share_bytes;
     }

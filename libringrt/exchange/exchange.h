@@ -85,6 +85,7 @@ class Exchange {
         grouping::Profile profile;  // measured; on all ranks their own
         grouping::LinkEstimate link;
         grouping::Plan plan;
+        double cpu_us = 0;  // of the thread so far, without the communicator: copies and planning
     };
     [[nodiscard]] State state() const;
 
@@ -107,6 +108,7 @@ class Exchange {
     bool wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     bool wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     ringrt_status_t send(const Transfer &transfer);
+    std::byte *shares_of(const Transfer &transfer);
     ringrt_status_t reduce(const Transfer &transfer);
     ringrt_status_t gather(const Transfer &transfer);
     void complete(const Transfer &transfer);
@@ -138,7 +140,8 @@ class Exchange {
     std::optional<Learned> recalled_;
     std::unique_ptr<Learner> learner_;  // from the first step on
     std::vector<PlannedSpeed> speeds_;
-    uint64_t speeds_version_ = 0;  // of the plan
+    uint64_t speeds_version_ = 0;             // of the plan
+    double cpu_us_ = 0, network_cpu_us_ = 0;  // the second: of this step, in the communicator
     Trace trace_;
     std::thread thread_;
 };
