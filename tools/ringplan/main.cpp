@@ -27,6 +27,8 @@ struct Options {
     std::string svg, trace, blocks;
     bool json = false;
     bool grade = false;
+    bool speeds = false;
+    int batch_at = 0;  // ranks; 0: the batch of a rank is fixed
 };
 
 struct Failure : std::runtime_error {
@@ -88,6 +90,31 @@ std::vector<Comparison> compare_all(const std::vector<Profile> &profiles, const 
     return out;
 }
 
+// The same batch over more ranks: each computes less.
+Profile at_size(Profile profile, double factor) {
+    for (Gradient &gradient : profile.gradients) {
+        gradient.ready_us *= factor;
+        gradient.forward_us *= factor;
+    }
+    return profile;
+}
+
+// Our rule's step time at each size, as ringfit(1) reads it.
+std::string speeds(const std::vector<Profile> &profiles, const Options &options) {
+    if (profiles.size() * options.gbps.size() * options.alpha_us.size() != 1)
+        throw Failure("--speeds is of one job: give one profile, bandwidth and alpha");
+    std::ostringstream out;
+    out << "gpus,step_ms\n";
+    for (int ranks : options.ranks) {
+        const double factor = options.batch_at > 0 ? 1.0 * options.batch_at / ranks : 1;
+        const Profile profile = at_size(profiles.front(), factor);
+        const Network network{options.gbps.front(), options.alpha_us.front(), ranks};
+        const Comparison result = compare(profile, network, {find_rule("predictive")});
+        out << ranks << ',' << result.outcomes.front().timeline.iteration_us / 1e3 << '\n';
+    }
+    return out.str();
+}
+
 std::string listing(const std::vector<Comparison> &comparisons, const Options &options) {
     if (options.json) return json(comparisons);
     std::string out;
@@ -108,6 +135,8 @@ int run(const Options &options) {
     if (options.grade) {
         const Grade result = grade(profiles);
         out = options.json ? grade_json(result) : grade_text(result);
+    } else if (options.speeds) {
+        out = speeds(profiles, options);
     } else {
         const std::vector<Comparison> comparisons = compare_all(profiles, options);
         if (comparisons.size() > 1 && !(options.svg.empty() && options.trace.empty())) {
@@ -181,6 +210,13 @@ int parse_and_run(int argc, char **argv) {
     app.add_option("--blocks", options.blocks, "show this rule's plan block by block")
         ->check(CLI::IsMember(rule_names()));
     app.add_flag("--json", options.json, "JSON instead of a table");
+    app.add_flag("--speeds", options.speeds,
+                 "CSV of gpus,step_ms over --ranks under our rule, for ringfit")
+        ->excludes("--json");
+    app.add_option("--batch-at", options.batch_at,
+                   "with --speeds: PROFILE was taken on so many ranks that share a fixed batch "
+                   "(default: a rank's batch is fixed)")
+        ->check(CLI::Range(1, 100000));
     app.add_option("--svg", options.svg, "write the timelines as a picture to this file");
     app.add_option("--trace", options.trace,
                    "write the timelines for chrome://tracing to this file");
