@@ -28,6 +28,7 @@ struct Options {
     std::string rendezvous;
     std::vector<std::string> rules;
     int rounds = 7;
+    int adaptive = 0;  // iterations; 0: compare the rules
     double time_scale = 1;
 };
 
@@ -127,7 +128,7 @@ class Replay {
     }
 
     [[nodiscard]] const Plan &plan() const { return plan_; }
-    [[nodiscard]] LinkEstimate link() const { return exchange_.state().link; }
+    [[nodiscard]] Exchange::State state() const { return exchange_.state(); }
 
   private:
     static void need(const ExchangeResult &result) {
@@ -146,7 +147,8 @@ Network measure_link(Communicator &communicator, const Profile &profile,
                      std::vector<std::vector<float>> &buffers) {
     Replay replay(communicator, profile, mixed_sizes(profile), buffers);
     for (int round = 0; round < 4; ++round) (void)replay.iterate();
-    double link[2] = {replay.link().gbps, replay.link().alpha_us};
+    const LinkEstimate measured = replay.state().link;
+    double link[2] = {measured.gbps, measured.alpha_us};
     need(communicator, communicator.broadcast(link, sizeof link, 0));
     return {.gbps = link[0], .alpha_us = link[1], .ranks = communicator.size()};
 }
@@ -154,6 +156,7 @@ Network measure_link(Communicator &communicator, const Profile &profile,
 struct Row {
     std::string rule;
     double predicted_ms = 0, median_ms = 0, p10_ms = 0;
+    double cpu_ms = 0;  // of the exchange in one iteration
 };
 
 double quantile(std::vector<double> values, double part) {
@@ -186,6 +189,7 @@ std::vector<Row> replay_all(Communicator &communicator, const Profile &profile,
     for (size_t i = 0; i < rows.size(); ++i) {
         rows[i].median_ms = quantile(times[i], 0.5);
         rows[i].p10_ms = quantile(times[i], 0.1);
+        rows[i].cpu_ms = replays[i]->state().cpu_us / 1e3 / (options.rounds + 1);
     }
     return rows;
 }
@@ -194,21 +198,40 @@ void report(const Options &options, const Network &network, double bound_ms,
             const std::vector<Row> &rows) {
     std::printf("%d ranks, measured link: %.2f Gb/s, alpha %.0f us; bound with alpha %.1f ms\n",
                 network.ranks, network.gbps, network.alpha_us, bound_ms);
-    std::printf("%-12s%14s%14s%10s%10s\n", "RULE", "PREDICTED_MS", "MEASURED_MS", "P10_MS",
-                "ERROR");
+    std::printf("%-12s%14s%14s%10s%10s%10s\n", "RULE", "PREDICTED_MS", "MEASURED_MS", "P10_MS",
+                "ERROR", "CPU_MS");
     nlohmann::ordered_json out = {{"profile", options.profile}, {"ranks", network.ranks},
                                   {"gbps", network.gbps},       {"alpha_us", network.alpha_us},
                                   {"bound_ms", bound_ms},       {"rounds", options.rounds}};
     for (const Row &row : rows) {
-        std::printf("%-12s%14.1f%14.1f%10.1f%9.1f%%\n", row.rule.c_str(), row.predicted_ms,
-                    row.median_ms, row.p10_ms, 100 * (row.median_ms / row.predicted_ms - 1));
+        std::printf("%-12s%14.1f%14.1f%10.1f%9.1f%%%10.2f\n", row.rule.c_str(), row.predicted_ms,
+                    row.median_ms, row.p10_ms, 100 * (row.median_ms / row.predicted_ms - 1),
+                    row.cpu_ms);
         out["rules"].push_back({{"rule", row.rule},
                                 {"predicted_ms", row.predicted_ms},
                                 {"measured_ms", row.median_ms},
-                                {"p10_ms", row.p10_ms}});
+                                {"p10_ms", row.p10_ms},
+                                {"cpu_ms", row.cpu_ms}});
     }
     if (!options.json.empty() && !(std::ofstream(options.json) << out.dump(2) << '\n')) {
         throw std::runtime_error(options.json + ": cannot be written");
+    }
+}
+
+// As a training program: the plan is learned, and follows what changes on the way.
+void train_adaptively(Communicator &communicator, const Profile &profile, const Options &options,
+                      std::vector<std::vector<float>> &buffers) {
+    Replay replay(communicator, profile, {}, buffers);
+    const Clock::time_point start = Clock::now();
+    if (communicator.rank() == 0)
+        std::printf("%9s%9s%9s%9s%10s%9s\n", "ITERATION", "AT_S", "MS", "GBPS", "ALPHA_US", "PLAN");
+    for (int iteration = 0; iteration < options.adaptive; ++iteration) {
+        const double ms = replay.iterate() / 1e3;
+        const Exchange::State state = replay.state();
+        if (communicator.rank() != 0) continue;
+        std::printf("%9d%9.2f%9.1f%9.2f%10.0f%9llu\n", iteration, us_since(start) / 1e6, ms,
+                    state.link.gbps, state.link.alpha_us,
+                    static_cast<unsigned long long>(state.plan_version));
     }
 }
 
@@ -222,6 +245,10 @@ void run(const Options &options) {
     need(communicator, communicator.start());
     std::vector<std::vector<float>> buffers;
     for (const Gradient &gradient : profile.gradients) buffers.emplace_back(gradient.bytes / 4);
+    if (options.adaptive > 0) {
+        train_adaptively(communicator, profile, options, buffers);
+        return need(communicator, communicator.finish());
+    }
     const Network network = measure_link(communicator, profile, buffers);
     const std::vector<Row> rows = replay_all(communicator, profile, network, options, buffers);
     if (communicator.rank() == 0) {
@@ -253,6 +280,9 @@ int train(int argc, char **argv) {
     app.add_option("--rounds", options.rounds, "iterations of each rule, interleaved")
         ->check(CLI::Range(1, 10000))
         ->capture_default_str();
+    app.add_option("--adaptive", options.adaptive,
+                   "train so many iterations under the plan that is learned, instead")
+        ->check(CLI::Range(1, 1000000));
     app.add_option("--time-scale", options.time_scale, "factor on the profile's times")
         ->check(CLI::Range(1e-3, 1e3));
     app.add_option("--json", options.json, "rank 0 writes the result to this file");
