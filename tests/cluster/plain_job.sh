@@ -26,7 +26,7 @@ worker() {
         echo "$step" >"$folder/step.new" && mv "$folder/step.new" "$folder/step"
         echo "save $step time=$(date +%s.%N)" >>"$folder/log"
         scontrol requeue "$SLURM_JOB_ID" >>"$folder/log" 2>&1 && asked=0
-        sleep 20 # Slurm takes the job down meanwhile; if not, it goes on
+        sleep 150 # Slurm takes the job down meanwhile (doc/slurm.md); if not, it goes on
     done
     echo "end step=$step time=$(date +%s.%N)" >>"$folder/log"
     touch "$folder/done"

@@ -17,9 +17,10 @@ refused 'for example URG' "${job[@]}" --malleable-signal=FOO
 refused 'for example URG' "${job[@]}" --malleable-signal=KILL
 refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
 for option in --nodes=2 --gpus-per-node=2 --gres=gpu:2 --ntasks-per-node=2 --exclusive --no-requeue \
-    --nodelist=n1 --cpus-per-gpu=2; do
+    --nodelist=n1; do
     refused "leave out --" "${job[@]}" "$option"
 done
+refused "leave out --cpus-per-gpu" "${job[@]}" --gpus=2 --cpus-per-gpu=2 # alone, newer sbatch refuses it
 refused 'got --array=1-3' "${job[@]}" --array=1-3
 refused 'for example --gpus=1), got 3 GPUs' "${job[@]}" --gpus=3
 refused 'for example --gpus=1), got 16 GPUs' "${job[@]}" --gpus=16
