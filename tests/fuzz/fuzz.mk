@@ -30,7 +30,6 @@ TESTS += tests/fuzz/replay
 EXTRA_DIST += tests/fuzz/replay tests/fuzz/run tests/fuzz/corpus tests/fuzz/driver.cpp
 AM_TESTS_ENVIRONMENT = FUZZ_TARGETS='$(fuzz_targets)'; export FUZZ_TARGETS;
 
-.PHONY: fuzz
 fuzz: $(fuzz_targets)
 	FUZZ_TARGETS='$(fuzz_targets)' FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_RUNS=$(FUZZ_RUNS) $(srcdir)/tests/fuzz/run
 

@@ -38,7 +38,10 @@ class InputFile {
 class InputFolder {
   public:
     InputFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "ringrt-fuzz-XXXXXX").string();
+        namespace fs = std::filesystem;
+        const fs::path memory = "/dev/shm";  // a disk would be most of the time
+        const fs::path parent = fs::exists(memory) ? memory : fs::temp_directory_path();
+        std::string name = (parent / "ringrt-fuzz-XXXXXX").string();
         expect(mkdtemp(name.data()) != nullptr, "mkdtemp");
         path_ = name;
     }

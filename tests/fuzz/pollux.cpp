@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const sim::WorkloadOptions options{
         .profiles_dir = folder.path().string(), .cluster_gpus = 8, .malleable_max = 8};
     static std::array<bool, kFiles.size()> is_standard{};
-    std::filesystem::create_directory(folder.path() / "app");
+    static const bool made = std::filesystem::create_directory(folder.path() / "app");
+    fuzz::expect(made, "a folder");
     std::string_view text = fuzz::text_of(data, size);
     const size_t replaced = fuzz::take_byte(text) % kFiles.size();
     for (size_t i = 0; i < kFiles.size(); ++i) {

@@ -2,16 +2,27 @@
 # Tests of checkpoints, the batch, the C API and the step boundary.
 runtime_tests = \
 	tests/unit/test_checkpoint \
+	tests/unit/test_checkpoint_faults \
+	tests/unit/test_checkpoint_killed \
 	tests/unit/test_runtime \
 	tests/unit/test_ringrt_api \
 	tests/multiproc/test_step
 check_PROGRAMS += $(runtime_tests)
 TESTS += $(runtime_tests)
 
-tests_unit_test_checkpoint_SOURCES = tests/unit/test_checkpoint.cpp tests/support/check.h \
+checkpoint_support = tests/support/check.h tests/support/checkpoint_model.h \
 	tests/support/memory_files.h tests/support/thread_peers.h
+tests_unit_test_checkpoint_SOURCES = tests/unit/test_checkpoint.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_checkpoint_LDADD = libruntime.la $(CHECK_LIBS)
+
+tests_unit_test_checkpoint_faults_SOURCES = tests/unit/test_checkpoint_faults.cpp $(checkpoint_support)
+tests_unit_test_checkpoint_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_checkpoint_faults_LDADD = libruntime.la $(CHECK_LIBS)
+
+tests_unit_test_checkpoint_killed_SOURCES = tests/unit/test_checkpoint_killed.cpp $(checkpoint_support)
+tests_unit_test_checkpoint_killed_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_checkpoint_killed_LDADD = libruntime.la $(CHECK_LIBS)
 
 tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.cpp tests/support/check.h
 tests_unit_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A small training's state, and saving and loading it, for the tests of checkpoints.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+
+#include "libringrt/checkpoint/load.h"
+#include "libringrt/checkpoint/save.h"
+#include "tests/support/check.h"
+#include "tests/support/memory_files.h"
+#include "tests/support/thread_peers.h"
+
+namespace ringrt::test {
+
+using namespace checkpoint;
+
+inline constexpr const char *kFolder = "/run/ckpt";
+// Small pieces and writers, so that a few kilobytes make many of both.
+inline constexpr LayoutOptions kSmall{.piece_bytes = 256, .writer_bytes = 64};
+
+// A training's state: two whole parameters and one by rows, filled from the step.
+class Model {
+  public:
+    Model(int rank, int size) {
+        rows_first_ = 37 * static_cast<uint64_t>(rank) / static_cast<uint64_t>(size);
+        rows_ = 37 * static_cast<uint64_t>(rank + 1) / static_cast<uint64_t>(size) - rows_first_;
+        a_.resize(501);
+        b_.resize(3);
+        c_.resize(rows_ * 11);
+        buffers_ = {buffer("a/weights", a_.data(), a_.size() * 4, RINGRT_FLOAT32, {167, 3}),
+                    buffer("b", b_.data(), b_.size() * 8, RINGRT_FLOAT64, {3}),
+                    buffer("c", c_.data(), c_.size() * 4, RINGRT_INT32, {37, 11})};
+        buffers_[2].parameter.by_rows = true;
+        buffers_[2].offset = rows_first_ * 11 * 4;
+    }
+    Model(const Model &) = delete;
+
+    void fill(uint64_t step) {
+        for (size_t i = 0; i < a_.size(); ++i) a_[i] = static_cast<float>(step * 1000 + i);
+        for (size_t i = 0; i < b_.size(); ++i)
+            b_[i] = static_cast<double>(step) + 0.1 * static_cast<double>(i);
+        for (size_t i = 0; i < c_.size(); ++i)
+            c_[i] = static_cast<int32_t>(step * 7919 + rows_first_ * 11 + i);
+    }
+    bool is(uint64_t step) const {
+        Model other(0, 1);
+        other.rows_first_ = rows_first_;
+        other.c_.resize(c_.size());
+        other.fill(step);
+        return a_ == other.a_ && b_ == other.b_ && c_ == other.c_;
+    }
+    const std::vector<Buffer> &buffers() const { return buffers_; }
+
+  private:
+    static Buffer buffer(const char *name, void *data, uint64_t bytes, ringrt_dtype_t dtype,
+                         std::vector<uint64_t> shape) {
+        return {.parameter = {.name = name, .dtype = dtype, .shape = std::move(shape)},
+                .data = static_cast<std::byte *>(data),
+                .bytes = bytes};
+    }
+    uint64_t rows_first_ = 0, rows_ = 0;
+    std::vector<float> a_;
+    std::vector<double> b_;
+    std::vector<int32_t> c_;
+    std::vector<Buffer> buffers_;
+};
+
+inline Fence incarnation(uint32_t restart) {
+    return {.job = 7, .restart = restart, .nonce = 0x1000 + restart};
+}
+
+inline Outcome save_with(Peers &peers, Store &store, const Model &model, uint64_t step,
+                         SaveMode mode = SaveMode::inline_write) {
+    Saver saver(peers, store, kSmall);
+    Meta meta{.step = step, .samples = step * 64, .seed = 5, .speeds = {{1, 520.5}, {4, 131.25}}};
+    if (Outcome started = saver.start(model.buffers(), meta, mode); !started.ok()) return started;
+    return saver.finish();
+}
+
+// One rank alone, as an incarnation of its own.
+inline Outcome save_alone(Files &files, uint64_t step, uint32_t restart = 0,
+                          const std::string &folder = kFolder) {
+    Outcome out;
+    run_ranks(1, [&](Peers &peers) {
+        Store store(files, folder, incarnation(restart), 3);
+        Model model(0, 1);
+        model.fill(step);
+        out = save_with(peers, store, model, step);
+    });
+    return out;
+}
+
+// Loads alone; ok only where the content is that of the step it names.
+inline Outcome load_alone(Files &files, uint64_t &step, uint32_t restart = 1,
+                          const std::string &folder = kFolder) {
+    Outcome out;
+    run_ranks(1, [&](Peers &peers) {
+        Store store(files, folder, incarnation(restart), 3);
+        Model model(0, 1);
+        Manifest manifest;
+        out = load(peers, store, model.buffers(), manifest);
+        if (!out.ok()) return;
+        step = manifest.step;
+        if (!model.is(step))
+            throw std::runtime_error(text("the content is not that of step %d", int(step)));
+    });
+    return out;
+}
+
+inline uint64_t loaded_step(Files &files, uint32_t restart = 1,
+                            const std::string &folder = kFolder) {
+    uint64_t step = 0;
+    Outcome out = load_alone(files, step, restart, folder);
+    ck_assert_msg(out.ok(), "load: %s (%s)", ringrt::text("%d", out.status).c_str(),
+                  out.message.c_str());
+    return step;
+}
+
+inline void expect_ok(const Outcome &outcome) {
+    ck_assert_msg(outcome.ok(), "%s", outcome.message.c_str());
+}
+
+inline std::unique_ptr<MemoryFiles> with_steps(std::initializer_list<uint64_t> steps) {
+    auto files = std::make_unique<MemoryFiles>();
+    for (uint64_t step : steps) expect_ok(save_alone(*files, step));
+    return files;
+}
+
+inline bool contains(const std::string &text, const char *part) {
+    return text.find(part) != text.npos;
+}
+
+}  // namespace ringrt::test

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Saving against crashes at any moment, broken and full disks, and other incarnations.
+#include <algorithm>
+#include <atomic>
+
+#include "tests/support/checkpoint_model.h"
+
+using namespace ringrt;
+using namespace ringrt::test;
+
+namespace {
+
+// Does something else just before the operation numbered `at`.
+class Hooked final : public Files {
+  public:
+    Hooked(MemoryFiles &under, std::function<void()> hook, int64_t at)
+        : under_(under), hook_(std::move(hook)), at_(at) {}
+    int open_new(const std::string &path) override { return tick().open_new(path); }
+    int open_read(const std::string &path) override { return tick().open_read(path); }
+    int64_t write(int fd, std::span<const std::byte> bytes) override {
+        return tick().write(fd, bytes);
+    }
+    int64_t read_at(int fd, std::span<std::byte> bytes, uint64_t offset) override {
+        return tick().read_at(fd, bytes, offset);
+    }
+    int64_t size(int fd) override { return under_.size(fd); }
+    int start_writeback(int, uint64_t, uint64_t) override { return 0; }
+    int sync_data(int fd) override { return tick().sync_data(fd); }
+    int close(int fd) override { return tick().close(fd); }
+    int make_folder(const std::string &path) override { return tick().make_folder(path); }
+    int sync_folder(const std::string &path) override { return tick().sync_folder(path); }
+    int rename(const std::string &from, const std::string &to) override {
+        return tick().rename(from, to);
+    }
+    int remove(const std::string &path) override { return tick().remove(path); }
+    int remove_folder(const std::string &path) override { return tick().remove_folder(path); }
+    int list(const std::string &path, std::vector<std::string> &names) override {
+        return tick().list(path, names);
+    }
+    int64_t free_bytes(const std::string &path) override { return under_.free_bytes(path); }
+
+  private:
+    MemoryFiles &tick() {
+        if (number_++ == at_) hook_();
+        return under_;
+    }
+    MemoryFiles &under_;
+    std::function<void()> hook_;
+    int64_t at_, number_ = 0;
+};
+
+}  // namespace
+
+// F11: the machine or the process dies at any operation of a save, and whatever was not synced is
+// lost, kept, or kept in part.
+TEST(a_crash_at_any_operation_leaves_the_old_or_the_new) {
+    auto before = with_steps({1000, 1100});
+    MemoryFiles dry;
+    dry.copy_from(*before);
+    expect_ok(save_alone(dry, 1200, 1));
+    const int64_t operations = dry.operations;
+    ck_assert_int_gt(operations, 20);
+    int old_ones = 0, new_ones = 0;
+    std::mt19937_64 random(11);
+    for (int64_t at = 0; at <= operations; ++at)
+        for (int variant = 0; variant < 12; ++variant) {
+            MemoryFiles files;
+            files.copy_from(*before);
+            files.fault = [at](int64_t number, const char *) -> int {
+                if (number >= at) throw Crash();
+                return 0;
+            };
+            bool returned = false;
+            try {
+                returned = save_alone(files, 1200, 1).ok();
+            } catch (const Crash &) {
+            }
+            files.fault = nullptr;
+            files.crash(variant == 0   ? MemoryFiles::Loss::nothing
+                        : variant == 1 ? MemoryFiles::Loss::unsynced
+                                       : MemoryFiles::Loss::random,
+                        random);
+            const uint64_t step = loaded_step(files, 2);
+            ck_assert_msg(step == 1100 || step == 1200, "crash at %d: step %d", int(at), int(step));
+            ck_assert_msg(!returned || step == 1200, "crash at %d: the save had returned", int(at));
+            (step == 1200 ? new_ones : old_ones)++;
+            expect_ok(save_alone(files, 1300, 3));
+            ck_assert_uint_eq(loaded_step(files, 4), 1300);
+        }
+    ck_assert_int_gt(old_ones, 0);
+    ck_assert_int_gt(new_ones, 0);
+}
+
+// F11 with several ranks, whose shards are written from copies while training goes on: from some
+// operation on nothing reaches the disk any more.
+TEST(a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new) {
+    auto before = with_steps({1000, 1100});
+    int old_ones = 0, new_ones = 0;
+    std::mt19937_64 random(41);
+    for (int64_t at = 0;; ++at) {
+        MemoryFiles files;
+        files.copy_from(*before);
+        std::atomic<bool> cut = false;
+        files.fault = [&](int64_t number, const char *) {
+            if (number < at) return 0;
+            cut = true;
+            return EIO;
+        };
+        bool returned = true;
+        run_ranks(4, [&](Peers &peers) {
+            Store store(files, kFolder, incarnation(1), 3);
+            Saver saver(peers, store, kSmall);
+            Model model(peers.rank(), 4);
+            model.fill(1200);
+            Outcome out = saver.start(model.buffers(), {.step = 1200}, SaveMode::in_background);
+            model.fill(1201);
+            if (out.ok()) out = saver.finish();
+            ck_assert(!saver.under_way());
+            if (peers.rank() == 0) returned = out.ok();
+        });
+        files.fault = nullptr;
+        files.crash(MemoryFiles::Loss::random, random);
+        const uint64_t step = loaded_step(files, 2);
+        ck_assert_msg(step == 1100 || step == 1200, "crash at %d: step %d", int(at), int(step));
+        ck_assert_msg(!returned || step == 1200, "crash at %d: the save had returned", int(at));
+        (step == 1200 ? new_ones : old_ones)++;
+        if (!cut) break;
+    }
+    ck_assert_int_gt(old_ones, 20);
+    ck_assert_int_gt(new_ones, 0);
+}
+
+// F12 with several ranks: one rank's disk fails, and all hear of it.
+TEST(a_background_save_that_fails_on_one_rank_fails_on_all) {
+    auto before = with_steps({1100});
+    for (int error : {ENOSPC, EDQUOT, EIO})
+        for (int64_t nth = 1; nth <= 8; ++nth) {
+            MemoryFiles files;
+            files.copy_from(*before);
+            int64_t writes = 0;
+            files.fault = [&](int64_t, const char *name) {
+                return std::string(name) == "write" && ++writes == nth ? error : 0;
+            };
+            std::atomic<int> failed = 0;
+            run_ranks(4, [&](Peers &peers) {
+                Store store(files, kFolder, incarnation(1), 3);
+                Model model(peers.rank(), 4);
+                model.fill(1200);
+                Outcome out = save_with(peers, store, model, 1200, SaveMode::in_background);
+                ck_assert_int_eq(out.status, RINGRT_CHECKPOINT_FAILED);
+                ++failed;
+                expect_ok(save_with(peers, store, model, 1200, SaveMode::in_background));
+            });
+            ck_assert_int_eq(failed, 4);
+            ck_assert_uint_eq(loaded_step(files, 2), 1200);
+        }
+}
+
+TEST(a_crash_at_any_operation_of_a_load_harms_nothing) {
+    auto before = with_steps({1000, 1100});
+    before->data(std::string(kFolder) + "/step-000000001100/shard-00000")[5] ^= std::byte{1};
+    std::mt19937_64 random(5);
+    for (int64_t at = 0;; ++at) {
+        MemoryFiles files;
+        files.copy_from(*before);
+        files.fault = [at](int64_t number, const char *name) -> int {
+            if (number >= at && std::string(name) != "close") throw Crash();  // destructors close
+            return 0;
+        };
+        bool crashed = false;
+        try {
+            ck_assert_uint_eq(loaded_step(files), 1000);
+        } catch (const Crash &) {
+            crashed = true;
+        }
+        files.fault = nullptr;
+        files.crash(MemoryFiles::Loss::random, random);
+        ck_assert_uint_eq(loaded_step(files, 2), 1000);
+        if (!crashed) break;
+    }
+}
+
+// F12: every operation fails once, with every error; training goes on and the next save works.
+TEST(an_error_at_any_operation_costs_one_save_at_most) {
+    auto before = with_steps({1000, 1100});
+    for (int error : {ENOSPC, EDQUOT, EIO, EACCES}) {
+        for (int64_t at = 0;; ++at) {
+            MemoryFiles files;
+            files.copy_from(*before);
+            std::string failed;
+            files.fault = [&](int64_t number, const char *name) {
+                if (number == at) failed = name;
+                return number == at ? error : 0;
+            };
+            Outcome out = save_alone(files, 1200, 1);
+            files.fault = nullptr;
+            if (failed.empty()) break;
+            ck_assert_msg(out.ok() || out.status == RINGRT_CHECKPOINT_FAILED, "%s at %d: %d %s",
+                          failed.c_str(), int(at), out.status, out.message.c_str());
+            if (!out.ok() && error == ENOSPC && failed == "write")
+                ck_assert_msg(contains(out.message, "checkpoint failed: no space left"), "%s",
+                              out.message.c_str());
+            MemoryFiles copy;
+            copy.copy_from(files);
+            const uint64_t step = loaded_step(copy, 2);
+            ck_assert_msg(step == 1200 || (step == 1100 && !out.ok()), "%s at %d: step %d",
+                          failed.c_str(), int(at), int(step));
+            expect_ok(save_alone(files, 1201, 1));
+            ck_assert_uint_eq(loaded_step(files, 3), 1201);
+        }
+    }
+}
+
+TEST(a_disk_that_fails_for_ever_costs_only_the_new_checkpoint) {
+    auto before = with_steps({1000, 1100});
+    for (const char *broken :
+         {"open_new", "write", "sync_data", "close", "sync_folder", "rename", "make_folder"}) {
+        MemoryFiles files;
+        files.copy_from(*before);
+        files.fault = [&](int64_t, const char *name) {
+            return std::string(name) == broken ? EIO : 0;
+        };
+        Outcome out = save_alone(files, 1200, 1);
+        ck_assert_msg(out.status == RINGRT_CHECKPOINT_FAILED, "%s: %s", broken,
+                      out.message.c_str());
+        files.fault = nullptr;
+        uint64_t step = loaded_step(files, 2);
+        ck_assert_msg(step == 1100 || step == 1200, "%s: %d", broken, int(step));
+    }
+}
+
+TEST(short_and_interrupted_writes_and_reads_are_gone_on_with) {
+    MemoryFiles files;
+    files.write_max = 7;
+    files.fault = [](int64_t number, const char *name) {
+        bool transfers = std::string(name) == "write" || std::string(name) == "read";
+        return transfers && number % 3 == 0 ? EINTR : 0;
+    };
+    expect_ok(save_alone(files, 3));
+    ck_assert_uint_eq(loaded_step(files), 3);
+}
+
+TEST(a_full_disk_is_seen_before_anything_is_written) {
+    auto files = with_steps({1100});
+    files->free_space = 1000;
+    int64_t writes = 0;
+    files->fault = [&](int64_t, const char *name) {
+        return writes += std::string(name) == "make_folder", 0;
+    };
+    Outcome out = save_alone(*files, 1200);
+    ck_assert_int_eq(out.status, RINGRT_CHECKPOINT_FAILED);
+    ck_assert_msg(
+        contains(
+            out.message,
+            "checkpoint failed: no space left (needs 1.0 MiB, has 1000 B): free some in /run/ckpt"),
+        "%s", out.message.c_str());
+    ck_assert_int_eq(writes, 1);  // the checkpoint folder's own, no .tmp-
+    ck_assert_uint_eq(loaded_step(*files), 1100);
+}
+
+// F17: at every operation of an old incarnation's save, the new one starts and reads. From then on
+// the old one commits nothing.
+TEST(an_old_incarnation_never_commits_after_a_new_one_looked) {
+    int stopped = 0, before_it = 0;
+    for (int64_t at = 0;; ++at) {
+        auto files = with_steps({1100});
+        uint64_t seen = 0;
+        bool during = false;
+        Hooked old_files(
+            *files,
+            [&] {
+                during = true;
+                seen = loaded_step(*files, 2);
+            },
+            at);
+        Outcome out = save_alone(old_files, 1200, 1);
+        if (!during) break;
+        ck_assert_msg(
+            out.ok() || out.status == RINGRT_SUPERSEDED || out.status == RINGRT_CHECKPOINT_FAILED,
+            "at %d: %s", int(at), out.message.c_str());
+        if (out.status == RINGRT_SUPERSEDED) {
+            ++stopped;
+            ck_assert_msg(contains(out.message, "superseded by restart 2"), "%s",
+                          out.message.c_str());
+        }
+        if (out.ok()) {
+            ++before_it;
+            ck_assert_msg(seen == 1200, "at %d: committed after the new one read step %d", int(at),
+                          int(seen));
+        }
+        ck_assert_uint_eq(loaded_step(*files, 3), seen);  // nothing came after
+    }
+    ck_assert_int_gt(stopped, 10);
+    ck_assert_int_gt(before_it, 0);
+}
+
+TEST(a_new_incarnation_is_not_undone_by_an_older_start) {
+    auto files = with_steps({1100});
+    ck_assert_uint_eq(loaded_step(*files, 3), 1100);
+    uint64_t step = 0;
+    Outcome out = load_alone(*files, step, 2);
+    ck_assert_int_eq(out.status, RINGRT_SUPERSEDED);
+    EXPECT_TEXT(out.message,
+                "superseded by restart 3: this one must not write checkpoints, and ends");
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "checkpoint_faults", {a_crash_at_any_operation_leaves_the_old_or_the_new,
+                              a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new,
+                              a_background_save_that_fails_on_one_rank_fails_on_all,
+                              a_crash_at_any_operation_of_a_load_harms_nothing,
+                              an_error_at_any_operation_costs_one_save_at_most,
+                              a_disk_that_fails_for_ever_costs_only_the_new_checkpoint,
+                              short_and_interrupted_writes_and_reads_are_gone_on_with,
+                              a_full_disk_is_seen_before_anything_is_written,
+                              an_old_incarnation_never_commits_after_a_new_one_looked,
+                              a_new_incarnation_is_not_undone_by_an_older_start});
+}
