@@ -18,7 +18,7 @@ NOT_MESSAGES = re.compile(
     r"|libringrt/(grouping/rules|grouping/plan|exchange/trace|checkpoint/hash|signal_watch)\.cpp"
     r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
     r"|command_line|contender|columns|grade|comparison|chrome_trace|options|profile|placer|fit"
-    r"|compare)\.cpp|.*\.h")
+    r"|compare)\.cpp")
 TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|#\s*include[^\n]*|static_assert\([^;]*;|"((?:[^"\\\n]|\\.)*)"|'
     r"'(?:[^'\\]|\\.)*'", re.S)
@@ -54,7 +54,7 @@ def is_message(fragment):
 def said_by_code():
     out = {}
     for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.cpp")):
+        for path in sorted((ROOT / folder).rglob("*.[ch]*")):
             name = str(path.relative_to(ROOT))
             if NOT_MESSAGES.fullmatch(name):
                 continue
