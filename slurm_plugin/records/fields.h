@@ -4,8 +4,10 @@
 // that is no `key=value`.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,9 +31,50 @@ struct Field {
 // Takes the first `key=value` off `rest` (one leading space is skipped); nullopt at its end.
 [[nodiscard]] std::optional<Field> next_field(std::string_view &rest);
 
+// How one key of a record is read; false: the value is not one of its.
+template <typename Record>
+struct RecordKey {
+    std::string_view name;
+    bool (*read)(std::string_view value, Record &record);
+};
+
+// The last record of a kind in `text`. Unknown keys are passed over (a newer version may have
+// written them); the first three of `keys` are required. nullopt where there is none, where it is
+// longer than `bytes_max`, or where a key comes twice or has a wrong value.
+template <typename Record>
+[[nodiscard]] std::optional<Record> read_record(std::string_view text, std::string_view marker,
+                                                std::size_t bytes_max,
+                                                std::span<const RecordKey<Record>> keys) {
+    const std::optional<Span> span = find_record(text, marker);
+    if (!span || span->end - span->begin > bytes_max) return std::nullopt;
+    std::string_view rest = text.substr(span->begin, span->end - span->begin);
+    rest.remove_prefix(marker.size());
+    Record record;
+    uint32_t seen = 0;  // one bit a key
+    while (const std::optional<Field> field = next_field(rest)) {
+        const auto key = std::find_if(keys.begin(), keys.end(), [&](const RecordKey<Record> &k) {
+            return k.name == field->key;
+        });
+        if (key == keys.end()) continue;
+        const uint32_t bit = 1U << (key - keys.begin());
+        if ((seen & bit) != 0 || !key->read(field->value, record)) return std::nullopt;
+        seen |= bit;
+    }
+    constexpr uint32_t kRequired = 0b111;
+    return (seen & kRequired) == kRequired ? std::optional(record) : std::nullopt;
+}
+
 // Whole numbers and decimals within [low, high]; false, and `out` unchanged, on anything else.
 [[nodiscard]] bool read_int(std::string_view text, int64_t low, int64_t high, int64_t &out);
 [[nodiscard]] bool read_number(std::string_view text, double low, double high, double &out);
+
+template <typename Integer>
+[[nodiscard]] bool read_into(std::string_view text, int64_t low, int64_t high, Integer &out) {
+    int64_t value = 0;
+    if (!read_int(text, low, high, value)) return false;
+    out = static_cast<Integer>(value);
+    return true;
+}
 
 // Appends " key=value" where the record stays within kRecordBytesMax; false where it would not.
 bool append_int(std::string &record, std::string_view key, int64_t value);

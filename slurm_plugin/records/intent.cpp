@@ -33,20 +33,8 @@ bool read_state(std::string_view text, IntentState &out) {
     return true;
 }
 
-template <typename Integer>
-bool read_into(std::string_view text, int64_t low, int64_t high, Integer &out) {
-    int64_t value = 0;
-    if (!read_int(text, low, high, value)) return false;
-    out = static_cast<Integer>(value);
-    return true;
-}
-
 // The keys in the order in which a record shows them; the first three are required.
-struct Key {
-    std::string_view name;
-    bool (*read)(std::string_view, Intent &);
-};
-
+using Key = RecordKey<Intent>;
 constexpr std::array kKeys{
     Key{"min", [](std::string_view v, Intent &i) { return read_into(v, 1, kGpusMax, i.gpus_min); }},
     Key{"max", [](std::string_view v, Intent &i) { return read_into(v, 1, kGpusMax, i.gpus_max); }},
@@ -84,7 +72,6 @@ constexpr std::array kKeys{
             return true;
         }},
 };
-constexpr uint32_t kRequired = 0b111;
 
 // A later key that does not fit is left out; the bounds above make only `why` one that may not.
 void append_nonzero(std::string &record, std::string_view key, int64_t value, int64_t high) {
@@ -94,23 +81,8 @@ void append_nonzero(std::string &record, std::string_view key, int64_t value, in
 }  // namespace
 
 std::optional<Intent> parse_intent(std::string_view text) {
-    const std::optional<Span> span = find_record(text, kMarker);
-    if (!span || span->end - span->begin > kRecordBytesMax) return std::nullopt;
-    std::string_view rest = text.substr(span->begin, span->end - span->begin);
-    rest.remove_prefix(kMarker.size());
-
-    Intent intent;
-    uint32_t seen = 0;
-    while (const std::optional<Field> field = next_field(rest)) {
-        const auto *key = std::find_if(kKeys.begin(), kKeys.end(),
-                                       [&](const Key &k) { return k.name == field->key; });
-        if (key == kKeys.end()) continue;
-        const uint32_t bit = 1U << (key - kKeys.begin());
-        if ((seen & bit) != 0 || !key->read(field->value, intent)) return std::nullopt;
-        seen |= bit;
-    }
-    if ((seen & kRequired) != kRequired || intent.gpus_max < intent.gpus_min) return std::nullopt;
-    return intent;
+    const auto intent = read_record<Intent>(text, kMarker, kRecordBytesMax, kKeys);
+    return intent && intent->gpus_min <= intent->gpus_max ? intent : std::nullopt;
 }
 
 std::string format_intent(const Intent &intent) {

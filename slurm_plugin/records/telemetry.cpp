@@ -18,14 +18,6 @@ constexpr int64_t kRunMax = 999'999;
 constexpr int64_t kStepMax = 999'999'999'999'999;
 constexpr double kMillisecondsMax = 1e9;  // 11 days
 
-template <typename Integer>
-bool read_into(std::string_view text, int64_t low, int64_t high, Integer &out) {
-    int64_t value = 0;
-    if (!read_int(text, low, high, value)) return false;
-    out = static_cast<Integer>(value);
-    return true;
-}
-
 bool read_ms(std::string_view text, double &out) {
     return read_number(text, 0, kMillisecondsMax, out);
 }
@@ -50,10 +42,7 @@ bool read_speeds(std::string_view text, std::span<SpeedSample> out, int &samples
     return true;
 }
 
-struct Key {
-    std::string_view name;
-    bool (*read)(std::string_view, Telemetry &);
-};
+using Key = RecordKey<Telemetry>;
 
 // The first three are required.
 constexpr std::array kKeys{
@@ -73,7 +62,6 @@ constexpr std::array kKeys{
     Key{"plan", [](std::string_view v,
                    Telemetry &t) { return read_speeds(v, t.planned, t.planned_sizes); }},
 };
-constexpr uint32_t kRequired = 0b111;
 
 // As many samples as fit into the record.
 void append_speeds(std::string &record, std::string_view key, std::span<const SpeedSample> speeds) {
@@ -97,23 +85,7 @@ int64_t clipped(uint64_t step) { return static_cast<int64_t>(std::min<uint64_t>(
 }  // namespace
 
 std::optional<Telemetry> parse_telemetry(std::string_view text) {
-    const std::optional<Span> span = find_record(text, kMarker);
-    if (!span || span->end - span->begin > kRecordBytesMax) return std::nullopt;
-    std::string_view rest = text.substr(span->begin, span->end - span->begin);
-    rest.remove_prefix(kMarker.size());
-
-    Telemetry telemetry;
-    uint32_t seen = 0;
-    while (const std::optional<Field> field = next_field(rest)) {
-        const auto *key = std::find_if(kKeys.begin(), kKeys.end(),
-                                       [&](const Key &k) { return k.name == field->key; });
-        if (key == kKeys.end()) continue;
-        const uint32_t bit = 1U << (key - kKeys.begin());
-        if ((seen & bit) != 0 || !key->read(field->value, telemetry)) return std::nullopt;
-        seen |= bit;
-    }
-    if ((seen & kRequired) != kRequired) return std::nullopt;
-    return telemetry;
+    return read_record<Telemetry>(text, kMarker, kRecordBytesMax, kKeys);
 }
 
 std::string format_telemetry(const Telemetry &t) {
