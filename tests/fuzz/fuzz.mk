@@ -9,6 +9,9 @@ fuzz_targets = \
 if HAVE_TOOL_HEADERS
 fuzz_targets += tests/fuzz/pollux tests/fuzz/elasticflow tests/fuzz/swf tests/fuzz/sacct \
 	tests/fuzz/event
+if HAVE_YAML
+fuzz_targets += tests/fuzz/scenario
+endif
 endif
 if HAVE_SLURM
 fuzz_targets += tests/fuzz/spank_environment tests/fuzz/gpu_tres
@@ -106,3 +109,7 @@ tests_fuzz_spank_environment_SOURCES = tests/fuzz/spank_environment.cpp tests/fu
 tests_fuzz_spank_environment_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_fuzz_spank_environment_LDADD = librecords.la
 tests_fuzz_spank_environment_LDFLAGS = $(FUZZ_LDFLAGS)
+
+tests_fuzz_scenario_SOURCES = tests/fuzz/scenario.cpp tests/fuzz/fuzz.h $(fuzz_main) tests/fuzz/input_file.h
+tests_fuzz_scenario_LDADD = libringsim.la
+tests_fuzz_scenario_LDFLAGS = $(FUZZ_LDFLAGS)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scenarios (YAML), which ringsim reads.
+#include "tools/ringsim/scenario.h"
+
+#include "tests/fuzz/input_file.h"
+
+using namespace ringrt;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const std::string file = "scenario.yaml";
+    const std::string text(fuzz::text_of(data, size));
+    try {
+        const sim::Scenario scenario = sim::parse_scenario(text, file);
+        const int gpus = scenario.sim.nodes * scenario.sim.gpus_per_node;
+        fuzz::expect(gpus >= 1, "a cluster has GPUs");
+        fuzz::expect(scenario.programs.size() == scenario.workload.jobs.size(), "a program a job");
+        fuzz::check_jobs(scenario.workload, {.cluster_gpus = gpus});
+    } catch (const sim::InputError &error) {
+        fuzz::expect(fuzz::is_one_line(error.what()), "a refused scenario gets one line");
+    }
+    return 0;
+}
