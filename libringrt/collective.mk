@@ -20,6 +20,8 @@ libcollective_la_SOURCES = \
   libringrt/collective/halving_doubling.cpp \
   libringrt/collective/cost_model.h libringrt/collective/cost_model.cpp \
   libringrt/collective/chunks.h \
+  libringrt/collective/placement.h libringrt/collective/placement.cpp \
+  libringrt/collective/huge_pages.h libringrt/collective/huge_pages.cpp \
   libringrt/collective/store_choice.h libringrt/collective/store_choice.cpp \
   libringrt/collective/progress.h libringrt/collective/progress.cpp \
   libringrt/collective/across.h libringrt/collective/across.cpp \
@@ -28,4 +30,5 @@ libcollective_la_SOURCES = \
   libringrt/collective/fork_guard.h libringrt/collective/fork_guard.cpp \
   libringrt/collective/communicator_impl.h libringrt/collective/start.cpp \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp
+libcollective_la_LIBADD = $(HWLOC_LIBS)
 dist_doc_DATA += doc/allreduce.md

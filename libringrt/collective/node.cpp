@@ -12,8 +12,9 @@ namespace {
 // What one rank may read more with one gate than with two, for the time of a gate: a few hundred
 // nanoseconds, or where ranks take turns on a core some tens of microseconds.
 constexpr size_t kOneShotExtraBytes = 8 << 10, kOneShotExtraCrowded = 128 << 10;
-constexpr size_t kPieceBytes = 64 << 10;   // stays in the second-level cache
-constexpr size_t kStreamBytes = 512;       // below, no store goes past the caches
+// Stays in the second-level cache.
+constexpr size_t kPieceBytes = 64 << 10, kPieceBytesCrowded = 256 << 10;
+constexpr size_t kStreamBytes = 2048;      // below, no store goes past the caches
 constexpr size_t kDirectBytes = 16 << 10;  // below, telling where the buffers are costs more
 constexpr size_t kAhead = 2;               // chunks staged before the first of them is folded
 
@@ -34,9 +35,9 @@ Status NodeCollectives::first_gate(size_t i, uint64_t chunk, const Call &call) {
 
 size_t NodeCollectives::piece_bytes() const {
     // Each rank still works on whole pages of a piece; taking turns on a core costs more.
-    size_t wanted = kPieceBytes * size_t(std::max(1, memory_.count() / 2));
-    return memory_.crowded() ? memory_.shape().chunk_bytes
-                             : std::min(wanted, memory_.shape().chunk_bytes);
+    size_t wanted = memory_.crowded() ? kPieceBytesCrowded
+                                      : kPieceBytes * size_t(std::max(1, memory_.count() / 2));
+    return std::min(wanted, memory_.shape().chunk_bytes);
 }
 
 Store NodeCollectives::staging_store(size_t bytes) const {
@@ -170,6 +171,8 @@ Status NodeCollectives::allreduce(const Work &work, const Call &call) {
         RINGRT_TRY(direct(work, call, &done));
         if (done) return {};
     }
+    huge_pages_.note(work.input, bytes);
+    if (work.output != work.input) huge_pages_.note(work.output, bytes);
     RINGRT_TRY(fold_all_ourselves(bytes) ? one_shot(work, call) : staged(work, call));
     was_private = large && !all_shared(call);
     return {};

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "libringrt/collective/execute.h"
+#include "libringrt/collective/huge_pages.h"
 #include "libringrt/collective/store_choice.h"
 #include "libringrt/transport/shared_memory.h"
 
@@ -52,6 +53,7 @@ class NodeCollectives {
     // Ways to stage: plain, streaming. Ways to write folded shares into all ranks' buffers: plain,
     // streaming to the others', streaming to all.
     StoreChoice to_staging_{2}, to_all_{3};
+    HugePages huge_pages_;
     // By power of two of bytes, the last allreduce found private buffers: try to do without the
     // gate that tells.
     std::array<bool, 65> was_private_{};

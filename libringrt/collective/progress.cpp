@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/collective/progress.h"
 
+#include <sched.h>
+
 #include <algorithm>
+
+#include "libringrt/collective/placement.h"
 
 namespace ringrt {
 
@@ -34,7 +38,10 @@ class Progress::Handle : public Request {
 };
 
 Progress::Progress(Communicator &communicator, uint32_t timeout_ms)
-    : communicator_(communicator), timeout_ms_(timeout_ms), thread_([this] { run(); }) {}
+    : communicator_(communicator), timeout_ms_(timeout_ms), thread_([this, cpu = sched_getcpu()] {
+          stay_near(cpu);
+          run();
+      }) {}
 
 Progress::~Progress() {
     {

@@ -34,8 +34,11 @@ void StoreChoice::restart() {
 }
 
 void StoreChoice::end() {
+    if (trying_ != nullptr) end(std::chrono::duration<double>(Clock::now() - start_).count());
+}
+
+void StoreChoice::end(double took_s) {
     if (trying_ == nullptr || (trying_->operations - 1) % kTrials == 0) return;
-    double took_s = std::chrono::duration<double>(Clock::now() - start_).count();
     double &fastest_s = trying_->fastest_s[size_t(way_)];
     fastest_s = std::min(fastest_s, took_s);
 }

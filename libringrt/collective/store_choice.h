@@ -29,6 +29,7 @@ class StoreChoice {
     // Now all ranks are there: what was waited does not count.
     void restart();
     void end();
+    void end(double took_s);  // as if it had taken so long
     // Without trying: what is known to be the fastest so far, else the last way.
     [[nodiscard]] int best(size_t bytes) const;
 

@@ -87,7 +87,7 @@ constexpr size_t kHeapBytes = size_t{16} << 30;  // address space, not memory
 
 NodeMemory::Shape shape_for(size_t ranks, int nodes) {
     return {.slots = nodes > 1 ? kSlotsMax : 4,
-            .chunk_bytes = size_t{ranks > 16 ? 128u : ranks > 8 ? 256u : 512u} << 10,
+            .chunk_bytes = size_t{ranks > 16 ? 128u : 256u} << 10,
             .heap_bytes = kHeapBytes};
 }
 

@@ -13,7 +13,8 @@
 namespace ringrt {
 namespace {
 
-constexpr int kSpins = 2000, kSpinsCrowded = 20;
+constexpr int kSpins = 2000;
+constexpr int kYields = 10;  // where ranks share cores: each lets another rank run
 constexpr int kSpinsAsleep = 50;  // that sleepers are left to sleep when their gate opens
 
 long futex(std::atomic<uint32_t> *word, int operation, uint32_t value, const timespec *timeout) {
@@ -113,16 +114,20 @@ void NodeMemory::nap(GateKind kind, uint64_t chunk, int sleep_ms) {
     mine.asleep.store(0, std::memory_order_relaxed);
 }
 
-Status NodeMemory::wait(GateKind kind, uint64_t chunk, const Call &call) {
-    for (int i = 0, spins = crowded_ ? kSpinsCrowded : kSpins; i < spins; ++i) {
-        if (is_open(kind, chunk)) {
-            if (wake_due_) wake_sleepers();
-            return {};
-        }
-        if (wake_due_ && i >= kSpinsAsleep) wake_sleepers();
-        relax();
+bool NodeMemory::spin(GateKind kind, uint64_t chunk) {
+    for (int i = 0, spins = crowded_ ? kYields : kSpins; i < spins; ++i) {
+        if (is_open(kind, chunk)) return true;
+        if (wake_due_ && (crowded_ || i >= kSpinsAsleep)) wake_sleepers();
+        if (crowded_) sched_yield();
+        if (!crowded_) relax();
     }
+    return false;
+}
+
+Status NodeMemory::wait(GateKind kind, uint64_t chunk, const Call &call) {
+    bool open = spin(kind, chunk);
     if (wake_due_) wake_sleepers();
+    if (open) return {};
     std::string phase = describe(call);
     Patience patience(world_, phase.c_str());
     for (auto looked = Clock::now(); !is_open(kind, chunk);) {

@@ -115,6 +115,7 @@ class NodeMemory {
     Status take_lock();
     Status reserve(size_t first, size_t bytes);
     void wake_sleepers();
+    bool spin(GateKind kind, uint64_t chunk);  // whether it is open at the end
     [[nodiscard]] size_t control_bytes() const;
     [[nodiscard]] size_t fixed_bytes() const;  // all but the heaps
 

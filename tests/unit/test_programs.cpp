@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs run over nothing: all ranks of one job in one thread, messages delivered in random
 // order. Data are lists of rank numbers, so that the order of every fold is seen, not inferred.
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
 #include <functional>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "libringrt/collective/cost_model.h"
+#include "libringrt/collective/placement.h"
 #include "libringrt/collective/program.h"
+#include "libringrt/collective/store_choice.h"
 #include "tests/support/check.h"
 
 using namespace ringrt;
@@ -229,10 +234,53 @@ TEST(the_cost_model_chooses_by_size_and_ranks) {
     }
 }
 
+// Way 0 is faster at first; then the cores move, and way 1 is.
+TEST(stores_are_chosen_by_trial_and_again) {
+    StoreChoice choice(2);
+    ck_assert_int_eq(choice.best(1 << 20), 1);
+    auto round = [&](double way0_s, double way1_s) {
+        std::vector<int> ways;
+        for (int i = 0; i < 2 * StoreChoice::kTrials + StoreChoice::kHold; ++i) {
+            ways.push_back(choice.begin(size_t(1 << 20) + size_t(i)));  // one class of sizes
+            choice.end(ways.back() == 0 ? way0_s : way1_s);
+            (void)choice.begin(64);  // another is tried by itself
+            choice.end(way1_s);
+        }
+        return ways;
+    };
+    auto held = [](const std::vector<int> &ways, int way) {
+        return std::all_of(ways.begin() + 2 * StoreChoice::kTrials, ways.end(),
+                           [=](int each) { return each == way; });
+    };
+    auto first = round(1e-3, 2e-3);
+    ck_assert_int_eq(std::count(first.begin(), first.begin() + 2 * StoreChoice::kTrials, 1),
+                     StoreChoice::kTrials);
+    ck_assert(held(first, 0));
+    ck_assert(held(round(2e-3, 1e-3), 1));
+    ck_assert_int_eq(choice.best(1 << 20), 1);
+}
+
+TEST(a_helper_stays_among_the_cores_it_had) {
+    std::thread([] {
+        cpu_set_t before, after, both;
+        ck_assert_int_eq(sched_getaffinity(0, sizeof before, &before), 0);
+        int cpu = sched_getcpu();
+        bool bound = stay_near(cpu);
+        ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
+        CPU_AND(&both, &before, &after);
+        ck_assert(CPU_EQUAL(&both, &after));
+        ck_assert(CPU_EQUAL(&before, &after) || (bound && CPU_COUNT(&after) >= 2));
+        ck_assert(!stay_near(-1));
+        ck_assert(!stay_near(1 << 20));
+    }).join();
+}
+
 }  // namespace
 
 int main() {
-    return run_all("programs", {every_allreduce_folds_in_rank_order, halves_of_an_allreduce,
-                                broadcast_and_barrier, traffic_is_what_the_header_says,
-                                the_cost_model_chooses_by_size_and_ranks});
+    return run_all(
+        "programs",
+        {every_allreduce_folds_in_rank_order, halves_of_an_allreduce, broadcast_and_barrier,
+         traffic_is_what_the_header_says, the_cost_model_chooses_by_size_and_ranks,
+         stores_are_chosen_by_trial_and_again, a_helper_stays_among_the_cores_it_had});
 }
