@@ -33,7 +33,7 @@ Valuation::Valuation(const Job &job, const Options &options)
     soonest_s_per_ms_ = kSoonestS / one_ms;
     scale_ = job.weight * (absolute_                            ? -1
                            : options.gain == GainRule::relative ? alone_s
-                                                                : std::sqrt(alone_s));
+                                                                : std::sqrt(alone_s * std::sqrt(alone_s)));
 }
 
 double Valuation::seconds_at(int gpus) const {

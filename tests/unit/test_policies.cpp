@@ -4,6 +4,7 @@
 // optimum.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -162,6 +163,102 @@ TEST(the_optimum_is_never_worse_and_doubling_is_near) {
     ck_assert_double_le(worst, 0.10);
 }
 
+// Of thousands of jobs, growths are granted at once; the result is that of the heap, which few jobs
+// get: the same jobs on the same GPUs, where half of them are pinned to sizes that leave the rest
+// alone.
+TEST(many_jobs_are_decided_as_few) {
+    std::mt19937_64 random(10);
+    for (int round = 0; round < 40; ++round)
+        for (const GainRule rule : kRules) {
+            std::vector<Job> few = random_jobs(random, 200, 16), many = few;
+            for (uint32_t i = 0; i < 100; ++i) {
+                Job job{.id = 1000 + i, .gpus_now = 1, .pinned = true};
+                job.held = {{128, 1}};
+                many.push_back(job);
+            }
+            Capacity small = nodes(64, 8), large = small;
+            large.node_gpus.resize(128, 0);
+            large.node_gpus.push_back(100);
+            large.gpus_per_node = 8;
+            const auto one = decide_doubling(few, small, {.gain = rule});
+            const auto other = decide_doubling(many, large, {.gain = rule});
+            for (std::size_t i = 0; i < few.size(); ++i)
+                ck_assert_msg(one[i].gpus == other[i].gpus, "rule %d, job %zu: %d and %d GPUs",
+                              int(rule), i, one[i].gpus, other[i].gpus);
+        }
+}
+
+// Small jobs come for ever; one that needs the whole cluster comes between them. Nobody behind it
+// is served before it, so it starts when the jobs that ran at its arrival have ended, and no later.
+TEST(nobody_starves) {
+    constexpr int kLasts = 20, kComes = 7;  // rounds
+    for (const GainRule rule : kRules) {
+        std::map<uint32_t, int> ends;  // of running jobs
+        std::vector<Job> jobs;
+        int waited = -1;
+        uint32_t next = 1;
+        const uint32_t large = 1000;
+        for (int round = 0; round < 200 && waited < 0; ++round) {
+            std::erase_if(jobs, [&](const Job &job) {
+                return ends.contains(job.id) && ends.at(job.id) <= round;
+            });
+            jobs.push_back({.id = next++, .gpus_max = 4, .submit_s = double(round)});
+            if (round == kComes)
+                jobs.push_back(
+                    {.id = large, .gpus_min = 16, .gpus_max = 16, .submit_s = double(round)});
+            for (Job &job : jobs) job.steps_left = 1000;
+            const auto out = decide_doubling(jobs, nodes(1, 16), {.gain = rule});
+            for (std::size_t i = 0; i < jobs.size(); ++i) {
+                if (jobs[i].gpus_now == 0 && out[i].gpus > 0) ends[jobs[i].id] = round + kLasts;
+                jobs[i].gpus_now = out[i].gpus;
+                if (jobs[i].id == large && out[i].gpus > 0) waited = round - kComes;
+            }
+        }
+        ck_assert_msg(waited >= 0 && waited <= kLasts, "rule %d: waited %d rounds", int(rule),
+                      waited);
+    }
+}
+
+// A job whose second counts more (QOS) gets no fewer GPUs for it. Greedy choices of others may
+// shift by a step of its ladder, so this is asked of many and of a large difference.
+TEST(weights_are_respected) {
+    std::mt19937_64 random(8);
+    long light = 0, heavy = 0;
+    for (int round = 0; round < 300; ++round) {
+        std::vector<Job> jobs = random_jobs(random, 6 + random() % 10, 16);
+        const Capacity capacity = nodes(4, 4);
+        const std::size_t i = random() % jobs.size();
+        const Options options{.gain = GainRule::short_first};
+        const int before = decide_doubling(jobs, capacity, options)[i].gpus;
+        jobs[i].weight = 16;
+        const int after = decide_doubling(jobs, capacity, options)[i].gpus;
+        ck_assert_msg(after >= before, "round %d: %d GPUs at weight 1, %d at 16", round, before,
+                      after);
+        light += before;
+        heavy += after;
+    }
+    ck_assert_msg(heavy > light * 3 / 2, "%ld GPUs at weight 1, %ld at 16", light, heavy);
+}
+
+// Where GPUs do not suffice for all, those of higher priority are served, whatever they would gain.
+TEST(priorities_are_respected) {
+    std::mt19937_64 random(9);
+    for (int round = 0; round < 300; ++round) {
+        std::vector<Job> jobs = random_jobs(random, 30, 16);
+        for (Job &job : jobs) job.priority = double(random() % 4);
+        for (const GainRule rule : kRules) {
+            const auto out = decide_doubling(jobs, nodes(4, 4), {.gain = rule});
+            double least_served = 9, most_waiting = -1;
+            for (std::size_t i = 0; i < jobs.size(); ++i)
+                if (out[i].gpus > 0)
+                    least_served = std::min(least_served, jobs[i].priority);
+                else
+                    most_waiting = std::max(most_waiting, jobs[i].priority);
+            ck_assert_double_ge(least_served, most_waiting);
+        }
+    }
+}
+
 // VGG-16 on 10 Gb/s: two GPUs are slower than one, eight are faster.
 TEST(hull_escapes_a_first_doubling_that_loses) {
     const std::vector<float> curve{600, 1250, 900, 629, 550, 480, 400, 313};
@@ -247,8 +344,9 @@ int main() {
     return ringrt::test::run_all(
         "policies",
         {no_gpu_is_given_twice_and_sizes_keep_their_bounds, the_same_question_has_the_same_answer,
-         nobody_waits_for_nothing, doubling_does_not_flap,
-         the_optimum_is_never_worse_and_doubling_is_near, hull_escapes_a_first_doubling_that_loses,
+         nobody_waits_for_nothing, doubling_does_not_flap, nobody_starves, weights_are_respected,
+         priorities_are_respected, the_optimum_is_never_worse_and_doubling_is_near,
+         hull_escapes_a_first_doubling_that_loses, many_jobs_are_decided_as_few,
          backfill_does_not_delay_the_first_in_the_queue, tiresias_puts_small_service_first,
          loss_model_finds_the_curve_and_what_is_left,
          placement_model_finds_the_curve_it_was_sampled_from, placement_model_survives_nonsense});
