@@ -40,7 +40,7 @@ tests_multiproc_test_step_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 
 # Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
-EXTRA_PROGRAMS = tests/speed/checkpoint_speed
+EXTRA_PROGRAMS += tests/speed/checkpoint_speed
 tests_speed_checkpoint_speed_SOURCES = tests/speed/checkpoint_speed.cpp
 tests_speed_checkpoint_speed_LDADD = libringrt.la libruntime.la
 
