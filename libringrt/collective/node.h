@@ -52,7 +52,7 @@ class NodeCollectives {
     uint64_t next_chunk_ = 0;
     // Ways to stage: plain, streaming. Ways to write folded shares into all ranks' buffers: plain,
     // streaming to the others', streaming to all.
-    StoreChoice to_staging_{2}, to_all_{3};
+    StoreChoice to_staging_{2, false}, to_all_{3, true};
     HugePages huge_pages_;
     // By power of two of bytes, the last allreduce found private buffers: try to do without the
     // gate that tells.

@@ -4,9 +4,9 @@
 // Plain stores into lines that a far core holds fetch each line first; streaming ones do not, but
 // put data that is near into memory. Which is faster depends on the size and on where the cores
 // sit, and flips while a program runs (the system moves it). So for every power of two of bytes the
-// first operations try each way, the fastest is kept for some hundred operations, and then all are
-// tried again. A choice changes no result. Each rank chooses for itself; as all run the same
-// operations, they try the same way at the same time.
+// first operations try each way, the fastest is kept for a second, and then all are tried again. A
+// choice changes no result. Each rank chooses for itself; as all run the same operations, they try
+// the same way at the same time.
 #pragma once
 
 #include <array>
@@ -20,9 +20,12 @@ class StoreChoice {
   public:
     using Clock = std::chrono::steady_clock;
     static constexpr int kTrials = 4;   // of each way; the first of them does not count
-    static constexpr int kHold = 1000;  // operations between two rounds of trials
+    static constexpr int kGlance = 16;  // operations between two looks at the clock
 
-    explicit StoreChoice(int ways) : ways_(ways) {}
+    // With `what_follows` the time up to the next operation of that size counts as well, where it
+    // is not long: stores decide what it costs then to use the data.
+    StoreChoice(int ways, bool what_follows, Clock::duration hold = std::chrono::seconds(1))
+        : ways_(ways), what_follows_(what_follows), hold_(hold) {}
 
     // The way (0 .. ways-1) of the operation on `bytes` that begins now.
     [[nodiscard]] int begin(size_t bytes);
@@ -35,14 +38,20 @@ class StoreChoice {
 
   private:
     struct Class {
-        int operations = 0, best = -1;
+        int operations = 0, best = -1;  // since the trials began
+        Clock::time_point until;        // then they begin again
         std::array<double, 4> fastest_s{};
     };
     [[nodiscard]] static size_t class_of(size_t bytes);
+    void conclude(const Class *next);
+    void choose(Class *mine);
 
     int ways_, way_ = 0;
-    Class *trying_ = nullptr;  // the class whose trial is under way
-    Clock::time_point start_;
+    bool what_follows_;
+    Clock::duration hold_;
+    Class *trying_ = nullptr;  // the class whose trial is under way, or has just ended
+    double took_s_ = 0;        // that trial; 0: is not over, or does not count
+    Clock::time_point start_, end_;
     std::array<Class, 65> classes_;
 };
 

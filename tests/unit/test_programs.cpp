@@ -236,11 +236,12 @@ TEST(the_cost_model_chooses_by_size_and_ranks) {
 
 // Way 0 is faster at first; then the cores move, and way 1 is.
 TEST(stores_are_chosen_by_trial_and_again) {
-    StoreChoice choice(2);
+    constexpr int kTrialsOfBoth = 2 * StoreChoice::kTrials;
+    StoreChoice choice(2, false, std::chrono::seconds(0));  // tried again at the first glance
     ck_assert_int_eq(choice.best(1 << 20), 1);
     auto round = [&](double way0_s, double way1_s) {
         std::vector<int> ways;
-        for (int i = 0; i < 2 * StoreChoice::kTrials + StoreChoice::kHold; ++i) {
+        for (int i = 0; i < kTrialsOfBoth + StoreChoice::kGlance; ++i) {
             ways.push_back(choice.begin(size_t(1 << 20) + size_t(i)));  // one class of sizes
             choice.end(ways.back() == 0 ? way0_s : way1_s);
             (void)choice.begin(64);  // another is tried by itself
@@ -249,11 +250,11 @@ TEST(stores_are_chosen_by_trial_and_again) {
         return ways;
     };
     auto held = [](const std::vector<int> &ways, int way) {
-        return std::all_of(ways.begin() + 2 * StoreChoice::kTrials, ways.end(),
+        return std::all_of(ways.begin() + kTrialsOfBoth, ways.end(),
                            [=](int each) { return each == way; });
     };
     auto first = round(1e-3, 2e-3);
-    ck_assert_int_eq(std::count(first.begin(), first.begin() + 2 * StoreChoice::kTrials, 1),
+    ck_assert_int_eq(std::count(first.begin(), first.begin() + kTrialsOfBoth, 1),
                      StoreChoice::kTrials);
     ck_assert(held(first, 0));
     ck_assert(held(round(2e-3, 1e-3), 1));
