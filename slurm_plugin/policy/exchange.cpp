@@ -10,7 +10,7 @@ namespace ringrt::policy {
 namespace {
 
 constexpr double kWorthwhile = 0.02;  // of the bound
-constexpr int kMostJobs = 512;
+constexpr int kMostJobs = 128;
 constexpr int kRounds = 3;
 
 struct Offer {

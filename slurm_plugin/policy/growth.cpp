@@ -9,7 +9,8 @@ namespace ringrt::policy {
 namespace {
 
 constexpr Level kTop = std::numeric_limits<Level>::max();
-constexpr int kFewJobs = 256;  // the heap alone is as fast
+constexpr int kFewJobs = 256;  // the heap alone is as fast ...
+constexpr int kFewGrants = 8;  // ... and where no more GPUs are free than one for so many jobs
 
 struct Bid {
     double gain = 0;
@@ -178,7 +179,10 @@ double Auction::run(int held_back) {
 }  // namespace
 
 double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room, int held_back) {
-    if (ladders.size() > kFewJobs && held_back < 0) grow_at_once(ladders, levels, room);
+    if (room.free_gpus() == 0) return 0;
+    const bool much_is_free = room.free_gpus() > ladders.size() / kFewGrants;
+    if (ladders.size() > kFewJobs && much_is_free && held_back < 0)
+        grow_at_once(ladders, levels, room);
     return Auction(ladders, levels, room).run(held_back);
 }
 

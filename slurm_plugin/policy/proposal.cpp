@@ -11,7 +11,7 @@ namespace ringrt::policy {
 namespace {
 
 constexpr int kRepairs = 4;  // rounds of fitting to nodes before all jobs stay where they are
-constexpr int kMostRefilled = 512;  // jobs; of more, what a node's border leaves is a small share
+constexpr int kMostRefilled = 128;  // jobs; of more, what a node's border leaves is a small share
 constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
 
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }

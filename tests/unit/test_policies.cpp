@@ -259,6 +259,24 @@ TEST(priorities_are_respected) {
     }
 }
 
+// The limit of every rule that resizes jobs but does not move them: half a node is free on each of
+// two, and the optimum, which knows no nodes, counts a whole one.
+TEST(moving_nobody_has_a_price) {
+    std::vector<Job> jobs(3);
+    for (int i = 0; i < 2; ++i) {
+        jobs[std::size_t(i)] = {.id = uint32_t(i + 1), .gpus_min = 2, .gpus_max = 2, .gpus_now = 2};
+        jobs[std::size_t(i)].held = {{i, 2}};
+        jobs[std::size_t(i)].weight = 1e-6;
+    }
+    jobs[2] = {.id = 3, .gpus_max = 4};
+    jobs[2].speed.t = {1000, 0, 0, 0};
+    for (Job &job : jobs) job.steps_left = 1000;
+    const Options options{.gain = GainRule::short_first};
+    const auto out = decide_doubling(jobs, nodes(2, 4), options);
+    ck_assert_int_eq(out[2].gpus, 2);
+    ck_assert_double_eq_tol(gap_to_optimum(jobs, out, nodes(2, 4), options), 0.5, 0.001);
+}
+
 // VGG-16 on 10 Gb/s: two GPUs are slower than one, eight are faster.
 TEST(hull_escapes_a_first_doubling_that_loses) {
     const std::vector<float> curve{600, 1250, 900, 629, 550, 480, 400, 313};
@@ -346,8 +364,8 @@ int main() {
         {no_gpu_is_given_twice_and_sizes_keep_their_bounds, the_same_question_has_the_same_answer,
          nobody_waits_for_nothing, doubling_does_not_flap, nobody_starves, weights_are_respected,
          priorities_are_respected, the_optimum_is_never_worse_and_doubling_is_near,
-         hull_escapes_a_first_doubling_that_loses, many_jobs_are_decided_as_few,
-         backfill_does_not_delay_the_first_in_the_queue, tiresias_puts_small_service_first,
-         loss_model_finds_the_curve_and_what_is_left,
+         moving_nobody_has_a_price, hull_escapes_a_first_doubling_that_loses,
+         many_jobs_are_decided_as_few, backfill_does_not_delay_the_first_in_the_queue,
+         tiresias_puts_small_service_first, loss_model_finds_the_curve_and_what_is_left,
          placement_model_finds_the_curve_it_was_sampled_from, placement_model_survives_nonsense});
 }
