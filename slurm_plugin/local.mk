@@ -32,6 +32,7 @@ libpolicy_la_SOURCES = \
 # ---- controller: the resize loop ------------------------------------------------------------------
 noinst_LTLIBRARIES += libcontroller.la
 libcontroller_la_SOURCES = \
+	slurm_plugin/controller/breaker.cpp slurm_plugin/controller/breaker.h \
 	slurm_plugin/controller/capacity.cpp slurm_plugin/controller/capacity.h \
 	slurm_plugin/controller/cluster.h \
 	slurm_plugin/controller/controller.cpp slurm_plugin/controller/controller.h \
@@ -41,7 +42,8 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
 	slurm_plugin/controller/job_view.cpp slurm_plugin/controller/job_view.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
-	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h
+	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
+	slurm_plugin/controller/statistics.h
 libcontroller_la_LIBADD = librecords.la libpolicy.la
 
 # ---- slurm: the plugins

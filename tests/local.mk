@@ -39,3 +39,6 @@ cluster_tests = tests/cluster/run tests/cluster/lib.sh tests/cluster/plain_job.s
 EXTRA_DIST += $(cluster_tests)
 check-cluster: all
 	RINGRT_PLUGIN_DIR=$(abs_builddir)/.libs $(srcdir)/tests/cluster/run $(CASES)
+
+# The fault matrix
+include tests/faults/faults.mk

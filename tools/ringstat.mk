@@ -5,6 +5,7 @@ if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringstat.la
 libringstat_la_SOURCES = \
 	tools/ringstat/columns.cpp tools/ringstat/columns.h \
+	tools/ringstat/diag.cpp tools/ringstat/diag.h \
 	tools/ringstat/history.cpp tools/ringstat/history.h \
 	tools/ringstat/job_view.cpp tools/ringstat/job_view.h \
 	tools/ringstat/options.cpp tools/ringstat/options.h \

@@ -36,12 +36,13 @@ struct JobRecord {
     double start_s = 0;      // of the present run; 0 while it waits
     double end_s = 0;        // end of the last run: for a requeued job the time of its requeue
     double begin_s = 0;      // earliest start
-    double priority = 0;     // 0: held
+    double priority = 0;     // without what a resize has added to it; 0: held
     int restarts = 0;        // Slurm's restart_cnt (counts more than our resizes)
     int gpus_requested = 0;  // of the whole job
     int nodes_requested = 1;
     int cpus_per_task = 1;
     int64_t time_limit_s = -1;  // -1: unlimited
+    bool cancelled = false;     // of a finished job: by its user or an administrator
     int exit_code = 0;          // of a finished job
     int end_signal = 0;         // of a finished job: the signal that ended it, 0: none
     std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any

@@ -15,7 +15,7 @@ constexpr double kBackOffMax_s = 86400;
 constexpr double kTroubleWaitMax_s = 30;
 constexpr int kUpdatesPerPass = 64;  // so that a pass stays short when many jobs come at once
 constexpr double kRefusedWait_s = 60;
-constexpr double kStartUp_s = 5;     // until a job that Slurm shows as running is there
+constexpr double kStartUp_s = 5;  // until a job that Slurm shows as running is there
 constexpr double kLookAt_s[] = {3, 9};
 constexpr int kAskedPerPass = 8;     // each can take a time-out
 constexpr double kCeiling_s = 1800;  // a size that Slurm does not grant is not tried again before
@@ -63,10 +63,24 @@ Controller::Controller(Cluster &cluster, EventSink &events, Options options)
 double Controller::pass(double now_s) noexcept {
     try {
         return round(now_s);
+    } catch (const std::exception &error) {
+        return pass_threw(now_s, error.what());
     } catch (...) {
-        ++statistics_.exceptions;
-        return now_s + kTroubleWaitMax_s;  // Slurm goes on by itself meanwhile
+        return pass_threw(now_s, "unknown failure");
     }
+}
+
+// Slurm goes on by itself meanwhile.
+double Controller::pass_threw(double now_s, const char *what) noexcept {
+    ++statistics_.exceptions;
+    try {
+        statistics_.last_exception = what;
+        say(0, now_s,
+            {.kind = EventKind::trouble,
+             .text = std::string("no resizes for 30 s: a pass failed: ") + what});
+    } catch (...) {  // no memory left to say so
+    }
+    return now_s + kTroubleWaitMax_s;
 }
 
 double Controller::round(double now_s) {
@@ -116,6 +130,7 @@ std::vector<JobView> Controller::look(double now_s) {
     std::vector<JobView> jobs = malleable_jobs(observation_);
     statistics_.malleable = static_cast<int>(jobs.size());
     statistics_.in_flight = 0;
+    statistics_.breaker_until_s = breaker_.until_s();
     for (JobView &job : jobs) {
         JobMemory &memory = memory_[job.record->id];
         if (options_.mode == Mode::observe && memory.shadow) job.intent = *memory.shadow;
@@ -125,8 +140,8 @@ std::vector<JobView> Controller::look(double now_s) {
     return jobs;
 }
 
-// At the start: slurmctld may have been killed after a job left and before it saved that. Not at once,
-// for slurmctld has to find its nodes first, and twice, for such a job takes a while to go.
+// At the start: slurmctld may have been killed after a job left and before it saved that. Not at
+// once, for slurmctld has to find its nodes first, and twice, for such a job takes a while to go.
 void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
     if (!has_looked_) {
         for (const JobView &job : jobs)
@@ -165,12 +180,20 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     memory.state = job.intent.state;
     if (record.phase != JobPhase::pending) {
         memory.pending_since_s = 0;
+        memory.why = job.intent.why;
+        if (record.phase != JobPhase::completing) {
+            memory.nodes.clear();
+            for (const auto &[node, gpus] : record.gpus_on_node) memory.nodes.push_back(node);
+        }
         memory.startable_since_s = 0;
         memory.wait_until_s = 0;
         memory.said_left = memory.said_let_go = false;
         return;
     }
-    if (memory.pending_since_s == 0) memory.pending_since_s = now_s;
+    if (memory.pending_since_s == 0) {
+        memory.pending_since_s = now_s;
+        memory.left_whole = are_usable(memory.nodes);
+    }
     if (waits_for_size(job) || is_kept_back(job, now_s, options_))
         memory.startable_since_s = 0;
     else if (memory.startable_since_s == 0)
@@ -197,6 +220,14 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     }
 }
 
+// Of nothing known: no.
+bool Controller::are_usable(const std::vector<int> &nodes) const {
+    return !nodes.empty() && std::ranges::all_of(nodes, [&](int node) {
+        return node >= 0 && static_cast<std::size_t>(node) < observation_.nodes.size() &&
+               observation_.nodes[static_cast<std::size_t>(node)].usable;
+    });
+}
+
 void Controller::forget_ended(double now_s) {
     std::map<uint32_t, const JobRecord *> present;
     for (const JobRecord &record : observation_.jobs) present[record.id] = &record;
@@ -207,17 +238,28 @@ void Controller::forget_ended(double now_s) {
             ++it;
             continue;
         }
-        const bool asked = it->second.state == IntentState::asked;
-        const bool badly = record && (record->exit_code != 0 || record->end_signal != 0);
-        Event event{.kind = asked && badly ? EventKind::lost : EventKind::ended};
-        event.text = !record  ? "is gone"
-                     : !badly ? "has ended"
-                              : "has ended with exit code " + std::to_string(record->exit_code) +
-                                    ", signal " + std::to_string(record->end_signal);
-        if (asked) event.text += " while it was asked to resize";
-        say(it->first, now_s, std::move(event));
+        forget(it->first, it->second, record, now_s);
         it = memory_.erase(it);
     }
+}
+
+void Controller::forget(uint32_t job_id, const JobMemory &memory, const JobRecord *record,
+                        double now_s) {
+    const bool asked = memory.state == IntentState::asked;
+    const bool cancelled = record && record->cancelled;
+    const bool badly = record && !cancelled && (record->exit_code != 0 || record->end_signal != 0);
+    Event event{.kind = asked && badly ? EventKind::lost : EventKind::ended, .reason = memory.why};
+    event.text = !record     ? "is gone"
+                 : cancelled ? "was cancelled"
+                 : !badly    ? "has ended"
+                             : "has ended with exit code " + std::to_string(record->exit_code) +
+                                ", signal " + std::to_string(record->end_signal);
+    if (asked) event.text += " while it was asked to resize";
+    if (event.kind == EventKind::lost) {
+        count(&ResizeCounts::lost, memory.why);
+        went_wrong(job_id, now_s);
+    }
+    say(job_id, now_s, std::move(event));
 }
 
 // A change of who is there, or at which size, is decided on at once; everything else in its
@@ -262,7 +304,9 @@ Situation Controller::situation(const Decision &decision, std::size_t job, doubl
                     ? 1
                     : std::max(
                           1, decision.pools[static_cast<std::size_t>(pool)].capacity.gpus_per_node),
-            .may_ask = time_to_decide && statistics_.in_flight < options_.resizes_in_flight};
+            .may_ask =
+                time_to_decide &&
+                statistics_.in_flight < breaker_.in_flight_most(now_s, options_.resizes_in_flight)};
 }
 
 Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double now_s) {
@@ -291,11 +335,13 @@ Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double
 void Controller::done(const JobView &job, const Step &step, JobMemory &memory, double now_s) {
     switch (step.act) {
         case Act::ask:
-            ++statistics_.asked;
+            count(&ResizeCounts::asked, step.intent.why);
             ++statistics_.in_flight;
             break;
         case Act::call_off:
-            ++statistics_.called_off;
+            count(&ResizeCounts::called_off, job.intent.why);
+            ++statistics_.called_off_why[step.cause];
+            if (job.record->phase == JobPhase::running) went_wrong(job.record->id, now_s);
             memory.quiet_until_s =
                 now_s + std::min(kBackOffMax_s, options_.back_off_s * std::exp2(memory.called_off));
             memory.called_off = std::min(memory.called_off + 1, 20);
@@ -314,12 +360,29 @@ void Controller::done(const JobView &job, const Step &step, JobMemory &memory, d
     }
     memory.state = step.act == Act::signal ? job.intent.state : step.intent.state;
     if (!step.event) return;
-    if (step.event->kind == EventKind::resized) ++statistics_.resized;
+    if (step.event->kind == EventKind::resized) {
+        count(&ResizeCounts::resized, job.intent.why);
+        breaker_.succeeded();
+    }
     say(job.record->id, now_s, *step.event);
 }
 
+void Controller::count(uint64_t ResizeCounts::*member, const std::string &reason) {
+    ++(statistics_.resizes.*member);
+    ++(statistics_.by_reason[reason].*member);
+}
+
+void Controller::went_wrong(uint32_t job_id, double now_s) {
+    if (!breaker_.failed(job_id, now_s, options_.breaker_jobs, options_.breaker_pause_s)) return;
+    statistics_.breaker_until_s = breaker_.until_s();
+    say(0, now_s,
+        {.kind = EventKind::trouble,
+         .text = "no resizes for " + std::to_string(std::lround(options_.breaker_pause_s)) +
+                 " s: those of several jobs in a row were called off or failed"});
+}
+
 void Controller::refused(const JobView &job, const Step &step, JobMemory &memory, double now_s) {
-    ++statistics_.refused;
+    count(&ResizeCounts::refused, step.intent.why);
     if (step.act == Act::release) {
         // Next a smaller size, then without one; then the start time that is set comes by itself.
         memory.wait_until_s =

@@ -8,19 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "slurm_plugin/controller/breaker.h"
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/event.h"
 #include "slurm_plugin/controller/job_machine.h"
 #include "slurm_plugin/controller/options.h"
+#include "slurm_plugin/controller/statistics.h"
 
 namespace ringrt::controller {
-
-struct Statistics {
-    uint64_t passes = 0, failed_observations = 0, exceptions = 0;
-    uint64_t asked = 0, resized = 0, called_off = 0, refused = 0;  // counts since the start
-    int malleable = 0, in_flight = 0;                              // jobs in the last pass
-};
 
 class Controller {
   public:
@@ -35,9 +31,12 @@ class Controller {
 
   private:
     double round(double now_s);
+    double pass_threw(double now_s, const char *what) noexcept;
     double observe_failed(double now_s, Answer answer);
     std::vector<JobView> look(double now_s);
     void forget_ended(double now_s);
+    void forget(uint32_t job_id, const JobMemory &memory, const JobRecord *record, double now_s);
+    [[nodiscard]] bool are_usable(const std::vector<int> &nodes) const;
     void look_for_gone(const std::vector<JobView> &jobs, double now_s);
     Answer requeue_if_gone(uint32_t job_id, double now_s);
     void notice(const JobView &job, JobMemory &memory, double now_s);
@@ -48,6 +47,8 @@ class Controller {
                                                            const std::vector<JobView> &jobs) const;
     Answer act(const JobView &job, Step &step, JobMemory &memory, double now_s);
     void done(const JobView &job, const Step &step, JobMemory &memory, double now_s);
+    void count(uint64_t ResizeCounts::*member, const std::string &reason);
+    void went_wrong(uint32_t job_id, double now_s);
     void refused(const JobView &job, const Step &step, JobMemory &memory, double now_s);
     void only_say(const JobView &job, const Step &step, JobMemory &memory, double now_s);
     void say(uint32_t job_id, double now_s, Event event);
@@ -56,6 +57,7 @@ class Controller {
     EventSink &events_;
     Options options_;
     Statistics statistics_;
+    Breaker breaker_;
     Observation observation_;
     std::map<uint32_t, JobMemory> memory_;
     double decided_s_ = 0;

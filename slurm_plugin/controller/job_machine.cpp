@@ -101,9 +101,10 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
         record.end_s > 0 && has_run(job) ? record.end_s : memory.pending_since_s;
     const double waited_s = age_s(has_run(job) ? stopped_s : record.submit_s, now.now_s);
     if (now.now_s < memory.wait_until_s) return {.soon = true};
-    // A job that left by itself has left everywhere. One that lost a node may still be there on the
-    // others: launched beside itself it is held, and the node drains ("Duplicate jobid").
-    const double delay_s = job.intent.state == IntentState::asked
+    // A job that left by itself, or that its user requeued, has left everywhere. One that lost a
+    // node may still be there on the others: launched beside itself it is held, and the node drains
+    // ("Duplicate jobid").
+    const double delay_s = job.intent.state == IntentState::asked || memory.left_whole
                                ? options.release_delay_s
                                : options.release_delay_s + kStillThere_s;
     if (has_run(job) && now.now_s < std::floor(stopped_s) + delay_s) return {.soon = true};
@@ -170,8 +171,8 @@ Step arrive(const JobView &job, const Situation &now) {
     return step;
 }
 
-Step call_off(const JobView &job, const Situation &now, const std::string &why) {
-    Step step{.act = Act::call_off, .intent = job.intent};
+Step call_off(const JobView &job, const Situation &now, const char *cause, const std::string &why) {
+    Step step{.act = Act::call_off, .intent = job.intent, .cause = cause};
     step.intent.state = IntentState::running;
     step.intent.target = 0;
     step.intent.asked_s = 0;
@@ -186,7 +187,7 @@ Step step_asked(const JobView &job, const JobMemory &memory, const Situation &no
                 const Options &options) {
     if (age_s(job.intent.asked_s, now.now_s) > job.intent.grace_s)
         return call_off(
-            job, now,
+            job, now, "late",
             "no checkpoint within its grace time of " + std::to_string(job.intent.grace_s) + " s");
     if (age_s(memory.signalled_s, now.now_s) >= options.signal_again_s)
         return {.act = Act::signal, .soon = true};
@@ -243,7 +244,7 @@ Step next_step(const JobView &job, const Wish &wish, const JobMemory &memory,
             return {.soon = is_resizing(job)};
         case JobPhase::suspended:
             if (state == IntentState::asked)
-                return call_off(job, situation, "the job was suspended");
+                return call_off(job, situation, "suspended", "the job was suspended");
             return {};
         case JobPhase::pending:
             if (is_kept_back(job, situation.now_s, options) || wish.pool < 0) return {};

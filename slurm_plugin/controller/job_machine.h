@@ -37,7 +37,8 @@ struct Step {
     records::Intent intent;  // to be written (note, call_off, ask) or within the update
     PendingUpdate update;    // release
     std::optional<Event>
-        event;  // what is said once it is done; its time and job are filled in later
+        event;               // what is said once it is done; its time and job are filled in later
+    const char *cause = "";  // call_off: for the statistics
     bool fits_but_waits = false;  // release: its old size was free, yet Slurm did not start it
     bool soon = false;            // look again after busy_poll_s
 };

@@ -30,11 +30,14 @@ struct JobMemory {
     double ceiling_until_s = 0;    // ... and are not tried before
     double startable_since_s = 0;  // released and kept back by nobody since
     double wait_until_s = 0;       // no update of the pending job before (one was refused)
+    std::vector<int> nodes;        // of its present run, or its last one
+    bool left_whole = false;       // when it came back, all of them were still usable
     bool said_left = false, said_let_go = false;
     int would = 0;                          // mode observe: what was last said
     std::optional<records::Intent> shadow;  // mode observe: what would have been noted
     JobPhase phase = JobPhase::pending;
     records::IntentState state = records::IntentState::queued;
+    std::string why;  // of the resize under way
 };
 
 // Jobs with a valid intent that have not finished, in the order of the observation.

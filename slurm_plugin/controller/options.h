@@ -22,16 +22,18 @@ struct Options {
     double busy_poll_s = 0.25;  // ... while a resize is under way or a job waits to be released
     double settle_s = 20;       // run time before a job without telemetry is asked
     double min_resize_interval_s =
-        60;                       // between two resizes of one job while nobody waits for GPUs
-    double signal_again_s = 5;    // the signal is repeated while a job is asked
-    double release_delay_s = 2;   // whole seconds from a requeue to its restart
-    double requeue_hold_s = 121;  // start time that Slurm's requeue sets (cred_expire + 1)
-    double submit_hold_s = 10;    // start time that job_submit sets
-    double fit_wait_s = 10;       // a released job that has not started by then gets what is free
-    double back_off_s = 60;       // after a resize that was called off; doubles each time
-    int resizes_in_flight = 8;    // at most (storm limit)
-    double payback = 1;           // a growth must save more seconds than payback x its restart's
-    double restart_s = 10;        // assumed cost of a restart until a job's own is measured
+        60;                        // between two resizes of one job while nobody waits for GPUs
+    double signal_again_s = 5;     // the signal is repeated while a job is asked
+    double release_delay_s = 2;    // whole seconds from a requeue to its restart
+    double requeue_hold_s = 121;   // start time that Slurm's requeue sets (cred_expire + 1)
+    double submit_hold_s = 10;     // start time that job_submit sets
+    double fit_wait_s = 10;        // a released job that has not started by then gets what is free
+    double back_off_s = 60;        // after a resize that was called off; doubles each time
+    int resizes_in_flight = 8;     // at most (storm limit)
+    int breaker_jobs = 5;          // resizes of so many jobs gone wrong in a row: none is asked ...
+    double breaker_pause_s = 600;  // ... for so long
+    double payback = 1;            // a growth must save more seconds than payback x its restart's
+    double restart_s = 10;         // assumed cost of a restart until a job's own is measured
     Reclaim reclaim = Reclaim::any;  // which waiting rigid jobs get borrowed GPUs back
 };
 

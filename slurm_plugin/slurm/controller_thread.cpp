@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "slurm_plugin/controller/controller.h"
+#include "slurm_plugin/slurm/diag.h"
 #include "slurm_plugin/slurm/event_log.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/slurm_paths.h"
@@ -20,6 +21,7 @@ using controller::Mode;
 
 constexpr double kStartDelay_s = 1;     // slurmctld answers RPCs only some time after it loads us
 constexpr double kAfterFailure_s = 30;  // until the controller is started afresh
+constexpr double kDiagEvery_s = 5;
 
 double unix_now_s() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -76,7 +78,7 @@ bool ControllerThread::take_reload() {
 
 bool ControllerThread::wait(double seconds) {
     std::unique_lock lock(mutex_);
-    const auto time = std::chrono::duration<double>(std::clamp(seconds, 0.01, 3600.0));
+    const auto time = std::chrono::duration<double>(std::clamp(seconds, 0.001, 3600.0));
     changed_.wait_for(lock, time, [this] { return stopping_ || reload_; });
     return !stopping_;
 }
@@ -149,6 +151,8 @@ void ControllerThread::serve() {
     EventLog events;
     SlurmCluster cluster;
     std::optional<controller::Controller> controller;
+    Diag diag{.started_s = unix_now_s(), .api = &cluster.api_times()};
+    double diag_due_s = 0;
     for (;;) {
         if (take_reload() || !controller) {
             options_ = accepted_options(paths->yaml, paths->last_good);
@@ -157,12 +161,21 @@ void ControllerThread::serve() {
                 controller->set_options(options_.controller);
             else
                 controller.emplace(cluster, events, options_.controller);
+            diag.options = &controller->options();
+            diag.statistics = &controller->statistics();
             const std::string mode = controller::get_parameter(options_.controller, "mode");
             const std::string policy = controller::get_parameter(options_.controller, "policy");
             slurm_info("sched/doubling: mode %s, policy %s (%s)", mode.c_str(), policy.c_str(),
                        paths->yaml.c_str());
         }
-        const double next_s = controller->pass(unix_now_s());
+        const double began_s = unix_now_s();
+        const double next_s = controller->pass(began_s);
+        diag.time_s = unix_now_s();
+        diag.passes.add((diag.time_s - began_s) * 1000);
+        if (diag.time_s >= diag_due_s) {
+            (void)write_diag(paths->diag, to_json(diag));  // for people only: not worth a word
+            diag_due_s = diag.time_s + kDiagEvery_s;
+        }
         const bool acts = options_.controller.mode == Mode::act;
         facts_.publish(cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0);
         if (!wait(next_s - unix_now_s())) return;

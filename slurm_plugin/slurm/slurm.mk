@@ -31,6 +31,7 @@ job_submit_malleable_la_LIBADD = librecords.la
 # library whole, so none here brings another along: link libcontroller.la beside them.
 noinst_LTLIBRARIES += libslurmcluster.la
 libslurmcluster_la_SOURCES = \
+	slurm_plugin/slurm/api_times.h \
 	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h \
 	slurm_plugin/slurm/slurm_cluster.cpp slurm_plugin/slurm/slurm_cluster.h \
 	slurm_plugin/slurm/slurm_compat.h \
@@ -49,6 +50,7 @@ libyamloptions_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 sched_doubling_la_SOURCES = \
 	slurm_plugin/slurm/backfill_host.cpp slurm_plugin/slurm/backfill_host.h \
 	slurm_plugin/slurm/controller_thread.cpp slurm_plugin/slurm/controller_thread.h \
+	slurm_plugin/slurm/diag.cpp slurm_plugin/slurm/diag.h \
 	slurm_plugin/slurm/event_log.cpp slurm_plugin/slurm/event_log.h \
 	slurm_plugin/slurm/sched_doubling.cpp \
 	slurm_plugin/slurm/sched_facts.cpp slurm_plugin/slurm/sched_facts.h \

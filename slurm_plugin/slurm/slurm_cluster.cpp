@@ -22,6 +22,12 @@ constexpr time_t kPartitionsEvery_s = 30;  // they rarely change
 constexpr time_t kLaunch_s = 5;
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
 
+constexpr double kListShare = 50;        // listing all jobs takes at most one part in this many
+constexpr double kListEvery_ms = 30000;  // but so often it is done
+constexpr std::size_t kMovingMax = 64;   // above, one listing is cheaper
+
+bool is_lowered(uint32_t nice) { return nice <= NICE_OFFSET - kFirstInQueueNice / 32; }
+
 double unix_now_s() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration<double>(now).count();
@@ -98,7 +104,10 @@ Answer SlurmCluster::answer(int return_code, std::string_view what) {
 Answer SlurmCluster::load_jobs() {
     job_info_msg_t *fresh = nullptr;
     const time_t since = jobs_ ? jobs_->last_update : 0;
-    const int rc = slurm_load_jobs(since, &fresh, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
+    const int rc = timed(Call::load_jobs, [&] {
+        return slurm_load_jobs(since, &fresh, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
+    });
+    last_full_ = Clock::now();
     if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_jobs");
     jobs_.reset(fresh);
@@ -109,7 +118,8 @@ Answer SlurmCluster::load_jobs() {
 Answer SlurmCluster::load_nodes() {
     node_info_msg_t *fresh = nullptr;
     const time_t since = nodes_ ? nodes_->last_update : 0;
-    const int rc = slurm_load_node(since, &fresh, SHOW_ALL);
+    const int rc =
+        timed(Call::load_nodes, [&] { return slurm_load_node(since, &fresh, SHOW_ALL); });
     if (rc != SLURM_SUCCESS && nodes_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_node");
     nodes_.reset(fresh);
@@ -123,7 +133,8 @@ Answer SlurmCluster::load_partitions() {
         return Answer::ok;
     partition_info_msg_t *fresh = nullptr;
     const time_t since = parts_ ? parts_->last_update : 0;
-    const int rc = slurm_load_partitions(since, &fresh, SHOW_ALL);
+    const int rc = timed(Call::load_partitions,
+                         [&] { return slurm_load_partitions(since, &fresh, SHOW_ALL); });
     partitions_asked_ = now;
     if (rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_partitions");
@@ -144,25 +155,77 @@ void SlurmCluster::keep_nodes() {
 void SlurmCluster::keep_jobs() {
     seen_.jobs.clear();
     malleable_.clear();
+    moving_.clear();
     for (const slurm_job_info_t &job : std::span(jobs_->job_array, jobs_->record_count)) {
-        const bool malleable = records::parse_intent(bounded_text(job.admin_comment)).has_value();
-        if (!malleable && gpus_requested(job) == 0) continue;
+        const auto intent = records::parse_intent(bounded_text(job.admin_comment));
+        if (!intent && gpus_requested(job) == 0) continue;
         controller::JobRecord record = job_record(job, seen_.nodes);
-        if (!malleable && record.phase == controller::JobPhase::finished) continue;
-        if (malleable)
-            malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
-                                     .batch_host = batch_host_of(job),
-                                     .start = job.start_time,
-                                     .nice = job.nice,
-                                     .priority = job.priority};
+        if (!intent && record.phase == controller::JobPhase::finished) continue;
+        if (intent) {
+            keep_details(job, record);
+            if (intent->asked_s > 0 && record.phase != controller::JobPhase::finished)
+                moving_.push_back(seen_.jobs.size());
+        }
         seen_.jobs.push_back(std::move(record));
     }
+}
+
+// What the requeue of a resize has added to the priority is no merit of the job's.
+void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobRecord &record) {
+    malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
+                             .batch_host = batch_host_of(job),
+                             .start = job.start_time,
+                             .nice = job.nice,
+                             .priority = job.priority};
+    if (is_lowered(job.nice) && record.priority > 0)
+        record.priority = std::max(1.0, record.priority - (NICE_OFFSET - job.nice));
+}
+
+// All jobs of a full queue take Slurm a while to list, and the lock that this needs is the
+// scheduler's. So they are listed no more often than lets the listing take a fiftieth of the time;
+// in between, only the jobs whose resize is under way are looked at, one by one.
+bool SlurmCluster::is_time_for_all() const {
+    if (!jobs_ || moving_.size() > kMovingMax) return true;
+    const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
+    return age.count() >= std::min(kListShare * listing_ms_, kListEvery_ms);
+}
+
+// What was just changed must not be seen as it was before.
+void SlurmCluster::note_moving(uint32_t job_id) {
+    const auto found = std::ranges::find(seen_.jobs, job_id,
+                                         [](const controller::JobRecord &job) { return job.id; });
+    const auto index = static_cast<std::size_t>(found - seen_.jobs.begin());
+    if (found != seen_.jobs.end() && std::ranges::find(moving_, index) == moving_.end())
+        moving_.push_back(index);
+}
+
+Answer SlurmCluster::load_moving() {
+    for (const std::size_t index : moving_) {
+        job_info_msg_t *found = nullptr;
+        const uint32_t id = seen_.jobs[index].id;
+        const int rc = timed(Call::load_job,
+                             [&] { return slurm_load_job(&found, id, SHOW_ALL | SHOW_DETAIL); });
+        // Gone, or something is wrong: the next full listing tells.
+        if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_job");
+        const std::unique_ptr<job_info_msg_t, Freed<slurm_free_job_info_msg>> owner(found);
+        if (found->record_count != 1) continue;
+        controller::JobRecord record = job_record(found->job_array[0], seen_.nodes);
+        keep_details(found->job_array[0], record);
+        seen_.jobs[index] = std::move(record);
+    }
+    return Answer::ok;
 }
 
 Answer SlurmCluster::observe(controller::Observation &out) {
     if (const Answer partitions = load_partitions(); partitions != Answer::ok) return partitions;
     if (const Answer nodes = load_nodes(); nodes != Answer::ok) return nodes;
-    if (const Answer jobs = load_jobs(); jobs != Answer::ok) return jobs;
+    if (is_time_for_all()) {
+        if (const Answer jobs = load_jobs(); jobs != Answer::ok) return jobs;
+        const std::chrono::duration<double, std::milli> kept = Clock::now() - last_full_;
+        listing_ms_ = api_.of(Call::load_jobs).last_ms + kept.count();
+    } else if (const Answer jobs = load_moving(); jobs != Answer::ok && jobs != Answer::gone) {
+        return jobs;
+    }
     out = seen_;
     out.now_s = unix_now_s();
     return Answer::ok;
@@ -173,14 +236,15 @@ Answer SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comm
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
     change.admin_comment = const_cast<char *>(admin_comment.c_str());
-    return answer(slurm_update_job(&change), "slurm_update_job");
+    note_moving(job_id);
+    return answer(timed(Call::update_job, [&] { return slurm_update_job(&change); }),
+                  "slurm_update_job");
 }
 
 // Lowered by a fixed amount, so that it can be told from the user's own and given back; as far as
 // the priority (an unsigned 32-bit number that wraps) leaves room.
 uint32_t SlurmCluster::nice_for(const Details &details, bool first_in_queue) const {
-    const bool is_lowered = details.nice <= NICE_OFFSET - kFirstInQueueNice / 32;
-    if (first_in_queue == is_lowered) return NO_VAL;
+    if (first_in_queue == is_lowered(details.nice)) return NO_VAL;
     if (!first_in_queue) return NICE_OFFSET;
     const uint32_t room = UINT32_MAX - details.priority;
     return details.nice - std::min(kFirstInQueueNice, room - room / 4);
@@ -211,12 +275,14 @@ Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUp
         change.nice = nice;
     if (!update.admin_comment.empty())
         change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
-    return answer(slurm_update_job(&change), "slurm_update_job");
+    note_moving(job_id);
+    return answer(timed(Call::update_job, [&] { return slurm_update_job(&change); }),
+                  "slurm_update_job");
 }
 
 Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
     job_step_info_response_msg_t *steps = nullptr;
-    const int rc = load_steps(job_id, &steps);
+    const int rc = timed(Call::load_steps, [&] { return load_steps(job_id, &steps); });
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_get_job_steps");
     const bool has_step = std::ranges::any_of(
         std::span(steps->job_steps, steps->job_step_count), [](const job_step_info_t &step) {
@@ -225,7 +291,9 @@ Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
         });
     slurm_free_job_step_info_response_msg(steps);
     if (!has_step) return Answer::again;
-    return answer(signal_steps_of(job_id, static_cast<uint16_t>(signal)), "slurm_kill_job");
+    return answer(
+        timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
+        "slurm_kill_job");
 }
 
 // A job whose nodes have all said that they are done with it waits at once after its requeue. Where
@@ -246,13 +314,16 @@ Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
     if (std::time(nullptr) - known->second.start < kLaunch_s) return Answer::refused;
     slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
     job_step_pids_response_msg_t *pids = nullptr;
-    const int rc = slurm_job_step_get_pids(&batch, known->second.batch_host.data(), &pids);
+    const int rc = timed(Call::list_pids, [&] {
+        return slurm_job_step_get_pids(&batch, known->second.batch_host.data(), &pids);
+    });
     // No such step there; or one without a process, which waits to tell slurmctld of its end.
     const bool gone =
         rc == ESLURM_INVALID_JOB_ID || (rc == SLURM_SUCCESS && count_processes(pids) == 0);
     if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
     if (!gone) return Answer::refused;
-    const Answer requeued = answer(requeue_running(job_id), "slurm_requeue");
+    const Answer requeued =
+        answer(timed(Call::requeue, [&] { return requeue_running(job_id); }), "slurm_requeue");
     if (requeued == Answer::ok) clear_up(job_id);
     return requeued;
 }

@@ -8,13 +8,17 @@
 
 #include <slurm/slurm.h>
 
+#include <chrono>
 #include <ctime>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/slurm/api_times.h"
 
 namespace ringrt::slurm {
 
@@ -28,7 +32,8 @@ struct PartitionLimits {
 class SlurmCluster final : public controller::Cluster {
   public:
     // Asks for what changed since the last call only: where nothing did, Slurm answers in a few
-    // bytes.
+    // bytes. In a full queue, jobs whose resize is under way are seen at once, others seconds
+    // later.
     controller::Answer observe(controller::Observation &out) override;
     controller::Answer write_intent(uint32_t job_id, const std::string &admin_comment) override;
     controller::Answer update_pending(uint32_t job_id,
@@ -44,12 +49,13 @@ class SlurmCluster final : public controller::Cluster {
     }
     // Why the last call did not answer `ok`, in Slurm's words.
     [[nodiscard]] const std::string &last_error() const { return last_error_; }
+    [[nodiscard]] const ApiTimes &api_times() const { return api_; }
 
   private:
     // What a job's update needs of the job and the controller does not know.
     struct Details {
         std::string tres_per_job;  // keeps the kind of GPU that the user asked for
-        std::string batch_host;  // empty unless it runs
+        std::string batch_host;    // empty unless it runs
         time_t start = 0;
         uint32_t nice = NICE_OFFSET;
         uint32_t priority = 0;
@@ -62,8 +68,18 @@ class SlurmCluster final : public controller::Cluster {
         }
     };
 
+    using Clock = std::chrono::steady_clock;
+
+    template <typename Work>
+    int timed(Call call, Work work) {
+        return api_.time(call, std::move(work));
+    }
     void clear_up(uint32_t job_id);
     controller::Answer load_jobs();
+    controller::Answer load_moving();
+    [[nodiscard]] bool is_time_for_all() const;
+    void note_moving(uint32_t job_id);
+    void keep_details(const slurm_job_info_t &job, controller::JobRecord &record);
     controller::Answer load_nodes();
     controller::Answer load_partitions();
     void keep_jobs();
@@ -79,6 +95,10 @@ class SlurmCluster final : public controller::Cluster {
     std::map<std::string, PartitionLimits, std::less<>> partitions_;
     time_t partitions_asked_ = 0;
     std::string last_error_;
+    ApiTimes api_;
+    Clock::time_point last_full_;      // end of the last listing of all jobs
+    double listing_ms_ = 0;            // what it took, with our own reading of it
+    std::vector<std::size_t> moving_;  // into seen_.jobs: those whose resize is under way
 };
 
 }  // namespace ringrt::slurm

@@ -26,10 +26,12 @@ std::optional<SlurmPaths> ask_slurm_paths() {
     const std::unique_ptr<slurm_conf_t, FreeConf> conf(answer);
     const std::string state = bounded_text(conf->state_save_location);
     const std::string log = bounded_text(conf->slurmctld_logfile);
+    const std::string beside = log.starts_with('/') ? folder_of(log) : state;
     return SlurmPaths{
         .yaml = folder_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
         .last_good = state + "/malleable.yaml.accepted",
-        .event_log = (log.starts_with('/') ? folder_of(log) : state) + "/malleable_events.jsonl",
+        .event_log = beside + "/malleable_events.jsonl",
+        .diag = beside + "/malleable_diag.json",
     };
 }
 

@@ -10,8 +10,9 @@ namespace ringrt::slurm {
 struct SlurmPaths {
     std::string yaml;       // malleable.yaml beside slurm.conf
     std::string last_good;  // its copy in StateSaveLocation, as last accepted
-    std::string
-        event_log;  // malleable_events.jsonl beside slurmctld's log, else in StateSaveLocation
+    // Beside slurmctld's log, or in StateSaveLocation where that goes to syslog:
+    std::string event_log;  // malleable_events.jsonl
+    std::string diag;       // malleable_diag.json
 };
 
 // An RPC. nullopt: slurmctld does not answer.

@@ -60,6 +60,17 @@ check_steps() {
         "$folder/log" || fail "steps were lost or done twice"
 }
 
+# Whatever happened: each run begins with what was saved last (or with a save that was killed before it
+# could tell), and does each step once. A run after a hard kill does again what was not saved; nothing
+# that was saved is ever lost.
+check_runs() {
+    awk '$1 == "start" { was = last; for (i = 2; i <= NF; i++) if (sub(/^step=/, "", $i)) last = $i + 0
+                         if (last < saved + 0 || last > was + 0) { print "# starts at step " last ", saved was " saved + 0; bad = 1 } }
+         $1 == "save" && $2 ~ /^[0-9]+$/ { saved = $2 }
+         $1 == "step" { if ($2 != last + 1) { print "# step " $2 " after " last; bad = 1 }; last = $2 }
+         END { exit bad }' "$folder/log" || fail "saved steps were lost, or steps left out"
+}
+
 # ---- the controller's own account ------------------------------------------------------------------
 
 has_event() { grep -q "\"job\":$1,\"event\":\"$2\"" "$dir/log/malleable_events.jsonl"; }
@@ -75,6 +86,9 @@ start_slurmctld() {
     "$cluster" daemon "$dir" start slurmctld
     wait_for 30 "answer from slurmctld" answers
 }
+
+# Counted by tests/faults/run: how often the fault was there.
+injected() { echo "# injected $1"; }
 
 set_yaml() { # TEXT: becomes malleable.yaml, read at once
     printf '%s\n' "$1" >"$dir/malleable.yaml"

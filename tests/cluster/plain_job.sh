@@ -3,32 +3,56 @@
 # A malleable job that knows nothing of libringrt, as training frameworks do it: each rank counts
 # steps; on the signal rank 0 saves and has the job requeued; a restart goes on from what was saved.
 #
-# usage: sbatch --malleable=MIN:MAX plain_job.sh FOLDER STEPS STEP_MS [ignore|die]
-# FOLDER/log has a line per step of rank 0, and per start; FOLDER/step is the checkpoint.
+# usage: sbatch --malleable=MIN:MAX plain_job.sh FOLDER STEPS STEP_MS [ignore|die|again]
+# FOLDER/log has a line per step of rank 0, and per start; FOLDER/step is the checkpoint, or
+# PLAIN_JOB_CHECKPOINT. `again`: where a rank dies, the job has itself requeued.
+save() { # FILE STEP: the old one stays where it fails
+    echo "$2" >"$1.new" && [ "$(cat "$1.new")" = "$2" ] && mv "$1.new" "$1"
+}
+
+# Only one incarnation writes: slurmctld, killed, may start a job beside its own old run.
+fence=$$.$RANDOM
+is_mine() { local owner; read -r owner <"$1/owner" && [ "$owner" = "$fence" ]; }
+
 worker() {
-    local folder=$1 steps=$2 pause=$3 manner=$4 step=0 asked=0
+    local folder=$1 steps=$2 pause=$3 manner=$4 step=0 asked=0 since_save=0
+    local checkpoint=${PLAIN_JOB_CHECKPOINT:-$folder/step}
     # shellcheck disable=SC2154 # Slurm sets them
     if [ "$SLURM_PROCID" != 0 ]; then
         trap '' URG USR1
-        until [ -e "$folder/done" ]; do sleep 0.5; done
+        until [ -e "$folder/done" ]; do sleep "${PLAIN_JOB_POLL_S:-0.5}"; done
         exit 0
     fi
     trap 'asked=1' URG USR1
     [ "$manner" = ignore ] && trap '' URG USR1
-    [ -e "$folder/step" ] && read -r step <"$folder/step"
-    echo "start restarts=${SLURM_RESTART_COUNT:-0} ranks=$SLURM_NTASKS nodes=$SLURM_NNODES step=$step time=$(date +%s.%N)" >>"$folder/log"
+    echo "$fence" >"$folder/owner.new" && mv "$folder/owner.new" "$folder/owner"
+    [ -e "$checkpoint" ] && read -r step <"$checkpoint"
+    echo "start job=$SLURM_JOB_ID restarts=${SLURM_RESTART_COUNT:-0} ranks=$SLURM_NTASKS nodes=$SLURM_NNODES step=$step time=$EPOCHREALTIME" >>"$folder/log"
     while [ "$step" -lt "$steps" ]; do
         sleep "$pause"
+        is_mine "$folder" || { echo "superseded" >>"$folder/log"; exit 0; }
         step=$((step + 1))
-        echo "step $step ranks=$SLURM_NTASKS time=$(date +%s.%N)" >>"$folder/log"
-        [ "$asked" = 0 ] && continue
+        echo "step $step ranks=$SLURM_NTASKS time=$EPOCHREALTIME" >>"$folder/log"
+        if [ "$asked" = 0 ]; then
+            since_save=$((since_save + 1))
+            # As every training does: now and then, should a node fail
+            if [ "$manner" = again ] && [ $since_save -ge 20 ] && save "$checkpoint" "$step"; then
+                echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
+                since_save=0
+            fi
+            continue
+        fi
         [ "$manner" = die ] && exit 9
-        echo "$step" >"$folder/step.new" && mv "$folder/step.new" "$folder/step"
-        echo "save $step time=$(date +%s.%N)" >>"$folder/log"
-        scontrol requeue "$SLURM_JOB_ID" >>"$folder/log" 2>&1 && asked=0
-        sleep 150 # Slurm takes the job down meanwhile (doc/slurm.md); if not, it goes on
+        asked=0
+        if ! save "$checkpoint" "$step"; then
+            echo "save failed at $step: it goes on" >>"$folder/log"
+            continue
+        fi
+        echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
+        # Slurm takes the job down meanwhile (doc/slurm.md); if not, it goes on
+        if scontrol requeue "$SLURM_JOB_ID" >>"$folder/log" 2>&1; then sleep 150; else asked=1; fi
     done
-    echo "end step=$step time=$(date +%s.%N)" >>"$folder/log"
+    echo "end step=$step time=$EPOCHREALTIME" >>"$folder/log"
     touch "$folder/done"
 }
 
@@ -39,4 +63,11 @@ if [ "${SLURM_PROCID:-}" != "" ] && [ "${1:-}" = --worker ]; then
 fi
 folder=$1 steps=$2 pause=$(awk "BEGIN { print $3 / 1000 }") manner=${4:-save}
 # one task per GPU, whatever the size
+if [ "$manner" = again ]; then
+    srun --kill-on-bad-exit "$0" --worker "$folder" "$steps" "$pause" "$manner" && exit
+    [ -e "$folder/done" ] && exit
+    sleep 2
+    scontrol requeue "$SLURM_JOB_ID"
+    sleep 60 # until Slurm takes the script down
+fi
 srun "$0" --worker "$folder" "$steps" "$pause" "$manner"

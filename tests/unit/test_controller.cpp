@@ -3,6 +3,7 @@
 // a random walk over thousands of seeds.
 #include <cmath>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "slurm_plugin/controller/speed.h"
 #include "tests/support/check.h"
@@ -268,6 +269,87 @@ TEST(a_size_that_somebody_else_set_stands) {
     expect_all_finish(world, 1000, "somebody's size");
     ck_assert_int_eq(world.cluster.intent(a).resize_id, 0);
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 3);
+}
+
+// Jobs one after the other never come to their checkpoint: after some, none is asked for a while;
+// then one is, and when that fails too all wait again.
+TEST(the_breaker_pauses_all_resizes) {
+    Options options = quick_options();
+    options.breaker_jobs = 3;
+    options.breaker_pause_s = 300;
+    options.resizes_in_flight = 1;
+    options.back_off_s = 5000;  // each job is asked once
+    World world(std::vector<int>(8, 4), options);
+    for (int i = 0; i < 8; ++i)
+        world.cluster.submit_malleable(1, 4, {.steps = 4000, .heeds_signal = false});
+    world.run(30);
+    for (int i = 0; i < 8; ++i) world.cluster.submit_rigid(2, 1e6);
+    const auto paused = [&] { return world.cluster.count(EventKind::trouble) > 0; };
+    ck_assert_msg(world.run_until(paused, 300) >= 0, "%s", world.cluster.story().c_str());
+    ck_assert_int_eq(world.cluster.count(EventKind::called_off), 3);
+    const int asked = world.cluster.count(EventKind::asked);
+    world.run(290);
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), asked);
+    ck_assert(world.controller->statistics().breaker_until_s > world.cluster.now_s());
+    world.run(60);  // on trial: one is asked, it fails, and all wait again
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), asked + 1);
+    ck_assert_int_eq(world.cluster.count(EventKind::trouble), 2);
+    ck_assert_uint_eq(world.controller->statistics().resizes.called_off, 4);
+}
+
+TEST(the_breaker_counts_jobs_and_not_failures) {
+    Breaker breaker;
+    for (int i = 0; i < 10; ++i) ck_assert(!breaker.failed(7, 100 + i, 2, 60));
+    ck_assert(breaker.failed(8, 110, 2, 60));
+    ck_assert(breaker.is_open(169) && !breaker.is_open(171));
+    ck_assert_int_eq(breaker.in_flight_most(120, 8), 0);
+    ck_assert_int_eq(breaker.in_flight_most(171, 8), 1);
+    breaker.succeeded();
+    ck_assert_int_eq(breaker.in_flight_most(172, 8), 8);
+}
+
+// What Slurm's listing throws ends one pass, and is said.
+TEST(a_pass_that_throws_is_said_and_survived) {
+    class Throwing final : public Cluster, public EventSink {
+      public:
+        Answer observe(Observation &) override { throw std::runtime_error("no such luck"); }
+        Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
+        Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
+        Answer signal_steps(uint32_t, int) override { return Answer::ok; }
+        void write(const Event &event) override { said.push_back(event.text); }
+        std::vector<std::string> said;
+    } cluster;
+    Controller controller(cluster, cluster, quick_options());
+    ck_assert(controller.pass(1000) > 1020);
+    ck_assert_uint_eq(controller.statistics().exceptions, 1);
+    ck_assert_int_eq(static_cast<int>(cluster.said.size()), 1);
+    ck_assert(cluster.said[0].find("no such luck") != std::string::npos);
+}
+
+// Its own user's: all its nodes are still there, so nothing of it is left anywhere.
+TEST(a_users_requeue_costs_no_more_than_a_resize) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run(20);
+    world.cluster.requeue(id);
+    const auto runs = [&] {
+        return world.cluster.job(id).phase == JobPhase::running &&
+               world.cluster.job(id).restarts == 1;
+    };
+    const double took = world.run_until(runs, 60);
+    ck_assert_msg(took >= 0 && took < 6, "%g s", took);
+    // A node is lost: what is left of the job on the other one may live on for a while.
+    world.run(20);
+    world.cluster.lose_node(0);
+    const double after_loss = world.run_until(
+        [&] {
+            return world.cluster.job(id).phase == JobPhase::running &&
+                   world.cluster.job(id).restarts == 2;
+        },
+        60);
+    ck_assert_msg(after_loss >= 20, "%g s", after_loss);
+    world.cluster.lose_node(0, true);
+    expect_all_finish(world, 1000, "requeue");
 }
 
 TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
@@ -629,6 +711,10 @@ int main() {
                                   a_released_job_takes_what_is_left,
                                   a_start_time_set_after_the_release_stands,
                                   a_size_that_somebody_else_set_stands,
+                                  the_breaker_pauses_all_resizes,
+                                  the_breaker_counts_jobs_and_not_failures,
+                                  a_pass_that_throws_is_said_and_survived,
+                                  a_users_requeue_costs_no_more_than_a_resize,
                                   a_size_over_a_limit_is_halved_until_it_is_allowed,
                                   slurm_away_is_said_once_and_survived,
                                   every_state_and_every_event,

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tools/ringstat/columns.h"
+#include "tools/ringstat/diag.h"
 #include "tools/ringstat/options.h"
 #include "tools/ringstat/plugin_view.h"
 #include "tools/ringstat/report.h"
@@ -89,8 +90,23 @@ int show_explanation(const Options &options) {
     return kOk;
 }
 
+int show_diag(const Options &options) {
+    std::string path = options.diag_file;
+    if (path.empty()) {
+        const PluginView plugin = view_plugin();
+        if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
+        path = plugin.diag;
+    }
+    const DiagReport report = read_diag(path, now_s());
+    if (!report.error.empty()) return fail(kNoAnswer, report.error);
+    put(options.json ? report.json : report.text);
+    return kOk;
+}
+
 int run(const Options &options) {
     switch (options.command) {
+        case Command::diag:
+            return show_diag(options);
         case Command::history:
             return show_history(options);
         case Command::explain:

@@ -12,7 +12,8 @@ namespace ringrt::ringstat {
 namespace {
 
 constexpr const char *kFooter = R"(
-exit status: 0 done; 1 slurmctld does not answer, or the log cannot be read; 2 usage;
+exit status: 0 done; 1 slurmctld does not answer, or the plugin has
+written nothing; 2 usage;
 3 there is no such malleable job)";
 
 std::string format_help() {
@@ -93,7 +94,11 @@ std::optional<int> parse_options(int argc, char **argv, Options &out) {
     history->add_option("JOB", job_text, "job id");
     history->add_option("--log", out.event_log, "the plugin's event log");
     history->add_flag("--json", out.json, "JSON instead of text");
-    for (auto *command : {explain, history}) command->set_help_flag("--help", "this text");
+    auto *diag =
+        app.add_subcommand("diag", "how the scheduler's plugin is doing: times and counts");
+    diag->add_option("--file", out.diag_file, "what the plugin has written of itself");
+    diag->add_flag("--json", out.json, "JSON instead of text");
+    for (auto *command : {explain, history, diag}) command->set_help_flag("--help", "this text");
     app.require_subcommand(0, 1);
     try {
         app.parse(argc, argv);
@@ -103,6 +108,7 @@ std::optional<int> parse_options(int argc, char **argv, Options &out) {
     }
     out.command = explain->parsed()   ? Command::explain
                   : history->parsed() ? Command::history
+                  : diag->parsed()    ? Command::diag
                                       : Command::list;
     return check_values(out, job_texts, job_text);
 }

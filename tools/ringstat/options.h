@@ -9,7 +9,7 @@
 
 namespace ringrt::ringstat {
 
-enum class Command { list, explain, history };
+enum class Command { list, explain, history, diag };
 
 enum Exit { kOk = 0, kNoAnswer = 1, kUsage = 2, kNoSuchJob = 3 };
 
@@ -21,6 +21,7 @@ struct Options {
     bool json = false;
     double iterate_s = 0;   // 0: once
     uint32_t job = 0;       // of explain and history; history: 0 is all
+    std::string diag_file;  // of diag; empty: where the plugin writes it
     std::string event_log;  // empty: where the plugin's configuration says
 };
 

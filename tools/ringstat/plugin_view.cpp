@@ -10,7 +10,7 @@ namespace ringrt::ringstat {
 PluginView view_plugin() {
     const auto paths = slurm::ask_slurm_paths();
     if (!paths) return {.error = "slurmctld does not answer"};
-    PluginView view{.event_log = paths->event_log};
+    PluginView view{.event_log = paths->event_log, .diag = paths->diag};
     const auto read = slurm::read_yaml(paths->yaml);
     if (const auto *error = std::get_if<slurm::YamlError>(&read)) {
         view.note = error->message + "; going by the defaults";

@@ -13,6 +13,7 @@ namespace ringrt::ringstat {
 struct PluginView {
     controller::Options options;
     std::string event_log;
+    std::string diag;   // the file in which the plugin tells of itself
     std::string error;  // empty, or one line: slurmctld does not answer
     std::string note;   // empty, or one line: why the options are the defaults
 };

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# --export=NONE, two steps in one job, arrays, heterogeneous jobs, salloc: each works, or is refused at
+# submission with the reason (F34).
+count=0
+start_job bare --malleable=1:16 --export=NONE -- 100000 100
+wait_for 30 "start with --export=NONE" runs_with "$job" 16
+guest=$(rigid 8 300 -N2)
+wait_for 40 "its resize" runs_with "$job" 8
+check_steps
+clear_jobs
+count=$((count + 1))
+
+folder=$work/two
+mkdir -p "$folder"
+printf '#!/bin/bash\nsrun --overlap -n1 -N1 sleep 600 &\nsrun --overlap %s --worker %s 100000 0.1 save\n' "$plain_job" "$folder" >"$work/two.sh"
+job=$(timeout 20 sbatch --parsable --malleable=1:16 -o "$folder/out" "$work/two.sh") || fail "sbatch refused two sruns"
+wait_for 30 "start of a job of two steps" is_state "$job" RUNNING
+wait_for 30 "its steps" has_steps 10
+guest=$(rigid 8 300 -N2)
+wait_for 40 "resize of a job of two steps" has_event "$job" resized
+wait_for 40 "more steps" has_steps $(($(steps_done) + 5))
+check_steps
+clear_jobs
+count=$((count + 1))
+
+refused() { # EXPECTED COMMAND...
+    local expected=$1 said
+    shift
+    said=$(timeout 20 "$@" 2>&1) && fail "accepted: $*"
+    grep -qF -- "$expected" <<<"$said" || fail "$* said: ${said:0:300}"
+    count=$((count + 1))
+}
+refused 'got --array=1-3' sbatch --malleable=1:4 --array=1-3 --wrap true
+refused 'expected a batch job' salloc --malleable=1:4 true
+refused 'expected a batch job' srun --malleable=1:4 true
+# Slurm accepts heterogeneous jobs only under a scheduler literally called sched/backfill.
+timeout 20 sbatch --malleable=1:4 : --gpus=1 --wrap true >"$work/said" 2>&1 && fail "a heterogeneous job was accepted"
+count=$((count + 1))
+injected $count

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The resize signal before the runtime is up, 0 to 3 s after the start: a training over libringrt, whose
+# handler is not there yet, lives (F05). Sent by hand, for the controller itself waits for the runtime.
+. "$here/../faults/training.sh"
+count=0
+for after_s in 0 0.3 0.6 1 1.5 2 3; do
+    start_training "early-$after_s" 1:4 60
+    wait_for 40 "start" is_state "$job" RUNNING
+    sleep "$after_s"
+    for _ in 1 2 3 4 5; do timeout 10 scancel --signal=URG "$job"; done
+    count=$((count + 5))
+    wait_for 60 "steps after a signal $after_s s after the start" trained 10
+    is_state "$job" RUNNING || fail "the job is $(state_of "$job")"
+    check_training
+    clear_jobs
+done
+injected $count

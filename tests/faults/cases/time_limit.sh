@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Each requeue grants a fresh time limit; over all its runs a job gets no more than it asked for (F29).
+# Slurm counts in whole minutes and ends jobs a while late: so the limits are looked at, not the clock.
+limit_of() { timeout 10 squeue -h -j "$job" -o %l; }
+minutes_of() { awk -F: '{ print NF == 3 ? $1 * 60 + $2 : $1 }' <<<"$(limit_of)"; }
+start_job limited --malleable=1:16 --malleable-grace=0:10 -t 4 -- 100000 100
+wait_for 30 "start" runs_with "$job" 16
+[ "$(minutes_of)" = 4 ] || fail "starts with $(limit_of)"
+sleep 62
+guest=$(rigid 8 300 -N2)
+wait_for 40 "shrink" runs_with "$job" 8
+[ "$(minutes_of)" = 2 ] || fail "after more than a minute of four it has $(limit_of) left"
+scancel "$guest"
+wait_for 40 "growth" runs_with "$job" 16
+[ "$(minutes_of)" = 2 ] || fail "after two resizes it has $(limit_of) left"
+# The administrator's word stands, whatever was used.
+timeout 10 scontrol update jobid="$job" timelimit=30
+guest=$(rigid 8 300 -N2)
+wait_for 40 "shrink" runs_with "$job" 8
+[ "$(minutes_of)" -ge 28 ] && [ "$(minutes_of)" -le 30 ] || fail "the administrator gave 30 minutes, it has $(limit_of)"
+check_steps
+injected 3

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The fault matrix: `make check-faults` runs all rows but the long ones; TAP-like lines, as root, with
+# Slurm installed. tests/faults/run --list says what injects each row.
+EXTRA_DIST += \
+	tests/faults/cases tests/faults/cluster_view.py tests/faults/invariants.py tests/faults/load \
+	tests/faults/matrix.py tests/faults/run tests/faults/soak tests/faults/soak_faults.py \
+	tests/faults/soak_train.sh tests/faults/training.sh tests/faults/valgrind tests/faults/watch
+
+faults_programs =
+if HAVE_SLURM
+faults_programs += tests/faults/submit_many api_faults.la
+EXTRA_PROGRAMS += tests/faults/submit_many
+tests_faults_submit_many_SOURCES = tests/faults/submit_many.cpp
+tests_faults_submit_many_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
+tests_faults_submit_many_LDADD = $(SLURM_LIBS)
+
+EXTRA_LTLIBRARIES += api_faults.la
+api_faults_la_SOURCES = tests/faults/api_faults.cpp
+api_faults_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
+api_faults_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)
+endif HAVE_SLURM
+CLEANFILES += tests/faults/submit_many api_faults.la
+
+check-faults: all $(check_PROGRAMS) $(faults_programs)
+	$(srcdir)/tests/faults/run $(ROWS)
+check-faults-long: all $(check_PROGRAMS) $(faults_programs)
+	$(srcdir)/tests/faults/run --all $(ROWS)

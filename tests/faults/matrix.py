@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fault matrix: each row, and what injects it.
+
+cases     on a private Slurm cluster, with the invariants watched each second: a name in
+          tests/cluster/cases, or a path below tests/faults
+tests     of a test program of this build: its path -> the names of the tests (all: ())
+scripts   commands of their own; they tell "# injected N"
+partly    what the row asks for beyond what is injected here
+skip      why nothing can be injected here
+long      left out of `make check-faults`"""
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Row:
+    id: str
+    what: str
+    cases: tuple = ()
+    tests: dict = field(default_factory=dict)
+    scripts: tuple = ()
+    partly: str = ""
+    skip: str = ""
+    long: bool = False
+
+
+CHECKPOINT = "tests/unit/test_checkpoint"
+FAILURES = "tests/multiproc/test_failures"
+CONTROLLER = "tests/unit/test_controller"
+RECORDS = "tests/unit/test_records"
+
+ROWS = [
+    Row("F01", "kill -9 of a rank while training", cases=("rank_killed",),
+        tests={FAILURES: ("a_killed_rank_is_named_by_all_others",)}),
+    Row("F02", "a rank dies inside the ring, at each hop",
+        tests={FAILURES: ("a_killed_rank_is_named_by_all_others",)}),
+    Row("F03", "SIGSTOP of a rank for a while, for ever",
+        tests={FAILURES: ("a_stopped_rank_is_warned_of_and_then_given_up", "a_pause_is_survived")}),
+    Row("F04", "a slow rank; packets lost, reset, delayed", scripts=("tests/netns/run",)),
+    Row("F05", "the resize signal before the runtime is up", cases=("faults/signal_early",)),
+    Row("F06", "the signal reaches helpers with no handler", cases=("faults/signal_helpers",)),
+    Row("F07", "a second signal, SIGTERM, 100 signals during a checkpoint", cases=("faults/signal_storm",)),
+    Row("F08", "ranks see the flag at different steps",
+        tests={"tests/multiproc/test_step": ()}),
+    Row("F09", "user code exits by itself during a resize", cases=("rank_dies",)),
+    Row("F11", "kill at every system call of a save",
+        tests={CHECKPOINT: ("a_crash_at_any_operation_leaves_the_old_or_the_new", "a_crash_at_any_operation_of_a_load_harms_nothing")}),
+    Row("F12", "errors on write, fsync, close, rename; a full disk", cases=("faults/disk_full",),
+        tests={CHECKPOINT: ("an_error_at_any_operation_costs_one_save_at_most", "a_disk_that_fails_for_ever_costs_only_the_new_checkpoint",
+                            "short_and_interrupted_writes_and_reads_are_gone_on_with", "a_full_disk_is_seen_before_anything_is_written")}),
+    Row("F13", "a shard truncated, missing, or one too many",
+        tests={CHECKPOINT: ("shards_of_the_wrong_size_or_number_fall_back",)}),
+    Row("F14", "1,000 bit flips in shard, manifest, LATEST",
+        tests={CHECKPOINT: ("a_thousand_flipped_bits_are_all_found", "manifest_round_trip_and_every_flipped_bit")}),
+    Row("F15", "every kept checkpoint corrupt", tests={CHECKPOINT: ("all_corrupt_is_said_and_stays_said",)}),
+    Row("F16", "manifest bombs", tests={CHECKPOINT: ("manifest_bombs_are_refused",)}),
+    Row("F17", "two writers", tests={CHECKPOINT: ("an_old_incarnation_never_commits_after_a_new_one_looked", "a_new_incarnation_is_not_undone_by_an_older_start")}),
+    Row("F18", "save at n ranks, load at m", tests={CHECKPOINT: ("every_size_reads_what_every_other_wrote",)},
+        scripts=("tests/multiproc/digits-sizes",)),
+    Row("F19", "1,000 resizes: disk use bounded", tests={CHECKPOINT: ("a_thousand_saves_keep_three_and_the_start",)}),
+    Row("F21", "kill -9 of slurmctld in each state of a resize", cases=("slurmctld_killed",),
+        tests={"tests/unit/test_model": ("every_happening_at_every_moment",)}),
+    Row("F22", "the plugin's thread throws, hangs, is slow; an API call blocks", cases=("stops_quickly", "faults/thread_fails")),
+    Row("F23", "many malleable jobs told to shrink at once", cases=("faults/storm",),
+        tests={CONTROLLER: ("fifty_jobs_shrink_a_few_at_a_time", "the_breaker_pauses_all_resizes")},
+        partly="8 jobs here, 50 in virtual time, not 500"),
+    Row("F24", "scancel, hold, suspend, requeue, update in each state", cases=("cancel", "user_wins"),
+        tests={CONTROLLER: ("every_state_and_every_event",)}),
+    Row("F25", "a job exits 0 in the same second as its requeue", cases=("faults/exit_at_requeue",),
+        partly="RINGRT_TIMES=200 for all 200; 12 by default"),
+    Row("F26", "10,000 queued, a tenth malleable, 500 running", scripts=("tests/faults/load",), long=True),
+    Row("F27", "other jobs wait for the GPUs in the gap", cases=("faults/gap_contended",)),
+    Row("F28", "bad configuration; plugin absent; reconfigure 100 times during resizes", cases=("bad_yaml", "faults/reconfigure_often")),
+    Row("F29", "the time limit over several runs", cases=("faults/time_limit",), tests={CONTROLLER: ("the_time_limit_counts_over_all_runs",)}),
+    Row("F31", "kill -9 of slurmd, slurmstepd; node down", cases=("node_lost", "faults/daemon_killed")),
+    Row("F32", "the SPANK plugin missing, failing, of another version", cases=("spank_missing", "faults/spank_fails")),
+    Row("F33", "prolog or epilog slow or failing", cases=("faults/prolog",)),
+    Row("F34", "--export=NONE, two sruns, arrays, het jobs, salloc", cases=("faults/job_kinds", "bad_flags")),
+    Row("F41", "hostile flag values", cases=("bad_flags",), tests={RECORDS: ("range_refuses_in_one_line", "flags_survive_ten_megabytes")}),
+    Row("F42", "forged SPANK environment by raw libslurm", cases=("faults/spank_forged",)),
+    Row("F43", "hostile comments and names", cases=("faults/hostile_names",),
+        tests={"tests/unit/test_ringstat": ("hostile_names_cannot_reach_the_terminal", "any_bytes_become_printable_text_and_valid_json", "torn_and_foreign_event_lines_are_skipped")}),
+    Row("F44", "YAML, trace and profile bombs", tests={"tests/unit/test_yaml": ("bombs_are_refused_at_once", "random_text_is_survived")}),
+    Row("F45", "the rendezvous socket attacked", tests={FAILURES: ("garbage_at_the_door_does_no_harm",)}),
+    Row("F46", "a user games it", cases=("faults/gamed",)),
+    Row("F51", "an hour of random faults over 20 jobs", scripts=("tests/faults/soak --minutes 60 --seed 1",), long=True),
+    Row("F52", "the same trace in the simulator and on a real cluster", skip="no case yet that replays a trace on both"),
+    Row("F53", "100,000 passes: memory flat; valgrind", cases=("faults/memory_flat",), scripts=("tests/faults/valgrind",), long=True),
+]

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A real training over libringrt for the soak: where a rank dies, the job has itself requeued and goes
+# on from its last checkpoint. usage: soak_train.sh FOLDER DIGITS DATA EPOCHS
+folder=$1
+export RINGRT_CHECKPOINT_DIR=$folder/ckpt
+srun --kill-on-bad-exit "$2" --data="$3" --epochs="$4" --device-ms-per-sample=20 --save-interval=20 \
+    --loss-csv="$folder/steps.csv" --json="$folder/summary" && exit
+[ -e "$folder/summary" ] && exit
+sleep 2
+scontrol requeue "$SLURM_JOB_ID"
+sleep 60 # until Slurm takes the script down
+exit 1

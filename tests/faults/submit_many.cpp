@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Submits many jobs by libslurm alone, as a hostile or a busy user may: no sbatch, no SPANK plugin.
+//
+// usage: submit_many COUNT COMMAND [NAME=VALUE...]
+//   gpus=N           of each job (default 1)
+//   malleable=R      the flag in every k-th job, see every
+//   every=K          (default 1: in each)
+//   priority=N       of every job
+//   entries=N        so many more entries in the SPANK environment
+//   bytes=N          one more entry of so many bytes
+// Prints how many were accepted, and the last refusal. Exit 0 if any was, 1 if none, 2 usage.
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Order {
+    long count = 0, every = 1, entries = 0, bytes = 0, priority = 0;
+    std::string command, malleable, tres;
+};
+
+std::vector<std::string> spank_environment(const Order &order, bool malleable) {
+    std::vector<std::string> out;
+    for (long i = 0; i < order.entries; ++i)
+        out.push_back("SPANK_FORGED_" + std::to_string(i) + "=" + std::string(20, 'x'));
+    if (order.bytes > 0)
+        out.push_back("SPANK_MALLEABLE_GRACE_=" +
+                      std::string(static_cast<std::size_t>(order.bytes), '9'));
+    if (malleable) out.push_back("SPANK_MALLEABLE=" + order.malleable);
+    return out;
+}
+
+int submit(const Order &order, bool malleable) {
+    job_desc_msg_t job;
+    slurm_init_job_desc_msg(&job);
+    std::string script = "#!/bin/sh\n" + order.command + "\n", path = "PATH=/usr/bin:/bin";
+    char *environment[] = {path.data(), nullptr};
+    std::vector<std::string> spank = spank_environment(order, malleable);
+    std::vector<char *> entries;
+    for (std::string &entry : spank) entries.push_back(entry.data());
+    char name[] = "many", dir[] = "/tmp", null[] = "/dev/null";
+    std::string tres = order.tres;
+    job.name = name;
+    job.work_dir = dir;
+    job.std_out = job.std_err = null;
+    job.script = script.data();
+    job.environment = environment;
+    job.env_size = 1;
+    job.user_id = job.group_id = 0;
+    job.min_cpus = 1;
+    job.time_limit = 600;
+    job.tres_per_job = tres.empty() ? nullptr : tres.data();
+    if (order.priority > 0) job.priority = static_cast<uint32_t>(order.priority);
+    job.spank_job_env = entries.data();
+    job.spank_job_env_size = static_cast<uint32_t>(entries.size());
+    submit_response_msg_t *answer = nullptr;
+    const int rc = slurm_submit_batch_job(&job, &answer);
+    const int error = errno;
+    if (answer != nullptr) slurm_free_submit_response_response_msg(answer);
+    errno = error;
+    return rc;
+}
+
+bool parse(int argc, char **argv, Order &order) {
+    std::map<std::string, std::string> given{{"gpus", "1"}};
+    if (argc < 3) return false;
+    order.count = std::atol(argv[1]);
+    order.command = argv[2];
+    for (int i = 3; i < argc; ++i) {
+        const std::string text = argv[i];
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos) return false;
+        given[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    const auto number = [&](const char *name, long otherwise) {
+        return given.contains(name) ? std::atol(given[name].c_str()) : otherwise;
+    };
+    order.every = number("every", 1);
+    order.entries = number("entries", 0);
+    order.bytes = number("bytes", 0);
+    order.priority = number("priority", 0);
+    order.malleable = given["malleable"];
+    if (given["gpus"] != "0") order.tres = "gres:gpu:" + given["gpus"];
+    return order.count > 0 && order.every > 0;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    Order order;
+    if (!parse(argc, argv, order)) {
+        std::fprintf(stderr, "usage: submit_many COUNT COMMAND [NAME=VALUE...]\n");
+        return 2;
+    }
+    long accepted = 0;
+    std::string refusal;
+    for (long i = 0; i < order.count; ++i) {
+        const bool malleable = !order.malleable.empty() && i % order.every == 0;
+        if (submit(order, malleable) == SLURM_SUCCESS)
+            ++accepted;
+        else
+            refusal = slurm_strerror(errno);
+    }
+    std::printf("%ld accepted%s%s\n", accepted,
+                refusal.empty() ? "" : ", refused: ", refusal.c_str());
+    return accepted > 0 ? 0 : 1;
+}
