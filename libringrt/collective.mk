@@ -7,6 +7,7 @@ libcollective_la_SOURCES = \
   libringrt/transport/transport.h libringrt/transport/call.cpp \
   libringrt/transport/shared_memory.h libringrt/transport/shared_memory.cpp \
   libringrt/transport/node_gates.cpp \
+  libringrt/transport/frame.h libringrt/transport/frame.cpp \
   libringrt/transport/tcp.h libringrt/transport/tcp.cpp \
   libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
   libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \

@@ -201,7 +201,8 @@ Status Across::rest(Patience *patience) {
     if (moved) return {};
     int silent = at_staged   ? memory_.waiting_for(NodeMemory::Staged, base_ + folded_)
                  : at_folded ? memory_.waiting_for(NodeMemory::Folded, base_ + taken_)
-                             : transport_.waiting_for();
+                             : -1;
+    RINGRT_TRY(transport_.waiting(silent, &silent));
     if (patience->waited_ms() >= kSliceMs) RINGRT_TRY(memory_.look_around(call_));
     return patience->check(silent);
 }
@@ -234,7 +235,7 @@ Status allreduce_across(const Work &work, const Call &call, const World &world, 
     // Nothing to add still is a meeting of all.
     Across across(work, call, world, rail, memory, transport, *next_chunk);
     *next_chunk += across.number();
-    return across.run();
+    return concluded(across.run(), world.rank, &transport);
 }
 
 }  // namespace ringrt

@@ -97,6 +97,7 @@ Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<I
     impl_->config = std::move(config);
     impl_->world.timeout_ms = impl_->config.timeout_ms;
     impl_->world.warn = impl_->config.warn;
+    impl_->world.hop = impl_->config.hop;
     if (!impl_->world.warn) {
         impl_->world.warn = [](const std::string &line) {
             fprintf(stderr, "ringrt: %s\n", line.c_str());

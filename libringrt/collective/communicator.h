@@ -38,6 +38,7 @@ struct CommunicatorConfig {
     uint32_t start_timeout_ms = 120000;  // of start()
     // Receives one-line warnings (a silent peer, a refused connection); no newline. Empty: stderr.
     std::function<void(const std::string &)> warn;
+    std::function<void()> hop;  // for tests; see World::hop
 };
 
 // An allreduce under way; see Communicator::start_allreduce. Let go of it before the Communicator.

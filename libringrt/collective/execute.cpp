@@ -177,15 +177,8 @@ bool Run::finished(const Lane &lane) const {
     return lane.pc == program_.steps.size() && all_left(lane);
 }
 
-}  // namespace
-
-Status execute(const Program &program, const Work &work, const Call &call, const World &world,
-               Transport *transport) {
-    size_t block_bytes =
-        (work.count + size_t(program.blocks) - 1) / size_t(program.blocks) * work.element_bytes;
-    size_t segments = std::max<size_t>(1, (block_bytes + kSegmentBytes - 1) / kSegmentBytes);
-    Run run(program, work, segments);
-    std::vector<Run::Lane> lanes(std::min(kWindow, segments));
+Status run_all(Run &run, std::vector<Run::Lane> &lanes, size_t segments, const Call &call,
+               const World &world, Transport *transport) {
     transport->begin(call);
     std::string phase = describe(call);
     Patience patience(world, phase.c_str());
@@ -199,13 +192,27 @@ Status execute(const Program &program, const Work &work, const Call &call, const
             RINGRT_TRY(run.advance(&lanes[s % lanes.size()], transport, &moved));
         }
         while (oldest < next && run.finished(lanes[oldest % lanes.size()])) ++oldest, moved = true;
+        if (!moved) RINGRT_TRY(transport->progress(kSliceMs, &moved));
         if (!moved) {
-            RINGRT_TRY(transport->progress(kSliceMs, &moved));
-            if (!moved) RINGRT_TRY(patience.check(transport->waiting_for()));
+            int silent = -1;
+            RINGRT_TRY(transport->waiting(-1, &silent));
+            RINGRT_TRY(patience.check(silent));
         }
         if (moved) patience.refresh();
     }
     return {};
+}
+
+}  // namespace
+
+Status execute(const Program &program, const Work &work, const Call &call, const World &world,
+               Transport *transport) {
+    size_t block_bytes =
+        (work.count + size_t(program.blocks) - 1) / size_t(program.blocks) * work.element_bytes;
+    size_t segments = std::max<size_t>(1, (block_bytes + kSegmentBytes - 1) / kSegmentBytes);
+    Run run(program, work, segments);
+    std::vector<Run::Lane> lanes(std::min(kWindow, segments));  // outlives the farewell
+    return concluded(run_all(run, lanes, segments, call, world, transport), world.rank, transport);
 }
 
 }  // namespace ringrt

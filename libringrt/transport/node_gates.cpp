@@ -77,6 +77,7 @@ void NodeMemory::arrive(GateKind kind, uint64_t chunk) {
 }
 
 void NodeMemory::arrive_and_wait_soon(GateKind kind, uint64_t chunk) {
+    world_.pass_hop();
     board(index_).arrived[kind].store(chunk + 1, std::memory_order_release);
     wake_due_ = true;
 }
@@ -143,12 +144,17 @@ Status NodeMemory::wait(GateKind kind, uint64_t chunk, const Call &call) {
 }
 
 int NodeMemory::waiting_for(GateKind kind, uint64_t chunk) const {
+    // All ranks arrive at the same gates in the same order, so the least sum is furthest behind. Who
+    // has not arrived may itself wait for that one.
+    auto passed = [&](int i) {
+        const auto &arrived = board(i).arrived;
+        return arrived[Staged].load(std::memory_order_relaxed) +
+               arrived[Folded].load(std::memory_order_relaxed);
+    };
     int slowest = -1;
     for (int i = 0; i < count(); ++i) {
-        uint64_t at = board(i).arrived[kind].load(std::memory_order_relaxed);
-        if (i == index_ || at > chunk) continue;
-        if (slowest < 0 || at < board(slowest).arrived[kind].load(std::memory_order_relaxed))
-            slowest = i;
+        if (i == index_ || board(i).arrived[kind].load(std::memory_order_relaxed) > chunk) continue;
+        if (slowest < 0 || passed(i) < passed(slowest)) slowest = i;
     }
     return slowest < 0 ? -1 : rank_at(slowest);
 }

@@ -22,6 +22,12 @@ struct World {
     std::atomic<bool> aborted{false};
     uint32_t timeout_ms = 60000;
     std::function<void(const std::string &)> warn;
+    // For tests: called wherever this rank could die in the middle of an operation (a message about
+    // to be sent or just received, a gate of the node about to be arrived at).
+    std::function<void()> hop;
+    void pass_hop() const {
+        if (hop) hop();
+    }
 
     // "rank 3 on node17", as far as known.
     [[nodiscard]] std::string name_of(int peer) const;

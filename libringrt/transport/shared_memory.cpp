@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "libringrt/transport/frame.h"
+
 namespace ringrt {
 namespace {
 
@@ -164,8 +166,9 @@ void NodeMemory::farewell(int culprit, const Status &why) {
         mine.left.store(1, std::memory_order_release);
         return;
     }
-    mine.culprit = culprit;
-    snprintf(mine.line, sizeof mine.line, "%s", why.line.c_str());
+    Farewell said = make_farewell(culprit, why);
+    mine.culprit = said.culprit;
+    snprintf(mine.line, sizeof mine.line, "%s", said.line);
     mine.farewell.store(1, std::memory_order_release);
 }
 

@@ -10,29 +10,14 @@
 #include <cstring>
 #include <deque>
 
+#include "libringrt/transport/frame.h"
+
 namespace ringrt {
 namespace {
 
-constexpr uint32_t kFrameMagic = 0x72674652;  // "RFgr"
-constexpr size_t kBufferBytes = 64 << 10;     // small frames are read many at a time
-constexpr size_t kDirectBytes = 16 << 10;     // larger rests are read straight to where they belong
-constexpr size_t kPiecesMax = 64;             // of one system call
-
-enum FrameKind : uint32_t { kData = 1, kFarewell = 2 };
-
-struct Frame {
-    uint32_t magic = kFrameMagic;
-    uint32_t kind = kData;
-    Call call;
-    uint32_t segment = 0, slot = 0;
-    uint64_t bytes = 0;
-};
-
-struct Farewell {
-    int32_t culprit = -1;
-    int32_t code = 0;
-    char line[248] = "";
-};
+constexpr size_t kBufferBytes = 64 << 10;  // small frames are read many at a time
+constexpr size_t kDirectBytes = 16 << 10;  // larger rests are read straight to where they belong
+constexpr size_t kPiecesMax = 64;          // of one system call
 
 // `pieces` without their first `skip` bytes, at most kPiecesMax of them.
 size_t fill(const std::vector<std::span<std::byte>> &pieces, size_t skip, iovec *out, size_t room) {
@@ -67,10 +52,11 @@ struct Peer {
     Frame frame;
     bool in_frame = false;        // `frame` is read, its payload not all taken
     bool held = false;            // its message is not expected yet
-    Message *incoming = nullptr;  // null within a farewell
+    Message *incoming = nullptr;  // of a data frame
     size_t taken = 0;             // bytes of the payload
     Farewell farewell;
     bool gone = false;  // said farewell in peace
+    Message waiting;    // a kWaiting frame under way, unless done
 };
 
 class Tcp : public Transport {
@@ -80,9 +66,8 @@ class Tcp : public Transport {
     Status send(Message *message) override;
     Status receive(Message *message) override;
     Status progress(int sleep_ms, bool *moved) override;
-    int waiting_for() const override;
+    Status waiting(int peer, int *blame) override;
     void farewell(int culprit, const Status &why) override;
-    void cut() noexcept override;
 
   private:
     Status push(int rank, bool *moved);
@@ -91,39 +76,61 @@ class Tcp : public Transport {
     Status open_frame(int rank);
     Status close_frame(int rank);
     Status find_message(int rank);
-    Status lost(int rank, const char *why) const;
+    Status queue(Message *message, const Frame &frame, bool *moved);
+    Status tell_waiting(int waits_for);
+    Status lost(int rank, const char *why) const { return peer_lost(world_, rank, why, call_); }
+    Status vanished(int rank, bool in_order, const char *why);
+    void settle();
     Status sleep(int sleep_ms);
+    int first_outstanding() const;
 
     const World &world_;
     std::vector<Peer> peers_;
     std::vector<pollfd> polled_;
     Call call_;
+    Waits waits_;
+    bool in_doubt_ = false;  // this rank is about to go
+    bool said_farewell_ = false;
 };
 
-Tcp::Tcp(const World &world, std::vector<Fd> fds) : world_(world), peers_(fds.size()) {
+Tcp::Tcp(const World &world, std::vector<Fd> fds)
+    : world_(world), peers_(fds.size()), waits_(world) {
     for (size_t r = 0; r < fds.size(); ++r) {
         peers_[r].fd = std::move(fds[r]);
         if (peers_[r].fd.valid()) peers_[r].buffer.resize(kBufferBytes);
     }
 }
 
-Status Tcp::lost(int rank, const char *why) const {
-    return {RINGRT_PEER_LOST,
-            format_line("rank %d: %s is lost (%s) during %s", world_.rank,
-                        world_.name_of(rank).c_str(), why, describe(call_).c_str()),
-            rank};
+Status Tcp::send(Message *message) {
+    world_.pass_hop();
+    bool moved = false;
+    return queue(message,
+                 {.call = call_,
+                  .segment = message->segment,
+                  .slot = message->slot,
+                  .bytes = message->bytes()},
+                 &moved);
 }
 
-Status Tcp::send(Message *message) {
+Status Tcp::queue(Message *message, const Frame &frame, bool *moved) {
     Peer &peer = peers_[size_t(message->peer)];
     message->done = false;
-    Frame frame{.call = call_,
-                .segment = message->segment,
-                .slot = message->slot,
-                .bytes = message->bytes()};
     peer.outgoing.push_back({message, frame, sizeof(Frame) + frame.bytes});
+    return peer.outgoing.size() == 1 ? push(message->peer, moved) : Status{};
+}
+
+Status Tcp::tell_waiting(int waits_for) {
     bool moved = false;
-    return peer.outgoing.size() == 1 ? push(message->peer, &moved) : Status{};
+    for (size_t r = 0; r < peers_.size(); ++r) {
+        Peer &peer = peers_[r];
+        if (!peer.fd.valid() || peer.gone || !peer.outgoing.empty() || int(r) == waits_for)
+            continue;
+        peer.waiting.peer = int(r);
+        RINGRT_TRY(queue(&peer.waiting,
+                         {.kind = kWaiting, .call = call_, .segment = uint32_t(waits_for)},
+                         &moved));
+    }
+    return {};
 }
 
 Status Tcp::receive(Message *message) {
@@ -154,10 +161,11 @@ Status Tcp::push(int rank, bool *moved) {
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
         if (sent < 0) {
             // Whatever it said before it went explains more than a broken pipe.
+            const char *why = strerror(errno);
             if (Status status = pull(rank, moved); !status.ok()) return status;
-            return lost(rank, strerror(errno));
+            return vanished(rank, false, why);
         }
-        *moved = true;
+        if (frame.kind == kData) *moved = true;
         peer.sent += size_t(sent);
         if (peer.sent < total) continue;
         message->done = true;
@@ -167,38 +175,13 @@ Status Tcp::push(int rank, bool *moved) {
     return {};
 }
 
-// Finds the expected message of the frame just read; peer.held where there is none yet.
+// Finds the expected message of the frame just read; peer.held where there is none yet: what
+// follows stays in the socket.
 Status Tcp::find_message(int rank) {
     Peer &peer = peers_[size_t(rank)];
-    const Frame &frame = peer.frame;
-    peer.held = false;
-    if (frame.call.number > call_.number) {  // it is ahead: leave it in the socket
-        peer.held = true;
-        return {};
-    }
-    if (frame.call != call_) {
-        return {RINGRT_MISMATCH,
-                format_line(
-                    "rank %d calls %s (its operation %u) where %s calls %s (its operation %u): "
-                    "all ranks must call the same operations in the same order",
-                    world_.rank, describe(call_).c_str(), call_.number,
-                    world_.name_of(rank).c_str(), describe(frame.call).c_str(), frame.call.number),
-                rank};
-    }
-    auto found = std::find_if(peer.expected.begin(), peer.expected.end(), [&](const Message *each) {
-        return each->segment == frame.segment && each->slot == frame.slot;
-    });
-    if (found == peer.expected.end()) {
-        peer.held = true;
-        return {};
-    }
-    peer.incoming = *found;
-    peer.expected.erase(found);
-    if (peer.incoming->bytes() == frame.bytes) return {};
-    return {RINGRT_MISMATCH,
-            format_line("rank %d: %s sent %llu bytes where %zu were due during %s", world_.rank,
-                        world_.name_of(rank).c_str(), static_cast<unsigned long long>(frame.bytes),
-                        peer.incoming->bytes(), describe(call_).c_str())};
+    RINGRT_TRY(match(world_, call_, rank, peer.frame, &peer.expected, &peer.incoming));
+    peer.held = peer.incoming == nullptr;
+    return {};
 }
 
 Status Tcp::open_frame(int rank) {
@@ -207,37 +190,26 @@ Status Tcp::open_frame(int rank) {
     peer.begin += sizeof(Frame);
     peer.taken = 0;
     peer.incoming = nullptr;
-    const Frame &frame = peer.frame;
-    bool farewell = frame.kind == kFarewell && frame.bytes == sizeof(Farewell);
-    if (frame.magic != kFrameMagic || (frame.kind != kData && !farewell)) {
-        return lost(rank, "what it sent is not a frame");
-    }
+    if (!peer.frame.sound()) return lost(rank, "what it sent is not a frame");
     peer.in_frame = true;
-    return farewell ? Status{} : find_message(rank);
+    return peer.frame.kind == kData ? find_message(rank) : Status{};
 }
 
 Status Tcp::close_frame(int rank) {
     Peer &peer = peers_[size_t(rank)];
     peer.in_frame = false;
-    if (peer.incoming != nullptr) {
-        peer.incoming->done = true;
-        return {};
+    switch (peer.frame.kind) {
+        case kData:
+            peer.incoming->done = true;
+            world_.pass_hop();
+            return {};
+        case kWaiting:
+            waits_.heard(rank, peer.frame.segment);
+            return {};
+        default:
+            peer.gone = peer.farewell.culprit < 0;
+            return hear_farewell(world_, rank, peer.farewell, call_);
     }
-    Farewell &said = peer.farewell;
-    if (said.culprit < 0) {
-        peer.gone = true;
-        return {};
-    }
-    said.line[sizeof said.line - 1] = 0;
-    for (char &c : said.line) {
-        if (c != 0 && (c < ' ' || c > '~')) c = '?';
-    }
-    int culprit = std::min(said.culprit, int32_t(world_.size - 1));
-    return {RINGRT_PEER_LOST,
-            format_line("rank %d: %s is lost during %s; %s told: %s", world_.rank,
-                        world_.name_of(culprit).c_str(), describe(call_).c_str(),
-                        world_.name_of(rank).c_str(), said.line),
-            culprit};
 }
 
 // Takes what the buffer holds.
@@ -249,7 +221,6 @@ Status Tcp::take(int rank, bool *moved) {
         if (!peer.in_frame) {
             if (peer.end - peer.begin < sizeof(Frame)) return {};
             RINGRT_TRY(open_frame(rank));
-            *moved = true;
             continue;
         }
         size_t rest = std::min(size_t(peer.frame.bytes) - peer.taken, peer.end - peer.begin);
@@ -268,13 +239,34 @@ Status Tcp::take(int rank, bool *moved) {
         }
         peer.begin += rest;
         peer.taken += rest;
+        if (peer.frame.kind == kData) *moved = true;
         if (peer.taken == peer.frame.bytes) {
             RINGRT_TRY(close_frame(rank));
         } else if (peer.begin == peer.end) {
             return {};
         }
-        *moved = true;
     }
+}
+
+// A connection ended without a farewell. In order and between two messages: a death. Otherwise it
+// may be a rank that goes because of another's death and could not say so: whoever else has news
+// within a moment knows better.
+Status Tcp::vanished(int rank, bool in_order, const char *why) {
+    constexpr auto kMoment = std::chrono::milliseconds(500);
+    Peer &peer = peers_[size_t(rank)];
+    peer.gone = true;
+    if (in_doubt_) return {};
+    if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(rank, why);
+    in_doubt_ = true;
+    bool moved = false;
+    for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
+        for (size_t r = 0; r < peers_.size(); ++r) {
+            const Peer &other = peers_[r];
+            if (other.fd.valid() && !other.gone && !other.held) RINGRT_TRY(pull(int(r), &moved));
+        }
+        RINGRT_TRY(sleep(kSliceMs));
+    }
+    return lost(rank, why);
 }
 
 Status Tcp::pull(int rank, bool *moved) {
@@ -299,12 +291,13 @@ Status Tcp::pull(int rank, bool *moved) {
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
         if (got <= 0)
-            return lost(rank, got == 0 ? "it died or closed its connection" : strerror(errno));
-        *moved = true;
+            return vanished(rank, got == 0,
+                            got == 0 ? "it died or closed its connection" : strerror(errno));
         if (!direct) {
             peer.end += size_t(got);
             continue;
         }
+        *moved = true;
         peer.taken += size_t(got);
         if (peer.taken == peer.frame.bytes) RINGRT_TRY(close_frame(rank));
     }
@@ -315,7 +308,8 @@ Status Tcp::sleep(int sleep_ms) {
     for (const Peer &peer : peers_) {
         // A negative fd is skipped by poll.
         bool listen = peer.fd.valid() && !peer.held && !peer.gone;
-        short events = short((listen ? POLLIN : 0) | (peer.outgoing.empty() ? 0 : POLLOUT));
+        bool speak = !peer.outgoing.empty() && !in_doubt_;
+        short events = short((listen ? POLLIN : 0) | (speak ? POLLOUT : 0));
         polled_.push_back({.fd = events == 0 ? -1 : peer.fd.get(), .events = events, .revents = 0});
     }
     if (poll(polled_.data(), polled_.size(), sleep_ms) >= 0 || errno == EINTR) return {};
@@ -335,10 +329,17 @@ Status Tcp::progress(int sleep_ms, bool *moved) {
         if (*moved || sleep_ms == 0) break;
         if (attempt == 0) RINGRT_TRY(sleep(sleep_ms));
     }
+    if (*moved) waits_.moved();
     return {};
 }
 
-int Tcp::waiting_for() const {
+Status Tcp::waiting(int peer, int *blame) {
+    if (peer < 0) peer = first_outstanding();
+    *blame = waits_.blame(peer);
+    return waits_.due() ? tell_waiting(peer) : Status{};
+}
+
+int Tcp::first_outstanding() const {
     for (size_t r = 0; r < peers_.size(); ++r) {
         if (!peers_[r].expected.empty() || (peers_[r].in_frame && !peers_[r].held)) return int(r);
     }
@@ -348,24 +349,45 @@ int Tcp::waiting_for() const {
     return -1;
 }
 
+// Finishes the messages that are half sent, for a moment: after them there is place for a farewell.
+// What comes in meanwhile is dropped, so that peers who do the same get on.
+void Tcp::settle() {
+    constexpr auto kMoment = std::chrono::milliseconds(300);
+    in_doubt_ = true;
+    for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
+        polled_.clear();
+        for (size_t r = 0; r < peers_.size(); ++r) {
+            Peer &peer = peers_[r];
+            if (!peer.fd.valid() || peer.gone || peer.sent == 0) continue;
+            while (peer.outgoing.size() > 1) peer.outgoing.pop_back();
+            bool moved = false;
+            (void)push(int(r), &moved);
+            (void)!recv(peer.fd.get(), peer.buffer.data(), kBufferBytes, MSG_DONTWAIT);
+            if (peer.sent != 0 && !peer.gone)
+                polled_.push_back({.fd = peer.fd.get(), .events = POLLIN | POLLOUT, .revents = 0});
+        }
+        if (polled_.empty()) return;
+        poll(polled_.data(), polled_.size(), kSliceMs);
+    }
+}
+
 void Tcp::farewell(int culprit, const Status &why) {
+    if (said_farewell_) return;
+    said_farewell_ = culprit >= 0;
+    if (culprit >= 0) settle();
     struct {
         Frame frame;
         Farewell farewell;
     } out{.frame = {.kind = kFarewell, .call = call_, .bytes = sizeof(Farewell)},
-          .farewell = {.culprit = culprit, .code = why.code, .line = {}}};
-    snprintf(out.farewell.line, sizeof out.farewell.line, "%s", why.line.c_str());
+          .farewell = make_farewell(culprit, why)};
     for (Peer &peer : peers_) {
         // In the middle of a message there is no place for it; the closed connection must do.
-        if (!peer.fd.valid() || peer.gone || peer.sent != 0) continue;
-        (void)!::send(peer.fd.get(), &out, sizeof out, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (culprit >= 0) shutdown(peer.fd.get(), SHUT_WR);
-    }
-}
-
-void Tcp::cut() noexcept {
-    for (const Peer &peer : peers_) {
-        if (peer.fd.valid()) shutdown(peer.fd.get(), SHUT_RDWR);
+        if (peer.fd.valid() && !peer.gone && peer.sent == 0) {
+            (void)!::send(peer.fd.get(), &out, sizeof out, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (culprit >= 0) shutdown(peer.fd.get(), SHUT_WR);
+        }
+        peer.outgoing.clear();  // these messages end with the operation
+        peer.expected.clear();
     }
 }
 

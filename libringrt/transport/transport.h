@@ -67,13 +67,21 @@ class Transport {
     // Moves what can be moved. When nothing can, sleeps for up to `sleep_ms` and looks again. Not
     // ok when a peer of the job is lost, whether or not it is waited for.
     virtual Status progress(int sleep_ms, bool *moved) = 0;
-    // A peer that a receive (or else a send) waits for, -1 when nothing is outstanding.
-    [[nodiscard]] virtual int waiting_for() const = 0;
-    // Tells all peers, as far as that works at once, that this rank goes and who is to blame
-    // (`culprit` -1: nobody, the job is done).
+    // Nothing moves: this rank waits for `peer` (-1: for whatever is outstanding here). Tells the
+    // others so from time to time. *blame is the rank at the end of that chain, which says nothing;
+    // -1 when nothing is outstanding.
+    virtual Status waiting(int peer, int *blame) = 0;
+    // Tells all peers, as far as that works within a moment, that this rank goes and who is to
+    // blame
+    // (`culprit` -1: nobody, the job is done). After a failure: while the messages of the operation
+    // still stand. The first one counts.
     virtual void farewell(int culprit, const Status &why) = 0;
-    // From any thread: no peer shall wait for this rank any more.
-    virtual void cut() noexcept = 0;
 };
+
+// How an operation over `transport` ended; the peers hear of a failure while its messages stand.
+inline Status concluded(Status status, int own_rank, Transport *transport) {
+    if (!status.ok()) transport->farewell(status.culprit < 0 ? own_rank : status.culprit, status);
+    return status;
+}
 
 }  // namespace ringrt

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that die, stop, abort, disagree or fork: nobody hangs, and everybody is told who it was.
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <random>
 
 #include "libringrt/collective/communicator.h"
@@ -56,7 +59,7 @@ int expect_loss_of(Communicator &comm, int victim, size_t count) {
 }
 
 void expect_all(Ranks &ranks, Layout layout, int except, double within_s) {
-    std::vector<int> ended = ranks.wait(within_s);
+    std::vector<int> ended = ranks.wait(within_s, except);
     for (int r = 0; r < layout.ranks; ++r) {
         if (r == except) continue;
         ck_assert_msg(ended[size_t(r)] == kAsExpected,
@@ -64,6 +67,109 @@ void expect_all(Ranks &ranks, Layout layout, int except, double within_s) {
                       ended[size_t(r)]);
     }
 }
+
+// An algorithm over a layout, and how many elements make it run.
+struct Route {
+    const char *algorithm;
+    Layout layout;
+    size_t count;
+};
+constexpr Route kRoutes[] = {
+    {"one-shot", {4, 4}, 1000},        {"pairwise", {4, 4}, 1000},
+    {"pairwise", {3, 3}, 300000},      {"binary-blocks", {4, 4}, 1000},
+    {"binary-blocks", {3, 3}, 1000},   {"chain", {4, 4}, 1000},
+    {"", {4, 2}, 1000} /* rails */,    {"", {3, 1}, 100} /* one-shot within a node */,
+    {"", {3, 1}, 300000} /* staged */,
+};
+
+CommunicatorConfig config_of(const TemporaryFolder &folder, const Route &route, int rank) {
+    setenv("RINGRT_ALGORITHM", route.algorithm, 1);
+    return config_of(folder, route.layout, rank);
+}
+
+// The hops of `rank` in one allreduce, counted in a run of its own.
+int hops_of(const Route &route, int rank) {
+    void *shared = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(shared != MAP_FAILED);
+    auto *hops = new (shared) std::atomic<int>(0);
+    TemporaryFolder folder;
+    Ranks ranks(route.layout.ranks, [&](int self) {
+        CommunicatorConfig config = config_of(folder, route, self);
+        bool counting = false;
+        config.hop = [&] { *hops += counting ? 1 : 0; };
+        Communicator comm(std::move(config));
+        if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+        counting = self == rank;
+        bool sums_right = true;
+        ringrt_status_t status = train(comm, route.count, 1, &sums_right);
+        counting = false;
+        if (status != RINGRT_OK || !sums_right) return explain(kWrongSum, comm, "wrong sum");
+        return comm.finish() == RINGRT_OK ? int(kAsExpected)
+                                          : explain(kWrongStatus, comm, "finish");
+    });
+    expect_all(ranks, route.layout, -1, 60);
+    int counted = *hops;
+    ck_assert_int_gt(counted, 0);
+    munmap(shared, sizeof(std::atomic<int>));
+    return counted;
+}
+
+// One job whose `victim` sends itself `signal_number` at its `hop`th hop after start-up.
+struct HopCase {
+    TemporaryFolder folder;
+    std::unique_ptr<Ranks> ranks;
+
+    HopCase(const Route &route, int victim, int hop, int signal_number) {
+        ranks = std::make_unique<Ranks>(route.layout.ranks, [&](int rank) {
+            CommunicatorConfig config = config_of(folder, route, rank);
+            int left = -1;
+            config.hop = [&] {
+                if (left > 0 && --left == 0) raise(signal_number);
+            };
+            config.timeout_ms = signal_number == SIGSTOP ? 3000 : 20000;
+            Communicator comm(std::move(config));
+            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            // Once the victim has come through one, all are through with start-up.
+            bool sums_right = true, warm = true;
+            ringrt_status_t status = train(comm, route.count, 1, &warm);
+            if (rank == victim) left = hop;
+            if (status == RINGRT_OK) status = train(comm, route.count, 1000000, &sums_right);
+            if (!warm || !sums_right) return explain(kWrongSum, comm, "wrong sum");
+            bool told = status == RINGRT_PEER_LOST ||
+                        (signal_number == SIGSTOP && status == RINGRT_TIMEOUT);
+            if (!told) return explain(kWrongStatus, comm, std::to_string(status).c_str());
+            std::string line = comm.last_error();
+            for (std::string part :
+                 {"rank " + std::to_string(victim) + " on ", "rank " + std::to_string(rank) + ": ",
+                  std::string("during allreduce of ")}) {
+                if (line.find(part) == line.npos) return explain(kWrongLine, comm, part.c_str());
+            }
+            return int(kAsExpected);
+        });
+    }
+};
+
+// Every route, every hop of rank 1; a few jobs at once.
+void at_every_hop(int signal_number) {
+    constexpr int kVictim = 1;
+    const size_t at_once = signal_number == SIGSTOP ? 12 : 4;  // the stopped ones use no time
+    for (const Route &route : kRoutes) {
+        int hops = hops_of(route, kVictim);
+        for (int first = 1; first <= hops; first += int(at_once)) {
+            std::vector<std::unique_ptr<HopCase>> cases;
+            for (int hop = first; hop <= hops && cases.size() < at_once; ++hop) {
+                cases.push_back(std::make_unique<HopCase>(route, kVictim, hop, signal_number));
+            }
+            for (auto &each : cases) {
+                expect_all(*each->ranks, route.layout, kVictim, 60);
+            }
+        }
+    }
+}
+
+TEST(a_rank_may_die_at_any_hop) { at_every_hop(SIGKILL); }   // F02
+TEST(a_rank_may_stop_at_any_hop) { at_every_hop(SIGSTOP); }  // F03
 
 void wait_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
@@ -150,7 +256,7 @@ TEST(an_abort_ends_all_ranks) {
                 return explain(kWrongStatus, comm, std::to_string(status).c_str());
             return comm.barrier() == RINGRT_ABORTED ? int(kAsExpected) : int(kWrongStatus);
         });
-        expect_all(ranks, layout, -1, 10);
+        expect_all(ranks, layout, -1, 30);
     }
 }
 
@@ -191,14 +297,15 @@ TEST(different_calls_are_an_error) {
             // The first two may hear of each other while the others still start.
             ringrt_status_t status = comm.start();
             if (status == RINGRT_OK)
-                status = comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
+                status =
+                    comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
             // A rank may hear of it from another before it sees it itself.
             bool told = status == RINGRT_MISMATCH || status == RINGRT_PEER_LOST;
             bool named = comm.last_error().find("of 99 float32") != std::string::npos;
             return told && named ? int(kAsExpected)
                                  : explain(kWrongLine, comm, std::to_string(status).c_str());
         });
-        expect_all(ranks, layout, -1, 10);
+        expect_all(ranks, layout, -1, 30);
     }
 }
 
@@ -284,7 +391,7 @@ TEST(nothing_is_left_in_shared_memory) {
         }
     }
     ck_assert(!std::filesystem::exists(folder.path + "/meet"));  // nor the rendezvous file
-    for (int rank : {0, 1}) {  // mapped, but without a name
+    for (int rank : {0, 1}) {                                    // mapped, but without a name
         std::ifstream maps("/proc/" + std::to_string(ranks.pid(rank)) + "/maps");
         bool mapped = false;
         for (std::string line; std::getline(maps, line);) {
@@ -301,7 +408,8 @@ TEST(nothing_is_left_in_shared_memory) {
 int main() {
     return run_all(
         "failures",
-        {a_killed_rank_is_named_by_all_others, a_stopped_rank_is_warned_of_and_then_given_up,
+        {a_rank_may_die_at_any_hop, a_rank_may_stop_at_any_hop,
+         a_killed_rank_is_named_by_all_others, a_stopped_rank_is_warned_of_and_then_given_up,
          a_pause_is_survived, an_abort_ends_all_ranks, an_abort_ends_the_start,
          a_missing_rank_is_named, different_calls_are_an_error, a_forked_child_is_refused,
          garbage_at_the_door_does_no_harm, nothing_is_left_in_shared_memory},

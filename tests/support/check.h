@@ -32,14 +32,17 @@
 
 namespace ringrt::test {
 
-// Runs the tests in processes of their own; the exit status for main().
+// Runs the tests in processes of their own; the exit status for main(). Each is a case of its own, so
+// that CK_RUN_CASE=name runs one of them.
 inline int run_all(const char *suite_name, std::initializer_list<const TTest *> tests,
                    double timeout_s = 60) {
     Suite *suite = suite_create(suite_name);
-    TCase *tcase = tcase_create(suite_name);
-    tcase_set_timeout(tcase, timeout_s);
-    for (const TTest *test : tests) tcase_add_test(tcase, test);
-    suite_add_tcase(suite, tcase);
+    for (const TTest *test : tests) {
+        TCase *tcase = tcase_create(test->name);
+        tcase_set_timeout(tcase, timeout_s);
+        tcase_add_test(tcase, test);
+        suite_add_tcase(suite, tcase);
+    }
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     const int failed = srunner_ntests_failed(runner);

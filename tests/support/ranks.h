@@ -56,12 +56,12 @@ class Ranks {
     }
 
     // Exit statuses by rank; 1000 + signal where one ended it, -1 where it did not end in time (it
-    // is killed then).
-    std::vector<int> wait(double timeout_s = 30) {
+    // is killed then). Does not wait for rank `except`.
+    std::vector<int> wait(double timeout_s = 30, int except = -1) {
         auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
         for (size_t left = 1; left > 0 && std::chrono::steady_clock::now() < end;) {
             left = 0;
-            for (size_t r = 0; r < pids_.size(); ++r) left += !collect(r);
+            for (size_t r = 0; r < pids_.size(); ++r) left += !collect(r) && int(r) != except;
             if (left > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
         return statuses_;
