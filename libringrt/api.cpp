@@ -48,6 +48,7 @@ CommunicatorConfig communicator_config(const Settings &settings) {
             .rendezvous_dir = settings.checkpoint_dir,
             .allgather = settings.allgather,
             .allgather_context = settings.allgather_context,
+            .messenger = settings.transport == "mpi" ? settings.messenger : nullptr,
             .timeout_ms = settings.timeout_ms,
             .start_timeout_ms = settings.start_timeout_ms,
             .warn = log_line};

@@ -8,6 +8,7 @@ libcollective_la_SOURCES = \
   libringrt/transport/shared_memory.h libringrt/transport/shared_memory.cpp \
   libringrt/transport/node_gates.cpp \
   libringrt/transport/frame.h libringrt/transport/frame.cpp \
+  libringrt/transport/messenger.h libringrt/transport/messenger.cpp \
   libringrt/transport/tcp.h libringrt/transport/tcp.cpp \
   libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
   libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \

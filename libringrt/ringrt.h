@@ -90,6 +90,24 @@ typedef enum ringrt_batch_rule {
 /* Gathers `bytes` from each rank into recv (size·bytes, in rank order) on all ranks; 0 on success. */
 typedef int (*ringrt_allgather_fn)(void *context, const void *send, void *recv, size_t bytes);
 
+typedef struct ringrt_piece {
+    void *data;
+    size_t bytes;
+} ringrt_piece_t;
+
+/* Messages between ranks through something of the caller's, as ringrt_mpi.h makes from an MPI. No function
+ * waits; all return 0 on success. They are called by one thread at a time, not always the same one. A
+ * message may be cut into other pieces where it is received than where it was sent. Messages of one
+ * sender, receiver and tag (0 or 1) arrive in the order in which they were sent. */
+typedef struct ringrt_messenger {
+    void *context;
+    int (*send)(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag, void **request);
+    int (*receive)(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag, void **request);
+    int (*test)(void *context, void **request, int *done); /* *request becomes NULL when done */
+    int (*cancel)(void *context, void **request); /* of a receive; not 0: its memory may still be written */
+    void (*release)(void *context, int clean);    /* clean 1: nothing is under way, at any rank */
+} ringrt_messenger_t;
+
 /* Zero means: the environment variable in brackets, else the default in parentheses. */
 typedef struct ringrt_config {
     size_t struct_size;          /* sizeof(ringrt_config_t), so that fields can be added later */
@@ -115,6 +133,9 @@ typedef struct ringrt_config {
                                     are written from a copy while it goes on) */
     uint64_t seed;               /* of the order of samples: kept in checkpoints; a restore with another
                                     one warns */
+    const char *transport;       /* between nodes: "tcp", or "mpi" through messenger [RINGRT_TRANSPORT] (tcp);
+                                    the same on all ranks */
+    const ringrt_messenger_t *messenger; /* copied by ringrt_init(); ringrt_mpi.h gives it */
 } ringrt_config_t;
 
 #ifdef __cplusplus

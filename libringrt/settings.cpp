@@ -150,6 +150,23 @@ Outcome read_folder(const ringrt_config_t &config, const Environment &environmen
     return {};
 }
 
+std::string text_setting(const char *configured, const char *value, const char *standard);
+
+Outcome read_transport(const ringrt_config_t &config, const Environment &environment,
+                       Settings &out) {
+    out.transport = text_setting(config.transport, environment("RINGRT_TRANSPORT"), "tcp");
+    out.messenger = config.messenger;
+    if (out.transport != "tcp" && out.transport != "mpi")
+        return invalid(text("RINGRT_TRANSPORT (or config.transport): expected tcp or mpi, got "
+                            "\"%.40s\"",
+                            out.transport.c_str()));
+    if (out.transport == "mpi" && !out.messenger)
+        return invalid(
+            "RINGRT_TRANSPORT=mpi needs a program that starts with ringrt_init_mpi() on an MPI with "
+            "MPI_THREAD_MULTIPLE");
+    return {};
+}
+
 std::string text_setting(const char *configured, const char *value, const char *standard) {
     return configured && *configured ? configured : value && *value ? value : standard;
 }
@@ -166,6 +183,8 @@ Outcome resolve(const ringrt_config_t *given, const Environment &environment, Se
     if (outcome.ok()) outcome = read_batch(config, settings);
     read_job(environment, settings);
     if (outcome.ok()) outcome = read_folder(config, environment, settings);
+    if (!outcome.ok()) return outcome;
+    outcome = read_transport(config, environment, settings);
     if (!outcome.ok()) return outcome;
     settings.rendezvous = text_setting(config.rendezvous, environment("RINGRT_RENDEZVOUS"), "");
     settings.scontrol = text_setting(nullptr, environment("RINGRT_SCONTROL"), "scontrol");

@@ -17,6 +17,8 @@ struct Settings {
     std::string rendezvous;
     ringrt_allgather_fn allgather = nullptr;
     void *allgather_context = nullptr;
+    std::string transport;  // between nodes: "tcp" or "mpi"
+    const ringrt_messenger_t *messenger = nullptr;
     BatchRule batch;
     uint64_t steps_total = 0;
     uint64_t seed = 0;

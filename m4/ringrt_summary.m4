@@ -21,7 +21,7 @@ ringrt $PACKAGE_VERSION
 
   Slurm plugins    $plugins
   libringrt        yes, into $libdir
-  GPU transport    $have_nccl
+  GPU transport    no (not written yet; NCCL is looked for only)
   ringstat         $ringstat
   other tools      $have_tool_headers
   unit tests       $have_check

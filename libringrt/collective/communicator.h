@@ -34,6 +34,8 @@ struct CommunicatorConfig {
     // When set, start-up goes through it instead (e.g. MPI_Allgather); 0 on success.
     ringrt_allgather_fn allgather = nullptr;
     void *allgather_context = nullptr;
+    // When set, messages between nodes go through it instead of TCP. The same on all ranks.
+    const ringrt_messenger_t *messenger = nullptr;
     uint32_t timeout_ms = 60000;         // of one operation
     uint32_t start_timeout_ms = 120000;  // of start()
     // Receives one-line warnings (a silent peer, a refused connection); no newline. Empty: stderr.

@@ -8,6 +8,7 @@
 #include "libringrt/collective/communicator_impl.h"
 #include "libringrt/rendezvous/connect.h"
 #include "libringrt/rendezvous/identity.h"
+#include "libringrt/transport/messenger.h"
 #include "libringrt/transport/tcp.h"
 
 namespace ringrt {
@@ -56,15 +57,18 @@ Status Communicator::Impl::start() {
         int port = 0;
         RINGRT_TRY(listen_on(&port, &listener));
         topology = {};
-        RINGRT_TRY(find_topology(world, meeting.get(), port, &topology));
+        RINGRT_TRY(find_topology(world, meeting.get(), port, config.messenger != nullptr, &topology));
         world.hosts = topology.hosts;
         RINGRT_TRY(share_memory(world, meeting.get(), &topology, &memory));
         if (memory != nullptr) node = std::make_unique<NodeCollectives>(*memory);
         std::vector<Fd> peers;
-        if (topology.nodes > 1)
+        if (topology.nodes > 1 && config.messenger != nullptr) {
+            transport = make_messenger(world, *config.messenger);
+        } else if (topology.nodes > 1) {
             RINGRT_TRY(connect_all(world, topology.endpoints, std::move(listener),
                                    meeting->secret(), &patience, &peers));
-        if (topology.nodes > 1) transport = make_tcp(world, std::move(peers));
+            transport = make_tcp(world, std::move(peers));
+        }
     }
     std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(world.rank)]);
     local_size = int(here.size());

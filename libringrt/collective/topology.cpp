@@ -22,10 +22,12 @@ struct Card {
     uint64_t shm_device;
     int32_t port;
     uint32_t version;
+    uint32_t by_messenger;  // 1: messages between nodes go through the caller's MPI
+    uint32_t zero;
     char addresses[640];  // separated by blanks
 };
 
-constexpr uint32_t kWireVersion = 1;
+constexpr uint32_t kWireVersion = 2;
 
 template <size_t n>
 void put(char (&to)[n], const std::string &text) {
@@ -44,7 +46,7 @@ std::string boot_id() {
     return {text, size_t(std::max<ssize_t>(bytes, 0))};
 }
 
-Card own_card(int data_port) {
+Card own_card(int data_port, bool by_messenger) {
     Card card{};
     char host[64] = "";
     gethostname(host, sizeof host - 1);
@@ -55,6 +57,7 @@ Card own_card(int data_port) {
     card.shm_device = stat("/dev/shm", &shm) == 0 ? uint64_t(shm.st_dev) : 0;
     card.port = data_port;
     card.version = kWireVersion;
+    card.by_messenger = by_messenger ? 1 : 0;
     std::string addresses;
     for (const std::string &each : own_addresses()) {
         if (addresses.size() + each.size() + 2 < sizeof card.addresses) addresses += each + " ";
@@ -121,8 +124,9 @@ bool Topology::regular() const {
     return each * size_t(nodes) == node_of_rank.size();
 }
 
-Status find_topology(const World &world, Meeting *meeting, int data_port, Topology *out) {
-    Card mine = own_card(data_port);
+Status find_topology(const World &world, Meeting *meeting, int data_port, bool by_messenger,
+                     Topology *out) {
+    Card mine = own_card(data_port, by_messenger);
     std::vector<std::byte> all;
     RINGRT_TRY(meeting->exchange(std::as_bytes(std::span(&mine, 1)), &all));
     std::vector<Card> cards(size_t(world.size), Card{});
@@ -134,6 +138,13 @@ Status find_topology(const World &world, Meeting *meeting, int data_port, Topolo
             return {
                 RINGRT_MISMATCH,
                 format_line("rank %d: rank %zu runs another version of libringrt", world.rank, r)};
+        }
+        if (cards[r].by_messenger != mine.by_messenger) {
+            return {RINGRT_MISMATCH,
+                    format_line("rank %d uses transport %s and rank %zu %s: set RINGRT_TRANSPORT "
+                                "the same for all ranks",
+                                world.rank, by_messenger ? "mpi" : "tcp", r,
+                                by_messenger ? "tcp" : "mpi")};
         }
         auto known = std::find_if(first_of_node.begin(), first_of_node.end(),
                                   [&](size_t first) { return same_node(cards[first], cards[r]); });

@@ -26,8 +26,10 @@ struct Topology {
 };
 
 // Collective. Ranks share a node where boot id, node label (identity.h) and the device of /dev/shm
-// agree; what they really can map is tried out later.
-Status find_topology(const World &world, Meeting *meeting, int data_port, Topology *out);
+// agree; what they really can map is tried out later. RINGRT_MISMATCH where some ranks would speak
+// TCP between nodes and others not.
+Status find_topology(const World &world, Meeting *meeting, int data_port, bool by_messenger,
+                     Topology *out);
 
 // Collective. Opens the memory that this rank's node shares; null for one rank alone on its node.
 // Where some rank of a node cannot map it, that node's ranks become nodes of their own (with a

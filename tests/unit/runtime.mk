@@ -49,6 +49,11 @@ check_PROGRAMS += tests/multiproc/mpi_start
 tests_multiproc_mpi_start_SOURCES = tests/multiproc/mpi_start.c
 tests_multiproc_mpi_start_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt $(MPI_CFLAGS)
 tests_multiproc_mpi_start_LDADD = libringrt.la $(MPI_LIBS)
+check_PROGRAMS += tests/multiproc/mpi_sums
+tests_multiproc_mpi_sums_SOURCES = tests/multiproc/mpi_sums.cpp
+tests_multiproc_mpi_sums_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt $(MPI_CFLAGS)
+tests_multiproc_mpi_sums_LDADD = libringrt.la $(MPI_LIBS)
 endif
 TESTS += tests/multiproc/mpi-start
-EXTRA_DIST += tests/multiproc/mpi-start
+TESTS += tests/multiproc/mpi-transport
+EXTRA_DIST += tests/multiproc/mpi-start tests/multiproc/mpi-transport
