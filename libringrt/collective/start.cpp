@@ -70,6 +70,8 @@ Status Communicator::Impl::start() {
             transport = make_tcp(world, std::move(peers));
         }
     }
+    if (config.messenger != nullptr && transport == nullptr)  // one node: nothing to send
+        config.messenger->release(config.messenger->context, 1);
     std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(world.rank)]);
     local_size = int(here.size());
     local_rank = config.local_rank;

@@ -45,8 +45,29 @@ ringrt_status_t train(Communicator &comm, size_t count, int steps, bool *sums_ri
     return RINGRT_OK;
 }
 
-int expect_loss_of(Communicator &comm, int victim, size_t count) {
+// How many ranks have come through start-up, on whatever busy machine.
+class Started {
+  public:
+    Started() {
+        void *shared = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (shared == MAP_FAILED) abort();
+        count_ = new (shared) std::atomic<int>(0);
+    }
+    ~Started() { munmap(count_, sizeof *count_); }
+    void one_more() { ++*count_; }
+    void await(int ranks) const {
+        for (int i = 0; i < 20000 && *count_ < ranks; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
+  private:
+    std::atomic<int> *count_;
+};
+
+int expect_loss_of(Communicator &comm, int victim, size_t count, Started *started = nullptr) {
     if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+    if (started != nullptr) started->one_more();
     bool sums_right = true;
     ringrt_status_t status = train(comm, count, 1000000, &sums_right);
     if (!sums_right) return explain(kWrongSum, comm, "wrong sum");
@@ -179,13 +200,15 @@ TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
         for (size_t count : {size_t(1), size_t(300000)}) {
             for (int victim : {0, layout.ranks - 1}) {
                 TemporaryFolder folder;
+                Started started;
                 Ranks ranks(layout.ranks, [&](int rank) {
                     Communicator comm(config_of(folder, layout, rank));
-                    return expect_loss_of(comm, victim, count);
+                    return expect_loss_of(comm, victim, count, &started);
                 });
-                wait_ms(300 + int(random() % 60));  // in the middle of any hop
+                started.await(layout.ranks);
+                wait_ms(50 + int(random() % 60));  // in the middle of any hop
                 ranks.signal(victim, SIGKILL);
-                expect_all(ranks, layout, victim, 10);
+                expect_all(ranks, layout, victim, 30);
             }
         }
     }
@@ -194,6 +217,7 @@ TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
 TEST(a_stopped_rank_is_warned_of_and_then_given_up) {  // F03
     for (Layout layout : {Layout{3, 1}, Layout{3, 3}}) {
         TemporaryFolder folder;
+        Started started;
         Ranks ranks(layout.ranks, [&](int rank) {
             CommunicatorConfig config = config_of(folder, layout, rank);
             config.timeout_ms = 5000;
@@ -201,6 +225,7 @@ TEST(a_stopped_rank_is_warned_of_and_then_given_up) {  // F03
             config.warn = [&](const std::string &line) { warnings += line; };
             Communicator comm(std::move(config));
             if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            started.one_more();
             bool sums_right = true;
             ringrt_status_t status = train(comm, 1000, 1000000, &sums_right);
             bool gone = status == RINGRT_TIMEOUT || status == RINGRT_PEER_LOST;
@@ -211,18 +236,21 @@ TEST(a_stopped_rank_is_warned_of_and_then_given_up) {  // F03
             }
             return int(kAsExpected);
         });
-        wait_ms(500);
+        started.await(layout.ranks);
+        wait_ms(100);
         ranks.signal(1, SIGSTOP);
-        expect_all(ranks, layout, 1, 15);
+        expect_all(ranks, layout, 1, 40);
     }
 }
 
 TEST(a_pause_is_survived) {  // F03
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
         TemporaryFolder folder;
+        Started started;
         Ranks ranks(layout.ranks, [&](int rank) {
             Communicator comm(config_of(folder, layout, rank));
             if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            started.one_more();
             for (int i = 0; i < 20; ++i) {
                 bool sums_right = true;
                 if (train(comm, 1000, 10, &sums_right) != RINGRT_OK || !sums_right) {
@@ -233,11 +261,12 @@ TEST(a_pause_is_survived) {  // F03
             return comm.finish() == RINGRT_OK ? int(kAsExpected)
                                               : explain(kWrongStatus, comm, "finish");
         });
-        wait_ms(500);
+        started.await(layout.ranks);
+        wait_ms(100);
         ranks.signal(1, SIGSTOP);
         wait_ms(1000);
         ranks.signal(1, SIGCONT);
-        expect_all(ranks, layout, -1, 15);
+        expect_all(ranks, layout, -1, 40);
     }
 }
 
@@ -267,9 +296,11 @@ TEST(an_abort_ends_the_start) {
         std::thread other([&] { wait_ms(200), comm.abort(); });
         ringrt_status_t status = comm.start();
         other.join();
-        return status == RINGRT_ABORTED ? int(kAsExpected) : explain(kWrongStatus, comm, "start");
+        // Whoever is second may see that the first has gone.
+        bool ended = status == RINGRT_ABORTED || status == RINGRT_PEER_LOST;
+        return ended ? int(kAsExpected) : explain(kWrongStatus, comm, "start");
     });
-    expect_all(ranks, {2, 1}, -1, 5);
+    expect_all(ranks, {2, 1}, -1, 15);
 }
 
 TEST(a_missing_rank_is_named) {
