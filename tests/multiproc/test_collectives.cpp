@@ -123,7 +123,7 @@ std::string check_allreduce(Communicator &comm, const Case &c) {
     if (!right.empty() && memcmp(recv, right.data(), right.size()) != 0)
         return "wrong sum: " + what;
     if (recv[input.size()] != std::byte{0x5a}) return "wrote past the end: " + what;
-    if (!c.in_place && memcmp(send, input.data(), input.size()) != 0)
+    if (!c.in_place && !input.empty() && memcmp(send, input.data(), input.size()) != 0)
         return "input changed: " + what;
     return "";
 }
@@ -190,7 +190,8 @@ TEST(the_other_collectives) {
                 if (comm.all_gather_shares(part.data(), whole.data(), count, RINGRT_FLOAT32) !=
                     RINGRT_OK)
                     return comm.last_error();
-                if (memcmp(whole.data(), right.data(), count * 4) != 0) return "all_gather_shares";
+                if (count > 0 && memcmp(whole.data(), right.data(), count * 4) != 0)
+                    return "all_gather_shares";
                 std::vector<char> each(count, char('a' + rank)), all(count * size_t(size) + 1);
                 if (comm.all_gather(each.data(), all.data(), count) != RINGRT_OK)
                     return comm.last_error();
