@@ -37,6 +37,7 @@ struct JobRecord {
     double end_s = 0;        // end of the last run: for a requeued job the time of its requeue
     double begin_s = 0;      // earliest start
     double priority = 0;     // without what a resize has added to it; 0: held
+    bool launch_failed = false;  // held by Slurm itself: a launch of it failed, and it was requeued
     int restarts = 0;        // Slurm's restart_cnt (counts more than our resizes)
     int gpus_requested = 0;  // of the whole job
     int nodes_requested = 1;
@@ -72,6 +73,7 @@ struct PendingUpdate {
     double begin_s = 0;           // earliest start; 0: leave
     bool first_in_queue = false;  // ahead of the others for the gap between stop and restart;
                                   // must not undo a user's hold (lower the nice value instead)
+    bool undo_launch_hold = false;  // only of a record with launch_failed
     std::string admin_comment;    // empty: leave
 };
 

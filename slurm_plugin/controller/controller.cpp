@@ -18,6 +18,7 @@ constexpr double kRefusedWait_s = 60;
 constexpr double kStartUp_s = 5;  // until a job that Slurm shows as running is there
 constexpr double kLookAt_s[] = {3, 9};
 constexpr int kAskedPerPass = 8;     // each can take a time-out
+constexpr int kLaunchFailures = 3;   // then it stays held: somebody should look
 constexpr double kCeiling_s = 1800;  // a size that Slurm does not grant is not tried again before
 
 bool is_growth(const Wish &wish) { return wish.allotment.gpus > wish.job.gpus_now; }
@@ -91,6 +92,7 @@ double Controller::round(double now_s) {
     if (answer != Answer::ok) return observe_failed(now_s, answer);
     failures_ = 0;
     observation_.now_s = now_s;
+    note_failed_launches(now_s);
     const std::vector<JobView> jobs = look(now_s);
     forget_ended(now_s);
     if (options_.mode == Mode::act) look_for_gone(jobs, now_s);
@@ -124,6 +126,26 @@ double Controller::observe_failed(double now_s, Answer answer) {
         say(0, now_s,
             {.kind = EventKind::trouble, .text = "no resizes for now: " + answer_text(answer)});
     return now_s + std::min(kTroubleWaitMax_s, options_.idle_poll_s * failures_);
+}
+
+// Slurm holds a job whose launch failed, such as one that was started beside what was left of its old
+// run. Nobody asked for that hold, so it is undone; not for ever, for a node may be broken.
+void Controller::note_failed_launches(double now_s) {
+    for (JobRecord &record : observation_.jobs) {
+        if (!is_malleable(record)) continue;
+        JobMemory &memory = memory_[record.id];
+        const bool is_new = record.launch_failed && !memory.launch_failed;
+        memory.launch_failed = record.launch_failed;
+        if (!record.launch_failed) continue;
+        if (is_new) ++memory.launch_failures;
+        const bool gives_up = memory.launch_failures > kLaunchFailures;
+        if (gives_up) record.launch_failed = false;  // held like any other
+        if (is_new)
+            say(record.id, now_s,
+                {.kind = EventKind::launch_failed,
+                 .text = gives_up ? "its launch failed again and Slurm holds it: that stands"
+                                  : "its launch failed and Slurm holds it: released again soon"});
+    }
 }
 
 std::vector<JobView> Controller::look(double now_s) {

@@ -39,6 +39,7 @@ class Controller {
     [[nodiscard]] bool are_usable(const std::vector<int> &nodes) const;
     void look_for_gone(const std::vector<JobView> &jobs, double now_s);
     Answer requeue_if_gone(uint32_t job_id, double now_s);
+    void note_failed_launches(double now_s);
     void notice(const JobView &job, JobMemory &memory, double now_s);
     bool is_time_to_decide(const std::vector<JobView> &jobs, double now_s);
     Situation situation(const Decision &decision, std::size_t job, double now_s,

@@ -9,9 +9,9 @@ namespace ringrt::controller {
 
 namespace {
 
-constexpr std::array<std::string_view, 13> kKinds{
-    "sized",  "refitted", "asked", "left",    "started", "resized", "called_off",
-    "let_go", "ended",    "lost",  "refused", "would",   "trouble",
+constexpr std::array<std::string_view, 14> kKinds{
+    "sized",  "refitted",      "asked", "left", "started", "resized", "called_off",
+    "let_go", "launch_failed", "ended", "lost", "refused", "would",   "trouble",
 };
 
 std::string fixed(double value, int digits) {

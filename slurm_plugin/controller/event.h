@@ -18,6 +18,7 @@ enum class EventKind : uint8_t {
     resized,     // it runs again at its new size (gap_s)
     called_off,  // a resize was given up: the job goes on at its old size
     let_go,      // a user or administrator changed the job: their change stands
+    launch_failed,  // Slurm holds it because a launch of it failed
     ended,       // the job finished, or is gone
     lost,        // the job ended while it was asked to leave
     refused,     // Slurm refused an update

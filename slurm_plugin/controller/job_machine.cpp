@@ -79,6 +79,7 @@ Step release(const JobView &job, const Wish &wish, const JobMemory &memory, cons
     }
     step.update.begin_s = now.now_s;
     step.update.first_in_queue = is_resizing(job);
+    step.update.undo_launch_hold = record.launch_failed;
     step.update.admin_comment = records::format_into(record.admin_comment, intent);
     step.event = event(kind, intent, job.intent.gpus, intent.target,
                        "released with " + gpus_text(intent.target));
@@ -104,7 +105,8 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     // A job that left by itself, or that its user requeued, has left everywhere. One that lost a
     // node may still be there on the others: launched beside itself it is held, and the node drains
     // ("Duplicate jobid").
-    const double delay_s = job.intent.state == IntentState::asked || memory.left_whole
+    const bool left = job.intent.state == IntentState::asked || memory.left_whole;
+    const double delay_s = left && !record.launch_failed
                                ? options.release_delay_s
                                : options.release_delay_s + kStillThere_s;
     if (has_run(job) && now.now_s < std::floor(stopped_s) + delay_s) return {.soon = true};

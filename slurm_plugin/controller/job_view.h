@@ -33,6 +33,8 @@ struct JobMemory {
     std::vector<int> nodes;        // of its present run, or its last one
     bool left_whole = false;       // when it came back, all of them were still usable
     bool said_left = false, said_let_go = false;
+    bool launch_failed = false;             // when it was last seen
+    int launch_failures = 0;                // since slurmctld started
     int would = 0;                          // mode observe: what was last said
     std::optional<records::Intent> shadow;  // mode observe: what would have been noted
     JobPhase phase = JobPhase::pending;

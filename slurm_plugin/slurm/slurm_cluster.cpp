@@ -273,6 +273,7 @@ Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUp
     if (update.begin_s > 0) change.begin_time = static_cast<time_t>(update.begin_s);
     if (const uint32_t nice = nice_for(details, update.first_in_queue); nice != NO_VAL)
         change.nice = nice;
+    if (update.undo_launch_hold) change.priority = INFINITE;  // as scontrol release does
     if (!update.admin_comment.empty())
         change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
     note_moving(job_id);

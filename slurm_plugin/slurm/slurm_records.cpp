@@ -55,6 +55,11 @@ Waits waits_of(const slurm_job_info_t &job) {
     }
 }
 
+// In 22.05 to 26.05 nothing but this text tells Slurm's own hold from one by a user.
+bool is_held_for_failed_launch(const slurm_job_info_t &job) {
+    return job.priority == 0 && bounded_text(job.state_desc).starts_with("launch failed requeued held");
+}
+
 int gpus_in(const char *tres) {
     const auto gpus = parse_gpu_tres(bounded_text(tres));
     return gpus ? gpus->count : 0;
@@ -150,10 +155,12 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .admin_comment = bounded_text(job.admin_comment),
         .comment = bounded_text(job.comment),
     };
-    if (record.phase == JobPhase::pending)
+    if (record.phase == JobPhase::pending) {
         record.waits = waits_of(job);
-    else if (record.phase != JobPhase::finished)
+        record.launch_failed = is_held_for_failed_launch(job);
+    } else if (record.phase != JobPhase::finished) {
         add_held_gpus(job, nodes, record);
+    }
     add_times(job, record);
     add_end(job, record);
     return record;

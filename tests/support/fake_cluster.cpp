@@ -240,6 +240,13 @@ void FakeCluster::hold(uint32_t id, bool on) {
     if (ctld.record.phase == JobPhase::pending) ctld.record.waits = on ? Waits::held : Waits::none;
 }
 
+void FakeCluster::fail_launch(uint32_t id) {
+    requeue(id);
+    finish_completing(ctld_.at(id));
+    hold(id, true);
+    ctld_.at(id).record.launch_failed = true;
+}
+
 void FakeCluster::suspend(uint32_t id, bool on) {
     JobRecord &r = ctld_.at(id).record;
     if (on && r.phase == JobPhase::running) r.phase = JobPhase::suspended;
@@ -421,6 +428,10 @@ Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate 
     if (r.phase == JobPhase::finished) violation(id, "a finished job was touched (I9)");
     if (r.phase == JobPhase::completing) return Answer::again;
     if (r.phase != JobPhase::pending) return Answer::refused;
+    if (update.undo_launch_hold && r.launch_failed) {
+        r.launch_failed = ctld.held = false;
+        r.waits = Waits::none;
+    }
     if (ctld.held) violation(id, "a held job was changed (I8)");
     if (ctld.own_begin_s > now_s_ + 1) violation(id, "its user's start time was changed (I8)");
     const auto after = records::parse_intent(update.admin_comment);

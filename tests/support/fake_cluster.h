@@ -51,6 +51,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     // What users, administrators and fate do.
     void cancel(uint32_t id);
     void hold(uint32_t id, bool on);
+    void fail_launch(uint32_t id);  // Slurm requeues it and holds it
     void suspend(uint32_t id, bool on);
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);

@@ -352,6 +352,27 @@ TEST(a_users_requeue_costs_no_more_than_a_resize) {
     expect_all_finish(world, 1000, "requeue");
 }
 
+TEST(a_failed_launch_is_forgiven_three_times) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    for (int failure = 1; failure <= 3; ++failure) {
+        ck_assert(world.run_until(runs, 60) >= 0);
+        world.run(5);
+        world.cluster.fail_launch(id);
+        const double took = world.run_until(runs, 60);
+        ck_assert_msg(took >= 15, "after failure %d: %g s", failure, took);  // what is left may end
+        ck_assert_int_eq(world.cluster.count(EventKind::launch_failed), failure);
+    }
+    world.run(5);
+    world.cluster.fail_launch(id);
+    ck_assert(world.run_until(runs, 200) < 0);
+    ck_assert_int_eq(world.cluster.count(EventKind::launch_failed), 4);
+    world.cluster.hold(id, false);  // an administrator has looked
+    ck_assert(world.run_until(runs, 60) >= 0);
+    expect_all_finish(world, 3000, "failed launches");
+}
+
 TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
     World world({4, 4});
     world.cluster.gpus_allowed = 2;
@@ -715,6 +736,7 @@ int main() {
                                   the_breaker_counts_jobs_and_not_failures,
                                   a_pass_that_throws_is_said_and_survived,
                                   a_users_requeue_costs_no_more_than_a_resize,
+                                  a_failed_launch_is_forgiven_three_times,
                                   a_size_over_a_limit_is_halved_until_it_is_allowed,
                                   slurm_away_is_said_once_and_survived,
                                   every_state_and_every_event,
