@@ -17,7 +17,7 @@ tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_failures_LDADD = libcollective.la $(CHECK_LIBS)
 
 # More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
-EXTRA_PROGRAMS = tests/multiproc/test_large
+EXTRA_PROGRAMS += tests/multiproc/test_large
 tests_multiproc_test_large_SOURCES = tests/multiproc/test_large.cpp tests/support/ranks.h tests/multiproc/layout.h
 tests_multiproc_test_large_LDADD = libcollective.la
 check-large: tests/multiproc/test_large
