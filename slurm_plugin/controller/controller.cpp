@@ -132,7 +132,7 @@ double Controller::observe_failed(double now_s, Answer answer) {
 // run. Nobody asked for that hold, so it is undone; not for ever, for a node may be broken.
 void Controller::note_failed_launches(double now_s) {
     for (JobRecord &record : observation_.jobs) {
-        if (!is_malleable(record)) continue;
+        if (record.phase == JobPhase::finished || !is_malleable(record)) continue;
         JobMemory &memory = memory_[record.id];
         const bool is_new = record.launch_failed && !memory.launch_failed;
         memory.launch_failed = record.launch_failed;

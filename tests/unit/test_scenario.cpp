@@ -135,8 +135,8 @@ TEST(the_controller_brings_every_job_to_its_end) {
                 for (const auto &[node, gpus] : job.gpus_on_node) used[std::size_t(node)] += gpus;
             for (const int gpus : used) ck_assert_int_le(gpus, 4);
         }
-        const controller::Statistics &seen = controller.statistics();
-        ck_assert_uint_eq(seen.exceptions + seen.refused + seen.called_off, 0);
+        const controller::ResizeCounts &seen = controller.statistics().resizes;
+        ck_assert_uint_eq(controller.statistics().exceptions + seen.refused + seen.called_off, 0);
         ck_assert_uint_le(seen.resized, seen.asked);
         asked += seen.asked;
     }
