@@ -60,9 +60,9 @@ class Job {
         size_t at = text.find("step-");
         return at == text.npos ? 0 : strtoull(text.c_str() + at + 5, nullptr, 10);
     }
-    // Waits until `what()` is true; false after ten seconds.
+    // Waits until `what()` is true; false after half a minute.
     static bool wait_for(const std::function<bool()> &what) {
-        for (int i = 0; i < 2000 && !what(); ++i) usleep(5000);
+        for (int i = 0; i < 6000 && !what(); ++i) usleep(5000);
         return what();
     }
     bool wait_until_training(int ranks) const {
@@ -165,6 +165,10 @@ void expect_all(std::vector<int> got, int expected, const Job &job) {
                       got[r], expected, job.log().c_str());
 }
 
+void expect_training(const Job &job, int ranks) {
+    ck_assert_msg(job.wait_until_training(ranks), "they do not train; log:\n%s", job.log().c_str());
+}
+
 void expect_log(const Job &job, const std::string &part, size_t times = 1) {
     ck_assert_msg(count(job.log(), part) == times, "expected %zu times \"%s\" in\n%s", times,
                   part.c_str(), job.log().c_str());
@@ -186,7 +190,7 @@ TEST(a_signal_to_one_rank_makes_all_leave_at_one_step) {
     for (int chosen : {0, 3}) {
         Job job(kAccept);
         Ranks ranks = start(job, 4);
-        ck_assert(job.wait_until_training(4));
+        expect_training(job, 4);
         ranks.signal(chosen, SIGURG);
         expect_left(ranks, 4, job);
     }
@@ -196,7 +200,7 @@ TEST(signals_at_different_times_make_one_resize) {
     for (int delay_us : {0, 500, 2000, 7000}) {
         Job job(kAccept);
         Ranks ranks = start(job, 4);
-        ck_assert(job.wait_until_training(4));
+        expect_training(job, 4);
         for (int r = 3; r >= 0; --r, usleep(static_cast<useconds_t>(delay_us)))
             ranks.signal(r, SIGURG);
         expect_left(ranks, 4, job);
@@ -207,7 +211,7 @@ TEST(signals_at_different_times_make_one_resize) {
 TEST(a_hundred_signals_make_one_resize) {
     Job job(kAccept);
     Ranks ranks = start(job, 3);
-    ck_assert(job.wait_until_training(3));
+    expect_training(job, 3);
     for (int i = 0; i < 100; ++i)
         for (int r = 0; r < 3; ++r) ranks.signal(r, SIGURG), usleep(100);
     expect_left(ranks, 3, job);
@@ -234,7 +238,7 @@ TEST(another_signal_can_be_chosen) {
     Job::Options options;
     options.environment = {{"RINGRT_SIGNAL", "USR2"}};
     Ranks ranks = start(job, 2, options);
-    ck_assert(job.wait_until_training(2));
+    expect_training(job, 2);
     ranks.signal(1, SIGUSR2);
     expect_left(ranks, 2, job);
 }
@@ -246,7 +250,7 @@ TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
     options.floats = 32 << 20;
     options.steps = 100000;
     Ranks ranks = start(job, 2, options);
-    ck_assert(job.wait_until_training(2));
+    expect_training(job, 2);
     ranks.signal(0, SIGURG);
     ck_assert(Job::wait_for([&] {
         for (auto &entry : fs::directory_iterator(job.path("ckpt")))
@@ -263,7 +267,7 @@ TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
 TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
     Job job(kRefuse);
     Ranks ranks = start(job, 3);
-    ck_assert(job.wait_until_training(3));
+    expect_training(job, 3);
     ranks.signal(2, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(
@@ -280,7 +284,7 @@ TEST(a_missing_scontrol_is_called_off_at_once) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
     Ranks ranks = start(job, 2);
-    ck_assert(job.wait_until_training(2));
+    expect_training(job, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(job, "No such file or directory): submit with --requeue");
@@ -289,7 +293,7 @@ TEST(a_missing_scontrol_is_called_off_at_once) {
 TEST(a_hanging_requeue_is_called_off) {
     Job job("exec sleep 1000");
     Ranks ranks = start(job, 2);
-    ck_assert(job.wait_until_training(2));
+    expect_training(job, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(job,
@@ -300,7 +304,7 @@ TEST(a_hanging_requeue_is_called_off) {
 TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
     Job job("exit 0");
     Ranks ranks = start(job, 2);
-    ck_assert(job.wait_until_training(2));
+    expect_training(job, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(
@@ -313,7 +317,7 @@ TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
 TEST(sigterm_is_the_programs_again_after_a_call_off) {
     Job job(kRefuse);
     Ranks ranks = start(job, 1, {.steps = 100000});
-    ck_assert(job.wait_until_training(1));
+    expect_training(job, 1);
     ranks.signal(0, SIGURG);
     ck_assert(Job::wait_for([&] { return count(job.log(), "called off") == 1; }));
     usleep(20000);
@@ -330,7 +334,7 @@ TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
     Job::Options options;
     options.environment = {{"RINGRT_LEAVE_TIMEOUT_S", "20"}};
     Ranks ranks = start(job, 2, options);
-    ck_assert(job.wait_until_training(2));
+    expect_training(job, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kLeft, job);
     ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 3);
@@ -339,7 +343,7 @@ TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
 TEST(a_save_that_fails_calls_the_resize_off) {
     Job job(kAccept);
     Ranks ranks = start(job, 2);
-    ck_assert(job.wait_until_training(2));
+    expect_training(job, 2);
     fs::rename(job.path("ckpt"), job.path("elsewhere"));
     std::ofstream(job.path("ckpt")) << "a file in the folder's place";
     ranks.signal(0, SIGURG);
@@ -357,7 +361,7 @@ TEST(a_periodic_save_that_fails_is_said_and_training_goes_on) {
         options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"},
                                {"RINGRT_SAVE_INLINE", save_inline}};
         Ranks ranks = start(job, 2, options);
-        ck_assert(job.wait_until_training(2));
+        expect_training(job, 2);
         fs::rename(job.path("ckpt"), job.path("elsewhere"));
         std::ofstream(job.path("ckpt")) << "a file in the folder's place";
         expect_all(ranks.wait(), kEnded, job);
