@@ -18,6 +18,7 @@ constexpr double kRefusedWait_s = 60;
 constexpr double kStartUp_s = 5;  // until a job that Slurm shows as running is there
 constexpr double kLookAt_s[] = {3, 9};
 constexpr int kAskedPerPass = 8;     // each can take a time-out
+constexpr double kGapMost_s = 10;    // longer than any stop and restart
 constexpr int kLaunchFailures = 3;   // then it stays held: somebody should look
 constexpr double kCeiling_s = 1800;  // a size that Slurm does not grant is not tried again before
 
@@ -128,8 +129,8 @@ double Controller::observe_failed(double now_s, Answer answer) {
     return now_s + std::min(kTroubleWaitMax_s, options_.idle_poll_s * failures_);
 }
 
-// Slurm holds a job whose launch failed, such as one that was started beside what was left of its old
-// run. Nobody asked for that hold, so it is undone; not for ever, for a node may be broken.
+// Slurm holds a job whose launch failed, such as one that was started beside what was left of its
+// old run. Nobody asked for that hold, so it is undone; not for ever, for a node may be broken.
 void Controller::note_failed_launches(double now_s) {
     for (JobRecord &record : observation_.jobs) {
         if (record.phase == JobPhase::finished || !is_malleable(record)) continue;
@@ -156,8 +157,12 @@ std::vector<JobView> Controller::look(double now_s) {
     for (JobView &job : jobs) {
         JobMemory &memory = memory_[job.record->id];
         if (options_.mode == Mode::observe && memory.shadow) job.intent = *memory.shadow;
-        statistics_.in_flight += is_resizing(job);
         notice(job, memory, now_s);
+        // One that lost its place in the gap waits like any other job: what others free lets it
+        // run.
+        const bool lost_place =
+            memory.pending_since_s > 0 && now_s - memory.pending_since_s > kGapMost_s;
+        statistics_.in_flight += is_resizing(job) && !lost_place;
     }
     return jobs;
 }

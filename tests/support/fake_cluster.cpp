@@ -374,6 +374,11 @@ records::Intent FakeCluster::intent(uint32_t id) const {
     return records::parse_intent(ctld_.at(id).record.admin_comment).value();
 }
 
+// Its place was taken in the gap between stop and restart.
+bool FakeCluster::waits_long(const Ctld &ctld) const {
+    return ctld.record.phase == JobPhase::pending && now_s_ - ctld.revoked_s > 10;
+}
+
 void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after) {
     const Real &real = real_.at(id);
     if (ctld.record.phase != JobPhase::running) violation(id, "asked although it does not run");
@@ -385,7 +390,7 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
     int in_flight = 1, free = 0;
     for (const auto &[other, c] : ctld_)
         if (c.malleable && other != id && c.record.phase != JobPhase::finished &&
-            intent(other).asked_s > 0)
+            intent(other).asked_s > 0 && !waits_long(c))
             ++in_flight;
     if (in_flight > resizes_in_flight_most) violation(id, "storm limit exceeded");
     for (const int gpus : free_gpus()) free += gpus;

@@ -124,6 +124,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] std::vector<int> free_gpus() const;
     [[nodiscard]] bool answers(Answer &answer);
     [[nodiscard]] bool loses_answer();
+    [[nodiscard]] bool waits_long(const Ctld &ctld) const;
     void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);
     void violation(uint32_t id, const std::string &text);
 

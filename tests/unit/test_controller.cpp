@@ -352,6 +352,23 @@ TEST(a_users_requeue_costs_no_more_than_a_resize) {
     expect_all_finish(world, 1000, "requeue");
 }
 
+// Rigid jobs take all that a shrinking job leaves for the moment, and so its place: that must not
+// keep the others from shrinking, which is what would let it run again.
+TEST(jobs_that_lost_their_place_hold_up_nobody) {
+    Options options;
+    options.resizes_in_flight = 3;
+    World world({4, 4, 4, 4}, options);
+    for (int i = 0; i < 8; ++i) (void)world.cluster.submit_malleable(1, 2, {.steps = 100000});
+    world.run(30);
+    std::vector<uint32_t> rigid;
+    for (int i = 0; i < 8; ++i) rigid.push_back(world.cluster.submit_rigid(1, 600));
+    const auto all_run = [&] {
+        return std::ranges::all_of(
+            rigid, [&](uint32_t id) { return world.cluster.job(id).phase == JobPhase::running; });
+    };
+    ck_assert_msg(world.run_until(all_run, 120) >= 0, "%s", world.cluster.story().c_str());
+}
+
 TEST(a_failed_launch_is_forgiven_three_times) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
@@ -737,6 +754,7 @@ int main() {
                                   a_pass_that_throws_is_said_and_survived,
                                   a_users_requeue_costs_no_more_than_a_resize,
                                   a_failed_launch_is_forgiven_three_times,
+                                  jobs_that_lost_their_place_hold_up_nobody,
                                   a_size_over_a_limit_is_halved_until_it_is_allowed,
                                   slurm_away_is_said_once_and_survived,
                                   every_state_and_every_event,
