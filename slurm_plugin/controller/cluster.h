@@ -56,9 +56,12 @@ struct NodeRecord {
     int gpus = 0;
     bool usable = true;                   // up, not drained, not reserved for somebody else
     std::vector<std::string> partitions;  // that it belongs to; empty: of every partition
+
+    bool operator==(const NodeRecord &) const = default;
 };
 
 struct Observation {
+    uint64_t version = 0;         // another one whenever jobs or nodes are; 0: nobody knows
     double now_s = 0;             // Unix time
     std::vector<JobRecord> jobs;  // malleable and rigid ones; finished ones may be left out
     std::vector<NodeRecord> nodes;
@@ -80,6 +83,7 @@ struct PendingUpdate {
 class Cluster {
   public:
     virtual ~Cluster() = default;
+    // Overwrites `out`; may leave it as it is where out.version is that of the present state.
     virtual Answer observe(Observation &out) = 0;
     virtual Answer write_intent(uint32_t job_id, const std::string &admin_comment) = 0;
     virtual Answer update_pending(uint32_t job_id, const PendingUpdate &update) = 0;

@@ -88,10 +88,13 @@ double Controller::pass_threw(double now_s, const char *what) noexcept {
 double Controller::round(double now_s) {
     if (options_.mode == Mode::off) return now_s + options_.interval_s;
     ++statistics_.passes;
-    observation_ = {};
+    const bool quiet = is_quiet(now_s);
+    if (!quiet) observation_.version = 0;  // all of it, for what a pass has changed in its copy
     const Answer answer = cluster_.observe(observation_);
     if (answer != Answer::ok) return observe_failed(now_s, answer);
     failures_ = 0;
+    if (quiet && observation_.version == settled_version_) return now_s + options_.idle_poll_s;
+    settled_version_ = 0;
     observation_.now_s = now_s;
     note_failed_launches(now_s);
     const std::vector<JobView> jobs = look(now_s);
@@ -101,7 +104,7 @@ double Controller::round(double now_s) {
     const Decision decision = decide(observation_, jobs, memory_, options_);
     const bool time_to_decide = is_time_to_decide(jobs, now_s);
     const std::vector<char> room_is_coming = pools_with_room_coming(decision, jobs);
-    bool soon = false;
+    bool soon = false, reachable = true;
     int updates = 0;
     for (const std::size_t i : order_of_work(decision)) {
         JobMemory &memory = memory_[jobs[i].record->id];
@@ -115,10 +118,18 @@ double Controller::round(double now_s) {
             only_say(jobs[i], step, memory, now_s);
             continue;
         }
-        if (act(jobs[i], step, memory, now_s) == Answer::unreachable) break;
-        if (++updates == kUpdatesPerPass) break;
+        reachable = act(jobs[i], step, memory, now_s) != Answer::unreachable;
+        if (!reachable || ++updates == kUpdatesPerPass) break;
     }
+    if (!soon && updates == 0 && reachable) settled_version_ = observation_.version;
     return now_s + (soon || updates > 0 ? options_.busy_poll_s : options_.idle_poll_s);
+}
+
+// Nothing was left to do, and the time for the next decision has not come: with thousands of jobs in
+// the queue a pass costs tens of milliseconds, so it is not made to find the same again.
+bool Controller::is_quiet(double now_s) const {
+    return settled_version_ != 0 && maybe_gone_.empty() &&
+           age_s(decided_s_, now_s) < options_.interval_s;
 }
 
 double Controller::observe_failed(double now_s, Answer answer) {
@@ -257,7 +268,8 @@ bool Controller::are_usable(const std::vector<int> &nodes) const {
 
 void Controller::forget_ended(double now_s) {
     std::map<uint32_t, const JobRecord *> present;
-    for (const JobRecord &record : observation_.jobs) present[record.id] = &record;
+    for (const JobRecord &record : observation_.jobs)
+        if (memory_.contains(record.id)) present[record.id] = &record;
     for (auto it = memory_.begin(); it != memory_.end();) {
         const auto found = present.find(it->first);
         const JobRecord *record = found == present.end() ? nullptr : found->second;

@@ -25,12 +25,16 @@ class Controller {
     // One round at Unix time now_s; returns when it wants to be called next (Unix time).
     double pass(double now_s) noexcept;
 
-    void set_options(Options options) { options_ = std::move(options); }  // at a reload
+    void set_options(Options options) {  // at a reload
+        options_ = std::move(options);
+        settled_version_ = 0;
+    }
     [[nodiscard]] const Options &options() const { return options_; }
     [[nodiscard]] const Statistics &statistics() const { return statistics_; }
 
   private:
     double round(double now_s);
+    [[nodiscard]] bool is_quiet(double now_s) const;
     double pass_threw(double now_s, const char *what) noexcept;
     double observe_failed(double now_s, Answer answer);
     std::vector<JobView> look(double now_s);
@@ -60,6 +64,7 @@ class Controller {
     Statistics statistics_;
     Breaker breaker_;
     Observation observation_;
+    uint64_t settled_version_ = 0;  // of the state in which nothing was left to do; 0: something is
     std::map<uint32_t, JobMemory> memory_;
     double decided_s_ = 0;
     std::string decided_for_;  // who was there, at which sizes, when it was last decided

@@ -10,6 +10,7 @@
 namespace ringrt::slurm {
 
 void SchedFacts::publish(const SlurmCluster &cluster, int hold_s) {
+    if (cluster.seen().version == version_ && hold_s == hold_s_) return;
     std::map<uint32_t, std::string> intents;
     for (const controller::JobRecord &job : cluster.seen().jobs)
         if (records::parse_intent(job.admin_comment)) intents[job.id] = job.admin_comment;
@@ -17,6 +18,7 @@ void SchedFacts::publish(const SlurmCluster &cluster, int hold_s) {
     partitions_ = cluster.partitions();
     intents_ = std::move(intents);
     hold_s_ = hold_s;
+    version_ = cluster.seen().version;
 }
 
 bool SchedFacts::partition(const char *name, RingrtPartitionView *out) {

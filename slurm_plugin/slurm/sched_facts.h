@@ -3,6 +3,7 @@
 // is held for microseconds only.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,6 +24,7 @@ class SchedFacts {
     std::map<std::string, PartitionLimits, std::less<>> partitions_;
     std::map<uint32_t, std::string> intents_;
     int hold_s_ = 0;
+    uint64_t version_ = 0;  // of the observation that stands here; of the publishing thread alone
 };
 
 }  // namespace ringrt::slurm

@@ -22,7 +22,7 @@ constexpr time_t kPartitionsEvery_s = 30;  // they rarely change
 constexpr time_t kLaunch_s = 5;
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
 
-constexpr double kListShare = 50;        // listing all jobs takes at most one part in this many
+constexpr double kListShare = 100;       // listing all jobs takes at most one part in this many
 constexpr double kListEvery_ms = 30000;  // but so often it is done
 constexpr std::size_t kMovingMax = 64;   // above, one listing is cheaper
 
@@ -112,6 +112,7 @@ Answer SlurmCluster::load_jobs() {
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_jobs");
     jobs_.reset(fresh);
     keep_jobs();
+    ++seen_.version;
     return Answer::ok;
 }
 
@@ -144,7 +145,9 @@ Answer SlurmCluster::load_partitions() {
 }
 
 void SlurmCluster::keep_nodes() {
-    seen_.nodes = node_records(*nodes_, *parts_);
+    std::vector<controller::NodeRecord> nodes = node_records(*nodes_, *parts_);
+    if (nodes != seen_.nodes) ++seen_.version;  // not where only what they are used for has changed
+    seen_.nodes = std::move(nodes);
     partitions_.clear();
     for (const partition_info_t &partition :
          std::span(parts_->partition_array, parts_->record_count))
@@ -182,7 +185,7 @@ void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobReco
 }
 
 // All jobs of a full queue take Slurm a while to list, and the lock that this needs is the
-// scheduler's. So they are listed no more often than lets the listing take a fiftieth of the time;
+// scheduler's. So they are listed no more often than lets the listing take a hundredth of the time;
 // in between, only the jobs whose resize is under way are looked at, one by one.
 bool SlurmCluster::is_time_for_all() const {
     if (!jobs_ || moving_.size() > kMovingMax) return true;
@@ -212,6 +215,7 @@ Answer SlurmCluster::load_moving() {
         controller::JobRecord record = job_record(found->job_array[0], seen_.nodes);
         keep_details(found->job_array[0], record);
         seen_.jobs[index] = std::move(record);
+        ++seen_.version;
     }
     return Answer::ok;
 }
@@ -226,7 +230,7 @@ Answer SlurmCluster::observe(controller::Observation &out) {
     } else if (const Answer jobs = load_moving(); jobs != Answer::ok && jobs != Answer::gone) {
         return jobs;
     }
-    out = seen_;
+    if (out.version != seen_.version) out = seen_;
     out.now_s = unix_now_s();
     return Answer::ok;
 }

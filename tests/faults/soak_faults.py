@@ -37,11 +37,12 @@ class Injector:
         self.down = {}        # nodes that a fault has taken away, until when
 
     def inject(self):
-        random = self.soak.random
+        random = self.soak.faults
         kind = random.choices(list(KINDS), weights=KINDS.values())[0]
         fraction, lasts_s = random.random(), random.uniform(1, 15)
-        if getattr(self, kind)(fraction, lasts_s):
-            self.counts[kind] = self.counts.get(kind, 0) + 1
+        done = getattr(self, kind)(fraction, lasts_s)
+        self.counts[kind] = self.counts.get(kind, 0) + bool(done)
+        self.soak.say(f"fault {sum(self.counts.values())}: {kind}" if done else f"nothing to inject {kind} into")
 
     def undo_in(self, seconds, what):
         self.later.append((time.monotonic() + seconds, what))

@@ -362,7 +362,7 @@ bool FakeCluster::answers(Answer &answer) {
 }
 
 Answer FakeCluster::observe(controller::Observation &out) {
-    out.now_s = now_s_;
+    out = {.now_s = now_s_};
     for (const auto &[id, ctld] : ctld_) out.jobs.push_back(ctld.record);
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
         out.nodes.push_back(

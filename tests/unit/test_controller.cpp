@@ -308,6 +308,40 @@ TEST(the_breaker_counts_jobs_and_not_failures) {
     ck_assert_int_eq(breaker.in_flight_most(172, 8), 8);
 }
 
+// With nothing to do and the same state again nothing is done; a new state, the next decision and a
+// reload are looked at.
+TEST(a_quiet_queue_is_not_gone_through_again) {
+    class Counting final : public Cluster, public EventSink {
+      public:
+        Answer observe(Observation &out) override {
+            copies += out.version != seen.version;
+            if (out.version != seen.version) out = seen;
+            return Answer::ok;
+        }
+        Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
+        Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
+        Answer signal_steps(uint32_t, int) override { return Answer::ok; }
+        void write(const Event &) override {}
+        Observation seen{.version = 1};
+        int copies = 0;
+    } cluster;
+    Options options = quick_options();
+    options.interval_s = 10;
+    Controller controller(cluster, cluster, options);
+    double now_s = 1000;
+    for (; now_s < 1009; ++now_s) controller.pass(now_s);
+    ck_assert_int_eq(cluster.copies, 1);
+    for (; now_s < 1019; ++now_s) controller.pass(now_s);  // one more decision
+    ck_assert_int_eq(cluster.copies, 2);
+    cluster.seen.version = 2;
+    controller.pass(now_s);
+    ck_assert_int_eq(cluster.copies, 3);
+    controller.set_options(options);
+    controller.pass(now_s);
+    ck_assert_int_eq(cluster.copies, 4);
+    ck_assert_uint_eq(controller.statistics().passes, 21);
+}
+
 // What Slurm's listing throws ends one pass, and is said.
 TEST(a_pass_that_throws_is_said_and_survived) {
     class Throwing final : public Cluster, public EventSink {
@@ -751,6 +785,7 @@ int main() {
                                   a_size_that_somebody_else_set_stands,
                                   the_breaker_pauses_all_resizes,
                                   the_breaker_counts_jobs_and_not_failures,
+                                  a_quiet_queue_is_not_gone_through_again,
                                   a_pass_that_throws_is_said_and_survived,
                                   a_users_requeue_costs_no_more_than_a_resize,
                                   a_failed_launch_is_forgiven_three_times,

@@ -202,7 +202,7 @@ SimCluster::Job *SimCluster::find(uint32_t id) {
 }
 
 Answer SimCluster::observe(controller::Observation &out) {
-    out.now_s = now_s_;
+    out = {.now_s = now_s_};
     for (const auto &[id, job] : jobs_) out.jobs.push_back(job.record);
     for (int node = 0; node < scenario_.sim.nodes; ++node)
         out.nodes.push_back(
