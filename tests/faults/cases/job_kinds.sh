@@ -10,18 +10,28 @@ check_steps
 clear_jobs
 count=$((count + 1))
 
-folder=$work/two
-mkdir -p "$folder"
-printf '#!/bin/bash\nsrun --overlap -n1 -N1 sleep 600 &\nsrun --overlap %s --worker %s 100000 0.1 save\n' "$plain_job" "$folder" >"$work/two.sh"
-job=$(timeout 20 sbatch --parsable --malleable=1:16 -o "$folder/out" "$work/two.sh") || fail "sbatch refused two sruns"
-wait_for 30 "start of a job of two steps" is_state "$job" RUNNING
-wait_for 30 "its steps" has_steps 10
-guest=$(rigid 8 300 -N2)
-wait_for 40 "resize of a job of two steps" has_event "$job" resized
-wait_for 40 "more steps" has_steps $(($(steps_done) + 5))
-check_steps
-clear_jobs
-count=$((count + 1))
+# Two steps one after the other on all nodes; side by side on one node only: Slurm 22.05 itself refuses
+# any `srun --overlap` of a job with GPUs on several nodes ("Insufficient GRES available").
+two_steps() { # NAME MIN:MAX FIRST-STEP OPTION-OF-THE-SECOND GPUS-AFTER GUEST...: a job of two steps, resized
+    folder=$work/$1
+    mkdir -p "$folder"
+    printf '#!/bin/bash\n%s\nsrun %s %s --worker %s 100000 0.1 save\n' "$3" "$4" "$plain_job" "$folder" >"$folder.sh"
+    job=$(timeout 20 sbatch --parsable --malleable="$2" -o "$folder/out" "$folder.sh") || fail "sbatch refused two sruns"
+    wait_for 30 "start of a job of two steps" is_state "$job" RUNNING
+    wait_for 40 "its steps" has_steps 10
+    local guest
+    for guest in "${@:6}"; do
+        # shellcheck disable=SC2086
+        rigid $guest >/dev/null
+    done
+    wait_for 40 "resize of a job of two steps" runs_with "$job" "$5"
+    wait_for 40 "more steps" has_steps $(($(steps_done) + 5))
+    check_steps
+    clear_jobs
+    count=$((count + 1))
+}
+two_steps after 1:16 'srun -n1 -N1 --gpus=1 true' '' 8 '8 300 -N2'
+two_steps beside 1:4 'srun --overlap -n1 -N1 sleep 600 &' --overlap 2 '12 300 -N3' '2 300 -N1'
 
 refused() { # EXPECTED COMMAND...
     local expected=$1 said
