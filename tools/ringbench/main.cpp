@@ -11,6 +11,7 @@
 #include "tools/ringbench/machine.h"
 #include "tools/ringbench/report.h"
 #include "tools/ringbench/train.h"
+#include "tools/usage.h"
 
 using namespace ringrt::bench;
 
@@ -172,7 +173,7 @@ int main(int argc, char **argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &e) {
-        return app.exit(e) == 0 ? 0 : 2;
+        return ringrt::end_of_usage(app, e, "ringbench");
     }
     try {
         return bench(options);

@@ -15,6 +15,7 @@
 #include "libringrt/grouping/bound.h"
 #include "libringrt/grouping/rules.h"
 #include "libringrt/grouping/timeline.h"
+#include "tools/usage.h"
 
 namespace ringrt::bench {
 namespace {
@@ -289,7 +290,7 @@ int train(int argc, char **argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return end_of_usage(app, error, "ringbench train");
     }
     try {
         run(options);

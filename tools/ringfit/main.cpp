@@ -12,6 +12,7 @@
 #include "tools/ringfit/fit.h"
 #include "tools/ringsim/csv.h"
 #include "tools/ringsim/report.h"
+#include "tools/usage.h"
 
 namespace ringrt::fit {
 namespace {
@@ -97,7 +98,7 @@ int run(int argc, char **argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return end_of_usage(app, error, "ringfit");
     }
     if (a.file.empty() && a.job == 0)
         throw sim::InputError("expected a FILE or --job ID (see --help)");

@@ -11,13 +11,14 @@
 #include "tools/ringplan/grade.h"
 #include "tools/ringplan/report.h"
 #include "tools/ringplan/svg.h"
+#include "tools/usage.h"
 
 namespace ringrt::ringplan {
 namespace {
 
 using namespace grouping;
 
-constexpr int kOk = 0, kFailed = 1, kUsage = 2;
+constexpr int kOk = 0, kFailed = 1;
 
 struct Options {
     std::vector<std::string> profiles;
@@ -229,8 +230,7 @@ int parse_and_run(int argc, char **argv) {
         options.grade = grading->parsed();
         if (options.profiles.empty()) throw CLI::RequiredError("PROFILE");
     } catch (const CLI::ParseError &error) {
-        const bool asked = error.get_exit_code() == 0;  // --help, --version
-        return app.exit(error) == 0 && asked ? kOk : kUsage;
+        return end_of_usage(app, error, "ringplan");
     }
     return run(options);
 }

@@ -6,6 +6,7 @@
 
 #include "tools/ringsim/commands.h"
 #include "tools/ringsim/contender.h"
+#include "tools/usage.h"
 
 namespace ringrt::sim {
 namespace {
@@ -133,7 +134,7 @@ int run_command_line(int argc, char **argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        return end_of_usage(app, error, "ringsim");
     }
     if (compare_command->parsed()) return run_compare(compare);
     if (scale_command->parsed()) return run_scale();
