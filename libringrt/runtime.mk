@@ -13,6 +13,7 @@ libruntime_la_SOURCES = \
 	libringrt/checkpoint/hash.cpp libringrt/checkpoint/hash.h \
 	libringrt/checkpoint/layout.cpp libringrt/checkpoint/layout.h \
 	libringrt/checkpoint/load.cpp libringrt/checkpoint/load.h \
+	libringrt/checkpoint/local_level.cpp libringrt/checkpoint/local_level.h \
 	libringrt/checkpoint/manifest.cpp libringrt/checkpoint/manifest.h \
 	libringrt/checkpoint/peers.cpp libringrt/checkpoint/peers.h \
 	libringrt/checkpoint/save.cpp libringrt/checkpoint/save.h \

@@ -135,18 +135,31 @@ Outcome read_batch(const ringrt_config_t &config, Settings &out) {
     return {};
 }
 
-// Absolute, so that a program may change its folder later.
-Outcome read_folder(const ringrt_config_t &config, const Environment &environment, Settings &out) {
+std::string bounded(const char *path) {
+    return path ? std::string(path, strnlen(path, 4096)) : std::string();
+}
+
+std::string folder_of_job(uint64_t job) {
+    return job ? text("ringrt-%llu", static_cast<unsigned long long>(job)) : "ringrt-local";
+}
+
+// Absolute, so that a program may change its folder later. The nodes' own folder is for many jobs.
+Outcome read_folders(const ringrt_config_t &config, const Environment &environment, Settings &out) {
     const char *folder = config.checkpoint_dir;
     if (!folder) folder = environment("RINGRT_CHECKPOINT_DIR");
-    std::string name = folder ? std::string(folder, strnlen(folder, 4096)) : "";
-    if (name.empty())
-        name = out.job ? text("ringrt-%llu", static_cast<unsigned long long>(out.job))
-                       : "ringrt-local";
+    std::string name = bounded(folder), local = bounded(environment("RINGRT_CHECKPOINT_LOCAL"));
+    if (name.empty()) name = folder_of_job(out.job);
+    if (!local.empty()) local += "/" + folder_of_job(out.job);
     char here[4096];
-    if (name.front() != '/' && getcwd(here, sizeof here)) name = std::string(here) + "/" + name;
-    if (name.size() > 3900) return invalid("the checkpoint folder's path is too long");
+    for (std::string *path : {&name, &local})
+        if (!path->empty() && path->front() != '/' && getcwd(here, sizeof here))
+            *path = std::string(here) + "/" + *path;
+    if (name.size() > 3900 || local.size() > 3900)
+        return invalid("the checkpoint folder's path is too long");
+    if (name == local)
+        return invalid("RINGRT_CHECKPOINT_LOCAL: expected another folder than the shared one");
     out.checkpoint_dir = name;
+    out.checkpoint_local = local;
     return {};
 }
 
@@ -182,7 +195,7 @@ Outcome resolve(const ringrt_config_t *given, const Environment &environment, Se
     if (outcome.ok()) outcome = read_signal(environment, settings);
     if (outcome.ok()) outcome = read_batch(config, settings);
     read_job(environment, settings);
-    if (outcome.ok()) outcome = read_folder(config, environment, settings);
+    if (outcome.ok()) outcome = read_folders(config, environment, settings);
     if (!outcome.ok()) return outcome;
     outcome = read_transport(config, environment, settings);
     if (!outcome.ok()) return outcome;

@@ -14,6 +14,7 @@ struct Settings {
     int rank = 0, size = 1;
     int local_rank = -1;  // −1: found out
     std::string checkpoint_dir;
+    std::string checkpoint_local;  // on each node; empty: no such level
     std::string rendezvous;
     ringrt_allgather_fn allgather = nullptr;
     void *allgather_context = nullptr;

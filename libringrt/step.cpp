@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/step.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace ringrt {
@@ -14,6 +16,11 @@ using telemetry::monotonic_s;
 constexpr double kIgnoreAfterCallOff_s = 30;
 
 checkpoint::LayoutOptions layout_options() { return {}; }
+
+std::string host_name() {
+    char name[256] = {};
+    return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
 
 }  // namespace
 
@@ -32,10 +39,13 @@ StepBoundary::StepBoundary(const Settings &settings, checkpoint::Peers &peers,
       peers_(peers),
       buffers_(buffers),
       store_(checkpoint::real_files(), settings.checkpoint_dir, fence, settings.keep_checkpoints),
-      saver_(peers, store_, layout_options()) {}
+      saver_(peers, store_, layout_options()),
+      local_(peers, checkpoint::real_files(), settings.checkpoint_local, host_name(), fence,
+             layout_options()) {}
 
 Outcome StepBoundary::start() {
     if (Outcome started = asked_.start(settings_.signal); !started.ok()) return started;
+    if (Outcome joined = local_.join(); !joined.ok()) return joined;
     step_begun_s_ = monotonic_s();
     next_save_s_ = step_begun_s_ + settings_.save_interval_s;
     if (leads() && (settings_.job != 0 || !settings_.telemetry_file.empty()))
@@ -50,7 +60,7 @@ Outcome StepBoundary::start() {
 Outcome StepBoundary::restore(uint64_t &step) {
     const double begun_s = monotonic_s();
     checkpoint::Manifest manifest;
-    Outcome loaded = checkpoint::load(peers_, store_, buffers_, manifest);
+    Outcome loaded = checkpoint::load_newest(peers_, &local_, store_, buffers_, manifest);
     step_begun_s_ = monotonic_s();
     next_save_s_ = step_begun_s_ + settings_.save_interval_s;
     if (!loaded.ok()) {
@@ -101,7 +111,7 @@ Outcome StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     }
     if (!is_fatal(outcome) && agreed.asked)
         outcome = leave(step, result);
-    else if (!is_fatal(outcome) && agreed.save_due && !saver_.under_way())
+    else if (!is_fatal(outcome) && agreed.save_due)
         outcome = periodic_save(step);
     if (is_fatal(outcome)) return outcome;
     report(step);
@@ -164,9 +174,20 @@ Outcome StepBoundary::finish_save() {
 
 Outcome StepBoundary::periodic_save(uint64_t step) {
     next_save_s_ = monotonic_s() + settings_.save_interval_s;  // also where it fails
+    Outcome local = local_.is_there() ? local_save(step) : Outcome{};
+    if (is_fatal(local) || saver_.under_way()) return local;  // the shared level takes its time
     Outcome saved =
         save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);
     if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training goes on");
+    return saved;
+}
+
+// On the nodes' own disks, before the shared level's save begins.
+Outcome StepBoundary::local_save(uint64_t step) {
+    Outcome saved = local_.save(buffers_, meta(step));
+    if (saved.ok() || is_fatal(saved)) return saved;
+    if (!said_no_local_) say("on the nodes: " + saved.message + ": only the shared level has it");
+    said_no_local_ = true;
     return saved;
 }
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "libringrt/checkpoint/load.h"
+#include "libringrt/checkpoint/local_level.h"
 #include "libringrt/checkpoint/save.h"
 #include "libringrt/requeue.h"
 #include "libringrt/settings.h"
@@ -57,6 +57,7 @@ class StepBoundary {
     Outcome save_now(uint64_t step, checkpoint::SaveMode mode);
     Outcome finish_save();
     Outcome periodic_save(uint64_t step);
+    Outcome local_save(uint64_t step);
     Outcome leave(uint64_t step, ringrt_action_t &action);
     void call_off(const std::string &why);
     bool is_fatal(const Outcome &outcome) const;
@@ -70,6 +71,8 @@ class StepBoundary {
     const std::vector<checkpoint::Buffer> &buffers_;
     checkpoint::Store store_;
     checkpoint::Saver saver_;
+    checkpoint::LocalLevel local_;
+    bool said_no_local_ = false;
     SignalCounter asked_;
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
     std::unique_ptr<telemetry::Reporter> reporter_;

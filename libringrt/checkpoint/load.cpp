@@ -50,13 +50,16 @@ Outcome read_shards(Files &files, const std::string &folder, const Manifest &man
     return {};
 }
 
-// This rank's part of one candidate.
-Outcome load_one(Store &store, const std::string &name, const std::string &manifest_text,
+}  // namespace
+
+Outcome load_from(Store &store, const std::string &name, const std::string &manifest_text,
                  const std::vector<Buffer> &buffers, Manifest &manifest) {
     if (Outcome parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return parsed;
     if (Outcome same = same_parameters(manifest, buffers); !same.ok()) return same;
     return read_shards(store.files(), store.folder() + "/" + name, manifest, buffers);
 }
+
+namespace {
 
 std::string step_text(const std::string &name) {
     return text("step %llu", static_cast<unsigned long long>(step_of(name).value_or(0)));
@@ -141,7 +144,7 @@ Outcome try_candidates(Peers &peers, Store &store, Walk &walk, Outcome begun,
         if (Outcome sent = broadcast(peers, candidate); !sent.ok()) return sent;
         if (candidate.verdict.status != RINGRT_OK) return candidate.verdict.outcome();
         if (Outcome sent = share_manifest(peers, candidate, manifest_text); !sent.ok()) return sent;
-        Outcome all = vote(peers, load_one(store, candidate.name, manifest_text, buffers, out));
+        Outcome all = vote(peers, load_from(store, candidate.name, manifest_text, buffers, out));
         if (all.ok() && peers.rank() == 0)
             store.started_from(candidate.name, hash_text(manifest_text));
         if (all.status != RINGRT_CORRUPT) return all;

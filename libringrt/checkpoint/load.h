@@ -20,4 +20,8 @@ namespace ringrt::checkpoint {
 // of their names; `store` is used on rank 0 only.
 Outcome load(Peers &peers, Store &store, const std::vector<Buffer> &buffers, Manifest &out);
 
+// This rank's part of the checkpoint `name` in `store`, whose manifest was read; nothing is set aside.
+Outcome load_from(Store &store, const std::string &name, const std::string &manifest_text,
+                  const std::vector<Buffer> &buffers, Manifest &manifest);
+
 }  // namespace ringrt::checkpoint

@@ -24,17 +24,6 @@ struct Begun {
     char fresh[96] = {};
 };
 
-struct Written {
-    Verdict verdict;
-    Shard shard;
-};
-
-std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers) {
-    std::vector<Parameter> out;
-    for (const Buffer &buffer : buffers) out.push_back(buffer.parameter);
-    return out;
-}
-
 uint64_t parameters_hash(const std::vector<Buffer> &buffers) {
     return hash_text(format_manifest({.parameters = parameters_of(buffers)}));
 }
@@ -60,7 +49,14 @@ Outcome check_rows(const std::vector<Buffer> &buffers, const std::vector<Held> &
     return check_tiling(parameters, std::move(pieces));
 }
 
-// What fails on the way to a checkpoint is a failed checkpoint, and training can go on.
+}  // namespace
+
+std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers) {
+    std::vector<Parameter> out;
+    for (const Buffer &buffer : buffers) out.push_back(buffer.parameter);
+    return out;
+}
+
 Outcome as_checkpoint_failure(Outcome outcome) {
     if (outcome.status != RINGRT_SYSTEM_ERROR && outcome.status != RINGRT_NO_MEMORY) return outcome;
     return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: " + outcome.message};
@@ -68,8 +64,6 @@ Outcome as_checkpoint_failure(Outcome outcome) {
 
 // Pieces, tables and the manifest on top of the parameters.
 uint64_t bytes_on_disk(uint64_t parameters) { return parameters + parameters / 1024 + (1 << 20); }
-
-}  // namespace
 
 uint64_t total_bytes(const std::vector<Buffer> &buffers) {
     uint64_t total = 0;

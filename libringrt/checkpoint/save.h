@@ -67,6 +67,20 @@ class Saver {
     std::atomic<bool> written_{false};
 };
 
+// What a rank tells of its shard.
+struct Written {
+    Verdict verdict;
+    Shard shard;
+};
+
+[[nodiscard]] std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers);
+
+// What fails on the way to a checkpoint is a failed checkpoint, and training can go on.
+[[nodiscard]] Outcome as_checkpoint_failure(Outcome outcome);
+
+// At most, for so many bytes of parameters.
+[[nodiscard]] uint64_t bytes_on_disk(uint64_t parameters);
+
 // Bytes of all parameters together.
 [[nodiscard]] uint64_t total_bytes(const std::vector<Buffer> &buffers);
 

@@ -46,6 +46,7 @@ ROWS = [
     Row("F11", "kill at every system call of a save",
         tests={SAVES: ("a_crash_at_any_operation_leaves_the_old_or_the_new", "a_crash_at_any_operation_of_a_load_harms_nothing",
                        "a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new"),
+               "tests/unit/test_checkpoint_levels": (),
                "tests/unit/test_checkpoint_killed": ("a_kill_at_any_system_call_leaves_the_old_or_the_new",)}),
     Row("F12", "errors on write, fsync, close, rename; a full disk", cases=("faults/disk_full",),
         tests={SAVES: ("an_error_at_any_operation_costs_one_save_at_most", "a_disk_that_fails_for_ever_costs_only_the_new_checkpoint",

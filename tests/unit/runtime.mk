@@ -3,6 +3,7 @@
 runtime_tests = \
 	tests/unit/test_checkpoint \
 	tests/unit/test_checkpoint_faults \
+	tests/unit/test_checkpoint_levels \
 	tests/unit/test_checkpoint_killed \
 	tests/unit/test_runtime \
 	tests/unit/test_ringrt_api \
@@ -15,6 +16,10 @@ checkpoint_support = tests/support/check.h tests/support/checkpoint_model.h \
 tests_unit_test_checkpoint_SOURCES = tests/unit/test_checkpoint.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_checkpoint_LDADD = libruntime.la $(CHECK_LIBS)
+
+tests_unit_test_checkpoint_levels_SOURCES = tests/unit/test_checkpoint_levels.cpp $(checkpoint_support)
+tests_unit_test_checkpoint_levels_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_checkpoint_levels_LDADD = libruntime.la $(CHECK_LIBS)
 
 tests_unit_test_checkpoint_faults_SOURCES = tests/unit/test_checkpoint_faults.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -197,6 +197,17 @@ TEST(bad_settings_are_refused_in_one_line) {
     }
 }
 
+TEST(the_nodes_own_folder_is_one_per_job) {
+    const Settings none = settings_of({{"SLURM_JOB_ID", "12"}});
+    ck_assert(none.checkpoint_local.empty());
+    const Settings s =
+        settings_of({{"SLURM_JOB_ID", "12"}, {"RINGRT_CHECKPOINT_LOCAL", "/nvme"}});
+    EXPECT_TEXT(s.checkpoint_local, "/nvme/ringrt-12");
+    EXPECT_TEXT(refusal({{"RINGRT_CHECKPOINT_LOCAL", "/nvme"},
+                         {"RINGRT_CHECKPOINT_DIR", "/nvme/ringrt-local"}}),
+                "RINGRT_CHECKPOINT_LOCAL: expected another folder than the shared one");
+}
+
 TEST(step_times_are_medians) {
     telemetry::StepClock clock;
     for (int i = 0; i < 2; ++i) clock.add(100);
@@ -259,7 +270,7 @@ int main() {
         "runtime",
         {shares_tile_the_batch, samples_are_a_permutation, samples_are_shuffled,
          samples_are_uniform_over_epochs, settings_come_from_config_then_environment_then_default,
-         ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line,
+         ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line, the_nodes_own_folder_is_one_per_job,
          step_times_are_medians, slurms_answers_are_understood, the_users_comment_is_found,
          claims_are_ordered});
 }

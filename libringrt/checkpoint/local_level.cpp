@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/checkpoint/local_level.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "libringrt/checkpoint/shard.h"
+
+namespace ringrt::checkpoint {
+namespace {
+
+constexpr size_t kKept = 1;  // the shared level keeps the older ones
+
+struct Begun {
+    Verdict verdict;
+    char fresh[96] = {};
+};
+
+// What one node has, as its first rank tells it.
+struct Offer {
+    Verdict verdict;
+    uint64_t has = 0;
+    uint64_t step = 0;
+    Fence fence;  // whose save it is: the same step of another run of the job is another state
+    char name[80] = {};
+};
+
+template <typename Told>
+Outcome worst_of(const std::vector<Told> &all) {
+    for (const Told &told : all)
+        if (told.verdict.status != RINGRT_OK) return told.verdict.outcome();
+    return {};
+}
+
+template <size_t N>
+void put(char (&out)[N], const std::string &text) {
+    std::memcpy(out, text.data(), std::min(text.size(), N - 1));
+}
+
+Offer offer_of(Store &store) {
+    Offer offer;
+    Outcome claimed = store.claim();
+    if (claimed.status == RINGRT_SUPERSEDED) offer.verdict = Verdict::of(claimed);
+    std::vector<std::string> names;
+    if (!claimed.ok() || !store.candidates(names).ok() || names.empty()) return offer;
+    std::string manifest_text;
+    Manifest manifest;
+    Outcome read = store.read_manifest(names[0], manifest_text);
+    if (read.ok()) read = parse_manifest(manifest_text, manifest);
+    if (read.status == RINGRT_CORRUPT) store.set_aside(names[0]);
+    if (!read.ok()) return offer;
+    offer.has = 1;
+    offer.step = manifest.step;
+    offer.fence = manifest.fence;
+    put(offer.name, names[0]);
+    return offer;
+}
+
+}  // namespace
+
+LocalLevel::LocalLevel(Peers &peers, Files &files, const std::string &folder,
+                       const std::string &node, Fence fence, LayoutOptions options)
+    : peers_(peers),
+      store_(files, folder, fence, kKept),
+      options_(options),
+      node_(folder.empty() ? 0 : hash_text(node + "/" + folder) | 1) {}
+
+Outcome LocalLevel::join() {
+    if (Outcome told = gather(peers_, node_, node_of_); !told.ok()) return told;
+    there_ = std::ranges::count(node_of_, uint64_t{0}) == 0;
+    if (!there_) return {};
+    std::vector<uint64_t> nodes = node_of_;
+    std::ranges::sort(nodes);
+    nodes_ = static_cast<int>(std::ranges::unique(nodes).begin() - nodes.begin());
+    const auto here = node_of_.begin() + peers_.rank();
+    first_ = static_cast<int>(std::ranges::find(node_of_, node_) - node_of_.begin());
+    node_rank_ = static_cast<int>(std::count(node_of_.begin(), here, node_));
+    node_size_ = static_cast<int>(std::ranges::count(node_of_, node_));
+    return {};
+}
+
+Outcome LocalLevel::begin(uint64_t step, uint64_t bytes, std::string &fresh) {
+    Outcome outcome = store_.claim();
+    if (outcome.ok()) outcome = store_.check_space(bytes_on_disk(bytes));
+    if (outcome.ok()) outcome = store_.begin(step, fresh);
+    return as_checkpoint_failure(outcome);
+}
+
+// The ranks of a node share the work as all ranks do on the shared level.
+Outcome LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &fresh,
+                          Shard &shard) {
+    std::vector<Source> sources;
+    for (const Piece &piece : pieces_to_write(buffers, node_rank_, node_size_, options_)) {
+        const Buffer &buffer = buffers[piece.parameter];
+        sources.push_back({piece, buffer.data + (piece.offset - buffer.offset)});
+    }
+    if (sources.empty()) return {};
+    return write_shard(store_.files(), store_.folder() + "/" + fresh + "/" + shard_name(shard.rank),
+                       sources, shard);
+}
+
+Outcome LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &buffers,
+                           const Meta &meta, std::vector<Shard> shards) {
+    const Manifest manifest{.fence = store_.fence(),
+                            .step = meta.step,
+                            .samples = meta.samples,
+                            .seed = meta.seed,
+                            .ranks = static_cast<uint32_t>(peers_.size()),
+                            .time_s = time(nullptr),
+                            .speeds = meta.speeds,
+                            .gradients = meta.gradients,
+                            .parameters = parameters_of(buffers),
+                            .shards = std::move(shards)};
+    return as_checkpoint_failure(store_.commit(fresh, manifest));
+}
+
+Outcome LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
+    const bool by_rows = std::ranges::any_of(
+        buffers, [](const Buffer &buffer) { return buffer.parameter.by_rows; });
+    if (by_rows && nodes_ > 1)
+        return {RINGRT_CHECKPOINT_FAILED,
+                "checkpoint failed: buffers by rows over several nodes are kept on none of them"};
+    if (Outcome agreed = agree_on_parameters(peers_, buffers, meta.step); !agreed.ok())
+        return agreed;
+    std::string fresh;
+    Begun mine;
+    if (leads())
+        mine.verdict = Verdict::of(begin(meta.step, total_bytes(buffers), fresh));
+    put(mine.fresh, fresh);
+    std::vector<Begun> begun;
+    if (Outcome told = gather(peers_, mine, begun); !told.ok()) return told;
+    Outcome worst = worst_of(begun);
+    fresh = begun[static_cast<size_t>(first_)].fresh;
+
+    Written wrote{.verdict = {}, .shard = {.rank = static_cast<uint32_t>(node_rank_)}};
+    if (worst.ok()) wrote.verdict = Verdict::of(write(buffers, fresh, wrote.shard));
+    std::vector<Written> written;
+    if (Outcome told = gather(peers_, wrote, written); !told.ok()) return told;
+    if (worst.ok()) worst = worst_of(written);
+    if (leads() && worst.ok()) {
+        std::vector<Shard> shards;
+        for (size_t rank = 0; rank < written.size(); ++rank)
+            if (node_of_[rank] == node_ && written[rank].shard.pieces > 0)
+                shards.push_back(written[rank].shard);
+        worst = commit(fresh, buffers, meta, std::move(shards));
+    }
+    if (leads() && !worst.ok() && !fresh.empty()) store_.discard(fresh);
+    return vote(peers_, worst);
+}
+
+Outcome LocalLevel::newest(std::optional<uint64_t> &step) {
+    step.reset();
+    std::vector<Offer> all;
+    const Offer mine = leads() ? offer_of(store_) : Offer{};
+    if (Outcome told = gather(peers_, mine, all); !told.ok()) return told;
+    if (Outcome worst = worst_of(all); !worst.ok()) return worst;
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+        const bool first = std::ranges::find(node_of_, node_of_[rank]) - node_of_.begin() ==
+                           static_cast<std::ptrdiff_t>(rank);
+        if (first && (!all[rank].has || all[rank].step != all[0].step ||
+                      all[rank].fence != all[0].fence))
+            return {};
+    }
+    name_ = all[static_cast<size_t>(first_)].name;
+    step = all[0].step;
+    return {};
+}
+
+Outcome LocalLevel::load(const std::vector<Buffer> &buffers, Manifest &out) {
+    std::string manifest_text;
+    Outcome mine = store_.read_manifest(name_, manifest_text);
+    if (mine.ok()) mine = load_from(store_, name_, manifest_text, buffers, out);
+    std::vector<Verdict> all;
+    if (Outcome told = gather(peers_, Verdict::of(mine), all); !told.ok()) return told;
+    Outcome worst;
+    bool damaged_here = false;
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+        if (worst.ok()) worst = all[rank].outcome();
+        damaged_here |= node_of_[rank] == node_ && all[rank].status == RINGRT_CORRUPT;
+    }
+    if (leads() && damaged_here) store_.set_aside(name_);
+    if (!worst.ok()) return worst;
+    if (leads()) store_.started_from(name_, hash_text(manifest_text));
+    return follow_manifest(manifest_text, out);
+}
+
+// What was learned stands in rank 0's manifest only, and all ranks must go on with the same.
+Outcome LocalLevel::follow_manifest(std::string &manifest_text, Manifest &out) {
+    uint64_t bytes = manifest_text.size();
+    if (Outcome sent = broadcast(peers_, bytes); !sent.ok()) return sent;
+    manifest_text.resize(bytes);
+    Outcome sent = peers_.broadcast(std::as_writable_bytes(std::span(manifest_text)));
+    return sent.ok() ? parse_manifest(manifest_text, out) : sent;
+}
+
+namespace {
+
+struct SharedNewest {
+    Verdict verdict;
+    int64_t step = -1;
+};
+
+// Rank 0's claim comes before anybody looks: after it no older incarnation commits.
+Outcome shared_newest(Peers &peers, Store &shared, int64_t &step) {
+    SharedNewest found;
+    if (peers.rank() == 0) {
+        Outcome claimed = shared.claim();
+        if (claimed.status == RINGRT_SUPERSEDED) found.verdict = Verdict::of(claimed);
+        std::vector<std::string> names;
+        if (claimed.ok() && shared.candidates(names).ok() && !names.empty())
+            found.step = static_cast<int64_t>(step_of(names[0]).value_or(0));
+    }
+    if (Outcome sent = broadcast(peers, found); !sent.ok()) return sent;
+    step = found.step;
+    return found.verdict.outcome();
+}
+
+bool is_damage(const Outcome &outcome) {
+    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_NOT_FOUND;
+}
+
+}  // namespace
+
+Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
+                    const std::vector<Buffer> &buffers, Manifest &out) {
+    if (!local || !local->is_there()) return load(peers, shared, buffers, out);
+    if (Outcome agreed = agree_on_parameters(peers, buffers, 0); !agreed.ok()) return agreed;
+    int64_t above = -1;
+    std::optional<uint64_t> here;
+    if (Outcome told = shared_newest(peers, shared, above); !told.ok()) return told;
+    if (Outcome told = local->newest(here); !told.ok()) return told;
+    const bool is_newer = here && static_cast<int64_t>(*here) > above;
+    if (is_newer) {
+        Outcome loaded = local->load(buffers, out);
+        if (loaded.status != RINGRT_CORRUPT) return loaded;
+        if (peers.rank() == 0)
+            log_line("the nodes' own checkpoint is damaged (" + loaded.message +
+                     "): using the shared one");
+    }
+    Outcome loaded = load(peers, shared, buffers, out);
+    const bool is_worse = is_damage(loaded) || (loaded.ok() && here && out.step < *here);
+    if (!here || is_newer || !is_worse) return loaded;
+    // The newest shared one was damaged, and what is left is older than the nodes' own.
+    Outcome instead = local->load(buffers, out);
+    if (instead.status != RINGRT_CORRUPT) return instead;
+    return loaded.ok() ? load(peers, shared, buffers, out) : loaded;
+}
+
+}  // namespace ringrt::checkpoint
