@@ -10,7 +10,9 @@ for after_s in 0 0.3 0.6 1 1.5 2 3; do
     for _ in 1 2 3 4 5; do timeout 10 scancel --signal=URG "$job"; done
     count=$((count + 5))
     wait_for 60 "steps after a signal $after_s s after the start" trained 10
-    is_state "$job" RUNNING || fail "the job is $(state_of "$job")"
+    # A signal that the runtime heard is served: then it saves, leaves, and comes back by itself.
+    is_state "$job" "RUNNING COMPLETING PENDING" || fail "the job is $(state_of "$job")"
+    wait_for 60 "more steps after it" trained 40
     check_training
     clear_jobs
 done
