@@ -44,6 +44,7 @@ struct JobRecord {
     int cpus_per_task = 1;
     int64_t time_limit_s = -1;  // -1: unlimited
     bool cancelled = false;     // of a finished job: by its user or an administrator
+    bool failed = false;        // of a finished job: by its own end, no time limit, no node
     int exit_code = 0;          // of a finished job
     int end_signal = 0;         // of a finished job: the signal that ended it, 0: none
     std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any
@@ -95,6 +96,8 @@ class Cluster {
     // the job is requeued, and the answer is ok. Any other answer: it lives, or nobody knows;
     // nothing was done.
     virtual Answer requeue_if_gone(uint32_t) { return Answer::refused; }
+    // A job that has failed waits again.
+    virtual Answer requeue_failed(uint32_t) { return Answer::refused; }
 };
 
 }  // namespace ringrt::controller

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <numeric>
 
 namespace ringrt::controller {
@@ -18,6 +19,7 @@ constexpr double kRefusedWait_s = 60;
 constexpr double kStartUp_s = 5;  // until a job that Slurm shows as running is there
 constexpr double kLookAt_s[] = {3, 9};
 constexpr int kAskedPerPass = 8;     // each can take a time-out
+constexpr double kTakenDown_s = 120;  // after a restart of slurmctld
 constexpr double kGapMost_s = 10;    // longer than any stop and restart
 constexpr int kLaunchFailures = 3;   // then it stays held: somebody should look
 constexpr double kCeiling_s = 1800;  // a size that Slurm does not grant is not tried again before
@@ -96,7 +98,9 @@ double Controller::round(double now_s) {
     if (quiet && observation_.version == settled_version_) return now_s + options_.idle_poll_s;
     settled_version_ = 0;
     observation_.now_s = now_s;
+    if (begun_s_ == 0) begun_s_ = now_s;
     note_failed_launches(now_s);
+    bool soon = options_.mode == Mode::act && bring_back(now_s);
     const std::vector<JobView> jobs = look(now_s);
     forget_ended(now_s);
     if (options_.mode == Mode::act) look_for_gone(jobs, now_s);
@@ -104,7 +108,7 @@ double Controller::round(double now_s) {
     const Decision decision = decide(observation_, jobs, memory_, options_);
     const bool time_to_decide = is_time_to_decide(jobs, now_s);
     const std::vector<char> room_is_coming = pools_with_room_coming(decision, jobs);
-    bool soon = false, reachable = true;
+    bool reachable = true;
     int updates = 0;
     for (const std::size_t i : order_of_work(decision)) {
         JobMemory &memory = memory_[jobs[i].record->id];
@@ -158,6 +162,35 @@ void Controller::note_failed_launches(double now_s) {
                  .text = gives_up ? "its launch failed again and Slurm holds it: that stands"
                                   : "its launch failed and Slurm holds it: released again soon"});
     }
+}
+
+// slurmctld took it down for its requeue, was killed, and had forgotten the requeue: then the end of
+// its script by SIGTERM was told to the new slurmctld, which takes it for the job's own.
+bool Controller::was_taken_down(const JobRecord &record, double now_s) const {
+    if (record.phase != JobPhase::finished || !record.failed || record.end_signal != SIGTERM)
+        return false;
+    if (age_s(begun_s_, now_s) > kTakenDown_s || age_s(record.end_s, now_s) > kTakenDown_s)
+        return false;
+    const std::optional<records::Intent> intent = records::parse_intent(record.admin_comment);
+    return intent && intent->state == IntentState::asked && intent->run == record.restarts;
+}
+
+// Is one on its way back?
+bool Controller::bring_back(double now_s) {
+    bool any = false;
+    for (JobRecord &record : observation_.jobs) {
+        if (!was_taken_down(record, now_s)) continue;
+        const Answer answer = cluster_.requeue_failed(record.id);
+        if (answer == Answer::ok)
+            say(record.id, now_s,
+                {.kind = EventKind::left,
+                 .text = "was taken down for its resize before slurmctld was killed, which had "
+                         "forgotten that: requeued"});
+        if (answer != Answer::ok && answer != Answer::again) continue;
+        record.phase = JobPhase::completing;  // as far as this pass goes: it has not ended
+        any = true;
+    }
+    return any;
 }
 
 std::vector<JobView> Controller::look(double now_s) {

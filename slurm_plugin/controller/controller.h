@@ -44,6 +44,8 @@ class Controller {
     void look_for_gone(const std::vector<JobView> &jobs, double now_s);
     Answer requeue_if_gone(uint32_t job_id, double now_s);
     void note_failed_launches(double now_s);
+    bool bring_back(double now_s);
+    [[nodiscard]] bool was_taken_down(const JobRecord &record, double now_s) const;
     void notice(const JobView &job, JobMemory &memory, double now_s);
     bool is_time_to_decide(const std::vector<JobView> &jobs, double now_s);
     Situation situation(const Decision &decision, std::size_t job, double now_s,
@@ -69,6 +71,7 @@ class Controller {
     double decided_s_ = 0;
     std::string decided_for_;  // who was there, at which sizes, when it was last decided
     bool has_looked_ = false;
+    double begun_s_ = 0;  // first pass
     // Jobs that ran when the controller started, and when to ask the node whether it knows of them.
     std::vector<std::pair<uint32_t, double>> maybe_gone_;
     int failures_ = 0;  // observations in a row

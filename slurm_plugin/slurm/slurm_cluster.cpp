@@ -312,6 +312,11 @@ void SlurmCluster::clear_up(uint32_t job_id) {
     if (cancel(job_id) == SLURM_SUCCESS) answer(requeue_ended(job_id), "slurm_requeue");
 }
 
+Answer SlurmCluster::requeue_failed(uint32_t job_id) {
+    note_moving(job_id);
+    return answer(timed(Call::requeue, [&] { return requeue_ended(job_id); }), "slurm_requeue");
+}
+
 Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;

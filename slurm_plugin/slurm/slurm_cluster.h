@@ -41,6 +41,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer signal_steps(uint32_t job_id, int signal) override;
     // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
     controller::Answer requeue_if_gone(uint32_t job_id) override;
+    controller::Answer requeue_failed(uint32_t job_id) override;
 
     // As of the last observation.
     [[nodiscard]] const controller::Observation &seen() const { return seen_; }
