@@ -21,7 +21,7 @@ libcollective_la_SOURCES = \
   libringrt/collective/execute.h libringrt/collective/execute.cpp \
   libringrt/collective/halving_doubling.cpp \
   libringrt/collective/cost_model.h libringrt/collective/cost_model.cpp \
-  libringrt/collective/chunks.h \
+  libringrt/collective/chunks.h libringrt/collective/ranges.h \
   libringrt/collective/placement.h libringrt/collective/placement.cpp \
   libringrt/collective/huge_pages.h libringrt/collective/huge_pages.cpp \
   libringrt/collective/store_choice.h libringrt/collective/store_choice.cpp \

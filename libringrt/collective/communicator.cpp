@@ -158,6 +158,23 @@ Status check_buffers(const void *send, const void *recv, size_t bytes, bool may_
                                          : "send and recv may not overlap"};
 }
 
+Status check_ranges(const Ranges &ranges, size_t bytes) {
+    if (ranges.bytes() == bytes) return {};
+    return {RINGRT_INVALID_ARGUMENT,
+            format_line("the ranges hold %zu bytes instead of %zu", ranges.bytes(), bytes)};
+}
+
+// One rank alone.
+Status scatter_copy(const Work &work) {
+    each_output(
+        work, 0, work.count * work.element_bytes, [&](std::byte *to, size_t bytes, size_t passed) {
+            each_input(work, passed, bytes, [&](const std::byte *from, size_t part, size_t done) {
+                copy(to + done, from, part, Store::Plain);
+            });
+        });
+    return {};
+}
+
 Work bytes_of(const void *send, void *recv, size_t bytes, int ranks) {
     return {.input = send,
             .output = recv,
@@ -207,6 +224,44 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
                   .only_output_block = rank};
         return impl_->run(work, impl_->next_call(kReduceScatter, work, count),
                           &NodeCollectives::reduce_scatter, scatter_reduce);
+    });
+}
+
+ringrt_status_t Communicator::reduce_scatter(const Ranges &send, void *recv, size_t count,
+                                             ringrt_dtype_t dtype, ringrt_op_t op) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        RINGRT_TRY(check_fold(dtype, op));
+        int rank = impl_->world.rank, size = impl_->world.size;
+        size_t each = dtype_bytes(dtype);
+        RINGRT_TRY(check_ranges(send, count * each));
+        Work work{.output = recv,
+                  .count = count,
+                  .element_bytes = each,
+                  .dtype = dtype,
+                  .op = op,
+                  .ranks = size,
+                  .only_output_block = rank,
+                  .inputs = &send};
+        if (size == 1) return scatter_copy(work);
+        return impl_->run(work, impl_->next_call(kReduceScatter, work, count),
+                          &NodeCollectives::reduce_scatter, scatter_reduce);
+    });
+}
+
+ringrt_status_t Communicator::all_gather(const Ranges &send, const Ranges &recv, size_t bytes) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        int size = impl_->world.size;
+        RINGRT_TRY(check_ranges(send, bytes));
+        RINGRT_TRY(check_ranges(recv, bytes * size_t(size)));
+        Work work = bytes_of(nullptr, nullptr, bytes * size_t(size), size);
+        work.only_input_block = impl_->world.rank;
+        work.inputs = &send;
+        work.outputs = &recv;
+        if (size == 1) return scatter_copy(work);
+        return impl_->run(work, impl_->next_call(kAllGather, work, bytes),
+                          &NodeCollectives::all_gather, gather);
     });
 }
 

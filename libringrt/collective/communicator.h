@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "libringrt/collective/ranges.h"
 #include "libringrt/ringrt.h"
 
 namespace ringrt {
@@ -81,8 +82,12 @@ class Communicator {
     // written to the start of recv. recv may not overlap send.
     [[nodiscard]] ringrt_status_t reduce_scatter(const void *send, void *recv, size_t count,
                                                  ringrt_dtype_t dtype, ringrt_op_t op);
+    // The same from memory in several places, each of whole elements, of `count` elements together.
+    [[nodiscard]] ringrt_status_t reduce_scatter(const Ranges &send, void *recv, size_t count,
+                                                 ringrt_dtype_t dtype, ringrt_op_t op);
     // Collective. Gathers `bytes` from each rank into recv (size·bytes, in rank order).
     [[nodiscard]] ringrt_status_t all_gather(const void *send, void *recv, size_t bytes);
+    [[nodiscard]] ringrt_status_t all_gather(const Ranges &send, const Ranges &recv, size_t bytes);
     // Collective. The inverse of reduce_scatter: rank r gives share(count, size, r), all get
     // `count` elements. send may be its place in recv.
     [[nodiscard]] ringrt_status_t all_gather_shares(const void *send, void *recv, size_t count,

@@ -35,6 +35,12 @@ class Run {
   private:
     [[nodiscard]] Share block(size_t segment, int index) const;
     void resolve(const Lane &lane, const Ref &ref, std::vector<std::span<std::byte>> *out) const;
+    // Of a scratch place; and the first byte of a block within Input or Output.
+    [[nodiscard]] std::byte *scratch_at(const Lane &lane, const Ref &ref, int index) const;
+    [[nodiscard]] size_t first_byte(const Lane &lane, Place place, int index) const;
+    // use(data, bytes, passed) for each stretch of one block of one place.
+    template <class Use>
+    void each_stretch(const Lane &lane, const Ref &ref, int index, Use use) const;
     [[nodiscard]] std::byte *at(const Lane &lane, const Ref &ref, int index) const;
     void run_fold(const Lane &lane, const ProgramFold &fold) const;
     void run_copy(const Lane &lane, const ProgramCopy &copy) const;
@@ -64,41 +70,70 @@ Share Run::block(size_t segment, int index) const {
     return {.first = whole.first + part.first, .count = part.count};
 }
 
-std::byte *Run::at(const Lane &lane, const Ref &ref, int index) const {
+std::byte *Run::scratch_at(const Lane &lane, const Ref &ref, int index) const {
     auto blocks = size_t(program_.blocks);
-    std::byte *partials = lane.scratch.get() + row_bytes_ * size_t(program_.rows);
-    switch (ref.place) {
-        case Place::Row:
-            return lane.scratch.get() + row_bytes_ * ref.row + row_bytes_ / blocks * size_t(index);
-        case Place::Partial:
-            return partials + partial_row_bytes_ * ref.row +
-                   partial_row_bytes_ / blocks * size_t(index);
-        case Place::Input:
-        case Place::Output:
-            break;
+    std::byte *rows = lane.scratch.get();
+    if (ref.place == Place::Row) {
+        return rows + row_bytes_ * ref.row + row_bytes_ / blocks * size_t(index);
     }
-    bool in = ref.place == Place::Input;
+    std::byte *partials = rows + row_bytes_ * size_t(program_.rows);
+    return partials + partial_row_bytes_ * ref.row + partial_row_bytes_ / blocks * size_t(index);
+}
+
+size_t Run::first_byte(const Lane &lane, Place place, int index) const {
     size_t first = block(lane.segment, index).first;
+    bool in = place == Place::Input;
     if (index == (in ? work_.only_input_block : work_.only_output_block)) {
         first -= share(work_.count, program_.blocks, index).first;
     }
+    return first * work_.element_bytes;
+}
+
+template <class Use>
+void Run::each_stretch(const Lane &lane, const Ref &ref, int index, Use use) const {
+    size_t each = ref.place == Place::Partial ? partial_bytes(work_.dtype) : work_.element_bytes;
+    size_t bytes = block(lane.segment, index).count * each;
+    if (ref.place == Place::Input) {
+        each_input(work_, first_byte(lane, ref.place, index), bytes, use);
+    } else if (ref.place == Place::Output) {
+        each_output(work_, first_byte(lane, ref.place, index), bytes, use);
+    } else if (bytes > 0) {
+        use(scratch_at(lane, ref, index), bytes, 0);
+    }
+}
+
+std::byte *Run::at(const Lane &lane, const Ref &ref, int index) const {
+    if (ref.place == Place::Row || ref.place == Place::Partial) return scratch_at(lane, ref, index);
+    bool in = ref.place == Place::Input;
     auto *base = static_cast<std::byte *>(in ? const_cast<void *>(work_.input) : work_.output);
-    return base + first * work_.element_bytes;
+    return base + first_byte(lane, ref.place, index);
 }
 
 void Run::resolve(const Lane &lane, const Ref &ref, std::vector<std::span<std::byte>> *out) const {
-    size_t each = ref.place == Place::Partial ? partial_bytes(work_.dtype) : work_.element_bytes;
     for (int i = ref.first; i < ref.first + ref.count; ++i) {
-        size_t bytes = block(lane.segment, i).count * each;
-        if (bytes > 0) out->emplace_back(at(lane, ref, i), bytes);
+        each_stretch(lane, ref, i, [&](std::byte *data, size_t bytes, size_t /*passed*/) {
+            out->emplace_back(data, bytes);
+        });
     }
 }
 
 void Run::run_fold(const Lane &lane, const ProgramFold &fold) const {
     for (int i = 0; i < fold.out.count; ++i) {
         auto place = [&](const Ref &ref) { return at(lane, ref, ref.first + i); };
+        size_t count = block(lane.segment, fold.out.first + i).count;
         std::vector<const void *> sources;
-        for (const Ref &source : fold.sources) sources.push_back(place(source));
+        int mine = -1;
+        for (const Ref &source : fold.sources) {
+            bool scattered = source.place == Place::Input && work_.inputs != nullptr;
+            if (scattered) mine = int(sources.size());
+            sources.push_back(scattered ? nullptr : place(source));
+        }
+        if (mine >= 0) {
+            int index = fold.sources[size_t(mine)].first + i;
+            fold_with_input(work_, mine, first_byte(lane, Place::Input, index), count,
+                            std::move(sources), place(fold.out));
+            continue;
+        }
         ringrt::fold({.dtype = work_.dtype,
                       .op = work_.op,
                       .ranks = work_.ranks,
@@ -106,15 +141,20 @@ void Run::run_fold(const Lane &lane, const ProgramFold &fold) const {
                       .sources = sources,
                       .finish = fold.out.place == Place::Output,
                       .out = place(fold.out),
-                      .count = block(lane.segment, fold.out.first + i).count});
+                      .count = count});
     }
 }
 
 void Run::run_copy(const Lane &lane, const ProgramCopy &step) const {
     for (int i = 0; i < step.to.count; ++i) {
-        size_t bytes = block(lane.segment, step.to.first + i).count * work_.element_bytes;
-        copy(at(lane, step.to, step.to.first + i), at(lane, step.from, step.from.first + i), bytes,
-             Store::Plain);
+        size_t from = first_byte(lane, Place::Input, step.from.first + i);
+        each_stretch(lane, step.to, step.to.first + i,
+                     [&](std::byte *to, size_t bytes, size_t passed) {
+                         each_input(work_, from + passed, bytes,
+                                    [&](const std::byte *data, size_t part, size_t done) {
+                                        copy(to + done, data, part, Store::Plain);
+                                    });
+                     });
     }
 }
 
@@ -204,6 +244,24 @@ Status run_all(Run &run, std::vector<Run::Lane> &lanes, size_t segments, const C
 }
 
 }  // namespace
+
+void fold_with_input(const Work &work, int mine, size_t first, size_t count,
+                     std::vector<const void *> sources, std::byte *out) {
+    each_input(work, first, count * work.element_bytes,
+               [&](const std::byte *data, size_t bytes, size_t passed) {
+                   std::vector<const void *> shifted;
+                   for (size_t r = 0; r < sources.size(); ++r) {
+                       const auto *other = static_cast<const std::byte *>(sources[r]);
+                       shifted.push_back(r == size_t(mine) ? data : other + passed);
+                   }
+                   fold({.dtype = work.dtype,
+                         .op = work.op,
+                         .ranks = work.ranks,
+                         .sources = shifted,
+                         .out = out + passed,
+                         .count = bytes / work.element_bytes});
+               });
+}
 
 Status execute(const Program &program, const Work &work, const Call &call, const World &world,
                Transport *transport) {

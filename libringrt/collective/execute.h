@@ -4,6 +4,7 @@
 
 #include "libringrt/collective/fold.h"
 #include "libringrt/collective/program.h"
+#include "libringrt/collective/ranges.h"
 #include "libringrt/transport/patience.h"
 #include "libringrt/transport/transport.h"
 
@@ -21,7 +22,29 @@ struct Work {
     int ranks = 1;
     // Input or Output holds only this block, at its start (-1: all blocks).
     int only_input_block = -1, only_output_block = -1;
+    // Where set, instead of input and output: the same bytes in several places. Not for allreduce,
+    // and folds go to one place.
+    const Ranges *inputs = nullptr, *outputs = nullptr;
 };
+
+// use(data, bytes, passed) for each stretch of `bytes` from byte `first` on.
+template <class Use>
+void each_input(const Work &work, size_t first, size_t bytes, Use use) {
+    if (work.inputs != nullptr) return work.inputs->each(first, bytes, use);
+    // Sends read through the same type as receives write.
+    if (bytes > 0) use(static_cast<std::byte *>(const_cast<void *>(work.input)) + first, bytes, 0);
+}
+
+template <class Use>
+void each_output(const Work &work, size_t first, size_t bytes, Use use) {
+    if (work.outputs != nullptr) return work.outputs->each(first, bytes, use);
+    if (bytes > 0) use(static_cast<std::byte *>(work.output) + first, bytes, 0);
+}
+
+// The fold of `work.ranks` sources to one place; that of this rank, `mine`, is `count` elements
+// from byte `first` of the input on, the others lie in `sources`.
+void fold_with_input(const Work &work, int mine, size_t first, size_t count,
+                     std::vector<const void *> sources, std::byte *out);
 
 // Bytes of one block of one segment that pipeline well (TCP).
 inline constexpr size_t kSegmentBytes = 256 << 10;

@@ -26,6 +26,20 @@ std::byte *out(const Work &work, size_t element) {
     return static_cast<std::byte *>(work.output) + element * work.element_bytes;
 }
 
+void copy_in(const Work &work, std::byte *to, Share from) {
+    each_input(work, from.first * work.element_bytes, from.count * work.element_bytes,
+               [&](const std::byte *data, size_t bytes, size_t passed) {
+                   copy(to + passed, data, bytes, Store::Plain);
+               });
+}
+
+void copy_out(const Work &work, Share to, const std::byte *from) {
+    each_output(work, to.first * work.element_bytes, to.count * work.element_bytes,
+                [&](std::byte *data, size_t bytes, size_t passed) {
+                    copy(data, from + passed, bytes, Store::Plain);
+                });
+}
+
 }  // namespace
 
 Status NodeCollectives::first_gate(size_t i, uint64_t chunk, const Call &call) {
@@ -99,24 +113,18 @@ Status NodeCollectives::reduce_scatter(const Work &work, const Call &call) {
             for (int of = 0; of < ranks; ++of) {
                 std::byte *place =
                     memory_.staging(me, chunk) + size_t(of) * each * work.element_bytes;
-                if (of != me)
-                    copy(place, in(work, part(i, of).first), part(i, of).count * work.element_bytes,
-                         Store::Plain);
+                if (of != me) copy_in(work, place, part(i, of));
             }
         },
         [&](uint64_t chunk, size_t i) {
             std::vector<const void *> sources;
             for (int r = 0; r < ranks; ++r) {
-                sources.push_back(r == me ? in(work, part(i, me).first)
-                                          : memory_.staging(r, chunk) +
-                                                size_t(me) * each * work.element_bytes);
+                sources.push_back(memory_.staging(r, chunk) +
+                                  size_t(me) * each * work.element_bytes);
             }
-            fold({.dtype = work.dtype,
-                  .op = work.op,
-                  .ranks = work.ranks,
-                  .sources = sources,
-                  .out = out(work, std::min(i * each, share(work.count, ranks, me).count)),
-                  .count = part(i, me).count});
+            fold_with_input(work, me, part(i, me).first * work.element_bytes, part(i, me).count,
+                            std::move(sources),
+                            out(work, std::min(i * each, share(work.count, ranks, me).count)));
         });
 }
 
@@ -131,17 +139,12 @@ Status NodeCollectives::all_gather(const Work &work, const Call &call) {
     };
     return exchange(
         chunks, call,
-        [&](uint64_t chunk, size_t i) {
-            Share mine = part(i, me);
-            copy(memory_.staging(me, chunk), in(work, mine.first), mine.count * work.element_bytes,
-                 Store::Plain);
-        },
+        [&](uint64_t chunk, size_t i) { copy_in(work, memory_.staging(me, chunk), part(i, me)); },
         [&](uint64_t chunk, size_t i) {
             for (int r = 0; r < ranks; ++r) {
                 Share theirs = part(i, r);
-                const void *from = r == me ? in(work, theirs.first) : memory_.staging(r, chunk);
-                copy(out(work, share(work.count, ranks, r).first + theirs.first), from,
-                     theirs.count * work.element_bytes, Store::Plain);
+                const size_t first = share(work.count, ranks, r).first + theirs.first;
+                copy_out(work, {first, theirs.count}, memory_.staging(r, chunk));
             }
         });
 }

@@ -122,8 +122,10 @@ void Exchange::reset_plan(Plan plan) {
     layout_ = lay_out(plan_, gradient_bytes(), communicator_.size(), element_bytes_);
     const auto ranks = static_cast<uint64_t>(communicator_.size());
     own_.resize(layout_.own_bytes);
-    all_.resize(layout_.most_share_bytes * ranks);
-    some_.resize(layout_.most_share_bytes);
+    staging_.resize(layout_.most_staged_share_bytes * ranks);
+    const uint64_t padding = staged_below_bytes(communicator_.size(), element_bytes_);
+    zeros_.assign(padding, std::byte{0});
+    unread_.resize(padding);
 }
 
 void Exchange::begin_step(double now) {
@@ -276,9 +278,11 @@ ringrt_status_t Exchange::run_step(std::unique_lock<std::mutex> &lock) {
     for (const Transfer &transfer : layout_.transfers) {
         if (transfer.reduces && !wait_until_ready(transfer, lock)) return RINGRT_OK;
         if (!wait_until_due(transfer, lock)) return RINGRT_OK;
+        const std::vector<std::byte *> to_use = buffers();
         lock.unlock();
         const double start = now_us();
-        const ringrt_status_t status = send(transfer);
+        const ringrt_status_t status =
+            transfer.reduces ? reduce(transfer, to_use) : gather(transfer, to_use);
         const double end = now_us();
         lock.lock();
         if (status != RINGRT_OK) return status;
@@ -319,30 +323,21 @@ bool Exchange::wait_until_due(const Transfer &transfer, std::unique_lock<std::mu
     return !stop_;
 }
 
-ringrt_status_t Exchange::send(const Transfer &transfer) {
-    return transfer.reduces ? reduce(transfer) : gather(transfer);
+// By gradient; null for those that are not in the transfer and have none yet.
+std::vector<std::byte *> Exchange::buffers() const {
+    std::vector<std::byte *> out;
+    out.reserve(gradients_.size());
+    for (const Gradient &gradient : gradients_) out.push_back(gradient.buffer);
+    return out;
 }
 
-// The buffer in which a transfer's shares lie: one range that divides evenly lies in its gradient
-// as it would in ours.
-std::byte *Exchange::shares_of(const Transfer &transfer) {
-    const Atom &atom = layout_.atoms[transfer.atoms.front()];
-    const auto ranks = static_cast<uint64_t>(communicator_.size());
-    if (transfer.atoms.size() > 1 || atom.bytes != transfer.share_bytes * ranks) return all_.data();
-    return gradients_[atom.gradient].buffer + atom.offset;
-}
-
-ringrt_status_t Exchange::reduce(const Transfer &transfer) {
+ringrt_status_t Exchange::reduce(const Transfer &transfer,
+                                 const std::vector<std::byte *> &buffers) {
     const int ranks = communicator_.size();
-    std::byte *shares = shares_of(transfer);
-    uint64_t at = 0;
-    for (uint32_t number : transfer.atoms) {
-        if (shares != all_.data()) break;
-        const Atom &atom = layout_.atoms[number];
-        copy_in(atom, gradients_[atom.gradient].buffer, shares, at, transfer.share_bytes, ranks);
-        at += atom.share_bytes;
-    }
-    const size_t count = transfer.share_bytes / element_bytes_ * static_cast<size_t>(ranks);
+    stage(layout_, transfer, buffers, staging_.data(), ranks);
+    const Ranges shares =
+        ranges_of(layout_, transfer, buffers, staging_.data(), zeros_.data(), ranks);
+    const size_t count = shares.bytes() / element_bytes_;
     std::byte *own = own_.data() + layout_.atoms[transfer.atoms.front()].own_at;
     const double begun = cpu_us();
     const ringrt_status_t status =
@@ -351,27 +346,17 @@ ringrt_status_t Exchange::reduce(const Transfer &transfer) {
     return status;
 }
 
-ringrt_status_t Exchange::gather(const Transfer &transfer) {
-    uint64_t at = 0;
-    for (uint32_t number : transfer.atoms) {
-        const Atom &atom = layout_.atoms[number];
-        std::memcpy(some_.data() + at, own_.data() + atom.own_at, atom.share_bytes);
-        at += atom.share_bytes;
-    }
-    std::byte *shares = shares_of(transfer);
+ringrt_status_t Exchange::gather(const Transfer &transfer,
+                                 const std::vector<std::byte *> &buffers) {
+    const int ranks = communicator_.size();
+    const Ranges mine = own_ranges(layout_, transfer, own_.data());
+    const Ranges shares =
+        ranges_of(layout_, transfer, buffers, staging_.data(), unread_.data(), ranks);
     const double begun = cpu_us();
-    const ringrt_status_t status =
-        communicator_.all_gather(some_.data(), shares, transfer.share_bytes);
+    const ringrt_status_t status = communicator_.all_gather(mine, shares, transfer.share_bytes);
     network_cpu_us_ += cpu_us() - begun;
-    if (status != RINGRT_OK || shares != all_.data()) return status;
-    at = 0;
-    for (uint32_t number : transfer.atoms) {
-        const Atom &atom = layout_.atoms[number];
-        copy_out(atom, gradients_[atom.gradient].buffer, shares, at, transfer.share_bytes,
-                 communicator_.size());
-        at += atom.share_bytes;
-    }
-    return RINGRT_OK;
+    if (status == RINGRT_OK) unstage(layout_, transfer, buffers, staging_.data(), ranks);
+    return status;
 }
 
 void Exchange::complete(const Transfer &transfer) {

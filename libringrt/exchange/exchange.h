@@ -107,10 +107,9 @@ class Exchange {
     static void give_stand_in(Gradient &gradient);
     bool wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     bool wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
-    ringrt_status_t send(const Transfer &transfer);
-    std::byte *shares_of(const Transfer &transfer);
-    ringrt_status_t reduce(const Transfer &transfer);
-    ringrt_status_t gather(const Transfer &transfer);
+    [[nodiscard]] std::vector<std::byte *> buffers() const;
+    ringrt_status_t reduce(const Transfer &transfer, const std::vector<std::byte *> &buffers);
+    ringrt_status_t gather(const Transfer &transfer, const std::vector<std::byte *> &buffers);
     void complete(const Transfer &transfer);
     ringrt_status_t agree_on_plan();
     std::vector<uint64_t> new_plan();
@@ -136,7 +135,8 @@ class Exchange {
     ExchangeResult failed_;
     grouping::Plan plan_;
     Layout layout_;
-    std::vector<std::byte> own_, all_, some_;  // shares of this rank; buffers of a transfer
+    std::vector<std::byte> own_, staging_;   // shares of this rank; small ones of a transfer
+    std::vector<std::byte> zeros_, unread_;  // padding
     std::optional<Learned> recalled_;
     std::unique_ptr<Learner> learner_;  // from the first step on
     std::vector<PlannedSpeed> speeds_;

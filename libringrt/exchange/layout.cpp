@@ -50,7 +50,7 @@ std::vector<Atom> atoms_of(const Cuts &cuts, int ranks, uint64_t element_bytes) 
 }
 
 Transfer transfer_of(const Block &block, bool reduces, const Cuts &cuts,
-                     const std::vector<Atom> &atoms) {
+                     const std::vector<Atom> &atoms, uint64_t staged_below) {
     Transfer out{.reduces = reduces, .atoms = {}};
     out.not_before_us = block.not_before_us;
     for (const Piece &piece : block.pieces) {
@@ -64,6 +64,12 @@ Transfer transfer_of(const Block &block, bool reduces, const Cuts &cuts,
             out.share_bytes += atoms[atom].share_bytes;
             out.bytes += atoms[atom].bytes;
         }
+    }
+    const auto is_small = [&](uint32_t atom) { return atoms[atom].share_bytes < staged_below; };
+    const auto large = std::ranges::stable_partition(out.atoms, is_small);
+    out.staged = out.atoms.size() - large.size();
+    for (size_t i = 0; i < out.staged; ++i) {
+        out.staged_share_bytes += atoms[out.atoms[i]].share_bytes;
     }
     return out;
 }
@@ -84,9 +90,11 @@ Layout lay_out(const Plan &plan, const std::vector<uint64_t> &gradient_bytes, in
     for (const Block &block : plan.blocks) {
         for (bool reduces : {true, false}) {
             if (block.phase == (reduces ? Phase::all_gather : Phase::reduce_scatter)) continue;
-            out.transfers.push_back(transfer_of(block, reduces, cuts, out.atoms));
+            out.transfers.push_back(transfer_of(block, reduces, cuts, out.atoms,
+                                                staged_below_bytes(ranks, element_bytes)));
             const Transfer &transfer = out.transfers.back();
-            out.most_share_bytes = std::max(out.most_share_bytes, transfer.share_bytes);
+            out.most_staged_share_bytes =
+                std::max(out.most_staged_share_bytes, transfer.staged_share_bytes);
             if (!reduces) continue;
             for (uint32_t atom : transfer.atoms) {
                 out.atoms[atom].own_at = out.own_bytes;
@@ -97,27 +105,55 @@ Layout lay_out(const Plan &plan, const std::vector<uint64_t> &gradient_bytes, in
     return out;
 }
 
-void copy_in(const Atom &atom, const std::byte *gradient, std::byte *buffer, uint64_t at,
-             uint64_t stride, int ranks) {
+void stage(const Layout &layout, const Transfer &transfer,
+           const std::vector<std::byte *> &gradients, std::byte *staging, int ranks) {
     for (uint64_t rank = 0; rank < static_cast<uint64_t>(ranks); ++rank) {
-        std::byte *share = buffer + at + rank * stride;
-        const uint64_t bytes = held(atom, rank);
-        if (bytes > 0 && gradient != nullptr) {
-            std::memcpy(share, gradient + atom.offset + rank * atom.share_bytes, bytes);
+        for (size_t i = 0; i < transfer.staged; ++i) {
+            const Atom &atom = layout.atoms[transfer.atoms[i]];
+            const uint64_t bytes = held(atom, rank);
+            const std::byte *from = gradients[atom.gradient] + atom.offset;
+            if (bytes > 0) std::memcpy(staging, from + rank * atom.share_bytes, bytes);
+            std::memset(staging + bytes, 0, atom.share_bytes - bytes);
+            staging += atom.share_bytes;
         }
-        const uint64_t filled = gradient != nullptr ? bytes : 0;
-        std::memset(share + filled, 0, atom.share_bytes - filled);
     }
 }
 
-void copy_out(const Atom &atom, std::byte *gradient, const std::byte *buffer, uint64_t at,
-              uint64_t stride, int ranks) {
+void unstage(const Layout &layout, const Transfer &transfer,
+             const std::vector<std::byte *> &gradients, const std::byte *staging, int ranks) {
     for (uint64_t rank = 0; rank < static_cast<uint64_t>(ranks); ++rank) {
-        const uint64_t bytes = held(atom, rank);
-        if (bytes == 0) return;
-        std::memcpy(gradient + atom.offset + rank * atom.share_bytes, buffer + at + rank * stride,
-                    bytes);
+        for (size_t i = 0; i < transfer.staged; ++i) {
+            const Atom &atom = layout.atoms[transfer.atoms[i]];
+            const uint64_t bytes = held(atom, rank);
+            std::byte *to = gradients[atom.gradient] + atom.offset;
+            if (bytes > 0) std::memcpy(to + rank * atom.share_bytes, staging, bytes);
+            staging += atom.share_bytes;
+        }
     }
+}
+
+Ranges ranges_of(const Layout &layout, const Transfer &transfer,
+                 const std::vector<std::byte *> &gradients, std::byte *staging, std::byte *padding,
+                 int ranks) {
+    Ranges out;
+    for (uint64_t rank = 0; rank < static_cast<uint64_t>(ranks); ++rank) {
+        out.add(staging + rank * transfer.staged_share_bytes, transfer.staged_share_bytes);
+        for (size_t i = transfer.staged; i < transfer.atoms.size(); ++i) {
+            const Atom &atom = layout.atoms[transfer.atoms[i]];
+            const uint64_t bytes = held(atom, rank);
+            out.add(gradients[atom.gradient] + atom.offset + rank * atom.share_bytes, bytes);
+            out.add(padding, atom.share_bytes - bytes);
+        }
+    }
+    return out;
+}
+
+Ranges own_ranges(const Layout &layout, const Transfer &transfer, std::byte *own) {
+    Ranges out;
+    for (uint32_t number : transfer.atoms) {
+        out.add(own + layout.atoms[number].own_at, layout.atoms[number].share_bytes);
+    }
+    return out;
 }
 
 }  // namespace ringrt

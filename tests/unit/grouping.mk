@@ -49,3 +49,10 @@ tests_multiproc_test_exchange_SOURCES = tests/multiproc/test_exchange.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h tests/support/ranks.h
 tests_multiproc_test_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_exchange_LDADD = libexchange.la libcollective.la $(CHECK_LIBS)
+
+# Predicted against measured times of all rules over shaped links, and a link that changes while training;
+# needs root, and a quarter of an hour: run it by hand, or by "make check-netns-train".
+EXTRA_DIST += tests/netns/train tests/netns/train_table.py
+check-netns-train: tools/ringbench/ringbench
+	$(srcdir)/tests/netns/train
+.PHONY: check-netns-train
