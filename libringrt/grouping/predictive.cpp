@@ -15,6 +15,7 @@
 #include "libringrt/grouping/rules.h"
 #include "libringrt/grouping/search.h"
 #include "libringrt/grouping/slots.h"
+#include "libringrt/grouping/timeline.h"
 
 namespace ringrt::grouping {
 namespace {
@@ -27,7 +28,8 @@ struct Ending {
 };
 
 constexpr size_t kStartsWithEveryEnding = 4;
-constexpr double kCoarse = 0.02;  // of the iteration
+constexpr double kGood = 1.01;         // of the bound: no other rule is more than 1 % faster
+constexpr size_t kFewGradients = 512;  // few enough to tune every rule in some ms
 
 struct Seed {
     double collect_us = 0;      // a reduce-scatter may wait so long for more to become ready
@@ -179,15 +181,21 @@ std::vector<Candidate> seeds(const Units &units, const Network &network) {
 Plan predictive(const Profile &profile, const Network &network) {
     const Units units = coarsen(profile);
     if (units.units.empty()) return {};
-    const Candidate best = improve_best(units, network, seeds(units, network),
-                                        bound_of(profile, network).with_alpha_us);
+    const double bound_us = bound_of(profile, network).with_alpha_us;
+    const Candidate best = improve_best(units, network, seeds(units, network), bound_us);
     Plan plan = plan_of(profile, units, network, best.slots);
-    // More gradients in a wilder order than units can tell apart: then a rule without units may do
-    // better.
-    if (units.grain_us > kCoarse * units.compute_us) {
-        plan = best_plan(profile, network, {std::move(plan), priority(profile, network)});
+    if (simulate(profile, network, plan).iteration_us <= kGood * bound_us) return plan;
+    // Start-ups rule here, or gradients come in an order that units cannot tell apart: then another
+    // rule may have what the search did not find.
+    std::vector<Plan> plans = {std::move(plan)};
+    for (const auto rule : {fifo, ddp, mgwfbp, dear, priority}) {
+        plans.push_back(rule(profile, network));
     }
-    return plan;
+    if (profile.gradients.size() <= kFewGradients) {
+        plans.push_back(prophet(profile, network));
+        plans.push_back(fusion(profile, network));
+    }
+    return best_plan(profile, network, std::move(plans));
 }
 
 }  // namespace ringrt::grouping

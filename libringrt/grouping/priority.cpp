@@ -6,7 +6,8 @@
 // are tuned, as ByteScheduler does.
 #include <algorithm>
 #include <array>
-#include <set>
+#include <functional>
+#include <queue>
 
 #include "libringrt/grouping/rules.h"
 
@@ -19,22 +20,23 @@ constexpr std::array kCredits = {1, 2, 4, 8, 16, 32};  // partitions in the wind
 struct Queue {
     const Profile &profile;
     const std::vector<uint32_t> order = ready_order(profile);
-    size_t next = 0;               // in order: the first that is not ready yet
-    std::set<uint32_t> waiting{};  // by priority
+    size_t next = 0;  // in order: the first that is not ready yet
+    // By priority, the most urgent on top.
+    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> waiting{};
     std::vector<uint64_t> sent = std::vector<uint64_t>(profile.gradients.size());
 
     [[nodiscard]] bool done() const { return next == order.size() && waiting.empty(); }
     [[nodiscard]] double next_ready_us() const { return profile.gradients[order[next]].ready_us; }
 
     void release(double now) {
-        for (; next < order.size() && next_ready_us() <= now; ++next) waiting.insert(order[next]);
+        for (; next < order.size() && next_ready_us() <= now; ++next) waiting.push(order[next]);
     }
 
     Block window(uint64_t partition, uint64_t credit) {
         Block block{.phase = Phase::allreduce};
         uint64_t filled = 0;
         while (!waiting.empty() && filled < credit) {
-            const uint32_t id = *waiting.begin();
+            const uint32_t id = waiting.top();
             const uint64_t left = profile.gradients[id].bytes - sent[id];
             // A partition may start while any credit is left; those of one gradient as one piece.
             const uint64_t room = (credit - filled + partition - 1) / partition * partition;
@@ -42,7 +44,7 @@ struct Queue {
             block.pieces.push_back({id, sent[id], bytes});
             sent[id] += bytes;
             filled += bytes;
-            if (bytes == left) waiting.erase(waiting.begin());
+            if (bytes == left) waiting.pop();
         }
         return block;
     }
