@@ -22,8 +22,8 @@ constexpr time_t kPartitionsEvery_s = 30;  // they rarely change
 constexpr time_t kLaunch_s = 5;
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
 
-constexpr double kListShare = 100;       // listing all jobs takes at most one part in this many
-constexpr double kListEvery_ms = 30000;  // but so often it is done
+constexpr double kListPerJob_ms = 2;     // between two listings of all jobs, for each of them ...
+constexpr double kListEvery_ms = 30000;  // ... but so often it is done
 constexpr std::size_t kMovingMax = 64;   // above, one listing is cheaper
 
 bool is_lowered(uint32_t nice) { return nice <= NICE_OFFSET - kFirstInQueueNice / 32; }
@@ -185,12 +185,14 @@ void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobReco
 }
 
 // All jobs of a full queue take Slurm a while to list, and the lock that this needs is the
-// scheduler's. So they are listed no more often than lets the listing take a hundredth of the time;
+// scheduler's: some 20 us a job. So they are listed no more often than lets that take a hundredth of
+// the time. (Not by what the last one took: on a busy machine that is mostly waiting, and a new job
+// on a small cluster then was not seen for half a minute.)
 // in between, only the jobs whose resize is under way are looked at, one by one.
 bool SlurmCluster::is_time_for_all() const {
     if (!jobs_ || moving_.size() > kMovingMax) return true;
     const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
-    return age.count() >= std::min(kListShare * listing_ms_, kListEvery_ms);
+    return age.count() >= std::min(kListPerJob_ms * jobs_->record_count, kListEvery_ms);
 }
 
 // What was just changed must not be seen as it was before.
@@ -225,8 +227,6 @@ Answer SlurmCluster::observe(controller::Observation &out) {
     if (const Answer nodes = load_nodes(); nodes != Answer::ok) return nodes;
     if (is_time_for_all()) {
         if (const Answer jobs = load_jobs(); jobs != Answer::ok) return jobs;
-        const std::chrono::duration<double, std::milli> kept = Clock::now() - last_full_;
-        listing_ms_ = api_.of(Call::load_jobs).last_ms + kept.count();
     } else if (const Answer jobs = load_moving(); jobs != Answer::ok && jobs != Answer::gone) {
         return jobs;
     }

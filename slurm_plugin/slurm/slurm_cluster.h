@@ -98,7 +98,6 @@ class SlurmCluster final : public controller::Cluster {
     std::string last_error_;
     ApiTimes api_;
     Clock::time_point last_full_;      // end of the last listing of all jobs
-    double listing_ms_ = 0;            // what it took, with our own reading of it
     std::vector<std::size_t> moving_;  // into seen_.jobs: those whose resize is under way
 };
 
