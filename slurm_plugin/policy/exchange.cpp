@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "slurm_plugin/policy/growth.h"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr double kWorthwhile = 0.02;  // of the bound
 constexpr int kMostJobs = 128;
 constexpr int kRounds = 3;
+constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
 
 struct Offer {
     double worth = 0;  // before a place is found for everybody
@@ -22,13 +24,37 @@ bool may_be_better(const Proposal &proposal) {
     return proposal.bound - proposal.worth.sum > kWorthwhile * std::abs(proposal.bound);
 }
 
-Offer give_back(const Ladders &ladders, const Capacity &capacity, const Proposal &proposal,
-                int giver, Level to) {
+// No exchange in which `giver` gives back can gain more than that: every GPU at the largest gain that
+// anybody's next step has.
+struct Market {
+    Room room;  // with everybody where the proposal puts them
+    double best_gain = 0;
+};
+
+Market market_of(const Ladders &ladders, const Capacity &capacity, const Proposal &proposal) {
+    Market market{.room = Room(capacity)};
+    for (int rank = 0; rank < ladders.size(); ++rank) {
+        const Level level = proposal.levels[static_cast<std::size_t>(rank)];
+        market.room.change(0, ladders.gpus(rank, level));
+        market.best_gain =
+            std::max(market.best_gain, ladders.best_step(rank, level, kAnyLevel).gain);
+    }
+    return market;
+}
+
+bool may_gain(const Ladders &ladders, const Market &market, int giver, Level from, Level to) {
+    const int free =
+        market.room.free_gpus() + ladders.gpus(giver, from) - ladders.gpus(giver, to);
+    return market.best_gain * free > ladders.value(giver, from) - ladders.value(giver, to);
+}
+
+Offer give_back(const Ladders &ladders, const Market &market, const Proposal &proposal, int giver,
+                Level to) {
     Offer offer{.worth = 0, .levels = proposal.levels};
-    offer.levels[static_cast<std::size_t>(giver)] = to;
-    Room room(capacity);
-    for (int rank = 0; rank < ladders.size(); ++rank)
-        room.change(0, ladders.gpus(rank, offer.levels[static_cast<std::size_t>(rank)]));
+    Level &level = offer.levels[static_cast<std::size_t>(giver)];
+    Room room = market.room;
+    room.change(ladders.gpus(giver, level), ladders.gpus(giver, to));
+    level = to;
     grow(ladders, offer.levels, room, giver);
     offer.worth = worth_of(ladders, offer.levels).sum;
     return offer;
@@ -36,11 +62,13 @@ Offer give_back(const Ladders &ladders, const Capacity &capacity, const Proposal
 
 // The best exchange that finds its places.
 bool one_exchange(const Ladders &ladders, const Capacity &capacity, Proposal &proposal) {
+    const Market market = market_of(ladders, capacity, proposal);
     std::vector<Offer> offers;
     for (int rank = 0; rank < ladders.size(); ++rank) {
         const Level level = proposal.levels[static_cast<std::size_t>(rank)];
         for (Level to = 0; to < level; ++to) {
-            Offer offer = give_back(ladders, capacity, proposal, rank, to);
+            if (!may_gain(ladders, market, rank, level, to)) continue;
+            Offer offer = give_back(ladders, market, proposal, rank, to);
             if (offer.worth > proposal.worth.sum + 1e-6 * std::abs(proposal.worth.sum))
                 offers.push_back(std::move(offer));
         }

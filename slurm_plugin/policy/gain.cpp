@@ -10,6 +10,17 @@ namespace {
 // No job is so nearly done that its value would dwarf all others.
 constexpr double kSoonestS = 30;
 
+// What a job's speed is multiplied by.
+double own_time(double alone_s, const Options &options) {
+    switch (options.gain) {
+        case GainRule::absolute:
+        case GainRule::hull: return -1;
+        case GainRule::relative: return alone_s;
+        case GainRule::short_first: break;
+    }
+    return std::pow(alone_s, options.power);
+}
+
 }  // namespace
 
 double steps_left(const Job &job, const Options &options) {
@@ -31,9 +42,9 @@ Valuation::Valuation(const Job &job, const Options &options)
     const double one_ms = step_ms(job, 1);
     const double alone_s = std::max(kSoonestS, left_s_per_ms_ * one_ms);
     soonest_s_per_ms_ = kSoonestS / one_ms;
-    scale_ = job.weight * (absolute_                            ? -1
-                           : options.gain == GainRule::relative ? alone_s
-                                                                : std::sqrt(alone_s * std::sqrt(alone_s)));
+    scale_ = job.weight * own_time(alone_s, options);
+    if (job.gpus_now > 0 && !absolute_)
+        restart_s_ *= 1 + left_s_per_ms_ * step_ms(job, job.gpus_now) / options.size_lasts_s;
 }
 
 double Valuation::seconds_at(int gpus) const {

@@ -6,12 +6,18 @@
 //
 //   absolute, hull   −t(w)               the sum of all remaining times (arXiv 1908.08082)
 //   relative          t1 / t(w)          the sum of all speed-ups; t1: alone on one GPU, no restart
-//   short_first       t1^(3/4) / t(w)    between the speed-ups and the completions per second, 1 / t(w)
+//   short_first       t1^p / t(w)        between the speed-ups (p = 1) and the completions per second
+//                                        (p = 0): Options::power, 0.9
 //
 // Why short_first: a second saved on the job that is done soonest is saved for all who wait behind it,
-// but pure completions per second (power 0) would starve long jobs of growth, and pure speed-ups (power
-// 1) lose a fifth of the mean. Between 0.5 and 0.85 the mean is flat while the longest jobs' completion
-// falls; 3/4 lies within (doc/policies.md). All are multiplied by the job's weight.
+// but pure completions per second would starve long jobs of growth, and pure speed-ups lose a tenth of
+// the mean. As p rises to 0.9 the longest jobs' completion falls at little cost of the mean
+// (doc/policies.md). All are multiplied by the job's weight.
+//
+// Growth hysteresis: a size lasts only until others come or go, Options::size_lasts_s or so, and then
+// the next restart is due. So relative and short_first count a restart once for each such time that the
+// job has left at its present size, one more at the least: a restart of 30 s must bring more than 2.5 %
+// to a long job.
 #pragma once
 
 #include "slurm_plugin/policy/policy.h"

@@ -86,13 +86,15 @@ struct Capacity {
 enum class GainRule : uint8_t {
     absolute,     // arXiv 1908.08082: seconds saved per GPU added
     relative,     // of the job's own time on one GPU: needs no steps left, long jobs do not hoard
-    short_first,  // of the job's own time left, squared: the job that is done soonest comes first
+    short_first,  // between the two: the job that is done soonest comes first, long ones follow closely
     hull,         // absolute, over the best of all larger sizes: escapes a first doubling that loses
 };
 
 struct Options {
     GainRule gain = GainRule::absolute;
     double payback = 1.0;          // a growth must save more seconds than payback x the restart's
+    double power = 0.9;            // of a job's own time, in short_first (gain.h)
+    double size_lasts_s = 1200;    // until others come or go: so often a restart is paid (gain.h)
     double steps_assumed = 1000;   // steps left unknown: as many as were done, but at least so many
 };
 

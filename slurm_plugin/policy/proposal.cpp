@@ -10,7 +10,7 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr int kRepairs = 4;  // rounds of fitting to nodes before all jobs stay where they are
+constexpr int kRepairs = 4;  // rounds of fitting to nodes before nobody is moved
 constexpr int kMostRefilled = 128;  // jobs; of more, what a node's border leaves is a small share
 constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
 
@@ -41,7 +41,14 @@ bool keeps_its_place(const Ladders &ladders, int rank, Level level) {
     return row.now > 0 && ladders.gpus(rank, level) == row.now;
 }
 
-// The jobs that need a place, the largest first, by rank among equals.
+// A key that sorts by size, the largest first, and by rank among equals.
+uint64_t by_size(int gpus, int rank) {
+    return uint64_t(~static_cast<uint32_t>(gpus)) << 32 | static_cast<uint32_t>(rank);
+}
+
+int rank_of(uint64_t key) { return static_cast<int>(key & 0xffffffff); }
+
+// The jobs that need a place, the largest first.
 std::vector<int> jobs_to_place(const Ladders &ladders, const std::vector<Level> &levels,
                                Packing &packing) {
     std::vector<uint64_t> keys;
@@ -52,13 +59,11 @@ std::vector<int> jobs_to_place(const Ladders &ladders, const std::vector<Level> 
         if (gpus == row.now && !ladders.job(rank).held.empty())
             packing.take(ladders.job(rank).held);
         else
-            keys.push_back(uint64_t(~static_cast<uint32_t>(gpus)) << 32 |
-                           static_cast<uint32_t>(rank));
+            keys.push_back(by_size(gpus, rank));
     }
     std::sort(keys.begin(), keys.end());
     std::vector<int> ranks(keys.size());
-    std::transform(keys.begin(), keys.end(), ranks.begin(),
-                   [](uint64_t key) { return static_cast<int>(key & 0xffffffff); });
+    std::transform(keys.begin(), keys.end(), ranks.begin(), rank_of);
     return ranks;
 }
 
@@ -106,6 +111,12 @@ bool grow_in_place(const Ladders &ladders, int rank, Packing &packing, Level &le
     return false;
 }
 
+Level most_within(const Ladders &ladders, int rank, Level level, int gpus) {
+    while (level < ladders.row(rank).top && ladders.gpus(rank, static_cast<Level>(level + 1)) <= gpus)
+        ++level;
+    return level;
+}
+
 // What the nodes' borders left free goes to whoever gains the most from it.
 void refill(const Ladders &ladders, Packing &packing, std::vector<Level> &levels, Places &places) {
     std::vector<char> tried(at(ladders.size()), 0);
@@ -114,7 +125,11 @@ void refill(const Ladders &ladders, Packing &packing, std::vector<Level> &levels
         double gain = 0;
         for (int rank = 0; rank < ladders.size(); ++rank) {
             if (tried[at(rank)]) continue;
-            const Step step = ladders.best_step(rank, levels[at(rank)], kAnyLevel);
+            const Level level = levels[at(rank)];
+            const Level most = most_within(ladders, rank, level,
+                                           ladders.gpus(rank, level) + packing.free_gpus());
+            const Step step = ladders.best_step(rank, level, most);
+            if (step.to < 0) tried[at(rank)] = 1;  // less will be free, not more
             if (step.gain <= gain) continue;
             best = rank;
             gain = step.gain;
@@ -122,6 +137,41 @@ void refill(const Ladders &ladders, Packing &packing, std::vector<Level> &levels
         if (best < 0) return;
         tried[at(best)] =
             !grow_in_place(ladders, best, packing, levels[at(best)], places[at(best)]);
+    }
+}
+
+// Of a running job that keeps its size or gives some back: what it holds then of its own place.
+void take_own(const Job &job, int gpus, Packing &packing) {
+    std::vector<NodeShare> kept;
+    for (const auto &[node, share] : job.held) {
+        if (gpus <= 0) break;
+        kept.push_back({node, std::min(share, gpus)});
+        gpus -= share;
+    }
+    packing.take(kept);
+}
+
+// Places everybody without a failure: all who run keep their places or parts of them, and leave
+// them only for a larger one that is free. So those who wait are served from what others give back,
+// however broken up the nodes are.
+void settle(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels) {
+    Packing packing(capacity);
+    std::vector<uint64_t> to_place;
+    for (int rank = 0; rank < ladders.size(); ++rank) {
+        const int gpus = ladders.gpus(rank, levels[at(rank)]), now = ladders.row(rank).now;
+        take_own(ladders.job(rank), std::min(gpus, now), packing);
+        if (gpus > now) to_place.push_back(by_size(gpus, rank));
+    }
+    std::sort(to_place.begin(), to_place.end());
+    for (const uint64_t key : to_place) {
+        const int rank = rank_of(key);
+        const std::vector<NodeShare> &held = ladders.job(rank).held;
+        Level &level = levels[at(rank)];
+        packing.give(held);
+        while (level >= 0 && !keeps_its_place(ladders, rank, level) &&
+               !packing.place(ladders.gpus(rank, level)))
+            --level;
+        if (keeps_its_place(ladders, rank, level)) packing.take(held);
     }
 }
 
@@ -142,7 +192,7 @@ void fit_to_nodes(const Ladders &ladders, const Capacity &capacity, std::vector<
         }
         if (stay.empty()) return;
     }
-    for (int rank = 0; rank < ladders.size(); ++rank) levels[at(rank)] = ladders.row(rank).stay;
+    settle(ladders, capacity, levels);
 }
 
 ProposalWorth worth_of(const Ladders &ladders, const std::vector<Level> &levels) {

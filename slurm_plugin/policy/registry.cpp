@@ -18,7 +18,7 @@ constexpr std::array kPolicies{
     Policy{"doubling-relative", decide_doubling, GainRule::relative,
            "grow whoever gains the most speed-up per GPU; needs no remaining time"},
     Policy{"doubling-short-first", decide_doubling, GainRule::short_first,
-           "speed-up per GPU, divided by the fourth root of the job's remaining time"},
+           "the most speed-up per GPU, short jobs somewhat before long ones"},
     Policy{"doubling-hull", decide_doubling, GainRule::hull,
            "absolute, over any 2^k at once: escapes a first doubling that loses"},
 };

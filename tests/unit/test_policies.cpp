@@ -219,6 +219,30 @@ TEST(nobody_starves) {
     }
 }
 
+// All who wait need one GPU, and everybody could give some: however the nodes are broken up, nobody
+// is left waiting. (Once, where four rounds of fitting sizes to nodes failed, nobody changed at all.)
+TEST(nobody_waits_while_others_can_give) {
+    std::mt19937_64 random(11);
+    for (int round = 0; round < 60; ++round) {
+        const Capacity capacity = nodes(32, 8);
+        std::vector<Job> jobs = random_jobs(random, 200, 64);
+        Packing packing(capacity);
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            Job &job = jobs[i];
+            job.gpus_min = 1;
+            job.gpus_max = 64;
+            job.pinned = false;
+            job.held.clear();
+            job.gpus_now = i < 120 ? 1 << random() % 6 : 0;
+            while (job.gpus_now > 0 && !packing.place(job.gpus_now, &job.held)) job.gpus_now /= 2;
+        }
+        for (const GainRule rule : kRules)
+            for (const Allotment &a : decide_doubling(jobs, capacity, {.gain = rule}))
+                ck_assert_msg(a.gpus > 0, "round %d, rule %d: job %u waits", round, int(rule),
+                              a.job_id);
+    }
+}
+
 // A job whose second counts more (QOS) gets no fewer GPUs for it. Greedy choices of others may
 // shift by a step of its ladder, so this is asked of many and of a large difference.
 TEST(weights_are_respected) {
@@ -362,7 +386,8 @@ int main() {
     return ringrt::test::run_all(
         "policies",
         {no_gpu_is_given_twice_and_sizes_keep_their_bounds, the_same_question_has_the_same_answer,
-         nobody_waits_for_nothing, doubling_does_not_flap, nobody_starves, weights_are_respected,
+         nobody_waits_for_nothing, nobody_waits_while_others_can_give, doubling_does_not_flap,
+         nobody_starves, weights_are_respected,
          priorities_are_respected, the_optimum_is_never_worse_and_doubling_is_near,
          moving_nobody_has_a_price, hull_escapes_a_first_doubling_that_loses,
          many_jobs_are_decided_as_few, backfill_does_not_delay_the_first_in_the_queue,

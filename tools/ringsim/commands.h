@@ -22,7 +22,7 @@ struct CompareArguments {
     SimOptions sim;
     double start_s = -1;    // negative: min(restart, 30)
     int malleable_max = 0;  // 0: the cluster
-    double payback = 2;
+    double payback = 1;
     bool merge = false;
     bool no_timings = false;
     bool quiet = false;

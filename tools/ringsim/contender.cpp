@@ -14,6 +14,9 @@ namespace {
 
 using policy::GainRule;
 
+// Where the batch adapts, long jobs gain from GPUs for longer and need less weight (doc/policies.md).
+constexpr double kGoodputPower = 0.6;
+
 struct Row {
     std::string_view name;
     policy::Decide decide;
@@ -103,6 +106,7 @@ NamedContender find_contender(std::string_view text) {
     out.contender.options.gain = row.gain;
     out.contender.placement = row.placement;
     out.contender.adapts_batch = row.adapts_batch;
+    if (row.adapts_batch) out.contender.options.power = kGoodputPower;
     if (row.name == "fixed:") out.contender.fixed_gpus = fixed_size(name);
     return out;
 }

@@ -61,7 +61,8 @@ class Engine {
     Placer placer_;
     policy::Capacity capacity_;
     std::vector<JobState> active_;        // by arrival
-    std::vector<policy::Job> described_;  // as the policy saw them, kept for their memory
+    std::vector<policy::Job> described_;  // as the policy saw them; this and the next are kept for
+    std::vector<Seats> seats_;            // their memory: a decision allocates little
     std::size_t arrived_ = 0;
     double now_ = 0;
     RunResult result_;
@@ -225,15 +226,14 @@ void Engine::start(JobState &job) {
 }
 
 void Engine::seat(const std::vector<int> &want) {
-    std::vector<Seats> seats;
-    seats.reserve(active_.size());
-    for (const JobState &job : active_) seats.push_back(job.seats);
-    placer_.place(want, seats);
+    seats_.resize(active_.size());
+    for (std::size_t i = 0; i < active_.size(); ++i) seats_[i] = active_[i].seats;
+    placer_.place(want, seats_);
     for (std::size_t i = 0; i < active_.size(); ++i) {
         JobState &job = active_[i];
-        if (job.seats == seats[i]) continue;
+        if (job.seats == seats_[i]) continue;
         note_span(job, job.seats, now_);
-        job.seats = std::move(seats[i]);
+        job.seats.swap(seats_[i]);
         job.gpus = want[i];
         start(job);
     }

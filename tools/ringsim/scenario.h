@@ -23,7 +23,7 @@ struct Scenario {
     Workload workload;
     std::vector<ProgramSpec> programs;  // of workload.jobs
     SimOptions sim;
-    double payback = 2;
+    double payback = 1;
     std::vector<std::string> policies;
     controller::Options controller;  // the parameters of malleable.yaml
 };

@@ -15,7 +15,7 @@ namespace ringrt::sim {
 
 inline constexpr std::size_t kYamlBytesMax = 1 << 20;
 inline constexpr int kYamlDepthMax = 16;
-inline constexpr int kYamlNodesMax = 300'000;
+inline constexpr int kYamlNodesMax = 50'000;
 
 class YamlNode {
   public:
