@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The faults of the soak: each is done for real, and undone where a user or administrator would."""
 import os
+import re
 import signal
 import time
 
@@ -144,14 +145,31 @@ class Injector:
         if not found:
             return False
         pid = found[int(fraction * len(found))]
-        for job in self.soak.jobs.values():  # whose it was is not to be seen from outside
+        for job in self.soak.jobs.values():
             job.hurt = time.time()
         try:
+            with open(f"/proc/{pid}/cmdline") as file:
+                title = file.read(200)  # slurmstepd: [178.0]
             os.kill(pid, signal.SIGKILL)
         except OSError:
             return False
-        self.soak.say("kill -9 a slurmstepd")
+        self.soak.say(f"kill -9 {title.rstrip(chr(0))}")
+        step = re.search(r"\[(\d+)\.\d+\]", title)
+        if step:  # not of the batch script
+            self.requeue_if_stuck(int(step.group(1)))
         return True
+
+    def requeue_if_stuck(self, job_id):
+        """Slurm never tells srun of a step whose slurmstepd was killed: the task runs on by itself, and
+        srun waits until the time limit, with or without ringrt. An administrator has the job requeued."""
+        restarts = self.soak.seen.get(job_id, {}).get("restarts")
+
+        def attempt():
+            now = self.soak.seen.get(job_id, {})
+            if job_id in self.soak.jobs and now.get("state") == "RUNNING" and now.get("restarts") == restarts:
+                self.soak.say(f"job {job_id} still waits for a slurmstepd that was killed: requeued")
+                self.soak.ask("scontrol", "requeue", str(job_id))
+        self.undo_in(60, attempt)
 
     def scancel(self, fraction, _):
         job = self.pick(fraction, {"RUNNING", "PENDING"})
