@@ -332,6 +332,10 @@ ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, si
     });
 }
 
+ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream) {
+    return guard(rt, [&] { return rt->peers.outcome(rt->communicator.set_stream(stream)); });
+}
+
 ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out) {
     return guard(rt, [&] {
         if (!out) return invalid("out is NULL");
@@ -394,6 +398,8 @@ ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t 
 ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
     return guard(rt, [&] {
         if (!rt->exchange) return invalid("no gradient was registered");
+        if (rt->communicator.on_gpu(buffer))
+            return invalid("gradients must be in ordinary memory: ringrt_allreduce_start() takes a GPU's");
         return outcome(rt->exchange->ready(id, buffer));
     });
 }

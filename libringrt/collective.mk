@@ -33,4 +33,31 @@ libcollective_la_SOURCES = \
   libringrt/collective/communicator_impl.h libringrt/collective/start.cpp \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp
 libcollective_la_LIBADD = $(HWLOC_LIBS)
+
+# Buffers in GPU memory: compiled wherever CUDA and NCCL are found, and opened at run time where there is
+# a GPU.
+libcollective_la_SOURCES += \
+  libringrt/transport/gpu.h \
+  libringrt/collective/device.h libringrt/collective/device.cpp
+EXTRA_DIST += libringrt/transport/fold.cu libringrt/transport/nccl.cpp libringrt/transport/no_gpu.cpp \
+  libringrt/transport/gpu_functions.h
+if HAVE_NCCL
+noinst_LTLIBRARIES += libnvidia.la
+libnvidia_la_SOURCES = libringrt/transport/nccl.cpp
+nodist_libnvidia_la_SOURCES = libringrt/transport/fold_ptx.h
+libnvidia_la_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
+libcollective_la_LIBADD += libnvidia.la
+$(libnvidia_la_OBJECTS): libringrt/transport/fold_ptx.h
+CLEANFILES += libringrt/transport/fold_ptx.h
+# A text, as the driver takes it; empty without nvcc.
+libringrt/transport/fold_ptx.h: libringrt/transport/fold.cu
+	$(AM_V_GEN)$(MKDIR_P) libringrt/transport && : >$@.ptx
+if HAVE_NVCC
+	$(AM_V_at)$(NVCC) -ptx -arch=compute_75 -fmad=false -std=c++17 -o $@.ptx $(srcdir)/libringrt/transport/fold.cu
+endif
+	$(AM_V_at){ echo 'static const char kFoldPtx[] = R"ptx('; cat $@.ptx; echo ')ptx";'; } >$@.new
+	$(AM_V_at)rm -f $@.ptx && mv $@.new $@
+else
+libcollective_la_SOURCES += libringrt/transport/no_gpu.cpp
+endif
 dist_doc_DATA += doc/allreduce.md

@@ -165,6 +165,14 @@ RINGRT_API int ringrt_size(const ringrt_t *rt);
 RINGRT_API int ringrt_local_rank(const ringrt_t *rt); /* the GPU to use: one rank per GPU */
 RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was requeued */
 
+/* Buffers in GPU memory (CUDA): ringrt_allreduce() and _start() take them, where send and recv are on the
+ * rank's GPU at all ranks. A sum begins after all that was put into `stream` (a cudaStream_t; at first the
+ * default stream) before the call, and its result is there when the call, or ringrt_wait(), returns. By NCCL
+ * where each rank has a GPU of its own (its sums are not in rank order), by CUDA IPC where ranks of one node
+ * share one, else through the host. The other collectives pass through the host; gradients and checkpoints
+ * take ordinary memory only. */
+RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
+
 /* ---- collectives: element counts, not bytes; recv may be send ---------------------------------- */
 
 /* Collective. recv[i] = op over ranks of send[i]; added in rank order, so bit-identical on all ranks. */

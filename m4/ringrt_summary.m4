@@ -7,6 +7,9 @@ AC_DEFUN([RINGRT_SUMMARY], [
   ringstat="no (needs Slurm's headers, libyaml, CLI11 and nlohmann-json)"
   AS_IF([test "x$have_slurm" = xyes && test "x$have_tool_headers" = xyes && test "x$have_yaml" = xyes], [ringstat=yes])
   AS_IF([test "x$have_slurm" = xyes], [slurm="${SLURM_VERSION_TEXT:-yes}"], [slurm=no])
+  gpu="no (needs CUDA and NCCL)"
+  AS_IF([test "x$have_nccl" = xyes], [gpu="yes, ranks that share a GPU through the host (needs nvcc)"])
+  AS_IF([test -n "$NVCC"], [gpu="yes, with CUDA IPC for ranks that share a GPU"])
   AS_ECHO(["
 ringrt $PACKAGE_VERSION
 
@@ -21,7 +24,7 @@ ringrt $PACKAGE_VERSION
 
   Slurm plugins    $plugins
   libringrt        yes, into $libdir
-  GPU transport    no (not written yet; NCCL is looked for only)
+  GPU transport    $gpu
   ringstat         $ringstat
   other tools      $have_tool_headers
   unit tests       $have_check

@@ -11,6 +11,15 @@
 namespace ringrt {
 namespace {
 
+Work bytes_of(const void *send, void *recv, size_t bytes, int ranks) {
+    return {.input = send,
+            .output = recv,
+            .count = bytes,
+            .element_bytes = 1,
+            .dtype = RINGRT_UINT8,
+            .ranks = ranks};
+}
+
 Program make_program(Algorithm algorithm, int rank, int size) {
     switch (algorithm) {
         case Algorithm::OneShot:
@@ -75,6 +84,71 @@ Status Communicator::Impl::allreduce(const Work &work) {
     return execute(program, work, call, world, transport.get());
 }
 
+// Rank i of every node, each with its own part of the data (device.h).
+Status Communicator::Impl::allreduce_on_rail(const Work &work) {
+    Call call = next_call(kAllreduce, work, work.count);
+    Program program = make_program(algorithm_for(work.count * work.element_bytes),
+                                   world.rank / local_size, topology.nodes);
+    for (auto *messages : {&program.sends, &program.receives}) {
+        for (ProgramMessage &each : *messages)
+            each.peer = each.peer * local_size + world.rank % local_size;
+    }
+    return execute(program, work, call, world, transport.get());
+}
+
+Status Communicator::Impl::gather_all(const void *mine, void *all, size_t bytes) {
+    if (alone(all, mine, bytes)) return {};
+    Work work = bytes_of(mine, all, bytes * size_t(world.size), world.size);
+    work.only_input_block = world.rank;
+    return run(work, next_call(kAllGather, work, bytes), &NodeCollectives::all_gather, gather);
+}
+
+std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
+    return std::make_unique<DeviceCollectives>(
+        world, topology, config.find_gpu ? config.find_gpu() : find_gpu(),
+        DeviceCollectives::Host{
+            .meet =
+                [this](const Work &work) -> Status {
+                if (world.size == 1) return {};
+                last_meeting = next_call(kDeviceAllreduce, work, work.count);
+                if (one_node()) return node->barrier(last_meeting);
+                return execute(dissemination(world.rank, world.size), {}, last_meeting, world,
+                               transport.get());
+            },
+            .all_gather = [this](const void *mine, void *all,
+                                 size_t bytes) { return gather_all(mine, all, bytes); },
+            .allreduce =
+                [this](const Work &work) -> Status {
+                if (world.size == 1) return {};
+                return allreduce(work);
+            },
+            .allreduce_on_rail = [this](const Work &work) { return allreduce_on_rail(work); },
+            .watch =
+                [this]() -> Status {
+                bool moved = false;
+                if (memory != nullptr) RINGRT_TRY(memory->look_around(last_meeting));
+                return transport == nullptr ? Status{} : transport->progress(0, &moved);
+            }});
+}
+
+template <class Body>
+Status Communicator::Impl::in_host_memory(const void *send, size_t send_bytes, void *recv,
+                                          size_t recv_bytes, Body body) {
+    bool from_gpu = send_bytes > 0 && device->device_of(send) >= 0;
+    bool to_gpu = recv_bytes > 0 && device->device_of(recv) >= 0;
+    if (!from_gpu && !to_gpu) return body(send, recv);
+    bool ignored = false;
+    RINGRT_TRY(device->side_of(from_gpu ? send : recv, from_gpu ? send : recv, &ignored));
+    std::vector<std::byte> in(from_gpu ? send_bytes : 0), out(to_gpu ? recv_bytes : 0);
+    if (from_gpu) {
+        Gpu::Event ready;
+        RINGRT_TRY(device->mark(&ready));
+        RINGRT_TRY(device->copy_now(in.data(), send, send_bytes, ready));
+    }
+    RINGRT_TRY(body(from_gpu ? in.data() : send, to_gpu ? out.data() : recv));
+    return to_gpu ? device->copy_now(recv, out.data(), recv_bytes) : Status{};
+}
+
 Status Communicator::Impl::barrier(CallKind kind) {
     if (world.size == 1) return {};
     Call call = next_call(kind, {}, 0);
@@ -119,6 +193,7 @@ ringrt_status_t Communicator::start() {
 
 ringrt_status_t Communicator::finish() {
     return impl_->guarded([&]() -> Status {
+        if (impl_->device != nullptr) RINGRT_TRY(impl_->device->end());
         RINGRT_TRY(impl_->barrier(kFinish));
         if (impl_->transport != nullptr) impl_->transport->farewell(-1, {});
         if (impl_->memory != nullptr) impl_->memory->farewell(-1, {});
@@ -175,25 +250,16 @@ Status scatter_copy(const Work &work) {
     return {};
 }
 
-Work bytes_of(const void *send, void *recv, size_t bytes, int ranks) {
-    return {.input = send,
-            .output = recv,
-            .count = bytes,
-            .element_bytes = 1,
-            .dtype = RINGRT_UINT8,
-            .ranks = ranks};
-}
-
 }  // namespace
 
 ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t count,
-                                        ringrt_dtype_t dtype, ringrt_op_t op) {
+                                        ringrt_dtype_t dtype, ringrt_op_t op,
+                                        const std::shared_ptr<void> &ready) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
         RINGRT_TRY(check_fold(dtype, op));
         size_t bytes = count * dtype_bytes(dtype);
         RINGRT_TRY(check_buffers(send, recv, bytes, true));
-        if (impl_->alone(recv, send, bytes)) return {};
         Work work{.input = send,
                   .output = recv,
                   .count = count,
@@ -201,7 +267,14 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
                   .dtype = dtype,
                   .op = op,
                   .ranks = impl_->world.size};
-        return impl_->allreduce(work);
+        bool on_gpu = false;
+        if (bytes > 0) RINGRT_TRY(impl_->device->side_of(send, recv, &on_gpu));
+        if (on_gpu) {
+            Gpu::Event now = ready;
+            if (now == nullptr) RINGRT_TRY(impl_->device->mark(&now));
+            return impl_->device->allreduce(work, now);
+        }
+        return impl_->alone(recv, send, bytes) ? Status{} : impl_->allreduce(work);
     });
 }
 
@@ -213,17 +286,21 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
         int rank = impl_->world.rank, size = impl_->world.size;
         size_t each = dtype_bytes(dtype);
         RINGRT_TRY(check_buffers(send, recv, share(count, size, rank).count * each, false));
-        if (impl_->alone(recv, send, count * each)) return {};
-        Work work{.input = send,
-                  .output = recv,
-                  .count = count,
-                  .element_bytes = each,
-                  .dtype = dtype,
-                  .op = op,
-                  .ranks = size,
-                  .only_output_block = rank};
-        return impl_->run(work, impl_->next_call(kReduceScatter, work, count),
-                          &NodeCollectives::reduce_scatter, scatter_reduce);
+        auto body = [&](const void *from, void *to) -> Status {
+            if (impl_->alone(to, from, count * each)) return {};
+            Work work{.input = from,
+                      .output = to,
+                      .count = count,
+                      .element_bytes = each,
+                      .dtype = dtype,
+                      .op = op,
+                      .ranks = size,
+                      .only_output_block = rank};
+            return impl_->run(work, impl_->next_call(kReduceScatter, work, count),
+                              &NodeCollectives::reduce_scatter, scatter_reduce);
+        };
+        return impl_->in_host_memory(send, count * each, recv,
+                                     share(count, size, rank).count * each, body);
     });
 }
 
@@ -271,28 +348,30 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
         RINGRT_TRY(check_started(impl_->started));
         size_t each = dtype_bytes(dtype);
         if (each == 0) return {RINGRT_INVALID_ARGUMENT, "no such dtype"};
-        if (impl_->alone(recv, send, count * each)) return {};
-        Work work{.input = send,
-                  .output = recv,
-                  .count = count,
-                  .element_bytes = each,
-                  .dtype = dtype,
-                  .ranks = impl_->world.size,
-                  .only_input_block = impl_->world.rank};
-        return impl_->run(work, impl_->next_call(kAllGatherShares, work, count),
-                          &NodeCollectives::all_gather, gather);
+        int rank = impl_->world.rank, size = impl_->world.size;
+        auto body = [&](const void *from, void *to) -> Status {
+            if (impl_->alone(to, from, count * each)) return {};
+            Work work{.input = from,
+                      .output = to,
+                      .count = count,
+                      .element_bytes = each,
+                      .dtype = dtype,
+                      .ranks = size,
+                      .only_input_block = rank};
+            return impl_->run(work, impl_->next_call(kAllGatherShares, work, count),
+                              &NodeCollectives::all_gather, gather);
+        };
+        return impl_->in_host_memory(send, share(count, size, rank).count * each, recv,
+                                     count * each, body);
     });
 }
 
 ringrt_status_t Communicator::all_gather(const void *send, void *recv, size_t bytes) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        if (impl_->alone(recv, send, bytes)) return {};
-        int size = impl_->world.size;
-        Work work = bytes_of(send, recv, bytes * size_t(size), size);
-        work.only_input_block = impl_->world.rank;
-        return impl_->run(work, impl_->next_call(kAllGather, work, bytes),
-                          &NodeCollectives::all_gather, gather);
+        return impl_->in_host_memory(
+            send, bytes, recv, bytes * size_t(impl_->world.size),
+            [&](const void *from, void *to) { return impl_->gather_all(from, to, bytes); });
     });
 }
 
@@ -303,11 +382,16 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         if (root < 0 || root >= size) return {RINGRT_INVALID_ARGUMENT, "root is not a rank"};
         if (bytes > 0 && buffer == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
         if (size == 1) return {};
-        Work work = bytes_of(buffer, buffer, bytes, size);
-        Call call = impl_->next_call(kBroadcast, work, bytes, root);
-        if (impl_->one_node()) return impl_->node->broadcast(buffer, bytes, root, call);
-        return execute(tree_broadcast(rank, size, root), work, call, impl_->world,
-                       impl_->transport.get());
+        auto body = [&](const void *from, void *to) -> Status {
+            void *data = rank == root ? const_cast<void *>(from) : to;  // which the root only reads
+            Work work = bytes_of(data, data, bytes, size);
+            Call call = impl_->next_call(kBroadcast, work, bytes, root);
+            if (impl_->one_node()) return impl_->node->broadcast(data, bytes, root, call);
+            return execute(tree_broadcast(rank, size, root), work, call, impl_->world,
+                           impl_->transport.get());
+        };
+        return impl_->in_host_memory(buffer, rank == root ? bytes : 0, buffer,
+                                     rank == root ? 0 : bytes, body);
     });
 }
 
@@ -329,7 +413,11 @@ ringrt_status_t Communicator::start_allreduce(const void *send, void *recv, size
             if (impl_->progress == nullptr) {
                 impl_->progress = std::make_unique<Progress>(*this, impl_->config.timeout_ms);
             }
-            *out = impl_->progress->start({send, recv, count, dtype, op, priority});
+            bool on_gpu = false;
+            Gpu::Event ready;  // what is in the caller's stream now
+            if (count > 0) RINGRT_TRY(impl_->device->side_of(send, recv, &on_gpu));
+            if (on_gpu) RINGRT_TRY(impl_->device->mark(&ready));
+            *out = impl_->progress->start({send, recv, count, dtype, op, priority, ready});
             return {};
         },
         Impl::kBesideRequests);
@@ -358,6 +446,20 @@ ringrt_status_t Communicator::free(void *memory) {
         ::free(memory);
         return {};
     });
+}
+
+ringrt_status_t Communicator::set_stream(void *stream) {
+    return impl_->guarded(
+        [&]() -> Status {
+            RINGRT_TRY(check_started(impl_->started));
+            impl_->device->set_stream(stream);
+            return {};
+        },
+        Impl::kBesideRequests);
+}
+
+bool Communicator::on_gpu(const void *memory) {
+    return impl_->device != nullptr && impl_->device->device_of(memory) >= 0;
 }
 
 void Communicator::abort() noexcept {

@@ -25,6 +25,8 @@
 
 namespace ringrt {
 
+class Gpu;
+
 struct CommunicatorConfig {
     int rank = 0, size = 0;  // size 0: SLURM_PROCID, SLURM_NTASKS; outside Slurm one rank alone
     int local_rank = -1;     // as reported by local_rank(); -1: SLURM_LOCALID, else found out
@@ -42,6 +44,7 @@ struct CommunicatorConfig {
     // Receives one-line warnings (a silent peer, a refused connection); no newline. Empty: stderr.
     std::function<void(const std::string &)> warn;
     std::function<void()> hop;  // for tests; see World::hop
+    std::function<std::unique_ptr<Gpu>()> find_gpu;  // for tests; see transport/gpu.h
 };
 
 // An allreduce under way; see Communicator::start_allreduce. Let go of it before the Communicator.
@@ -75,9 +78,13 @@ class Communicator {
     [[nodiscard]] const std::vector<std::string> &host_of_rank() const;  // host names, by rank
 
     // Collective. recv[i] = op over ranks of send[i]; recv may be send, else they may not overlap.
-    // count is the same on all ranks and may be 0.
+    // count is the same on all ranks and may be 0. On all ranks both are in ordinary memory or both
+    // in the rank's GPU's (device.h); then what the caller has put into its stream comes before
+    // (or only what came before `ready`, a Gpu::Event). The other collectives take memory of a GPU
+    // too, through the host's.
     [[nodiscard]] ringrt_status_t allreduce(const void *send, void *recv, size_t count,
-                                            ringrt_dtype_t dtype, ringrt_op_t op);
+                                            ringrt_dtype_t dtype, ringrt_op_t op,
+                                            const std::shared_ptr<void> &ready = nullptr);
     // Collective. Rank r gets elements share(count, size, r) of the allreduce of `count` elements,
     // written to the start of recv. recv may not overlap send.
     [[nodiscard]] ringrt_status_t reduce_scatter(const void *send, void *recv, size_t count,
@@ -106,6 +113,11 @@ class Communicator {
     // collective. RINGRT_NO_MEMORY where shared memory is short. Contents start as zero.
     [[nodiscard]] ringrt_status_t alloc(size_t bytes, void **out);
     [[nodiscard]] ringrt_status_t free(void *memory);
+
+    // The stream (a CUstream, cudaStream_t) in which the caller makes what is summed in GPU memory;
+    // null, as at first: the default stream.
+    [[nodiscard]] ringrt_status_t set_stream(void *stream);
+    [[nodiscard]] bool on_gpu(const void *memory);
 
     // From any thread, also during start(): calls under way or to come return RINGRT_ABORTED, the
     // peers' calls RINGRT_PEER_LOST.

@@ -8,6 +8,7 @@
 
 #include "libringrt/collective/communicator.h"
 #include "libringrt/collective/cost_model.h"
+#include "libringrt/collective/device.h"
 #include "libringrt/collective/execute.h"
 #include "libringrt/collective/fork_guard.h"
 #include "libringrt/collective/node.h"
@@ -29,6 +30,8 @@ struct Communicator::Impl {
     bool by_rails = false;                  // nodes of equal size, several ranks each (across.h)
     CostModel costs;                        // of the transport, the same on all ranks
     std::optional<Algorithm> forced;
+    std::unique_ptr<DeviceCollectives> device;  // for buffers in GPU memory
+    Call last_meeting;                          // of ranks with such buffers
     uint32_t calls = 0;
     std::mutex call_mutex;   // held during a call
     std::mutex start_mutex;  // and during one that only starts something
@@ -41,10 +44,17 @@ struct Communicator::Impl {
     Call next_call(CallKind kind, const Work &work, uint64_t count, int root = 0);
     [[nodiscard]] bool one_node() const;
     Status allreduce(const Work &work);
+    Status allreduce_on_rail(const Work &work);
+    Status gather_all(const void *mine, void *all, size_t bytes);
+    [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
     // Over this node's memory or by the program.
     using OnNode = Status (NodeCollectives::*)(const Work &, const Call &);
     Status run(const Work &work, const Call &call, OnNode on_node,
                Program (*program)(int rank, int size));
+    // body(send, recv), through ordinary memory where they are in a GPU's.
+    template <class Body>
+    Status in_host_memory(const void *send, size_t send_bytes, void *recv, size_t recv_bytes,
+                          Body body);
     // One rank alone has everybody's data: true, and out is a copy of it.
     [[nodiscard]] bool alone(void *out, const void *in, size_t bytes) const;
     Status barrier(CallKind kind);

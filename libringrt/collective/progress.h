@@ -27,6 +27,7 @@ class Progress {
         ringrt_dtype_t dtype;
         ringrt_op_t op;
         int priority;
+        std::shared_ptr<void> ready;  // for buffers on a GPU: see Communicator::allreduce
     };
     explicit Progress(Communicator &communicator, uint32_t timeout_ms);
     ~Progress();  // the requests are let go of by now

@@ -81,6 +81,7 @@ Status Communicator::Impl::start() {
     by_rails = topology.nodes > 1 && local_size > 1 && topology.regular() && memory != nullptr;
     forced = forced_algorithm();
     if (transport != nullptr) RINGRT_TRY(measure());
+    device = make_device();
     started = true;
     return {};
 }

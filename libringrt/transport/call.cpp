@@ -23,6 +23,8 @@ std::string describe(const Call &call) {
     switch (call.kind) {
         case kAllreduce:
             return format_line("allreduce of %llu %s (%s)", count, dtype, op_name(call.op));
+        case kDeviceAllreduce:
+            return format_line("allreduce of %llu %s (%s) on GPUs", count, dtype, op_name(call.op));
         case kReduceScatter:
             return format_line("reduce_scatter of %llu %s (%s)", count, dtype, op_name(call.op));
         case kAllGather:

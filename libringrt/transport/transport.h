@@ -30,7 +30,8 @@ enum CallKind : uint8_t {
     kAllGatherShares,
     kBroadcast,
     kBarrier,
-    kFinish
+    kFinish,
+    kDeviceAllreduce
 };
 
 // "allreduce of 1000 float32 with sum", for messages.

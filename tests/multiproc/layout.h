@@ -21,7 +21,11 @@ inline CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout
     CommunicatorConfig config;
     config.rank = rank, config.size = layout.ranks;
     config.rendezvous = folder.path + "/meet";
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    config.timeout_ms = 100000, config.start_timeout_ms = 100000;  // as kPatience in check.h
+#else
     config.timeout_ms = 20000, config.start_timeout_ms = 20000;
+#endif
     return config;
 }
 

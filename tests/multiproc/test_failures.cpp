@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that die, stop, abort, disagree or fork: nobody hangs, and everybody is told who it was.
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -9,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <random>
 
 #include "libringrt/collective/communicator.h"
@@ -80,7 +83,7 @@ int expect_loss_of(Communicator &comm, int victim, size_t count, Started *starte
 }
 
 void expect_all(Ranks &ranks, Layout layout, int except, double within_s) {
-    std::vector<int> ended = ranks.wait(within_s, except);
+    std::vector<int> ended = ranks.wait(within_s * kPatience, except);
     for (int r = 0; r < layout.ranks; ++r) {
         if (r == except) continue;
         ck_assert_msg(ended[size_t(r)] == kAsExpected,
@@ -270,6 +273,70 @@ TEST(a_pause_is_survived) {  // F03
     }
 }
 
+TEST(a_slow_rank_is_warned_of_and_waited_for) {  // F04
+    for (Layout layout : {Layout{3, 1}, Layout{3, 3}, Layout{4, 2}}) {
+        TemporaryFolder folder;
+        Ranks ranks(layout.ranks, [&](int rank) {
+            std::string warnings;
+            CommunicatorConfig config = config_of(folder, layout, rank);
+            config.warn = [&](const std::string &line) { warnings += line; };
+            Communicator comm(std::move(config));
+            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            for (int i = 0; i < 2; ++i) {
+                if (rank == 1) wait_ms(i * 4500);
+                bool sums_right = true;
+                if (train(comm, 1000, 3, &sums_right) != RINGRT_OK || !sums_right)
+                    return explain(kWrongSum, comm, "not waited for");
+            }
+            // Others may wait for rank 1 through somebody; who waits for it directly names it.
+            bool named = rank != 0 || warnings.find("rank 1 on ") != std::string::npos;
+            if (!named) return explain(kWrongLine, comm, warnings.c_str());
+            return comm.finish() == RINGRT_OK ? int(kAsExpected)
+                                              : explain(kWrongStatus, comm, "finish");
+        });
+        expect_all(ranks, layout, -1, 40);
+    }
+}
+
+// As a firewall would: the peer of every connection is sent a reset.
+void reset_connections() {
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 3; fd < 256; ++fd) {
+        sockaddr_storage peer{};
+        socklen_t bytes = sizeof peer;
+        if (getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &bytes) != 0) continue;
+        linger now{.l_onoff = 1, .l_linger = 0};
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        dup2(nothing, fd);
+    }
+    close(nothing);
+}
+
+TEST(reset_connections_are_an_error_at_all_ranks) {  // F04
+    for (const Route &route : kRoutes) {
+        if (route.layout.nodes == 1) continue;
+        TemporaryFolder folder;
+        Ranks ranks(route.layout.ranks, [&](int rank) {
+            CommunicatorConfig config = config_of(folder, route, rank);
+            int left = -1;
+            config.hop = [&] {
+                if (left > 0 && --left == 0) reset_connections();
+            };
+            Communicator comm(std::move(config));
+            if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+            bool sums_right = true, warm = true;
+            ringrt_status_t status = train(comm, route.count, 1, &warm);
+            if (rank == 1) left = 20;
+            if (status == RINGRT_OK) status = train(comm, route.count, 1000000, &sums_right);
+            if (!warm || !sums_right) return explain(kWrongSum, comm, "wrong sum");
+            bool told = status == RINGRT_PEER_LOST || status == RINGRT_SYSTEM_ERROR;
+            return told ? int(kAsExpected)
+                        : explain(kWrongStatus, comm, std::to_string(status).c_str());
+        });
+        expect_all(ranks, route.layout, -1, 40);
+    }
+}
+
 TEST(an_abort_ends_all_ranks) {
     for (Layout layout : kLayouts) {
         TemporaryFolder folder;
@@ -406,6 +473,98 @@ TEST(garbage_at_the_door_does_no_harm) {  // F45
     for (int fd : slow) close(fd);
 }
 
+int listen_anywhere(int *port) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    bool made = bind(fd, reinterpret_cast<sockaddr *>(&address), bytes) == 0 && listen(fd, 8) == 0 &&
+                getsockname(fd, reinterpret_cast<sockaddr *>(&address), &bytes) == 0;
+    ck_assert(made);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+// Passes bytes both ways until an end closes; keeps what `from` said first.
+class Relay {
+  public:
+    Relay(int from, int to) : from_(from), to_(to), thread_([this] { run(); }) {}
+    ~Relay() {
+        shutdown(from_, SHUT_RDWR), shutdown(to_, SHUT_RDWR);
+        thread_.join();
+        close(from_), close(to_);
+    }
+    std::vector<char> heard() {
+        std::lock_guard lock(mutex_);
+        return heard_;
+    }
+
+  private:
+    bool pass(int in, int out, bool keep) {
+        char bytes[4096];
+        ssize_t got = recv(in, bytes, sizeof bytes, 0);
+        if (got <= 0) return false;
+        std::lock_guard lock(mutex_);
+        if (keep) heard_.insert(heard_.end(), bytes, bytes + got);
+        return send(out, bytes, size_t(got), MSG_NOSIGNAL) == got;
+    }
+    void run() {
+        pollfd ends[] = {{from_, POLLIN, 0}, {to_, POLLIN, 0}};
+        while (poll(ends, 2, -1) >= 0) {
+            if (ends[0].revents != 0 && !pass(from_, to_, true)) break;
+            if (ends[1].revents != 0 && !pass(to_, from_, false)) break;
+        }
+        shutdown(from_, SHUT_RDWR), shutdown(to_, SHUT_RDWR);
+    }
+    int from_, to_;
+    std::mutex mutex_;
+    std::vector<char> heard_;
+    std::thread thread_;
+};
+
+// Rank 1 meets rank 0 through a relay, which says all that it said once more.
+TEST(a_replayed_hello_is_dropped) {  // F45
+    setenv("RINGRT_SECRET", "00112233445566778899aabbccddeeff", 1);
+    TemporaryFolder folder;
+    int hub = 0, door = 0, relay_fd = listen_anywhere(&door);
+    close(listen_anywhere(&hub));  // free a moment ago
+    std::string replayed = folder.path + "/replayed";
+    Ranks ranks(3, [&](int rank) {
+        for (int i = 0; rank == 2 && i < 6000 && !std::filesystem::exists(replayed); ++i) wait_ms(10);
+        CommunicatorConfig config = config_of(folder, {3, 1}, rank);
+        config.rendezvous = "tcp:127.0.0.1:" + std::to_string(rank == 1 ? door : hub);
+        config.start_timeout_ms = 100000;
+        config.warn = [](const std::string &) {};
+        Communicator comm(std::move(config));
+        if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+        bool sums_right = true;
+        ringrt_status_t status = train(comm, 1000, 5, &sums_right);
+        return status == RINGRT_OK && sums_right ? int(kAsExpected)
+                                                 : explain(kWrongSum, comm, "sum");
+    });
+    int from = accept(relay_fd, nullptr, nullptr), to = -1;
+    for (int i = 0; i < 2000 && to < 0; ++i) wait_ms(5), to = connect_to_port(hub);
+    ck_assert(from >= 0 && to >= 0);
+    Relay relay(from, to);
+    size_t said = 0;
+    for (int i = 0; i < 100 && (said == 0 || relay.heard().size() > said); ++i)
+        said = relay.heard().size(), wait_ms(300);
+    std::vector<char> hello = relay.heard();
+    ck_assert_int_gt(int(hello.size()), 16);
+    int again = connect_to_port(hub);
+    ck_assert_int_ge(again, 0);
+    timeval patience{.tv_sec = 60, .tv_usec = 0};
+    setsockopt(again, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    (void)!send(again, hello.data(), hello.size(), MSG_NOSIGNAL);
+    char answer[4096];
+    ssize_t got = 1;
+    while (got > 0) got = recv(again, answer, sizeof answer, 0);
+    ck_assert_msg(got == 0 || errno == ECONNRESET, "the replay was let in: %s", strerror(errno));
+    close(again), close(relay_fd);
+    std::ofstream(replayed) << "yes";
+    expect_all(ranks, {3, 1}, -1, 30);
+}
+
 TEST(nothing_is_left_in_shared_memory) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
@@ -441,7 +600,8 @@ int main() {
         "failures",
         {a_rank_may_die_at_any_hop, a_rank_may_stop_at_any_hop,
          a_killed_rank_is_named_by_all_others, a_stopped_rank_is_warned_of_and_then_given_up,
-         a_pause_is_survived, an_abort_ends_all_ranks, an_abort_ends_the_start,
+         a_pause_is_survived, a_slow_rank_is_warned_of_and_waited_for,
+         reset_connections_are_an_error_at_all_ranks, a_replayed_hello_is_dropped, an_abort_ends_all_ranks, an_abort_ends_the_start,
          a_missing_rank_is_named, different_calls_are_an_error, a_forked_child_is_refused,
          garbage_at_the_door_does_no_harm, nothing_is_left_in_shared_memory},
         180);

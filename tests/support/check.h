@@ -32,6 +32,14 @@
 
 namespace ringrt::test {
 
+// How much longer a test may take than it does plainly: a sanitizer's processes need seconds to start on
+// a busy machine.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr double kPatience = 6;
+#else
+inline constexpr double kPatience = 1;
+#endif
+
 // Runs the tests in processes of their own; the exit status for main(). Each is a case of its own, so
 // that CK_RUN_CASE=name runs one of them.
 inline int run_all(const char *suite_name, std::initializer_list<const TTest *> tests,
@@ -39,7 +47,7 @@ inline int run_all(const char *suite_name, std::initializer_list<const TTest *> 
     Suite *suite = suite_create(suite_name);
     for (const TTest *test : tests) {
         TCase *tcase = tcase_create(test->name);
-        tcase_set_timeout(tcase, timeout_s);
+        tcase_set_timeout(tcase, timeout_s * kPatience);
         tcase_add_test(tcase, test);
         suite_add_tcase(suite, tcase);
     }

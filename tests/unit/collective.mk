@@ -3,6 +3,7 @@
 collective_tests = \
 	tests/unit/test_programs \
 	tests/multiproc/test_collectives \
+	tests/multiproc/test_device \
 	tests/multiproc/test_failures
 check_PROGRAMS += $(collective_tests)
 TESTS += $(collective_tests)
@@ -15,6 +16,21 @@ tests_multiproc_test_collectives_LDADD = libcollective.la $(CHECK_LIBS)
 tests_multiproc_test_failures_SOURCES = tests/multiproc/test_failures.cpp $(multiproc_headers)
 tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_failures_LDADD = libcollective.la $(CHECK_LIBS)
+
+# Over a made-up GPU; a real one: tests/gpu
+tests_multiproc_test_device_SOURCES = tests/multiproc/test_device.cpp tests/support/fake_gpu.h $(multiproc_headers)
+tests_multiproc_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_device_LDADD = libcollective.la $(CHECK_LIBS)
+
+# On a real GPU, by "tests/gpu/run" too; skipped without one. TAP, of which automake counts the whole.
+EXTRA_DIST += tests/gpu/run tests/gpu/test_gpu.cpp
+if HAVE_NCCL
+check_PROGRAMS += tests/gpu/test_gpu
+TESTS += tests/gpu/test_gpu
+tests_gpu_test_gpu_SOURCES = tests/gpu/test_gpu.cpp tests/support/ranks.h
+tests_gpu_test_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
+tests_gpu_test_gpu_LDADD = libringrt.la $(NCCL_LIBS)
+endif
 
 # More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
 EXTRA_PROGRAMS += tests/multiproc/test_large

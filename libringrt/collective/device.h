@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allreduce of buffers in GPU memory. All ranks meet over ordinary memory first (so that ranks that
+// call something else are told, and nobody waits inside NCCL for one that is lost), then:
+//
+//   nccl          every rank has a GPU of its own: one NCCL communicator over all ranks
+//   hierarchical  NCCL within each node, the host's ring between nodes: reduce-scatter by NCCL, each
+//                 rank sums its part with the same rank of the other nodes, all-gather by NCCL
+//   ipc           ranks of one node that share a GPU, which NCCL refuses: each copies to memory that
+//                 the others have opened (CUDA IPC), and folds all ranks' in rank order
+//   host          whatever else: through the host's memory and its allreduce
+//
+// RINGRT_GPU names one; without it nccl, else ipc, else host. The last two give the same bits as
+// sums in ordinary memory do; NCCL adds in an order of its own.
+#pragma once
+
+#include <functional>
+#include <mutex>
+
+#include "libringrt/collective/execute.h"
+#include "libringrt/collective/topology.h"
+#include "libringrt/transport/gpu.h"
+
+namespace ringrt {
+
+class DeviceCollectives {
+  public:
+    // What the ranks do over ordinary memory; all but watch are collective.
+    struct Host {
+        std::function<Status(const Work &)> meet;
+        std::function<Status(const void *mine, void *all, size_t bytes)> all_gather;
+        std::function<Status(const Work &)> allreduce;
+        std::function<Status(const Work &)> allreduce_on_rail;  // this rank of all nodes
+        std::function<Status()> watch;                          // is a rank lost?
+    };
+    DeviceCollectives(const World &world, const Topology &topology, std::unique_ptr<Gpu> gpu,
+                      Host host)
+        : world_(world), topology_(topology), host_(std::move(host)), gpu_(std::move(gpu)) {}
+    ~DeviceCollectives();
+
+    // The GPU that `memory` lies on; -1: ordinary memory. From any thread.
+    [[nodiscard]] int device_of(const void *memory) {
+        return gpu_ == nullptr || memory == nullptr ? -1 : gpu_->device_of(memory);
+    }
+    // On which side send and recv lie; INVALID_ARGUMENT when not on the same. Opens the GPU.
+    Status side_of(const void *send, const void *recv, bool *on_gpu);
+    // What was put into the caller's stream so far comes before an allreduce with this event.
+    void set_stream(void *stream) { stream_ = stream; }
+    Status mark(Gpu::Event *out);
+
+    // Collective; returns when the sum is there.
+    Status allreduce(const Work &work, const Gpu::Event &ready);
+    // Returns when the bytes are there; either side may be a GPU's. Not collective.
+    Status copy_now(void *out, const void *in, size_t bytes, const Gpu::Event &ready = nullptr);
+    // Collective, when all is well at the end. Without it the destructor lets go of everything.
+    Status end();
+    [[nodiscard]] bool opened() const { return opened_; }
+
+  private:
+    enum Route : int { Auto, Nccl, Hierarchical, Ipc, Through, kRoutes };
+    struct Card;
+    Status open(const Work &work);
+    Status choose(const std::vector<Card> &cards);
+    Status start_nccl(const std::vector<int> &ranks, const char *phase);
+    Status open_staging(size_t each, bool *all_could);
+    Status by_nccl(const Work &work);
+    Status by_nodes(const Work &work);
+    Status by_ipc(const Work &work);
+    Status through_host(const Work &work);
+    Status wait(const char *phase);
+    Status make(size_t bytes, bool host, void **out);
+    void release();
+    [[nodiscard]] std::vector<int> neighbours() const;
+
+    const World &world_;
+    const Topology &topology_;
+    Host host_;
+    std::unique_ptr<Gpu> gpu_;  // null where there is none
+    std::mutex open_mutex_;
+    std::atomic<void *> stream_ = nullptr;
+    bool opened_ = false;
+    Route route_ = Auto;
+    void *staging_ = nullptr, *part_ = nullptr, *bounce_ = nullptr;  // bounce_ is the host's
+    std::vector<void *> mapped_;                                     // stagings by rank
+};
+
+}  // namespace ringrt

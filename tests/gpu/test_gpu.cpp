@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On a real GPU: one rank through NCCL, device buffers and streams, and several ranks that share the GPU
+// through CUDA IPC and through the host. TAP on standard output; 77 where there is no GPU.
+// Ranks are forked before anything touches CUDA, which does not survive a fork.
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "libringrt/ringrt.h"
+#include "tests/support/ranks.h"
+
+using namespace ringrt::test;
+
+namespace {
+
+constexpr size_t kCounts[] = {1, 3, 1023, 1 << 20, (12 << 20) + 5};
+enum Code { kGood = 0, kNoGpu = 77 };
+
+int gpus() {
+    int number = 0;
+    return cudaGetDeviceCount(&number) == cudaSuccess ? number : 0;
+}
+
+struct Job {
+    int ranks = 1;
+    const char *route = "";   // RINGRT_GPU
+    bool gpu_each = false;
+};
+
+std::vector<float> data_of(int rank, size_t count) {
+    std::mt19937 random{unsigned(rank)};
+    std::uniform_real_distribution<float> each(-1, 1);
+    std::vector<float> data(count);
+    for (float &x : data) x = each(random);
+    return data;
+}
+
+bool equal(const std::vector<float> &got, int ranks, size_t count, bool exactly) {
+    std::vector<float> sum = data_of(0, count);
+    for (int r = 1; r < ranks; ++r) {
+        std::vector<float> next = data_of(r, count);
+        for (size_t i = 0; i < count; ++i) sum[i] += next[i];
+    }
+    if (exactly) return memcmp(sum.data(), got.data(), count * sizeof(float)) == 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (sum[i] - got[i] > 1e-5f || got[i] - sum[i] > 1e-5f) return false;
+    }
+    return true;
+}
+
+#define EXPECT(condition)                                                             \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            fprintf(stderr, "rank %d, line %d: %s: %s\n", rank, __LINE__, #condition, \
+                    ringrt_last_error(rt));                                           \
+            return 1;                                                                 \
+        }                                                                             \
+    } while (0)
+
+int sums(ringrt_t *rt, int rank, const Job &job) {
+    bool exactly = job.ranks == 1 || strcmp(job.route, "nccl") != 0;
+    cudaStream_t stream;
+    EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
+    for (size_t count : kCounts) {
+        size_t bytes = count * sizeof(float);
+        std::vector<float> mine = data_of(rank, count), got(count);
+        float *send, *recv;
+        EXPECT(cudaMalloc(reinterpret_cast<void **>(&send), bytes) == cudaSuccess);
+        EXPECT(cudaMalloc(reinterpret_cast<void **>(&recv), bytes) == cudaSuccess);
+        for (bool in_place : {false, true}) {
+            for (bool started : {false, true}) {
+                float *to = in_place ? send : recv;
+                // The sum must come after this, which the stream has not done yet.
+                EXPECT(cudaMemsetAsync(send, 0xff, bytes, stream) == cudaSuccess);
+                EXPECT(cudaMemcpyAsync(send, mine.data(), bytes, cudaMemcpyHostToDevice, stream) ==
+                       cudaSuccess);
+                ringrt_request_t *request = nullptr;
+                if (started) {
+                    EXPECT(ringrt_allreduce_start(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM, 0,
+                                                  &request) == RINGRT_OK);
+                    EXPECT(ringrt_wait(rt, request) == RINGRT_OK);
+                } else {
+                    EXPECT(ringrt_allreduce(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM) ==
+                           RINGRT_OK);
+                }
+                EXPECT(cudaMemcpy(got.data(), to, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+                EXPECT(equal(got, job.ranks, count, exactly));
+            }
+        }
+        cudaFree(send), cudaFree(recv);
+    }
+    cudaStreamDestroy(stream);
+    return kGood;
+}
+
+// All dtypes and ops against the same in ordinary memory, bit by bit.
+int as_on_the_host(ringrt_t *rt, int rank) {
+    constexpr size_t kCount = 4099;
+    constexpr size_t kBytes[] = {4, 8, 2, 2, 4, 8};
+    std::mt19937 random{unsigned(rank)};
+    for (int dtype = RINGRT_FLOAT32; dtype < RINGRT_UINT8; ++dtype) {
+        for (int op = RINGRT_SUM; op <= RINGRT_PROD; ++op) {
+            size_t bytes = kCount * kBytes[dtype];
+            std::vector<unsigned char> mine(bytes), host(bytes), got(bytes);
+            for (size_t i = 0; i < kCount; ++i) {  // numbers near 1, small integers
+                float x = 0.5f + float(random() % 1000) / 1000;
+                double wide = x;
+                long long whole = long(random() % 9) - 4;
+                unsigned bits;
+                memcpy(&bits, &x, 4);
+                unsigned short brain = static_cast<unsigned short>(bits >> 16),
+                               half = static_cast<unsigned short>(0x3800 + random() % 0x600);
+                const void *values[] = {&x, &wide, &half, &brain, &whole, &whole};
+                memcpy(&mine[i * kBytes[dtype]], values[dtype], kBytes[dtype]);
+            }
+            void *data;
+            EXPECT(cudaMalloc(&data, bytes) == cudaSuccess);
+            EXPECT(cudaMemcpy(data, mine.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess);
+            EXPECT(ringrt_allreduce(rt, data, data, kCount, ringrt_dtype_t(dtype), ringrt_op_t(op)) ==
+                   RINGRT_OK);
+            EXPECT(ringrt_allreduce(rt, mine.data(), host.data(), kCount, ringrt_dtype_t(dtype),
+                                    ringrt_op_t(op)) == RINGRT_OK);
+            EXPECT(cudaMemcpy(got.data(), data, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+            EXPECT(got == host);
+            cudaFree(data);
+        }
+    }
+    return kGood;
+}
+
+ringrt_config_t config_of(const TemporaryFolder &folder, const std::string &meet, int rank, int size) {
+    ringrt_config_t config = ringrt_config_init();
+    config.rank = rank, config.size = size;
+    config.checkpoint_dir = folder.path.c_str(), config.rendezvous = meet.c_str();
+    config.timeout_ms = 60000;
+    return config;
+}
+
+int rank_of(const Job &job, const TemporaryFolder &folder, int rank) {
+    if (gpus() < (job.gpu_each ? job.ranks : 1)) return kNoGpu;
+    setenv("RINGRT_GPU", job.route, 1);
+    cudaSetDevice(job.gpu_each ? rank : 0);
+    std::string meet = folder.path + "/meet";
+    ringrt_config_t config = config_of(folder, meet, rank, job.ranks);
+    ringrt_t *rt = nullptr;
+    EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
+    if (int code = sums(rt, rank, job); code != kGood) return code;
+    bool by_nccl = strcmp(job.route, "nccl") == 0;
+    if (!by_nccl && as_on_the_host(rt, rank) != kGood) return 2;
+    return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
+}
+
+// A rank that is killed between its sums: the others are told, and end.
+int survivor(const Job &job, const TemporaryFolder &folder, int rank) {
+    if (gpus() < 1) return kNoGpu;
+    setenv("RINGRT_GPU", job.route, 1);
+    std::string meet = folder.path + "/meet";
+    ringrt_config_t config = config_of(folder, meet, rank, job.ranks);
+    ringrt_t *rt = nullptr;
+    EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
+    void *data;
+    EXPECT(cudaMalloc(&data, 4 << 20) == cudaSuccess);
+    for (int i = 0;; ++i) {
+        if (rank == 1 && i == 20) raise(SIGKILL);
+        ringrt_status_t status = ringrt_allreduce(rt, data, data, 1 << 20, RINGRT_FLOAT32, RINGRT_SUM);
+        if (status == RINGRT_OK) continue;
+        EXPECT(status == RINGRT_PEER_LOST && strstr(ringrt_last_error(rt), "rank 1"));
+        ringrt_finalize(rt);
+        return kGood;
+    }
+}
+
+int tests = 0, failed = 0, skipped = 0;
+
+void report(const char *name, const std::vector<int> &codes, int except = -1) {
+    bool good = true, skip = false;
+    for (size_t r = 0; r < codes.size(); ++r) {
+        if (int(r) == except) continue;
+        good = good && (codes[r] == kGood || codes[r] == kNoGpu);
+        skip = skip || codes[r] == kNoGpu;
+    }
+    failed += !good, skipped += skip;
+    printf("%s %d - %s%s\n", good ? "ok" : "not ok", ++tests, name,
+           skip ? " # SKIP not so many GPUs here" : "");
+}
+
+void run(const char *name, const Job &job) {
+    TemporaryFolder folder;
+    Ranks ranks(job.ranks, [&](int rank) { return rank_of(job, folder, rank); });
+    report(name, ranks.wait(240));
+}
+
+void lose_one(const char *name, const Job &job) {
+    TemporaryFolder folder;
+    Ranks ranks(job.ranks, [&](int rank) { return survivor(job, folder, rank); });
+    report(name, ranks.wait(120, 1), 1);
+}
+
+}  // namespace
+
+int main() {
+    setvbuf(stdout, nullptr, _IOLBF, 0);
+    int version = 0;
+    ncclGetVersion(&version);
+    printf("# NCCL %d\n1..8\n", version);
+    run("one rank by NCCL", {1, "nccl"});
+    run("one rank, as found best", {1, ""});
+    run("two ranks share a GPU by CUDA IPC", {2, "ipc"});
+    run("four ranks share a GPU, as found best", {4, ""});
+    run("three ranks share a GPU through the host", {3, "host"});
+    lose_one("a rank that shares the GPU is killed", {3, ""});
+    run("two GPUs by NCCL", {2, "nccl", true});
+    run("two GPUs, through the host", {2, "host", true});
+    if (failed > 0) return 1;
+    return skipped == tests ? kNoGpu : 0;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffers in GPU memory, over a made-up GPU (tests/support/fake_gpu.h): which way they are summed, that
+// the sums are right, and that nobody waits for ever. A real GPU: tests/gpu.
+#include <algorithm>
+#include <vector>
+
+#include "libringrt/collective/communicator.h"
+#include "tests/multiproc/layout.h"
+#include "tests/support/check.h"
+#include "tests/support/fake_gpu.h"
+
+using namespace ringrt;
+using namespace ringrt::test;
+
+namespace {
+
+constexpr size_t kCount = 10007;
+
+struct Case {
+    const char *wish;  // RINGRT_GPU
+    Layout layout;
+    bool one_gpu_each, nccl, opens;
+};
+
+Communicator make(const TemporaryFolder &folder, Layout layout, int rank, FakeGpuPlan plan,
+                  uint32_t timeout_ms = 20000) {
+    CommunicatorConfig config = config_of(folder, layout, rank);
+    config.timeout_ms = timeout_ms;
+    config.warn = [](const std::string &) {};
+    config.find_gpu = [plan] { return std::make_unique<FakeGpu>(plan); };
+    return Communicator(std::move(config));
+}
+
+int explain(int code, const Communicator &comm, const char *what) {
+    fprintf(stderr, "rank %d: %s: \"%s\"\n", comm.rank(), what, comm.last_error().c_str());
+    return code;
+}
+
+// Sums, averages, in place and not, started and not.
+int sums_are_right(Communicator &comm) {
+    auto *send = static_cast<float *>(FakeGpu::make(kCount * sizeof(float)));
+    auto *recv = static_cast<float *>(FakeGpu::make(kCount * sizeof(float)));
+    int p = comm.size(), all = p * (p - 1) / 2;
+    for (size_t count : {size_t(1), kCount - 1, kCount}) {
+        std::fill_n(send, count, float(comm.rank()));
+        if (comm.allreduce(send, recv, count, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK)
+            return explain(2, comm, "sum");
+        if (std::count(recv, recv + count, float(all)) != ptrdiff_t(count)) return 3;
+        if (comm.allreduce(send, send, count, RINGRT_FLOAT32, RINGRT_AVG) != RINGRT_OK)
+            return explain(4, comm, "average");
+        if (std::count(send, send + count, float(all) / float(p)) != ptrdiff_t(count)) return 5;
+    }
+    std::fill_n(send, kCount, float(comm.rank()));
+    std::unique_ptr<Request> request;
+    if (comm.start_allreduce(send, recv, kCount, RINGRT_FLOAT32, RINGRT_MAX, 0, &request) != RINGRT_OK)
+        return explain(6, comm, "start");
+    if (request->wait() != RINGRT_OK) return explain(7, comm, "wait");
+    request.reset();
+    if (std::count(recv, recv + kCount, float(p - 1)) != ptrdiff_t(kCount)) return 8;
+    // The others go through ordinary memory.
+    std::fill_n(send, kCount, float(comm.rank()));
+    if (comm.broadcast(send, kCount * sizeof(float), p - 1) != RINGRT_OK || send[77] != float(p - 1))
+        return explain(9, comm, "broadcast");
+    if (comm.reduce_scatter(send, recv, kCount, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK ||
+        recv[0] != float(p * (p - 1)))
+        return explain(10, comm, "reduce_scatter");
+    return 0;
+}
+
+void expect_all(Ranks &ranks, int except = -1) {
+    std::vector<int> ended = ranks.wait(60 * kPatience, except);
+    for (size_t r = 0; r < ended.size(); ++r) {
+        if (int(r) != except) ck_assert_msg(ended[r] == 0, "rank %zu ended with %d", r, ended[r]);
+    }
+}
+
+void run(const Case &each) {
+    TemporaryFolder folder;
+    Ranks ranks(each.layout.ranks, [&](int rank) {
+        setenv("RINGRT_GPU", each.wish, 1);
+        FakeGpuPlan plan{.number = each.one_gpu_each ? rank : 0, .nccl = each.nccl,
+                         .opens = each.opens};
+        Communicator comm = make(folder, each.layout, rank, plan);
+        if (comm.start() != RINGRT_OK) return explain(1, comm, "not started");
+        int code = sums_are_right(comm);
+        if (code != 0) return code;
+        return comm.finish() == RINGRT_OK ? 0 : explain(11, comm, "finish");
+    });
+    expect_all(ranks);
+}
+
+TEST(one_rank_alone) { run({"", {1, 1}, true, true, true}); }
+TEST(one_rank_without_nccl) { run({"", {1, 1}, true, false, true}); }
+TEST(a_gpu_each) { run({"", {3, 1}, true, true, true}); }
+TEST(a_gpu_each_on_two_nodes) { run({"", {4, 2}, true, true, true}); }
+TEST(nccl_in_the_node_and_the_ring_between) { run({"hierarchical", {4, 2}, true, true, true}); }
+TEST(a_shared_gpu) { run({"", {3, 1}, false, true, true}); }
+TEST(a_shared_gpu_that_cannot_be_opened) { run({"", {3, 1}, false, true, false}); }
+TEST(shared_gpus_on_two_nodes) { run({"", {4, 2}, false, true, true}); }
+TEST(through_the_host) { run({"host", {3, 1}, true, true, true}); }
+
+TEST(what_is_impossible_is_refused) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        setenv("RINGRT_GPU", "nccl", 1);
+        Communicator comm = make(folder, {2, 1}, rank, {.number = 0});  // one GPU, two ranks
+        if (comm.start() != RINGRT_OK) return 1;
+        auto *data = static_cast<float *>(FakeGpu::make(4096));
+        return comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_UNSUPPORTED ? 0 : 2;
+    });
+    expect_all(ranks);
+}
+
+TEST(one_rank_in_ordinary_memory_is_a_mismatch) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        Communicator comm = make(folder, {2, 1}, rank, {.number = rank});
+        if (comm.start() != RINGRT_OK) return 1;
+        std::vector<float> mine(1000);
+        void *data = rank == 0 ? FakeGpu::make(4096) : mine.data();
+        ringrt_status_t status = comm.allreduce(data, data, 1000, RINGRT_FLOAT32, RINGRT_SUM);
+        bool told = status == RINGRT_MISMATCH || status == RINGRT_PEER_LOST;
+        bool named = comm.last_error().find("on GPUs") != std::string::npos;
+        return told && named ? 0 : explain(2, comm, "not told");
+    });
+    expect_all(ranks);
+}
+
+TEST(two_sides_are_refused) {
+    Communicator comm({.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{}); }});
+    ck_assert_int_eq(comm.start(), RINGRT_OK);
+    float mine[4] = {};
+    void *data = FakeGpu::make(4096);
+    ck_assert_int_eq(comm.allreduce(data, mine, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_INVALID_ARGUMENT);
+}
+
+TEST(an_asynchronous_error_ends_the_sum) {
+    Communicator comm({.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.fail_after = 3}); }});
+    ck_assert_int_eq(comm.start(), RINGRT_OK);
+    void *data = FakeGpu::make(4096);
+    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_PEER_LOST);
+    ck_assert(comm.last_error().find("rank 0: NCCL on GPU 0: asynchronous error") == 0);
+}
+
+// What a hanging NCCL is waiting for: an abort, a time-out, a rank that is lost.
+TEST(an_abort_ends_a_hanging_sum) {
+    Communicator comm({.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.hang = true}); }});
+    ck_assert_int_eq(comm.start(), RINGRT_OK);
+    void *data = FakeGpu::make(4096);
+    std::thread other([&] { usleep(100000), comm.abort(); });
+    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_ABORTED);
+    other.join();
+}
+
+TEST(a_hanging_sum_times_out) {
+    TemporaryFolder folder;
+    Communicator comm = make(folder, {1, 1}, 0, {.hang = true}, 500);
+    ck_assert_int_eq(comm.start(), RINGRT_OK);
+    void *data = FakeGpu::make(4096);
+    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_TIMEOUT);
+    ck_assert(comm.last_error().find("NCCL") != std::string::npos);
+}
+
+TEST(a_rank_that_dies_in_nccl_is_named) {
+    for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
+        TemporaryFolder folder;
+        Ranks ranks(2, [&](int rank) {
+            Communicator comm = make(folder, layout, rank, {.number = rank, .hang = true});
+            if (comm.start() != RINGRT_OK) return 1;
+            auto *data = static_cast<float *>(FakeGpu::make(4096));
+            std::thread other;
+            if (rank == 1) other = std::thread([] { usleep(500000), raise(SIGKILL); });
+            ringrt_status_t status = comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM);
+            if (other.joinable()) other.join();
+            bool named = comm.last_error().find("rank 1 on ") != std::string::npos;
+            return status == RINGRT_PEER_LOST && named ? 0 : explain(2, comm, "not named");
+        });
+        expect_all(ranks, 1);
+    }
+}
+
+}  // namespace
+
+int main() {
+    return run_all("device",
+                   {one_rank_alone, one_rank_without_nccl, a_gpu_each, a_gpu_each_on_two_nodes,
+                    nccl_in_the_node_and_the_ring_between, a_shared_gpu,
+                    a_shared_gpu_that_cannot_be_opened, shared_gpus_on_two_nodes, through_the_host,
+                    what_is_impossible_is_refused, one_rank_in_ordinary_memory_is_a_mismatch,
+                    two_sides_are_refused, an_asynchronous_error_ends_the_sum,
+                    an_abort_ends_a_hanging_sum, a_hanging_sum_times_out,
+                    a_rank_that_dies_in_nccl_is_named});
+}

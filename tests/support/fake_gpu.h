@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A Gpu whose memory is ordinary memory (of this process, or mapped from a file by others), whose
+// streams run at once, and whose NCCL sums over a file that the ranks map: so that all that is above
+// transport/gpu.h is tested on machines without a GPU.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "libringrt/collective/fold.h"
+#include "libringrt/transport/gpu.h"
+
+namespace ringrt::test {
+
+struct FakeGpuPlan {
+    int number = 0;           // ranks with the same one share a GPU
+    bool nccl = true, folds = true, opens = true;
+    bool hang = false;        // NCCL never ends, as when a rank is gone
+    int fail_after = -1;      // so many looks, then NCCL says that it failed
+};
+
+class FakeGpu : public Gpu {
+  public:
+    explicit FakeGpu(FakeGpuPlan plan) : plan_(plan) {}
+    ~FakeGpu() override {
+        for (auto &[memory, bytes] : known()) munmap(memory, bytes);
+    }
+
+    // As a program would: memory that device_of() knows.
+    static void *make(size_t bytes) {
+        void *made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        known()[made] = bytes;
+        return made;
+    }
+
+    int device_of(const void *memory) override {
+        auto after = known().upper_bound(const_cast<void *>(memory));
+        if (after == known().begin()) return -1;
+        const auto &[start, bytes] = *--after;
+        auto offset = size_t(static_cast<const char *>(memory) - static_cast<char *>(start));
+        return offset < bytes ? plan_.number : -1;
+    }
+    Status open(int) override { return {}; }
+    Name name() const override { return {std::byte(plan_.number)}; }
+    Status mark(void *, Event *out) override {
+        *out = std::make_shared<int>(0);
+        return {};
+    }
+    Status after(const Event &event) override {
+        return event != nullptr ? Status{} : Status{RINGRT_SYSTEM_ERROR, "no event"};
+    }
+    Status start_copy(void *out, const void *in, size_t bytes) override {
+        memmove(out, in, bytes);
+        return {};
+    }
+    bool can_fold() override { return plan_.folds; }
+    Status start_fold(std::span<const void *const> sources, void *out, size_t count,
+                      ringrt_dtype_t dtype, ringrt_op_t op) override {
+        fold({.dtype = dtype, .op = op, .ranks = int(sources.size()), .sources = sources, .out = out,
+              .count = count});
+        return {};
+    }
+    Status look(State *out) override {
+        *out = State::Over;
+        if (started_ && plan_.fail_after >= 0 && looks_++ >= plan_.fail_after)
+            return {RINGRT_PEER_LOST, "NCCL on GPU 0: asynchronous error: remote"};
+        if (started_ && (plan_.hang || plan_.fail_after >= 0)) *out = State::Running;
+        return {};
+    }
+
+    Status alloc(size_t bytes, bool host, void **out) override {
+        if (host) {
+            *out = ::malloc(bytes);
+            return {};
+        }
+        static std::atomic<int> number = 0;
+        name_ = "/dev/shm/fake-gpu-" + std::to_string(getpid()) + "-" + std::to_string(number++);
+        int fd = ::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (ftruncate(fd, off_t(bytes)) != 0) return {RINGRT_NO_MEMORY, "ftruncate"};
+        *out = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        ::close(fd);
+        bytes_ = bytes;
+        return {};
+    }
+    void free(void *memory, bool host) override {
+        if (memory == nullptr) return;
+        if (host) return ::free(memory);
+        munmap(memory, bytes_);
+        unlink(name_.c_str());
+    }
+    Status share(void *, Handle *out) override {
+        memcpy(out->data(), name_.c_str(), name_.size() + 1);
+        return {};
+    }
+    Status open_shared(const Handle &handle, void **out) override {
+        if (!plan_.opens) return {RINGRT_SYSTEM_ERROR, "no peer access"};
+        int fd = ::open(reinterpret_cast<const char *>(handle.data()), O_RDWR);
+        if (fd < 0) return {RINGRT_SYSTEM_ERROR, "no such memory"};
+        *out = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        ::close(fd);
+        return {};
+    }
+    void close_shared(void *memory) override {
+        if (memory != nullptr) munmap(memory, bytes_);
+    }
+
+    bool has_nccl() override { return plan_.nccl; }
+    Status nccl_secret(Secret *out) override {
+        std::string name = "/dev/shm/fake-nccl-" + std::to_string(getpid());
+        memcpy(out->data(), name.c_str(), name.size() + 1);
+        return {};
+    }
+    Status nccl_start(const Secret &secret, int rank, int ranks) override {
+        const auto *name = reinterpret_cast<const char *>(secret.data());
+        int fd = ::open(name, O_RDWR | O_CREAT, 0600);
+        if (ftruncate(fd, off_t(sizeof(Ring))) != 0) return {RINGRT_SYSTEM_ERROR, "ftruncate"};
+        ring_ = static_cast<Ring *>(
+            mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+        ::close(fd);
+        rank_ = rank, ranks_ = ranks;
+        gate();
+        unlink(name);
+        return {};
+    }
+    // The sum of all, of which `to` gets [first, first + number).
+    Status sum(const void *send, void *to, size_t count, size_t first, size_t number,
+               ringrt_dtype_t dtype, ringrt_op_t op) {
+        started_ = true;
+        if (plan_.hang || plan_.fail_after >= 0) return {};
+        size_t size = dtype_bytes(dtype);
+        if (count * size > sizeof ring_->data[0]) return {RINGRT_NO_MEMORY, "too many for a fake"};
+        memcpy(ring_->data[rank_], send, count * size);
+        gate();
+        std::vector<const void *> sources;
+        for (int r = 0; r < ranks_; ++r) sources.push_back(ring_->data[r] + first * size);
+        fold({.dtype = dtype, .op = op, .ranks = ranks_, .sources = sources, .out = to,
+              .count = number});
+        gate();
+        return {};
+    }
+    Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                          ringrt_op_t op) override {
+        return sum(send, recv, count, 0, count, dtype, op);
+    }
+    Status nccl_reduce_scatter(const void *send, void *recv, size_t each, ringrt_dtype_t dtype,
+                               ringrt_op_t op) override {
+        return sum(send, recv, each * size_t(ranks_), each * size_t(rank_), each, dtype, op);
+    }
+    Status nccl_all_gather(const void *send, void *recv, size_t each,
+                           ringrt_dtype_t dtype) override {
+        size_t bytes = each * dtype_bytes(dtype);
+        memcpy(ring_->data[rank_], send, bytes);
+        gate();
+        for (int r = 0; r < ranks_; ++r)
+            memcpy(static_cast<char *>(recv) + size_t(r) * bytes, ring_->data[r], bytes);
+        gate();
+        return {};
+    }
+    void nccl_end(bool) override { started_ = false; }
+
+  private:
+    struct Ring {
+        std::atomic<int> come;
+        char data[4][1 << 20];
+    };
+    void gate() {  // all come, so many times
+        int before = ring_->come++, goal = (before / ranks_ + 1) * ranks_;
+        while (ring_->come < goal) usleep(20);
+    }
+    static std::map<void *, size_t> &known() {
+        static std::map<void *, size_t> memory;
+        return memory;
+    }
+    FakeGpuPlan plan_;
+    std::string name_;
+    size_t bytes_ = 0;
+    Ring *ring_ = nullptr;
+    int rank_ = 0, ranks_ = 1, looks_ = 0;
+    bool started_ = false;
+};
+
+}  // namespace ringrt::test
