@@ -170,7 +170,7 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
  * default stream) before the call, and its result is there when the call, or ringrt_wait(), returns. By NCCL
  * where each rank has a GPU of its own (its sums are not in rank order), by CUDA IPC where ranks of one node
  * share one, else through the host. The other collectives pass through the host; gradients and checkpoints
- * take ordinary memory only. */
+ * take ordinary memory only. Compiled and tested over a made-up GPU; not run on a real one yet. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
 /* ---- collectives: element counts, not bytes; recv may be send ---------------------------------- */
