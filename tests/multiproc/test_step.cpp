@@ -62,8 +62,11 @@ class Job {
     }
     // Waits until `what()` is true; false after half a minute.
     static bool wait_for(const std::function<bool()> &what) {
-        for (int i = 0; i < 6000 && !what(); ++i) usleep(5000);
-        return what();
+        for (int i = 0; i < 6000; ++i) {
+            if (what()) return true;  // not asked again: a rank may be rewriting its file then
+            usleep(5000);
+        }
+        return false;
     }
     bool wait_until_training(int ranks) const {
         return wait_for([&] {
@@ -165,8 +168,11 @@ void expect_all(std::vector<int> got, int expected, const Job &job) {
                       got[r], expected, job.log().c_str());
 }
 
-void expect_training(const Job &job, int ranks) {
-    ck_assert_msg(job.wait_until_training(ranks), "they do not train; log:\n%s", job.log().c_str());
+void expect_training(const Job &job, Ranks &ranks, int size) {
+    if (job.wait_until_training(size)) return;
+    std::string ended;  // -1: it still runs
+    for (int status : ranks.wait(0.01)) ended += " " + std::to_string(status);
+    ck_abort_msg("they do not train; ended with%s; log:\n%s", ended.c_str(), job.log().c_str());
 }
 
 void expect_log(const Job &job, const std::string &part, size_t times = 1) {
@@ -190,7 +196,7 @@ TEST(a_signal_to_one_rank_makes_all_leave_at_one_step) {
     for (int chosen : {0, 3}) {
         Job job(kAccept);
         Ranks ranks = start(job, 4);
-        expect_training(job, 4);
+        expect_training(job, ranks, 4);
         ranks.signal(chosen, SIGURG);
         expect_left(ranks, 4, job);
     }
@@ -200,7 +206,7 @@ TEST(signals_at_different_times_make_one_resize) {
     for (int delay_us : {0, 500, 2000, 7000}) {
         Job job(kAccept);
         Ranks ranks = start(job, 4);
-        expect_training(job, 4);
+        expect_training(job, ranks, 4);
         for (int r = 3; r >= 0; --r, usleep(static_cast<useconds_t>(delay_us)))
             ranks.signal(r, SIGURG);
         expect_left(ranks, 4, job);
@@ -211,7 +217,7 @@ TEST(signals_at_different_times_make_one_resize) {
 TEST(a_hundred_signals_make_one_resize) {
     Job job(kAccept);
     Ranks ranks = start(job, 3);
-    expect_training(job, 3);
+    expect_training(job, ranks, 3);
     for (int i = 0; i < 100; ++i)
         for (int r = 0; r < 3; ++r) ranks.signal(r, SIGURG), usleep(100);
     expect_left(ranks, 3, job);
@@ -238,7 +244,7 @@ TEST(another_signal_can_be_chosen) {
     Job::Options options;
     options.environment = {{"RINGRT_SIGNAL", "USR2"}};
     Ranks ranks = start(job, 2, options);
-    expect_training(job, 2);
+    expect_training(job, ranks, 2);
     ranks.signal(1, SIGUSR2);
     expect_left(ranks, 2, job);
 }
@@ -250,7 +256,7 @@ TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
     options.floats = 32 << 20;
     options.steps = 100000;
     Ranks ranks = start(job, 2, options);
-    expect_training(job, 2);
+    expect_training(job, ranks, 2);
     ranks.signal(0, SIGURG);
     ck_assert(Job::wait_for([&] {
         for (auto &entry : fs::directory_iterator(job.path("ckpt")))
@@ -267,7 +273,7 @@ TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
 TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
     Job job(kRefuse);
     Ranks ranks = start(job, 3);
-    expect_training(job, 3);
+    expect_training(job, ranks, 3);
     ranks.signal(2, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(
@@ -284,7 +290,7 @@ TEST(a_missing_scontrol_is_called_off_at_once) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
     Ranks ranks = start(job, 2);
-    expect_training(job, 2);
+    expect_training(job, ranks, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(job, "No such file or directory): submit with --requeue");
@@ -293,7 +299,7 @@ TEST(a_missing_scontrol_is_called_off_at_once) {
 TEST(a_hanging_requeue_is_called_off) {
     Job job("exec sleep 1000");
     Ranks ranks = start(job, 2);
-    expect_training(job, 2);
+    expect_training(job, ranks, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(job,
@@ -304,7 +310,7 @@ TEST(a_hanging_requeue_is_called_off) {
 TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
     Job job("exit 0");
     Ranks ranks = start(job, 2);
-    expect_training(job, 2);
+    expect_training(job, ranks, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
     expect_log(
@@ -317,7 +323,7 @@ TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
 TEST(sigterm_is_the_programs_again_after_a_call_off) {
     Job job(kRefuse);
     Ranks ranks = start(job, 1, {.steps = 100000});
-    expect_training(job, 1);
+    expect_training(job, ranks, 1);
     ranks.signal(0, SIGURG);
     ck_assert(Job::wait_for([&] { return count(job.log(), "called off") == 1; }));
     usleep(20000);
@@ -334,7 +340,7 @@ TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
     Job::Options options;
     options.environment = {{"RINGRT_LEAVE_TIMEOUT_S", "20"}};
     Ranks ranks = start(job, 2, options);
-    expect_training(job, 2);
+    expect_training(job, ranks, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kLeft, job);
     ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 3);
@@ -343,7 +349,7 @@ TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
 TEST(a_save_that_fails_calls_the_resize_off) {
     Job job(kAccept);
     Ranks ranks = start(job, 2);
-    expect_training(job, 2);
+    expect_training(job, ranks, 2);
     fs::rename(job.path("ckpt"), job.path("elsewhere"));
     std::ofstream(job.path("ckpt")) << "a file in the folder's place";
     ranks.signal(0, SIGURG);
@@ -361,7 +367,7 @@ TEST(a_periodic_save_that_fails_is_said_and_training_goes_on) {
         options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"},
                                {"RINGRT_SAVE_INLINE", save_inline}};
         Ranks ranks = start(job, 2, options);
-        expect_training(job, 2);
+        expect_training(job, ranks, 2);
         fs::rename(job.path("ckpt"), job.path("elsewhere"));
         std::ofstream(job.path("ckpt")) << "a file in the folder's place";
         expect_all(ranks.wait(), kEnded, job);
