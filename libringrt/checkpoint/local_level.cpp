@@ -90,11 +90,8 @@ Outcome LocalLevel::begin(uint64_t step, uint64_t bytes, std::string &fresh) {
 // The ranks of a node share the work as all ranks do on the shared level.
 Outcome LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &fresh,
                           Shard &shard) {
-    std::vector<Source> sources;
-    for (const Piece &piece : pieces_to_write(buffers, node_rank_, node_size_, options_)) {
-        const Buffer &buffer = buffers[piece.parameter];
-        sources.push_back({piece, buffer.data + (piece.offset - buffer.offset)});
-    }
+    const std::vector<Source> sources =
+        sources_to_write(buffers, node_rank_, node_size_, options_);
     if (sources.empty()) return {};
     return write_shard(store_.files(), store_.folder() + "/" + fresh + "/" + shard_name(shard.rank),
                        sources, shard);
@@ -102,16 +99,8 @@ Outcome LocalLevel::write(const std::vector<Buffer> &buffers, const std::string 
 
 Outcome LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &buffers,
                            const Meta &meta, std::vector<Shard> shards) {
-    const Manifest manifest{.fence = store_.fence(),
-                            .step = meta.step,
-                            .samples = meta.samples,
-                            .seed = meta.seed,
-                            .ranks = static_cast<uint32_t>(peers_.size()),
-                            .time_s = time(nullptr),
-                            .speeds = meta.speeds,
-                            .gradients = meta.gradients,
-                            .parameters = parameters_of(buffers),
-                            .shards = std::move(shards)};
+    Manifest manifest = manifest_of(store_.fence(), meta, peers_.size(), buffers);
+    manifest.shards = std::move(shards);
     return as_checkpoint_failure(store_.commit(fresh, manifest));
 }
 

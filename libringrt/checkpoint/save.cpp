@@ -57,6 +57,19 @@ std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers) {
     return out;
 }
 
+Manifest manifest_of(const Fence &fence, const Meta &meta, int ranks,
+                     const std::vector<Buffer> &buffers) {
+    return {.fence = fence,
+            .step = meta.step,
+            .samples = meta.samples,
+            .seed = meta.seed,
+            .ranks = static_cast<uint32_t>(ranks),
+            .time_s = time(nullptr),
+            .speeds = meta.speeds,
+            .gradients = meta.gradients,
+            .parameters = parameters_of(buffers)};
+}
+
 Outcome as_checkpoint_failure(Outcome outcome) {
     if (outcome.status != RINGRT_SYSTEM_ERROR && outcome.status != RINGRT_NO_MEMORY) return outcome;
     return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: " + outcome.message};
@@ -149,24 +162,12 @@ bool Saver::write_in_background(std::vector<Source> &sources) try {
 
 Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
     if (Outcome prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
-    manifest_ = {.fence = store_.fence(),
-                 .step = meta.step,
-                 .samples = meta.samples,
-                 .seed = meta.seed,
-                 .ranks = static_cast<uint32_t>(peers_.size()),
-                 .time_s = time(nullptr),
-                 .speeds = meta.speeds,
-                 .gradients = meta.gradients,
-                 .parameters = parameters_of(buffers)};
+    manifest_ = manifest_of(store_.fence(), meta, peers_.size(), buffers);
     shard_ = {.rank = static_cast<uint32_t>(peers_.rank())};
     wrote_ = {};
     written_.store(false, std::memory_order_relaxed);
     under_way_ = true;
-    std::vector<Source> sources;
-    for (const Piece &piece : pieces_to_write(buffers, peers_.rank(), peers_.size(), options_)) {
-        const Buffer &buffer = buffers[piece.parameter];
-        sources.push_back({piece, buffer.data + (piece.offset - buffer.offset)});
-    }
+    std::vector<Source> sources = sources_to_write(buffers, peers_.rank(), peers_.size(), options_);
     // Without memory for a copy, or a thread, this rank writes at once: the others need not know.
     if (mode == SaveMode::inline_write || !write_in_background(sources)) write(sources);
     return {};

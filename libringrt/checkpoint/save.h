@@ -74,6 +74,9 @@ struct Written {
 };
 
 [[nodiscard]] std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers);
+// Of a checkpoint that is written now; its shards are still to be told.
+[[nodiscard]] Manifest manifest_of(const Fence &fence, const Meta &meta, int ranks,
+                                   const std::vector<Buffer> &buffers);
 
 // What fails on the way to a checkpoint is a failed checkpoint, and training can go on.
 [[nodiscard]] Outcome as_checkpoint_failure(Outcome outcome);

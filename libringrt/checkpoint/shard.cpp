@@ -50,6 +50,16 @@ bool plausible(const std::vector<TableRow> &table, const Shard &shard, size_t pa
 
 }  // namespace
 
+std::vector<Source> sources_to_write(const std::vector<Buffer> &buffers, int rank, int size,
+                                     const LayoutOptions &options) {
+    std::vector<Source> sources;
+    for (const Piece &piece : pieces_to_write(buffers, rank, size, options)) {
+        const Buffer &buffer = buffers[piece.parameter];
+        sources.push_back({piece, buffer.data + (piece.offset - buffer.offset)});
+    }
+    return sources;
+}
+
 std::string shard_name(uint32_t rank) { return text("shard-%05u", rank); }
 
 uint64_t shard_bytes(const std::vector<Source> &sources) {

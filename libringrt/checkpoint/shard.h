@@ -30,6 +30,10 @@ static_assert(sizeof(TableRow) == 32);
 
 [[nodiscard]] std::string shard_name(uint32_t rank);  // "shard-00003"
 
+// pieces_to_write() of this rank, and where they are in `buffers`.
+[[nodiscard]] std::vector<Source> sources_to_write(const std::vector<Buffer> &buffers, int rank,
+                                                   int size, const LayoutOptions &options);
+
 // Bytes of the file that `sources` make.
 [[nodiscard]] uint64_t shard_bytes(const std::vector<Source> &sources);
 
