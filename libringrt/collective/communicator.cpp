@@ -20,6 +20,17 @@ Work bytes_of(const void *send, void *recv, size_t bytes, int ranks) {
             .ranks = ranks};
 }
 
+Work sum_of(const void *send, void *recv, size_t count, ringrt_dtype_t dtype, ringrt_op_t op,
+            int ranks) {
+    return {.input = send,
+            .output = recv,
+            .count = count,
+            .element_bytes = dtype_bytes(dtype),
+            .dtype = dtype,
+            .op = op,
+            .ranks = ranks};
+}
+
 Program make_program(Algorithm algorithm, int rank, int size) {
     switch (algorithm) {
         case Algorithm::OneShot:
@@ -167,6 +178,12 @@ Status Communicator::Impl::run(const Work &work, const Call &call, OnNode on_nod
     return execute(program(world.rank, world.size), work, call, world, transport.get());
 }
 
+Status Communicator::Impl::reduce_scatter(Work work) {
+    work.only_output_block = world.rank;
+    return run(work, next_call(kReduceScatter, work, work.count), &NodeCollectives::reduce_scatter,
+               scatter_reduce);
+}
+
 Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<Impl>()) {
     impl_->config = std::move(config);
     impl_->world.timeout_ms = impl_->config.timeout_ms;
@@ -260,13 +277,7 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
         RINGRT_TRY(check_fold(dtype, op));
         size_t bytes = count * dtype_bytes(dtype);
         RINGRT_TRY(check_buffers(send, recv, bytes, true));
-        Work work{.input = send,
-                  .output = recv,
-                  .count = count,
-                  .element_bytes = dtype_bytes(dtype),
-                  .dtype = dtype,
-                  .op = op,
-                  .ranks = impl_->world.size};
+        Work work = sum_of(send, recv, count, dtype, op, impl_->world.size);
         bool on_gpu = false;
         if (bytes > 0) RINGRT_TRY(impl_->device->side_of(send, recv, &on_gpu));
         if (on_gpu) {
@@ -288,16 +299,7 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
         RINGRT_TRY(check_buffers(send, recv, share(count, size, rank).count * each, false));
         auto body = [&](const void *from, void *to) -> Status {
             if (impl_->alone(to, from, count * each)) return {};
-            Work work{.input = from,
-                      .output = to,
-                      .count = count,
-                      .element_bytes = each,
-                      .dtype = dtype,
-                      .op = op,
-                      .ranks = size,
-                      .only_output_block = rank};
-            return impl_->run(work, impl_->next_call(kReduceScatter, work, count),
-                              &NodeCollectives::reduce_scatter, scatter_reduce);
+            return impl_->reduce_scatter(sum_of(from, to, count, dtype, op, size));
         };
         return impl_->in_host_memory(send, count * each, recv,
                                      share(count, size, rank).count * each, body);
@@ -309,20 +311,10 @@ ringrt_status_t Communicator::reduce_scatter(const Ranges &send, void *recv, siz
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
         RINGRT_TRY(check_fold(dtype, op));
-        int rank = impl_->world.rank, size = impl_->world.size;
-        size_t each = dtype_bytes(dtype);
-        RINGRT_TRY(check_ranges(send, count * each));
-        Work work{.output = recv,
-                  .count = count,
-                  .element_bytes = each,
-                  .dtype = dtype,
-                  .op = op,
-                  .ranks = size,
-                  .only_output_block = rank,
-                  .inputs = &send};
-        if (size == 1) return scatter_copy(work);
-        return impl_->run(work, impl_->next_call(kReduceScatter, work, count),
-                          &NodeCollectives::reduce_scatter, scatter_reduce);
+        RINGRT_TRY(check_ranges(send, count * dtype_bytes(dtype)));
+        Work work = sum_of(nullptr, recv, count, dtype, op, impl_->world.size);
+        work.inputs = &send;
+        return impl_->world.size == 1 ? scatter_copy(work) : impl_->reduce_scatter(work);
     });
 }
 

@@ -57,6 +57,7 @@ struct Communicator::Impl {
                           Body body);
     // One rank alone has everybody's data: true, and out is a copy of it.
     [[nodiscard]] bool alone(void *out, const void *in, size_t bytes) const;
+    Status reduce_scatter(Work work);  // to recv: this rank's share
     Status barrier(CallKind kind);
     Status measure();
     [[nodiscard]] Algorithm algorithm_for(size_t bytes) const;

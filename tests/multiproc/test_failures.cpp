@@ -437,19 +437,21 @@ int connect_to_port(int port) {
     return -1;
 }
 
+int start_and_train(CommunicatorConfig config) {
+    config.warn = [](const std::string &) {};
+    Communicator comm(std::move(config));
+    if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
+    bool sums_right = true;
+    ringrt_status_t status = train(comm, 1000, 5, &sums_right);
+    return status == RINGRT_OK && sums_right ? int(kAsExpected) : explain(kWrongSum, comm, "sum");
+}
+
 TEST(garbage_at_the_door_does_no_harm) {  // F45
     TemporaryFolder folder;
     Layout layout{3, 1};
     auto rank_body = [&](int rank) {
         if (rank == 2) wait_ms(1500);  // time for the strangers
-        CommunicatorConfig config = config_of(folder, layout, rank);
-        config.warn = [](const std::string &) {};
-        Communicator comm(std::move(config));
-        if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
-        bool sums_right = true;
-        ringrt_status_t status = train(comm, 1000, 5, &sums_right);
-        return status == RINGRT_OK && sums_right ? int(kAsExpected)
-                                                 : explain(kWrongSum, comm, "sum");
+        return start_and_train(config_of(folder, layout, rank));
     };
     Ranks ranks(layout.ranks, rank_body);
     int port = 0;
@@ -534,13 +536,7 @@ TEST(a_replayed_hello_is_dropped) {  // F45
         CommunicatorConfig config = config_of(folder, {3, 1}, rank);
         config.rendezvous = "tcp:127.0.0.1:" + std::to_string(rank == 1 ? door : hub);
         config.start_timeout_ms = 100000;
-        config.warn = [](const std::string &) {};
-        Communicator comm(std::move(config));
-        if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
-        bool sums_right = true;
-        ringrt_status_t status = train(comm, 1000, 5, &sums_right);
-        return status == RINGRT_OK && sums_right ? int(kAsExpected)
-                                                 : explain(kWrongSum, comm, "sum");
+        return start_and_train(std::move(config));
     });
     int from = accept(relay_fd, nullptr, nullptr), to = -1;
     for (int i = 0; i < 2000 && to < 0; ++i) wait_ms(5), to = connect_to_port(hub);
