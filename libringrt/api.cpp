@@ -476,6 +476,13 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
     });
 }
 
+ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
+    return guard(rt, [&] {
+        rt->boundary->note_loss(loss, goal);
+        return Outcome{};
+    });
+}
+
 ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left) {
     return guard(rt, [&] {
         if (steps_left > INT64_MAX) return invalid("steps_left is larger than 2^63 - 1");

@@ -291,6 +291,14 @@ RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_actio
 /* Steps still to do, where it is not steps_total − step (early stopping, a new schedule). */
 RINGRT_API ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left);
 
+/* The training loss of the step under way, before its ringrt_step(); rank 0's counts, and not every step
+ * must have one. Where the number of steps is not known, the scheduler is told how many are left by a
+ * curve that is fitted to the losses (Optimus, EuroSys 2018: 1 / (b0 k + b1) + b2) and kept in the
+ * checkpoints: until it falls to `goal`, or where goal is 0, until the loss would fall by less than 1 %
+ * over the next tenth of the steps made. Where both are known and goal is not 0, whichever ends first
+ * counts. A loss that is not finite and above 0 is left out. */
+RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,9 +20,10 @@ libruntime_la_SOURCES = \
 	libringrt/checkpoint/shard.cpp libringrt/checkpoint/shard.h \
 	libringrt/checkpoint/store.cpp libringrt/checkpoint/store.h \
 	libringrt/telemetry/command.cpp libringrt/telemetry/command.h \
+	libringrt/telemetry/loss_curve.cpp libringrt/telemetry/loss_curve.h \
 	libringrt/telemetry/reporter.cpp libringrt/telemetry/reporter.h \
 	libringrt/telemetry/step_clock.cpp libringrt/telemetry/step_clock.h
-libruntime_la_LIBADD = librecords.la
+libruntime_la_LIBADD = librecords.la libpolicy.la
 
 lib_LTLIBRARIES += libringrt.la
 libringrt_la_SOURCES = libringrt/api.cpp libringrt/ringrt.h

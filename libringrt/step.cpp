@@ -72,6 +72,7 @@ Outcome StepBoundary::restore(uint64_t &step) {
     saved_step_ = static_cast<int64_t>(manifest.step);
     samples_ = manifest.samples;
     restored_gradients_ = manifest.gradients;
+    losses_.recall(manifest.losses);
     for (const checkpoint::Speed &speed : manifest.speeds) speeds_[speed.gpus] = speed.step_ms;
     say(text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
              static_cast<unsigned long long>(step), peers_.size(), manifest.ranks, load_ms_ / 1e3));
@@ -241,6 +242,7 @@ checkpoint::Meta StepBoundary::meta(uint64_t step) const {
     for (auto [gpus, step_ms] : speeds_) out.speeds.push_back({gpus, step_ms});
     if (leads() && gradients_.learned) out.gradients = gradients_.learned();
     if (leads() && out.gradients.empty()) out.gradients = restored_gradients_;
+    if (leads()) out.losses = losses_.text();
     return out;
 }
 
@@ -266,6 +268,21 @@ void StepBoundary::say(const std::string &line) const {
     log_line(job + line);
 }
 
+void StepBoundary::note_loss(double loss, double goal) {
+    if (leads()) losses_.add(step_ + 1, loss, goal);
+}
+
+// What the program said; else the configured rest, or less where the loss will reach its goal before;
+// else what the loss says alone.
+int64_t StepBoundary::steps_left(uint64_t step) {
+    if (steps_left_ >= 0) return steps_left_;
+    const std::optional<uint64_t> by_loss = losses_.steps_left(step);
+    if (settings_.steps_total == 0) return by_loss ? static_cast<int64_t>(*by_loss) : -1;
+    uint64_t left = settings_.steps_total - std::min(settings_.steps_total, step);
+    if (by_loss && losses_.has_goal()) left = std::min(left, *by_loss);
+    return static_cast<int64_t>(left);
+}
+
 void StepBoundary::report(uint64_t step) {
     note_speed();
     if (!reporter_) return;
@@ -273,14 +290,11 @@ void StepBoundary::report(uint64_t step) {
                            .gpus = peers_.size(),
                            .step = step,
                            .step_ms = clock_.step_ms(),
-                           .steps_left = steps_left_,
+                           .steps_left = steps_left(step),
                            .ckpt_step = saved_step_ < 0 ? 0 : static_cast<uint64_t>(saved_step_),
                            .save_ms = save_ms_,
                            .load_ms = load_ms_,
                            .up = true};
-    if (steps_left_ < 0 && settings_.steps_total > 0)
-        out.steps_left =
-            static_cast<int64_t>(settings_.steps_total - std::min(settings_.steps_total, step));
     for (auto [gpus, step_ms] : speeds_)
         if (out.samples < records::kSpeedSamplesMax)
             out.speed[static_cast<size_t>(out.samples++)] = {static_cast<int>(gpus), step_ms};

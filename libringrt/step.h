@@ -14,6 +14,7 @@
 #include "libringrt/requeue.h"
 #include "libringrt/settings.h"
 #include "libringrt/signal_watch.h"
+#include "libringrt/telemetry/loss_curve.h"
 #include "libringrt/telemetry/reporter.h"
 #include "libringrt/telemetry/step_clock.h"
 
@@ -44,6 +45,8 @@ class StepBoundary {
     // What the checkpoint that was restored holds of `learned`; empty: nothing.
     const std::string &restored_gradients() const { return restored_gradients_; }
     void set_steps_left(uint64_t steps) { steps_left_ = static_cast<int64_t>(steps); }
+    // Of the step under way; rank 0's count.
+    void note_loss(double loss, double goal);
     uint64_t samples_seen() const { return samples_; }
     // "last checkpoint: step 1200", for the message when a peer is lost.
     std::string last_checkpoint() const;
@@ -62,6 +65,7 @@ class StepBoundary {
     void call_off(const std::string &why);
     bool is_fatal(const Outcome &outcome) const;
     checkpoint::Meta meta(uint64_t step) const;
+    int64_t steps_left(uint64_t step);  // -1: not known
     void note_speed();
     void say(const std::string &line) const;
     void report(uint64_t step);
@@ -77,6 +81,7 @@ class StepBoundary {
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
     std::unique_ptr<telemetry::Reporter> reporter_;
     telemetry::StepClock clock_;
+    telemetry::LossCurve losses_;  // on rank 0, over all runs of the job
     GradientHooks gradients_;
     std::string restored_gradients_;
     std::map<uint32_t, double> speeds_;  // GPUs → ms per step, over all runs of the job

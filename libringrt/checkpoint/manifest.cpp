@@ -122,14 +122,14 @@ bool parse_speed(Words &words, Manifest &out) {
     return true;
 }
 
-// Once, of what is printable: what it says is the exchange's business.
-bool parse_gradients(Words &words, Manifest &out) {
+// Once, of what is printable: what it says is its writer's business.
+bool parse_note(Words &words, const Manifest &manifest, std::string &out) {
     const std::string_view line = words.take_rest();
-    if (line.empty() || line.size() > kGradientsBytesMax || !out.gradients.empty() ||
-        !out.parameters.empty() || !out.shards.empty() ||
+    if (line.empty() || line.size() > kNoteBytesMax || !out.empty() ||
+        !manifest.parameters.empty() || !manifest.shards.empty() ||
         !std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }))
         return false;
-    out.gradients = line;
+    out = line;
     return true;
 }
 
@@ -170,7 +170,8 @@ bool parse_body_line(std::string_view line, Manifest &out) {
     std::string_view key;
     if (!words.take(key)) return false;
     bool good = key == "speed"       ? parse_speed(words, out)
-                : key == "gradients" ? parse_gradients(words, out)
+                : key == "gradients" ? parse_note(words, out, out.gradients)
+                : key == "losses"    ? parse_note(words, out, out.losses)
                 : key == "param"     ? parse_parameter(words, out)
                 : key == "shard"     ? parse_shard(words, out)
                                      : false;
@@ -190,8 +191,9 @@ std::string format_manifest(const Manifest &m) {
                 static_cast<long long>(m.time_s));
     for (const Speed &speed : m.speeds)
         out += text("speed %u ", speed.gpus) + milliseconds_text(speed.step_ms) + "\n";
-    if (!m.gradients.empty() && m.gradients.size() <= kGradientsBytesMax)
+    if (!m.gradients.empty() && m.gradients.size() <= kNoteBytesMax)
         out += "gradients " + m.gradients + "\n";
+    if (!m.losses.empty() && m.losses.size() <= kNoteBytesMax) out += "losses " + m.losses + "\n";
     for (const Parameter &parameter : m.parameters) {
         out += text("param %s %s %zu", dtype_name(parameter.dtype).data(),
                     parameter.by_rows ? "rows" : "whole", parameter.shape.size());

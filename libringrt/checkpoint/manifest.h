@@ -9,10 +9,12 @@
 //     job 77 restart 3 nonce 9f3c5a1e00b2d4c7
 //     step 1200 samples 76800 seed 1 ranks 4 time 1763721600
 //     speed 1 520.1                             one per size the job has run at: GPUs, ms per step
-//     gradients 1 7 16 9.4 …                    of the exchange; unchecked here
-//     (exchange/learned.h) param float32 rows 2 64 10 layer1/w       type, whole|rows, dimensions,
-//     extents, name shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of
-//     the piece table end 5e0c…                                 hash of everything above
+//     gradients 1 7 16 9.4 …                    what the exchange has learned (exchange/learned.h) ...
+//     losses 4 0.2 2.5:0.7 6.5:0.61 …           ... and how the loss fell (telemetry/loss_curve.h);
+//                                               both unchecked here
+//     param float32 rows 2 64 10 layer1/w       type, whole|rows, dimensions, extents, name
+//     shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of the piece table
+//     end 5e0c…                                 hash of everything above
 #pragma once
 
 #include <cstdint>
@@ -31,7 +33,7 @@ inline constexpr size_t kShardsMax = 65536;
 inline constexpr uint64_t kPiecesMax = 1 << 22;  // of one shard
 inline constexpr uint64_t kPieceBytesMax = 64 << 20;
 inline constexpr size_t kSpeedsMax = 12;
-inline constexpr size_t kGradientsBytesMax = 4 << 20;
+inline constexpr size_t kNoteBytesMax = 4 << 20;  // of `gradients` and of `losses`
 inline constexpr size_t kLatestBytesMax = 512;
 
 struct Speed {
@@ -54,7 +56,7 @@ struct Manifest {
     uint32_t ranks = 1;
     int64_t time_s = 0;  // Unix
     std::vector<Speed> speeds;
-    std::string gradients;              // one line, may be empty
+    std::string gradients, losses;      // one line each, may be empty
     std::vector<Parameter> parameters;  // by name, ascending
     std::vector<Shard> shards;          // by rank, ascending
 };

@@ -67,6 +67,7 @@ Manifest manifest_of(const Fence &fence, const Meta &meta, int ranks,
             .time_s = time(nullptr),
             .speeds = meta.speeds,
             .gradients = meta.gradients,
+            .losses = meta.losses,
             .parameters = parameters_of(buffers)};
 }
 

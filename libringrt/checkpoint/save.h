@@ -24,6 +24,7 @@ struct Meta {
     uint64_t seed = 0;
     std::vector<Speed> speeds;  // as on rank 0
     std::string gradients{};    // as on rank 0
+    std::string losses{};       // as on rank 0
 };
 
 enum class SaveMode { inline_write, in_background };

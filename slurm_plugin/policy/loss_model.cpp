@@ -89,4 +89,11 @@ double steps_to_converge(const LossModel &model, double step, double window, dou
     return high;
 }
 
+std::optional<double> steps_to_reach(const LossModel &model, double step, double goal,
+                                     double most) {
+    if (goal <= model.b2 || model.b0 <= 0) return std::nullopt;
+    const double reached_at = (1 / (goal - model.b2) - model.b1) / model.b0;
+    return std::clamp(reached_at - step, 0.0, most);
+}
+
 }  // namespace ringrt::policy

@@ -80,6 +80,7 @@ class Job {
         int restart = 0;
         uint64_t steps = kSteps;
         size_t floats = 1000;
+        double loss_goal = 0;  // above 0: training ends by it, after `steps`, which nobody is told
         std::function<void(int rank, uint64_t step)> at_step = [](int, uint64_t) {};
         std::vector<std::pair<std::string, std::string>> environment;
     };
@@ -101,7 +102,7 @@ class Job {
         config.rank = rank;
         config.size = size;
         config.global_batch = 48;
-        config.steps_total = options.steps;
+        config.steps_total = options.loss_goal > 0 ? 0 : options.steps;
         config.timeout_ms = 20000;
         ringrt_t *rt = nullptr;
         ringrt_status_t status = ringrt_init(&rt, &config);
@@ -140,6 +141,9 @@ class Job {
             for (float &value : w) value += gradient;
             usleep(2000);
             options.at_step(rank, step + 1);
+            const double goal = options.loss_goal;
+            const double part = static_cast<double>(step + 1) / static_cast<double>(options.steps);
+            if (goal > 0) ringrt_set_loss(rt, goal / 2 + goal / (0.1 + 1.9 * part), goal);
             std::ofstream(path("step." + std::to_string(rank))) << step + 1;
             if ((status = ringrt_step(rt, ++step, &action)) != RINGRT_OK) return status;
         }
@@ -449,6 +453,29 @@ std::vector<double> learned_in(const Job &job) {
     return out;
 }
 
+// Of a program that knows only which loss it wants, the scheduler is told what is left; and again at
+// once when it comes back.
+TEST(steps_left_follow_from_the_loss_over_a_resize) {
+    Job job(kAccept);
+    const Job::Options kByLoss{.steps = 2000, .loss_goal = 0.5};
+    Ranks ranks = start(job, 2, kByLoss);
+    ck_assert(Job::wait_for([&] { return strtoull(job.steps(0).c_str(), nullptr, 10) >= 200; }));
+    ranks.signal(0, SIGURG);
+    expect_left(ranks, 2, job);
+    Job::Options again = kByLoss;
+    again.restart = 1;
+    Ranks back = start(job, 1, again);
+    std::optional<ringrt::records::Telemetry> told;
+    ck_assert(Job::wait_for([&] {
+        told = ringrt::records::parse_telemetry(read(job.path("telemetry")));
+        return told && told->run == 1 && told->step > 0;
+    }));
+    const double left = 2000 - static_cast<double>(told->step);
+    ck_assert_double_eq_tol(static_cast<double>(told->steps_left), left, 0.2 * left);
+    back.signal(0, SIGKILL);
+    (void)back.wait();
+}
+
 TEST(gradients_are_not_learned_from_nothing_after_a_resize) {
     Job job(kAccept);
     expect_all(Ranks(2, [&](int r) { return train_gradients(job, r, 2, 6, 40); }).wait(), 0, job);
@@ -545,6 +572,7 @@ int main() {
                     a_save_that_fails_calls_the_resize_off,
                     a_periodic_save_that_fails_is_said_and_training_goes_on,
                     a_job_is_resized_up_and_down_without_losing_a_step,
+                    steps_left_follow_from_the_loss_over_a_resize,
                     gradients_are_not_learned_from_nothing_after_a_resize,
                     a_killed_rank_ends_all_in_time_and_says_which,
                     a_program_that_exits_by_itself_is_not_requeued,

@@ -106,12 +106,21 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
     }
     real.step +=
         kTick_s / (ctld.malleable ? step_seconds(real.program, ctld.record.gpus_requested) : 1);
+    note_loss(real);
     if (real.step >= real.program.steps) {
         real.completed = true;
         return stop(ctld, real, false);
     }
     if (real.flagged && real.program.heeds_signal) real.save_until_s = now_s_ + real.program.save_s;
     real.flagged = false;
+}
+
+// Falls from ten times its goal, to which it falls at the last step.
+void FakeCluster::note_loss(Real &real) {
+    const double goal = real.program.loss_goal;
+    if (goal <= 0) return;
+    const double part = real.step / real.program.steps;
+    real.losses.add(static_cast<uint64_t>(real.step), goal / 2 + goal / (0.1 + 1.9 * part), goal);
 }
 
 void FakeCluster::report(Ctld &ctld, Real &real) {
@@ -122,7 +131,10 @@ void FakeCluster::report(Ctld &ctld, Real &real) {
     t.step = static_cast<uint64_t>(real.step);
     t.ckpt_step = static_cast<uint64_t>(real.saved_step);
     t.step_ms = 1000 * step_seconds(real.program, t.gpus);
-    t.steps_left = static_cast<int64_t>(std::max(0.0, real.program.steps - real.step));
+    if (real.program.says_left)
+        t.steps_left = static_cast<int64_t>(std::max(0.0, real.program.steps - real.step));
+    else if (const auto left = real.losses.steps_left(t.step))
+        t.steps_left = static_cast<int64_t>(*left);
     t.up = true;
     ctld.record.comment = records::format_into(ctld.record.comment, t);
 }

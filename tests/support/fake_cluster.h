@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "libringrt/telemetry/loss_curve.h"
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/event.h"
 #include "slurm_plugin/records/intent.h"
@@ -32,6 +33,8 @@ struct Program {
     double save_s = 0.5;
     double telemetry_s = 5;         // 0: it reports nothing
     bool heeds_signal = true;       // saves and requeues itself
+    bool says_left = true;          // knows how many steps are left
+    double loss_goal = 0;           // of one that does not: its loss reaches it after `steps`
     bool has_handler_late = false;  // a signal before the runtime is up is lost
 };
 
@@ -108,12 +111,14 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double started_s = 0, save_until_s = 0, told_s = 0;
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
+        telemetry::LossCurve losses;  // in its checkpoints
         double ends_s = 0;  // rigid
         std::vector<std::pair<int, int>> on_node;
     };
 
     void tick();
     void run_program(uint32_t id, Ctld &ctld, Real &real);
+    static void note_loss(Real &real);
     void report(Ctld &ctld, Real &real);
     void stop(Ctld &ctld, Real &real, bool requeued);
     void finish_completing(Ctld &ctld);

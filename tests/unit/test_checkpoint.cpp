@@ -59,6 +59,7 @@ TEST(manifest_round_trip_and_every_flipped_bit) {
         .time_s = 1763721600,
         .speeds = {{1, 520.1}, {4, 0.25}},
         .gradients = "1 7 16 9.4 88 1 2560 3000 1500",
+        .losses = "2 1.5:0.7 3.5:0.61",
         .parameters = {{"a", RINGRT_FLOAT32, {64, 10}, true}, {"b/c", RINGRT_UINT8, {}, false}},
         .shards = {{0, 2560, 1, 0x0123456789abcdef}, {3, 1, 1, 1}}};
     const std::string good = format_manifest(manifest);
@@ -66,6 +67,7 @@ TEST(manifest_round_trip_and_every_flipped_bit) {
     expect_ok(parse_manifest(good, back));
     EXPECT_TEXT(format_manifest(back), good);
     EXPECT_TEXT(back.gradients, manifest.gradients);
+    EXPECT_TEXT(back.losses, manifest.losses);
     for (size_t bit = 0; bit < good.size() * 8; ++bit) {
         std::string bad = good;
         bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
@@ -106,9 +108,10 @@ TEST(manifest_bombs_are_refused) {
           std::string("speed 1 -1\n"),
           std::string("gradients 1\ngradients 1\n"),
           std::string("gradients \n"),
+          std::string("losses 1 1:2\nlosses 1 1:2\n"),
           std::string("gradients 1\t2\n"),
           std::string("param float32 whole 1 4 a\ngradients 1\n"),
-          "gradients " + std::string(kGradientsBytesMax + 1, '1') + "\n",
+          "gradients " + std::string(kNoteBytesMax + 1, '1') + "\n",
           std::string("step 1 samples 1 seed 0 ranks 2 time 1\n"),
           std::string("[[[[[[\n"),
           std::string("\n"),

@@ -62,6 +62,36 @@ TEST(a_rigid_job_gets_borrowed_gpus_back) {
     expect_all_finish(world, 1500, "rigid");
 }
 
+// The paper's rule gives GPUs to the job that has the most to do. Neither job knows its end; of those
+// that report their loss, the policy finds out which that is, and goes on knowing after a resize.
+TEST(what_is_left_is_learned_from_the_loss) {
+    for (const bool tells_loss : {true, false}) {
+        Options options = quick_options();
+        options.policy = "doubling-absolute";
+        World world({4, 2}, options);
+        const double goal = tells_loss ? 0.4 : 0;
+        const auto submit = [&](double steps) {
+            return world.cluster.submit_malleable(
+                1, 4, {.steps = steps, .says_left = false, .loss_goal = goal});
+        };
+        const uint32_t soon = submit(900);
+        world.run(20);
+        const uint32_t late = submit(30000);
+        world.run(100);
+        ck_assert_msg(world.cluster.job(late).gpus_requested == (tells_loss ? 4 : 2), "%s",
+                      world.cluster.story().c_str());
+        ck_assert_int_eq(world.cluster.job(soon).gpus_requested, tells_loss ? 2 : 4);
+        Observation seen;
+        ck_assert(world.cluster.observe(seen) == Answer::ok);
+        const Decision decision = decide(seen, malleable_jobs(seen), {}, options);
+        for (const Wish &wish : decision.wishes) {
+            const double truth = (wish.job.id == late ? 30000 : 900) - wish.job.steps_done;
+            ck_assert(std::isfinite(wish.job.steps_left) == tells_loss);
+            if (tells_loss) ck_assert_double_eq_tol(wish.job.steps_left, truth, 0.3 * truth);
+        }
+    }
+}
+
 // Many rigid jobs wait: those that fit beside the malleable job's MIN start, and it comes back.
 TEST(a_queue_of_rigid_jobs_gets_its_gpus) {
     World world({4, 4});
@@ -817,6 +847,7 @@ int main() {
                                   a_lone_job_starts_at_its_best_size,
                                   a_second_job_makes_the_first_shrink_and_grow_again,
                                   a_rigid_job_gets_borrowed_gpus_back,
+                                  what_is_left_is_learned_from_the_loss,
                                   a_queue_of_rigid_jobs_gets_its_gpus,
                                   reclaim_can_depend_on_the_priority,
                                   a_job_that_ignores_the_signal_goes_on,

@@ -54,7 +54,9 @@ TEST(null_is_refused_everywhere) {
     ck_assert_int_eq(ringrt_step(nullptr, 1, &action), RINGRT_INVALID_ARGUMENT);
     expect(nullptr, ringrt_set_steps_left(nullptr, 1), RINGRT_INVALID_ARGUMENT,
            "the handle is NULL");
+    ck_assert_int_eq(ringrt_set_loss(nullptr, 1, 0), RINGRT_INVALID_ARGUMENT);
     Alone alone;
+    ck_assert_int_eq(ringrt_set_loss(alone.rt, 1, 0), RINGRT_OK);
     expect(alone.rt, ringrt_batch(alone.rt, nullptr), RINGRT_INVALID_ARGUMENT, "out is NULL");
     expect(alone.rt, ringrt_allreduce(alone.rt, nullptr, &x, 1, RINGRT_FLOAT32, RINGRT_SUM),
            RINGRT_INVALID_ARGUMENT, "send or recv is NULL");

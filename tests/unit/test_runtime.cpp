@@ -10,6 +10,7 @@
 #include "libringrt/checkpoint/fence.h"
 #include "libringrt/requeue.h"
 #include "libringrt/settings.h"
+#include "libringrt/telemetry/loss_curve.h"
 #include "libringrt/telemetry/reporter.h"
 #include "libringrt/telemetry/step_clock.h"
 #include "tests/support/check.h"
@@ -221,6 +222,67 @@ TEST(step_times_are_medians) {
     ck_assert(clock.step_ms() == 50);
 }
 
+// To its goal, to convergence, or not at all; in whole or with a checkpoint in between.
+TEST(steps_left_follow_from_the_loss) {
+    const policy::LossModel truth{.b0 = 2e-3, .b1 = 0.4, .b2 = 0.3};
+    constexpr double kGoal = 0.33;  // reached after (1 / 0.03 - 0.4) / 0.002 = 16,467 steps
+    std::mt19937_64 random(3);
+    std::uniform_real_distribution<> noise(0.97, 1.03);
+    telemetry::LossCurve to_goal, to_convergence, rises, out_of_reach;
+    ck_assert(!to_goal.steps_left(0).has_value());
+    for (uint64_t step = 1; step <= 10000; ++step) {
+        const double loss = truth.loss(double(step)) * noise(random);
+        to_goal.add(step, loss, kGoal);
+        to_goal.add(step, NAN, kGoal);
+        to_convergence.add(step, loss, 0);
+        out_of_reach.add(step, loss, 0.1);
+        rises.add(step, 1 + 0.001 * double(step), 0.5);
+        if (step < telemetry::LossCurve::kEnough) ck_assert(!to_goal.steps_left(step).has_value());
+        ck_assert(!rises.steps_left(step).has_value());
+        const auto left = to_goal.steps_left(step);
+        if (left) ck_assert_uint_le(*left, 100 * step);
+        if (step % 1000 == 500) {
+            telemetry::LossCurve back;
+            back.recall(to_goal.text());
+            EXPECT_TEXT(back.text(), to_goal.text());
+            to_goal = back;
+        }
+        if (step < 5000 || step % 2500 != 0) continue;
+        const double done = double(step);
+        ck_assert(left.has_value());
+        ck_assert_double_eq_tol(double(*left), 16467 - done, 0.3 * (16467 - done));
+        const double rest = policy::steps_to_converge(truth, done, 0.1 * done,
+                                                      0.01 * truth.loss(done), 1e9);
+        ck_assert_double_eq_tol(double(to_convergence.steps_left(step).value_or(0)), rest,
+                                0.5 * rest + 0.15 * done);
+        ck_assert(!out_of_reach.steps_left(step).has_value());
+    }
+}
+
+TEST(a_loss_curve_that_cannot_be_read_changes_nothing) {
+    telemetry::LossCurve curve;
+    for (uint64_t step = 1; step <= 100; ++step) curve.add(step, 1 / double(step), 0);
+    const std::string good = curve.text();
+    for (const std::string &bad :
+         {std::string(), std::string("0 0 1:2"), std::string("nan 0 1:2"), std::string("1 0 1:-2"),
+          std::string("1 0 1:nan"), std::string("1 0 1:1e999"), std::string("1 0 -1:1"),
+          std::string("1 0 1:2x"), std::string("1 0 1,2"), std::string("1 0  1:2"),
+          std::string("1 -1 1:2"), std::string("1 1:2"), good + good.substr(3),
+          std::string("1e300 0 1:2")}) {
+        curve.recall(bad);
+        ck_assert_msg(curve.text() == good, "taken: %s", bad.c_str());
+    }
+    std::mt19937_64 random(4);
+    for (int round = 0; round < 2000; ++round) {
+        std::string noise = good;
+        noise[random() % noise.size()] = static_cast<char>(' ' + random() % 95);
+        telemetry::LossCurve other;
+        other.recall(noise);
+        const auto left = other.steps_left(100);
+        if (left) ck_assert_uint_le(*left, 10000);
+    }
+}
+
 TEST(slurms_answers_are_understood) {
     using enum RequeueAnswer;
     auto meaning = [](int code, const char *text) { return judge({code, text}); };
@@ -271,6 +333,7 @@ int main() {
         {shares_tile_the_batch, samples_are_a_permutation, samples_are_shuffled,
          samples_are_uniform_over_epochs, settings_come_from_config_then_environment_then_default,
          ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line, the_nodes_own_folder_is_one_per_job,
-         step_times_are_medians, slurms_answers_are_understood, the_users_comment_is_found,
+         step_times_are_medians, steps_left_follow_from_the_loss,
+         a_loss_curve_that_cannot_be_read_changes_nothing, slurms_answers_are_understood, the_users_comment_is_found,
          claims_are_ordered});
 }
