@@ -12,16 +12,20 @@ namespace {
 
 constexpr int kRepairs = 4;  // rounds of fitting to nodes before nobody is moved
 constexpr int kMostRefilled = 128;  // jobs; of more, what a node's border leaves is a small share
+constexpr int kPassings = 16;  // rounds of keeping jobs from passing others; two are rare
+constexpr int kNobody = -1;
 constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
 
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
-// First GPUs. A job that finds none keeps those behind it from being served before it.
-std::vector<Level> give_first(const Ladders &ladders, Start start, Room &room) {
+// First GPUs. A job that finds none keeps those behind it from being served before it; `stuck` is
+// one that is known to find no place on the nodes.
+std::vector<Level> give_first(const Ladders &ladders, Start start, int stuck, Room &room) {
     std::vector<Level> levels(at(ladders.size()), kWaits);
     bool somebody_waits = false;
     for (int rank = 0; rank < ladders.size(); ++rank) {
         const Row &row = ladders.row(rank);
+        somebody_waits |= rank == stuck;
         Level level = row.stay;
         if (!row.fixed && (row.now == 0 || start == Start::from_min)) {
             level = 0;
@@ -175,9 +179,8 @@ void settle(const Ladders &ladders, const Capacity &capacity, std::vector<Level>
     }
 }
 
-}  // namespace
-
-void fit_to_nodes(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels) {
+// Fits by rounds in which those who find no place at their new size stay as they are. False: in vain.
+bool repair(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels) {
     const bool refills = ladders.size() <= kMostRefilled;
     for (int round = 0; round < kRepairs; ++round) {
         Packing packing(capacity);
@@ -190,9 +193,35 @@ void fit_to_nodes(const Ladders &ladders, const Capacity &capacity, std::vector<
             while (ladders.gpus(rank, level) < row.now) ++level;
             levels[at(rank)] = level;
         }
-        if (stay.empty()) return;
+        if (stay.empty()) return true;
     }
-    settle(ladders, capacity, levels);
+    return false;
+}
+
+// The first job that was given GPUs and found no place for them; kNobody: none.
+int first_dropped(const std::vector<Level> &wanted, const std::vector<Level> &levels) {
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        if (levels[i] == kWaits && wanted[i] != kWaits) return static_cast<int>(i);
+    return kNobody;
+}
+
+// Does a job that waited, at this rank or behind it, get GPUs?
+bool is_anybody_served_from(const Ladders &ladders, int rank,
+                            const std::vector<Level> &levels) {
+    for (; rank != kNobody && rank < ladders.size(); ++rank)
+        if (ladders.row(rank).now == 0 && levels[at(rank)] != kWaits) return true;
+    return false;
+}
+
+}  // namespace
+
+void fit_to_nodes(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels) {
+    std::vector<Level> settled = levels;
+    const bool repaired = repair(ladders, capacity, levels);
+    if (repaired && first_dropped(settled, levels) == kNobody) return;
+    settle(ladders, capacity, settled);
+    if (!repaired || is_better(worth_of(ladders, settled), worth_of(ladders, levels)))
+        levels = std::move(settled);
 }
 
 ProposalWorth worth_of(const Ladders &ladders, const std::vector<Level> &levels) {
@@ -218,11 +247,20 @@ bool fits_as_it_is(const Ladders &ladders, const Capacity &capacity) {
 }
 
 Proposal propose(const Ladders &ladders, const Capacity &capacity, Start start) {
-    Room room(capacity);
-    Proposal out{.levels = give_first(ladders, start, room), .worth = {}};
-    const double short_by = grow(ladders, out.levels, room);
-    out.bound = worth_of(ladders, out.levels).sum + short_by;
-    fit_to_nodes(ladders, capacity, out.levels);
+    Proposal out;
+    // Who finds no place is not passed by those behind it either: once more, then, without these.
+    int stuck = kNobody;
+    for (int round = 0; round < kPassings; ++round) {
+        Room room(capacity);
+        out.levels = give_first(ladders, start, stuck, room);
+        const double short_by = grow(ladders, out.levels, room);
+        if (stuck == kNobody) out.bound = worth_of(ladders, out.levels).sum + short_by;
+        const std::vector<Level> wanted = out.levels;
+        fit_to_nodes(ladders, capacity, out.levels);
+        const int dropped = first_dropped(wanted, out.levels);
+        if (!is_anybody_served_from(ladders, dropped, out.levels)) break;
+        stuck = dropped;
+    }
     out.worth = worth_of(ladders, out.levels);
     return out;
 }
