@@ -92,6 +92,30 @@ TEST(what_is_left_is_learned_from_the_loss) {
     }
 }
 
+// A job that takes long to save is believed to cost that from its first resize on; until then all cost
+// what malleable.yaml says.
+TEST(what_a_restart_costs_is_learned_for_each_job) {
+    for (const double save_s : {0.5, 9.0}) {
+        World world({4, 4});
+        const uint32_t id =
+            world.cluster.submit_malleable(1, 8, {.steps = 2000, .save_s = save_s});
+        world.run(20);
+        const auto believed_s = [&] {
+            Observation seen;
+            ck_assert(world.cluster.observe(seen) == Answer::ok);
+            for (const Wish &wish : decide(seen, malleable_jobs(seen), {}, world.options).wishes)
+                if (wish.job.id == id) return wish.job.restart_s;
+            return -1.0;
+        };
+        ck_assert_double_eq(believed_s(), world.options.restart_s);
+        world.cluster.submit_malleable(1, 8, {.steps = 2000});
+        ck_assert(world.run_until([&] { return world.cluster.intent(id).resizes == 1; }, 60) >= 0);
+        const double measured_s = world.cluster.intent(id).restart_s;
+        ck_assert_double_eq_tol(believed_s(), measured_s, 1e-9);
+        ck_assert_msg(measured_s > save_s && measured_s < save_s + 6, "%g s", measured_s);
+    }
+}
+
 // Many rigid jobs wait: those that fit beside the malleable job's MIN start, and it comes back.
 TEST(a_queue_of_rigid_jobs_gets_its_gpus) {
     World world({4, 4});
@@ -848,6 +872,7 @@ int main() {
                                   a_second_job_makes_the_first_shrink_and_grow_again,
                                   a_rigid_job_gets_borrowed_gpus_back,
                                   what_is_left_is_learned_from_the_loss,
+                                  what_a_restart_costs_is_learned_for_each_job,
                                   a_queue_of_rigid_jobs_gets_its_gpus,
                                   reclaim_can_depend_on_the_priority,
                                   a_job_that_ignores_the_signal_goes_on,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulator: what its readers refuse, where its jobs sit, that it neither loses nor invents
 // work, and that it reproduces what was published.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <new>
 
 #include "tests/support/check.h"
 #include "tools/ringsim/contender.h"
@@ -15,7 +17,33 @@
 
 using namespace ringrt::sim;
 
+// The heap's bytes in use, and their peak.
+static std::size_t g_heap = 0, g_heap_peak = 0;
+
+[[gnu::noinline]] void *operator new(std::size_t bytes) {
+    void *memory = std::malloc(bytes);
+    if (!memory) throw std::bad_alloc();
+    g_heap += malloc_usable_size(memory);
+    g_heap_peak = std::max(g_heap_peak, g_heap);
+    return memory;
+}
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
+    g_heap -= malloc_usable_size(memory);
+    std::free(memory);
+}
+void operator delete(void *memory, std::size_t) noexcept { operator delete(memory); }
+
 namespace {
+
+// Bytes above what was in use when it was made.
+class HeapPeak {
+  public:
+    HeapPeak() : before_(g_heap) { g_heap_peak = g_heap; }
+    [[nodiscard]] std::size_t bytes() const { return g_heap_peak - before_; }
+
+  private:
+    std::size_t before_;
+};
 
 std::string file(const std::string &name, const std::string &text) {
     const std::string path =
@@ -134,6 +162,100 @@ TEST(packed_jobs_sit_on_one_node_and_never_overlap) {
     }
 }
 
+TEST(a_restart_costs_what_the_job_says_and_is_learned) {
+    JobSpec own, same, other;
+    own.application = same.application = "big";
+    other.application = "small";
+    own.restart_s = same.restart_s = 200;
+    for (JobSpec *spec : {&own, &same, &other}) {
+        spec->gpus_max = spec->gpus_limit = 4;
+        set_curve(*spec, curve_profile("x", {1}, {1}, 100));
+    }
+    const SimOptions options{.restart_s = 30, .knowledge = Knowledge::learned};
+    ck_assert_double_eq(restart_seconds(own, options), 200);
+    ck_assert_double_eq(restart_seconds(other, options), 30);
+    const NamedContender doubling = find_contender("doubling");
+    const auto learned = make_estimator(doubling.contender, options);
+    JobState jobs[3];
+    const auto believed = [&](std::size_t i) {
+        ringrt::policy::Job out;
+        jobs[i].spec = i == 0 ? &own : i == 1 ? &same : &other;
+        jobs[i].index = i;
+        learned->describe(jobs[i], out);
+        return out.restart_s;
+    };
+    ck_assert_double_eq(believed(0), 30);
+    learned->restarted(jobs[0], 200);
+    ck_assert_double_eq(believed(0), 200);
+    ck_assert_double_eq(believed(1), 200);  // as the other of its application, until its own
+    learned->restarted(jobs[1], 100);
+    ck_assert_double_eq(believed(1), 100);
+    ck_assert_double_eq(believed(2), 30);
+}
+
+// Jobs whose restarts cost more than resizing brings are left alone, once that is known; and what is
+// lost is what each says.
+TEST(costly_restarts_are_rarer) {
+    std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";
+    for (int i = 0; i < 60; ++i)
+        jobs += std::to_string(i) + (i % 2 ? "|big|" : "|small|") + std::to_string(200 * i) +
+                "|1800|gres/gpu=4\n";
+    Workload workload = read_text("sacct.txt", jobs);
+    for (JobSpec &job : workload.jobs) job.restart_s = job.application == "big" ? 900 : 5;
+    for (const char *name : {"doubling@oracle", "doubling@learned"}) {
+        const NamedContender named = find_contender(name);
+        SimOptions options{.nodes = 4, .gpus_per_node = 4, .knowledge = named.knowledge};
+        const RunResult run = simulate(workload, named.contender, options);
+        int big = 0, small = 0;
+        for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+            (workload.jobs[i].application == "big" ? big : small) += run.jobs[i].restarts;
+            const double least = workload.jobs[i].restart_s * (run.jobs[i].restarts - 1);
+            ck_assert_double_ge(run.jobs[i].lost_gpu_s, least);
+        }
+        ck_assert_msg(2 * big < small, "%s: %d restarts of big jobs, %d of small", name, big, small);
+    }
+}
+
+TEST(restarts_spread_by_application) {
+    Workload workload = read_text("sacct.txt",
+                                  "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n1|a|0|9|gres/gpu=1\n"
+                                  "2|b|1|9|gres/gpu=1\n3|a|2|9|gres/gpu=1\n4|b|3|9|gres/gpu=1\n");
+    workload.jobs[3].restart_s = 7;
+    spread_restarts(workload, 30, 2, 1);
+    const auto cost = [&](std::size_t i) { return workload.jobs[i].restart_s; };
+    ck_assert_double_eq(cost(0), cost(2));
+    ck_assert(cost(0) != cost(1));
+    ck_assert_double_eq(cost(3), 7);
+    for (std::size_t i = 0; i < 3; ++i) ck_assert(cost(i) >= 10 && cost(i) <= 90);
+}
+
+// Peak of the heap while a day that repeats itself is simulated: a job leaves behind its result and
+// a word or two, whatever the number of decisions.
+TEST(memory_is_flat_in_time) {
+    const auto days = [](int count) {
+        std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";
+        for (int i = 0; i < 200 * count; ++i)
+            jobs += std::to_string(i) + "|a" + std::to_string(i % 7) + "|" +
+                    std::to_string(1200 * i) + "|3000|gres/gpu=" + std::to_string(1 << i % 4) + "\n";
+        return read_text("sacct.txt", jobs);
+    };
+    const Workload one = days(1), eight = days(8);
+    for (const char *name : {"doubling", "doubling@oracle", "doubling@wrong", "tiresias", "fifo"}) {
+        const NamedContender named = find_contender(name);
+        const SimOptions options{.nodes = 4, .gpus_per_node = 4, .knowledge = named.knowledge};
+        std::size_t peak[2];
+        for (int i = 0; i < 2; ++i) {
+            const HeapPeak heap;
+            const RunResult run = simulate(i == 0 ? one : eight, named.contender, options);
+            ck_assert_double_ge(run.jobs.back().finish_s, 0);
+            peak[i] = heap.bytes();
+        }
+        const std::size_t per_job = sizeof(JobResult) + 32;
+        ck_assert_msg(peak[1] < peak[0] + peak[0] / 4 + 1400 * per_job,
+                      "%s: %zu bytes for one day, %zu for eight", name, peak[0], peak[1]);
+    }
+}
+
 TEST(an_unknown_policy_is_refused_with_the_known_ones) {
     try {
         (void)find_contender("lottery");
@@ -181,6 +303,8 @@ int main() {
         "ringsim",
         {readers_say_file_line_and_what_is_right, sacct_steps_and_jobs_without_gpus_are_left_out,
          a_recorded_job_alone_lasts_as_recorded, packed_jobs_sit_on_one_node_and_never_overlap,
+         a_restart_costs_what_the_job_says_and_is_learned, costly_restarts_are_rarer,
+         restarts_spread_by_application, memory_is_flat_in_time,
          an_unknown_policy_is_refused_with_the_known_ones,
          published_means_are_reproduced_within_3_percent});
 }

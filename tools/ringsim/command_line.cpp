@@ -35,6 +35,9 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
     app.add_option("--restart", a.sim.restart_s, "seconds a resize stops a job (stock Slurm: 121)")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
+    app.add_option("--restart-spread", a.restart_spread,
+                   "X: restarts of an application take --restart times a random 1/(1+X) to 1+X")
+        ->check(CLI::Range(0.0, 100.0));
     app.add_option("--start", a.start_s,
                    "seconds a first start takes (default: as --restart, at most 30: the rest of a "
                    "restart's gap is Slurm's hold after a requeue)")

@@ -18,8 +18,8 @@ struct CompareArguments {
     std::vector<std::string> policies, workloads;
     std::string profiles_dir;
     std::string models = "auto";
-    std::string placement = "";
     SimOptions sim;
+    double restart_spread = 0;
     double start_s = -1;    // negative: min(restart, 30)
     int malleable_max = 0;  // 0: the cluster
     double payback = 1;

@@ -92,6 +92,8 @@ std::vector<Workload> read_all(const CompareArguments &a) {
         if (workloads.back().jobs.empty()) throw InputError(path + ": no jobs in it");
     }
     if (a.merge) workloads = {merge_workloads(workloads)};
+    for (Workload &workload : workloads)
+        spread_restarts(workload, a.sim.restart_s, a.restart_spread, a.sim.seed);
     return workloads;
 }
 

@@ -111,6 +111,12 @@ double Table::number(std::size_t row, std::size_t column, double low, double hig
     return *value;
 }
 
+double Table::number_or(std::size_t row, std::string_view column, double low, double high,
+                        double otherwise) const {
+    const std::optional<std::size_t> index = find(column);
+    return index && !text(row, *index).empty() ? number(row, *index, low, high) : otherwise;
+}
+
 int Table::integer(std::size_t row, std::size_t column, int low, int high) const {
     const double value = number(row, column, low, high);
     if (value != std::floor(value))

@@ -39,6 +39,9 @@ class Table {
     // A finite number in low..high, else an InputError with file, line and column.
     [[nodiscard]] double number(std::size_t row, std::size_t column, double low, double high) const;
     [[nodiscard]] int integer(std::size_t row, std::size_t column, int low, int high) const;
+    // The same of a column that may be missing or empty: then `otherwise`.
+    [[nodiscard]] double number_or(std::size_t row, std::string_view column, double low, double high,
+                                   double otherwise) const;
     [[noreturn]] void fail(std::size_t row, const std::string &what) const;
 
   private:

@@ -20,6 +20,14 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
         .count();
 }
 
+}  // namespace
+
+double restart_seconds(const JobSpec &spec, const SimOptions &options) {
+    return spec.restart_s >= 0 ? spec.restart_s : options.restart_s;
+}
+
+namespace {
+
 class Engine {
   public:
     Engine(const Workload &workload, const Contender &contender, const SimOptions &options)
@@ -111,7 +119,11 @@ void Engine::advance(JobState &job, double seconds) {
     const double delay = std::min(job.delay_s, left);
     job.delay_s -= delay;
     left -= delay;
-    if (job.starts > 1) job.lost_gpu_s += delay * job.gpus;
+    if (job.starts > 1) {
+        job.lost_gpu_s += delay * job.gpus;
+        if (delay > 0 && job.delay_s == 0)
+            estimator_->restarted(job, restart_seconds(*job.spec, options_));
+    }
     while (left > 0 && job.finished_s < 0) {
         const double rate = profile.step_progress(job.plan.total(job.gpus), job.epoch) / job.step_s;
         const double need = (ends[job.epoch] - job.progress) / rate;
@@ -202,7 +214,7 @@ void Engine::describe(const JobState &job, policy::Job &out) {
                                                : spec.gpus_asked;
     out.submit_s = spec.submit_s;
     out.attained_gpu_s = job.attained_gpu_s;
-    out.restart_s = options_.restart_s;
+    out.restart_s = restart_seconds(spec, options_);
     out.weight = spec.weight;
     out.priority = spec.priority;
     estimator_->describe(job, out);
@@ -216,7 +228,7 @@ void Engine::start(JobState &job) {
     if (job.gpus == 0) return;
     job.shape.clear();
     for (const auto &[node, gpus] : job.seats) job.shape.push_back(static_cast<uint8_t>(gpus));
-    job.delay_s = job.starts == 0 ? options_.start_s : options_.restart_s;
+    job.delay_s = job.starts == 0 ? options_.start_s : restart_seconds(*job.spec, options_);
     ++job.starts;
     if (job.started_s < 0) job.started_s = now_;
     job.plan = contender_.adapts_batch

@@ -29,7 +29,7 @@ enum class Knowledge : uint8_t {
 struct SimOptions {
     int nodes = 16;
     int gpus_per_node = 4;
-    double restart_s = 30;   // GPUs held idle by a stop and restart
+    double restart_s = 30;   // GPUs held idle by a stop and restart, of jobs that do not say theirs
     double start_s = 30;     // by a first start
     double interval_s = 60;  // decisions at multiples of it; 0: at each arrival and finish
     Knowledge knowledge = Knowledge::oracle;
@@ -61,13 +61,18 @@ struct JobState {
     int starts = 0;
 };
 
+// What a stop and restart of the job truly costs.
+[[nodiscard]] double restart_seconds(const JobSpec &spec, const SimOptions &options);
+
 // What is told about jobs. Called from one thread.
 class Estimator {
   public:
     virtual ~Estimator() = default;
     // The job ran `steps` steps of its present plan and shape.
     virtual void ran(const JobState &job, double steps) = 0;
-    // Fills the speed, the steps left and what is believed.
+    // Its restart has cost it so much.
+    virtual void restarted(const JobState &job, double seconds) = 0;
+    // Fills the speed, the steps left, the cost of a restart and what is believed.
     virtual void describe(const JobState &job, policy::Job &out) = 0;
     // The batch of a job whose batch adapts, on `shape`.
     virtual BatchPlan choose_batch(const JobState &job, const Shape &shape) = 0;

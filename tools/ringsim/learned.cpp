@@ -2,7 +2,8 @@
 // The estimator that knows nothing at the start of a trace and learns from what jobs measure.
 //
 // A job tells what libringrt's telemetry tells: the time of its steps where it runs, the progress
-// it has made of what it was asked for, and, if its batch adapts, its gradient noise now. Speeds
+// it has made of what it was asked for, and, if its batch adapts, its gradient noise now. What its
+// restarts cost is measured by who restarts it. Speeds and, until a job's own is known, restarts
 // are learned per family (the job's application, as a site knows jobs by their names); a family
 // that was never measured, and sizes far beyond what was measured, are guesses: a job may grow to
 // twice the largest size its family has measured, so that exploring costs little.
@@ -20,7 +21,18 @@ namespace {
 
 constexpr std::size_t kSamplesMax = 256;
 
+struct Mean {
+    double sum = 0;
+    int count = 0;
+    void add(double value) {
+        sum += value;
+        ++count;
+    }
+    [[nodiscard]] double value() const { return sum / count; }
+};
+
 struct Family {
+    Mean restart_s;
     std::map<std::array<int, 4>, double> step_ms;  // by GPUs, nodes, passes, local batch
     int largest = 0;                               // GPUs of the largest size measured
     policy::PlacementModel model;
@@ -65,8 +77,17 @@ class Learned final : public Estimator {
         family.stale = true;
     }
 
+    void restarted(const JobState &job, double seconds) override {
+        family_of(job).restart_s.add(seconds);
+        restarts_[job.index].add(seconds);
+    }
+
     void describe(const JobState &job, policy::Job &out) override {
         Family &family = family_of(job);
+        const auto own = restarts_.find(job.index);
+        out.restart_s = own != restarts_.end()     ? own->second.value()
+                        : family.restart_s.count > 0 ? family.restart_s.value()
+                                                     : options_.restart_s;
         if (family.stale) family.refit();
         Curve &curve = curves_[job.index];
         if (curve.version != family.version || (adapts_ && curve.epoch != job.epoch))
@@ -86,7 +107,10 @@ class Learned final : public Estimator {
         return best_batch(job, family, noise_now(job), gpus_of(shape), int(shape.size())).plan;
     }
 
-    void forget(const JobState &job) override { curves_.erase(job.index); }
+    void forget(const JobState &job) override {
+        curves_.erase(job.index);
+        restarts_.erase(job.index);
+    }
 
   private:
     Family &family_of(const JobState &job) { return families_[job.spec->application]; }
@@ -152,6 +176,7 @@ class Learned final : public Estimator {
     const SimOptions &options_;
     std::map<std::string, Family> families_;
     std::map<std::size_t, Curve> curves_;
+    std::map<std::size_t, Mean> restarts_;  // of jobs that had one
 };
 
 }  // namespace

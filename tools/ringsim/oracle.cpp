@@ -24,6 +24,7 @@ class Oracle final : public Estimator {
     Oracle(const SimOptions &options, double wrong_by) : options_(options), wrong_by_(wrong_by) {}
 
     void ran(const JobState &, double) override {}
+    void restarted(const JobState &, double) override {}
     void forget(const JobState &job) override {
         own_.erase(job.index);
         if (job.index < of_job_.size()) of_job_[job.index] = nullptr;
@@ -98,6 +99,7 @@ class GoodputOracle final : public Estimator {
     explicit GoodputOracle(const SimOptions &options) : options_(options) {}
 
     void ran(const JobState &, double) override {}
+    void restarted(const JobState &, double) override {}
     void forget(const JobState &) override {}
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
         return best(*job.spec->profile, shape, job.epoch).plan;

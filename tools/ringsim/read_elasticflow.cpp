@@ -81,6 +81,7 @@ Workload read_elasticflow(const std::string &path, const WorkloadOptions &option
         job.name = printable(table.text(row, id)).substr(0, 13);
         job.submit_s = table.number(row, submit, 0, 1e12);
         const double seconds = table.number(row, duration, 0, 1e9);
+        job.restart_s = table.number_or(row, "restart_s", 0, 1e6, -1);
         job.gpus_asked = table.integer(row, gpus, 1, 65536);
         if (job.gpus_asked > options.cluster_gpus)
             table.fail(row, "num_gpu: more than the cluster has (" +

@@ -58,6 +58,7 @@ Workload read_pollux(const std::string &path, const WorkloadOptions &options) {
         job.name = printable(table.text(row, name));
         job.application = std::string(table.text(row, application));
         job.submit_s = table.number(row, time, 0, 1e9);
+        job.restart_s = table.number_or(row, "restart_s", 0, 1e6, -1);
         job.gpus_asked = table.integer(row, gpus, 1, options.cluster_gpus);
         std::shared_ptr<const Profile> &profile = profiles[job.application];
         if (!profile) profile = profile_of(job.application, options.profiles_dir);

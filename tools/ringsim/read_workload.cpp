@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which format is it? And what all formats share.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <map>
+#include <random>
 
 #include "tools/ringsim/csv.h"
 #include "tools/ringsim/workload.h"
@@ -32,6 +35,19 @@ Workload read_workload(const std::string &path, const WorkloadOptions &options) 
     std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
                      [](const JobSpec &a, const JobSpec &b) { return a.submit_s < b.submit_s; });
     return workload;
+}
+
+void spread_restarts(Workload &workload, double restart_s, double spread, uint64_t seed) {
+    if (spread <= 0) return;
+    std::map<std::string_view, double> costs;  // by application, in the order of their names
+    for (const JobSpec &job : workload.jobs) costs[job.application];
+    std::mt19937_64 random(seed);
+    for (auto &[application, cost] : costs) {
+        const double unit = 2 * double(random() >> 11) / double(uint64_t{1} << 53) - 1;  // -1..1
+        cost = restart_s * std::pow(1 + spread, unit);
+    }
+    for (JobSpec &job : workload.jobs)
+        if (job.restart_s < 0) job.restart_s = costs[job.application];
 }
 
 void set_curve(JobSpec &job, std::shared_ptr<Profile> profile) {

@@ -22,7 +22,8 @@ const std::vector<std::string_view> kKeys{"name",     "cluster",    "policies", 
 const std::vector<std::string_view> kClusterKeys{"nodes", "gpus_per_node"};
 const std::vector<std::string_view> kJobKeys{
     "id",      "submit_s", "min",    "max",  "asked",  "gpus",        "steps",   "step_ms",
-    "limit_s", "priority", "weight", "up_s", "save_s", "telemetry_s", "seconds", "application"};
+    "limit_s", "priority", "weight", "up_s", "save_s", "telemetry_s", "seconds", "application",
+    "restart_s"};
 
 // Reads an optional key into what has a default.
 void read(const YamlNode &map, const char *key, double &out, double low, double high) {
@@ -98,6 +99,7 @@ JobSpec read_job(const YamlNode &node, int cluster_gpus, ProgramSpec &program) {
     read(node, "submit_s", job.submit_s, 0, kSecondsMax);
     read(node, "limit_s", job.limit_s, 1, kSecondsMax);
     read(node, "priority", job.priority, 0, 1e9);
+    read(node, "restart_s", job.restart_s, 0, 86400);
     read(node, "weight", job.weight, 1e-6, 1e6);
     read(node, "up_s", program.up_s, 0, kSecondsMax);
     read(node, "save_s", program.save_s, 0, kSecondsMax);

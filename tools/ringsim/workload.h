@@ -21,6 +21,7 @@ struct JobSpec {
     int gpus_limit = 1;  // the most for policies that give any size
     int batch = 1;       // its fixed global batch, in samples
     double limit_s = 0;  // its time limit; 0: none was given
+    double restart_s = -1;  // that a stop and restart of it costs; negative: as SimOptions has it
     double weight = 1;    // of one of its seconds (QOS)
     double priority = 0;  // higher comes first, before arrival
     std::shared_ptr<const Profile> profile;
@@ -44,6 +45,10 @@ struct WorkloadOptions {
 // (job_id,submission_time,duration,num_gpu), `sacct -P` (JobID|…), or SWF (*.swf, comments with
 // ';'). Throws InputError with file and line.
 [[nodiscard]] Workload read_workload(const std::string &path, const WorkloadOptions &options);
+
+// Gives every application restart costs of its own where its jobs do not name theirs: `restart_s` times
+// a random factor between 1 / (1 + spread) and 1 + spread.
+void spread_restarts(Workload &workload, double restart_s, double spread, uint64_t seed);
 
 // Gives a job without a batch its curve: any size divides what stands for one.
 void set_curve(JobSpec &job, std::shared_ptr<Profile> profile);
