@@ -31,6 +31,7 @@ struct Options {
     int rounds = 7;
     int adaptive = 0;  // iterations; 0: compare the rules
     double time_scale = 1;
+    bool double_batch = false;
 };
 
 void need(const Communicator &communicator, ringrt_status_t status) {
@@ -39,6 +40,13 @@ void need(const Communicator &communicator, ringrt_status_t status) {
 
 double us_since(Clock::time_point start) {
     return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+void scale_times(Profile &profile, double factor) {
+    for (Gradient &gradient : profile.gradients) {
+        gradient.ready_us *= factor;
+        gradient.forward_us *= factor;
+    }
 }
 
 Profile load(const Options &options) {
@@ -51,9 +59,8 @@ Profile load(const Options &options) {
     if (!profile) throw std::runtime_error(options.profile + ": " + error);
     for (Gradient &gradient : profile->gradients) {
         gradient.bytes = gradient.bytes / 4 * 4;  // whole floats
-        gradient.ready_us *= options.time_scale;
-        gradient.forward_us *= options.time_scale;
     }
+    scale_times(*profile, options.time_scale);
     return *std::move(profile);
 }
 
@@ -225,11 +232,14 @@ void report(const Options &options, const Network &network, double bound_ms,
 // As a training program: the plan is learned, and follows what changes on the way.
 void train_adaptively(Communicator &communicator, const Profile &profile, const Options &options,
                       std::vector<std::vector<float>> &buffers) {
-    Replay replay(communicator, profile, {}, buffers);
+    Profile now = profile;
+    Replay replay(communicator, now, {}, buffers);
     const Clock::time_point start = Clock::now();
     if (communicator.rank() == 0)
         std::printf("%9s%9s%9s%9s%10s%9s\n", "ITERATION", "AT_S", "MS", "GBPS", "ALPHA_US", "PLAN");
     for (int iteration = 0; iteration < options.adaptive; ++iteration) {
+        if (options.double_batch && iteration == options.adaptive / 3) scale_times(now, 2);
+        if (options.double_batch && iteration == options.adaptive * 2 / 3) scale_times(now, 0.5);
         const double ms = replay.iterate() / 1e3;
         const Exchange::State state = replay.state();
         if (communicator.rank() != 0) continue;
@@ -289,6 +299,8 @@ int train(int argc, char **argv) {
         ->check(CLI::Range(1, 1000000));
     app.add_option("--time-scale", options.time_scale, "factor on the profile's times")
         ->check(CLI::Range(1e-3, 1e3));
+    app.add_flag("--double-batch", options.double_batch,
+                 "with --adaptive: twice the times in the middle third of the iterations");
     app.add_option("--json", options.json, "rank 0 writes the result to this file");
     try {
         app.parse(argc, argv);
