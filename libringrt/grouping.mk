@@ -6,6 +6,7 @@ libgrouping_la_SOURCES = \
 	libringrt/grouping/bound.h \
 	libringrt/grouping/buckets.cpp \
 	libringrt/grouping/buckets.h \
+	libringrt/grouping/id_set.h \
 	libringrt/grouping/ddp.cpp \
 	libringrt/grouping/dear.cpp \
 	libringrt/grouping/fifo.cpp \

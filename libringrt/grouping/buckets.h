@@ -9,9 +9,9 @@
 
 namespace ringrt::grouping {
 
-// Ids of gradients with bytes; the first bucket closes at `first_bytes`, the others at `bytes`.
-[[nodiscard]] std::vector<std::vector<uint32_t>> buckets_in_ready_order(const Profile &profile,
-                                                                        uint64_t first_bytes,
-                                                                        uint64_t bytes);
+// `order` is ready_order(profile). The first bucket closes at `first_bytes`, the others at `bytes`.
+[[nodiscard]] std::vector<std::vector<uint32_t>> buckets_in_ready_order(
+    const Profile &profile, const std::vector<uint32_t> &order, uint64_t first_bytes,
+    uint64_t bytes);
 
 }  // namespace ringrt::grouping

@@ -8,7 +8,7 @@ namespace ringrt::grouping {
 
 Plan ddp(const Profile &profile, const Network &) {
     Plan plan{.barrier = true};
-    for (auto &ids : buckets_in_ready_order(profile, kMiB, 25 * kMiB)) {
+    for (auto &ids : buckets_in_ready_order(profile, ready_order(profile), kMiB, 25 * kMiB)) {
         plan.blocks.push_back(whole_block(profile, Phase::allreduce, std::move(ids)));
     }
     return plan;

@@ -21,9 +21,9 @@ double next_cycle(double last_end_us, double ready_us, double cycle_us) {
     return at;
 }
 
-Plan fuse(const Profile &profile, const Network &network, uint64_t buffer_bytes, double cycle_us) {
+Plan fuse(const Profile &profile, const std::vector<uint32_t> &order, const Network &network,
+          uint64_t buffer_bytes, double cycle_us) {
     Plan plan{.barrier = true};
-    const std::vector<uint32_t> order = ready_order(profile);
     double now = 0;
     for (size_t next = 0; next < order.size();) {
         now = next_cycle(now, profile.gradients[order[next]].ready_us, cycle_us);
@@ -48,13 +48,14 @@ Plan fuse(const Profile &profile, const Network &network, uint64_t buffer_bytes,
 }  // namespace
 
 Plan fusion(const Profile &profile, const Network &network) {
-    std::vector<Plan> plans;
+    const std::vector<uint32_t> order = ready_order(profile);
+    BestPlan best(profile, network);
     for (int mib : kBuffersMiB) {
         for (double cycle_us : kCyclesUs) {
-            plans.push_back(fuse(profile, network, static_cast<uint64_t>(mib) * kMiB, cycle_us));
+            best.offer(fuse(profile, order, network, static_cast<uint64_t>(mib) * kMiB, cycle_us));
         }
     }
-    return best_plan(profile, network, std::move(plans));
+    return best.take();
 }
 
 }  // namespace ringrt::grouping

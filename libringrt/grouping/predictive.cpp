@@ -140,9 +140,9 @@ std::vector<Ending> endings() {
     return out;
 }
 
-void add(const Units &units, const Network &network, const Seed &seed,
-         std::vector<Candidate> &out) {
-    out.push_back(rate(units, network, Layout(units, network, seed).slots()));
+void add(SlotRater &rater, std::vector<Slot> slots, std::vector<Candidate> &out) {
+    const double cost = rater.rate(slots);
+    out.push_back({cost, std::move(slots)});
 }
 
 // Every way to collect with the plainest ending, then every ending with the best of them.
@@ -151,12 +151,13 @@ std::vector<Candidate> seeds(const Units &units, const Network &network) {
         double cost = 0;
         Seed seed;
     };
+    SlotRater rater(units, network);
     std::vector<Candidate> out;
     std::vector<Start> starts;
     for (double collect_us : collect_times(units, network)) {
         for (bool gather_early : {false, true}) {
             starts.push_back({0, {collect_us, gather_early, {}}});
-            add(units, network, starts.back().seed, out);
+            add(rater, Layout(units, network, starts.back().seed).slots(), out);
             starts.back().cost = out.back().cost;
         }
     }
@@ -165,13 +166,13 @@ std::vector<Candidate> seeds(const Units &units, const Network &network) {
     for (Start &start : starts) {
         for (const Ending &ending : endings()) {
             start.seed.ending = ending;
-            add(units, network, start.seed, out);
+            add(rater, Layout(units, network, start.seed).slots(), out);
         }
     }
     for (double windows : {64.0, 32.0, 16.0, 8.0, 4.0, 2.0}) {
-        out.push_back(rate(units, network, urgent_first(units, network, units.bytes / windows)));
+        add(rater, urgent_first(units, network, units.bytes / windows), out);
     }
-    out.push_back(rate(units, network, urgent_first(units, network, 0)));
+    add(rater, urgent_first(units, network, 0), out);
     std::ranges::stable_sort(out, {}, &Candidate::cost);
     return out;
 }
@@ -187,15 +188,14 @@ Plan predictive(const Profile &profile, const Network &network) {
     if (simulate(profile, network, plan).iteration_us <= kGood * bound_us) return plan;
     // Start-ups rule here, or gradients come in an order that units cannot tell apart: then another
     // rule may have what the search did not find.
-    std::vector<Plan> plans = {std::move(plan)};
-    for (const auto rule : {fifo, ddp, mgwfbp, dear, priority}) {
-        plans.push_back(rule(profile, network));
-    }
+    BestPlan any(profile, network);
+    any.offer(std::move(plan));
+    for (const auto rule : {fifo, ddp, mgwfbp, dear, priority}) any.offer(rule(profile, network));
     if (profile.gradients.size() <= kFewGradients) {
-        plans.push_back(prophet(profile, network));
-        plans.push_back(fusion(profile, network));
+        any.offer(prophet(profile, network));
+        any.offer(fusion(profile, network));
     }
-    return best_plan(profile, network, std::move(plans));
+    return any.take();
 }
 
 }  // namespace ringrt::grouping

@@ -6,9 +6,8 @@
 // are tuned, as ByteScheduler does.
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <queue>
 
+#include "libringrt/grouping/id_set.h"
 #include "libringrt/grouping/rules.h"
 
 namespace ringrt::grouping {
@@ -19,24 +18,23 @@ constexpr std::array kCredits = {1, 2, 4, 8, 16, 32};  // partitions in the wind
 
 struct Queue {
     const Profile &profile;
-    const std::vector<uint32_t> order = ready_order(profile);
-    size_t next = 0;  // in order: the first that is not ready yet
-    // By priority, the most urgent on top.
-    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> waiting{};
+    const std::vector<uint32_t> &order;  // of readiness
+    size_t next = 0;                     // in order: the first that is not ready yet
+    IdSet waiting{profile.gradients.size()};
     std::vector<uint64_t> sent = std::vector<uint64_t>(profile.gradients.size());
 
     [[nodiscard]] bool done() const { return next == order.size() && waiting.empty(); }
     [[nodiscard]] double next_ready_us() const { return profile.gradients[order[next]].ready_us; }
 
     void release(double now) {
-        for (; next < order.size() && next_ready_us() <= now; ++next) waiting.push(order[next]);
+        for (; next < order.size() && next_ready_us() <= now; ++next) waiting.insert(order[next]);
     }
 
     Block window(uint64_t partition, uint64_t credit) {
         Block block{.phase = Phase::allreduce};
         uint64_t filled = 0;
         while (!waiting.empty() && filled < credit) {
-            const uint32_t id = waiting.top();
+            const uint32_t id = waiting.lowest();
             const uint64_t left = profile.gradients[id].bytes - sent[id];
             // A partition may start while any credit is left; those of one gradient as one piece.
             const uint64_t room = (credit - filled + partition - 1) / partition * partition;
@@ -44,16 +42,16 @@ struct Queue {
             block.pieces.push_back({id, sent[id], bytes});
             sent[id] += bytes;
             filled += bytes;
-            if (bytes == left) waiting.pop();
+            if (bytes == left) waiting.erase(id);
         }
         return block;
     }
 };
 
-Plan by_priority(const Profile &profile, const Network &network, uint64_t partition,
-                 uint64_t credit) {
+Plan by_priority(const Profile &profile, const std::vector<uint32_t> &order, const Network &network,
+                 uint64_t partition, uint64_t credit) {
     Plan plan;
-    Queue queue{profile};
+    Queue queue{profile, order};
     for (double now = 0; !queue.done();) {
         queue.release(now);
         if (queue.waiting.empty()) {
@@ -69,17 +67,18 @@ Plan by_priority(const Profile &profile, const Network &network, uint64_t partit
 }  // namespace
 
 Plan priority(const Profile &profile, const Network &network) {
-    std::vector<Plan> plans;
+    const std::vector<uint32_t> order = ready_order(profile);
+    BestPlan best(profile, network);
     // No more windows than that are worth trying: 4 GB gradients in 256 KiB windows are not.
     const uint64_t least = total_bytes(profile) / 4096;
     for (int kib : kPartitionsKiB) {
         for (int credit : kCredits) {
             const uint64_t partition = std::max<uint64_t>(static_cast<uint64_t>(kib) << 10, least);
-            plans.push_back(by_priority(profile, network, partition,
-                                        partition * static_cast<uint64_t>(credit)));
+            best.offer(by_priority(profile, order, network, partition,
+                                   partition * static_cast<uint64_t>(credit)));
         }
     }
-    return best_plan(profile, network, std::move(plans));
+    return best.take();
 }
 
 }  // namespace ringrt::grouping

@@ -35,7 +35,7 @@ Block take(const Profile &profile, const Network &network, std::set<uint32_t> &w
     return block;
 }
 
-void send_rest(const Profile &profile, std::set<uint32_t> &waiting, uint64_t window_bytes,
+void send_rest(const Profile &profile, const std::set<uint32_t> &waiting, uint64_t window_bytes,
                Plan &plan) {
     uint64_t filled = window_bytes;
     for (uint32_t id : waiting) {
@@ -47,16 +47,16 @@ void send_rest(const Profile &profile, std::set<uint32_t> &waiting, uint64_t win
         plan.blocks.back().pieces.push_back({id, 0, bytes});
         filled += bytes;
     }
-    waiting.clear();
 }
 
-Plan with_window(const Profile &profile, const Network &network, uint64_t window_bytes) {
+// The blocks before the last stage; `waiting` gets what is left for it.
+Plan before_last_stage(const Profile &profile, const Network &network,
+                       std::set<uint32_t> &waiting) {
     Plan plan;
     const std::vector<uint32_t> order = ready_order(profile);
     std::vector<double> ready;
     for (uint32_t id : order) ready.push_back(profile.gradients[id].ready_us);
     const std::vector<uint32_t> stages = detect_stages(ready);
-    std::set<uint32_t> waiting;
     for (size_t s = 0; s < stages.size(); ++s) {
         const size_t end = s + 1 < stages.size() ? stages[s + 1] : order.size();
         waiting.insert(order.begin() + stages[s], order.begin() + static_cast<ptrdiff_t>(end));
@@ -65,18 +65,21 @@ Plan with_window(const Profile &profile, const Network &network, uint64_t window
         Block block = take(profile, network, waiting, ready[next_end - 1] - ready[end - 1]);
         if (!block.pieces.empty()) plan.blocks.push_back(std::move(block));
     }
-    send_rest(profile, waiting, window_bytes, plan);
     return plan;
 }
 
 }  // namespace
 
 Plan prophet(const Profile &profile, const Network &network) {
-    std::vector<Plan> plans;
+    std::set<uint32_t> waiting;
+    const Plan start = before_last_stage(profile, network, waiting);
+    BestPlan best(profile, network);
     for (int mib : kWindowsMiB) {
-        plans.push_back(with_window(profile, network, static_cast<uint64_t>(mib) * kMiB));
+        Plan plan = start;
+        send_rest(profile, waiting, static_cast<uint64_t>(mib) * kMiB, plan);
+        best.offer(std::move(plan));
     }
-    return best_plan(profile, network, std::move(plans));
+    return best.take();
 }
 
 }  // namespace ringrt::grouping

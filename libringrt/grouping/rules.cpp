@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include "libringrt/grouping/timeline.h"
-
 namespace ringrt::grouping {
 namespace {
 
@@ -34,16 +32,11 @@ const Rule *find_rule(std::string_view name) {
     return nullptr;
 }
 
-Plan best_plan(const Profile &profile, const Network &network, std::vector<Plan> plans) {
-    Plan best;
-    double best_us = -1;
-    for (Plan &plan : plans) {
-        const double iteration_us = simulate(profile, network, plan).iteration_us;
-        if (best_us >= 0 && iteration_us >= best_us) continue;
-        best_us = iteration_us;
-        best = std::move(plan);
-    }
-    return best;
+void BestPlan::offer(Plan plan) {
+    simulate(profile_, network_, plan, timeline_);
+    if (best_us_ >= 0 && timeline_.iteration_us >= best_us_) return;
+    best_us_ = timeline_.iteration_us;
+    best_ = std::move(plan);
 }
 
 }  // namespace ringrt::grouping

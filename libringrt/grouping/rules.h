@@ -10,6 +10,7 @@
 #include "libringrt/grouping/network.h"
 #include "libringrt/grouping/plan.h"
 #include "libringrt/grouping/profile.h"
+#include "libringrt/grouping/timeline.h"
 
 namespace ringrt::grouping {
 
@@ -34,9 +35,21 @@ struct Rule {
 // The rule of that name, or nullptr.
 [[nodiscard]] const Rule *find_rule(std::string_view name);
 
-// Of plans, the one with the shortest iteration; the first of equals.
-[[nodiscard]] Plan best_plan(const Profile &profile, const Network &network,
-                             std::vector<Plan> plans);
+// Of the plans it is offered, the one with the shortest iteration; the first of equals.
+class BestPlan {
+  public:
+    BestPlan(const Profile &profile, const Network &network)
+        : profile_(profile), network_(network) {}
+    void offer(Plan plan);
+    [[nodiscard]] Plan take() { return std::move(best_); }
+
+  private:
+    const Profile &profile_;
+    const Network &network_;
+    Plan best_;
+    double best_us_ = -1;
+    Timeline timeline_;  // of the last one; its memory is used again
+};
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 

@@ -13,7 +13,9 @@ constexpr size_t kMaxSlots = 64;
 class Climb {
   public:
     Climb(const Units &units, const Network &network, Candidate start, double enough)
-        : units_(units), network_(network), best_(std::move(start)), enough_(enough) {}
+        : units_(units), rater_(units, network), best_(std::move(start)), enough_(enough) {
+        rate_afresh();
+    }
 
     Candidate run() {
         for (bool better = true; better && left_ > 0 && best_.cost > enough_;) {
@@ -26,21 +28,36 @@ class Climb {
     }
 
   private:
-    bool attempt(std::vector<Slot> slots) {
-        if (left_ <= 0 || slots.size() > kMaxSlots) return false;
-        left_ -= static_cast<int64_t>(slots.size() + units_.units.size());
-        Candidate next = rate(units_, network_, std::move(slots));
-        if (next.cost >= best_.cost * (1 - 1e-9)) return false;
-        best_ = std::move(next);
+    void rate_afresh() {
+        best_.cost = rater_.rate(best_.slots);
+        rater_.set_base(best_.slots, 0);
+    }
+
+    // The best slots, to be changed from slot i on.
+    std::vector<Slot> &copy() { return changed_ = best_.slots; }
+
+    // Takes changed_, which differs from the best from slot i on, where it is better.
+    bool attempt(size_t i) {
+        if (left_ <= 0 || changed_.size() > kMaxSlots) return false;
+        left_ -= static_cast<int64_t>(changed_.size() + units_.units.size());
+        const double cost = rater_.rate(changed_, i, best_.cost * (1 - 1e-9));
+        if (cost >= kAll) return false;
+        best_.cost = cost;
+        best_.slots = changed_;
+        rater_.set_base(changed_, i);
         return true;
     }
+
+    [[nodiscard]] const SlotUse &use(size_t i) const { return rater_.base_uses()[i]; }
 
     void drop_empty() {
         std::vector<Slot> slots;
         for (size_t i = 0; i < best_.slots.size(); ++i) {
-            if (best_.uses[i].taken > 0) slots.push_back(best_.slots[i]);
+            if (use(i).taken > 0) slots.push_back(best_.slots[i]);
         }
-        if (slots.size() < best_.slots.size()) best_ = rate(units_, network_, std::move(slots));
+        if (slots.size() == best_.slots.size()) return;
+        best_.slots = std::move(slots);
+        rate_afresh();
     }
 
     bool moves_at(size_t i) {
@@ -55,34 +72,31 @@ class Climb {
     }
 
     bool remove(size_t i) {
-        std::vector<Slot> slots = best_.slots;
-        slots.erase(slots.begin() + static_cast<ptrdiff_t>(i));
-        return attempt(std::move(slots));
+        copy().erase(changed_.begin() + static_cast<ptrdiff_t>(i));
+        return attempt(i);
     }
 
     bool swap(size_t i) {
-        std::vector<Slot> slots = best_.slots;
-        if (slots[i] == slots[i + 1]) return false;
-        std::swap(slots[i], slots[i + 1]);
-        return attempt(std::move(slots));
+        if (best_.slots[i] == best_.slots[i + 1]) return false;
+        std::swap(copy()[i], changed_[i + 1]);
+        return attempt(i);
     }
 
     bool resize(size_t i) {
         bool better = false;
         for (double factor : {0.25, 0.5, 0.8, 0.95, 1.05, 1.25, 2.0}) {
-            better |= set_bytes(i, best_.uses[i].taken * factor);
+            better |= set_bytes(i, use(i).taken * factor);
         }
         for (double SlotUse::*cut : {&SlotUse::below, &SlotUse::above, &SlotUse::first}) {
-            better |= set_bytes(i, best_.uses[i].*cut);
+            better |= set_bytes(i, use(i).*cut);
         }
         return better | set_bytes(i, kAll);
     }
 
     bool set_bytes(size_t i, double bytes) {
         if (bytes <= 0 || bytes == best_.slots[i].bytes) return false;
-        std::vector<Slot> slots = best_.slots;
-        slots[i].bytes = bytes;
-        return attempt(std::move(slots));
+        copy()[i].bytes = bytes;
+        return attempt(i);
     }
 
     bool shift(size_t i) {
@@ -90,45 +104,42 @@ class Climb {
         bool better = false;
         const auto count = static_cast<int>(units_.units.size());
         for (int step : {-16, -8, -4, -2, -1, 1, 2, 4, 8, 16}) {
-            std::vector<Slot> slots = best_.slots;
-            const int after = static_cast<int>(slots[i].after) + step;
+            const int after = static_cast<int>(best_.slots[i].after) + step;
             if (after < 0 || after > count) continue;
-            slots[i].after = static_cast<uint32_t>(after);
-            better |= attempt(std::move(slots));
+            copy()[i].after = static_cast<uint32_t>(after);
+            better |= attempt(i);
         }
         return better;
     }
 
+    bool insert_at(size_t i, const Slot &slot) {
+        copy().insert(changed_.begin() + static_cast<ptrdiff_t>(i), slot);
+        return attempt(i);
+    }
+
     // Two slots instead of one: the second as the first was.
     bool split(size_t i) {
-        const SlotUse use = best_.uses[i];
-        for (double bytes : {use.first, 0.15 * use.taken, 0.5 * use.taken, 0.85 * use.taken}) {
-            if (bytes <= 0 || bytes >= use.taken) continue;
-            std::vector<Slot> slots = best_.slots;
-            Slot first = slots[i];
+        const SlotUse now = use(i);
+        for (double bytes : {now.first, 0.15 * now.taken, 0.5 * now.taken, 0.85 * now.taken}) {
+            if (bytes <= 0 || bytes >= now.taken) continue;
+            Slot first = best_.slots[i];
             first.bytes = bytes;
-            slots.insert(slots.begin() + static_cast<ptrdiff_t>(i), first);
-            if (attempt(std::move(slots))) return true;
+            if (insert_at(i, first)) return true;
         }
         return false;
     }
 
     bool insert(size_t i) {
         bool better = false;
-        const auto at = static_cast<ptrdiff_t>(i);
         for (double part : {0.02, 0.1, 0.3, 1.0}) {
-            std::vector<Slot> slots = best_.slots;
             const double bytes = part >= 1 ? kAll : units_.bytes * part;
-            slots.insert(slots.begin() + at, {Phase::all_gather, 0, bytes});
-            better |= attempt(std::move(slots));
+            better |= insert_at(i, {Phase::all_gather, 0, bytes});
         }
         const uint32_t before = i > 0 ? after_of(i - 1) : 0;
         const auto all = static_cast<uint32_t>(units_.units.size());
         const uint32_t behind = i < best_.slots.size() ? after_of(i) : all;
         for (uint32_t after : {before + (behind - std::min(before, behind)) / 2, before + 1}) {
-            std::vector<Slot> slots = best_.slots;
-            slots.insert(slots.begin() + at, {Phase::reduce_scatter, std::min(after, all), kAll});
-            better |= attempt(std::move(slots));
+            better |= insert_at(i, {Phase::reduce_scatter, std::min(after, all), kAll});
         }
         return better;
     }
@@ -142,19 +153,14 @@ class Climb {
     }
 
     const Units &units_;
-    const Network &network_;
+    SlotRater rater_;
     Candidate best_;
+    std::vector<Slot> changed_;
     double enough_ = 0;
     int64_t left_ = kWork;
 };
 
 }  // namespace
-
-Candidate rate(const Units &units, const Network &network, std::vector<Slot> slots) {
-    SlotResult result = run_slots(units, network, slots);
-    return {result.iteration_us + 1e-4 * result.link_end_us, std::move(slots),
-            std::move(result.uses)};
-}
 
 Candidate improve_best(const Units &units, const Network &network, std::vector<Candidate> found,
                        double bound_us) {

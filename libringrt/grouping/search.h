@@ -9,12 +9,9 @@
 namespace ringrt::grouping {
 
 struct Candidate {
-    double cost = 0;  // us; the iteration, and a trace of the link's end to tell equals apart
+    double cost = 0;  // as SlotRater has it
     std::vector<Slot> slots;
-    std::vector<SlotUse> uses;
 };
-
-[[nodiscard]] Candidate rate(const Units &units, const Network &network, std::vector<Slot> slots);
 
 // `found` is sorted by cost and not empty. Improves the best few of them and returns the best;
 // stops where one comes within a thousandth of `bound_us`, which none can beat.

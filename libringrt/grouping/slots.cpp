@@ -13,6 +13,9 @@ namespace {
 class UnitSet {
   public:
     void add(size_t unit) { words_[unit / 64] |= uint64_t{1} << unit % 64; }
+    void add(const UnitSet &other) {
+        for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    }
     void remove(size_t unit) { words_[unit / 64] &= ~(uint64_t{1} << unit % 64); }
     [[nodiscard]] bool empty() const { return (words_[0] | words_[1]) == 0; }
     [[nodiscard]] size_t most_urgent() const {
@@ -30,28 +33,35 @@ struct Taken {
     double bytes = 0;
 };
 
-// The state of one iteration between two slots.
-class Run {
+}  // namespace
+
+class SlotRun {
   public:
-    Run(const Units &units, const Network &network) : units_(units), network_(network) {
+    SlotRun(const Units &units, const Network &network) : units_(&units), network_(&network) {
         for (size_t i = 0; i < units.units.size(); ++i) to_reduce_[i] = units.units[i].bytes;
         iteration_us_ = units.compute_us;
+        left_us_ = 2 * units.bytes * network.us_per_byte();
+    }
+
+    SlotUse run(const Slot &slot, std::vector<Taken> *pieces) {
+        return slot.phase == Phase::reduce_scatter ? reduce(slot.after, slot.bytes, pieces)
+                                                   : gather(slot.bytes, pieces);
     }
 
     // `pieces` gets what was taken by unit where it is not null.
     SlotUse reduce(uint32_t after, double bytes, std::vector<Taken> *pieces) {
-        const size_t wanted = std::min<size_t>(after, units_.by_ready.size());
+        const size_t wanted = std::min<size_t>(after, units_->by_ready.size());
         start_us_ = now_us_;
         if (wanted > 0) start_us_ = std::max(start_us_, ready_us(wanted - 1));
         release();
+        UnitSet reducing;
         const SlotUse use =
             take(ready_, to_reduce_.data(), bytes, pieces, [&](size_t unit, double part) {
                 to_gather_[unit] += part;
-                reducing_.push_back(static_cast<uint32_t>(unit));
+                reducing.add(unit);
             });
-        if (use.taken > 0) now_us_ = start_us_ + network_.phase_us(use.taken);
-        for (uint32_t unit : reducing_) reduced_.add(unit);
-        reducing_.clear();
+        if (use.taken > 0) now_us_ = start_us_ + network_->phase_us(use.taken);
+        reduced_.add(reducing);
         return use;
     }
 
@@ -60,8 +70,8 @@ class Run {
         double tail = 0;
         const SlotUse use =
             take(reduced_, to_gather_.data(), bytes, pieces,
-                 [&](size_t unit, double) { tail = std::max(tail, units_.units[unit].tail_us); });
-        if (use.taken > 0) now_us_ = start_us_ + network_.phase_us(use.taken);
+                 [&](size_t unit, double) { tail = std::max(tail, units_->units[unit].tail_us); });
+        if (use.taken > 0) now_us_ = start_us_ + network_->phase_us(use.taken);
         if (use.taken > 0) iteration_us_ = std::max(iteration_us_, now_us_ + tail);
         return use;
     }
@@ -77,17 +87,24 @@ class Run {
     [[nodiscard]] uint32_t released() const { return static_cast<uint32_t>(released_); }
     [[nodiscard]] double most_urgent_bytes() const { return to_reduce_[ready_.most_urgent()]; }
 
-    [[nodiscard]] double now_us() const { return now_us_; }
-    [[nodiscard]] double iteration_us() const { return iteration_us_; }
+    [[nodiscard]] double cost() const { return iteration_us_ + kLinkEnd * now_us_; }
+    // It never falls from slot to slot, and ends at cost() or more: the link still has to send what
+    // is left, and nothing ends before its transfers.
+    [[nodiscard]] double least_cost() const {
+        const double end_us = (now_us_ + left_us_) * (1 - 1e-9);
+        return std::max(iteration_us_, end_us) + kLinkEnd * now_us_;
+    }
 
   private:
+    static constexpr double kLinkEnd = 1e-4;
+
     [[nodiscard]] double ready_us(size_t position) const {
-        return units_.units[units_.by_ready[position]].ready_us;
+        return units_->units[units_->by_ready[position]].ready_us;
     }
 
     void release() {
-        while (released_ < units_.by_ready.size() && ready_us(released_) <= start_us_) {
-            ready_.add(units_.by_ready[released_++]);
+        while (released_ < units_->by_ready.size() && ready_us(released_) <= start_us_) {
+            ready_.add(units_->by_ready[released_++]);
         }
     }
 
@@ -109,17 +126,20 @@ class Run {
             if (pieces != nullptr) pieces->push_back({static_cast<uint32_t>(unit), part});
             each(unit, part);
         }
+        left_us_ -= use.taken * network_->us_per_byte();
         return use;
     }
 
-    const Units &units_;
-    const Network &network_;
+    const Units *units_;
+    const Network *network_;
     std::array<double, kMaxUnits> to_reduce_{}, to_gather_{};
     UnitSet ready_, reduced_;
-    std::vector<uint32_t> reducing_;
     size_t released_ = 0;
     double start_us_ = 0, now_us_ = 0, iteration_us_ = 0;
+    double left_us_ = 0;  // of the link's time, for bytes that are not sent yet
 };
+
+namespace {
 
 // Byte ranges of gradients for the next bytes of a unit, in priority order. A cut depends only on
 // how much of the unit was taken up to it, so that both phases cut alike.
@@ -168,25 +188,36 @@ class Cutter {
 
 }  // namespace
 
-SlotResult run_slots(const Units &units, const Network &network, const std::vector<Slot> &slots) {
-    SlotResult out;
-    out.uses.reserve(slots.size());
-    Run run(units, network);
-    for (const Slot &slot : slots) {
-        out.uses.push_back(slot.phase == Phase::reduce_scatter
-                               ? run.reduce(slot.after, slot.bytes, nullptr)
-                               : run.gather(slot.bytes, nullptr));
+SlotRater::SlotRater(const Units &units, const Network &network)
+    : units_(units), network_(network), before_{SlotRun(units, network)} {}
+
+SlotRater::~SlotRater() = default;
+
+double SlotRater::rate(const std::vector<Slot> &slots) const { return rate(slots, 0, kAll); }
+
+double SlotRater::rate(const std::vector<Slot> &slots, size_t same, double enough) const {
+    SlotRun run = before_[same];
+    for (size_t i = same; i < slots.size() && run.least_cost() < enough; ++i) {
+        run.run(slots[i], nullptr);
     }
-    run.reduce(static_cast<uint32_t>(units.units.size()), kAll, nullptr);
+    if (run.least_cost() >= enough) return kAll;
+    run.reduce(static_cast<uint32_t>(units_.units.size()), kAll, nullptr);
     run.gather(kAll, nullptr);
-    out.iteration_us = run.iteration_us();
-    out.link_end_us = run.now_us();
-    return out;
+    return run.cost() < enough ? run.cost() : kAll;
+}
+
+void SlotRater::set_base(const std::vector<Slot> &slots, size_t same) {
+    before_.erase(before_.begin() + static_cast<ptrdiff_t>(same) + 1, before_.end());
+    uses_.resize(same);
+    for (size_t i = same; i < slots.size(); ++i) {
+        before_.push_back(before_[i]);
+        uses_.push_back(before_.back().run(slots[i], nullptr));
+    }
 }
 
 std::vector<Slot> urgent_first(const Units &units, const Network &network, double window_bytes) {
     std::vector<Slot> slots;
-    Run run(units, network);
+    SlotRun run(units, network);
     for (double left = units.bytes; left >= 1;) {
         run.release_until_one();
         Slot slot{Phase::reduce_scatter, run.released(), window_bytes};
@@ -202,7 +233,7 @@ std::vector<Slot> urgent_first(const Units &units, const Network &network, doubl
 Plan plan_of(const Profile &profile, const Units &units, const Network &network,
              const std::vector<Slot> &slots) {
     Plan plan;
-    Run run(units, network);
+    SlotRun run(units, network);
     Cutter reduced(profile, units), gathered(profile, units);
     std::vector<Slot> all = slots;
     all.push_back({Phase::reduce_scatter, static_cast<uint32_t>(units.units.size()), kAll});
@@ -210,10 +241,7 @@ Plan plan_of(const Profile &profile, const Units &units, const Network &network,
     for (const Slot &slot : all) {
         std::vector<Taken> taken;
         const bool reduces = slot.phase == Phase::reduce_scatter;
-        if (reduces)
-            run.reduce(slot.after, slot.bytes, &taken);
-        else
-            run.gather(slot.bytes, &taken);
+        run.run(slot, &taken);
         Block block{.phase = slot.phase};
         for (const Taken &part : taken) (reduces ? reduced : gathered).cut(part, block.pieces);
         if (!block.pieces.empty()) plan.blocks.push_back(std::move(block));

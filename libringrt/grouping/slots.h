@@ -56,15 +56,36 @@ struct SlotUse {
     double above = 0;  // with all of the unit that was cut
 };
 
-struct SlotResult {
-    double iteration_us = 0;
-    double link_end_us = 0;
-    std::vector<SlotUse> uses{};
-};
+// The state of one iteration between two slots.
+class SlotRun;
 
-// What no slot took is sent in one last block per phase.
-[[nodiscard]] SlotResult run_slots(const Units &units, const Network &network,
-                                   const std::vector<Slot> &slots);
+// Rates sequences of slots by the exact model. One of them is the base: sequences that begin like
+// it are run only from where they differ, and only until they are known to be no better.
+class SlotRater {
+  public:
+    SlotRater(const Units &units, const Network &network);
+    ~SlotRater();
+    SlotRater(const SlotRater &) = delete;
+    SlotRater &operator=(const SlotRater &) = delete;
+
+    // The cost in us: the iteration, and a trace of the link's end to tell equals apart. What no
+    // slot took is sent in one last block per phase.
+    [[nodiscard]] double rate(const std::vector<Slot> &slots) const;
+
+    // The cost of `slots`, which begin with the base's first `same` ones, where it is less than
+    // `enough`; kAll where it is not.
+    [[nodiscard]] double rate(const std::vector<Slot> &slots, size_t same, double enough) const;
+
+    // `slots`, which begin with the base's first `same` ones, become the base.
+    void set_base(const std::vector<Slot> &slots, size_t same);
+    [[nodiscard]] const std::vector<SlotUse> &base_uses() const { return uses_; }
+
+  private:
+    const Units &units_;
+    const Network &network_;
+    std::vector<SlotRun> before_;  // of the base: the states before each slot, and at the end
+    std::vector<SlotUse> uses_;    // of the base
+};
 
 // Slots in which the most urgent bytes always go, at most `window_bytes` (0: one unit) at a time
 // and through both phases one after the other: what a priority queue would do.

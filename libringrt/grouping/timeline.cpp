@@ -46,13 +46,20 @@ void run_forward(const Profile &profile, const Plan &plan, Timeline &out) {
 
 }  // namespace
 
-Timeline simulate(const Profile &profile, const Network &network, const Plan &plan) {
-    Timeline out;
+void simulate(const Profile &profile, const Network &network, const Plan &plan, Timeline &out) {
+    out.blocks.clear();
+    out.layers.clear();
+    out.link_busy_us = out.sent_bytes = 0;
     out.complete_us.assign(profile.gradients.size(), 0.0);
     out.blocks.reserve(plan.blocks.size());
     out.layers.reserve(profile.gradients.size());
     send_blocks(profile, network, plan, out);
     run_forward(profile, plan, out);
+}
+
+Timeline simulate(const Profile &profile, const Network &network, const Plan &plan) {
+    Timeline out;
+    simulate(profile, network, plan, out);
     return out;
 }
 

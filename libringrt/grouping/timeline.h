@@ -33,4 +33,7 @@ struct Timeline {
 // `plan` must be one in which fault_of() finds nothing.
 [[nodiscard]] Timeline simulate(const Profile &profile, const Network &network, const Plan &plan);
 
+// The same, into memory that was used before.
+void simulate(const Profile &profile, const Network &network, const Plan &plan, Timeline &out);
+
 }  // namespace ringrt::grouping

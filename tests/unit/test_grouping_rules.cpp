@@ -69,7 +69,7 @@ TEST(ddp_closes_its_first_bucket_at_one_mebibyte) {
                            {"", 30 * kMiB, 1, 3},
                            {"", kMiB / 2, 1, 2},
                            {"", kMiB / 2, 1, 1}}};
-    const auto buckets = buckets_in_ready_order(profile, kMiB, 25 * kMiB);
+    const auto buckets = buckets_in_ready_order(profile, ready_order(profile), kMiB, 25 * kMiB);
     ck_assert_uint_eq(buckets.size(), 3);
     ck_assert_uint_eq(buckets[0].size(), 2);
     ck_assert_uint_eq(buckets[1].size(), 1);
