@@ -239,8 +239,9 @@ Status Tcp::take(int rank, bool *moved) {
         }
         peer.begin += rest;
         peer.taken += rest;
-        if (peer.frame.kind == kData) *moved = true;
-        if (peer.taken == peer.frame.bytes) {
+        const bool whole = peer.taken == peer.frame.bytes;
+        if (peer.frame.kind == kData && (rest > 0 || whole)) *moved = true;
+        if (whole) {
             RINGRT_TRY(close_frame(rank));
         } else if (peer.begin == peer.end) {
             return {};
