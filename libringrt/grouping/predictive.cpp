@@ -28,8 +28,7 @@ struct Ending {
 };
 
 constexpr size_t kStartsWithEveryEnding = 4;
-constexpr double kGood = 1.01;         // of the bound: no other rule is more than 1 % faster
-constexpr size_t kFewGradients = 512;  // few enough to tune every rule in some ms
+constexpr double kGood = 1.01;  // of the bound: no other rule is more than 1 % faster
 
 struct Seed {
     double collect_us = 0;      // a reduce-scatter may wait so long for more to become ready
@@ -177,6 +176,18 @@ std::vector<Candidate> seeds(const Units &units, const Network &network) {
     return out;
 }
 
+// What no rule with a barrier can beat: whatever is ready is sent, once each way, then the whole
+// forward pass runs.
+double least_with_barrier_us(const Profile &profile, const Network &network) {
+    double now = 0;
+    for (uint32_t id : ready_order(profile)) {
+        const Gradient &gradient = profile.gradients[id];
+        now = std::max(now, gradient.ready_us) +
+              2 * static_cast<double>(gradient.bytes) * network.us_per_byte();
+    }
+    return now * (1 - 1e-9) + 2 * network.phase_alpha_us() + forward_us(profile);
+}
+
 }  // namespace
 
 Plan predictive(const Profile &profile, const Network &network) {
@@ -190,11 +201,9 @@ Plan predictive(const Profile &profile, const Network &network) {
     // rule may have what the search did not find.
     BestPlan any(profile, network);
     any.offer(std::move(plan));
-    for (const auto rule : {fifo, ddp, mgwfbp, dear, priority}) any.offer(rule(profile, network));
-    if (profile.gradients.size() <= kFewGradients) {
-        any.offer(prophet(profile, network));
-        any.offer(fusion(profile, network));
-    }
+    for (const auto rule : {dear, priority, prophet}) any.offer(rule(profile, network));
+    if (any.iteration_us() <= least_with_barrier_us(profile, network)) return any.take();
+    for (const auto rule : {fifo, ddp, mgwfbp, fusion}) any.offer(rule(profile, network));
     return any.take();
 }
 

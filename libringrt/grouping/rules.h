@@ -41,6 +41,7 @@ class BestPlan {
     BestPlan(const Profile &profile, const Network &network)
         : profile_(profile), network_(network) {}
     void offer(Plan plan);
+    [[nodiscard]] double iteration_us() const { return best_us_; }
     [[nodiscard]] Plan take() { return std::move(best_); }
 
   private:
