@@ -3,8 +3,8 @@
 //
 // fp16 and bf16 are accumulated in fp32 and rounded once, to nearest even; integers wrap around. A
 // min or max with a NaN is NaN. The average divides the folded sum by the number of ranks
-// (integers: towards zero). Results are the same bits on every processor: SIMD only runs the same
-// operations side by side.
+// (integers: towards zero). Results are the same bits on every processor (of a NaN only that it is
+// one): SIMD only runs the same operations side by side.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of transports, start-up and collectives: alone, and over forked ranks.
 collective_tests = \
+	tests/unit/test_fold \
 	tests/unit/test_programs \
 	tests/multiproc/test_collectives \
 	tests/multiproc/test_device \
@@ -39,6 +40,10 @@ tests_multiproc_test_large_LDADD = libcollective.la
 check-large: tests/multiproc/test_large
 	tests/multiproc/test_large
 .PHONY: check-large
+
+tests_unit_test_fold_SOURCES = tests/unit/test_fold.cpp tests/support/check.h
+tests_unit_test_fold_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_fold_LDADD = libcollective.la $(CHECK_LIBS)
 
 tests_unit_test_programs_SOURCES = tests/unit/test_programs.cpp tests/support/check.h
 tests_unit_test_programs_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
