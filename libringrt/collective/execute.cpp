@@ -15,6 +15,14 @@ namespace {
 
 constexpr size_t kWindow = 4;
 
+// Of one block of one segment: few system calls, little in front of what becomes urgent, and what is under
+// way to one rank, a block from each of the others, at most a megabyte. With more the queue in front of it
+// overflows where all send at once, and TCP, which takes the loss for a lack of bandwidth, slows down.
+size_t segment_bytes(int blocks) {
+    constexpr size_t kUnderWay = 1 << 20, kLeast = 16 << 10, kMost = 64 << 10;
+    return std::clamp(kUnderWay / kWindow / size_t(std::max(1, blocks - 1)), kLeast, kMost);
+}
+
 class Run {
   public:
     Run(const Program &program, const Work &work, size_t segments);
@@ -267,7 +275,8 @@ Status execute(const Program &program, const Work &work, const Call &call, const
                Transport *transport) {
     size_t block_bytes =
         (work.count + size_t(program.blocks) - 1) / size_t(program.blocks) * work.element_bytes;
-    size_t segments = std::max<size_t>(1, (block_bytes + kSegmentBytes - 1) / kSegmentBytes);
+    const size_t most = segment_bytes(program.blocks);
+    size_t segments = std::max<size_t>(1, (block_bytes + most - 1) / most);
     Run run(program, work, segments);
     std::vector<Run::Lane> lanes(std::min(kWindow, segments));  // outlives the farewell
     return concluded(run_all(run, lanes, segments, call, world, transport), world.rank, transport);

@@ -46,10 +46,6 @@ void each_output(const Work &work, size_t first, size_t bytes, Use use) {
 void fold_with_input(const Work &work, int mine, size_t first, size_t count,
                      std::vector<const void *> sources, std::byte *out);
 
-// Bytes of one block of one segment (TCP): enough for few system calls, and little enough that the
-// queues on the way to several ranks stay short.
-inline constexpr size_t kSegmentBytes = 64 << 10;
-
 Status execute(const Program &program, const Work &work, const Call &call, const World &world,
                Transport *transport);
 

@@ -13,7 +13,7 @@ namespace {
 // nanoseconds, or where ranks take turns on a core some tens of microseconds.
 constexpr size_t kOneShotExtraBytes = 8 << 10, kOneShotExtraCrowded = 128 << 10;
 // Stays in the second-level cache.
-constexpr size_t kPieceBytes = 64 << 10, kPieceBytesCrowded = 256 << 10;
+constexpr size_t kPieceBytes = 128 << 10, kPieceBytesCrowded = 256 << 10;
 constexpr size_t kStreamBytes = 2048;      // below, no store goes past the caches
 constexpr size_t kDirectBytes = 16 << 10;  // below, telling where the buffers are costs more
 constexpr size_t kAhead = 2;               // chunks staged before the first of them is folded
