@@ -51,11 +51,9 @@ tests_unit_test_programs_LDADD = libcollective.la $(CHECK_LIBS)
 
 # Between network namespaces with shaped links; needs root, and minutes: run it by hand, or by
 # "make check-netns".
-check_PROGRAMS += tests/netns/netns_rank
-tests_netns_netns_rank_SOURCES = tests/netns/netns_rank.cpp
-tests_netns_netns_rank_LDADD = libcollective.la
-EXTRA_DIST += tests/netns/run
-check-netns: tests/netns/netns_rank
-	NETNS_RANK=tests/netns/netns_rank $(srcdir)/tests/netns/run 2
-	NETNS_RANK=tests/netns/netns_rank $(srcdir)/tests/netns/run 4
+EXTRA_DIST += tests/netns/run tests/netns/agent
+check-netns: all
+	$(srcdir)/tests/netns/run 2
+	$(srcdir)/tests/netns/run 3
+	$(srcdir)/tests/netns/run 4
 .PHONY: check-netns

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ringbench/group.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -42,6 +44,19 @@ void exec(const Implementation &implementation, std::vector<std::string> argumen
     fprintf(stderr, "ringbench: cannot start %s\n", argv[0]);
 }
 
+// A node of its own, as far as the network goes.
+void enter(const std::string &netns, int rank) {
+    const std::string name = netns + "-" + std::to_string(rank);
+    const int fd = open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) {
+        fprintf(stderr, "ringbench: cannot enter the network namespace %s\n", name.c_str());
+        _exit(1);
+    }
+    close(fd);
+    setenv("RINGRT_NODE", std::to_string(rank).c_str(), 1);
+    setenv("RINGRT_INTERFACE", "eth0", 1);
+}
+
 }  // namespace
 
 std::vector<Implementation> find_implementations(const std::vector<std::string> &wanted,
@@ -78,8 +93,11 @@ std::vector<Implementation> find_implementations(const std::vector<std::string> 
     return chosen;
 }
 
-Groups::Groups(const std::vector<Implementation> &implementations, int ranks, double start_s)
-    : ranks_(ranks), sockets_(implementations.size(), std::vector<int>(size_t(ranks), -1)) {
+Groups::Groups(const std::vector<Implementation> &implementations, int ranks, double start_s,
+               std::string netns)
+    : ranks_(ranks),
+      netns_(std::move(netns)),
+      sockets_(implementations.size(), std::vector<int>(size_t(ranks), -1)) {
     char folder[] = "/tmp/ringbench-XXXXXX";
     if (mkdtemp(folder) == nullptr) throw std::runtime_error("cannot make a folder in /tmp");
     folder_ = folder;
@@ -111,6 +129,7 @@ void Groups::launch(const Implementation &implementation, size_t index) {
             continue;
         }
         setenv("RINGBENCH_INDEX", std::to_string(index).c_str(), 1);
+        if (!mpi && !netns_.empty()) enter(netns_, rank);
         if (implementation.command.empty()) _exit(run_ringrt_rank(rank, ranks_, folder));
         std::vector<std::string> arguments = implementation.command;
         if (!mpi) {

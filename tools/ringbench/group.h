@@ -29,8 +29,10 @@ struct Implementation {
 class Groups {
   public:
     // Starts all ranks of all implementations and waits until they are there; who does not come
-    // within `start_s` is left out, with a line on stderr.
-    Groups(const std::vector<Implementation> &implementations, int ranks, double start_s);
+    // within `start_s` is left out, with a line on stderr. With `netns` rank i runs in the network
+    // namespace "NETNS-i", over its eth0 (those that an mpiexec starts: where that puts them).
+    Groups(const std::vector<Implementation> &implementations, int ranks, double start_s,
+           std::string netns = "");
     ~Groups();  // ends them
     Groups(const Groups &) = delete;
     Groups &operator=(const Groups &) = delete;
@@ -44,7 +46,7 @@ class Groups {
     void welcome(double start_s);
 
     int ranks_, listener_ = -1;
-    std::string folder_;
+    std::string netns_, folder_;
     std::vector<std::vector<int>> sockets_;  // by implementation and rank; -1: not there
     std::vector<pid_t> children_;
 };

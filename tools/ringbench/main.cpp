@@ -24,7 +24,7 @@ struct Options {
     std::vector<std::string> implementations;
     int rounds = 15;
     double round_ms = 20;
-    std::string csv, json;
+    std::string csv, json, netns;
 };
 
 // Per implementation: seconds of one operation, by round.
@@ -116,7 +116,7 @@ int bench(const Options &options) {
     for (int ranks : options.ranks) {
         machine = look_at_machine(ranks);
         auto implementations = find_implementations(options.implementations, ranks);
-        Groups groups(implementations, ranks, 30);
+        Groups groups(implementations, ranks, 30, options.netns);
         for (uint64_t bytes : options.bytes) {
             Session session(groups, options, implementations.size(), ranks, bytes / 4 * 4);
             const auto &samples = session.run();
@@ -164,6 +164,8 @@ int main(int argc, char **argv) {
     app.add_option("--rounds", options.rounds, "rounds of each size")->check(CLI::Range(1, 10000));
     app.add_option("--round-ms", options.round_ms, "length of one round of one implementation")
         ->check(CLI::Range(0.1, 10000.0));
+    app.add_option("--netns", options.netns,
+                   "run rank i in the network namespace NETNS-i, over its eth0");
     app.add_option("--csv", options.csv, "write rows to this file");
     app.add_option("--json", options.json, "write rows and what the machine gives to this file");
     app.footer(
