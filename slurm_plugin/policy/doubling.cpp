@@ -61,7 +61,7 @@ Allotment allotment(const Ladders &ladders, int rank, Level level, const Facts &
     const Row &row = ladders.row(rank);
     const int gpus = ladders.gpus(rank, level);
     const Step next = ladders.best_step(rank, level, kAnyLevel);
-    Allotment out{.job_id = ladders.job(rank).id,
+    Allotment out{.job_id = row.id,
                   .gpus = gpus,
                   .reason = reason_of(ladders, rank, gpus, next, facts, capacity, options),
                   .gain_s_per_gpu = next.gain,
@@ -82,7 +82,7 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
     const bool present_fits = fits_as_it_is(ladders, capacity);
     Proposal best = propose(ladders, capacity, Start::from_min);
     if (present_fits && ladders.anybody_runs()) {
-        Proposal calm = propose(ladders, capacity, Start::from_present);
+        Proposal calm = propose(ladders, capacity, Start::from_present, best.worth.served);
         calm.bound = best.bound;  // the other's holds for every decision
         if (!is_better(best.worth, calm.worth)) best = std::move(calm);
     }

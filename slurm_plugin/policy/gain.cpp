@@ -47,14 +47,16 @@ Valuation::Valuation(const Job &job, const Options &options)
         restart_s_ *= 1 + left_s_per_ms_ * step_ms(job, job.gpus_now) / options.size_lasts_s;
 }
 
-double Valuation::seconds_at(int gpus) const {
-    return left_s_per_ms_ * step_ms(*job_, gpus) + (gpus != job_->gpus_now ? restart_s_ : 0);
-}
-
-double Valuation::at(int gpus) const {
+Valuation::Both Valuation::both_at(int gpus) const {
     const double step = step_ms(*job_, gpus);
     const double left_s = left_s_per_ms_ * step + (gpus != job_->gpus_now ? restart_s_ : 0);
-    return absolute_ ? scale_ * left_s : scale_ / std::max(soonest_s_per_ms_ * step, left_s);
+    const double value =
+        absolute_ ? scale_ * left_s : scale_ / std::max(soonest_s_per_ms_ * step, left_s);
+    return {.value = value, .seconds = left_s};
 }
+
+double Valuation::seconds_at(int gpus) const { return both_at(gpus).seconds; }
+
+double Valuation::at(int gpus) const { return both_at(gpus).value; }
 
 }  // namespace ringrt::policy

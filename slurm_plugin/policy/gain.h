@@ -31,6 +31,10 @@ class Valuation {
     [[nodiscard]] double at(int gpus) const;  // larger is better; gpus >= 1
     // Seconds from now on at `gpus` GPUs, a restart included where it needs one.
     [[nodiscard]] double seconds_at(int gpus) const;
+    struct Both {
+        double value, seconds;
+    };
+    [[nodiscard]] Both both_at(int gpus) const;
 
   private:
     const Job *job_;

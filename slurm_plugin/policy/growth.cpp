@@ -22,6 +22,7 @@ struct Bid {
 struct Edge {
     double gain = 0;  // the least on the way here: it is granted no earlier
     int gpus = 0;     // added
+    int rank = 0;
 };
 
 std::vector<Edge> all_edges(const Ladders &ladders, const std::vector<Level> &levels) {
@@ -33,7 +34,7 @@ std::vector<Edge> all_edges(const Ladders &ladders, const std::vector<Level> &le
             const Step step = ladders.best_step(rank, at, kTop);
             if (step.to < 0) break;
             least = std::min(least, step.gain);
-            edges.push_back({least, ladders.gpus(rank, step.to) - ladders.gpus(rank, at)});
+            edges.push_back({least, ladders.gpus(rank, step.to) - ladders.gpus(rank, at), rank});
             at = step.to;
         }
     }
@@ -71,26 +72,20 @@ double threshold(std::vector<Edge> &edges, long free) {
     return above;
 }
 
-// Grants every growth of a gain above `least`.
-void grant_above(const Ladders &ladders, double least, std::vector<Level> &levels) {
-    for (int rank = 0; rank < ladders.size(); ++rank) {
-        Level &level = levels[static_cast<std::size_t>(rank)];
-        for (Step step = ladders.best_step(rank, level, kTop); step.to >= 0 && step.gain > least;
-             step = ladders.best_step(rank, level, kTop))
-            level = step.to;
-    }
-}
-
 void grow_at_once(const Ladders &ladders, std::vector<Level> &levels, Room &room) {
     std::vector<Edge> edges = all_edges(ladders, levels);
     const double least = threshold(edges, room.free_gpus());
+    std::vector<int> added(levels.size());
+    for (const Edge &edge : edges)
+        if (edge.gain > least) added[static_cast<std::size_t>(edge.rank)] += edge.gpus;
     std::vector<Level> grown = levels;
-    grant_above(ladders, least, grown);
     Room after = room;
     for (int rank = 0; rank < ladders.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
-        if (grown[i] != levels[i])
-            after.change(ladders.gpus(rank, levels[i]), ladders.gpus(rank, grown[i]));
+        if (added[i] == 0) continue;
+        const int from = ladders.gpus(rank, levels[i]), to = from + added[i];
+        while (ladders.gpus(rank, grown[i]) < to) ++grown[i];
+        after.change(from, to);
     }
     if (after.is_over()) return;  // of nodes that sizes do not fill: one by one, then
     levels = std::move(grown);

@@ -11,7 +11,6 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr std::size_t kAhead = 6;  // records
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // What the order needs, without the rest of the record.
@@ -78,7 +77,9 @@ void Ladders::add(const Job &job, int stay_gpus, const Options &options) {
     Row row{.min = job.gpus_min,
             .now = job.gpus_now,
             .max = job.gpus_max,
-            .first_value = static_cast<int>(values_.size())};
+            .first_value = static_cast<int>(values_.size()),
+            .id = job.id,
+            .held = job.held};
     if (keeps_its_size(job)) {
         row.min = row.max = job.gpus_now;
         row.stay = job.gpus_now > 0 ? Level{0} : kWaits;
@@ -94,9 +95,9 @@ void Ladders::add(const Job &job, int stay_gpus, const Options &options) {
     const double now_s = value.seconds_at(job.gpus_now > 0 ? job.gpus_now : 1);
     for (Level level = 0; level <= last; ++level) {
         const int gpus = job.gpus_min << level;
-        const bool pays =
-            job.gpus_now == 0 || gpus <= job.gpus_now || value.seconds_at(gpus) < now_s;
-        values_.push_back(pays ? value.at(gpus) : kNever);
+        const Valuation::Both both = value.both_at(gpus);
+        const bool pays = job.gpus_now == 0 || gpus <= job.gpus_now || both.seconds < now_s;
+        values_.push_back(pays ? both.value : kNever);
     }
     rows_.push_back(row);
 }
@@ -108,13 +109,19 @@ Step Ladders::best_step(int rank, Level from, Level most) const {
     if (one_doubling_) most = static_cast<Level>(from + 1);
     const double *values = values_.data() + row.first_value;
     Step best;
+    double best_more = 0, best_added = 1;
     double added = row.min << from;  // size(to) - size(from), for from + 1
     const double base = added;
     for (Level to = static_cast<Level>(from + 1); to <= most; ++to) {
-        const double gain = (values[to] - values[from]) / added;
-        if (gain > best.gain) best = {.gain = gain, .to = to};
+        const double more = values[to] - values[from];
+        if (more * best_added > best_more * added) {  // a larger gain, without a division
+            best_more = more;
+            best_added = added;
+            best.to = to;
+        }
         added = 2 * added + base;
     }
+    best.gain = best_more / best_added;
     return best;
 }
 

@@ -27,7 +27,11 @@ struct Row {
     Level top = 0;        // the highest level it may grow to
     Level stay = kWaits;  // where it may stay: its present size, less on a crowded node
     bool fixed = false;
+    uint32_t id = 0;
+    std::span<const std::pair<int, int>> held;  // the job's own
 };
+
+inline constexpr int kAhead = 6;  // so many jobs ahead what lies scattered is fetched
 
 struct Step {
     double gain = 0;    // value per GPU added
@@ -40,6 +44,12 @@ class Ladders {
 
     [[nodiscard]] int size() const { return static_cast<int>(rows_.size()); }
     [[nodiscard]] const Row &row(int rank) const { return rows_[static_cast<std::size_t>(rank)]; }
+    // Where a job runs. Of a job a few ranks on it is fetched meanwhile: passes go up the ranks, and
+    // each would be waited for.
+    [[nodiscard]] std::span<const std::pair<int, int>> held(int rank) const {
+        if (rank + kAhead < size()) __builtin_prefetch(row(rank + kAhead).held.data());
+        return row(rank).held;
+    }
     [[nodiscard]] const Job &job(int rank) const { return *jobs_[static_cast<std::size_t>(rank)]; }
     [[nodiscard]] int index(int rank) const { return order_[static_cast<std::size_t>(rank)]; }
     [[nodiscard]] int gpus(int rank, Level level) const {

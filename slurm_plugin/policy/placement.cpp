@@ -15,6 +15,9 @@ int whole_node(const Capacity &capacity) {
 
 long ceil_div(long a, long b) { return (a + b - 1) / b; }
 
+// Blocks of 2^k that `gpus` GPUs take up, where it is at least one: a job of six takes two of four.
+long blocks(int gpus, int k) { return (gpus + (1L << k) - 1) >> k; }
+
 }  // namespace
 
 Room::Room(const Capacity &capacity) : node_(whole_node(capacity)) {
@@ -33,17 +36,15 @@ bool Room::fits(int add, int instead_of) const {
         if (used_nodes_ - before + ceil_div(add, node_) > whole_nodes_) return false;
     }
     for (int k = 0; k < classes_ && (1 << k) <= add; ++k) {
-        const long before = instead_of >= (1 << k) ? ceil_div(instead_of, 1 << k) : 0;
-        if (used_[k] - before + ceil_div(add, 1 << k) > blocks_[k]) return false;
+        const long before = instead_of >= (1 << k) ? blocks(instead_of, k) : 0;
+        if (used_[k] - before + blocks(add, k) > blocks_[k]) return false;
     }
     return true;
 }
 
 void Room::change(int from, int to) {
-    for (int k = 0; k < classes_; ++k) {
-        if (from >= (1 << k)) used_[k] -= ceil_div(from, 1 << k);
-        if (to >= (1 << k)) used_[k] += ceil_div(to, 1 << k);
-    }
+    for (int k = 0; k < classes_ && (1 << k) <= from; ++k) used_[k] -= blocks(from, k);
+    for (int k = 0; k < classes_ && (1 << k) <= to; ++k) used_[k] += blocks(to, k);
     if (from > node_) used_nodes_ -= ceil_div(from, node_);
     if (to > node_) used_nodes_ += ceil_div(to, node_);
 }
@@ -61,16 +62,22 @@ Packing::Packing(const Capacity &capacity) : node_(whole_node(capacity)) {
     int largest = node_;
     for (const int gpus : capacity.node_gpus) largest = std::max(largest, gpus);
     with_free_.resize(static_cast<std::size_t>(largest) + 1);
-    for (std::size_t i = nodes; i-- > 0;) {  // so that the lowest index is found first
+    for (std::size_t i = 0; i < nodes; ++i) {
         closed_[i] = capacity.node_gpus[i] < 0;
         set_free(static_cast<int>(i), std::max(0, capacity.node_gpus[i]));
     }
 }
 
+void Packing::list_nodes() {
+    listed_ = true;
+    for (std::size_t i = free_.size(); i-- > 0;)  // so that the lowest index is found first
+        with_free_[free_[i]].push_back(static_cast<int>(i));
+}
+
 void Packing::set_free(int node, int gpus) {
     free_total_ += gpus - std::max(free_[node], 0);
     free_[node] = gpus;
-    with_free_[gpus].push_back(node);
+    if (listed_) with_free_[gpus].push_back(node);
 }
 
 int Packing::pop(int free) {
@@ -96,6 +103,7 @@ void Packing::give(std::span<const NodeShare> held) {
 }
 
 bool Packing::place(int gpus, std::vector<NodeShare> *where) {
+    if (!listed_) list_nodes();
     const int largest = static_cast<int>(with_free_.size()) - 1;
     if (gpus <= node_) {
         for (int free = gpus; free <= largest; ++free) {

@@ -50,6 +50,7 @@ class Packing {
     [[nodiscard]] int free_gpus() const { return free_total_; }
 
   private:
+    void list_nodes();
     void set_free(int node, int gpus);
     int pop(int free);  // a node with exactly that many free GPUs, -1: none
 
@@ -57,7 +58,10 @@ class Packing {
     int free_total_ = 0;
     std::vector<bool> closed_;
     std::vector<int> free_;
-    std::vector<std::vector<int>> with_free_;  // node indices by free GPUs; may hold outdated ones
+    // Node indices by free GPUs; may hold outdated ones. Filled when a place is first asked for: what
+    // is taken before changes nothing there.
+    std::vector<std::vector<int>> with_free_;
+    bool listed_ = false;
 };
 
 // Is `gpus` gpus_min·2^k within gpus_min..gpus_max?

@@ -60,8 +60,8 @@ std::vector<int> jobs_to_place(const Ladders &ladders, const std::vector<Level> 
         const int gpus = ladders.gpus(rank, levels[at(rank)]);
         if (gpus == 0) continue;
         const Row &row = ladders.row(rank);
-        if (gpus == row.now && !ladders.job(rank).held.empty())
-            packing.take(ladders.job(rank).held);
+        if (gpus == row.now && !ladders.held(rank).empty())
+            packing.take(ladders.held(rank));
         else
             keys.push_back(by_size(gpus, rank));
     }
@@ -96,8 +96,9 @@ std::vector<int> place_all(const Ladders &ladders, Packing &packing, std::vector
 // One job to its best larger level that finds a place; false: none does.
 bool grow_in_place(const Ladders &ladders, int rank, Packing &packing, Level &level,
                    std::vector<NodeShare> &place) {
-    const std::vector<NodeShare> before =
-        keeps_its_place(ladders, rank, level) ? ladders.job(rank).held : place;
+    const std::vector<NodeShare> own = place;
+    const std::span<const NodeShare> before =
+        keeps_its_place(ladders, rank, level) ? ladders.held(rank) : std::span(own);
     if (before.empty()) return false;
     packing.give(before);
     for (Level most = kAnyLevel;;) {
@@ -145,9 +146,9 @@ void refill(const Ladders &ladders, Packing &packing, std::vector<Level> &levels
 }
 
 // Of a running job that keeps its size or gives some back: what it holds then of its own place.
-void take_own(const Job &job, int gpus, Packing &packing) {
+void take_own(std::span<const NodeShare> held, int gpus, Packing &packing) {
     std::vector<NodeShare> kept;
-    for (const auto &[node, share] : job.held) {
+    for (const auto &[node, share] : held) {
         if (gpus <= 0) break;
         kept.push_back({node, std::min(share, gpus)});
         gpus -= share;
@@ -163,13 +164,13 @@ void settle(const Ladders &ladders, const Capacity &capacity, std::vector<Level>
     std::vector<uint64_t> to_place;
     for (int rank = 0; rank < ladders.size(); ++rank) {
         const int gpus = ladders.gpus(rank, levels[at(rank)]), now = ladders.row(rank).now;
-        take_own(ladders.job(rank), std::min(gpus, now), packing);
+        take_own(ladders.held(rank), std::min(gpus, now), packing);
         if (gpus > now) to_place.push_back(by_size(gpus, rank));
     }
     std::sort(to_place.begin(), to_place.end());
     for (const uint64_t key : to_place) {
         const int rank = rank_of(key);
-        const std::vector<NodeShare> &held = ladders.job(rank).held;
+        const std::span<const NodeShare> held = ladders.held(rank);
         Level &level = levels[at(rank)];
         packing.give(held);
         while (level >= 0 && !keeps_its_place(ladders, rank, level) &&
@@ -246,13 +247,14 @@ bool fits_as_it_is(const Ladders &ladders, const Capacity &capacity) {
     return !room.is_over();
 }
 
-Proposal propose(const Ladders &ladders, const Capacity &capacity, Start start) {
+Proposal propose(const Ladders &ladders, const Capacity &capacity, Start start, int served) {
     Proposal out;
     // Who finds no place is not passed by those behind it either: once more, then, without these.
     int stuck = kNobody;
     for (int round = 0; round < kPassings; ++round) {
         Room room(capacity);
         out.levels = give_first(ladders, start, stuck, room);
+        if (std::ranges::count(out.levels, kWaits) > ladders.size() - served) return out;
         const double short_by = grow(ladders, out.levels, room);
         if (stuck == kNobody) out.bound = worth_of(ladders, out.levels).sum + short_by;
         const std::vector<Level> wanted = out.levels;

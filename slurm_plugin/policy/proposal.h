@@ -26,7 +26,9 @@ enum class Start : uint8_t {
     from_present,  // running jobs keep theirs, or grow
 };
 
-[[nodiscard]] Proposal propose(const Ladders &ladders, const Capacity &capacity, Start start);
+// One that can serve fewer than `served` jobs is not worked out: its worth is that of nothing.
+[[nodiscard]] Proposal propose(const Ladders &ladders, const Capacity &capacity, Start start,
+                               int served = 0);
 
 // Places the unchanged jobs where they are and the others by size, the largest first; one that
 // finds no place gets its next smaller size; what is free then goes to whoever gains the most from

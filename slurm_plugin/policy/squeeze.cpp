@@ -5,6 +5,7 @@
 #include <map>
 
 #include "slurm_plugin/policy/gain.h"
+#include "slurm_plugin/policy/ladder.h"
 #include "slurm_plugin/policy/placement.h"
 
 namespace ringrt::policy {
@@ -66,7 +67,9 @@ std::vector<int> sizes_to_stay(std::span<const Job *const> jobs, const Capacity 
     const auto is_node = [&](int node) {
         return node >= 0 && static_cast<std::size_t>(node) < held.size();
     };
-    for (const Job *job : jobs) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (i + kAhead < jobs.size()) __builtin_prefetch(jobs[i + kAhead]);
+        const Job *job = jobs[i];
         sizes.push_back(job->gpus_now);
         for (const auto &[node, gpus] : job->held)
             if (is_node(node)) held[static_cast<std::size_t>(node)] += gpus;

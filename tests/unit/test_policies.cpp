@@ -64,37 +64,40 @@ int sum(const std::vector<Allotment> &out) {
                            [](int total, const Allotment &a) { return total + a.gpus; });
 }
 
-// Carries a decision out as Slurm would: who shrinks keeps a part of its place, who grows leaves for
-// a larger one, the largest first. Returns who started; who finds no place stays as it was.
-std::vector<std::size_t> seat(std::vector<Job> &jobs, const std::vector<Allotment> &out,
-                              const Capacity &capacity) {
+// Carries a decision out: who changes leaves for another place, the largest first. With `stay_close`,
+// who shrinks keeps a part of its own, and who grows leaves only for a larger one that is free.
+// False: somebody finds no place; who that is stays as it was.
+bool seat(std::vector<Job> &jobs, const std::vector<Allotment> &out, const Capacity &capacity,
+          bool stay_close) {
     Packing packing(capacity);
-    std::vector<std::size_t> growing, started;
+    std::vector<std::size_t> moving;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         Job &job = jobs[i];
-        for (int over = job.gpus_now - out[i].gpus; over > 0;) {
+        const bool shrinks = out[i].gpus < job.gpus_now && stay_close;
+        for (int over = shrinks ? job.gpus_now - out[i].gpus : 0; over > 0;) {
             const int part = std::min(over, job.held.back().second);
             over -= part;
             if ((job.held.back().second -= part) == 0) job.held.pop_back();
         }
-        job.gpus_now = std::min(job.gpus_now, out[i].gpus);
-        packing.take(job.held);
-        if (out[i].gpus > job.gpus_now) growing.push_back(i);
+        if (shrinks) job.gpus_now = out[i].gpus;
+        if (stay_close || out[i].gpus == job.gpus_now) packing.take(job.held);
+        if (out[i].gpus != job.gpus_now) moving.push_back(i);
     }
-    std::stable_sort(growing.begin(), growing.end(),
+    std::stable_sort(moving.begin(), moving.end(),
                      [&](std::size_t a, std::size_t b) { return out[a].gpus > out[b].gpus; });
-    for (const std::size_t i : growing) {
+    bool all = true;
+    for (const std::size_t i : moving) {
         std::vector<NodeShare> place;
-        packing.give(jobs[i].held);
-        if (!packing.place(out[i].gpus, &place)) {
-            packing.take(jobs[i].held);
-            continue;
+        if (stay_close) packing.give(jobs[i].held);
+        if (packing.place(out[i].gpus, &place)) {
+            jobs[i].held = std::move(place);
+            jobs[i].gpus_now = out[i].gpus;
+        } else {
+            all = false;
+            if (stay_close) packing.take(jobs[i].held);
         }
-        if (jobs[i].gpus_now == 0) started.push_back(i);
-        jobs[i].held = std::move(place);
-        jobs[i].gpus_now = out[i].gpus;
     }
-    return started;
+    return all;
 }
 
 }  // namespace
@@ -278,7 +281,18 @@ TEST(nobody_starves_on_broken_nodes) {
                                 .submit_s = double(round)});
             for (Job &job : jobs) job.steps_left = 1000;
             const auto out = decide_doubling(jobs, capacity, {.gain = rule});
-            for (const std::size_t i : seat(jobs, out, capacity)) {
+            const auto waits = [&](std::size_t i) { return out[i].gpus == 0; };
+            const auto is_large = [&](const Job &job) { return job.id == large; };
+            const auto first = std::find_if(jobs.begin(), jobs.end(), is_large) - jobs.begin();
+            if (std::size_t(first) < jobs.size() && waits(std::size_t(first)))
+                for (std::size_t i = 0; i < jobs.size(); ++i)
+                    ck_assert_msg(waits(i) || jobs[i].gpus_now > 0 || jobs[i].submit_s <= comes,
+                                  "life %d, round %d: job %u passes the large one", life, round,
+                                  jobs[i].id);
+            const std::vector<Job> before = jobs;
+            if (!seat(jobs, out, capacity, false)) seat(jobs = before, out, capacity, true);
+            for (std::size_t i = 0; i < jobs.size(); ++i) {
+                if (before[i].gpus_now > 0 || jobs[i].gpus_now == 0) continue;
                 ends[jobs[i].id] = round + 1 + static_cast<int>(random() % kLasts);
                 if (jobs[i].id == large) waited = round - comes;
             }
