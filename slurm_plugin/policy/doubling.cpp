@@ -86,7 +86,7 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
         calm.bound = best.bound;  // the other's holds for every decision
         if (!is_better(best.worth, calm.worth)) best = std::move(calm);
     }
-    if (options.gain != GainRule::absolute) exchange(ladders, capacity, best);
+    if (options.gain != GainRule::absolute) exchange(ladders, capacity, options, best);
     Facts facts{.rigid_took = !present_fits};
     Room room(capacity);
     for (int rank = 0; rank < ladders.size(); ++rank)

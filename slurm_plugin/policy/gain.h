@@ -16,7 +16,7 @@
 //
 // Growth hysteresis: a size lasts only until others come or go, Options::size_lasts_s or so, and then
 // the next restart is due. So relative and short_first count a restart once for each such time that the
-// job has left at its present size, one more at the least: a restart of 30 s must bring more than 2.5 %
+// job has left at its present size, one more at the least: a restart of 30 s must bring more than 4 %
 // to a long job.
 #pragma once
 

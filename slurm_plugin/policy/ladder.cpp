@@ -63,6 +63,7 @@ Ladders::Ladders(std::span<const Job> jobs, const Capacity &capacity, const Opti
     rows_.reserve(jobs.size());
     jobs_.reserve(jobs.size());
     values_.reserve(8 * jobs.size());
+    best_.reserve(8 * jobs.size());
     for (const int index : order_) jobs_.push_back(&jobs[static_cast<std::size_t>(index)]);
     const std::vector<int> stay = sizes_to_stay(jobs_, capacity, options);
     for (std::size_t rank = 0; rank < jobs_.size(); ++rank) {
@@ -85,6 +86,7 @@ void Ladders::add(const Job &job, int stay_gpus, const Options &options) {
         row.stay = job.gpus_now > 0 ? Level{0} : kWaits;
         row.fixed = true;
         values_.push_back(job.gpus_now > 0 ? value.at(job.gpus_now) : 0);
+        best_.push_back(kWaits);
         rows_.push_back(row);
         return;
     }
@@ -99,16 +101,16 @@ void Ladders::add(const Job &job, int stay_gpus, const Options &options) {
         const bool pays = job.gpus_now == 0 || gpus <= job.gpus_now || both.seconds < now_s;
         values_.push_back(pays ? both.value : kNever);
     }
+    for (Level level = 0; level <= last; ++level)
+        best_.push_back(best_level(row, level, row.top));
     rows_.push_back(row);
 }
 
-Step Ladders::best_step(int rank, Level from, Level most) const {
-    const Row &row = this->row(rank);
-    most = std::min(most, row.top);
-    if (from < 0 || row.fixed || from >= most) return {};
-    if (one_doubling_) most = static_cast<Level>(from + 1);
+// kWaits: no growth from there is a gain.
+Level Ladders::best_level(const Row &row, Level from, Level most) const {
+    if (one_doubling_) most = std::min(most, static_cast<Level>(from + 1));
     const double *values = values_.data() + row.first_value;
-    Step best;
+    Level best = kWaits;
     double best_more = 0, best_added = 1;
     double added = row.min << from;  // size(to) - size(from), for from + 1
     const double base = added;
@@ -117,12 +119,21 @@ Step Ladders::best_step(int rank, Level from, Level most) const {
         if (more * best_added > best_more * added) {  // a larger gain, without a division
             best_more = more;
             best_added = added;
-            best.to = to;
+            best = to;
         }
         added = 2 * added + base;
     }
-    best.gain = best_more / best_added;
     return best;
+}
+
+Step Ladders::best_step(int rank, Level from, Level most) const {
+    const Row &row = this->row(rank);
+    if (from < 0 || from >= most) return {};
+    Level to = best_[static_cast<std::size_t>(row.first_value + from)];
+    if (to > most) to = best_level(row, from, most);
+    if (to < 0) return {};
+    return {.gain = (value(rank, to) - value(rank, from)) / (gpus(rank, to) - gpus(rank, from)),
+            .to = to};
 }
 
 }  // namespace ringrt::policy

@@ -69,10 +69,12 @@ class Ladders {
 
   private:
     void add(const Job &job, int stay_gpus, const Options &options);
+    [[nodiscard]] Level best_level(const Row &row, Level from, Level most) const;
 
     bool one_doubling_;
     std::vector<Row> rows_;
     std::vector<double> values_;
+    std::vector<Level> best_;  // of each value: the level that the best growth from there leads to
     std::vector<const Job *> jobs_;
     std::vector<int> order_;
 };

@@ -94,7 +94,7 @@ struct Options {
     GainRule gain = GainRule::absolute;
     double payback = 1.0;          // a growth must save more seconds than payback x the restart's
     double power = 0.9;            // of a job's own time, in short_first (gain.h)
-    double size_lasts_s = 1200;    // until others come or go: so often a restart is paid (gain.h)
+    double size_lasts_s = 800;     // until others come or go: so often a restart is paid (gain.h)
     double steps_assumed = 1000;   // steps left unknown: as many as were done, but at least so many
 };
 

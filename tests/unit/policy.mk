@@ -14,6 +14,11 @@ TESTS += tests/unit/test_ringsim
 tests_unit_test_ringsim_SOURCES = tests/unit/test_ringsim.cpp tests/support/check.h
 tests_unit_test_ringsim_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringsim_LDADD = libringsim.la $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_ringfit
+TESTS += tests/unit/test_ringfit
+tests_unit_test_ringfit_SOURCES = tests/unit/test_ringfit.cpp tests/support/check.h
+tests_unit_test_ringfit_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_ringfit_LDADD = libringfit.la $(CHECK_LIBS)
 if HAVE_YAML
 check_PROGRAMS += tests/unit/test_scenario
 TESTS += tests/unit/test_scenario
