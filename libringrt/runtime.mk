@@ -22,8 +22,9 @@ libruntime_la_SOURCES = \
 	libringrt/telemetry/command.cpp libringrt/telemetry/command.h \
 	libringrt/telemetry/loss_curve.cpp libringrt/telemetry/loss_curve.h \
 	libringrt/telemetry/reporter.cpp libringrt/telemetry/reporter.h \
-	libringrt/telemetry/step_clock.cpp libringrt/telemetry/step_clock.h
-libruntime_la_LIBADD = librecords.la libpolicy.la
+	libringrt/telemetry/step_clock.cpp libringrt/telemetry/step_clock.h \
+	slurm_plugin/policy/loss_model.cpp slurm_plugin/policy/loss_model.h
+libruntime_la_LIBADD = librecords.la
 
 lib_LTLIBRARIES += libringrt.la
 libringrt_la_SOURCES = libringrt/api.cpp libringrt/ringrt.h
