@@ -7,7 +7,10 @@
 namespace ringrt::grouping {
 namespace {
 
-constexpr double kForget = 0.98;        // per block: the last 50 count
+constexpr double kForget = 0.98;  // per block: the last 50 count
+// TCP takes no less, and it costs little where a node is faster; plans for no start-ups at all are
+// torn by the real ones.
+constexpr double kLeastAlphaUs = 10;
 constexpr double kPrior = 2e-3;         // weight of what was believed before, against one block
 constexpr double kOff = 0.15;           // a block is off by more than this and
 constexpr double kOffDeviations = 3.0;  // by so many standard deviations
@@ -54,12 +57,13 @@ void LinkFit::solve() {
     const double determinant = mm * bb - mb_ * mb_;
     double alpha = (md * bb - bd * mb_) / determinant;
     double beta = (bd * mm - md * mb_) / determinant;
-    if (!(alpha >= 0)) {  // non-negative: the best with α = 0
-        alpha = 0;
-        beta = bd / bb;
-    } else if (!(beta > 0)) {  // no block was large enough to say; keep the bandwidth
+    if (!(alpha >= kLeastAlphaUs)) {  // the best with the least α
+        alpha = kLeastAlphaUs;
+        beta = (bd - mb_ * alpha) / bb;
+    }
+    if (!(beta > 0)) {  // no block was large enough to say; keep the bandwidth
         beta = us_per_byte_;
-        alpha = std::max(0.0, (md - mb_ * beta) / mm);
+        alpha = std::max(kLeastAlphaUs, (md - mb_ * beta) / mm);
     }
     alpha_us_ = alpha;
     us_per_byte_ = beta;
