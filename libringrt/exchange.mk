@@ -3,6 +3,8 @@
 noinst_LTLIBRARIES += libexchange.la
 libexchange_la_SOURCES = \
 	libringrt/exchange/exchange.cpp libringrt/exchange/exchange.h \
+	libringrt/exchange/exchange_step.cpp libringrt/exchange/exchange_plan.cpp \
+	libringrt/exchange/clock.h \
 	libringrt/exchange/layout.cpp libringrt/exchange/layout.h \
 	libringrt/exchange/learned.cpp libringrt/exchange/learned.h \
 	libringrt/exchange/learner.cpp libringrt/exchange/learner.h \

@@ -10,7 +10,8 @@ tools_ringbench_ringbench_SOURCES = \
 	tools/ringbench/report.cpp tools/ringbench/report.h \
 	tools/ringbench/worker.cpp tools/ringbench/worker.h \
 	tools/ringbench/ringrt_worker.cpp tools/ringbench/ringrt_worker.h \
-	tools/ringbench/train.cpp tools/ringbench/train.h
+	tools/ringbench/train.cpp tools/ringbench/train.h \
+	tools/ringbench/replay.cpp tools/ringbench/replay.h
 tools_ringbench_ringbench_CPPFLAGS = $(AM_CPPFLAGS) -DRINGBENCH_LIBEXEC='"$(pkglibexecdir)"'
 tools_ringbench_ringbench_LDADD = libexchange.la libcollective.la
 endif

@@ -4,6 +4,7 @@ grouping_tests = \
 	tests/unit/test_grouping_profile \
 	tests/unit/test_grouping_rules \
 	tests/unit/test_grouping_plan \
+	tests/unit/test_grouping_hard \
 	tests/unit/test_grouping_online \
 	tests/unit/test_grouping_learner
 check_PROGRAMS += $(grouping_tests)
@@ -23,6 +24,16 @@ tests_unit_test_grouping_plan_SOURCES = tests/unit/test_grouping_plan.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h
 tests_unit_test_grouping_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_grouping_plan_LDADD = libgrouping.la $(CHECK_LIBS)
+
+tests_unit_test_grouping_hard_SOURCES = tests/unit/test_grouping_hard.cpp \
+	tests/unit/hard_profiles.h tests/unit/grouping_profiles.h tests/support/check.h
+tests_unit_test_grouping_hard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_grouping_hard_LDADD = libgrouping.la $(CHECK_LIBS)
+
+# All points of all hard profiles: minutes.
+check-grouping-hard: tests/unit/test_grouping_hard
+	tests/unit/test_grouping_hard all
+.PHONY: check-grouping-hard
 
 tests_unit_test_grouping_online_SOURCES = tests/unit/test_grouping_online.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h

@@ -8,13 +8,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
-#include "libringrt/exchange/exchange.h"
-#include "libringrt/exchange/packed_plan.h"
 #include "libringrt/grouping/bound.h"
 #include "libringrt/grouping/rules.h"
 #include "libringrt/grouping/timeline.h"
+#include "tools/ringbench/replay.h"
 #include "tools/usage.h"
 
 namespace ringrt::bench {
@@ -33,14 +31,6 @@ struct Options {
     double time_scale = 1;
     bool double_batch = false;
 };
-
-void need(const Communicator &communicator, ringrt_status_t status) {
-    if (status != RINGRT_OK) throw std::runtime_error(communicator.last_error());
-}
-
-double us_since(Clock::time_point start) {
-    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 void scale_times(Profile &profile, double factor) {
     for (Gradient &gradient : profile.gradients) {
@@ -64,17 +54,6 @@ Profile load(const Options &options) {
     return *std::move(profile);
 }
 
-// Rank 0's plan, on every rank.
-Plan agreed_plan(Communicator &communicator, const Plan &mine) {
-    std::vector<uint64_t> words;
-    if (communicator.rank() == 0) words = packed(mine);
-    uint64_t size = words.size();
-    need(communicator, communicator.broadcast(&size, sizeof size, 0));
-    words.resize(size);
-    need(communicator, communicator.broadcast(words.data(), size * sizeof size, 0));
-    return unpacked(words).value();
-}
-
 // Blocks of very different sizes, to tell latency from bandwidth.
 Plan mixed_sizes(const Profile &profile) {
     Plan plan;
@@ -90,65 +69,6 @@ Plan mixed_sizes(const Profile &profile) {
     }
     return plan;
 }
-
-constexpr double kRealWaitUs = 100;
-
-// Sleeps to a moment on a clock that the computation would have kept.
-void compute_until(Clock::time_point start, double us) {
-    std::this_thread::sleep_until(start + std::chrono::duration_cast<Clock::duration>(
-                                              std::chrono::duration<double, std::micro>(us)));
-}
-
-class Replay {
-  public:
-    Replay(Communicator &communicator, const Profile &profile, const Plan &plan,
-           std::vector<std::vector<float>> &buffers)
-        : profile_(profile),
-          buffers_(buffers),
-          order_(ready_order(profile)),
-          plan_(agreed_plan(communicator, plan)),
-          exchange_(communicator, {.plan = plan_}) {
-        for (const Gradient &gradient : profile.gradients) {
-            int id = 0;
-            need(exchange_.add(gradient.name, gradient.bytes / 4, &id));
-        }
-    }
-
-    // One iteration from backward pass to backward pass, in us.
-    double iterate() {
-        const Clock::time_point start = Clock::now();
-        for (uint32_t id : order_) {
-            compute_until(start, profile_.gradients[id].ready_us);
-            need(exchange_.ready(static_cast<int>(id), buffers_[id].data()));
-        }
-        double now = backward_us(profile_);
-        compute_until(start, now);
-        for (size_t i = 0; i < profile_.gradients.size(); ++i) {
-            const double before = us_since(start);
-            need(exchange_.wait(static_cast<int>(i), nullptr));
-            const double after = us_since(start);
-            // A sleep that lasted too long is no waiting: the next ones make up for it.
-            if (after - before > kRealWaitUs) now = std::max(now, after);
-            now += profile_.gradients[i].forward_us;
-            compute_until(start, now);
-        }
-        return us_since(start);
-    }
-
-    [[nodiscard]] const Plan &plan() const { return plan_; }
-    [[nodiscard]] Exchange::State state() const { return exchange_.state(); }
-
-  private:
-    static void need(const ExchangeResult &result) {
-        if (result.status != RINGRT_OK) throw std::runtime_error(result.message);
-    }
-
-    const Profile &profile_;
-    std::vector<std::vector<float>> &buffers_;
-    const std::vector<uint32_t> order_;
-    const Plan plan_;
-    Exchange exchange_;
-};
 
 // As the exchange learns it while training, from its own blocks; but on a link that is never idle.
 // After a pause buffers on the way are empty, and take some blocks sooner than the link does.
@@ -167,7 +87,7 @@ Network measure_link(Communicator &communicator, const Profile &profile,
 struct Row {
     std::string rule;
     double predicted_ms = 0, median_ms = 0, p10_ms = 0;
-    double cpu_ms = 0;  // of the exchange in one iteration
+    double cpu_ms = 0;  // of the exchange in one iteration, without the transfers
 };
 
 double quantile(std::vector<double> values, double part) {
@@ -200,7 +120,7 @@ std::vector<Row> replay_all(Communicator &communicator, const Profile &profile,
     for (size_t i = 0; i < rows.size(); ++i) {
         rows[i].median_ms = quantile(times[i], 0.5);
         rows[i].p10_ms = quantile(times[i], 0.1);
-        rows[i].cpu_ms = replays[i]->state().cpu_us / 1e3 / (options.rounds + 1);
+        rows[i].cpu_ms = replays[i]->cpu_us() / 1e3 / (options.rounds + 1);
     }
     return rows;
 }
@@ -243,7 +163,7 @@ void train_adaptively(Communicator &communicator, const Profile &profile, const 
         const double ms = replay.iterate() / 1e3;
         const Exchange::State state = replay.state();
         if (communicator.rank() != 0) continue;
-        std::printf("%9d%9.2f%9.1f%9.2f%10.0f%9llu\n", iteration, us_since(start) / 1e6, ms,
+        std::printf("%9d%9.2f%9.1f%9.2f%10.0f%9llu\n", iteration, Replay::us_since(start) / 1e6, ms,
                     state.link.gbps, state.link.alpha_us,
                     static_cast<unsigned long long>(state.plan_version));
     }
