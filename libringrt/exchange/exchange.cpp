@@ -107,7 +107,8 @@ ExchangeResult Exchange::ready(int id, void *buffer) {
         return failure(RINGRT_INVALID_ARGUMENT,
                        "gradient " + gradient.name + ": its buffer is NULL");
     }
-    if (!active_) begin_step(now);
+    const bool begins = !active_;
+    if (begins) begin_step(now);
     if (backward_over_ || gradient.ready) {
         return failure(RINGRT_INVALID_ARGUMENT,
                        "gradient " + gradient.name +
@@ -118,7 +119,7 @@ ExchangeResult Exchange::ready(int id, void *buffer) {
     gradient.buffer = static_cast<std::byte *>(buffer);
     learner_->calls().ready(static_cast<uint32_t>(id), now);
     if (trace_.on()) trace_.add(Trace::gradients, gradient.name, now, now);
-    changed_.notify_all();
+    if (begins || awaited_ == id) changed_.notify_all();  // it costs more than all the rest here
     return {};
 }
 

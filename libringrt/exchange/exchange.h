@@ -129,6 +129,7 @@ class Exchange {
     bool active_ = false;         // a step is under way
     bool backward_over_ = false;  // of this step
     bool stop_ = false;
+    int awaited_ = -1;  // the gradient that the thread waits for to be ready
     double step_start_us_ = 0;
     size_t waited_ = 0, complete_ = 0;
     uint64_t plan_version_ = 0;

@@ -76,8 +76,11 @@ void Exchange::give_stand_in(Gradient &gradient) {
 
 bool Exchange::wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock) {
     for (uint32_t atom : transfer.atoms) {
-        Gradient &gradient = gradients_[layout_.atoms[atom].gradient];
+        const uint32_t id = layout_.atoms[atom].gradient;
+        Gradient &gradient = gradients_[id];
+        awaited_ = static_cast<int>(id);
         changed_.wait(lock, [&] { return stop_ || gradient.ready || backward_over_; });
+        awaited_ = -1;
         if (stop_) return false;
         give_stand_in(gradient);
     }
