@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kBufferBytes = 64 << 10;  // small frames are read many at a time
 constexpr size_t kDirectBytes = 16 << 10;  // larger rests are read straight to where they belong
 constexpr size_t kPiecesMax = 64;          // of one system call
+// Given to peers to take the rest of a message, so that there is place for a farewell after it.
+constexpr auto kSettle = std::chrono::seconds(1);
 
 // `pieces` without their first `skip` bytes, at most kPiecesMax of them.
 size_t fill(const std::vector<std::span<std::byte>> &pieces, size_t skip, iovec *out, size_t room) {
@@ -89,7 +91,9 @@ class Tcp : public Transport {
     std::vector<pollfd> polled_;
     Call call_;
     Waits waits_;
-    bool in_doubt_ = false;  // this rank is about to go
+    // This rank is about to go: data that nobody expects yet are dropped, for behind them there may be a
+    // farewell that tells why.
+    bool in_doubt_ = false;
     bool said_farewell_ = false;
 };
 
@@ -200,6 +204,10 @@ Status Tcp::close_frame(int rank) {
     peer.in_frame = false;
     switch (peer.frame.kind) {
         case kData:
+            if (peer.held) {
+                peer.held = false;
+                return {};
+            }
             peer.incoming->done = true;
             world_.pass_hop();
             return {};
@@ -216,8 +224,10 @@ Status Tcp::close_frame(int rank) {
 Status Tcp::take(int rank, bool *moved) {
     Peer &peer = peers_[size_t(rank)];
     for (;;) {
-        if (peer.held) RINGRT_TRY(find_message(rank));
-        if (peer.held) return {};
+        if (peer.held && !in_doubt_) {
+            RINGRT_TRY(find_message(rank));
+            if (peer.held) return {};
+        }
         if (!peer.in_frame) {
             if (peer.end - peer.begin < sizeof(Frame)) return {};
             RINGRT_TRY(open_frame(rank));
@@ -225,7 +235,9 @@ Status Tcp::take(int rank, bool *moved) {
         }
         size_t rest = std::min(size_t(peer.frame.bytes) - peer.taken, peer.end - peer.begin);
         const std::byte *from = peer.buffer.data() + peer.begin;
-        if (peer.incoming == nullptr) {
+        if (peer.held) {
+            // Dropped.
+        } else if (peer.incoming == nullptr) {
             memcpy(reinterpret_cast<std::byte *>(&peer.farewell) + peer.taken, from, rest);
         } else {
             iovec pieces[kPiecesMax];
@@ -253,17 +265,17 @@ Status Tcp::take(int rank, bool *moved) {
 // may be a rank that goes because of another's death and could not say so: whoever else has news
 // within a moment knows better.
 Status Tcp::vanished(int rank, bool in_order, const char *why) {
-    constexpr auto kMoment = std::chrono::milliseconds(500);
+    constexpr auto kMoment = kSettle + std::chrono::milliseconds(500);
     Peer &peer = peers_[size_t(rank)];
-    peer.gone = true;
-    if (in_doubt_) return {};
     if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(rank, why);
+    peer.gone = in_doubt_;
+    if (in_doubt_) return {};
     in_doubt_ = true;
     bool moved = false;
     for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
         for (size_t r = 0; r < peers_.size(); ++r) {
             const Peer &other = peers_[r];
-            if (other.fd.valid() && !other.gone && !other.held) RINGRT_TRY(pull(int(r), &moved));
+            if (other.fd.valid() && !other.gone) RINGRT_TRY(pull(int(r), &moved));
         }
         RINGRT_TRY(sleep(kSliceMs));
     }
@@ -274,7 +286,7 @@ Status Tcp::pull(int rank, bool *moved) {
     Peer &peer = peers_[size_t(rank)];
     for (;;) {
         RINGRT_TRY(take(rank, moved));
-        if (peer.held || peer.gone) return {};
+        if ((peer.held && !in_doubt_) || peer.gone) return {};
         iovec pieces[kPiecesMax];
         size_t used = 1;
         size_t rest = peer.in_frame ? size_t(peer.frame.bytes) - peer.taken : 0;
@@ -308,7 +320,7 @@ Status Tcp::sleep(int sleep_ms) {
     polled_.clear();
     for (const Peer &peer : peers_) {
         // A negative fd is skipped by poll.
-        bool listen = peer.fd.valid() && !peer.held && !peer.gone;
+        bool listen = peer.fd.valid() && (!peer.held || in_doubt_) && !peer.gone;
         bool speak = !peer.outgoing.empty() && !in_doubt_;
         short events = short((listen ? POLLIN : 0) | (speak ? POLLOUT : 0));
         polled_.push_back({.fd = events == 0 ? -1 : peer.fd.get(), .events = events, .revents = 0});
@@ -353,9 +365,8 @@ int Tcp::first_outstanding() const {
 // Finishes the messages that are half sent, for a moment: after them there is place for a farewell.
 // What comes in meanwhile is dropped, so that peers who do the same get on.
 void Tcp::settle() {
-    constexpr auto kMoment = std::chrono::milliseconds(300);
     in_doubt_ = true;
-    for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
+    for (auto start = Clock::now(); Clock::now() - start < kSettle;) {
         polled_.clear();
         for (size_t r = 0; r < peers_.size(); ++r) {
             Peer &peer = peers_[r];
