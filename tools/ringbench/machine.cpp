@@ -2,11 +2,15 @@
 #include "tools/ringbench/machine.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -65,6 +69,16 @@ double handover_ns(int a, int b) {
     return best;
 }
 
+// Ones in huge pages, where the kernel has them.
+std::unique_ptr<float[], void (*)(void *)> ones(size_t bytes) {
+    constexpr size_t kHugePage = 2 << 20;
+    auto *memory = static_cast<float *>(aligned_alloc(kHugePage, bytes));
+    if (memory == nullptr) throw std::bad_alloc();
+    (void)madvise(memory, bytes, MADV_HUGEPAGE);
+    std::fill_n(memory, bytes / sizeof(float), 1.0F);
+    return {memory, free};
+}
+
 // Sums of two arrays written over the first, the traffic of an allreduce, by `threads` at once.
 double memory_GBps(const std::vector<int> &cpus, int threads) {
     constexpr size_t kBytes = 64 << 20;
@@ -74,15 +88,15 @@ double memory_GBps(const std::vector<int> &cpus, int threads) {
     for (int t = 0; t < threads; ++t) {
         pool.emplace_back([&, t] {
             pin(cpus[size_t(t) % cpus.size()]);
-            std::vector<float> a(kBytes / 4, 1.0f), b(kBytes / 4, 2.0f);
+            const auto a = ones(kBytes), b = ones(kBytes);
             ++ready;
             while (ready < threads) std::this_thread::yield();
-            const void *sources[] = {a.data(), b.data()};
+            const void *sources[] = {a.get(), b.get()};
             for (int round = 0; round < 5; ++round) {
                 auto start = Clock::now();
                 fold({.sources = sources,
-                      .out = a.data(),
-                      .count = a.size(),
+                      .out = a.get(),
+                      .count = kBytes / sizeof(float),
                       .store = Store::Streaming});
                 double s = std::chrono::duration<double>(Clock::now() - start).count();
                 best[size_t(t)] = std::min(best[size_t(t)], s);
