@@ -19,7 +19,7 @@ constexpr size_t kWindow = 4;
 // way to one rank, a block from each of the others, at most a megabyte. With more the queue in front of it
 // overflows where all send at once, and TCP, which takes the loss for a lack of bandwidth, slows down.
 size_t segment_bytes(int blocks) {
-    constexpr size_t kUnderWay = 1 << 20, kLeast = 16 << 10, kMost = 64 << 10;
+    constexpr size_t kUnderWay = 1 << 20, kLeast = 16 << 10, kMost = 128 << 10;
     return std::clamp(kUnderWay / kWindow / size_t(std::max(1, blocks - 1)), kLeast, kMost);
 }
 
