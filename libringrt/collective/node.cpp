@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "libringrt/collective/chunks.h"
-
 namespace ringrt {
 namespace {
 
@@ -38,6 +36,14 @@ void copy_out(const Work &work, Share to, const std::byte *from) {
                 [&](std::byte *data, size_t bytes, size_t passed) {
                     copy(data, from + passed, bytes, Store::Plain);
                 });
+}
+
+// What of a piece others fold: all but `mine`.
+void copy_others(std::byte *to, const std::byte *from, Share piece, Share mine, size_t size,
+                 Store store) {
+    const size_t after = mine.first + mine.count;
+    copy(to, from, mine.first * size, store);
+    copy(to + after * size, from + after * size, (piece.count - after) * size, store);
 }
 
 }  // namespace
@@ -251,56 +257,56 @@ Status NodeCollectives::direct(const Work &work, const Call &call, bool *done) {
     return {};
 }
 
+// `mine` of a piece that all have staged, to where all can read it.
+void NodeCollectives::fold_piece(const Work &work, Share piece, Share mine, uint64_t chunk,
+                                 Store store) {
+    const size_t size = work.element_bytes;
+    sources_.clear();
+    for (int r = 0; r < memory_.count(); ++r) {
+        sources_.push_back(r == memory_.index() ? in(work, piece.first + mine.first)
+                                                : memory_.staging(r, chunk) + mine.first * size);
+    }
+    void *shown = memory_.results(chunk) + mine.first * size;
+    fold({.dtype = work.dtype,
+          .op = work.op,
+          .ranks = work.ranks,
+          .sources = sources_,
+          .out = out(work, piece.first + mine.first),
+          .more_outs = std::span(&shown, 1),
+          .count = mine.count,
+          .more_store = store});
+    memory_.arrive_and_wait_soon(NodeMemory::Folded, chunk);
+}
+
 Status NodeCollectives::staged(const Work &work, const Call &call) {
-    int ranks = memory_.count(), me = memory_.index();
-    size_t line = 64 / work.element_bytes, size = work.element_bytes;
+    int me = memory_.index();
+    size_t size = work.element_bytes;
     Chunks chunks{.count = work.count, .each = piece_bytes() / size};
     Store store = to_staging_.begin(work.count * size) == 1 ? Store::Streaming : Store::Plain;
     uint64_t base = next_chunk_;
     size_t number = chunks.number();
     next_chunk_ += number;
+    auto mine_of = [&](Share piece) {
+        return Chunks::part(piece.count, 64 / size, memory_.count(), me);
+    };
     auto stage = [&](size_t i) {
-        Share whole = chunks.chunk(i), mine = Chunks::part(whole.count, line, ranks, me);
-        std::byte *place = memory_.staging(me, base + i);
-        const std::byte *from = in(work, whole.first);
-        size_t after = mine.first + mine.count;
-        copy(place, from, mine.first * size, store);
-        copy(place + after * size, from + after * size, (whole.count - after) * size, store);
+        Share piece = chunks.chunk(i);
+        copy_others(memory_.staging(me, base + i), in(work, piece.first), piece, mine_of(piece),
+                    size, store);
         if (i == 0) memory_.announce(call, work.input, work.output, work.count * size);
         memory_.arrive_and_wait_soon(NodeMemory::Staged, base + i);
     };
-    auto fold_share = [&](size_t i) {
-        Share whole = chunks.chunk(i), mine = Chunks::part(whole.count, line, ranks, me);
-        sources_.clear();
-        for (int r = 0; r < ranks; ++r) {
-            sources_.push_back(r == me ? in(work, whole.first + mine.first)
-                                       : memory_.staging(r, base + i) + mine.first * size);
-        }
-        void *shown = memory_.results(base + i) + mine.first * size;
-        fold({.dtype = work.dtype,
-              .op = work.op,
-              .ranks = work.ranks,
-              .sources = sources_,
-              .out = out(work, whole.first + mine.first),
-              .more_outs = std::span(&shown, 1),
-              .count = mine.count,
-              .more_store = store});
-        memory_.arrive_and_wait_soon(NodeMemory::Folded, base + i);
-    };
     auto take = [&](size_t i) {
-        Share whole = chunks.chunk(i), mine = Chunks::part(whole.count, line, ranks, me);
-        std::byte *to = out(work, whole.first);
-        const std::byte *from = memory_.results(base + i);
-        size_t after = mine.first + mine.count;
-        copy(to, from, mine.first * size, Store::Plain);
-        copy(to + after * size, from + after * size, (whole.count - after) * size, Store::Plain);
+        Share piece = chunks.chunk(i);
+        copy_others(out(work, piece.first), memory_.results(base + i), piece, mine_of(piece), size,
+                    Store::Plain);
     };
     // While others still fold chunk i, stage the ones after it.
     for (size_t i = 0; i < std::min(kAhead, number); ++i) stage(i);
     for (size_t i = 0; i < number; ++i) {
         RINGRT_TRY(first_gate(i, base + i, call));
         if (i == 0) to_staging_.restart();
-        fold_share(i);
+        fold_piece(work, chunks.chunk(i), mine_of(chunks.chunk(i)), base + i, store);
         if (i >= 1) {
             RINGRT_TRY(memory_.wait(NodeMemory::Folded, base + i - 1, call));
             take(i - 1);

@@ -16,6 +16,7 @@
 // folded for all are taken in the same way: the folded gate of k-3 is passed before k is staged.
 #pragma once
 
+#include "libringrt/collective/chunks.h"
 #include "libringrt/collective/execute.h"
 #include "libringrt/collective/huge_pages.h"
 #include "libringrt/collective/store_choice.h"
@@ -39,6 +40,7 @@ class NodeCollectives {
     Status one_shot(const Work &work, const Call &call);
     Status staged(const Work &work, const Call &call);
     Status direct(const Work &work, const Call &call, bool *done);
+    void fold_piece(const Work &work, Share piece, Share mine, uint64_t chunk, Store store);
     [[nodiscard]] bool all_shared(const Call &call) const;
     [[nodiscard]] bool fold_all_ourselves(size_t bytes) const;
     [[nodiscard]] size_t piece_bytes() const;
