@@ -155,7 +155,7 @@ Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_d
                           ringrt_op_t op, int *id) {
     if (!name || !id) return invalid("name or id is NULL");
     if (!rt.exchange) {
-        const char *trace = getenv("RINGRT_TRACE");
+        const char *trace = getenv("RINGRT_TRACE"), *profile = getenv("RINGRT_PROFILE");
         rt.gradient_dtype = dtype;
         rt.gradient_op = op;
         rt.exchange = std::make_unique<Exchange>(
@@ -163,6 +163,7 @@ Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_d
             ExchangeConfig{.dtype = dtype,
                            .op = op,
                            .trace_file = trace ? trace : "",
+                           .profile_file = profile ? profile : "",
                            .samples_per_rank = [batch = rt.settings.batch](int ranks) {
                                return static_cast<double>(samples_per_step(batch, ranks)) / ranks;
                            }});

@@ -9,6 +9,7 @@ libexchange_la_SOURCES = \
 	libringrt/exchange/learned.cpp libringrt/exchange/learned.h \
 	libringrt/exchange/learner.cpp libringrt/exchange/learner.h \
 	libringrt/exchange/packed_plan.cpp libringrt/exchange/packed_plan.h \
+	libringrt/exchange/profile_file.cpp libringrt/exchange/profile_file.h \
 	libringrt/exchange/step_profiler.cpp libringrt/exchange/step_profiler.h \
 	libringrt/exchange/trace.cpp libringrt/exchange/trace.h
 libexchange_la_LIBADD = libgrouping.la

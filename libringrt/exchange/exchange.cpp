@@ -45,6 +45,8 @@ Exchange::~Exchange() {
     }
     changed_.notify_all();
     thread_.join();
+    std::unique_lock lock(mutex_);
+    save_profile(lock);
 }
 
 ExchangeResult Exchange::failure(ringrt_status_t status, const std::string &what) const {
@@ -160,8 +162,7 @@ bool Exchange::idle() const {
 Exchange::State Exchange::state() const {
     std::lock_guard lock(mutex_);
     if (!learner_) return {};
-    return {learner_->steps(), plan_version_, learner_->profile(),
-            learner_->link(),  plan_,         cpu_us_};
+    return {learner_->steps(), plan_version_, measured(), learner_->link(), plan_, cpu_us_};
 }
 
 void Exchange::recall(std::string_view text) {

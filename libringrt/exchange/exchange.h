@@ -38,6 +38,8 @@ struct ExchangeConfig {
     // Followed as it is and never changed where it is not empty; must be sound for the gradients.
     grouping::Plan plan{};
     std::string trace_file{};  // a Chrome trace of this rank; empty: none
+    // Rank 0's measured profile, after 1, 2, 4 … steps and at the end; empty: none.
+    std::string profile_file{};
     // Samples that each rank computes in a step on so many ranks; empty: not known.
     std::function<double(int ranks)> samples_per_rank{};
 };
@@ -82,7 +84,7 @@ class Exchange {
     struct State {
         uint64_t steps = 0;
         uint64_t plan_version = 0;  // 0: made from sizes alone
-        grouping::Profile profile;  // measured; on all ranks their own
+        grouping::Profile profile;  // measured, with names; on all ranks their own
         grouping::LinkEstimate link;
         grouping::Plan plan;
         double cpu_us = 0;  // of the thread so far, without the communicator: copies and planning
@@ -114,6 +116,8 @@ class Exchange {
     ringrt_status_t agree_on_plan();
     std::vector<uint64_t> new_plan();
     void plan_a_speed(std::unique_lock<std::mutex> &lock);
+    [[nodiscard]] grouping::Profile measured() const;
+    void save_profile(std::unique_lock<std::mutex> &lock) const;
     [[nodiscard]] double samples_per_rank(int ranks) const;
     [[nodiscard]] std::vector<uint64_t> gradient_bytes() const;
     grouping::Profile sizes_only() const;

@@ -5,6 +5,7 @@
 
 #include "libringrt/exchange/exchange.h"
 #include "libringrt/exchange/packed_plan.h"
+#include "libringrt/exchange/profile_file.h"
 
 namespace ringrt {
 
@@ -26,6 +27,21 @@ Profile Exchange::sizes_only() const {
         ready -= 1000;
     }
     return out;
+}
+
+Profile Exchange::measured() const {
+    Profile out = learner_->profile();
+    for (size_t i = 0; i < gradients_.size(); ++i) out.gradients[i].name = gradients_[i].name;
+    return out;
+}
+
+void Exchange::save_profile(std::unique_lock<std::mutex> &lock) const {
+    if (config_.profile_file.empty() || communicator_.rank() != 0) return;
+    if (!learner_ || learner_->steps() == 0) return;
+    const Profile now = measured();
+    lock.unlock();
+    write_profile(config_.profile_file, now);
+    lock.lock();
 }
 
 std::vector<uint64_t> Exchange::gradient_bytes() const {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread of an exchange: a step's transfers, one after the other.
+#include <bit>
+
 #include "libringrt/exchange/clock.h"
 #include "libringrt/exchange/exchange.h"
 
@@ -23,6 +25,7 @@ void Exchange::run() {
         }
         ++next;
         if (communicator_.rank() == 0) plan_a_speed(lock);
+        if (std::has_single_bit(next)) save_profile(lock);
     }
 }
 

@@ -15,7 +15,7 @@ FOLDERS = ("libringrt", "slurm_plugin", "tools")
 # Help texts and pictures: other pages list them.
 NOT_MESSAGES = re.compile(
     r"slurm_plugin/(controller/options|policy/registry|slurm/spank_submit)\.cpp"
-    r"|libringrt/(grouping/rules|grouping/plan|exchange/trace|checkpoint/hash|signal_watch)\.cpp"
+    r"|libringrt/(grouping/rules|grouping/plan|checkpoint/hash|signal_watch)\.cpp"
     r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
     r"|command_line|contender|columns|grade|comparison|chrome_trace|options|profile|placer|fit"
     r"|compare)\.cpp")
