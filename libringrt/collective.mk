@@ -31,6 +31,7 @@ libcollective_la_SOURCES = \
   libringrt/collective/topology.h libringrt/collective/topology.cpp \
   libringrt/collective/fork_guard.h libringrt/collective/fork_guard.cpp \
   libringrt/collective/communicator_impl.h libringrt/collective/start.cpp \
+  libringrt/collective/operations.cpp \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp
 libcollective_la_LIBADD = $(HWLOC_LIBS)
 

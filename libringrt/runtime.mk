@@ -27,7 +27,10 @@ libruntime_la_SOURCES = \
 libruntime_la_LIBADD = librecords.la
 
 lib_LTLIBRARIES += libringrt.la
-libringrt_la_SOURCES = libringrt/api.cpp libringrt/ringrt.h
+libringrt_la_SOURCES = \
+	libringrt/api/handle.cpp libringrt/api/handle.h \
+	libringrt/api/collectives.cpp libringrt/api/gradients.cpp libringrt/api/training.cpp \
+	libringrt/ringrt.h
 libringrt_la_LIBADD = libruntime.la libexchange.la libcollective.la
 libringrt_la_LDFLAGS = -version-info 0:0:0 $(NO_UNDEFINED) -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
 EXTRA_libringrt_la_DEPENDENCIES = libringrt/ringrt.map

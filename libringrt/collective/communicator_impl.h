@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind a Communicator. Start-up is in start.cpp, the operations in communicator.cpp.
+// What is behind a Communicator: communicator.cpp checks what is asked for, operations.cpp carries
+// it out; start-up is in start.cpp.
 #pragma once
 
 #include <mutex>
@@ -94,6 +95,24 @@ ringrt_status_t Communicator::Impl::guarded(Body body, Beside beside) {
     } catch (const std::exception &e) {
         return answer({RINGRT_SYSTEM_ERROR, format_line("rank %d: %s", world.rank, e.what())});
     }
+}
+
+template <class Body>
+Status Communicator::Impl::in_host_memory(const void *send, size_t send_bytes, void *recv,
+                                          size_t recv_bytes, Body body) {
+    bool from_gpu = send_bytes > 0 && device->device_of(send) >= 0;
+    bool to_gpu = recv_bytes > 0 && device->device_of(recv) >= 0;
+    if (!from_gpu && !to_gpu) return body(send, recv);
+    bool ignored = false;
+    RINGRT_TRY(device->side_of(from_gpu ? send : recv, from_gpu ? send : recv, &ignored));
+    std::vector<std::byte> in(from_gpu ? send_bytes : 0), out(to_gpu ? recv_bytes : 0);
+    if (from_gpu) {
+        Gpu::Event ready;
+        RINGRT_TRY(device->mark(&ready));
+        RINGRT_TRY(device->copy_now(in.data(), send, send_bytes, ready));
+    }
+    RINGRT_TRY(body(from_gpu ? in.data() : send, to_gpu ? out.data() : recv));
+    return to_gpu ? device->copy_now(recv, out.data(), recv_bytes) : Status{};
 }
 
 }  // namespace ringrt

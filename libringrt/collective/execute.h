@@ -27,6 +27,26 @@ struct Work {
     const Ranges *inputs = nullptr, *outputs = nullptr;
 };
 
+inline Work bytes_of(const void *send, void *recv, size_t bytes, int ranks) {
+    return {.input = send,
+            .output = recv,
+            .count = bytes,
+            .element_bytes = 1,
+            .dtype = RINGRT_UINT8,
+            .ranks = ranks};
+}
+
+inline Work sum_of(const void *send, void *recv, size_t count, ringrt_dtype_t dtype, ringrt_op_t op,
+                   int ranks) {
+    return {.input = send,
+            .output = recv,
+            .count = count,
+            .element_bytes = dtype_bytes(dtype),
+            .dtype = dtype,
+            .op = op,
+            .ranks = ranks};
+}
+
 // use(data, bytes, passed) for each stretch of `bytes` from byte `first` on.
 template <class Use>
 void each_input(const Work &work, size_t first, size_t bytes, Use use) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exchange of gradients.
+#include <cstdlib>
+
+#include "libringrt/api/handle.h"
+
+namespace ringrt {
+namespace {
+
+Outcome outcome(ExchangeResult result) { return {result.status, std::move(result.message)}; }
+
+// What was learned travels in checkpoints; what is planned for other sizes goes to the scheduler.
+void tell_boundary(ringrt_t &rt) {
+    rt.exchange->recall(rt.boundary->restored_gradients());
+    rt.boundary->set_gradients(
+        {.learned = [&rt] { return rt.exchange->learned(); },
+         .add_planned =
+             [&rt](records::Telemetry &telemetry) {
+                 for (const Exchange::PlannedSpeed &speed : rt.exchange->planned_speeds())
+                     if (telemetry.planned_sizes < records::kPlannedSpeedsMax && speed.step_ms > 0)
+                         telemetry.planned[static_cast<size_t>(telemetry.planned_sizes++)] = {
+                             speed.ranks, speed.step_ms};
+             }});
+}
+
+Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
+                          ringrt_op_t op, int *id) {
+    if (!name || !id) return invalid("name or id is NULL");
+    if (!rt.exchange) {
+        const char *trace = getenv("RINGRT_TRACE"), *profile = getenv("RINGRT_PROFILE");
+        rt.gradient_dtype = dtype;
+        rt.gradient_op = op;
+        rt.exchange = std::make_unique<Exchange>(
+            rt.communicator,
+            ExchangeConfig{.dtype = dtype,
+                           .op = op,
+                           .trace_file = trace ? trace : "",
+                           .profile_file = profile ? profile : "",
+                           .samples_per_rank = [batch = rt.settings.batch](int ranks) {
+                               return static_cast<double>(samples_per_step(batch, ranks)) / ranks;
+                           }});
+        tell_boundary(rt);
+    }
+    if (dtype != rt.gradient_dtype || op != rt.gradient_op)
+        return invalid("all gradients have one dtype and one op");
+    return outcome(rt.exchange->add(name, count, id));
+}
+
+}  // namespace
+}  // namespace ringrt
+
+using namespace ringrt;
+
+extern "C" {
+
+ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t count,
+                                         ringrt_dtype_t dtype, ringrt_op_t op, int *id) {
+    return guard(rt, [&] { return register_gradient(*rt, name, count, dtype, op, id); });
+}
+
+ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
+    return guard(rt, [&] {
+        if (!rt->exchange) return invalid("no gradient was registered");
+        if (rt->communicator.on_gpu(buffer))
+            return invalid(
+                "gradients must be in ordinary memory: ringrt_allreduce_start() takes a GPU's");
+        return outcome(rt->exchange->ready(id, buffer));
+    });
+}
+
+ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum) {
+    return guard(rt, [&] {
+        if (!rt->exchange) return invalid("no gradient was registered");
+        return outcome(rt->exchange->wait(id, sum));
+    });
+}
+
+}  // extern "C"

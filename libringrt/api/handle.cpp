@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A handle from its beginning to its end.
+#include "libringrt/api/handle.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ringrt {
+
+CommunicatorConfig communicator_config(const Settings &settings) {
+    return {.rank = settings.rank,
+            .size = settings.size,
+            .local_rank = settings.local_rank,
+            .rendezvous = settings.rendezvous,
+            .rendezvous_dir = settings.checkpoint_dir,
+            .allgather = settings.allgather,
+            .allgather_context = settings.allgather_context,
+            .messenger = settings.transport == "mpi" ? settings.messenger : nullptr,
+            .timeout_ms = settings.timeout_ms,
+            .start_timeout_ms = settings.start_timeout_ms,
+            .warn = log_line};
+}
+
+namespace {
+
+// Rank 0's, so that all ranks have one.
+Outcome make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
+    fence = {.job = rt.settings.job, .restart = rt.settings.restart};
+    if (getrandom(&fence.nonce, sizeof fence.nonce, 0) != sizeof fence.nonce)
+        return {RINGRT_SYSTEM_ERROR, "no random numbers"};
+    return checkpoint::broadcast(rt.peers, fence);
+}
+
+Outcome start(ringrt_t &rt) {
+    using namespace checkpoint;
+    if (rt.settings.size > 1 && !rt.settings.allgather)  // ranks meet in a file there
+        if (int made = make_folders(real_files(), rt.settings.checkpoint_dir); made < 0)
+            return write_failure(made, rt.settings.checkpoint_dir);
+    if (Outcome met = rt.peers.outcome(rt.communicator.start()); !met.ok()) return met;
+    Fence fence;
+    if (Outcome made = make_fence(rt, fence); !made.ok()) return made;
+    rt.boundary = std::make_unique<StepBoundary>(rt.settings, rt.peers, fence, rt.buffers);
+    return rt.boundary->start();
+}
+
+}  // namespace
+}  // namespace ringrt
+
+using namespace ringrt;
+
+extern "C" {
+
+const char *ringrt_status_string(ringrt_status_t status) {
+    switch (status) {
+        case RINGRT_OK:
+            return "ok";
+        case RINGRT_NOT_FOUND:
+            return "not found";
+        case RINGRT_INVALID_ARGUMENT:
+            return "invalid argument";
+        case RINGRT_TIMEOUT:
+            return "timed out";
+        case RINGRT_PEER_LOST:
+            return "peer lost";
+        case RINGRT_MISMATCH:
+            return "mismatch";
+        case RINGRT_NO_MEMORY:
+            return "out of memory";
+        case RINGRT_SYSTEM_ERROR:
+            return "system error";
+        case RINGRT_CHECKPOINT_FAILED:
+            return "checkpoint failed";
+        case RINGRT_CORRUPT:
+            return "corrupt";
+        case RINGRT_SUPERSEDED:
+            return "superseded";
+        case RINGRT_ABORTED:
+            return "aborted";
+        case RINGRT_FORKED:
+            return "used after fork";
+        case RINGRT_UNSUPPORTED:
+            return "unsupported";
+    }
+    return "unknown status";
+}
+
+const char *ringrt_last_error(const ringrt_t *rt) {
+    return rt ? rt->last_error.c_str() : init_error.c_str();
+}
+
+ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {
+    Outcome outcome = run_guarded([&] {
+        if (!out) return invalid("out is NULL");
+        Settings settings;
+        if (Outcome resolved = resolve(config, getenv, settings); !resolved.ok()) return resolved;
+        auto rt = std::make_unique<ringrt_runtime>(std::move(settings));
+        if (Outcome started = start(*rt); !started.ok()) return started;
+        *out = rt.release();
+        return Outcome{};
+    });
+    if (!outcome.ok()) init_error = std::move(outcome.message);
+    return outcome.status;
+}
+
+ringrt_status_t ringrt_finalize(ringrt_t *rt) {
+    if (!rt) return RINGRT_OK;
+    if (rt->pid != getpid()) return RINGRT_FORKED;  // nothing of the parent's may be touched
+    if (rt->exchange && !rt->exchange->idle()) rt->communicator.abort();  // nobody waits for it
+    Outcome outcome = run_guarded([&] {
+        if (rt->left || rt->aborted) return Outcome{};
+        Outcome finished = rt->boundary->finish();
+        Outcome parted = rt->peers.outcome(rt->communicator.finish());
+        return finished.ok() ? parted : finished;
+    });
+    delete rt;
+    if (!outcome.ok()) init_error = std::move(outcome.message);
+    return outcome.status;
+}
+
+ringrt_status_t ringrt_abort(ringrt_t *rt) {
+    if (!rt) return RINGRT_INVALID_ARGUMENT;
+    if (rt->pid != getpid()) return RINGRT_FORKED;
+    rt->aborted = true;
+    rt->communicator.abort();
+    return RINGRT_OK;
+}
+
+int ringrt_rank(const ringrt_t *rt) { return rt ? rt->communicator.rank() : -1; }
+int ringrt_size(const ringrt_t *rt) { return rt ? rt->communicator.size() : -1; }
+int ringrt_local_rank(const ringrt_t *rt) { return rt ? rt->communicator.local_rank() : -1; }
+int ringrt_restarts(const ringrt_t *rt) {
+    return rt ? static_cast<int>(std::min<uint32_t>(rt->settings.restart, INT32_MAX)) : -1;
+}
+
+}  // extern "C"

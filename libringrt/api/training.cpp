@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What belongs to training: the batch, buffers, checkpoints and steps.
+#include <algorithm>
+#include <cstring>
+
+#include "libringrt/api/handle.h"
+
+namespace ringrt {
+namespace {
+
+// Adds a buffer where its name sorts.
+Outcome add(ringrt_t &rt, checkpoint::Buffer buffer) {
+    if (Outcome valid = check(buffer.parameter); !valid.ok()) return valid;
+    if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
+    if (rt.buffers.size() == checkpoint::kParametersMax) return invalid("at most 4096 buffers");
+    auto by_name = [](const checkpoint::Buffer &held, const std::string &name) {
+        return held.parameter.name < name;
+    };
+    auto at =
+        std::lower_bound(rt.buffers.begin(), rt.buffers.end(), buffer.parameter.name, by_name);
+    if (at != rt.buffers.end() && at->parameter.name == buffer.parameter.name)
+        return invalid("a buffer of that name is registered already");
+    rt.buffers.insert(at, std::move(buffer));
+    return {};
+}
+
+Outcome describe(const char *name, ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
+                 checkpoint::Parameter &out) {
+    if (!name) return invalid("a buffer's name is NULL");
+    if (ndim < 0 || static_cast<size_t>(ndim) > checkpoint::kDimensionsMax)
+        return invalid("a buffer has 0 to 16 dimensions");
+    if (ndim > 0 && !shape) return invalid("a buffer's shape is NULL");
+    out = {.name = std::string(name, strnlen(name, checkpoint::kNameBytesMax + 1)),
+           .dtype = dtype,
+           .shape = std::vector<uint64_t>(shape, shape + ndim)};
+    return check(out);
+}
+
+}  // namespace
+}  // namespace ringrt
+
+using namespace ringrt;
+
+extern "C" {
+
+ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out) {
+    return guard(rt, [&] {
+        if (!out) return invalid("out is NULL");
+        return share_of_batch(rt->settings.batch, rt->communicator.rank(), rt->communicator.size(),
+                              rt->boundary->samples_seen(), *out);
+    });
+}
+
+uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position) {
+    return sample_at(seed, epoch, samples, position);
+}
+
+ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data, ringrt_dtype_t dtype,
+                                int ndim, const uint64_t *shape) {
+    return guard(rt, [&] {
+        checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
+        if (Outcome valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
+            return valid;
+        buffer.bytes = bytes_of(buffer.parameter);
+        return add(*rt, std::move(buffer));
+    });
+}
+
+ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
+                                     ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
+                                     uint64_t first_row, uint64_t rows) {
+    return guard(rt, [&] {
+        checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
+        if (Outcome valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
+            return valid;
+        if (ndim == 0) return invalid("a scalar has no rows: use ringrt_register()");
+        if (first_row > shape[0] || rows > shape[0] - first_row)
+            return invalid("first_row and rows are outside the first extent");
+        buffer.parameter.by_rows = true;
+        const uint64_t row_bytes = shape[0] ? bytes_of(buffer.parameter) / shape[0] : 0;
+        buffer.offset = first_row * row_bytes;
+        buffer.bytes = rows * row_bytes;
+        return add(*rt, std::move(buffer));
+    });
+}
+
+ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
+    return guard_alone(rt, [&] {
+        if (!step) return invalid("step is NULL");
+        Outcome restored = rt->boundary->restore(*step);
+        if (restored.ok() && rt->exchange) rt->exchange->recall(rt->boundary->restored_gradients());
+        return restored;
+    });
+}
+
+ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step) {
+    return guard_alone(rt, [&] { return rt->boundary->save(step); });
+}
+
+ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action) {
+    return guard_alone(rt, [&] {
+        if (!action) return invalid("action is NULL");
+        if (rt->left)
+            return invalid("ringrt_step() said RINGRT_LEAVE: call ringrt_finalize() and end");
+        Outcome stepped = rt->boundary->step(step, *action);
+        rt->left = stepped.ok() && *action == RINGRT_LEAVE;
+        return stepped;
+    });
+}
+
+ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
+    return guard(rt, [&] {
+        rt->boundary->note_loss(loss, goal);
+        return Outcome{};
+    });
+}
+
+ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left) {
+    return guard(rt, [&] {
+        if (steps_left > INT64_MAX) return invalid("steps_left is larger than 2^63 - 1");
+        rt->boundary->set_steps_left(steps_left);
+        return Outcome{};
+    });
+}
+
+}  // extern "C"
