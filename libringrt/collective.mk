@@ -9,7 +9,8 @@ libcollective_la_SOURCES = \
   libringrt/transport/node_gates.cpp \
   libringrt/transport/frame.h libringrt/transport/frame.cpp \
   libringrt/transport/messenger.h libringrt/transport/messenger.cpp \
-  libringrt/transport/tcp.h libringrt/transport/tcp.cpp \
+  libringrt/transport/tcp.h libringrt/transport/tcp.cpp libringrt/transport/tcp_impl.h \
+  libringrt/transport/tcp_receive.cpp \
   libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
   libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \
   libringrt/rendezvous/rendezvous_file.h libringrt/rendezvous/rendezvous_file.cpp \

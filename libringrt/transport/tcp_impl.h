@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is behind make_tcp(): one connection to each peer. tcp.cpp sends, sleeps and says farewell;
+// tcp_receive.cpp takes what comes in.
+#pragma once
+
+#include <poll.h>
+#include <sys/uio.h>
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "libringrt/transport/frame.h"
+#include "libringrt/transport/tcp.h"
+
+namespace ringrt {
+
+inline constexpr size_t kBufferBytes = 64 << 10;  // small frames are read many at a time
+inline constexpr size_t kPiecesMax = 64;          // of one system call
+// Given to peers to take the rest of a message, so that there is place for a farewell after it.
+inline constexpr auto kSettle = std::chrono::seconds(1);
+
+// `pieces` without their first `skip` bytes, at most kPiecesMax of them.
+inline size_t fill_pieces(const std::vector<std::span<std::byte>> &pieces, size_t skip, iovec *out,
+                          size_t room) {
+    size_t used = 0;
+    for (const auto &piece : pieces) {
+        if (skip >= piece.size()) {
+            skip -= piece.size();
+            continue;
+        }
+        if (used == room) break;
+        out[used++] = {.iov_base = piece.data() + skip, .iov_len = piece.size() - skip};
+        skip = 0;
+    }
+    return used;
+}
+
+// One connection.
+struct TcpPeer {
+    Fd fd;
+    // Out: the message in front is `sent` bytes along, its frame included.
+    struct Outgoing {
+        Message *message;
+        Frame frame;
+        size_t total;
+    };
+    std::deque<Outgoing> outgoing;
+    size_t sent = 0;
+    // In: bytes [begin, end) of the buffer are not taken yet.
+    std::vector<std::byte> buffer;
+    size_t begin = 0, end = 0;
+    std::vector<Message *> expected;
+    Frame frame;
+    bool in_frame = false;        // `frame` is read, its payload not all taken
+    bool held = false;            // its message is not expected yet
+    Message *incoming = nullptr;  // of a data frame
+    size_t taken = 0;             // bytes of the payload
+    Farewell farewell;
+    bool gone = false;  // said farewell in peace
+    Message waiting;    // a kWaiting frame under way, unless done
+};
+
+class Tcp : public Transport {
+  public:
+    Tcp(const World &world, std::vector<Fd> fds);
+    void begin(const Call &call) override { call_ = call; }
+    Status send(Message *message) override;
+    Status receive(Message *message) override;
+    Status progress(int sleep_ms, bool *moved) override;
+    Status waiting(int peer, int *blame) override;
+    void farewell(int culprit, const Status &why) override;
+
+  private:
+    Status push(int rank, bool *moved);
+    Status pull(int rank, bool *moved);
+    Status take(int rank, bool *moved);
+    Status open_frame(int rank);
+    Status close_frame(int rank);
+    Status find_message(int rank);
+    Status queue(Message *message, const Frame &frame, bool *moved);
+    Status tell_waiting(int waits_for);
+    Status lost(int rank, const char *why) const { return peer_lost(world_, rank, why, call_); }
+    Status vanished(int rank, bool in_order, const char *why);
+    void settle();
+    Status sleep(int sleep_ms);
+    int first_outstanding() const;
+
+    const World &world_;
+    std::vector<TcpPeer> peers_;
+    std::vector<pollfd> polled_;
+    Call call_;
+    Waits waits_;
+    // This rank is about to go: data that nobody expects yet are dropped, for behind them there may
+    // be a farewell that tells why.
+    bool in_doubt_ = false;
+    bool said_farewell_ = false;
+};
+
+}  // namespace ringrt

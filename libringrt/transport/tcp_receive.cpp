@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "libringrt/transport/tcp_impl.h"
+
+namespace ringrt {
+namespace {
+
+constexpr size_t kDirectBytes = 16 << 10;  // larger rests are read straight to where they belong
+
+// Where the next call reads to: the rest of a large payload, *direct bytes, straight to where it
+// belongs, and behind it the head of the frame that follows; else as much as the buffer holds.
+size_t places(TcpPeer &peer, iovec *pieces, size_t *direct) {
+    const size_t rest = peer.in_frame ? size_t(peer.frame.bytes) - peer.taken : 0;
+    *direct = 0;
+    if (peer.incoming == nullptr || rest < kDirectBytes) {
+        memmove(peer.buffer.data(), peer.buffer.data() + peer.begin, peer.end - peer.begin);
+        peer.end -= peer.begin, peer.begin = 0;
+        pieces[0] = {.iov_base = peer.buffer.data() + peer.end, .iov_len = kBufferBytes - peer.end};
+        return 1;
+    }
+    size_t used = fill_pieces(peer.incoming->pieces, peer.taken, pieces, kPiecesMax);
+    for (size_t i = 0; i < used; ++i) *direct += pieces[i].iov_len;
+    peer.begin = peer.end = 0;
+    if (*direct == rest)
+        pieces[used++] = {.iov_base = peer.buffer.data(), .iov_len = sizeof(Frame)};
+    return used;
+}
+
+}  // namespace
+
+Status Tcp::receive(Message *message) {
+    TcpPeer &peer = peers_[size_t(message->peer)];
+    message->done = false;
+    peer.expected.push_back(message);
+    if (!peer.held) return {};
+    bool moved = false;
+    return take(message->peer, &moved);
+}
+
+// Finds the expected message of the frame just read; peer.held where there is none yet: what
+// follows stays in the socket.
+Status Tcp::find_message(int rank) {
+    TcpPeer &peer = peers_[size_t(rank)];
+    RINGRT_TRY(match(world_, call_, rank, peer.frame, &peer.expected, &peer.incoming));
+    peer.held = peer.incoming == nullptr;
+    return {};
+}
+
+Status Tcp::open_frame(int rank) {
+    TcpPeer &peer = peers_[size_t(rank)];
+    memcpy(&peer.frame, peer.buffer.data() + peer.begin, sizeof(Frame));
+    peer.begin += sizeof(Frame);
+    peer.taken = 0;
+    peer.incoming = nullptr;
+    if (!peer.frame.sound()) return lost(rank, "what it sent is not a frame");
+    peer.in_frame = true;
+    return peer.frame.kind == kData ? find_message(rank) : Status{};
+}
+
+Status Tcp::close_frame(int rank) {
+    TcpPeer &peer = peers_[size_t(rank)];
+    peer.in_frame = false;
+    switch (peer.frame.kind) {
+        case kData:
+            if (peer.held) {
+                peer.held = false;
+                return {};
+            }
+            peer.incoming->done = true;
+            world_.pass_hop();
+            return {};
+        case kWaiting:
+            waits_.heard(rank, peer.frame.segment);
+            return {};
+        default:
+            peer.gone = peer.farewell.culprit < 0;
+            return hear_farewell(world_, rank, peer.farewell, call_);
+    }
+}
+
+// Takes what the buffer holds.
+Status Tcp::take(int rank, bool *moved) {
+    TcpPeer &peer = peers_[size_t(rank)];
+    for (;;) {
+        if (peer.held && !in_doubt_) {
+            RINGRT_TRY(find_message(rank));
+            if (peer.held) return {};
+        }
+        if (!peer.in_frame) {
+            if (peer.end - peer.begin < sizeof(Frame)) return {};
+            RINGRT_TRY(open_frame(rank));
+            continue;
+        }
+        size_t rest = std::min(size_t(peer.frame.bytes) - peer.taken, peer.end - peer.begin);
+        const std::byte *from = peer.buffer.data() + peer.begin;
+        if (peer.held) {
+            // Dropped.
+        } else if (peer.incoming == nullptr) {
+            memcpy(reinterpret_cast<std::byte *>(&peer.farewell) + peer.taken, from, rest);
+        } else {
+            iovec pieces[kPiecesMax];
+            size_t used = fill_pieces(peer.incoming->pieces, peer.taken, pieces, kPiecesMax),
+                   copied = 0;
+            for (size_t i = 0; i < used && copied < rest; ++i) {
+                size_t part = std::min(pieces[i].iov_len, rest - copied);
+                memcpy(pieces[i].iov_base, from + copied, part);
+                copied += part;
+            }
+            rest = copied;
+        }
+        peer.begin += rest;
+        peer.taken += rest;
+        const bool whole = peer.taken == peer.frame.bytes;
+        if (peer.frame.kind == kData && (rest > 0 || whole)) *moved = true;
+        if (whole) {
+            RINGRT_TRY(close_frame(rank));
+        } else if (peer.begin == peer.end) {
+            return {};
+        }
+    }
+}
+
+// A connection ended without a farewell. In order and between two messages: a death. Otherwise it
+// may be a rank that goes because of another's death and could not say so: whoever else has news
+// within a moment knows better.
+Status Tcp::vanished(int rank, bool in_order, const char *why) {
+    constexpr auto kMoment = kSettle + std::chrono::milliseconds(500);
+    TcpPeer &peer = peers_[size_t(rank)];
+    if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(rank, why);
+    peer.gone = in_doubt_;
+    if (in_doubt_) return {};
+    in_doubt_ = true;
+    bool moved = false;
+    for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
+        for (size_t r = 0; r < peers_.size(); ++r) {
+            const TcpPeer &other = peers_[r];
+            if (other.fd.valid() && !other.gone) RINGRT_TRY(pull(int(r), &moved));
+        }
+        RINGRT_TRY(sleep(kSliceMs));
+    }
+    return lost(rank, why);
+}
+
+Status Tcp::pull(int rank, bool *moved) {
+    TcpPeer &peer = peers_[size_t(rank)];
+    for (;;) {
+        RINGRT_TRY(take(rank, moved));
+        if ((peer.held && !in_doubt_) || peer.gone) return {};
+        iovec pieces[kPiecesMax + 1];
+        size_t direct = 0;
+        const size_t used = places(peer, pieces, &direct);
+        msghdr header{.msg_iov = pieces, .msg_iovlen = used};
+        ssize_t got = recvmsg(peer.fd.get(), &header, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+        if (got <= 0)
+            return vanished(rank, got == 0,
+                            got == 0 ? "it died or closed its connection" : strerror(errno));
+        direct = std::min(size_t(got), direct);
+        peer.end += size_t(got) - direct;
+        if (direct == 0) continue;
+        *moved = true;
+        peer.taken += direct;
+        if (peer.taken == peer.frame.bytes) RINGRT_TRY(close_frame(rank));
+    }
+}
+
+}  // namespace ringrt
