@@ -57,3 +57,8 @@ check-netns: all
 	$(srcdir)/tests/netns/run 3
 	$(srcdir)/tests/netns/run 4
 .PHONY: check-netns
+
+# Not a test: what the processors allow. make tests/speed/direct_limit
+EXTRA_PROGRAMS += tests/speed/direct_limit
+tests_speed_direct_limit_SOURCES = tests/speed/direct_limit.cpp
+tests_speed_direct_limit_LDADD = libcollective.la
