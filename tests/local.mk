@@ -9,8 +9,8 @@ EXTRA_DIST += tests/check-header tests/check-man tests/check-environment tests/c
 	tests/with-tap
 
 # The demo's accounting, and the example program over a sequence of sizes
-TESTS += tests/check-demo tests/multiproc/digits-sizes
-EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-sizes
+TESTS += tests/check-demo tests/multiproc/digits-sizes tests/netns/faults
+EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-sizes tests/netns/faults
 
 # On a real Slurm cluster: contrib/test runs these by themselves
 EXTRA_DIST += tests/cluster

@@ -38,7 +38,7 @@ ROWS = [
         tests={FAILURES: ("a_stopped_rank_is_warned_of_and_then_given_up", "a_pause_is_survived", "a_rank_may_stop_at_any_hop")}),
     Row("F04", "a slow rank; packets lost, reset, delayed",
         tests={FAILURES: ("a_slow_rank_is_warned_of_and_waited_for", "reset_connections_are_an_error_at_all_ranks")},
-        partly="packets are not lost or delayed"),
+        scripts=("tests/netns/faults",)),
     Row("F05", "the resize signal before the runtime is up", cases=("faults/signal_early",)),
     Row("F06", "the signal reaches helpers with no handler", cases=("faults/signal_helpers",)),
     Row("F07", "a second signal, SIGTERM, 100 signals during a checkpoint", cases=("faults/signal_storm",)),
