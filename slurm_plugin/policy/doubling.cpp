@@ -15,16 +15,14 @@ namespace {
 
 constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
 
-// Would the next step be taken if restarts cost nothing?
+// Would the next step be taken if restarts cost nothing? Every rule then wants what is faster.
 bool is_restart_in_the_way(const Job &job, int gpus, const Options &options) {
-    Options free_restarts = options;
-    free_restarts.payback = 0;
-    const Valuation value(job, free_restarts);
+    if (!(job.weight > 0 && steps_left(job, options) > 0)) return false;
+    const double now_ms = step_ms(job, gpus);
     const int most =
         std::min(options.gain == GainRule::absolute ? 2 * gpus : job.gpus_max, job.gpus_max);
     for (int to = 2 * gpus; to <= most; to *= 2) {
-        if (value.at(to) > value.at(gpus) && value.seconds_at(to) < value.seconds_at(gpus))
-            return true;
+        if (step_ms(job, to) < now_ms) return true;
         if (to > kAnySize / 2) break;
     }
     return false;
@@ -79,19 +77,20 @@ Allotment allotment(const Ladders &ladders, int rank, Level level, const Facts &
 std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity &capacity,
                                        const Options &options) {
     const Ladders ladders(jobs, capacity, options);
-    const bool present_fits = fits_as_it_is(ladders, capacity);
-    Proposal best = propose(ladders, capacity, Start::from_min);
+    const EmptyNodes nodes(capacity);
+    const bool present_fits = fits_as_it_is(ladders, nodes);
+    Proposal best = *propose(ladders, nodes, Start::from_min);
     if (present_fits && ladders.anybody_runs()) {
-        Proposal calm = propose(ladders, capacity, Start::from_present, best.worth.served);
-        calm.bound = best.bound;  // the other's holds for every decision
-        if (!is_better(best.worth, calm.worth)) best = std::move(calm);
+        std::optional<Proposal> calm = propose(ladders, nodes, Start::from_present, &best);
+        if (calm && !is_better(best.worth, calm->worth)) {
+            calm->bound = best.bound;  // holds for every decision
+            best = std::move(*calm);
+        }
     }
-    if (options.gain != GainRule::absolute) exchange(ladders, capacity, options, best);
-    Facts facts{.rigid_took = !present_fits};
-    Room room(capacity);
+    if (options.gain != GainRule::absolute) exchange(ladders, capacity, nodes, options, best);
+    Facts facts{.rigid_took = !present_fits, .free_gpus = nodes.room.free_gpus()};
     for (int rank = 0; rank < ladders.size(); ++rank)
-        room.change(0, ladders.gpus(rank, best.levels[static_cast<std::size_t>(rank)]));
-    facts.free_gpus = room.free_gpus();
+        facts.free_gpus -= ladders.gpus(rank, best.levels[static_cast<std::size_t>(rank)]);
     std::vector<Allotment> out(jobs.size());
     for (int rank = 0; rank < ladders.size(); ++rank)
         out[static_cast<std::size_t>(ladders.index(rank))] = allotment(

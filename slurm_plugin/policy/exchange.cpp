@@ -37,12 +37,12 @@ std::vector<Level> optimum_of(const Ladders &ladders, const Capacity &capacity,
 
 }  // namespace
 
-void exchange(const Ladders &ladders, const Capacity &capacity, const Options &options,
-              Proposal &proposal) {
+void exchange(const Ladders &ladders, const Capacity &capacity, const EmptyNodes &nodes,
+              const Options &options, Proposal &proposal) {
     if (ladders.size() * static_cast<long>(total_gpus(capacity)) > kMostCells) return;
     if (!may_be_better(proposal)) return;
     std::vector<Level> levels = optimum_of(ladders, capacity, options, proposal);
-    fit_to_nodes(ladders, capacity, levels);
+    fit_to_nodes(ladders, nodes, levels);
     const ProposalWorth worth = worth_of(ladders, levels);
     if (!is_better(worth, proposal.worth)) return;
     proposal.levels = std::move(levels);

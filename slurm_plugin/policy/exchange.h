@@ -11,7 +11,7 @@
 
 namespace ringrt::policy {
 
-void exchange(const Ladders &ladders, const Capacity &capacity, const Options &options,
-              Proposal &proposal);
+void exchange(const Ladders &ladders, const Capacity &capacity, const EmptyNodes &nodes,
+              const Options &options, Proposal &proposal);
 
 }  // namespace ringrt::policy

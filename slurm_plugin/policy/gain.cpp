@@ -7,8 +7,7 @@
 namespace ringrt::policy {
 namespace {
 
-// No job is so nearly done that its value would dwarf all others.
-constexpr double kSoonestS = 30;
+constexpr double kSoonestS = 30;  // no job is so nearly done that its value would dwarf all others
 
 // What a job's speed is multiplied by.
 double own_time(double alone_s, const Options &options) {
@@ -46,17 +45,5 @@ Valuation::Valuation(const Job &job, const Options &options)
     if (job.gpus_now > 0 && !absolute_)
         restart_s_ *= 1 + left_s_per_ms_ * step_ms(job, job.gpus_now) / options.size_lasts_s;
 }
-
-Valuation::Both Valuation::both_at(int gpus) const {
-    const double step = step_ms(*job_, gpus);
-    const double left_s = left_s_per_ms_ * step + (gpus != job_->gpus_now ? restart_s_ : 0);
-    const double value =
-        absolute_ ? scale_ * left_s : scale_ / std::max(soonest_s_per_ms_ * step, left_s);
-    return {.value = value, .seconds = left_s};
-}
-
-double Valuation::seconds_at(int gpus) const { return both_at(gpus).seconds; }
-
-double Valuation::at(int gpus) const { return both_at(gpus).value; }
 
 }  // namespace ringrt::policy

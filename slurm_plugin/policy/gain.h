@@ -20,6 +20,8 @@
 // to a long job.
 #pragma once
 
+#include <algorithm>
+
 #include "slurm_plugin/policy/policy.h"
 
 namespace ringrt::policy {
@@ -28,13 +30,20 @@ namespace ringrt::policy {
 class Valuation {
   public:
     Valuation(const Job &job, const Options &options);
-    [[nodiscard]] double at(int gpus) const;  // larger is better; gpus >= 1
-    // Seconds from now on at `gpus` GPUs, a restart included where it needs one.
-    [[nodiscard]] double seconds_at(int gpus) const;
     struct Both {
         double value, seconds;
     };
-    [[nodiscard]] Both both_at(int gpus) const;
+    // The value (larger is better) of `gpus` >= 1, and the seconds from now on with them, a restart
+    // included where it needs one.
+    [[nodiscard]] Both both_at(int gpus) const {
+        const double step = step_ms(*job_, gpus);
+        const double left_s = left_s_per_ms_ * step + (gpus != job_->gpus_now ? restart_s_ : 0);
+        const double value =
+            absolute_ ? scale_ * left_s : scale_ / std::max(soonest_s_per_ms_ * step, left_s);
+        return {.value = value, .seconds = left_s};
+    }
+    [[nodiscard]] double at(int gpus) const { return both_at(gpus).value; }
+    [[nodiscard]] double seconds_at(int gpus) const { return both_at(gpus).seconds; }
 
   private:
     const Job *job_;

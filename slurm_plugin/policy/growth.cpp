@@ -9,7 +9,7 @@ namespace ringrt::policy {
 namespace {
 
 constexpr Level kTop = std::numeric_limits<Level>::max();
-constexpr int kFewJobs = 256;  // the heap alone is as fast ...
+constexpr int kFewJobs = 32;   // the heap alone is as fast ...
 constexpr int kFewGrants = 8;  // ... and where no more GPUs are free than one for so many jobs
 
 struct Bid {
@@ -96,7 +96,7 @@ class Auction {
   public:
     Auction(const Ladders &ladders, std::vector<Level> &levels, Room &room)
         : ladders_(ladders), levels_(levels), room_(room) {}
-    double run(int held_back);
+    double run();
 
   private:
     void bid(int rank, Level most);
@@ -146,10 +146,9 @@ void Auction::refuse(const Bid &refused) {
     if (room_.free_gpus() <= swept_at_ / 2) sweep();
 }
 
-double Auction::run(int held_back) {
+double Auction::run() {
     heap_.reserve(levels_.size());
-    for (int rank = 0; rank < ladders_.size(); ++rank)
-        if (rank != held_back) bid(rank, kTop);
+    for (int rank = 0; rank < ladders_.size(); ++rank) bid(rank, kTop);
     std::make_heap(heap_.begin(), heap_.end());
     while (!heap_.empty() && room_.free_gpus() > 0) {
         std::pop_heap(heap_.begin(), heap_.end());
@@ -173,12 +172,11 @@ double Auction::run(int held_back) {
 
 }  // namespace
 
-double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room, int held_back) {
+double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room) {
     if (room.free_gpus() == 0) return 0;
     const bool much_is_free = room.free_gpus() > ladders.size() / kFewGrants;
-    if (ladders.size() > kFewJobs && much_is_free && held_back < 0)
-        grow_at_once(ladders, levels, room);
-    return Auction(ladders, levels, room).run(held_back);
+    if (ladders.size() > kFewJobs && much_is_free) grow_at_once(ladders, levels, room);
+    return Auction(ladders, levels, room).run();
 }
 
 }  // namespace ringrt::policy

@@ -17,6 +17,6 @@ namespace ringrt::policy {
 // value: the first refused gain times the GPUs that were free then, less what was granted after.
 // (The relaxation of the knapsack to fractions, Dantzig 1957; exact for gains that fall along a
 // ladder.)
-double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room, int held_back = -1);
+double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room);
 
 }  // namespace ringrt::policy

@@ -11,6 +11,7 @@
 namespace ringrt::policy {
 namespace {
 
+constexpr std::size_t kUsualLevels = 8;
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // What the order needs, without the rest of the record.
@@ -18,9 +19,7 @@ struct Key {
     double priority, submit_s;
     uint32_t id;
     int index;
-    bool waits;
     bool operator<(const Key &o) const {
-        if (waits != o.waits) return !waits;
         if (priority != o.priority) return priority > o.priority;
         if (submit_s != o.submit_s) return submit_s < o.submit_s;
         return id < o.id;
@@ -28,13 +27,20 @@ struct Key {
 };
 
 std::vector<int> canonical_order(std::span<const Job> jobs) {
+    const auto running = std::ranges::count_if(jobs, [](const Job &job) { return job.gpus_now > 0; });
     std::vector<Key> keys(jobs.size());
+    const auto first_waiting = keys.begin() + running;
+    auto runs = keys.begin(), waits = first_waiting;
     for (std::size_t i = 0; i < jobs.size(); ++i)
-        keys[i] = {jobs[i].priority, jobs[i].submit_s, jobs[i].id, static_cast<int>(i),
-                   jobs[i].gpus_now == 0};
-    if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+        *(jobs[i].gpus_now > 0 ? runs : waits)++ = {jobs[i].priority, jobs[i].submit_s, jobs[i].id,
+                                                    static_cast<int>(i)};
+    const auto sort = [](auto begin, auto end) {
+        if (!std::is_sorted(begin, end)) std::sort(begin, end);
+    };
+    sort(keys.begin(), first_waiting);
+    sort(first_waiting, keys.end());
     std::vector<int> order(jobs.size());
-    std::transform(keys.begin(), keys.end(), order.begin(), [](const Key &k) { return k.index; });
+    std::ranges::transform(keys, order.begin(), &Key::index);
     return order;
 }
 
@@ -62,8 +68,8 @@ Ladders::Ladders(std::span<const Job> jobs, const Capacity &capacity, const Opti
     : one_doubling_(options.gain == GainRule::absolute), order_(canonical_order(jobs)) {
     rows_.reserve(jobs.size());
     jobs_.reserve(jobs.size());
-    values_.reserve(8 * jobs.size());
-    best_.reserve(8 * jobs.size());
+    values_.reserve(kUsualLevels * jobs.size());
+    steps_.reserve(kUsualLevels * jobs.size());
     for (const int index : order_) jobs_.push_back(&jobs[static_cast<std::size_t>(index)]);
     const std::vector<int> stay = sizes_to_stay(jobs_, capacity, options);
     for (std::size_t rank = 0; rank < jobs_.size(); ++rank) {
@@ -79,35 +85,43 @@ void Ladders::add(const Job &job, int stay_gpus, const Options &options) {
             .now = job.gpus_now,
             .max = job.gpus_max,
             .first_value = static_cast<int>(values_.size()),
+            .first_step = static_cast<int>(steps_.size()),
             .id = job.id,
             .held = job.held};
-    if (keeps_its_size(job)) {
-        row.min = row.max = job.gpus_now;
-        row.stay = job.gpus_now > 0 ? Level{0} : kWaits;
-        row.fixed = true;
-        values_.push_back(job.gpus_now > 0 ? value.at(job.gpus_now) : 0);
-        best_.push_back(kWaits);
-        rows_.push_back(row);
-        return;
-    }
+    if (keeps_its_size(job)) return add_fixed(row, job, value);
     const Level last = std::max(Level{0}, level_of(job, job.gpus_max));
     row.stay = level_of(job, stay_gpus);
     row.top = std::min(last, std::max(Level{0}, level_of(job, job.gpus_believed)));
     if (stay_gpus < job.gpus_now) row.top = std::min(row.top, row.stay);
+    add_values(row, job, last, value);
+    for (Level level = 0; level < row.peak; ++level)
+        steps_.push_back(step_from(row, level, row.peak));
+    rows_.push_back(row);
+}
+
+void Ladders::add_fixed(Row row, const Job &job, const Valuation &value) {
+    row.min = row.max = job.gpus_now;
+    row.stay = job.gpus_now > 0 ? Level{0} : kWaits;
+    row.fixed = true;
+    values_.push_back(job.gpus_now > 0 ? value.at(job.gpus_now) : 0);
+    rows_.push_back(row);
+}
+
+void Ladders::add_values(Row &row, const Job &job, Level last, const Valuation &value) {
+    values_.resize(values_.size() + static_cast<std::size_t>(last) + 1);
+    double *values = values_.data() + row.first_value;
     const double now_s = value.seconds_at(job.gpus_now > 0 ? job.gpus_now : 1);
     for (Level level = 0; level <= last; ++level) {
         const int gpus = job.gpus_min << level;
         const Valuation::Both both = value.both_at(gpus);
         const bool pays = job.gpus_now == 0 || gpus <= job.gpus_now || both.seconds < now_s;
-        values_.push_back(pays ? both.value : kNever);
+        values[level] = pays ? both.value : kNever;
+        if (level <= row.top && values[level] > values[row.peak]) row.peak = level;
     }
-    for (Level level = 0; level <= last; ++level)
-        best_.push_back(best_level(row, level, row.top));
-    rows_.push_back(row);
 }
 
-// kWaits: no growth from there is a gain.
-Level Ladders::best_level(const Row &row, Level from, Level most) const {
+// Where `from` is below the peak, none above the peak is a larger gain than the peak itself.
+Step Ladders::step_from(const Row &row, Level from, Level most) const {
     if (one_doubling_) most = std::min(most, static_cast<Level>(from + 1));
     const double *values = values_.data() + row.first_value;
     Level best = kWaits;
@@ -123,17 +137,8 @@ Level Ladders::best_level(const Row &row, Level from, Level most) const {
         }
         added = 2 * added + base;
     }
-    return best;
-}
-
-Step Ladders::best_step(int rank, Level from, Level most) const {
-    const Row &row = this->row(rank);
-    if (from < 0 || from >= most) return {};
-    Level to = best_[static_cast<std::size_t>(row.first_value + from)];
-    if (to > most) to = best_level(row, from, most);
-    if (to < 0) return {};
-    return {.gain = (value(rank, to) - value(rank, from)) / (gpus(rank, to) - gpus(rank, from)),
-            .to = to};
+    if (best < 0) return {};
+    return {.gain = best_more / best_added, .to = best};
 }
 
 }  // namespace ringrt::policy

@@ -7,10 +7,12 @@
 // then by priority, arrival and id. So no result depends on the order of the input.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "slurm_plugin/policy/gain.h"
 #include "slurm_plugin/policy/policy.h"
 
 namespace ringrt::policy {
@@ -24,7 +26,9 @@ struct Row {
     int now = 0;  // GPUs it runs with
     int max = 1;
     int first_value = 0;  // into Ladders::values, of level 0
+    int first_step = 0;   // into Ladders::steps, of level 0
     Level top = 0;        // the highest level it may grow to
+    Level peak = 0;       // the lowest of those up to top that none is worth more than
     Level stay = kWaits;  // where it may stay: its present size, less on a crowded node
     bool fixed = false;
     uint32_t id = 0;
@@ -64,17 +68,25 @@ class Ladders {
     // The best growth from `from` up to level `most`: one doubling in the paper's rule, any number
     // of them in the others, which so walk the upper hull of the job's value and escape a first
     // doubling that loses.
-    [[nodiscard]] Step best_step(int rank, Level from, Level most) const;
+    [[nodiscard]] Step best_step(int rank, Level from, Level most) const {
+        const Row &row = this->row(rank);
+        if (from < 0 || from >= most || from == row.peak) return {};
+        if (from > row.peak) return step_from(row, from, std::min(most, row.top));
+        const Step &best = steps_[static_cast<std::size_t>(row.first_step + from)];
+        return best.to <= most ? best : step_from(row, from, most);
+    }
     [[nodiscard]] bool anybody_runs() const { return !rows_.empty() && rows_[0].now > 0; }
 
   private:
     void add(const Job &job, int stay_gpus, const Options &options);
-    [[nodiscard]] Level best_level(const Row &row, Level from, Level most) const;
+    void add_fixed(Row row, const Job &job, const Valuation &value);
+    void add_values(Row &row, const Job &job, Level last, const Valuation &value);
+    [[nodiscard]] Step step_from(const Row &row, Level from, Level most) const;
 
     bool one_doubling_;
     std::vector<Row> rows_;
     std::vector<double> values_;
-    std::vector<Level> best_;  // of each value: the level that the best growth from there leads to
+    std::vector<Step> steps_;  // the best growth from each level below a job's peak
     std::vector<const Job *> jobs_;
     std::vector<int> order_;
 };

@@ -15,9 +15,6 @@ int whole_node(const Capacity &capacity) {
 
 long ceil_div(long a, long b) { return (a + b - 1) / b; }
 
-// Blocks of 2^k that `gpus` GPUs take up, where it is at least one: a job of six takes two of four.
-long blocks(int gpus, int k) { return (gpus + (1L << k) - 1) >> k; }
-
 }  // namespace
 
 Room::Room(const Capacity &capacity) : node_(whole_node(capacity)) {
@@ -42,13 +39,6 @@ bool Room::fits(int add, int instead_of) const {
     return true;
 }
 
-void Room::change(int from, int to) {
-    for (int k = 0; k < classes_ && (1 << k) <= from; ++k) used_[k] -= blocks(from, k);
-    for (int k = 0; k < classes_ && (1 << k) <= to; ++k) used_[k] += blocks(to, k);
-    if (from > node_) used_nodes_ -= ceil_div(from, node_);
-    if (to > node_) used_nodes_ += ceil_div(to, node_);
-}
-
 bool Room::is_over() const {
     for (int k = 0; k < classes_; ++k)
         if (used_[k] > blocks_[k]) return true;
@@ -61,7 +51,7 @@ Packing::Packing(const Capacity &capacity) : node_(whole_node(capacity)) {
     free_.assign(nodes, -1);
     int largest = node_;
     for (const int gpus : capacity.node_gpus) largest = std::max(largest, gpus);
-    with_free_.resize(static_cast<std::size_t>(largest) + 1);
+    top_.assign(static_cast<std::size_t>(largest) + 1, -1);
     for (std::size_t i = 0; i < nodes; ++i) {
         closed_[i] = capacity.node_gpus[i] < 0;
         set_free(static_cast<int>(i), std::max(0, capacity.node_gpus[i]));
@@ -70,21 +60,27 @@ Packing::Packing(const Capacity &capacity) : node_(whole_node(capacity)) {
 
 void Packing::list_nodes() {
     listed_ = true;
+    entries_.reserve(2 * free_.size());
     for (std::size_t i = free_.size(); i-- > 0;)  // so that the lowest index is found first
-        with_free_[free_[i]].push_back(static_cast<int>(i));
+        push(static_cast<int>(i));
+}
+
+void Packing::push(int node) {
+    int &top = top_[free_[node]];
+    entries_.push_back({.node = node, .below = top});
+    top = static_cast<int>(entries_.size()) - 1;
 }
 
 void Packing::set_free(int node, int gpus) {
     free_total_ += gpus - std::max(free_[node], 0);
     free_[node] = gpus;
-    if (listed_) with_free_[gpus].push_back(node);
+    if (listed_) push(node);
 }
 
 int Packing::pop(int free) {
-    std::vector<int> &nodes = with_free_[free];
-    while (!nodes.empty()) {
-        const int node = nodes.back();
-        nodes.pop_back();
+    for (int &top = top_[free]; top >= 0;) {
+        const int node = entries_[top].node;
+        top = entries_[top].below;
         if (free_[node] == free) return node;
     }
     return -1;
@@ -99,14 +95,13 @@ void Packing::take(std::span<const NodeShare> held) {
 void Packing::give(std::span<const NodeShare> held) {
     for (const auto &[node, gpus] : held)
         if (node >= 0 && static_cast<std::size_t>(node) < free_.size() && !closed_[node])
-            set_free(node, std::min(free_[node] + gpus, static_cast<int>(with_free_.size()) - 1));
+            set_free(node, std::min(free_[node] + gpus, most_free()));
 }
 
 bool Packing::place(int gpus, std::vector<NodeShare> *where) {
     if (!listed_) list_nodes();
-    const int largest = static_cast<int>(with_free_.size()) - 1;
     if (gpus <= node_) {
-        for (int free = gpus; free <= largest; ++free) {
+        for (int free = gpus; free <= most_free(); ++free) {
             const int node = pop(free);
             if (node < 0) continue;
             set_free(node, free - gpus);

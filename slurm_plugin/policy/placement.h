@@ -21,11 +21,22 @@ class Room {
   public:
     explicit Room(const Capacity &capacity);
     [[nodiscard]] bool fits(int add, int instead_of = 0) const;  // one more job of `add` GPUs
-    void change(int from, int to);                               // 0: none
+    void change(int from, int to) {                              // 0: none
+        count(from, -1);
+        count(to, 1);
+    }
     [[nodiscard]] bool is_over() const;                          // more was put in than fits
     [[nodiscard]] int free_gpus() const { return static_cast<int>(blocks_[0] - used_[0]); }
 
   private:
+    void count(int gpus, int jobs) {
+        for (int k = 0; k < classes_ && (1 << k) <= gpus; ++k) used_[k] += jobs * blocks(gpus, k);
+        if (gpus > node_) used_nodes_ += jobs * ((gpus + node_ - 1) / node_);
+    }
+    // Blocks of 2^k that `gpus` GPUs take up, where it is at least one: a job of six takes two of
+    // four.
+    static long blocks(int gpus, int k) { return (gpus + (1L << k) - 1) >> k; }
+
     static constexpr int kClasses = 17;  // blocks of 2^0 … 2^16 GPUs
     int node_ = 1;                       // GPUs of a whole node
     int largest_ = 0;                    // GPUs of the largest node
@@ -51,6 +62,8 @@ class Packing {
 
   private:
     void list_nodes();
+    void push(int node);
+    [[nodiscard]] int most_free() const { return static_cast<int>(top_.size()) - 1; }
     void set_free(int node, int gpus);
     int pop(int free);  // a node with exactly that many free GPUs, -1: none
 
@@ -58,10 +71,23 @@ class Packing {
     int free_total_ = 0;
     std::vector<bool> closed_;
     std::vector<int> free_;
-    // Node indices by free GPUs; may hold outdated ones. Filled when a place is first asked for: what
-    // is taken before changes nothing there.
-    std::vector<std::vector<int>> with_free_;
+    // Stacks of nodes, one for each number of free GPUs, as lists through one array; they may hold
+    // outdated entries. Filled when a place is first asked for: what is taken before changes nothing
+    // there.
+    struct Entry {
+        int node, below;
+    };
+    std::vector<Entry> entries_;
+    std::vector<int> top_;  // by free GPUs: the topmost entry, -1: none
     bool listed_ = false;
+};
+
+// The nodes with nobody on them, to be copied: of many, working them out anew takes as long as a
+// decision's first GPUs.
+struct EmptyNodes {
+    explicit EmptyNodes(const Capacity &capacity) : room(capacity), packing(capacity) {}
+    Room room;
+    Packing packing;
 };
 
 // Is `gpus` gpus_min·2^k within gpus_min..gpus_max?

@@ -159,8 +159,8 @@ void take_own(std::span<const NodeShare> held, int gpus, Packing &packing) {
 // Places everybody without a failure: all who run keep their places or parts of them, and leave
 // them only for a larger one that is free. So those who wait are served from what others give back,
 // however broken up the nodes are.
-void settle(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels) {
-    Packing packing(capacity);
+void settle(const Ladders &ladders, const EmptyNodes &nodes, std::vector<Level> &levels) {
+    Packing packing = nodes.packing;
     std::vector<uint64_t> to_place;
     for (int rank = 0; rank < ladders.size(); ++rank) {
         const int gpus = ladders.gpus(rank, levels[at(rank)]), now = ladders.row(rank).now;
@@ -181,10 +181,10 @@ void settle(const Ladders &ladders, const Capacity &capacity, std::vector<Level>
 }
 
 // Fits by rounds in which those who find no place at their new size stay as they are. False: in vain.
-bool repair(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels) {
+bool repair(const Ladders &ladders, const EmptyNodes &nodes, std::vector<Level> &levels) {
     const bool refills = ladders.size() <= kMostRefilled;
     for (int round = 0; round < kRepairs; ++round) {
-        Packing packing(capacity);
+        Packing packing = nodes.packing;
         Places places(refills ? levels.size() : 0);
         const std::vector<int> stay = place_all(ladders, packing, levels, places);
         if (stay.empty() && refills) refill(ladders, packing, levels, places);
@@ -216,11 +216,11 @@ bool is_anybody_served_from(const Ladders &ladders, int rank,
 
 }  // namespace
 
-void fit_to_nodes(const Ladders &ladders, const Capacity &capacity, std::vector<Level> &levels) {
+void fit_to_nodes(const Ladders &ladders, const EmptyNodes &nodes, std::vector<Level> &levels) {
     std::vector<Level> settled = levels;
-    const bool repaired = repair(ladders, capacity, levels);
+    const bool repaired = repair(ladders, nodes, levels);
     if (repaired && first_dropped(settled, levels) == kNobody) return;
-    settle(ladders, capacity, settled);
+    settle(ladders, nodes, settled);
     if (!repaired || is_better(worth_of(ladders, settled), worth_of(ladders, levels)))
         levels = std::move(settled);
 }
@@ -240,26 +240,29 @@ bool is_better(const ProposalWorth &a, const ProposalWorth &b) {
     return a.sum > b.sum + 1e-9 * std::abs(b.sum);
 }
 
-bool fits_as_it_is(const Ladders &ladders, const Capacity &capacity) {
-    Room room(capacity);
+bool fits_as_it_is(const Ladders &ladders, const EmptyNodes &nodes) {
+    Room room = nodes.room;
     for (int rank = 0; rank < ladders.size(); ++rank)
         room.change(0, ladders.gpus(rank, ladders.row(rank).stay));
     return !room.is_over();
 }
 
-Proposal propose(const Ladders &ladders, const Capacity &capacity, Start start, int served) {
+std::optional<Proposal> propose(const Ladders &ladders, const EmptyNodes &nodes, Start start,
+                                const Proposal *other) {
     Proposal out;
+    const int served = other ? other->worth.served : 0;
     // Who finds no place is not passed by those behind it either: once more, then, without these.
     int stuck = kNobody;
     for (int round = 0; round < kPassings; ++round) {
-        Room room(capacity);
+        Room room = nodes.room;
         out.levels = give_first(ladders, start, stuck, room);
-        if (std::ranges::count(out.levels, kWaits) > ladders.size() - served) return out;
+        if (std::ranges::count(out.levels, kWaits) > ladders.size() - served) return std::nullopt;
         const double short_by = grow(ladders, out.levels, room);
         if (stuck == kNobody) out.bound = worth_of(ladders, out.levels).sum + short_by;
-        const std::vector<Level> wanted = out.levels;
-        fit_to_nodes(ladders, capacity, out.levels);
-        const int dropped = first_dropped(wanted, out.levels);
+        out.wanted = out.levels;
+        if (other && out.wanted == other->wanted) return std::nullopt;
+        fit_to_nodes(ladders, nodes, out.levels);
+        const int dropped = first_dropped(out.wanted, out.levels);
         if (!is_anybody_served_from(ladders, dropped, out.levels)) break;
         stuck = dropped;
     }
