@@ -15,6 +15,7 @@ libpolicy_la_SOURCES = \
 	slurm_plugin/policy/srtf.cpp slurm_plugin/policy/tiresias.cpp \
 	slurm_plugin/policy/exchange.cpp slurm_plugin/policy/exchange.h \
 	slurm_plugin/policy/explain.cpp slurm_plugin/policy/explain.h \
+	slurm_plugin/policy/fitting.cpp slurm_plugin/policy/fitting.h \
 	slurm_plugin/policy/gain.cpp slurm_plugin/policy/gain.h \
 	slurm_plugin/policy/growth.cpp slurm_plugin/policy/growth.h \
 	slurm_plugin/policy/ladder.cpp slurm_plugin/policy/ladder.h \

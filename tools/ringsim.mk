@@ -8,7 +8,7 @@ libringsim_la_SOURCES = \
 	tools/ringsim/contender.cpp tools/ringsim/contender.h \
 	tools/ringsim/csv.cpp tools/ringsim/csv.h \
 	tools/ringsim/engine.cpp tools/ringsim/engine.h \
-	tools/ringsim/learned.cpp tools/ringsim/oracle.cpp \
+	tools/ringsim/fairness.cpp tools/ringsim/learned.cpp tools/ringsim/oracle.cpp \
 	tools/ringsim/paper.cpp \
 	tools/ringsim/placer.cpp tools/ringsim/placer.h \
 	tools/ringsim/pollux_profile.cpp tools/ringsim/profile.cpp tools/ringsim/profile.h \

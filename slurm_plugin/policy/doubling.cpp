@@ -72,6 +72,17 @@ Allotment allotment(const Ladders &ladders, int rank, Level level, const Facts &
     return out;
 }
 
+Proposal best_proposal(const Ladders &ladders, const EmptyNodes &nodes, bool may_stay) {
+    if (may_stay)
+        if (std::optional<Proposal> either = propose_either(ladders, nodes)) return *either;
+    Proposal best = *propose(ladders, nodes, Start::from_min);
+    if (!may_stay) return best;
+    std::optional<Proposal> calm = propose(ladders, nodes, Start::from_present, &best);
+    if (!calm || is_better(best.worth, calm->worth)) return best;
+    calm->bound = best.bound;  // holds for every decision
+    return *calm;
+}
+
 }  // namespace
 
 std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity &capacity,
@@ -79,14 +90,7 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
     const Ladders ladders(jobs, capacity, options);
     const EmptyNodes nodes(capacity);
     const bool present_fits = fits_as_it_is(ladders, nodes);
-    Proposal best = *propose(ladders, nodes, Start::from_min);
-    if (present_fits && ladders.anybody_runs()) {
-        std::optional<Proposal> calm = propose(ladders, nodes, Start::from_present, &best);
-        if (calm && !is_better(best.worth, calm->worth)) {
-            calm->bound = best.bound;  // holds for every decision
-            best = std::move(*calm);
-        }
-    }
+    Proposal best = best_proposal(ladders, nodes, present_fits && ladders.anybody_runs());
     if (options.gain != GainRule::absolute) exchange(ladders, capacity, nodes, options, best);
     Facts facts{.rigid_took = !present_fits, .free_gpus = nodes.room.free_gpus()};
     for (int rank = 0; rank < ladders.size(); ++rank)

@@ -27,7 +27,7 @@ Room::Room(const Capacity &capacity) : node_(whole_node(capacity)) {
 }
 
 bool Room::fits(int add, int instead_of) const {
-    if (add <= node_ && add > largest_) return false;
+    if (!has_node_for(add)) return false;
     if (add > node_) {
         const long before = instead_of > node_ ? ceil_div(instead_of, node_) : 0;
         if (used_nodes_ - before + ceil_div(add, node_) > whole_nodes_) return false;

@@ -25,6 +25,7 @@ class Room {
         count(from, -1);
         count(to, 1);
     }
+    [[nodiscard]] bool has_node_for(int gpus) const { return gpus > node_ || gpus <= largest_; }
     [[nodiscard]] bool is_over() const;                          // more was put in than fits
     [[nodiscard]] int free_gpus() const { return static_cast<int>(blocks_[0] - used_[0]); }
 

@@ -5,16 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "slurm_plugin/policy/fitting.h"
 #include "slurm_plugin/policy/ladder.h"
 #include "slurm_plugin/policy/placement.h"
 
 namespace ringrt::policy {
-
-// What a proposal is worth: jobs served first, then the sum of their values.
-struct ProposalWorth {
-    int served = 0;
-    double sum = 0;
-};
 
 struct Proposal {
     std::vector<Level> levels;  // by rank
@@ -33,14 +28,10 @@ enum class Start : uint8_t {
 [[nodiscard]] std::optional<Proposal> propose(const Ladders &ladders, const EmptyNodes &nodes,
                                               Start start, const Proposal *other = nullptr);
 
-// Places the unchanged jobs where they are and the others by size, the largest first; one that
-// finds no place gets its next smaller size; what is free then goes to whoever gains the most from
-// it.
-void fit_to_nodes(const Ladders &ladders, const EmptyNodes &nodes, std::vector<Level> &levels);
-
-[[nodiscard]] ProposalWorth worth_of(const Ladders &ladders, const std::vector<Level> &levels);
-
-[[nodiscard]] bool is_better(const ProposalWorth &a, const ProposalWorth &b);
+// The proposal from the present sizes where it is seen to be the one from MIN too, in O(n); nothing
+// elsewhere.
+[[nodiscard]] std::optional<Proposal> propose_either(const Ladders &ladders,
+                                                     const EmptyNodes &nodes);
 
 // Can all stay as they are (on a crowded node, with what was left to them)?
 [[nodiscard]] bool fits_as_it_is(const Ladders &ladders, const EmptyNodes &nodes);

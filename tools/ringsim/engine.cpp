@@ -47,7 +47,6 @@ class Engine {
 
   private:
     [[nodiscard]] double total_gpus() const { return options_.nodes * options_.gpus_per_node; }
-    [[nodiscard]] double alone_s(const JobState &job) const;
     [[nodiscard]] double next_decision() const;
     [[nodiscard]] double finish_estimate(const JobState &job) const;
     void advance(JobState &job, double seconds);
@@ -83,8 +82,10 @@ double Engine::finish_estimate(const JobState &job) const {
     const std::vector<double> &ends = profile.epoch_ends();
     double seconds = job.delay_s, progress = job.progress;
     for (int epoch = job.epoch; epoch < static_cast<int>(ends.size()); ++epoch) {
-        seconds += (ends[epoch] - progress) * job.step_s /
-                   profile.step_progress(job.plan.total(job.gpus), epoch);
+        const double step_progress =
+            epoch == job.epoch ? job.step_progress
+                               : profile.step_progress(job.plan.total(job.gpus), epoch);
+        seconds += (ends[epoch] - progress) * job.step_s / step_progress;
         progress = ends[epoch];
     }
     return seconds;
@@ -105,15 +106,17 @@ double Engine::next_decision() const {
 
 // A job whose batch adapts chooses anew for each epoch.
 void Engine::enter_epoch(JobState &job) {
-    if (!contender_.adapts_batch) return;
-    job.plan = estimator_->choose_batch(job, job.shape);
-    job.step_s = plan_step_s(*job.spec->profile, job.shape, job.plan);
+    const Profile &profile = *job.spec->profile;
+    if (contender_.adapts_batch) {
+        job.plan = estimator_->choose_batch(job, job.shape);
+        job.step_s = plan_step_s(profile, job.shape, job.plan);
+    }
+    job.step_progress = profile.step_progress(job.plan.total(job.gpus), job.epoch);
 }
 
 void Engine::advance(JobState &job, double seconds) {
     if (job.gpus == 0) return;
-    const Profile &profile = *job.spec->profile;
-    const std::vector<double> &ends = profile.epoch_ends();
+    const std::vector<double> &ends = job.spec->profile->epoch_ends();
     const double begin = now_;
     double left = seconds;
     const double delay = std::min(job.delay_s, left);
@@ -125,7 +128,7 @@ void Engine::advance(JobState &job, double seconds) {
             estimator_->restarted(job, restart_seconds(*job.spec, options_));
     }
     while (left > 0 && job.finished_s < 0) {
-        const double rate = profile.step_progress(job.plan.total(job.gpus), job.epoch) / job.step_s;
+        const double rate = job.step_progress / job.step_s;
         const double need = (ends[job.epoch] - job.progress) / rate;
         const bool through = need <= left + kInstant;
         const double spent = through ? std::min(need, left) : left;
@@ -158,23 +161,6 @@ void Engine::note_span(const JobState &job, const Seats &seats, double until) {
             {.job = job.index, .node = node, .gpus = gpus, .from_s = job.changed_s, .to_s = until});
 }
 
-// Finish-time fairness compares with the job alone, at its own batch, on its share of the cluster:
-// the GPUs divided by the jobs in the system, averaged over its life; of less than one GPU, that
-// part of the time (Mahajan et al., Themis, NSDI 2020).
-double Engine::alone_s(const JobState &job) const {
-    const JobSpec &spec = *job.spec;
-    const double share = job.share_s / std::max(1.0, job.finished_s - spec.submit_s);
-    const int gpus = std::clamp(static_cast<int>(share), 1, spec.gpus_limit);
-    const BatchPlan plan = split_batch(spec.profile->batch, spec.batch, gpus);
-    const double step_s = plan_step_s(*spec.profile, packed(gpus, options_.gpus_per_node), plan);
-    const std::vector<double> &ends = spec.profile->epoch_ends();
-    double seconds = options_.start_s, progress = 0;
-    for (std::size_t epoch = 0; epoch < ends.size(); progress = ends[epoch++])
-        seconds += (ends[epoch] - progress) * step_s /
-                   spec.profile->step_progress(plan.total(gpus), static_cast<int>(epoch));
-    return seconds / std::min(share, 1.0);
-}
-
 void Engine::record(const JobState &job) {
     JobResult &out = result_.jobs[job.index];
     out.start_s = job.started_s;
@@ -182,7 +168,7 @@ void Engine::record(const JobState &job) {
     out.restarts = std::max(0, job.starts - 1);
     out.gpu_s = job.attained_gpu_s;
     out.lost_gpu_s = job.lost_gpu_s;
-    if (job.finished_s >= 0) out.fairness = (job.finished_s - job.spec->submit_s) / alone_s(job);
+    if (job.finished_s >= 0) out.fairness = finish_time_fairness(job, options_);
 }
 
 void Engine::retire(std::atomic<uint64_t> *done) {
@@ -231,10 +217,11 @@ void Engine::start(JobState &job) {
     job.delay_s = job.starts == 0 ? options_.start_s : restart_seconds(*job.spec, options_);
     ++job.starts;
     if (job.started_s < 0) job.started_s = now_;
-    job.plan = contender_.adapts_batch
-                   ? estimator_->choose_batch(job, job.shape)
-                   : split_batch(job.spec->profile->batch, job.spec->batch, job.gpus);
-    job.step_s = plan_step_s(*job.spec->profile, job.shape, job.plan);
+    if (!contender_.adapts_batch) {
+        job.plan = split_batch(job.spec->profile->batch, job.spec->batch, job.gpus);
+        job.step_s = plan_step_s(*job.spec->profile, job.shape, job.plan);
+    }
+    enter_epoch(job);
 }
 
 void Engine::seat(const std::vector<int> &want) {

@@ -49,6 +49,7 @@ struct JobState {
     BatchPlan plan;
     int gpus = 0;
     double step_s = 0;   // of its plan where it is
+    double step_progress = 0;  // of such a step in this epoch
     double delay_s = 0;  // of a start that is still to pay
     int epoch = 0;
     double progress = 0;
@@ -63,6 +64,11 @@ struct JobState {
 
 // What a stop and restart of the job truly costs.
 [[nodiscard]] double restart_seconds(const JobSpec &spec, const SimOptions &options);
+
+// Of a job that has finished: its completion time by that alone, at its own batch, on its share of the
+// cluster: the GPUs divided by the jobs in the system, averaged over its life; of less than one GPU,
+// that part of the time (Mahajan et al., Themis, NSDI 2020).
+[[nodiscard]] double finish_time_fairness(const JobState &job, const SimOptions &options);
 
 // What is told about jobs. Called from one thread.
 class Estimator {
@@ -110,6 +116,15 @@ struct Contender {
     Placement placement = Placement::pack;
     bool adapts_batch = false;
     int fixed_gpus = 0;  // every job asks for this size instead of its own
+
+    // The size after `gpus` that the policy may ask about: of one that keeps to the ladder, after
+    // one GPU, the ladder's.
+    [[nodiscard]] int next_size(const JobSpec &job, int gpus) const {
+        if (placement != Placement::pack || fixed_gpus > 0) return gpus + 1;
+        int size = job.gpus_min;
+        while (size <= gpus) size *= 2;
+        return size;
+    }
 };
 
 // `stop` ends the run early when it becomes true. `done` is told finished jobs as they come.

@@ -62,9 +62,7 @@ struct Curve {
 class Learned final : public Estimator {
   public:
     Learned(const Contender &contender, const SimOptions &options)
-        : adapts_(contender.adapts_batch),
-          on_ladder_(contender.placement == Placement::pack && contender.fixed_gpus == 0),
-          options_(options) {}
+        : contender_(contender), adapts_(contender.adapts_batch), options_(options) {}
 
     void ran(const JobState &job, double steps) override {
         if (steps < 1) return;
@@ -149,7 +147,7 @@ class Learned final : public Estimator {
         const int most = std::max(job.spec->gpus_limit, job.spec->gpus_asked);
         const Noise noise = noise_now(job);
         curve.ms.assign(static_cast<std::size_t>(most), 0);
-        for (int gpus = 1; gpus <= most; gpus = next_size(job, gpus)) {
+        for (int gpus = 1; gpus <= most; gpus = contender_.next_size(*job.spec, gpus)) {
             const int nodes = (gpus + options_.gpus_per_node - 1) / options_.gpus_per_node;
             float &ms = curve.ms[static_cast<std::size_t>(gpus) - 1];
             if (adapts_) {
@@ -164,15 +162,8 @@ class Learned final : public Estimator {
         curve.epoch = job.epoch;
     }
 
-    // A policy that keeps to the ladder asks for no other sizes, and for one GPU.
-    [[nodiscard]] int next_size(const JobState &job, int gpus) const {
-        if (!on_ladder_) return gpus + 1;
-        int size = job.spec->gpus_min;
-        while (size <= gpus) size *= 2;
-        return size;
-    }
-
-    bool adapts_, on_ladder_;
+    const Contender &contender_;
+    bool adapts_;
     const SimOptions &options_;
     std::map<std::string, Family> families_;
     std::map<std::size_t, Curve> curves_;

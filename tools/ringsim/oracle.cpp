@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "tools/ringsim/batch_choice.h"
 #include "tools/ringsim/engine.h"
@@ -21,7 +22,8 @@ double unit_noise(uint64_t seed, uint64_t a, uint64_t b) {  // splitmix64, in -1
 // At a fixed batch. Curves are shared by all jobs of one profile and batch.
 class Oracle final : public Estimator {
   public:
-    Oracle(const SimOptions &options, double wrong_by) : options_(options), wrong_by_(wrong_by) {}
+    Oracle(const Contender &contender, const SimOptions &options, double wrong_by)
+        : contender_(contender), options_(options), wrong_by_(wrong_by) {}
 
     void ran(const JobState &, double) override {}
     void restarted(const JobState &, double) override {}
@@ -29,7 +31,7 @@ class Oracle final : public Estimator {
         own_.erase(job.index);
         if (job.index < of_job_.size()) of_job_[job.index] = nullptr;
         if (job.spec->profile.use_count() == 1)
-            truths_.erase({job.spec->profile.get(), job.spec->batch});  // nobody else's
+            truths_.erase(key_of(*job.spec));  // nobody else's
     }
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
         return split_batch(job.spec->profile->batch, job.spec->batch, gpus_of(shape));
@@ -41,40 +43,44 @@ class Oracle final : public Estimator {
         const Truth &truth = *of_job_[job.index];
         out.curve_ms = truth.curve_ms;
         if (wrong_by_ > 0) out.curve_ms = wrong_curve(job, truth.curve_ms);
-        const Profile &profile = *job.spec->profile;
-        const int last = static_cast<int>(profile.epoch_ends().size()) - 1;
-        const double in_epoch =
-            profile.epoch_ends()[static_cast<std::size_t>(job.epoch)] - job.progress;
-        out.steps_left = in_epoch / profile.step_progress(job.spec->batch, job.epoch) +
-                         profile.steps_until(job.spec->batch, last) -
-                         profile.steps_until(job.spec->batch, job.epoch);
+        const auto epoch = static_cast<std::size_t>(job.epoch);
+        const double in_epoch = job.spec->profile->epoch_ends()[epoch] - job.progress;
+        out.steps_left = in_epoch / truth.step_progress[epoch] + truth.steps_until.back() -
+                         truth.steps_until[epoch];
         out.steps_done = std::max(0.0, truth.steps - out.steps_left);
     }
 
   private:
     struct Truth {
         std::vector<float> curve_ms;
-        std::vector<double> steps_after;  // steps left at the end of each epoch
+        std::vector<double> step_progress, steps_until;  // by epoch
         double steps = 0;
     };
 
+    using Key = std::tuple<const Profile *, int, int>;  // profile, batch, lowest size
+    static Key key_of(const JobSpec &spec) {
+        return {spec.profile.get(), spec.batch, spec.gpus_min};
+    }
+
     const Truth &truth_of(const JobState &job) {
         const Profile &profile = *job.spec->profile;
-        Truth &truth = truths_[{&profile, job.spec->batch}];
+        Truth &truth = truths_[key_of(*job.spec)];
         if (!truth.curve_ms.empty()) return truth;
         const int most = std::max({job.spec->gpus_limit, job.spec->gpus_asked, job.gpus});
-        for (int gpus = 1; gpus <= most; ++gpus) {
+        truth.curve_ms.resize(static_cast<std::size_t>(most));
+        for (int gpus = 1; gpus <= most; gpus = contender_.next_size(*job.spec, gpus)) {
             const BatchPlan plan = split_batch(profile.batch, job.spec->batch, gpus);
-            truth.curve_ms.push_back(static_cast<float>(
-                1000 * plan_step_s(profile, packed(gpus, options_.gpus_per_node), plan)));
+            truth.curve_ms[static_cast<std::size_t>(gpus) - 1] = static_cast<float>(
+                1000 * plan_step_s(profile, packed(gpus, options_.gpus_per_node), plan));
         }
         const std::vector<double> &ends = profile.epoch_ends();
-        truth.steps_after.assign(ends.size(), 0);
-        for (std::size_t epoch = ends.size(); epoch-- > 0;) {
-            truth.steps_after[epoch] = truth.steps;
-            truth.steps += (ends[epoch] - (epoch > 0 ? ends[epoch - 1] : 0)) /
-                           profile.step_progress(job.spec->batch, static_cast<int>(epoch));
+        for (int epoch = 0; epoch < static_cast<int>(ends.size()); ++epoch) {
+            truth.step_progress.push_back(profile.step_progress(job.spec->batch, epoch));
+            truth.steps_until.push_back(profile.steps_until(job.spec->batch, epoch));
         }
+        for (std::size_t epoch = ends.size(); epoch-- > 0;)
+            truth.steps += (ends[epoch] - (epoch > 0 ? ends[epoch - 1] : 0)) /
+                           truth.step_progress[epoch];
         return truth;
     }
 
@@ -86,9 +92,10 @@ class Oracle final : public Estimator {
         return curve;
     }
 
+    const Contender &contender_;
     const SimOptions &options_;
     double wrong_by_;
-    std::map<std::pair<const Profile *, int>, Truth> truths_;
+    std::map<Key, Truth> truths_;
     std::vector<const Truth *> of_job_;  // by index, once described
     std::map<std::size_t, std::vector<float>> own_;
 };
@@ -96,7 +103,8 @@ class Oracle final : public Estimator {
 // Of a batch that adapts: the truth of the present epoch. What later epochs bring it does not say.
 class GoodputOracle final : public Estimator {
   public:
-    explicit GoodputOracle(const SimOptions &options) : options_(options) {}
+    GoodputOracle(const Contender &contender, const SimOptions &options)
+        : contender_(contender), options_(options) {}
 
     void ran(const JobState &, double) override {}
     void restarted(const JobState &, double) override {}
@@ -107,10 +115,10 @@ class GoodputOracle final : public Estimator {
     void describe(const JobState &job, policy::Job &out) override {
         const Profile &profile = *job.spec->profile;
         std::vector<float> &curve = curves_[{&profile, job.epoch}];
-        curve.resize(std::max(curve.size(), std::size_t(job.spec->gpus_limit)), 0);
-        // `goodput` keeps to the ladder and asks for no other sizes, and for one GPU.
-        for (int gpus = 1; gpus <= job.spec->gpus_limit;
-             gpus = gpus < job.spec->gpus_min ? job.spec->gpus_min : 2 * gpus) {
+        // Never grown: the spans of other jobs point into it.
+        if (curve.empty()) curve.resize(std::size_t(options_.nodes * options_.gpus_per_node), 0);
+        const int most = std::min(job.spec->gpus_limit, static_cast<int>(curve.size()));
+        for (int gpus = 1; gpus <= most; gpus = contender_.next_size(*job.spec, gpus)) {
             float &ms = curve[static_cast<std::size_t>(gpus) - 1];
             if (ms > 0) continue;
             const Shape shape = packed(gpus, options_.gpus_per_node);
@@ -129,6 +137,7 @@ class GoodputOracle final : public Estimator {
                    profile.step_progress(plan.total(gpus), epoch);
         });
     }
+    const Contender &contender_;
     const SimOptions &options_;
     std::map<std::pair<const Profile *, int>, std::vector<float>> curves_;
 };
@@ -137,8 +146,8 @@ class GoodputOracle final : public Estimator {
 
 std::unique_ptr<Estimator> make_estimator(const Contender &contender, const SimOptions &options) {
     if (options.knowledge == Knowledge::learned) return make_learned(contender, options);
-    if (contender.adapts_batch) return std::make_unique<GoodputOracle>(options);
-    return std::make_unique<Oracle>(options,
+    if (contender.adapts_batch) return std::make_unique<GoodputOracle>(contender, options);
+    return std::make_unique<Oracle>(contender, options,
                                     options.knowledge == Knowledge::wrong ? options.wrong_by : 0.0);
 }
 
