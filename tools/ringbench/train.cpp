@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "libringrt/grouping/bound.h"
 #include "libringrt/grouping/rules.h"
@@ -70,6 +71,31 @@ Plan mixed_sizes(const Profile &profile) {
     return plan;
 }
 
+double quantile(std::vector<double> values, double part) {
+    std::ranges::sort(values);
+    return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+// One message's time on a link and between ranks that were idle before, as before most of a step's
+// blocks: of blocks that follow each other closely each hides the latency of the next.
+double measure_latency_us(Communicator &communicator) {
+    if (communicator.size() == 1) return 0;
+    constexpr int kBlocks = 32;
+    const auto ranks = static_cast<size_t>(communicator.size());
+    std::vector<float> data(1024 * ranks), own(1024);
+    std::vector<double> us;
+    for (int i = 0; i < kBlocks; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        const Clock::time_point start = Clock::now();
+        need(communicator, communicator.reduce_scatter(data.data(), own.data(), data.size(),
+                                                       RINGRT_FLOAT32, RINGRT_SUM));
+        us.push_back(Replay::us_since(start));
+    }
+    double latency_us = quantile(us, 0.5) / static_cast<double>(ranks - 1);
+    need(communicator, communicator.broadcast(&latency_us, sizeof latency_us, 0));
+    return latency_us;
+}
+
 // As the exchange learns it while training, from its own blocks; but on a link that is never idle.
 // After a pause buffers on the way are empty, and take some blocks sooner than the link does.
 Network measure_link(Communicator &communicator, const Profile &profile,
@@ -81,7 +107,9 @@ Network measure_link(Communicator &communicator, const Profile &profile,
     const LinkEstimate measured = replay.state().link;
     double link[2] = {measured.gbps, measured.alpha_us};
     need(communicator, communicator.broadcast(link, sizeof link, 0));
-    return {.gbps = link[0], .alpha_us = link[1], .ranks = communicator.size()};
+    return {.gbps = link[0],
+            .alpha_us = std::max(link[1], measure_latency_us(communicator)),
+            .ranks = communicator.size()};
 }
 
 struct Row {
@@ -89,11 +117,6 @@ struct Row {
     double predicted_ms = 0, median_ms = 0, p10_ms = 0;
     double cpu_ms = 0;  // of the exchange in one iteration, without the transfers
 };
-
-double quantile(std::vector<double> values, double part) {
-    std::ranges::sort(values);
-    return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
-}
 
 std::vector<Row> replay_all(Communicator &communicator, const Profile &profile,
                             const Network &network, const Options &options,
