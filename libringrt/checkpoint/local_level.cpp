@@ -72,7 +72,7 @@ Outcome LocalLevel::join() {
     if (!there_) return {};
     std::vector<uint64_t> nodes = node_of_;
     std::ranges::sort(nodes);
-    nodes_ = static_cast<int>(std::ranges::unique(nodes).begin() - nodes.begin());
+    nodes_ = static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
     const auto here = node_of_.begin() + peers_.rank();
     first_ = static_cast<int>(std::ranges::find(node_of_, node_) - node_of_.begin());
     node_rank_ = static_cast<int>(std::count(node_of_.begin(), here, node_));

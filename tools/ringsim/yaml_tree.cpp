@@ -132,7 +132,7 @@ class Builder {
                         "key \"" + printable(name) + "\" stands here a second time");
             Event value;
             next(value);
-            out.mapping.emplace_back(std::move(name), node(value, depth + 1));
+            out.mapping.push_back({std::move(name), node(value, depth + 1)});
         }
     }
 
@@ -202,8 +202,8 @@ const std::vector<YamlNode> &YamlNode::items(const std::string &what) const {
     return sequence;
 }
 
-const std::vector<std::pair<std::string, YamlNode>> &YamlNode::entries(
-    const std::string &what, const std::vector<std::string_view> &known) const {
+const std::vector<YamlEntry> &YamlNode::entries(const std::string &what,
+                                                const std::vector<std::string_view> &known) const {
     expect(*this, Kind::mapping, what);
     for (const auto &[key, value] : mapping) {
         if (known.empty() || std::find(known.begin(), known.end(), key) != known.end()) continue;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ringrt::sim {
@@ -16,6 +15,8 @@ namespace ringrt::sim {
 inline constexpr std::size_t kYamlBytesMax = 1 << 20;
 inline constexpr int kYamlDepthMax = 16;
 inline constexpr int kYamlNodesMax = 50'000;
+
+struct YamlEntry;
 
 class YamlNode {
   public:
@@ -27,7 +28,7 @@ class YamlNode {
     [[nodiscard]] int integer(const std::string &what, int low, int high) const;
     [[nodiscard]] const std::vector<YamlNode> &items(const std::string &what) const;
     // A mapping's entries in their order; with `known`, another key is an error that names them.
-    [[nodiscard]] const std::vector<std::pair<std::string, YamlNode>> &entries(
+    [[nodiscard]] const std::vector<YamlEntry> &entries(
         const std::string &what, const std::vector<std::string_view> &known = {}) const;
     [[nodiscard]] const YamlNode *find(std::string_view key) const;  // of a mapping; nullptr: none
     [[nodiscard]] const YamlNode &at(std::string_view key, const std::string &what) const;
@@ -38,7 +39,13 @@ class YamlNode {
     const std::string *file = nullptr;  // its name, owned by the document
     std::string scalar;
     std::vector<YamlNode> sequence;
-    std::vector<std::pair<std::string, YamlNode>> mapping;
+    std::vector<YamlEntry> mapping;
+};
+
+// Of a mapping. A struct, for std::pair needs its types whole where a vector does not.
+struct YamlEntry {
+    std::string key;
+    YamlNode value;
 };
 
 // `file` stands in messages and must outlive the tree.
