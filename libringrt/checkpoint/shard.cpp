@@ -4,25 +4,29 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "libringrt/checkpoint/hash.h"
+#include "libringrt/checkpoint/hasher.h"
 
 namespace ringrt::checkpoint {
 namespace {
 
-// The disk starts on so much while the next is hashed, so that the final sync finds little left.
+// The disk starts on so much while the next is written, so that the final sync finds little left.
 constexpr uint64_t kWritebackBytes = 8 << 20;
 
 int write_pieces(Files &files, int fd, const std::vector<Source> &sources,
                  std::vector<TableRow> &table) {
+    Hasher hasher;
     uint64_t position = 0, started = 0;
     for (const Source &source : sources) {
         std::span<const std::byte> bytes(source.bytes, source.piece.bytes);
+        hasher.begin(bytes);
+        if (int result = write_all(files, fd, bytes); result < 0) return result;
         table.push_back({.parameter = source.piece.parameter,
                          .offset = source.piece.offset,
                          .bytes = source.piece.bytes,
-                         .hash = hash64(bytes)});
-        if (int result = write_all(files, fd, bytes); result < 0) return result;
+                         .hash = hasher.end()});
         position += bytes.size();
         if (position - started < kWritebackBytes) continue;
         files.start_writeback(fd, started, position - started);  // only a hint: no answer needed
@@ -127,30 +131,34 @@ Outcome ShardReader::open(const std::string &path, const Shard &expected, size_t
 }
 
 Outcome ShardReader::read_into(const std::vector<Buffer> &buffers) {
+    Hasher hasher;
+    const TableRow *hashed = nullptr;  // while the next is read
+    const auto check = [&]() -> Outcome {
+        const TableRow *row = std::exchange(hashed, nullptr);
+        if (row == nullptr || hasher.end() == row->hash) return {};
+        return damaged(name_, "a piece's hash differs");
+    };
     uint64_t position = 0;
     for (const TableRow &row : table_) {
         const Buffer &buffer = buffers[row.parameter];
-        bool shared =
-            row.offset < buffer.offset + buffer.bytes && buffer.offset < row.offset + row.bytes;
-        if (shared)
-            if (Outcome read = read_piece(row, position, buffer); !read.ok()) return read;
-        position += row.bytes;
+        const uint64_t from = std::max(row.offset, buffer.offset);
+        const uint64_t to = std::min(row.offset + row.bytes, buffer.offset + buffer.bytes);
+        const uint64_t at = std::exchange(position, position + row.bytes);
+        if (from >= to) continue;
+        std::byte *place = buffer.data + (from - buffer.offset);
+        const bool whole = to - from == row.bytes;
+        if (!whole) scratch_.resize(row.bytes);
+        std::span<std::byte> bytes(whole ? place : scratch_.data(), row.bytes);
+        const int result = read_all(files_, fd_, bytes, at);
+        if (Outcome before = check(); !before.ok()) return before;
+        if (result < 0) return read_failure(result, name_);
+        hasher.begin(bytes);
+        hashed = &row;
+        if (whole) continue;
+        if (Outcome own = check(); !own.ok()) return own;
+        std::memcpy(place, bytes.data() + (from - row.offset), to - from);
     }
-    return {};
-}
-
-Outcome ShardReader::read_piece(const TableRow &row, uint64_t position, const Buffer &buffer) {
-    const uint64_t from = std::max(row.offset, buffer.offset);
-    const uint64_t to = std::min(row.offset + row.bytes, buffer.offset + buffer.bytes);
-    std::byte *place = buffer.data + (from - buffer.offset);
-    const bool whole = to - from == row.bytes;
-    if (!whole) scratch_.resize(row.bytes);
-    std::span<std::byte> bytes(whole ? place : scratch_.data(), row.bytes);
-    if (int result = read_all(files_, fd_, bytes, position); result < 0)
-        return read_failure(result, name_);
-    if (hash64(bytes) != row.hash) return damaged(name_, "a piece's hash differs");
-    if (!whole) std::memcpy(place, bytes.data() + (from - row.offset), to - from);
-    return {};
+    return check();
 }
 
 }  // namespace ringrt::checkpoint

@@ -58,8 +58,6 @@ class ShardReader {
     Outcome read_into(const std::vector<Buffer> &buffers);
 
   private:
-    Outcome read_piece(const TableRow &row, uint64_t position, const Buffer &buffer);
-
     Files &files_;
     int fd_ = -1;
     std::string name_;
