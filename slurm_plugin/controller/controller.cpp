@@ -18,11 +18,11 @@ constexpr int kUpdatesPerPass = 64;  // so that a pass stays short when many job
 constexpr double kRefusedWait_s = 60;
 constexpr double kStartUp_s = 5;  // until a job that Slurm shows as running is there
 constexpr double kLookAt_s[] = {3, 9};
-constexpr int kAskedPerPass = 8;     // each can take a time-out
+constexpr int kAskedPerPass = 8;      // each can take a time-out
 constexpr double kTakenDown_s = 120;  // after a restart of slurmctld
-constexpr double kGapMost_s = 10;    // longer than any stop and restart
-constexpr int kLaunchFailures = 3;   // then it stays held: somebody should look
-constexpr double kCeiling_s = 1800;  // a size that Slurm does not grant is not tried again before
+constexpr double kGapMost_s = 10;     // longer than any stop and restart
+constexpr int kLaunchFailures = 3;    // then it stays held: somebody should look
+constexpr double kCeiling_s = 1800;   // a size that Slurm does not grant is not tried again before
 
 bool is_growth(const Wish &wish) { return wish.allotment.gpus > wish.job.gpus_now; }
 
@@ -129,8 +129,8 @@ double Controller::round(double now_s) {
     return now_s + (soon || updates > 0 ? options_.busy_poll_s : options_.idle_poll_s);
 }
 
-// Nothing was left to do, and the time for the next decision has not come: with thousands of jobs in
-// the queue a pass costs tens of milliseconds, so it is not made to find the same again.
+// Nothing was left to do, and the time for the next decision has not come: with thousands of jobs
+// in the queue a pass costs tens of milliseconds, so it is not made to find the same again.
 bool Controller::is_quiet(double now_s) const {
     return settled_version_ != 0 && maybe_gone_.empty() &&
            age_s(decided_s_, now_s) < options_.interval_s;
@@ -164,15 +164,18 @@ void Controller::note_failed_launches(double now_s) {
     }
 }
 
-// slurmctld took it down for its requeue, was killed, and had forgotten the requeue: then the end of
-// its script by SIGTERM was told to the new slurmctld, which takes it for the job's own.
+// slurmctld took it down for its requeue, was killed, and had forgotten the requeue: then the end
+// of its script by SIGTERM was told to the new slurmctld, which takes it for the job's own.
 bool Controller::was_taken_down(const JobRecord &record, double now_s) const {
     if (record.phase != JobPhase::finished || !record.failed || record.end_signal != SIGTERM)
         return false;
     if (age_s(begun_s_, now_s) > kTakenDown_s || age_s(record.end_s, now_s) > kTakenDown_s)
         return false;
     const std::optional<records::Intent> intent = records::parse_intent(record.admin_comment);
-    return intent && intent->state == IntentState::asked && intent->run == record.restarts;
+    if (!intent || intent->run != record.restarts) return false;
+    const auto before = asked_before_s_.find(record.id);
+    return intent->state == IntentState::asked ||
+           (before != asked_before_s_.end() && age_s(before->second, record.end_s) < kTakenDown_s);
 }
 
 // Is one on its way back?

@@ -29,6 +29,9 @@ class Controller {
         options_ = std::move(options);
         settled_version_ = 0;
     }
+    // Jobs that were under way before, and when they were asked: slurmctld, killed, may have
+    // forgotten the last seconds, and the jobs' own records with them.
+    void remember(std::map<uint32_t, double> asked_s) { asked_before_s_ = std::move(asked_s); }
     [[nodiscard]] const Options &options() const { return options_; }
     [[nodiscard]] const Statistics &statistics() const { return statistics_; }
 
@@ -72,6 +75,7 @@ class Controller {
     std::string decided_for_;  // who was there, at which sizes, when it was last decided
     bool has_looked_ = false;
     double begun_s_ = 0;  // first pass
+    std::map<uint32_t, double> asked_before_s_;
     // Jobs that ran when the controller started, and when to ask the node whether it knows of them.
     std::vector<std::pair<uint32_t, double>> maybe_gone_;
     int failures_ = 0;  // observations in a row

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/controller/event.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace ringrt::controller {
 
@@ -44,6 +46,24 @@ std::string to_json(const Event &event) {
     out += ",\"reason\":" + quoted(event.reason);
     out += ",\"gap_s\":" + fixed(event.gap_s, 2);
     return out + ",\"text\":" + quoted(event.text) + "}";
+}
+
+std::map<uint32_t, double> resizes_under_way(const std::string &lines) {
+    std::map<uint32_t, double> out;
+    for (std::size_t at = 0; at < lines.size();
+         at = std::min(lines.find('\n', at), lines.size() - 1) + 1) {
+        double time_s = 0;
+        unsigned job_id = 0;
+        char kind[16] = "";
+        if (std::sscanf(lines.c_str() + at, "{\"time\":%lf,\"job\":%u,\"event\":\"%15[a-z_]\"",
+                        &time_s, &job_id, kind) != 3)
+            continue;
+        if (to_string(EventKind::asked) == kind)
+            out[job_id] = time_s;
+        else if (to_string(EventKind::left) != kind)
+            out.erase(job_id);
+    }
+    return out;
 }
 
 }  // namespace ringrt::controller

@@ -4,26 +4,27 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
 namespace ringrt::controller {
 
 enum class EventKind : uint8_t {
-    sized,       // a pending job got its size and was released
-    refitted,    // its size was not free: it got a smaller one
-    asked,       // the signal was sent: save and requeue yourself
-    left,        // the job was requeued: it is pending again
-    started,     // it runs, and no resize was under way
-    resized,     // it runs again at its new size (gap_s)
-    called_off,  // a resize was given up: the job goes on at its old size
-    let_go,      // a user or administrator changed the job: their change stands
+    sized,          // a pending job got its size and was released
+    refitted,       // its size was not free: it got a smaller one
+    asked,          // the signal was sent: save and requeue yourself
+    left,           // the job was requeued: it is pending again
+    started,        // it runs, and no resize was under way
+    resized,        // it runs again at its new size (gap_s)
+    called_off,     // a resize was given up: the job goes on at its old size
+    let_go,         // a user or administrator changed the job: their change stands
     launch_failed,  // Slurm holds it because a launch of it failed
-    ended,       // the job finished, or is gone
-    lost,        // the job ended while it was asked to leave
-    refused,     // Slurm refused an update
-    would,       // mode observe: what would have been asked
-    trouble,     // Slurm does not answer (job_id 0)
+    ended,          // the job finished, or is gone
+    lost,           // the job ended while it was asked to leave
+    refused,        // Slurm refused an update
+    would,          // mode observe: what would have been asked
+    trouble,        // Slurm does not answer (job_id 0)
 };
 
 struct Event {
@@ -46,5 +47,9 @@ class EventSink {
 
 // {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,"text":"…"}
 [[nodiscard]] std::string to_json(const Event &event);  // one line, without the newline
+
+// Of such lines: the jobs whose resize was under way at the end, and when they were asked. A first
+// line that is cut off, and what is no event, is passed over.
+[[nodiscard]] std::map<uint32_t, double> resizes_under_way(const std::string &lines);
 
 }  // namespace ringrt::controller

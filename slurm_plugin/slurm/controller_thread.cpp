@@ -157,10 +157,12 @@ void ControllerThread::serve() {
         if (take_reload() || !controller) {
             options_ = accepted_options(paths->yaml, paths->last_good);
             events.open(options_.event_log.empty() ? paths->event_log : options_.event_log);
-            if (controller)
+            if (controller) {
                 controller->set_options(options_.controller);
-            else
+            } else {
                 controller.emplace(cluster, events, options_.controller);
+                controller->remember(controller::resizes_under_way(events.tail()));
+            }
             diag.options = &controller->options();
             diag.statistics = &controller->statistics();
             const std::string mode = controller::get_parameter(options_.controller, "mode");

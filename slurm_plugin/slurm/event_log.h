@@ -10,6 +10,7 @@
 namespace ringrt::slurm {
 
 inline constexpr long kEventLogBytesMax = 16L << 20;
+inline constexpr long kTailBytes = 64L << 10;  // some hundred events: minutes on a large cluster
 
 class EventLog final : public controller::EventSink {
   public:
@@ -20,6 +21,8 @@ class EventLog final : public controller::EventSink {
 
     void open(const std::string &path);
     void write(const controller::Event &event) override;
+    // The end of what stands in it.
+    [[nodiscard]] std::string tail() const;
 
   private:
     void append(const std::string &line);

@@ -62,8 +62,9 @@ TEST(a_rigid_job_gets_borrowed_gpus_back) {
     expect_all_finish(world, 1500, "rigid");
 }
 
-// The paper's rule gives GPUs to the job that has the most to do. Neither job knows its end; of those
-// that report their loss, the policy finds out which that is, and goes on knowing after a resize.
+// The paper's rule gives GPUs to the job that has the most to do. Neither job knows its end; of
+// those that report their loss, the policy finds out which that is, and goes on knowing after a
+// resize.
 TEST(what_is_left_is_learned_from_the_loss) {
     for (const bool tells_loss : {true, false}) {
         Options options = quick_options();
@@ -92,13 +93,12 @@ TEST(what_is_left_is_learned_from_the_loss) {
     }
 }
 
-// A job that takes long to save is believed to cost that from its first resize on; until then all cost
-// what malleable.yaml says.
+// A job that takes long to save is believed to cost that from its first resize on; until then all
+// cost what malleable.yaml says.
 TEST(what_a_restart_costs_is_learned_for_each_job) {
     for (const double save_s : {0.5, 9.0}) {
         World world({4, 4});
-        const uint32_t id =
-            world.cluster.submit_malleable(1, 8, {.steps = 2000, .save_s = save_s});
+        const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 2000, .save_s = save_s});
         world.run(20);
         const auto believed_s = [&] {
             Observation seen;
@@ -404,7 +404,9 @@ TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
         Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
         Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
         Answer signal_steps(uint32_t, int) override { return Answer::ok; }
-        Answer requeue_failed(uint32_t) override { return ++asked < 3 ? Answer::again : Answer::ok; }
+        Answer requeue_failed(uint32_t) override {
+            return ++asked < 3 ? Answer::again : Answer::ok;
+        }
         void write(const Event &event) override { said.push_back(event.kind); }
         Observation seen;
         int asked = 0;
@@ -418,9 +420,11 @@ TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
     job.failed = true;
     job.end_signal = 15;
     job.admin_comment = ringrt::records::format_into("", intent);
-    const auto requests = [](const JobRecord &record, double begun_s, double now_s) {
+    const auto requests = [](const JobRecord &record, double begun_s, double now_s,
+                             const std::string &event_log = "") {
         Ended cluster;
         Controller controller(cluster, cluster, quick_options());
+        controller.remember(resizes_under_way(event_log));
         controller.pass(begun_s);
         cluster.seen.jobs = {record};
         for (int i = 0; i < 5 && cluster.asked < 3; ++i) controller.pass(now_s + i);
@@ -444,6 +448,16 @@ TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
     other = job;
     other.admin_comment = ringrt::records::format_into("", intent);
     ck_assert_int_eq(requests(other, 990, 1000), 0);
+    // The record of the request was lost with slurmctld too: the event log tells of it.
+    const std::string asked =
+        to_json({.time_s = 985, .job_id = 7, .kind = EventKind::asked}) + "\n";
+    const std::string ran = to_json({.time_s = 986, .job_id = 7, .kind = EventKind::resized});
+    const std::string sized = to_json({.time_s = 987, .job_id = 8, .kind = EventKind::sized});
+    ck_assert_int_eq(requests(other, 990, 1000, "7\"}\n" + asked + "torn\n" + sized), 3);
+    ck_assert_int_eq(requests(other, 990, 1000, asked + ran + "\n"), 0);
+    ck_assert_int_eq(requests(other, 990, 1000, sized), 0);
+    other.restarts = 2;
+    ck_assert_int_eq(requests(other, 990, 1000, asked), 0);
 }
 
 // What Slurm's listing throws ends one pass, and is said.
