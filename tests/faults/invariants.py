@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 ANSWER_MS = 3000        # squeue, on a small machine that also runs every daemon and job
 RESTART_S = 60          # I12
+FORGOTTEN_S = 12        # what slurmctld did in its last seconds before kill -9 it may not know any more
 ENDED = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"}
 
 
@@ -104,7 +105,7 @@ class Watch:
     def __init__(self):
         self.checks, self.violations = {}, []
         self.pid, self.logs, self.completed = 0, {}, {}
-        self.waits_since, self.asked, self.resized = {}, {}, {}
+        self.waits_since, self.asked, self.resized, self.resized_s = {}, {}, {}, {}
         self.worst_ms, self.snapshots, self.slow, self.away_s = 0, 0, 0, 0
 
     def check(self, rule, good, text):
@@ -114,8 +115,8 @@ class Watch:
 
     def look(self, now):
         self.snapshots += 1
-        self.look_at_slurmctld(now)
         self.look_at_events(now)
+        self.look_at_slurmctld(now)
         self.look_at_logs(now)
         for folder, wrong in now.checkpoints.items():
             self.check("I3", not wrong, f"{folder}: {wrong}")
@@ -128,15 +129,22 @@ class Watch:
 
     def look_at_slurmctld(self, now):
         self.check("I1", now.slurmctld != "dead", "slurmctld has died by itself")
-        if now.slurmctld != "up":
-            self.pid = 0
-            return
+        if self.pid and now.slurmctld_pid != self.pid:
+            self.forget_with_slurmctld(now)
         self.pid = now.slurmctld_pid
+        if now.slurmctld != "up":
+            return
         answered = 0 <= now.squeue_ms <= ANSWER_MS
         self.worst_ms = max(self.worst_ms, now.squeue_ms)
         self.slow = 0 if answered else self.slow + 1
         # Once: the machine was busy, or slurmctld has just been started. Three times: it hangs.
         self.check("I1", self.slow < 3, f"squeue took {now.squeue_ms:.0f} ms, three times in a row")
+
+    def forget_with_slurmctld(self, now):
+        """A resize that slurmctld has not saved is undone by its end, and the same one is done once more."""
+        for job_id in [job for job, when in self.resized_s.items() if now.time_s - when < FORGOTTEN_S]:
+            del self.resized_s[job_id]
+            self.resized[job_id] -= 1
 
     def look_at_jobs(self, now):
         owner = {}
@@ -198,6 +206,7 @@ class Watch:
                 self.asked[job] = self.asked.get(job, 0) + 1
             if kind == "resized":
                 self.resized[job] = self.resized.get(job, 0) + 1
+                self.resized_s[job] = now.time_s
                 self.check("I5", self.resized[job] <= self.asked.get(job, 0), f"job {job} was resized more often than asked")
 
     def look_at_logs(self, now):

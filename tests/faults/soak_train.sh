@@ -7,6 +7,12 @@ export RINGRT_CHECKPOINT_DIR=$folder/ckpt
 srun --kill-on-bad-exit "$2" --data="$3" --epochs="$4" --device-ms-per-sample=20 --save-interval=20 \
     --loss-csv="$folder/steps.csv" --json="$folder/summary" && exit
 [ -e "$folder/summary" ] && exit
+# A run that could save nothing is tried again a few times only: a disk may stay full for ever.
+now=$(md5sum <"$folder/ckpt/LATEST" 2>&1) before=x vain=0
+[ -e "$folder/vain" ] && read -r vain before <<<"$(cat "$folder/vain")"
+[ "$now" = "$before" ] && vain=$((vain + 1)) || vain=0
+echo "$vain $now" >"$folder/vain"
+[ "$vain" -lt 8 ] || { echo "8 runs, and no new checkpoint: given up"; exit 1; }
 sleep 2
 scontrol requeue "$SLURM_JOB_ID"
 sleep 60 # until Slurm takes the script down
