@@ -50,8 +50,10 @@ def slurmctld_of(cluster):
 
 class Tail:
     """The new whole lines of a file that grows, and may be replaced."""
-    def __init__(self, path):
+    def __init__(self, path, from_now=False):
         self.path, self.offset, self.inode, self.rest = path, 0, None, b""
+        if from_now:
+            self.lines()
 
     def lines(self):
         try:
@@ -94,7 +96,7 @@ class View:
     def __init__(self, cluster, work):
         os.environ.update(environment_of(cluster))
         self.cluster, self.work = cluster, work
-        self.events, self.logs = Tail(f"{cluster}/log/malleable_events.jsonl"), {}
+        self.events, self.logs = Tail(f"{cluster}/log/malleable_events.jsonl", from_now=True), {}
         self.nodes, self.out = {}, set()
 
     def node_gpus(self):
