@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kDirectBytes = 16 << 10;  // larger rests are read straight to where they belong
 
 // Where the next call reads to: the rest of a large payload, *direct bytes, straight to where it
-// belongs, and behind it the head of the frame that follows; else as much as the buffer holds.
+// belongs, and what follows, as a rule the next frame's head; else as much as the buffer holds.
 size_t places(TcpPeer &peer, iovec *pieces, size_t *direct) {
     const size_t rest = peer.in_frame ? size_t(peer.frame.bytes) - peer.taken : 0;
     *direct = 0;
@@ -26,8 +26,7 @@ size_t places(TcpPeer &peer, iovec *pieces, size_t *direct) {
     size_t used = fill_pieces(peer.incoming->pieces, peer.taken, pieces, kPiecesMax);
     for (size_t i = 0; i < used; ++i) *direct += pieces[i].iov_len;
     peer.begin = peer.end = 0;
-    if (*direct == rest)
-        pieces[used++] = {.iov_base = peer.buffer.data(), .iov_len = sizeof(Frame)};
+    pieces[used++] = {.iov_base = peer.buffer.data(), .iov_len = sizeof(Frame)};
     return used;
 }
 

@@ -3,6 +3,7 @@
 collective_tests = \
 	tests/unit/test_fold \
 	tests/unit/test_programs \
+	tests/unit/test_tcp \
 	tests/multiproc/test_collectives \
 	tests/multiproc/test_device \
 	tests/multiproc/test_failures
@@ -40,6 +41,10 @@ tests_multiproc_test_large_LDADD = libcollective.la
 check-large: tests/multiproc/test_large
 	tests/multiproc/test_large
 .PHONY: check-large
+
+tests_unit_test_tcp_SOURCES = tests/unit/test_tcp.cpp tests/support/check.h
+tests_unit_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_LDADD = libcollective.la $(CHECK_LIBS)
 
 tests_unit_test_fold_SOURCES = tests/unit/test_fold.cpp tests/support/check.h
 tests_unit_test_fold_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TCP transport of one rank over a socket pair, its peer played by the test: byte by byte where
+// it matters.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "libringrt/transport/frame.h"
+#include "libringrt/transport/tcp.h"
+#include "tests/support/check.h"
+
+using namespace ringrt;
+
+namespace {
+
+constexpr Call kCall{.number = 1, .kind = kAllGather, .count = 1};
+
+// Rank 0 of two; `peer` is the other end of its connection to rank 1.
+struct Pair {
+    World world;
+    Fd peer;
+    std::unique_ptr<Transport> transport;
+
+    Pair() {
+        world.rank = 0;
+        world.size = 2;
+        int ends[2];
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        for (int end : ends) fcntl(end, F_SETFL, O_NONBLOCK);
+        std::vector<Fd> fds(2);
+        fds[1] = Fd(ends[0]);
+        peer = Fd(ends[1]);
+        transport = make_tcp(world, std::move(fds));
+        transport->begin(kCall);
+    }
+
+    bool progress() {
+        bool moved = false;
+        const Status status = transport->progress(0, &moved);
+        ck_assert_msg(status.ok(), "%s", status.line.c_str());
+        return moved;
+    }
+
+    // All of it, while the transport takes what is there.
+    void say(const std::vector<std::byte> &bytes, size_t from, size_t to) {
+        while (from < to) {
+            const ssize_t sent = ::send(peer.get(), bytes.data() + from, to - from, MSG_NOSIGNAL);
+            if (sent > 0) from += size_t(sent);
+            if (sent <= 0) progress();
+        }
+    }
+};
+
+std::vector<std::byte> framed(uint32_t segment, const std::vector<std::byte> &payload) {
+    const Frame frame{.call = kCall, .segment = segment, .bytes = payload.size()};
+    std::vector<std::byte> out(sizeof frame + payload.size());
+    std::memcpy(out.data(), &frame, sizeof frame);
+    std::ranges::copy(payload, out.begin() + sizeof frame);
+    return out;
+}
+
+std::vector<std::byte> random_bytes(size_t count, std::mt19937 &random) {
+    std::vector<std::byte> out(count);
+    for (std::byte &each : out) each = std::byte(random() & 255);
+    return out;
+}
+
+// Memory in pieces that are not next to each other, for one message.
+struct Place {
+    std::vector<std::byte> memory;
+    Message message;
+
+    Place(uint32_t segment, size_t bytes, std::mt19937 &random) : memory(2 * bytes + 64) {
+        message.peer = 1;
+        message.segment = segment;
+        size_t at = 0;
+        const size_t most = random() % 2 == 0 ? bytes : 500;  // more pieces than one call takes
+        for (size_t left = bytes; left > 0;) {
+            const size_t part = 1 + random() % std::min(left, most);
+            message.pieces.emplace_back(memory.data() + at, part);
+            left -= part;
+            at = std::min(at + part + random() % 3, memory.size() - left - 1);
+        }
+    }
+    [[nodiscard]] std::vector<std::byte> bytes() const {
+        std::vector<std::byte> out;
+        for (const auto &piece : message.pieces) out.insert(out.end(), piece.begin(), piece.end());
+        return out;
+    }
+};
+
+}  // namespace
+
+// Messages of all sizes, sent in parts of all sizes, received before or after they come.
+TEST(every_byte_arrives_where_it_belongs) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        std::mt19937 random(seed);
+        Pair pair;
+        std::vector<std::vector<std::byte>> payloads;
+        std::vector<std::unique_ptr<Place>> places;
+        std::vector<std::byte> stream;
+        const size_t most = size_t{1} << (2 + random() % 17);
+        for (uint32_t i = 0; i < 12; ++i) {
+            payloads.push_back(random_bytes(random() % most, random));
+            const std::vector<std::byte> one = framed(i, payloads.back());
+            stream.insert(stream.end(), one.begin(), one.end());
+            places.push_back(std::make_unique<Place>(i, payloads.back().size(), random));
+        }
+        const auto expect = [&](Place &place) {
+            ck_assert(pair.transport->receive(&place.message).ok());
+        };
+        const size_t early = random() % 13;
+        for (size_t i = 0; i < early; ++i) expect(*places[i]);
+        size_t sent = 0, expected = early;
+        while (expected < places.size() || !places.back()->message.done) {
+            const size_t part = std::min(stream.size() - sent, 1 + random() % most * 2);
+            // What nobody expects yet stays in the socket: no more than that takes.
+            if (expected == places.size() || part < 10'000) {
+                const ssize_t took =
+                    ::send(pair.peer.get(), stream.data() + sent, part, MSG_NOSIGNAL);
+                if (took > 0) sent += size_t(took);
+            }
+            if (expected < places.size() && random() % 3 == 0) expect(*places[expected++]);
+            pair.progress();
+        }
+        for (size_t i = 0; i < places.size(); ++i) {
+            ck_assert_msg(places[i]->message.done && places[i]->bytes() == payloads[i],
+                          "seed %u: message %zu of %zu bytes", seed, i, payloads[i].size());
+        }
+    }
+}
+
+// Whoever waits for the rest of a message may sleep: half of one moves once.
+TEST(half_a_message_moves_nothing_by_itself) {
+    for (size_t bytes : {size_t{100}, size_t{200'000}}) {
+        std::mt19937 random(1);
+        Pair pair;
+        const std::vector<std::byte> payload = random_bytes(bytes, random);
+        const std::vector<std::byte> stream = framed(0, payload);
+        Place place(0, bytes, random);
+        ck_assert(pair.transport->receive(&place.message).ok());
+        pair.say(stream, 0, stream.size() / 2);
+        int moves = 0;
+        while (moves < 100 && pair.progress()) ++moves;
+        ck_assert_int_lt(moves, 100);
+        ck_assert(!place.message.done);
+        pair.say(stream, stream.size() / 2, stream.size());
+        while (!place.message.done) pair.progress();
+        ck_assert(place.bytes() == payload);
+    }
+}
+
+// A rank that has lost its patience still hears why another went, behind data that it does not
+// expect.
+TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
+    std::mt19937 random(2);
+    Pair pair;
+    const Farewell said = make_farewell(1, {RINGRT_NO_MEMORY, "rank 1: out of memory"});
+    std::vector<std::byte> stream = framed(7, random_bytes(100'000, random));
+    const Frame frame{.kind = kFarewell, .call = kCall, .bytes = sizeof said};
+    const auto add = [&](const void *data, size_t bytes) {
+        const auto *at = static_cast<const std::byte *>(data);
+        stream.insert(stream.end(), at, at + bytes);
+    };
+    add(&frame, sizeof frame);
+    add(&said, sizeof said);
+    ck_assert_int_eq(::send(pair.peer.get(), stream.data(), stream.size(), MSG_NOSIGNAL),
+                     ssize_t(stream.size()));
+    // It reads no more: what this rank sends to it fails, and only then is it in doubt.
+    shutdown(pair.peer.get(), SHUT_RD);
+    std::vector<std::byte> data(1000);
+    Message message{.peer = 1, .pieces = {data}};
+    Status status = pair.transport->send(&message);
+    bool moved = false;
+    if (status.ok()) status = pair.transport->progress(0, &moved);
+    ck_assert_int_eq(status.code, RINGRT_PEER_LOST);
+    ck_assert_msg(status.line.find("out of memory") != std::string::npos, "%s",
+                  status.line.c_str());
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "tcp", {every_byte_arrives_where_it_belongs, half_a_message_moves_nothing_by_itself,
+                a_farewell_is_heard_behind_data_that_nobody_expects});
+}
