@@ -136,6 +136,8 @@ bool Reporter::run_until_stopped(const std::vector<std::string> &argv, std::stri
         std::optional<CommandResult> result = command.poll();
         if (result) {
             output = result->output.substr(0, result->output.find('\n'));
+            if (output.empty())
+                output = argv.front() + ": exit status " + std::to_string(result->exit_code);
             if (result->exit_code == 0) output = result->output;
             return result->exit_code == 0;
         }
