@@ -174,7 +174,9 @@ void ControllerThread::serve() {
         const double next_s = controller->pass(began_s);
         diag.time_s = unix_now_s();
         diag.passes.add((diag.time_s - began_s) * 1000);
-        if (diag.time_s >= diag_due_s) {
+        const bool pauses =
+            next_s - diag.time_s > kDiagEvery_s;  // after a failure: why stands there
+        if (diag.time_s >= diag_due_s || pauses) {
             (void)write_diag(paths->diag, to_json(diag));  // for people only: not worth a word
             diag_due_s = diag.time_s + kDiagEvery_s;
         }
