@@ -73,14 +73,14 @@ Allotment allotment(const Ladders &ladders, int rank, Level level, const Facts &
 }
 
 Proposal best_proposal(const Ladders &ladders, const EmptyNodes &nodes, bool may_stay) {
-    if (may_stay)
-        if (std::optional<Proposal> either = propose_either(ladders, nodes)) return *either;
-    Proposal best = *propose(ladders, nodes, Start::from_min);
-    if (!may_stay) return best;
+    if (!may_stay) return *propose(ladders, nodes, Start::from_min);
+    Either either = propose_either(ladders, nodes);
+    if (either.proposal) return *std::move(either.proposal);
+    Proposal best = *propose(ladders, nodes, Start::from_min, nullptr, either.refused);
     std::optional<Proposal> calm = propose(ladders, nodes, Start::from_present, &best);
     if (!calm || is_better(best.worth, calm->worth)) return best;
     calm->bound = best.bound;  // holds for every decision
-    return *calm;
+    return *std::move(calm);
 }
 
 }  // namespace

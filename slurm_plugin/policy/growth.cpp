@@ -23,7 +23,6 @@ struct Bid {
 struct Edge {
     double gain = 0;  // the least on the way here: it is granted no earlier
     int gpus = 0;     // added
-    int rank = 0;
 };
 
 std::vector<Edge> all_edges(const Ladders &ladders, const std::vector<Level> &levels) {
@@ -35,7 +34,7 @@ std::vector<Edge> all_edges(const Ladders &ladders, const std::vector<Level> &le
             const Step step = ladders.best_step(rank, at, kTop);
             if (step.to < 0) break;
             least = std::min(least, step.gain);
-            edges.push_back({least, ladders.gpus(rank, step.to) - ladders.gpus(rank, at), rank});
+            edges.push_back({least, ladders.gpus(rank, step.to) - ladders.gpus(rank, at)});
             at = step.to;
         }
     }
@@ -84,20 +83,16 @@ double threshold(std::vector<Edge> &edges, long free) {
     return above;
 }
 
-void grow_at_once(const Ladders &ladders, std::vector<Level> &levels, Room &room) {
-    std::vector<Edge> edges = all_edges(ladders, levels);
-    const double least = threshold(edges, room.free_gpus());
-    std::vector<int> added(levels.size());
-    for (const Edge &edge : edges)
-        if (edge.gain > least) added[static_cast<std::size_t>(edge.rank)] += edge.gpus;
+// All growths above that gain, if they fit; nothing otherwise.
+void grow_at_once(const Ladders &ladders, std::vector<Level> &levels, Room &room, double above) {
     std::vector<Level> grown = levels;
     Room after = room;
     for (int rank = 0; rank < ladders.size(); ++rank) {
-        const auto i = static_cast<std::size_t>(rank);
-        if (added[i] == 0) continue;
-        const int from = ladders.gpus(rank, levels[i]), to = from + added[i];
-        while (ladders.gpus(rank, grown[i]) < to) ++grown[i];
-        after.change(from, to);
+        Level &level = grown[static_cast<std::size_t>(rank)];
+        const int from = ladders.gpus(rank, level);
+        for (Step step; (step = ladders.best_step(rank, level, kTop)).gain > above;)
+            level = step.to;
+        after.change(from, ladders.gpus(rank, level));
     }
     if (after.is_over()) return;  // of nodes that sizes do not fill: one by one, then
     levels = std::move(grown);
@@ -142,9 +137,13 @@ Level Auction::most_that_fits(int rank) const {
 // Drops all that does not fit any more, which one by one would cost a heap operation each.
 void Auction::sweep() {
     swept_at_ = room_.free_gpus();
-    std::vector<Bid> before;
-    before.swap(heap_);
-    for (const Bid &bid : before) this->bid(bid.rank, std::min(bid.to, most_that_fits(bid.rank)));
+    std::size_t kept = 0;
+    for (const Bid &bid : heap_) {
+        const Step step = ladders_.best_step(bid.rank, levels_[static_cast<std::size_t>(bid.rank)],
+                                             std::min(bid.to, most_that_fits(bid.rank)));
+        if (step.to >= 0) heap_[kept++] = {step.gain, bid.rank, step.to};
+    }
+    heap_.resize(kept);
     std::make_heap(heap_.begin(), heap_.end());
 }
 
@@ -184,10 +183,13 @@ double Auction::run() {
 
 }  // namespace
 
-double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room) {
+double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room, double likely) {
     if (room.free_gpus() == 0) return 0;
-    const bool much_is_free = room.free_gpus() > ladders.size() / kFewGrants;
-    if (ladders.size() > kFewJobs && much_is_free) grow_at_once(ladders, levels, room);
+    if (std::isfinite(likely)) grow_at_once(ladders, levels, room, likely);
+    if (ladders.size() > kFewJobs && room.free_gpus() > ladders.size() / kFewGrants) {
+        std::vector<Edge> edges = all_edges(ladders, levels);
+        grow_at_once(ladders, levels, room, threshold(edges, room.free_gpus()));
+    }
     return Auction(ladders, levels, room).run();
 }
 

@@ -6,6 +6,7 @@
 // become scarce, goes through a heap. The result is that of the heap alone, ties by rank included.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "slurm_plugin/policy/ladder.h"
@@ -17,6 +18,9 @@ namespace ringrt::policy {
 // value: the first refused gain times the GPUs that were free then, less what was granted after.
 // (The relaxation of the knapsack to fractions, Dantzig 1957; exact for gains that fall along a
 // ladder.)
-double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room);
+//
+// `likely`: a gain above which all growths are likely to fit; it changes nothing but the time.
+double grow(const Ladders &ladders, std::vector<Level> &levels, Room &room,
+            double likely = std::numeric_limits<double>::infinity());
 
 }  // namespace ringrt::policy

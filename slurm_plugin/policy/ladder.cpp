@@ -94,8 +94,12 @@ void Ladders::add(const Job &job, int stay_gpus, const Options &options) {
     row.top = std::min(last, std::max(Level{0}, level_of(job, job.gpus_believed)));
     if (stay_gpus < job.gpus_now) row.top = std::min(row.top, row.stay);
     add_values(row, job, last, value);
-    for (Level level = 0; level < row.peak; ++level)
-        steps_.push_back(step_from(row, level, row.peak));
+    steps_.resize(steps_.size() + static_cast<std::size_t>(row.peak));
+    for (Level level = 0; level >= 0 && level < row.peak;) {
+        Step &step = steps_[static_cast<std::size_t>(row.first_step + level)];
+        step = step_from(row, level, row.peak);
+        level = step.to;
+    }
     rows_.push_back(row);
 }
 

@@ -73,6 +73,7 @@ class Ladders {
         if (from < 0 || from >= most || from == row.peak) return {};
         if (from > row.peak) return step_from(row, from, std::min(most, row.top));
         const Step &best = steps_[static_cast<std::size_t>(row.first_step + from)];
+        if (best.to == kWaits) return step_from(row, from, std::min(most, row.peak));
         return best.to <= most ? best : step_from(row, from, most);
     }
     [[nodiscard]] bool anybody_runs() const { return !rows_.empty() && rows_[0].now > 0; }
@@ -86,7 +87,7 @@ class Ladders {
     bool one_doubling_;
     std::vector<Row> rows_;
     std::vector<double> values_;
-    std::vector<Step> steps_;  // the best growth from each level below a job's peak
+    std::vector<Step> steps_;  // by level below a job's peak: of those that growth from MIN comes to
     std::vector<const Job *> jobs_;
     std::vector<int> order_;
 };

@@ -2,6 +2,7 @@
 #include "slurm_plugin/policy/optimum.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -18,34 +19,37 @@ bool stays(const Job &job) {
     return job.pinned || (job.gpus_now > 0 && !on_ladder(job, job.gpus_now));
 }
 
-// The sizes a job may have, ascending.
-std::vector<int> sizes_of(const Job &job) {
-    if (stays(job)) return {job.gpus_now};
-    std::vector<int> sizes;
-    for (int gpus = job.gpus_min;
-         gpus <= std::min(job.gpus_max, std::max(job.gpus_believed, job.gpus_min)); gpus *= 2) {
-        sizes.push_back(gpus);
-        if (gpus > job.gpus_max / 2) break;
-    }
-    return sizes;
-}
-
 struct Size {
     int gpus = 0;
     double worth = 0;
 };
 
 struct Choices {
-    std::vector<Size> sizes;  // ascending in both: a larger one that is worth no more is never chosen
+    static constexpr std::size_t kMost = 32;  // powers of two in an int
+    std::array<Size, kMost> sizes;  // ascending in both: a larger one worth no more is never chosen
+    std::size_t count = 0;
     bool may_wait = false;
+
+    void add(int gpus, double worth) {
+        if (count == 0 || worth > sizes[count - 1].worth) sizes[count++] = {gpus, worth};
+    }
+    [[nodiscard]] std::size_t most() const {
+        return count == 0 ? 0 : static_cast<std::size_t>(sizes[count - 1].gpus);
+    }
 };
 
 Choices choices_of(const Job &job, const Options &options) {
     const Valuation value(job, options);
-    Choices out{.sizes = {}, .may_wait = job.gpus_now == 0};
-    for (const int gpus : sizes_of(job)) {
-        const double worth = gpus > 0 ? value.at(gpus) : 0;
-        if (out.sizes.empty() || worth > out.sizes.back().worth) out.sizes.push_back({gpus, worth});
+    Choices out;
+    out.may_wait = job.gpus_now == 0;
+    if (stays(job)) {
+        out.add(job.gpus_now, job.gpus_now > 0 ? value.at(job.gpus_now) : 0);
+        return out;
+    }
+    const int most = std::min(job.gpus_max, std::max(job.gpus_believed, job.gpus_min));
+    for (int gpus = job.gpus_min; gpus <= most; gpus *= 2) {
+        out.add(gpus, value.at(gpus));
+        if (gpus > job.gpus_max / 2) break;
     }
     return out;
 }
@@ -77,9 +81,15 @@ template <class Cell>
 std::vector<uint8_t> best_choices(std::span<const Choices> jobs, std::size_t width, bool wait) {
     std::vector<Cell> best(width, Cell::nobody()), next(width);
     std::vector<uint8_t> choice(jobs.size() * width);
+    std::size_t so_far = 0, later = 0;  // GPUs that the jobs up to here and behind can take at most
+    for (const Choices &job : jobs) later += job.most();
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-        const std::span<const Size> sizes = jobs[j].sizes;
-        for (std::size_t gpus = 0, fit = 0; gpus < width; ++gpus) {
+        const std::span<const Size> sizes(jobs[j].sizes.data(), jobs[j].count);
+        later -= jobs[j].most();
+        so_far += jobs[j].most();
+        const std::size_t least = width - 1 - std::min(width - 1, later);  // of fewer nobody asks
+        const std::size_t last = std::max(least, std::min(width - 1, so_far));  // more bring nothing
+        for (std::size_t gpus = least, fit = 0; gpus <= last; ++gpus) {
             while (fit < sizes.size() && static_cast<std::size_t>(sizes[fit].gpus) <= gpus) ++fit;
             Cell most = wait && jobs[j].may_wait ? best[gpus] : Cell{};
             uint8_t chosen = kNone;
@@ -92,6 +102,9 @@ std::vector<uint8_t> best_choices(std::span<const Choices> jobs, std::size_t wid
             next[gpus] = most;
             choice[j * width + gpus] = chosen;
         }
+        std::fill(next.begin() + static_cast<long>(last), next.end(), next[last]);
+        std::fill_n(choice.begin() + static_cast<long>(j * width + last), width - last,
+                    choice[j * width + last]);
         std::swap(best, next);
     }
     return choice;
@@ -99,8 +112,8 @@ std::vector<uint8_t> best_choices(std::span<const Choices> jobs, std::size_t wid
 
 bool is_enough_for_all(std::span<const Choices> jobs, long total) {
     for (const Choices &job : jobs) {
-        if (job.sizes.empty()) return false;
-        total -= job.sizes.front().gpus;
+        if (job.count == 0) return false;
+        total -= job.sizes[0].gpus;
     }
     return total >= 0;
 }

@@ -44,27 +44,29 @@ bool is_anybody_served_from(const Ladders &ladders, int rank,
     return false;
 }
 
+double largest_next_gain(const Ladders &ladders, const std::vector<Level> &levels) {
+    double largest = 0;
+    for (int rank = 0; rank < ladders.size(); ++rank)
+        largest = std::max(largest, ladders.best_step(rank, levels[at(rank)], kTop).gain);
+    return largest;
+}
+
 // Would growth from MIN come to these sizes too, at which growth from the present ones has ended? It
-// does where everybody is served and every step on the way up gains more than any next one: those
-// steps are granted first, all of them fit, and no next one does. Returns the largest gain of a next
-// step (0: nobody has one).
-std::optional<double> refused_from_min_too(const Ladders &ladders, const Room &room,
-                                           const std::vector<Level> &levels) {
-    double least = std::numeric_limits<double>::infinity(), refused = 0;
+// does where everybody is served and every step on the way up gains more than `refused`, the largest
+// next one: those steps are granted first, all of them fit, and no next one does.
+bool is_growth_from_min(const Ladders &ladders, const Room &room, const std::vector<Level> &levels,
+                        double refused) {
     for (int rank = 0; rank < ladders.size(); ++rank) {
         if (ladders.row(rank).fixed) continue;
         const Level level = levels[at(rank)];
-        if (level == kWaits || !room.has_node_for(ladders.gpus(rank, level))) return std::nullopt;
+        if (level == kWaits || !room.has_node_for(ladders.gpus(rank, level))) return false;
         for (Level from = 0; from < level;) {
             const Step step = ladders.best_step(rank, from, kTop);
-            if (step.to < 0 || step.to > level) return std::nullopt;
-            least = std::min(least, step.gain);
+            if (step.to > level || step.gain <= refused) return false;
             from = step.to;
         }
-        refused = std::max(refused, ladders.best_step(rank, level, kTop).gain);
-        if (least <= refused) return std::nullopt;
     }
-    return refused;
+    return true;
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ bool fits_as_it_is(const Ladders &ladders, const EmptyNodes &nodes) {
 }
 
 std::optional<Proposal> propose(const Ladders &ladders, const EmptyNodes &nodes, Start start,
-                                const Proposal *other) {
+                                const Proposal *other, double likely) {
     Proposal out;
     const int served = other ? other->worth.served : 0;
     // Who finds no place is not passed by those behind it either: once more, then, without these.
@@ -86,7 +88,7 @@ std::optional<Proposal> propose(const Ladders &ladders, const EmptyNodes &nodes,
         Room room = nodes.room;
         out.levels = give_first(ladders, start, stuck, room);
         if (std::ranges::count(out.levels, kWaits) > ladders.size() - served) return std::nullopt;
-        const double short_by = grow(ladders, out.levels, room);
+        const double short_by = grow(ladders, out.levels, room, likely);
         if (stuck == kNobody) out.bound = worth_of(ladders, out.levels).sum + short_by;
         out.wanted = out.levels;
         if (other && out.wanted == other->wanted) return std::nullopt;
@@ -99,18 +101,18 @@ std::optional<Proposal> propose(const Ladders &ladders, const EmptyNodes &nodes,
     return out;
 }
 
-std::optional<Proposal> propose_either(const Ladders &ladders, const EmptyNodes &nodes) {
+Either propose_either(const Ladders &ladders, const EmptyNodes &nodes) {
     Room room = nodes.room;
     Proposal out{.levels = give_first(ladders, Start::from_present, kNobody, room)};
     grow(ladders, out.levels, room);
-    const std::optional<double> refused = refused_from_min_too(ladders, room, out.levels);
-    if (!refused) return std::nullopt;
-    out.bound = worth_of(ladders, out.levels).sum + *refused * room.free_gpus();
+    const double refused = largest_next_gain(ladders, out.levels);
+    if (!is_growth_from_min(ladders, room, out.levels, refused)) return {.refused = refused};
+    out.bound = worth_of(ladders, out.levels).sum + refused * room.free_gpus();
     out.wanted = out.levels;
     fit_to_nodes(ladders, nodes, out.levels);
-    if (first_dropped(out.wanted, out.levels) != kNobody) return std::nullopt;
+    if (first_dropped(out.wanted, out.levels) != kNobody) return {.refused = refused};
     out.worth = worth_of(ladders, out.levels);
-    return out;
+    return {.proposal = std::move(out)};
 }
 
 }  // namespace ringrt::policy

@@ -2,6 +2,7 @@
 // One whole proposal of sizes: first GPUs, greedy growth, and a place on the nodes for all of it.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -24,14 +25,18 @@ enum class Start : uint8_t {
 };
 
 // Nothing where it would be no better than `other`, as can be told at once: it serves fewer jobs, or
-// wants the same.
-[[nodiscard]] std::optional<Proposal> propose(const Ladders &ladders, const EmptyNodes &nodes,
-                                              Start start, const Proposal *other = nullptr);
+// wants the same. `likely` is grow's.
+[[nodiscard]] std::optional<Proposal> propose(
+    const Ladders &ladders, const EmptyNodes &nodes, Start start, const Proposal *other = nullptr,
+    double likely = std::numeric_limits<double>::infinity());
 
 // The proposal from the present sizes where it is seen to be the one from MIN too, in O(n); nothing
-// elsewhere.
-[[nodiscard]] std::optional<Proposal> propose_either(const Ladders &ladders,
-                                                     const EmptyNodes &nodes);
+// elsewhere. `refused` is the largest gain of a step that found no GPUs.
+struct Either {
+    std::optional<Proposal> proposal;
+    double refused = std::numeric_limits<double>::infinity();
+};
+[[nodiscard]] Either propose_either(const Ladders &ladders, const EmptyNodes &nodes);
 
 // Can all stay as they are (on a crowded node, with what was left to them)?
 [[nodiscard]] bool fits_as_it_is(const Ladders &ladders, const EmptyNodes &nodes);
