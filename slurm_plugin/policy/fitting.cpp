@@ -8,7 +8,7 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr int kRepairs = 4;  // rounds of fitting to nodes before nobody is moved
+constexpr int kRepairs = 4;         // rounds of fitting to nodes before nobody is moved
 constexpr int kMostRefilled = 128;  // jobs; of more, what a node's border leaves is a small share
 constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
 
@@ -106,8 +106,8 @@ struct Candidate {
     Step step;
 };
 
-// What the nodes' borders left free goes to whoever gains the most from it. Who has no step, or finds
-// no place for it, has none later: less will be free, not more.
+// What the nodes' borders left free goes to whoever gains the most from it. Who has no step, or
+// finds no place for it, has none later: less will be free, not more.
 void refill(const Ladders &ladders, Packing &packing, std::vector<Level> &levels, Places &places) {
     if (packing.free_gpus() == 0) return;
     std::vector<Candidate> candidates;
@@ -163,7 +163,8 @@ void settle(const Ladders &ladders, const EmptyNodes &nodes, std::vector<Level> 
     }
 }
 
-// Fits by rounds in which those who find no place at their new size stay as they are. False: in vain.
+// Fits by rounds in which those who find no place at their new size stay as they are. False: in
+// vain.
 bool repair(const Ladders &ladders, const EmptyNodes &nodes, std::vector<Level> &levels) {
     const bool refills = ladders.size() <= kMostRefilled;
     for (int round = 0; round < kRepairs; ++round) {

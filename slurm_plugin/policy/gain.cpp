@@ -13,9 +13,12 @@ constexpr double kSoonestS = 30;  // no job is so nearly done that its value wou
 double own_time(double alone_s, const Options &options) {
     switch (options.gain) {
         case GainRule::absolute:
-        case GainRule::hull: return -1;
-        case GainRule::relative: return alone_s;
-        case GainRule::short_first: break;
+        case GainRule::hull:
+            return -1;
+        case GainRule::relative:
+            return alone_s;
+        case GainRule::short_first:
+            break;
     }
     return std::pow(alone_s, options.power);
 }

@@ -6,18 +6,19 @@
 //
 //   absolute, hull   −t(w)               the sum of all remaining times (arXiv 1908.08082)
 //   relative          t1 / t(w)          the sum of all speed-ups; t1: alone on one GPU, no restart
-//   short_first       t1^p / t(w)        between the speed-ups (p = 1) and the completions per second
+//   short_first       t1^p / t(w)        between the speed-ups (p = 1) and the completions per
+//   second
 //                                        (p = 0): Options::power, 0.9
 //
-// Why short_first: a second saved on the job that is done soonest is saved for all who wait behind it,
-// but pure completions per second would starve long jobs of growth, and pure speed-ups lose a tenth of
-// the mean. As p rises to 0.9 the longest jobs' completion falls at little cost of the mean
-// (doc/policies.md). All are multiplied by the job's weight.
+// Why short_first: a second saved on the job that is done soonest is saved for all who wait behind
+// it, but pure completions per second would starve long jobs of growth, and pure speed-ups lose a
+// tenth of the mean. As p rises to 0.9 the longest jobs' completion falls at little cost of the
+// mean (doc/policies.md). All are multiplied by the job's weight.
 //
-// Growth hysteresis: a size lasts only until others come or go, Options::size_lasts_s or so, and then
-// the next restart is due. So relative and short_first count a restart once for each such time that the
-// job has left at its present size, one more at the least: a restart of 30 s must bring more than 4 %
-// to a long job.
+// Growth hysteresis: a size lasts only until others come or go, Options::size_lasts_s or so, and
+// then the next restart is due. So relative and short_first count a restart once for each such time
+// that the job has left at its present size, one more at the least: a restart of 30 s must bring
+// more than 4 % to a long job.
 #pragma once
 
 #include <algorithm>

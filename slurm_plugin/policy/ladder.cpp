@@ -27,7 +27,8 @@ struct Key {
 };
 
 std::vector<int> canonical_order(std::span<const Job> jobs) {
-    const auto running = std::ranges::count_if(jobs, [](const Job &job) { return job.gpus_now > 0; });
+    const auto running =
+        std::ranges::count_if(jobs, [](const Job &job) { return job.gpus_now > 0; });
     std::vector<Key> keys(jobs.size());
     const auto first_waiting = keys.begin() + running;
     auto runs = keys.begin(), waits = first_waiting;

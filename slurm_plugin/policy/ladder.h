@@ -48,8 +48,8 @@ class Ladders {
 
     [[nodiscard]] int size() const { return static_cast<int>(rows_.size()); }
     [[nodiscard]] const Row &row(int rank) const { return rows_[static_cast<std::size_t>(rank)]; }
-    // Where a job runs. Of a job a few ranks on it is fetched meanwhile: passes go up the ranks, and
-    // each would be waited for.
+    // Where a job runs. Of a job a few ranks on it is fetched meanwhile: passes go up the ranks,
+    // and each would be waited for.
     [[nodiscard]] std::span<const std::pair<int, int>> held(int rank) const {
         if (rank + kAhead < size()) __builtin_prefetch(row(rank + kAhead).held.data());
         return row(rank).held;
@@ -87,7 +87,8 @@ class Ladders {
     bool one_doubling_;
     std::vector<Row> rows_;
     std::vector<double> values_;
-    std::vector<Step> steps_;  // by level below a job's peak: of those that growth from MIN comes to
+    std::vector<Step>
+        steps_;  // by level below a job's peak: of those that growth from MIN comes to
     std::vector<const Job *> jobs_;
     std::vector<int> order_;
 };

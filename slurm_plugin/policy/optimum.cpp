@@ -88,13 +88,15 @@ std::vector<uint8_t> best_choices(std::span<const Choices> jobs, std::size_t wid
         later -= jobs[j].most();
         so_far += jobs[j].most();
         const std::size_t least = width - 1 - std::min(width - 1, later);  // of fewer nobody asks
-        const std::size_t last = std::max(least, std::min(width - 1, so_far));  // more bring nothing
+        const std::size_t last =
+            std::max(least, std::min(width - 1, so_far));  // more bring nothing
         for (std::size_t gpus = least, fit = 0; gpus <= last; ++gpus) {
             while (fit < sizes.size() && static_cast<std::size_t>(sizes[fit].gpus) <= gpus) ++fit;
             Cell most = wait && jobs[j].may_wait ? best[gpus] : Cell{};
             uint8_t chosen = kNone;
             for (std::size_t k = 0; k < fit; ++k) {
-                const Cell with = best[gpus - static_cast<std::size_t>(sizes[k].gpus)].with(sizes[k]);
+                const Cell with =
+                    best[gpus - static_cast<std::size_t>(sizes[k].gpus)].with(sizes[k]);
                 const bool more = most.is_less(with);
                 most = more ? with : most;
                 chosen = more ? static_cast<uint8_t>(k) : chosen;

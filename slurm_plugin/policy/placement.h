@@ -26,7 +26,7 @@ class Room {
         count(to, 1);
     }
     [[nodiscard]] bool has_node_for(int gpus) const { return gpus > node_ || gpus <= largest_; }
-    [[nodiscard]] bool is_over() const;                          // more was put in than fits
+    [[nodiscard]] bool is_over() const;  // more was put in than fits
     [[nodiscard]] int free_gpus() const { return static_cast<int>(blocks_[0] - used_[0]); }
 
   private:
@@ -73,8 +73,8 @@ class Packing {
     std::vector<bool> closed_;
     std::vector<int> free_;
     // Stacks of nodes, one for each number of free GPUs, as lists through one array; they may hold
-    // outdated entries. Filled when a place is first asked for: what is taken before changes nothing
-    // there.
+    // outdated entries. Filled when a place is first asked for: what is taken before changes
+    // nothing there.
     struct Entry {
         int node, below;
     };

@@ -37,8 +37,7 @@ std::vector<Level> give_first(const Ladders &ladders, Start start, int stuck, Ro
 }
 
 // Does a job that waited, at this rank or behind it, get GPUs?
-bool is_anybody_served_from(const Ladders &ladders, int rank,
-                            const std::vector<Level> &levels) {
+bool is_anybody_served_from(const Ladders &ladders, int rank, const std::vector<Level> &levels) {
     for (; rank != kNobody && rank < ladders.size(); ++rank)
         if (ladders.row(rank).now == 0 && levels[at(rank)] != kWaits) return true;
     return false;
@@ -51,9 +50,9 @@ double largest_next_gain(const Ladders &ladders, const std::vector<Level> &level
     return largest;
 }
 
-// Would growth from MIN come to these sizes too, at which growth from the present ones has ended? It
-// does where everybody is served and every step on the way up gains more than `refused`, the largest
-// next one: those steps are granted first, all of them fit, and no next one does.
+// Would growth from MIN come to these sizes too, at which growth from the present ones has ended?
+// It does where everybody is served and every step on the way up gains more than `refused`, the
+// largest next one: those steps are granted first, all of them fit, and no next one does.
 bool is_growth_from_min(const Ladders &ladders, const Room &room, const std::vector<Level> &levels,
                         double refused) {
     for (int rank = 0; rank < ladders.size(); ++rank) {

@@ -24,8 +24,8 @@ enum class Start : uint8_t {
     from_present,  // running jobs keep theirs, or grow
 };
 
-// Nothing where it would be no better than `other`, as can be told at once: it serves fewer jobs, or
-// wants the same. `likely` is grow's.
+// Nothing where it would be no better than `other`, as can be told at once: it serves fewer jobs,
+// or wants the same. `likely` is grow's.
 [[nodiscard]] std::optional<Proposal> propose(
     const Ladders &ladders, const EmptyNodes &nodes, Start start, const Proposal *other = nullptr,
     double likely = std::numeric_limits<double>::infinity());

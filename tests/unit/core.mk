@@ -19,7 +19,7 @@ tests_unit_test_model_SOURCES = tests/unit/test_model.cpp tests/support/check.h 
 tests_unit_test_model_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_model_LDADD = libcontroller.la libruntime.la $(CHECK_LIBS)
 
-tests_unit_test_policy_SOURCES = tests/unit/test_policy.cpp tests/support/check.h
+tests_unit_test_policy_SOURCES = tests/unit/test_policy.cpp tests/support/check.h tests/support/jobs.h
 tests_unit_test_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_policy_LDADD = libpolicy.la $(CHECK_LIBS)
 

@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every policy's promises, the models, and the simulator with golden scenarios.
-policy_tests = tests/unit/test_policies
+policy_tests = tests/unit/test_policies tests/unit/test_fairness tests/unit/test_growth tests/unit/test_models
 check_PROGRAMS += $(policy_tests)
 TESTS += $(policy_tests)
+policy_test_support = tests/support/check.h tests/support/jobs.h
 
-tests_unit_test_policies_SOURCES = tests/unit/test_policies.cpp tests/support/check.h
+tests_unit_test_policies_SOURCES = tests/unit/test_policies.cpp $(policy_test_support)
 tests_unit_test_policies_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_policies_LDADD = libpolicy.la $(CHECK_LIBS)
+tests_unit_test_fairness_SOURCES = tests/unit/test_fairness.cpp $(policy_test_support)
+tests_unit_test_fairness_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_fairness_LDADD = libpolicy.la $(CHECK_LIBS)
+tests_unit_test_growth_SOURCES = tests/unit/test_growth.cpp $(policy_test_support)
+tests_unit_test_growth_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_growth_LDADD = libpolicy.la $(CHECK_LIBS)
+tests_unit_test_models_SOURCES = tests/unit/test_models.cpp $(policy_test_support)
+tests_unit_test_models_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_models_LDADD = libpolicy.la $(CHECK_LIBS)
 
 if HAVE_TOOL_HEADERS
 check_PROGRAMS += tests/unit/test_ringsim

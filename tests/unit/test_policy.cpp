@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The speed model's fit against its optimality conditions, and doubling against its promises and
-// the exact optimum of small instances.
+// Doubling against its promises and the exact optimum of small instances.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,20 +9,18 @@
 #include "slurm_plugin/policy/doubling.h"
 #include "slurm_plugin/policy/explain.h"
 #include "slurm_plugin/policy/gain.h"
-#include "slurm_plugin/policy/nnls.h"
 #include "slurm_plugin/policy/placement.h"
 #include "slurm_plugin/policy/policy.h"
 #include "tests/support/check.h"
+#include "tests/support/jobs.h"
 
 using namespace ringrt::policy;
+using ringrt::test::nodes;
+using ringrt::test::uniform;
 
 namespace {
 
 constexpr Options kPaper{};  // the absolute rule
-
-double uniform(std::mt19937_64 &random, double low, double high) {
-    return std::uniform_real_distribution<>(low, high)(random);
-}
 
 Job job(uint32_t id, int min, int max, double steps, int now = 0) {
     return {.id = id,
@@ -35,8 +32,6 @@ Job job(uint32_t id, int min, int max, double steps, int now = 0) {
             .restart_s = 10,
             .speed = default_speed_model()};
 }
-
-Capacity nodes(int count, int gpus) { return {.node_gpus = std::vector<int>(count, gpus)}; }
 
 int total(const Capacity &capacity) {
     return std::accumulate(capacity.node_gpus.begin(), capacity.node_gpus.end(), 0);
@@ -99,69 +94,6 @@ TEST(policies_are_found_by_name) {
         ck_assert(policy.decide != nullptr && !policy.help.empty());
         ck_assert(find_policy(policy.name) == &policy);
     }
-}
-
-// Karush-Kuhn-Tucker: x >= 0; the gradient is >= 0 everywhere and 0 where x > 0.
-TEST(nnls_meets_its_optimality_conditions) {
-    std::mt19937_64 random(1);
-    for (int n = 0; n < 20000; ++n) {
-        NormalEquations eq;
-        const int rows = 1 + static_cast<int>(random() % 12);
-        double scale = 0;
-        for (int r = 0; r < rows; ++r) {
-            std::array<double, 4> a;
-            for (double &v : a)
-                v = random() % 5 ? uniform(random, -1, 1) * std::exp2(uniform(random, -8, 8)) : 0;
-            const double b = uniform(random, -10, 10);
-            for (int i = 0; i < 4; ++i) {
-                eq.atb[i] += a[i] * b;
-                scale = std::max(scale, std::abs(a[i] * b));
-                for (int j = 0; j < 4; ++j) eq.ata[i][j] += a[i] * a[j];
-            }
-        }
-        const auto x = solve_nnls(eq);
-        for (int i = 0; i < 4; ++i) {
-            double gradient = -eq.atb[i], size = std::abs(eq.atb[i]);
-            for (int j = 0; j < 4; ++j) {
-                gradient += eq.ata[i][j] * x[j];
-                size += std::abs(eq.ata[i][j] * x[j]);
-            }
-            const double tolerance = 1e-5 * std::max(size, 1e-9 * scale) + 1e-9;
-            ck_assert_msg(x[i] >= 0, "x[%d] = %g", i, x[i]);
-            ck_assert_msg(gradient >= -tolerance, "case %d: gradient[%d] = %g", n, i, gradient);
-            ck_assert_msg(x[i] == 0 || gradient <= tolerance, "case %d: x[%d] = %g, gradient %g", n,
-                          i, x[i], gradient);
-        }
-    }
-}
-
-TEST(speed_model_recovers_what_made_the_samples) {
-    std::mt19937_64 random(2);
-    for (int n = 0; n < 2000; ++n) {
-        const SpeedModel truth{
-            .t = {uniform(random, 10, 2000), random() % 2 ? uniform(random, 0, 20) : 0,
-                  random() % 2 ? uniform(random, 0, 300) : 0, uniform(random, 0, 100)}};
-        std::vector<SpeedSample> samples;
-        for (int w = 1; w <= 32; w *= 2) samples.push_back({w, truth.step_ms(w), 1});
-        const SpeedModel fitted = fit_speed_model(samples);
-        ck_assert(fitted.measured);
-        for (int w = 1; w <= 64; w *= 2)
-            ck_assert_double_eq_tol(fitted.step_ms(w) / truth.step_ms(w), 1, 1e-3);
-    }
-}
-
-TEST(speed_model_of_few_or_bad_samples) {
-    const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
-    const SpeedSample bad[] = {{1, nan, 1}, {2, inf, 1}, {4, -5, 1},  {0, 10, 1},
-                               {-1, 10, 1}, {8, 10, 0},  {8, 10, nan}};
-    ck_assert(!fit_speed_model({}).measured);
-    ck_assert(!fit_speed_model(bad).measured);
-    const SpeedSample one[] = {{4, 100, 1}, {2, nan, 1}};
-    ck_assert(fit_speed_model(one).measured);
-    ck_assert_double_eq_tol(fit_speed_model(one).step_ms(4), 100, 1e-9);
-    ck_assert(fit_speed_model(one).step_ms(8) < 100);
-    const SpeedSample huge[] = {{1, 1e300, 1}, {65536, 1e-300, 1}, {2, 1e300, 1e300}};
-    for (int w = 1; w <= 65536; w *= 2) ck_assert(!std::isnan(fit_speed_model(huge).step_ms(w)));
 }
 
 TEST(doubling_keeps_its_promises) {
@@ -355,62 +287,13 @@ TEST(no_growth_that_does_not_make_it_faster) {
     ck_assert(out[0].reason == Reason::no_gain);
 }
 
-TEST(packing_places_like_a_careful_person) {
-    Packing packing({.node_gpus = {4, 2, -1, 4}, .gpus_per_node = 4});
-    std::vector<NodeShare> where;
-    ck_assert(packing.place(2, &where));
-    ck_assert_int_eq(where[0].first, 1);  // best fit
-    ck_assert(packing.place(8));
-    ck_assert(!packing.place(1));
-    const NodeShare held[] = {{0, 4}, {2, 4}};
-    packing.give(held);  // node 2 is closed
-    ck_assert(!packing.place(8));
-    ck_assert_int_eq(packing.place_largest(1, 16), 4);
-    ck_assert_int_eq(packing.free_gpus(), 0);
-}
-
-// Random takes, gives and places: the count of free GPUs stays right, and a refusal is never wrong.
-TEST(packing_counts_right) {
-    std::mt19937_64 random(7);
-    for (int n = 0; n < 300; ++n) {
-        const Capacity capacity = nodes(6, 8);
-        Packing packing(capacity);
-        std::vector<int> free(6, 8);
-        std::vector<std::vector<NodeShare>> jobs;
-        for (int k = 0; k < 200; ++k) {
-            if (random() % 2 && !jobs.empty()) {
-                const std::size_t j = random() % jobs.size();
-                packing.give(jobs[j]);
-                for (const auto &[node, gpus] : jobs[j])
-                    free[static_cast<std::size_t>(node)] += gpus;
-                jobs.erase(jobs.begin() + static_cast<long>(j));
-            } else {
-                const int gpus = 1 << (random() % 6);
-                std::vector<NodeShare> where;
-                const auto whole = std::count(free.begin(), free.end(), 8);
-                const int most = *std::max_element(free.begin(), free.end());
-                const bool expected = gpus <= 8 ? most >= gpus : whole * 8 >= gpus;
-                ck_assert_int_eq(packing.place(gpus, &where), expected);
-                for (const auto &[node, share] : where)
-                    free[static_cast<std::size_t>(node)] -= share;
-                if (expected) jobs.push_back(where);
-            }
-            ck_assert_int_eq(packing.free_gpus(), std::accumulate(free.begin(), free.end(), 0));
-            ck_assert_int_ge(*std::min_element(free.begin(), free.end()), 0);
-        }
-    }
-}
-
 int main() {
     return ringrt::test::run_all(
         "policy",
-        {policies_are_found_by_name, nnls_meets_its_optimality_conditions,
-         speed_model_recovers_what_made_the_samples, speed_model_of_few_or_bad_samples,
-         doubling_keeps_its_promises, doubling_does_not_depend_on_the_order,
-         doubling_is_content_with_its_own_decision, doubling_is_near_the_optimum,
-         first_gpus_go_by_priority_and_arrival, a_growth_must_pay_for_its_restart,
-         a_nearly_finished_job_is_not_stopped_to_grow, a_shrink_for_another_must_pay_both_restarts,
-         a_crowded_node_shrinks_only_its_own_jobs, off_ladder_and_pinned_jobs_are_left_alone,
-         no_growth_that_does_not_make_it_faster, packing_places_like_a_careful_person,
-         packing_counts_right});
+        {policies_are_found_by_name, doubling_keeps_its_promises,
+         doubling_does_not_depend_on_the_order, doubling_is_content_with_its_own_decision,
+         doubling_is_near_the_optimum, first_gpus_go_by_priority_and_arrival,
+         a_growth_must_pay_for_its_restart, a_nearly_finished_job_is_not_stopped_to_grow,
+         a_shrink_for_another_must_pay_both_restarts, a_crowded_node_shrinks_only_its_own_jobs,
+         off_ladder_and_pinned_jobs_are_left_alone, no_growth_that_does_not_make_it_faster});
 }

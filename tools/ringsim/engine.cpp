@@ -82,9 +82,9 @@ double Engine::finish_estimate(const JobState &job) const {
     const std::vector<double> &ends = profile.epoch_ends();
     double seconds = job.delay_s, progress = job.progress;
     for (int epoch = job.epoch; epoch < static_cast<int>(ends.size()); ++epoch) {
-        const double step_progress =
-            epoch == job.epoch ? job.step_progress
-                               : profile.step_progress(job.plan.total(job.gpus), epoch);
+        const double step_progress = epoch == job.epoch
+                                         ? job.step_progress
+                                         : profile.step_progress(job.plan.total(job.gpus), epoch);
         seconds += (ends[epoch] - progress) * job.step_s / step_progress;
         progress = ends[epoch];
     }

@@ -48,9 +48,9 @@ struct JobState {
     Shape shape;
     BatchPlan plan;
     int gpus = 0;
-    double step_s = 0;   // of its plan where it is
+    double step_s = 0;         // of its plan where it is
     double step_progress = 0;  // of such a step in this epoch
-    double delay_s = 0;  // of a start that is still to pay
+    double delay_s = 0;        // of a start that is still to pay
     int epoch = 0;
     double progress = 0;
     double attained_gpu_s = 0;
@@ -65,9 +65,9 @@ struct JobState {
 // What a stop and restart of the job truly costs.
 [[nodiscard]] double restart_seconds(const JobSpec &spec, const SimOptions &options);
 
-// Of a job that has finished: its completion time by that alone, at its own batch, on its share of the
-// cluster: the GPUs divided by the jobs in the system, averaged over its life; of less than one GPU,
-// that part of the time (Mahajan et al., Themis, NSDI 2020).
+// Of a job that has finished: its completion time by that alone, at its own batch, on its share of
+// the cluster: the GPUs divided by the jobs in the system, averaged over its life; of less than one
+// GPU, that part of the time (Mahajan et al., Themis, NSDI 2020).
 [[nodiscard]] double finish_time_fairness(const JobState &job, const SimOptions &options);
 
 // What is told about jobs. Called from one thread.

@@ -83,7 +83,7 @@ class Learned final : public Estimator {
     void describe(const JobState &job, policy::Job &out) override {
         Family &family = family_of(job);
         const auto own = restarts_.find(job.index);
-        out.restart_s = own != restarts_.end()     ? own->second.value()
+        out.restart_s = own != restarts_.end()       ? own->second.value()
                         : family.restart_s.count > 0 ? family.restart_s.value()
                                                      : options_.restart_s;
         if (family.stale) family.refit();
@@ -151,8 +151,8 @@ class Learned final : public Estimator {
             const int nodes = (gpus + options_.gpus_per_node - 1) / options_.gpus_per_node;
             float &ms = curve.ms[static_cast<std::size_t>(gpus) - 1];
             if (adapts_) {
-                ms = static_cast<float>(
-                    best_batch(job, family, noise, gpus, nodes).ms_per_progress);
+                ms =
+                    static_cast<float>(best_batch(job, family, noise, gpus, nodes).ms_per_progress);
                 continue;
             }
             const BatchPlan plan = split_batch(job.spec->profile->batch, job.spec->batch, gpus);

@@ -30,8 +30,7 @@ class Oracle final : public Estimator {
     void forget(const JobState &job) override {
         own_.erase(job.index);
         if (job.index < of_job_.size()) of_job_[job.index] = nullptr;
-        if (job.spec->profile.use_count() == 1)
-            truths_.erase(key_of(*job.spec));  // nobody else's
+        if (job.spec->profile.use_count() == 1) truths_.erase(key_of(*job.spec));  // nobody else's
     }
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
         return split_batch(job.spec->profile->batch, job.spec->batch, gpus_of(shape));
@@ -79,8 +78,8 @@ class Oracle final : public Estimator {
             truth.steps_until.push_back(profile.steps_until(job.spec->batch, epoch));
         }
         for (std::size_t epoch = ends.size(); epoch-- > 0;)
-            truth.steps += (ends[epoch] - (epoch > 0 ? ends[epoch - 1] : 0)) /
-                           truth.step_progress[epoch];
+            truth.steps +=
+                (ends[epoch] - (epoch > 0 ? ends[epoch - 1] : 0)) / truth.step_progress[epoch];
         return truth;
     }
 
