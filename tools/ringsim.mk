@@ -15,7 +15,7 @@ libringsim_la_SOURCES = \
 	tools/ringsim/read_elasticflow.cpp tools/ringsim/read_history.cpp \
 	tools/ringsim/read_pollux.cpp tools/ringsim/read_workload.cpp \
 	tools/ringsim/report.cpp tools/ringsim/report.h \
-	tools/ringsim/scale.cpp \
+	tools/ringsim/processor_time.h tools/ringsim/scale.cpp \
 	tools/ringsim/workload.h
 libringsim_la_CPPFLAGS = $(AM_CPPFLAGS)
 libringsim_la_LIBADD = libcontroller.la

@@ -162,37 +162,6 @@ TEST(packed_jobs_sit_on_one_node_and_never_overlap) {
     }
 }
 
-TEST(a_restart_costs_what_the_job_says_and_is_learned) {
-    JobSpec own, same, other;
-    own.application = same.application = "big";
-    other.application = "small";
-    own.restart_s = same.restart_s = 200;
-    for (JobSpec *spec : {&own, &same, &other}) {
-        spec->gpus_max = spec->gpus_limit = 4;
-        set_curve(*spec, curve_profile("x", {1}, {1}, 100));
-    }
-    const SimOptions options{.restart_s = 30, .knowledge = Knowledge::learned};
-    ck_assert_double_eq(restart_seconds(own, options), 200);
-    ck_assert_double_eq(restart_seconds(other, options), 30);
-    const NamedContender doubling = find_contender("doubling");
-    const auto learned = make_estimator(doubling.contender, options);
-    JobState jobs[3];
-    const auto believed = [&](std::size_t i) {
-        ringrt::policy::Job out;
-        jobs[i].spec = i == 0 ? &own : i == 1 ? &same : &other;
-        jobs[i].index = i;
-        learned->describe(jobs[i], out);
-        return out.restart_s;
-    };
-    ck_assert_double_eq(believed(0), 30);
-    learned->restarted(jobs[0], 200);
-    ck_assert_double_eq(believed(0), 200);
-    ck_assert_double_eq(believed(1), 200);  // as the other of its application, until its own
-    learned->restarted(jobs[1], 100);
-    ck_assert_double_eq(believed(1), 100);
-    ck_assert_double_eq(believed(2), 30);
-}
-
 // Jobs whose restarts cost more than resizing brings are left alone, once that is known; and what is
 // lost is what each says.
 TEST(costly_restarts_are_rarer) {
@@ -303,8 +272,7 @@ int main() {
         "ringsim",
         {readers_say_file_line_and_what_is_right, sacct_steps_and_jobs_without_gpus_are_left_out,
          a_recorded_job_alone_lasts_as_recorded, packed_jobs_sit_on_one_node_and_never_overlap,
-         a_restart_costs_what_the_job_says_and_is_learned, costly_restarts_are_rarer,
-         restarts_spread_by_application, memory_is_flat_in_time,
+         costly_restarts_are_rarer, restarts_spread_by_application, memory_is_flat_in_time,
          an_unknown_policy_is_refused_with_the_known_ones,
          published_means_are_reproduced_within_3_percent});
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -117,10 +118,21 @@ void write_reports(const CompareArguments &a, const std::vector<Task> &tasks) {
     if (!a.html_path.empty()) write_file(a.html_path, html(summaries, views, a.sim));
 }
 
+// What would fail after a long run is refused before it.
+void check_outputs(const CompareArguments &a) {
+    for (const std::string *path :
+         {&a.json_path, &a.csv_path, &a.svg_path, &a.html_path, &a.trace_path}) {
+        const std::filesystem::path folder = std::filesystem::path(*path).parent_path();
+        if (!folder.empty() && !std::filesystem::is_directory(folder))
+            throw InputError(*path + ": cannot be written: " + folder.string() + " is no folder");
+    }
+}
+
 }  // namespace
 
 int run_compare(const CompareArguments &a) {
     for (const std::string &name : a.policies) (void)find_contender(name);  // before a long read
+    check_outputs(a);
     return run_compared(a, read_all(a));
 }
 

@@ -8,17 +8,13 @@
 #include <stdexcept>
 
 #include "slurm_plugin/policy/optimum.h"
+#include "tools/ringsim/processor_time.h"
 
 namespace ringrt::sim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kInstant = 1e-6;  // seconds: well above the rounding of a Unix time
-
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
-}
 
 }  // namespace
 
@@ -249,10 +245,10 @@ void Engine::decide() {
     if (active_.empty()) return;
     described_.resize(active_.size());
     for (std::size_t i = 0; i < active_.size(); ++i) describe(active_[i], described_[i]);
-    const auto start = std::chrono::steady_clock::now();
+    const double start_ms = processor_ms();
     const std::vector<policy::Allotment> allotments =
         contender_.decide(described_, capacity_, contender_.options);
-    result_.decide_ms_max = std::max(result_.decide_ms_max, milliseconds_since(start));
+    result_.decide_ms_max = std::max(result_.decide_ms_max, processor_ms() - start_ms);
     if (options_.grade_every > 0 && result_.decisions % options_.grade_every == 0)
         grade(allotments);
     ++result_.decisions;
@@ -284,7 +280,8 @@ RunResult Engine::run(const std::atomic<bool> *stop, std::atomic<uint64_t> *done
         note_span(job, job.seats, now_);
         record(job);
     }
-    result_.wall_s = milliseconds_since(start) / 1000;
+    result_.wall_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(result_);
 }
 

@@ -102,7 +102,8 @@ struct RunResult {
     std::string workload, policy;
     std::vector<JobResult> jobs;
     std::vector<Span> spans;
-    double makespan_s = 0, decide_ms_max = 0, wall_s = 0;
+    double makespan_s = 0, wall_s = 0;
+    double decide_ms_max = 0;  // processor time of the longest decision
     uint64_t decisions = 0;
     uint64_t graded = 0;              // of them, compared with the exact optimum
     double gap_sum = 0, gap_max = 0;  // shares of the optimum that they fell short of

@@ -56,16 +56,17 @@ class Oracle final : public Estimator {
         double steps = 0;
     };
 
-    using Key = std::tuple<const Profile *, int, int>;  // profile, batch, lowest size
+    using Key = std::tuple<const Profile *, int, int, int>;  // profile, batch, least and most GPUs
     static Key key_of(const JobSpec &spec) {
-        return {spec.profile.get(), spec.batch, spec.gpus_min};
+        return {spec.profile.get(), spec.batch, spec.gpus_min,
+                std::max(spec.gpus_limit, spec.gpus_asked)};
     }
 
     const Truth &truth_of(const JobState &job) {
         const Profile &profile = *job.spec->profile;
         Truth &truth = truths_[key_of(*job.spec)];
         if (!truth.curve_ms.empty()) return truth;
-        const int most = std::max({job.spec->gpus_limit, job.spec->gpus_asked, job.gpus});
+        const int most = std::max(job.spec->gpus_limit, job.spec->gpus_asked);
         truth.curve_ms.resize(static_cast<std::size_t>(most));
         for (int gpus = 1; gpus <= most; gpus = contender_.next_size(*job.spec, gpus)) {
             const BatchPlan plan = split_batch(profile.batch, job.spec->batch, gpus);

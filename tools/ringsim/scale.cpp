@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <numeric>
 #include <random>
 
 #include "slurm_plugin/policy/doubling.h"
 #include "slurm_plugin/policy/placement.h"
 #include "tools/ringsim/commands.h"
+#include "tools/ringsim/processor_time.h"
 
 namespace ringrt::sim {
 namespace {
@@ -32,13 +32,6 @@ std::vector<policy::Job> random_jobs(int count) {
         job.speed.t = {uniform(100, 2000), uniform(0, 5), uniform(0, 100), uniform(0, 200)};
     }
     return jobs;
-}
-
-// Processor time, not the wall's: what else the machine does is not counted.
-double processor_ms() {
-    std::timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return 1e3 * double(time.tv_sec) + 1e-6 * double(time.tv_nsec);
 }
 
 double shortest_ms(const std::vector<policy::Job> &jobs, const policy::Capacity &capacity) {
