@@ -21,7 +21,7 @@ namespace ringrt::policy {
 
 // The size a rigid policy gives: what was asked for, or the most that was allowed.
 [[nodiscard]] int rigid_size(const Job &job);
-[[nodiscard]] int total_gpus(const Capacity &capacity);
+[[nodiscard]] int total_gpus(const Capacity &capacity);  // nodes that take nobody count nothing
 // Every job down `order` (indices into jobs) that still fits gets its rigid size, the others none.
 [[nodiscard]] std::vector<Allotment> give_in_order(std::span<const Job> jobs,
                                                    std::span<const std::size_t> order,

@@ -175,6 +175,23 @@ TEST(moving_nobody_has_a_price) {
 }
 
 // VGG-16 on 10 Gb/s: two GPUs are slower than one, eight are faster.
+TEST(nodes_that_take_nobody_count_nothing) {
+    std::mt19937_64 random(9);
+    std::vector<Job> jobs = random_jobs(random, 3, 4);
+    jobs[0].gpus_now = 2;
+    jobs[0].pinned = true;
+    const Capacity closed{.node_gpus = {-1, -1, -1}, .gpus_per_node = 4};
+    Capacity open = closed;
+    open.node_gpus.push_back(4);
+    ck_assert_int_eq(total_gpus(closed), 0);
+    ck_assert_int_eq(total_gpus(open), 4);
+    for (const GainRule rule : kRules) {
+        ck_assert_int_eq(sum(decide_doubling(jobs, closed, {.gain = rule})), 2);
+        ck_assert_int_le(sum(decide_optimum(jobs, closed, {.gain = rule})), 2);
+        ck_assert_int_eq(sum(decide_optimum(jobs, open, {.gain = rule})), 4);
+    }
+}
+
 TEST(hull_escapes_a_first_doubling_that_loses) {
     const std::vector<float> curve{600, 1250, 900, 629, 550, 480, 400, 313};
     Job job{.id = 1, .gpus_max = 8, .steps_left = 10000};
@@ -215,7 +232,7 @@ int main() {
     return ringrt::test::run_all(
         "policies",
         {no_gpu_is_given_twice_and_sizes_keep_their_bounds, the_same_question_has_the_same_answer,
-         nobody_waits_for_nothing, doubling_does_not_flap,
+         nobody_waits_for_nothing, doubling_does_not_flap, nodes_that_take_nobody_count_nothing,
          the_optimum_is_never_worse_and_doubling_is_near, moving_nobody_has_a_price,
          hull_escapes_a_first_doubling_that_loses, many_jobs_are_decided_as_few,
          backfill_does_not_delay_the_first_in_the_queue, tiresias_puts_small_service_first});
