@@ -56,6 +56,8 @@ TEST(scenarios_say_line_and_what_is_right) {
     ck_assert(
         refusal("policies: [lottery]\n").starts_with("s.yaml:1: policy \"lottery\" is not known"));
     ck_assert(refusal("controller: {interval_s: -3}\n").starts_with("s.yaml:1: controller: "));
+    ck_assert(refusal("controller: {a\t\tb: -3}\n").find('\t') == std::string::npos);
+    ck_assert(refusal("controller: {a\t\tb: [1]}\n").find('\t') == std::string::npos);
     ck_assert(refusal("job: 1\n").starts_with("s.yaml:1: scenario: unknown key \"job\""));
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kStepsPerSecondMin = 1e-9;  // a step in thirty years: not measured
+
 struct Measured {
     std::string name;  // MODEL-bBATCH
     int batch = 0;
@@ -37,7 +39,7 @@ void read_table(const fs::path &path, std::vector<Measured> &out) {
             if (!gpus || *gpus < 1 || *gpus > 65536)
                 table.fail(row, "header: expected numbers of GPUs after global_batch_size");
             const double steps_per_s = table.number(row, column, 0, 1e9);
-            if (steps_per_s <= 0) continue;
+            if (steps_per_s < kStepsPerSecondMin) continue;
             measured.sizes.push_back(static_cast<int>(*gpus));
             measured.step_s.push_back(1 / steps_per_s);
         }

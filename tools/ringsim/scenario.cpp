@@ -147,8 +147,8 @@ void read_policies(const YamlNode &node, Scenario &scenario) {
 
 void read_controller(const YamlNode &node, controller::Options &options) {
     for (const auto &[key, value] : node.entries("controller"))
-        if (const auto error = controller::set_parameter(options, key, value.text(key)))
-            value.fail("controller: " + *error);
+        if (const auto error = controller::set_parameter(options, key, value.text(printable(key))))
+            value.fail("controller: " + printable(*error));
 }
 
 void read_options(const YamlNode &root, Scenario &scenario) {
