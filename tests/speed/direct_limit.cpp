@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the processors allow for an allreduce of two ranks from ringrt_alloc, where the buffers fit
 // into caches and the floor of memory traffic says nothing: two threads on a core each do the least
-// that there is to do, and meet by spinning on one line. Each fold reads half of both buffers and
-// writes it into both; the whole cycle is that between writing every element of one's own buffer
-// and reading it, less the same without the fold. Every way to store is tried, the fastest is told.
-// Not a test. Run it beside ringbench --buffers shared on an idle machine.
+// that there is to do, and meet by spinning on one line: each reads half of both buffers and writes
+// the fold into both. Every way to store is tried, the fastest is told. Not a test. Run it beside
+// ringbench --buffers shared on an idle machine; what it says is the limit of MEDIAN_US there.
 //
 //     direct_limit [KiB...]        (default 1024 4096 16384)
 #include <sched.h>
@@ -47,11 +46,8 @@ float *buffer(size_t bytes, bool huge) {
     return reinterpret_cast<float *>(at);
 }
 
-struct Times {
-    std::vector<double> fold_us, with_us, without_us;
-};
-
-void rank(int me, float *own, float *other, size_t count, Store mine, Store theirs, Times *out) {
+void rank(int me, float *own, float *other, size_t count, Store mine, Store theirs,
+          std::vector<double> *us) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     CPU_SET(me, &cpus);
@@ -68,21 +64,6 @@ void rank(int me, float *own, float *other, size_t count, Store mine, Store thei
                     .store = mine,
                     .more_store = theirs};
     int round = 0;
-    volatile float seen = 0;
-    const auto cycle = [&](bool folds) {
-        meet(&round);
-        const auto begun = Clock::now();
-        for (size_t i = 0; i < count; ++i) own[i] = static_cast<float>(i & 7);
-        meet(&round);
-        if (folds) fold(work);
-        meet(&round);
-        float sum[8] = {};
-        for (size_t i = 0; i < count; i += 8)
-            for (size_t k = 0; k < 8; ++k) sum[k] += own[i + k];
-        seen = seen + sum[0] + sum[7];
-        meet(&round);
-        return std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
-    };
     for (int i = 0; i < kRounds; ++i) {
         meet(&round);
         const auto begun = Clock::now();
@@ -90,12 +71,9 @@ void rank(int me, float *own, float *other, size_t count, Store mine, Store thei
             fold(work);
             meet(&round);
         }
-        const double us = std::chrono::duration<double, std::micro>(Clock::now() - begun).count();
-        const double with = cycle(true), without = cycle(false);
-        if (me != 0) continue;
-        out->fold_us.push_back(us / 8);
-        out->with_us.push_back(with);
-        out->without_us.push_back(without);
+        if (me == 0)
+            us->push_back(std::chrono::duration<double, std::micro>(Clock::now() - begun).count() /
+                          8);
     }
 }
 
@@ -107,20 +85,18 @@ double median(std::vector<double> values) {
 
 void measure(size_t bytes, bool huge) {
     float *a = buffer(bytes, huge), *b = buffer(bytes, huge);
-    double best_fold = 1e30, best_cycle = 1e30;
+    double best_us = 1e30;
     for (Store mine : {Store::Plain, Store::Streaming}) {
         for (Store theirs : {Store::Plain, Store::Streaming}) {
-            Times times;
+            std::vector<double> us;
             arrived = 0;
             std::thread second([&] { rank(1, b, a, bytes / 4, mine, theirs, nullptr); });
-            rank(0, a, b, bytes / 4, mine, theirs, &times);
+            rank(0, a, b, bytes / 4, mine, theirs, &us);
             second.join();
-            best_fold = std::min(best_fold, median(times.fold_us));
-            best_cycle = std::min(best_cycle, median(times.with_us) - median(times.without_us));
+            best_us = std::min(best_us, median(us));
         }
     }
-    std::printf("%8zu KiB, %s pages: fold %8.0f us, whole cycle %8.0f us\n", bytes >> 10,
-                huge ? "huge " : "small", best_fold, best_cycle);
+    std::printf("%8zu KiB, %s pages: %8.0f us\n", bytes >> 10, huge ? "huge " : "small", best_us);
 }
 
 }  // namespace
