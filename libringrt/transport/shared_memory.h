@@ -117,7 +117,8 @@ class NodeMemory {
     void wake_sleepers();
     bool spin(GateKind kind, uint64_t chunk);  // whether it is open at the end
     [[nodiscard]] size_t control_bytes() const;
-    [[nodiscard]] size_t fixed_bytes() const;  // all but the heaps
+    [[nodiscard]] size_t fixed_bytes() const;    // all but the heaps
+    [[nodiscard]] size_t heap(int index) const;  // where it begins in the file
 
     const World &world_;
     std::vector<int> ranks_;
