@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace ringrt {
 
@@ -15,20 +16,32 @@ int StoreChoice::best(size_t bytes) const {
 
 // What the last trial was worth, now that the operation after it begins.
 void StoreChoice::conclude(const Class *next) {
-    constexpr double kLong = 8;  // times the operation: what follows has little to do with it
     if (trying_ == nullptr || took_s_ == 0) return;
+    Least &least = trying_->least[size_t(way_)];
+    least.operation_s = std::min(least.operation_s, took_s_);
     if (what_follows_ && trying_ == next) {
-        double gap_s = std::chrono::duration<double>(Clock::now() - end_).count();
-        if (gap_s < kLong * took_s_) took_s_ += gap_s;
+        const double gap_s = std::chrono::duration<double>(Clock::now() - end_).count();
+        least.with_gap_s = std::min(least.with_gap_s, took_s_ + gap_s);
     }
-    double &fastest_s = trying_->fastest_s[size_t(way_)];
-    fastest_s = std::min(fastest_s, took_s_);
     trying_ = nullptr;
 }
 
 void StoreChoice::choose(Class *mine) {
-    auto fastest = std::min_element(mine->fastest_s.begin(), mine->fastest_s.begin() + ways_);
-    mine->best = int(fastest - mine->fastest_s.begin());
+    constexpr double kLong = 8;  // gaps, of the operation: what follows has little to do with it
+    constexpr double kWorth = 0.95;
+    const std::span ways = std::span(mine->least).first(size_t(ways_));
+    const bool gaps = std::ranges::all_of(ways, [](const Least &way) {
+        return way.with_gap_s < (1 + kLong) * way.operation_s;
+    });
+    auto took_s = [&](int way) {
+        const Least &least = ways[size_t(way)];
+        return gaps ? least.with_gap_s : least.operation_s;
+    };
+    int fastest = 0;
+    for (int way = 1; way < ways_; ++way)
+        if (took_s(way) < took_s(fastest)) fastest = way;
+    const int in_use = std::max(0, mine->best);
+    mine->best = took_s(fastest) < kWorth * took_s(in_use) ? fastest : in_use;
     mine->until = Clock::now() + hold_;
 }
 
@@ -39,7 +52,7 @@ int StoreChoice::begin(size_t bytes) {
     if (mine.operations == trials) choose(&mine);
     if (mine.operations == trials + kGlance)
         mine.operations = Clock::now() < mine.until ? trials + 1 : 0;
-    if (mine.operations == 0) mine.fastest_s.fill(1e9);
+    if (mine.operations == 0) mine.least.fill({});
     trying_ = mine.operations < trials ? &mine : nullptr;
     way_ = trying_ != nullptr ? mine.operations / kTrials : mine.best;
     ++mine.operations;

@@ -4,9 +4,10 @@
 // Plain stores into lines that a far core holds fetch each line first; streaming ones do not, but
 // put data that is near into memory. Which is faster depends on the size and on where the cores
 // sit, and flips while a program runs (the system moves it). So for every power of two of bytes the
-// first operations try each way, the fastest is kept for a second, and then all are tried again. A
-// choice changes no result. Each rank chooses for itself; as all run the same operations, they try
-// the same way at the same time.
+// first operations try each way, the fastest is kept for a second, and then all are tried again; the
+// way in use is left only for one that is a twentieth faster, or noise would choose. A choice changes
+// no result. Each rank chooses for itself; as all run the same operations, they try the same way at
+// the same time.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ class StoreChoice {
     static constexpr int kGlance = 16;  // operations between two looks at the clock
 
     // With `what_follows` the time up to the next operation of that size counts as well, where it
-    // is not long: stores decide what it costs then to use the data.
+    // is not long after any way: stores decide what it costs then to use the data.
     StoreChoice(int ways, bool what_follows, Clock::duration hold = std::chrono::seconds(1))
         : ways_(ways), what_follows_(what_follows), hold_(hold) {}
 
@@ -37,10 +38,14 @@ class StoreChoice {
     [[nodiscard]] int best(size_t bytes) const;
 
   private:
+    static constexpr double kNever = 1e9;
+    struct Least {
+        double operation_s = kNever, with_gap_s = kNever;
+    };
     struct Class {
         int operations = 0, best = -1;  // since the trials began
         Clock::time_point until;        // then they begin again
-        std::array<double, 4> fastest_s{};
+        std::array<Least, 4> least{};   // of each way's trials
     };
     [[nodiscard]] static size_t class_of(size_t bytes);
     void conclude(const Class *next);
