@@ -17,9 +17,11 @@ constexpr size_t kWindow = 4;
 
 // Of one block of one segment: few system calls, little in front of what becomes urgent, and what is under
 // way to one rank, a block from each of the others, at most a megabyte. With more the queue in front of it
-// overflows where all send at once, and TCP, which takes the loss for a lack of bandwidth, slows down.
+// overflows where all send at once, and TCP, which takes the loss for a lack of bandwidth, slows down. Two
+// ranks have one connection, whose other direction waits for the fold of a segment: shorter ones.
 size_t segment_bytes(int blocks) {
-    constexpr size_t kUnderWay = 1 << 20, kLeast = 16 << 10, kMost = 128 << 10;
+    constexpr size_t kUnderWay = 1 << 20, kLeast = 16 << 10, kMost = 128 << 10, kOfTwo = 64 << 10;
+    if (blocks == 2) return kOfTwo;
     return std::clamp(kUnderWay / kWindow / size_t(std::max(1, blocks - 1)), kLeast, kMost);
 }
 
