@@ -14,6 +14,7 @@ libcollective_la_SOURCES = \
   libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
   libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \
   libringrt/rendezvous/rendezvous_file.h libringrt/rendezvous/rendezvous_file.cpp \
+  libringrt/rendezvous/hello.h libringrt/rendezvous/hello.cpp \
   libringrt/rendezvous/handshake.h libringrt/rendezvous/handshake.cpp \
   libringrt/rendezvous/meeting.h libringrt/rendezvous/meeting.cpp \
   libringrt/rendezvous/connect.h libringrt/rendezvous/connect.cpp \

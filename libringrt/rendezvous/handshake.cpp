@@ -4,51 +4,17 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 
 namespace ringrt {
 namespace {
 
-using Nonce = std::array<std::byte, 16>;
-constexpr uint64_t kMagic =
-    std::bit_cast<uint64_t>(std::array<char, 8>{'r', 'i', 'n', 'g', 'r', 't', '/', '1'});
 constexpr int kVisitMs = 5000, kKnockMs = 10000;
-
-struct Greeting {
-    uint64_t magic;
-    Nonce nonce;
-};
-
-struct Hello {
-    uint64_t magic;
-    uint32_t purpose, rank, size, zero;
-    Nonce nonce;
-    Mac mac;
-};
-
-// What both MACs are made over; `direction` keeps one from being used as the other.
-struct Proof {
-    uint64_t direction;
-    uint32_t purpose, rank, size, zero;
-    Nonce first, second;
-};
 
 template <class T>
 std::span<std::byte> bytes_of(T &value) {
     return std::as_writable_bytes(std::span(&value, 1));
-}
-
-Mac client_mac(const Secret &secret, const Hello &hello, const Nonce &server) {
-    Proof proof{1, hello.purpose, hello.rank, hello.size, 0, server, hello.nonce};
-    return siphash128(secret, bytes_of(proof));
-}
-
-Mac server_mac(const Secret &secret, const Hello &hello, const Nonce &server) {
-    Proof proof{2, hello.purpose, hello.rank, hello.size, 0, hello.nonce, server};
-    return siphash128(secret, bytes_of(proof));
 }
 
 }  // namespace
@@ -57,25 +23,20 @@ Status knock(int fd, const Secret &secret, Purpose purpose, const World &world, 
     Patience within(world, "handshake", kKnockMs), *patience = &within;
     Greeting greeting{};
     RINGRT_TRY(read_all(fd, bytes_of(greeting), patience, peer));
-    if (greeting.magic != kMagic) {
+    if (!is_greeting(greeting)) {
         return {RINGRT_PEER_LOST,
                 format_line("rank %d: what listens where rank %d should be is not "
                             "ringrt of this version",
                             world.rank, peer)};
     }
-    Hello hello{.magic = kMagic,
-                .purpose = uint32_t(purpose),
-                .rank = uint32_t(world.rank),
-                .size = uint32_t(world.size),
-                .zero = 0,
-                .nonce = {},
-                .mac = {}};
-    RINGRT_TRY(make_random(hello.nonce));
-    hello.mac = client_mac(secret, hello, greeting.nonce);
+    Nonce nonce{};
+    RINGRT_TRY(make_random(nonce));
+    const Side client{secret, purpose, world.rank, world.size};
+    Hello hello = make_hello(client, greeting.nonce, nonce);
     RINGRT_TRY(write_all(fd, bytes_of(hello), patience, peer));
     Mac proof{};
     RINGRT_TRY(read_all(fd, bytes_of(proof), patience, peer));
-    if (equal_in_constant_time(proof, server_mac(secret, hello, greeting.nonce))) return {};
+    if (equal_in_constant_time(proof, make_proof(secret, hello, greeting.nonce))) return {};
     return {RINGRT_PEER_LOST, format_line("rank %d: what listens where rank %d should be does not "
                                           "know this job's secret",
                                           world.rank, peer)};
@@ -83,16 +44,13 @@ Status knock(int fd, const Secret &secret, Purpose purpose, const World &world, 
 
 struct Door::Visitor {
     Fd fd;
-    Nonce nonce{};
-    Hello hello{};
-    size_t heard = 0;
+    Visit visit;
     Clock::time_point since = Clock::now();
 };
 
 Door::Door(Fd listener, const Secret &secret, Purpose purpose, const World &world)
     : listener_(std::move(listener)),
-      secret_(secret),
-      purpose_(purpose),
+      side_{secret, purpose, world.rank, world.size},
       world_(world),
       visitors_max_(size_t(world.size) + 64) {}
 
@@ -102,7 +60,7 @@ void Door::drop(size_t index, const char *why) {
     // The first few are worth a line each; a flood is not.
     if (++dropped_ <= 3) {
         world_.warn(format_line("rank %d: dropped a connection to the %s port: %s", world_.rank,
-                                purpose_ == Purpose::Start ? "rendezvous" : "data", why));
+                                side_.purpose == Purpose::Start ? "rendezvous" : "data", why));
     }
     visitors_.erase(visitors_.begin() + ptrdiff_t(index));
 }
@@ -113,9 +71,8 @@ void Door::accept_waiting() {
         if (!fd.valid()) return;
         tune(fd.get());
         Visitor visitor;
-        Greeting greeting{.magic = kMagic, .nonce = {}};
-        if (!make_random(greeting.nonce).ok()) return;
-        visitor.nonce = greeting.nonce;
+        if (!make_random(visitor.visit.nonce).ok()) return;
+        const Greeting greeting = make_greeting(visitor.visit.nonce);
         ssize_t sent = send(fd.get(), &greeting, sizeof greeting, MSG_NOSIGNAL);
         visitor.fd = std::move(fd);
         if (sent != ssize_t(sizeof greeting)) continue;  // an empty socket buffer takes 24 bytes
@@ -125,22 +82,18 @@ void Door::accept_waiting() {
 }
 
 bool Door::hear(Visitor *visitor, int *rank) {
-    auto bytes = bytes_of(visitor->hello).subspan(visitor->heard);
+    Visit &visit = visitor->visit;
+    const auto bytes = visit.unheard();
     ssize_t got = recv(visitor->fd.get(), bytes.data(), bytes.size(), 0);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
     if (got < 0) return true;
-    visitor->heard += size_t(got);
-    const Hello &hello = visitor->hello;
-    if (visitor->heard >= sizeof hello.magic && hello.magic != kMagic) return false;
-    if (visitor->heard < sizeof hello) return true;
-    bool known = equal_in_constant_time(hello.mac, client_mac(secret_, hello, visitor->nonce));
-    bool sound = hello.purpose == uint32_t(purpose_) && hello.size == uint32_t(world_.size) &&
-                 hello.rank < hello.size && int(hello.rank) != world_.rank;
-    if (!known || !sound) return false;
-    Mac proof = server_mac(secret_, hello, visitor->nonce);
+    visit.heard += size_t(got);
+    const Verdict verdict = judge(visit, side_);
+    if (verdict != Verdict::rank_of_job) return verdict == Verdict::incomplete;
+    const Mac proof = make_proof(side_.secret, visit.hello, visit.nonce);
     if (send(visitor->fd.get(), &proof, sizeof proof, MSG_NOSIGNAL) != ssize_t(sizeof proof))
         return false;
-    *rank = int(hello.rank);
+    *rank = int(visit.hello.rank);
     return true;
 }
 

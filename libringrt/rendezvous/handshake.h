@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handshake that opens every connection between ranks, and the door it is done at.
-//
-//   server → client   Greeting: magic, server's nonce
-//   client → server   Hello: magic, purpose, rank, size, client's nonce, MAC over all and both
-//   nonces server → client   MAC over the nonces the other way round
-//
-// The MACs are keyed with the job's secret, so only its ranks come in, both sides are proven, and a
-// recorded hello is worth nothing. All messages have fixed sizes.
+// The handshake (hello.h) that opens every connection between ranks, and the door it is done at.
 #pragma once
 
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include "libringrt/rendezvous/siphash.h"
+#include "libringrt/rendezvous/hello.h"
 #include "libringrt/transport/socket.h"
 
 namespace ringrt {
-
-enum class Purpose : uint32_t { Start = 1, Data = 2 };
 
 // The client's side, on a fresh connection to `peer`. RINGRT_PEER_LOST where it was refused,
 // RINGRT_TIMEOUT where whatever listens there says nothing for 10 s.
@@ -47,8 +38,7 @@ class Door {
     bool hear(Visitor *visitor, int *rank);
 
     Fd listener_;
-    Secret secret_;
-    Purpose purpose_;
+    const Side side_;
     const World &world_;
     std::vector<Visitor> visitors_;
     uint64_t dropped_ = 0;
