@@ -2,15 +2,14 @@
 // Scenarios (YAML), which ringsim reads.
 #include "tools/ringsim/scenario.h"
 
-#include "tests/fuzz/input_file.h"
+#include "tests/fuzz/jobs.h"
 
 using namespace ringrt;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const std::string file = "scenario.yaml";
-    const std::string text(fuzz::text_of(data, size));
+    const sim::TextFile file{"scenario.yaml", std::string(fuzz::text_of(data, size))};
     try {
-        const sim::Scenario scenario = sim::parse_scenario(text, file);
+        const sim::Scenario scenario = sim::parse_scenario(file);
         sim::WorkloadOptions options;
         options.cluster_gpus = scenario.sim.nodes * scenario.sim.gpus_per_node;
         fuzz::expect(options.cluster_gpus >= 1, "a cluster has GPUs");

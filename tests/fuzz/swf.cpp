@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Standard Workload Format.
-#include "tests/fuzz/input_file.h"
+#include "tests/fuzz/jobs.h"
 
 using namespace ringrt;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static fuzz::InputFile file;
     static const sim::WorkloadOptions options{.cluster_gpus = 8, .malleable_max = 8};
-    file.hold(fuzz::text_of(data, size));
-    fuzz::read_checked([] { return sim::read_swf(file.path(), options); }, options);
+    const sim::TextFile file{"trace.swf", std::string(fuzz::text_of(data, size))};
+    fuzz::read_checked([&] { return sim::parse_swf(file, options); }, options);
     return 0;
 }

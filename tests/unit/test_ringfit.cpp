@@ -54,7 +54,7 @@ std::string csv() {
 
 std::string refusal(const std::string &text) {
     try {
-        (void)from_csv("x.csv", text);
+        (void)from_csv({"x.csv", text});
     } catch (const sim::InputError &error) {
         return error.what();
     }
@@ -64,7 +64,7 @@ std::string refusal(const std::string &text) {
 }  // namespace
 
 TEST(the_models_are_those_that_were_sampled) {
-    const Samples samples = from_csv("x.csv", csv());
+    const Samples samples = from_csv({"x.csv", csv()});
     ck_assert_uint_eq(samples.speed.size(), 4);
     ck_assert_uint_eq(samples.loss.size(), 11);
     const Fit fit = fit_all(samples, 64, 0, 0.01);
@@ -82,7 +82,7 @@ TEST(the_models_are_those_that_were_sampled) {
 }
 
 TEST(the_plot_shows_samples_and_curves) {
-    const Samples samples = from_csv("x.csv", csv());
+    const Samples samples = from_csv({"x.csv", csv()});
     const std::string svg = to_svg(samples, fit_all(samples, 8, 0, 0.01), 8);
     const std::vector<Point> dots = points(svg, "cx=\"([0-9.]+)\" cy=\"([0-9.]+)\"");
     ck_assert_uint_eq(dots.size(), 15);
@@ -99,7 +99,7 @@ TEST(the_plot_shows_samples_and_curves) {
 TEST(telemetry_has_speeds_and_wrong_input_one_line) {
     const Samples told = from_telemetry("mine ringrt/1 run=0 gpus=4 step=9 speed=1:520,4:140", "x");
     ck_assert_uint_eq(told.speed.size(), 2);
-    const Fit one = fit_all(from_csv("x.csv", "gpus,step_ms\n2,100\n"), 8, 0, 0.01);
+    const Fit one = fit_all(from_csv({"x.csv", "gpus,step_ms\n2,100\n"}), 8, 0, 0.01);
     ck_assert_double_eq_tol(one.speed->step_ms(2), 100, 1e-6);
     EXPECT_TEXT(refusal("a,b\n1,2\n"), "x.csv:1: expected the columns gpus,step_ms or step,loss");
     EXPECT_TEXT(refusal("gpus,step_ms\n"), "x.csv: no samples");

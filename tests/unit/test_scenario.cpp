@@ -17,7 +17,7 @@ namespace {
 
 std::string refusal(const std::string &text) {
     try {
-        (void)parse_scenario(text, "s.yaml");
+        (void)parse_scenario({"s.yaml", text});
     } catch (const InputError &error) {
         return error.what();
     }
@@ -82,7 +82,7 @@ TEST(damaged_scenarios_never_crash) {
         "cluster: {nodes: 2, gpus_per_node: 4}\npolicies: [fifo, doubling]\nseed: 3\njobs:\n"
         "  - {id: a, submit_s: 1, min: 1, max: 8, steps: 100, step_ms: {1: 10, 8: 2}}\n"
         "  - {id: b, gpus: 4, seconds: 100, limit_s: 500}\n";
-    ck_assert_uint_eq(parse_scenario(good, "s.yaml").workload.jobs.size(), 2);
+    ck_assert_uint_eq(parse_scenario({"s.yaml", good}).workload.jobs.size(), 2);
     std::mt19937_64 random(1);
     for (int round = 0; round < 20000; ++round) {
         std::string text = good;
@@ -119,7 +119,7 @@ TEST(the_controller_brings_every_job_to_its_end) {
                         ", steps: " + std::to_string(100 + random() % 400) +
                         ", step_ms: 500, telemetry_s: 3}\n";
         }
-        const Scenario scenario = parse_scenario(text, "s.yaml");
+        const Scenario scenario = parse_scenario({"s.yaml", text});
         SimCluster cluster(scenario);
         Log log;
         controller::Controller controller(cluster, log, scenario.controller);

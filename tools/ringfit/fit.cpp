@@ -8,16 +8,15 @@
 #include <set>
 
 #include "slurm_plugin/records/telemetry.h"
-#include "tools/ringsim/csv.h"
 
 namespace ringrt::fit {
 
-Samples from_csv(const std::string &path, std::string text) {
-    const sim::Table table(path, std::move(text), ',');
+Samples from_csv(sim::TextFile file) {
+    const sim::Table table(std::move(file), ',');
     const auto gpus = table.find("gpus"), step_ms = table.find("step_ms");
     const auto step = table.find("step"), loss = table.find("loss");
     if (!(gpus && step_ms) && !(step && loss))
-        throw sim::InputError(path + ":1: expected the columns gpus,step_ms or step,loss");
+        throw sim::InputError(table.path() + ":1: expected the columns gpus,step_ms or step,loss");
     Samples samples;
     for (std::size_t row = 0; row < table.rows(); ++row) {
         if (gpus && step_ms && !table.text(row, *step_ms).empty())
@@ -27,7 +26,8 @@ Samples from_csv(const std::string &path, std::string text) {
             samples.loss.push_back({.step = table.number(row, *step, 0, 1e15),
                                     .loss = table.number(row, *loss, -1e12, 1e12)});
     }
-    if (samples.speed.empty() && samples.loss.empty()) throw sim::InputError(path + ": no samples");
+    if (samples.speed.empty() && samples.loss.empty())
+        throw sim::InputError(table.path() + ": no samples");
     return samples;
 }
 

@@ -8,6 +8,7 @@
 
 #include "slurm_plugin/policy/loss_model.h"
 #include "slurm_plugin/policy/speed_model.h"
+#include "tools/ringsim/csv.h"
 
 namespace ringrt::fit {
 
@@ -26,7 +27,7 @@ struct Fit {
 };
 
 // Both throw sim::InputError: file, line and what is right; or that nothing was measured.
-[[nodiscard]] Samples from_csv(const std::string &path, std::string text);
+[[nodiscard]] Samples from_csv(sim::TextFile file);
 [[nodiscard]] Samples from_telemetry(const std::string &text, const std::string &where);
 
 [[nodiscard]] Fit fit_all(const Samples &samples, int gpus_max, double window, double threshold);

@@ -37,9 +37,9 @@ std::string comment_of_job(int job) {
 
 Samples read_samples(const Arguments &a) {
     if (a.job > 0) return from_telemetry(comment_of_job(a.job), "job " + std::to_string(a.job));
-    const std::string text = sim::read_file(a.file);
-    if (text.find("ringrt/1 ") != std::string::npos) return from_telemetry(text, a.file);
-    return from_csv(a.file, text);
+    sim::TextFile file = sim::read_file(a.file);
+    if (file.text.find("ringrt/1 ") != std::string::npos) return from_telemetry(file.text, a.file);
+    return from_csv(std::move(file));
 }
 
 void print(const Samples &samples, const Fit &fit, const Arguments &a) {

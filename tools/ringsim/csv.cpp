@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ringsim/csv.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 namespace ringrt::sim {
 
-std::string read_file(const std::string &path) {
+TextFile read_file(const std::string &path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "rb"),
                                                                 std::fclose);
     if (!file) throw InputError(path + ": " + std::strerror(errno));
@@ -25,7 +27,24 @@ std::string read_file(const std::string &path) {
     if (std::ferror(file.get())) throw InputError(path + ": " + std::strerror(errno));
     if (text.find('\0') != std::string::npos)
         throw InputError(path + ": holds a NUL byte, so it is not a text file");
-    return text;
+    return {path, std::move(text)};
+}
+
+std::vector<TextFile> read_tables(const std::string &folder) {
+    std::error_code error;
+    std::vector<std::string> paths;
+    for (const auto &entry : std::filesystem::directory_iterator(folder, error))
+        if (entry.path().extension() == ".csv") paths.push_back(entry.path().string());
+    if (error) throw InputError(folder + ": " + error.message());
+    std::sort(paths.begin(), paths.end());
+    std::vector<TextFile> files;
+    for (const std::string &path : paths) files.push_back(read_file(path));
+    return files;
+}
+
+std::string_view stem(std::string_view path) {
+    path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+    return path.substr(0, path.rfind('.'));
 }
 
 std::optional<double> parse_number(std::string_view text) {
@@ -57,17 +76,22 @@ void split(std::string_view line, char separator, std::vector<std::string_view> 
 
 }  // namespace
 
-Table::Table(std::string path, std::string text, char separator)
-    : path_(std::move(path)), text_(std::move(text)) {
-    std::string_view rest(text_);
+Table::Table(TextFile file, char separator) : file_(std::move(file)) {
+    std::string_view rest(file_.text);
+    const auto lines = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\n')) + 1;
+    const auto cuts = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), separator));
+    rows_.reserve(std::min(lines, kRowsMax));
+    cells_.reserve(std::min(lines + cuts, kRowsMax));  // more grow as they come
     uint32_t line_number = 0;
     while (!rest.empty()) {
         const std::size_t end = rest.find('\n');
         std::string_view line = rest.substr(0, end);
         rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
         ++line_number;
-        const std::string where = path_ + ":" + std::to_string(line_number);
-        if (line.size() > kLineBytesMax) throw InputError(where + ": line longer than 65536 bytes");
+        const auto fail_here = [&](const std::string &what) {
+            throw InputError(file_.path + ":" + std::to_string(line_number) + ": " + what);
+        };
+        if (line.size() > kLineBytesMax) fail_here("line longer than 65536 bytes");
         if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
         if (line.empty()) continue;
         if (header_.empty()) {
@@ -78,11 +102,12 @@ Table::Table(std::string path, std::string text, char separator)
         split(line, separator, cells_);
         const std::size_t count = cells_.size() - rows_.back().first;
         if (count != header_.size())
-            throw InputError(where + ": " + std::to_string(count) +
-                             " fields where the header has " + std::to_string(header_.size()));
-        if (rows_.size() > kRowsMax) throw InputError(where + ": more than 5000000 rows");
+            fail_here(std::to_string(count) + " fields where the header has " +
+                      std::to_string(header_.size()));
+        if (rows_.size() > kRowsMax) fail_here("more than 5000000 rows");
     }
-    if (header_.empty()) throw InputError(path_ + ":1: empty, expected a line of column names");
+    if (header_.empty())
+        throw InputError(file_.path + ":1: empty, expected a line of column names");
 }
 
 std::optional<std::size_t> Table::find(std::string_view column) const {
@@ -93,7 +118,7 @@ std::optional<std::size_t> Table::find(std::string_view column) const {
 
 std::size_t Table::column(std::string_view column) const {
     if (const auto index = find(column)) return *index;
-    throw InputError(path_ + ":1: no column \"" + std::string(column) + "\"");
+    throw InputError(file_.path + ":1: no column \"" + std::string(column) + "\"");
 }
 
 std::string_view Table::text(std::size_t row, std::size_t column) const {
@@ -126,7 +151,7 @@ int Table::integer(std::size_t row, std::size_t column, int low, int high) const
 }
 
 void Table::fail(std::size_t row, const std::string &what) const {
-    throw InputError(path_ + ":" + std::to_string(rows_[row].line) + ": " + what);
+    throw InputError(file_.path + ":" + std::to_string(rows_[row].line) + ": " + what);
 }
 
 }  // namespace ringrt::sim

@@ -20,15 +20,26 @@ inline constexpr std::size_t kInputBytesMax = std::size_t{256} << 20;
 inline constexpr std::size_t kLineBytesMax = 65536;
 inline constexpr std::size_t kRowsMax = 5'000'000;
 
+// A file that was read. Its path stands in messages.
+struct TextFile {
+    std::string path;
+    std::string text;
+};
+
 // The whole file, refused where it is larger than kInputBytesMax or holds a NUL.
-[[nodiscard]] std::string read_file(const std::string &path);
+[[nodiscard]] TextFile read_file(const std::string &path);
+// All *.csv of a folder, by their names.
+[[nodiscard]] std::vector<TextFile> read_tables(const std::string &folder);
+// "DIR/placements.csv": "placements".
+[[nodiscard]] std::string_view stem(std::string_view path);
 
 // A table with named columns. Views point into the table's own text: the table must outlive them.
 class Table {
   public:
     // `separator` is ',' or '|' . The first line names the columns.
-    Table(std::string path, std::string text, char separator);
+    Table(TextFile file, char separator);
 
+    [[nodiscard]] const std::string &path() const { return file_.path; }
     [[nodiscard]] std::size_t rows() const { return rows_.size(); }
     // Index of a column; where `required`, its absence is an InputError naming it.
     [[nodiscard]] std::optional<std::size_t> find(std::string_view column) const;
@@ -40,8 +51,8 @@ class Table {
     [[nodiscard]] double number(std::size_t row, std::size_t column, double low, double high) const;
     [[nodiscard]] int integer(std::size_t row, std::size_t column, int low, int high) const;
     // The same of a column that may be missing or empty: then `otherwise`.
-    [[nodiscard]] double number_or(std::size_t row, std::string_view column, double low, double high,
-                                   double otherwise) const;
+    [[nodiscard]] double number_or(std::size_t row, std::string_view column, double low,
+                                   double high, double otherwise) const;
     [[noreturn]] void fail(std::size_t row, const std::string &what) const;
 
   private:
@@ -49,8 +60,7 @@ class Table {
         uint32_t line;
         uint32_t first;  // into cells_
     };
-    std::string path_;
-    std::string text_;
+    TextFile file_;
     std::vector<std::string_view> header_;
     std::vector<std::string_view> cells_;
     std::vector<Row> rows_;

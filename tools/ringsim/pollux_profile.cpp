@@ -8,7 +8,6 @@
 // there between the two nearest GPU counts, there over the local batch.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -19,8 +18,6 @@
 
 namespace ringrt::sim {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Step times over the local batch, ascending.
 struct BatchCurve {
@@ -72,7 +69,7 @@ std::string rotated_least(const Shape &shape) {
 
 class PolluxProfile final : public Profile {
   public:
-    explicit PolluxProfile(const std::string &dir);
+    PolluxProfile(const std::string &application, std::vector<TextFile> files);
     StepTime step_time(const Shape &shape, double local_batch) const override;
     double step_progress(int total_batch, int epoch) const override;
     Gradient gradient(int total_batch, int epoch) const override;
@@ -80,9 +77,10 @@ class PolluxProfile final : public Profile {
     const std::vector<double> &epoch_ends() const override { return ends_; }
 
   private:
-    void read_placements(const std::string &path);
-    void read_scalability(const std::string &path);
-    void read_training(const std::string &path, int batch);
+    void read_placements(TextFile file);
+    void read_scalability(TextFile file);
+    void read_training(TextFile file, int batch);
+    void find_epoch_ends();
     [[nodiscard]] StepTime on_nodes(int nodes, double gpus, double local_batch) const;
     // The measured trainings on both sides of a batch, and where it lies between them (0..1).
     struct Between {
@@ -92,13 +90,20 @@ class PolluxProfile final : public Profile {
     [[nodiscard]] Between around(int total_batch) const;
 
     std::unordered_map<std::string, BatchCurve> placements_;  // by rotated_least
-    std::map<int, std::map<int, BatchCurve>> by_nodes_;  // nodes, then GPUs
-    std::vector<Training> trainings_;                    // ascending batch
+    std::map<int, std::map<int, BatchCurve>> by_nodes_;       // nodes, then GPUs
+    std::vector<Training> trainings_;                         // ascending batch
     std::vector<double> ends_;
 };
 
-void PolluxProfile::read_placements(const std::string &path) {
-    const Table table(path, read_file(path), ',');
+// The exchange is a part of its step: else a step of a larger batch could take less than no time.
+StepTime read_step_time(const Table &table, std::size_t row, std::size_t step, std::size_t sync) {
+    StepTime time{.step_s = table.number(row, step, 1e-9, 1e6)};
+    time.sync_s = table.number(row, sync, 0, time.step_s);
+    return time;
+}
+
+void PolluxProfile::read_placements(TextFile file) {
+    const Table table(std::move(file), ',');
     const std::size_t placement = table.column("placement"), local = table.column("local_bsz"),
                       step = table.column("step_time"), sync = table.column("sync_time");
     // Means over the placements of equal node count, GPU count and local batch.
@@ -106,13 +111,13 @@ void PolluxProfile::read_placements(const std::string &path) {
     int local_min = std::numeric_limits<int>::max(), local_max = 0;
     for (std::size_t row = 0; row < table.rows(); ++row) {
         Shape shape;
+        if (table.text(row, placement).empty()) table.fail(row, "placement: empty");
         for (const char c : table.text(row, placement)) {
             if (c < '1' || c > '9') table.fail(row, "placement: expected digits 1..9, one a node");
             shape.push_back(static_cast<uint8_t>(c - '0'));
         }
         const int samples = table.integer(row, local, 1, 1 << 24);
-        const StepTime time{.step_s = table.number(row, step, 1e-9, 1e6),
-                            .sync_s = table.number(row, sync, 0, 1e6)};
+        const StepTime time = read_step_time(table, row, step, sync);
         placements_[rotated_least(shape)].add(samples, time);
         auto &[sum, count] = sums[{int(shape.size()), gpus_of(shape), samples}];
         sum.step_s += time.step_s;
@@ -124,13 +129,13 @@ void PolluxProfile::read_placements(const std::string &path) {
     for (const auto &[key, value] : sums)
         by_nodes_[key[0]][key[1]].add(key[2], {.step_s = value.first.step_s / value.second,
                                                .sync_s = value.first.sync_s / value.second});
-    if (placements_.empty()) throw InputError(path + ": no measurements");
+    if (placements_.empty()) throw InputError(table.path() + ": no measurements");
     batch.local_min = local_min;
     batch.local_max = local_max;
 }
 
-void PolluxProfile::read_scalability(const std::string &path) {
-    const Table table(path, read_file(path), ',');
+void PolluxProfile::read_scalability(TextFile file) {
+    const Table table(std::move(file), ',');
     const std::size_t nodes = table.column("num_nodes"), gpus = table.column("num_replicas"),
                       local = table.column("local_bsz"), step = table.column("step_time"),
                       sync = table.column("sync_time");
@@ -138,13 +143,12 @@ void PolluxProfile::read_scalability(const std::string &path) {
         const int on = table.integer(row, nodes, 1, 65536);
         const int of = table.integer(row, gpus, on, 65536);
         by_nodes_[on][of].add(table.integer(row, local, 1, 1 << 24),
-                              {.step_s = table.number(row, step, 1e-9, 1e6),
-                               .sync_s = table.number(row, sync, 0, 1e6)});
+                              read_step_time(table, row, step, sync));
     }
 }
 
-void PolluxProfile::read_training(const std::string &path, int batch_size) {
-    const Table table(path, read_file(path), ',');
+void PolluxProfile::read_training(TextFile file, int batch_size) {
+    const Table table(std::move(file), ',');
     const std::size_t progress = table.column("progress"), steps = table.column("iteration"),
                       square = table.column("grad_sqr"), variance = table.column("grad_var");
     Training training;
@@ -155,25 +159,34 @@ void PolluxProfile::read_training(const std::string &path, int batch_size) {
         training.gradient_square.push_back(table.number(row, square, 0, 1e30));
         training.gradient_variance.push_back(table.number(row, variance, 0, 1e30));
     }
-    if (training.progress.empty()) throw InputError(path + ": no epochs");
+    if (training.progress.empty()) throw InputError(table.path() + ": no epochs");
     trainings_.push_back(std::move(training));
 }
 
-PolluxProfile::PolluxProfile(const std::string &dir) {
-    name = fs::path(dir).filename().string();
-    read_placements(dir + "/placements.csv");
-    if (fs::exists(dir + "/scalability.csv")) read_scalability(dir + "/scalability.csv");
-    std::map<int, std::string> files;
-    for (const fs::directory_entry &entry : fs::directory_iterator(dir)) {
-        const std::string file = entry.path().filename().string();
-        if (!file.starts_with("validation-") || !file.ends_with(".csv")) continue;
-        const auto batch_size = parse_number(std::string_view(file).substr(11, file.size() - 15));
-        if (!batch_size || *batch_size < 1 || *batch_size > (1 << 24))
-            throw InputError(entry.path().string() + ": expected validation-BATCH.csv");
-        files[static_cast<int>(*batch_size)] = entry.path().string();
+PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFile> files) {
+    constexpr std::string_view kTraining = "validation-";
+    name = application;
+    std::map<int, TextFile *> trainings;
+    for (TextFile &file : files) {
+        const std::string_view about = stem(file.path);
+        if (about == "placements") {
+            read_placements(std::move(file));
+        } else if (about == "scalability") {
+            read_scalability(std::move(file));
+        } else if (about.starts_with(kTraining)) {
+            const auto batch_size = parse_number(about.substr(kTraining.size()));
+            if (!batch_size || *batch_size < 1 || *batch_size > (1 << 24))
+                throw InputError(file.path + ": expected validation-BATCH.csv");
+            trainings[static_cast<int>(*batch_size)] = &file;
+        }
     }
-    for (const auto &[size, path] : files) read_training(path, size);
-    if (trainings_.empty()) throw InputError(dir + ": no validation-BATCH.csv");
+    for (const auto &[size, file] : trainings) read_training(std::move(*file), size);
+    if (placements_.empty()) throw InputError(application + ": no placements.csv");
+    if (trainings_.empty()) throw InputError(application + ": no validation-BATCH.csv");
+    find_epoch_ends();
+}
+
+void PolluxProfile::find_epoch_ends() {
     batch.initial = trainings_.front().batch;
     batch.total_max = trainings_.back().batch;
     std::size_t epochs = trainings_.front().progress.size();
@@ -240,8 +253,9 @@ double PolluxProfile::step_progress(int total_batch, int epoch) const {
 
 }  // namespace
 
-std::shared_ptr<Profile> read_pollux_profile(const std::string &dir) {
-    return std::make_shared<PolluxProfile>(dir);
+std::shared_ptr<Profile> parse_pollux_profile(const std::string &application,
+                                              std::vector<TextFile> files) {
+    return std::make_shared<PolluxProfile>(application, std::move(files));
 }
 
 }  // namespace ringrt::sim

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/ringsim/csv.h"
+
 namespace ringrt::sim {
 
 // GPUs on each node a job holds, in the order of its ranks; every count is at least 1.
@@ -75,8 +77,9 @@ class Profile {
 [[nodiscard]] std::shared_ptr<Profile> curve_profile(std::string name, std::vector<int> sizes,
                                                      std::vector<double> step_s, double steps);
 
-// An application measured for Pollux: `dir` holds placements.csv, scalability.csv and
-// validation-BATCH.csv. Throws InputError.
-[[nodiscard]] std::shared_ptr<Profile> read_pollux_profile(const std::string &dir);
+// An application measured for Pollux: placements.csv, validation-BATCH.csv and, where it was
+// measured so, scalability.csv. Throws InputError.
+[[nodiscard]] std::shared_ptr<Profile> parse_pollux_profile(const std::string &application,
+                                                            std::vector<TextFile> files);
 
 }  // namespace ringrt::sim

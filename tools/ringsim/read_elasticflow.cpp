@@ -7,7 +7,6 @@
 // seed), among those that were measured at its number of GPUs, and as many steps as make it last
 // its recorded duration there.
 #include <algorithm>
-#include <filesystem>
 #include <random>
 
 #include "tools/ringsim/csv.h"
@@ -15,8 +14,6 @@
 
 namespace ringrt::sim {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double kStepsPerSecondMin = 1e-9;  // a step in thirty years: not measured
 
@@ -27,12 +24,13 @@ struct Measured {
     std::vector<double> step_s;
 };
 
-void read_table(const fs::path &path, std::vector<Measured> &out) {
-    const Table table(path.string(), read_file(path.string()), ',');
+void add_table(TextFile file, std::vector<Measured> &out) {
+    const std::string model(stem(file.path));
+    const Table table(std::move(file), ',');
     const std::size_t batch = table.column("global_batch_size");
     for (std::size_t row = 0; row < table.rows(); ++row) {
         Measured measured{.batch = table.integer(row, batch, 1, 1 << 24)};
-        measured.name = path.stem().string() + "-b" + std::to_string(measured.batch);
+        measured.name = model + "-b" + std::to_string(measured.batch);
         for (std::size_t column = 0; column < table.header().size(); ++column) {
             if (column == batch || table.text(row, column).empty()) continue;
             const auto gpus = parse_number(table.header()[column]);
@@ -47,33 +45,22 @@ void read_table(const fs::path &path, std::vector<Measured> &out) {
     }
 }
 
-std::vector<Measured> read_tables(const std::string &dir) {
-    std::vector<fs::path> files;
-    for (const fs::directory_entry &entry : fs::directory_iterator(dir))
-        if (entry.path().extension() == ".csv") files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    std::vector<Measured> tables;
-    for (const fs::path &file : files) read_table(file, tables);
-    if (tables.empty()) throw InputError(dir + ": no throughput tables (MODEL.csv) in it");
-    return tables;
-}
-
-const Measured *pick(const std::vector<Measured> &tables, int gpus, std::mt19937_64 &random) {
+const Measured *pick(const std::vector<Measured> &models, int gpus, std::mt19937_64 &random) {
     std::vector<const Measured *> fitting;
-    for (const Measured &table : tables)
-        if (std::binary_search(table.sizes.begin(), table.sizes.end(), gpus))
-            fitting.push_back(&table);
+    for (const Measured &model : models)
+        if (std::binary_search(model.sizes.begin(), model.sizes.end(), gpus))
+            fitting.push_back(&model);
     return fitting.empty() ? nullptr : fitting[random() % fitting.size()];
 }
 
 }  // namespace
 
-Workload read_elasticflow(const std::string &path, const WorkloadOptions &options) {
-    if (options.profiles_dir.empty())
-        throw InputError(path +
-                         ": needs --profiles DIR, a folder of throughput tables (MODEL.csv)");
-    const std::vector<Measured> tables = read_tables(options.profiles_dir);
-    const Table table(path, read_file(path), ',');
+Workload parse_elasticflow(TextFile file, std::vector<TextFile> tables,
+                           const WorkloadOptions &options) {
+    std::vector<Measured> models;
+    for (TextFile &throughputs : tables) add_table(std::move(throughputs), models);
+    if (models.empty()) throw InputError(file.path + ": no throughput tables (MODEL.csv) for it");
+    const Table table(std::move(file), ',');
     const std::size_t id = table.column("job_id"), submit = table.column("submission_time"),
                       duration = table.column("duration"), gpus = table.column("num_gpu");
     std::mt19937_64 random(options.seed);
@@ -88,7 +75,7 @@ Workload read_elasticflow(const std::string &path, const WorkloadOptions &option
         if (job.gpus_asked > options.cluster_gpus)
             table.fail(row, "num_gpu: more than the cluster has (" +
                                 std::to_string(options.cluster_gpus) + ")");
-        const Measured *model = pick(tables, job.gpus_asked, random);
+        const Measured *model = pick(models, job.gpus_asked, random);
         if (!model) table.fail(row, "num_gpu: no throughput table has this size");
         const auto asked =
             std::lower_bound(model->sizes.begin(), model->sizes.end(), job.gpus_asked) -

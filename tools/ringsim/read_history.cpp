@@ -110,8 +110,8 @@ SacctColumns columns_of(const Table &table) {
 
 }  // namespace
 
-Workload read_sacct(const std::string &path, const WorkloadOptions &options) {
-    const Table table(path, read_file(path), '|');
+Workload parse_sacct(TextFile file, const WorkloadOptions &options) {
+    const Table table(std::move(file), '|');
     const SacctColumns c = columns_of(table);
     Workload workload;
     for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -143,15 +143,16 @@ Workload read_sacct(const std::string &path, const WorkloadOptions &options) {
 
 // http://www.cs.huji.ac.il/labs/parallel/workload/swf.html: 18 numbers a line, ';' starts a
 // comment, -1 is unknown. Processors stand for GPUs.
-Workload read_swf(const std::string &path, const WorkloadOptions &options) {
-    const std::string text = read_file(path);
-    std::string_view rest(text);
+Workload parse_swf(const TextFile &file, const WorkloadOptions &options) {
+    std::string_view rest(file.text);
     Workload workload;
     for (int line_number = 1; !rest.empty(); ++line_number) {
         std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        const std::string where = path + ":" + std::to_string(line_number);
-        if (line.size() > kLineBytesMax) throw InputError(where + ": line longer than 65536 bytes");
+        const auto fail_here = [&](const std::string &what) {
+            throw InputError(file.path + ":" + std::to_string(line_number) + ": " + what);
+        };
+        if (line.size() > kLineBytesMax) fail_here("line longer than 65536 bytes");
         std::vector<double> fields;
         while (!line.empty() && fields.size() < 32) {
             const std::size_t begin = line.find_first_not_of(" \t\r");
@@ -159,20 +160,19 @@ Workload read_swf(const std::string &path, const WorkloadOptions &options) {
             line.remove_prefix(begin);
             const std::string_view word = line.substr(0, line.find_first_of(" \t\r"));
             const auto value = parse_number(word);
-            if (!value)
-                throw InputError(where + ": expected a number, got \"" + printable(word) + "\"");
+            if (!value) fail_here("expected a number, got \"" + printable(word) + "\"");
             fields.push_back(*value);
             line.remove_prefix(word.size());
         }
         if (fields.empty()) continue;
         if (fields.size() < 9)
-            throw InputError(where + ": " + std::to_string(fields.size()) +
-                             " fields, expected the 18 of the Standard Workload Format");
+            fail_here(std::to_string(fields.size()) +
+                      " fields, expected the 18 of the Standard Workload Format");
         const double submit = fields[1], run = fields[3], limit = fields[8];
         const double processors = fields[4] > 0 ? fields[4] : fields[7];
         if (run <= 0 || processors <= 0) continue;
         if (submit < 0 || submit > 1e12 || run > 1e9 || processors < 1 || processors > 65536)
-            throw InputError(where + ": submit, run time or processors out of range");
+            fail_here("submit, run time or processors out of range");
         JobSpec job = recorded_job(submit, run, static_cast<int>(processors), options);
         job.name = std::to_string(static_cast<long long>(std::clamp(fields[0], -1e15, 1e15)));
         job.application = "recorded";

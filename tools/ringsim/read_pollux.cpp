@@ -30,27 +30,25 @@ Fact facts_of(std::string_view application) {
     return {application, 0, 0};
 }
 
-std::shared_ptr<const Profile> profile_of(const std::string &application, const std::string &dir) {
+std::shared_ptr<const Profile> profile_of(const std::string &application,
+                                          const ReadApplication &applications) {
     for (const char c : application)
         if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'))
             throw InputError("application: expected letters, digits, - and _, got \"" +
                              printable(application) + "\"");
-    std::shared_ptr<Profile> profile = read_pollux_profile(dir + "/" + application);
+    std::shared_ptr<Profile> profile = parse_pollux_profile(application, applications(application));
     if (const int most = facts_of(application).local_max) profile->batch.local_max = most;
     return profile;
 }
 
 }  // namespace
 
-Workload read_pollux(const std::string &path, const WorkloadOptions &options) {
-    const Table table(path, read_file(path), ',');
+Workload parse_pollux(TextFile file, const ReadApplication &applications,
+                      const WorkloadOptions &options) {
+    const Table table(std::move(file), ',');
     const std::size_t name = table.column("name"), time = table.column("time"),
                       application = table.column("application"),
                       gpus = table.column("num_replicas"), batch = table.column("batch_size");
-    if (options.profiles_dir.empty())
-        throw InputError(path +
-                         ": needs --profiles DIR, the folder of its applications' "
-                         "measurements");
     std::map<std::string, std::shared_ptr<const Profile>> profiles;
     Workload workload;
     for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -61,7 +59,7 @@ Workload read_pollux(const std::string &path, const WorkloadOptions &options) {
         job.restart_s = table.number_or(row, "restart_s", 0, 1e6, -1);
         job.gpus_asked = table.integer(row, gpus, 1, options.cluster_gpus);
         std::shared_ptr<const Profile> &profile = profiles[job.application];
-        if (!profile) profile = profile_of(job.application, options.profiles_dir);
+        if (!profile) profile = profile_of(job.application, applications);
         job.batch = table.integer(row, batch, 1, profile->batch.total_max);
         job.profile = profile;
         // Every GPU needs at least the smallest local batch that the application runs at.

@@ -2,7 +2,6 @@
 // Which format is it? And what all formats share.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <random>
 
@@ -11,27 +10,42 @@
 
 namespace ringrt::sim {
 
-Workload read_workload(const std::string &path, const WorkloadOptions &options) {
-    const std::filesystem::path file(path);
-    Workload workload;
-    if (file.extension() == ".swf") {
-        workload = read_swf(path, options);
-    } else {
-        const std::string text = read_file(path);
-        const std::string_view head = std::string_view(text).substr(0, text.find('\n'));
-        if (head.find('|') != std::string_view::npos)
-            workload = read_sacct(path, options);
-        else if (head.find("submission_time") != std::string_view::npos)
-            workload = read_elasticflow(path, options);
-        else if (head.find("application") != std::string_view::npos)
-            workload = read_pollux(path, options);
-        else
-            throw InputError(path +
-                             ":1: neither a Pollux workload (name,time,application,...), an "
-                             "ElasticFlow trace (job_id,submission_time,...), sacct -P output "
-                             "(JobID|...) nor *.swf");
+namespace {
+
+// What `--profiles` names.
+const std::string &profiles_dir(const TextFile &file, const WorkloadOptions &options,
+                                const char *otherwise) {
+    if (options.profiles_dir.empty()) throw InputError(file.path + ": " + otherwise);
+    return options.profiles_dir;
+}
+
+Workload parse_workload(TextFile file, const WorkloadOptions &options) {
+    if (file.path.ends_with(".swf")) return parse_swf(file, options);
+    const std::string_view head = std::string_view(file.text).substr(0, file.text.find('\n'));
+    if (head.find('|') != std::string_view::npos) return parse_sacct(std::move(file), options);
+    if (head.find("submission_time") != std::string_view::npos) {
+        auto tables = read_tables(profiles_dir(
+            file, options, "needs --profiles DIR, a folder of throughput tables (MODEL.csv)"));
+        return parse_elasticflow(std::move(file), std::move(tables), options);
     }
-    workload.name = file.stem().string();
+    if (head.find("application") != std::string_view::npos) {
+        const std::string &dir = profiles_dir(
+            file, options, "needs --profiles DIR, the folder of its applications' measurements");
+        return parse_pollux(
+            std::move(file),
+            [&](const std::string &application) { return read_tables(dir + "/" + application); },
+            options);
+    }
+    throw InputError(file.path +
+                     ":1: neither a Pollux workload (name,time,application,...), an ElasticFlow "
+                     "trace (job_id,submission_time,...), sacct -P output (JobID|...) nor *.swf");
+}
+
+}  // namespace
+
+Workload read_workload(const std::string &path, const WorkloadOptions &options) {
+    Workload workload = parse_workload(read_file(path), options);
+    workload.name = stem(path);
     std::stable_sort(workload.jobs.begin(), workload.jobs.end(),
                      [](const JobSpec &a, const JobSpec &b) { return a.submit_s < b.submit_s; });
     return workload;

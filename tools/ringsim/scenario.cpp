@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 #include <map>
 
 #include "slurm_plugin/policy/speed_model.h"
@@ -21,9 +20,9 @@ const std::vector<std::string_view> kKeys{"name",     "cluster",    "policies", 
                                           "wrong_by", "controller", "jobs"};
 const std::vector<std::string_view> kClusterKeys{"nodes", "gpus_per_node"};
 const std::vector<std::string_view> kJobKeys{
-    "id",      "submit_s", "min",    "max",  "asked",  "gpus",        "steps",   "step_ms",
-    "limit_s", "priority", "weight", "up_s", "save_s", "telemetry_s", "seconds", "application",
-    "restart_s"};
+    "id",     "submit_s",    "min",     "max",         "asked",    "gpus",
+    "steps",  "step_ms",     "limit_s", "priority",    "weight",   "up_s",
+    "save_s", "telemetry_s", "seconds", "application", "restart_s"};
 
 // Reads an optional key into what has a default.
 void read(const YamlNode &map, const char *key, double &out, double low, double high) {
@@ -174,11 +173,11 @@ void read_options(const YamlNode &root, Scenario &scenario) {
 
 }  // namespace
 
-Scenario parse_scenario(const std::string &text, const std::string &file) {
-    const YamlNode root = parse_yaml(text, file);
+Scenario parse_scenario(const TextFile &file) {
+    const YamlNode root = parse_yaml(file.text, file.path);
     (void)root.entries("scenario", kKeys);
     Scenario scenario;
-    scenario.workload.name = std::filesystem::path(file).stem().string();
+    scenario.workload.name = stem(file.path);
     if (const YamlNode *name = root.find("name"))
         scenario.workload.name = printable(name->text("name"));
     read_options(root, scenario);
@@ -186,6 +185,6 @@ Scenario parse_scenario(const std::string &text, const std::string &file) {
     return scenario;
 }
 
-Scenario read_scenario(const std::string &path) { return parse_scenario(read_file(path), path); }
+Scenario read_scenario(const std::string &path) { return parse_scenario(read_file(path)); }
 
 }  // namespace ringrt::sim

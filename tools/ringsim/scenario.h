@@ -30,6 +30,6 @@ struct Scenario {
 
 // Throws InputError with file and line.
 [[nodiscard]] Scenario read_scenario(const std::string &path);
-[[nodiscard]] Scenario parse_scenario(const std::string &text, const std::string &file);
+[[nodiscard]] Scenario parse_scenario(const TextFile &file);
 
 }  // namespace ringrt::sim
