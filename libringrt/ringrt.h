@@ -67,7 +67,7 @@ typedef enum ringrt_status {
 RINGRT_API const char *ringrt_status_string(ringrt_status_t status);
 
 /* One line about the last failure of `rt`, or of a failed ringrt_init() of this thread where rt is
- * NULL. Valid until the next call on `rt`. Never NULL. */
+ * NULL. Valid until this thread asks again. Never NULL. */
 RINGRT_API const char *ringrt_last_error(const ringrt_t *rt);
 
 typedef enum ringrt_dtype {

@@ -87,7 +87,15 @@ const char *ringrt_status_string(ringrt_status_t status) {
 }
 
 const char *ringrt_last_error(const ringrt_t *rt) {
-    return rt ? rt->last_error.c_str() : init_error.c_str();
+    if (!rt) return init_error.c_str();
+    thread_local std::string line;  // another thread's call may fail while this one's caller reads
+    try {
+        const std::scoped_lock lock(rt->error_mutex);
+        line = rt->last_error;
+    } catch (const std::bad_alloc &) {
+        return "out of memory";
+    }
+    return line.c_str();
 }
 
 ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {

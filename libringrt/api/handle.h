@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
@@ -62,6 +63,7 @@ struct ringrt_runtime {
     ringrt_op_t gradient_op = RINGRT_SUM;
     bool left = false;  // ringrt_step() said leave: nobody waits for anybody any more
     std::atomic<bool> aborted{false};
+    mutable std::mutex error_mutex;  // gradients become ready, and fail, on any thread
     mutable std::string last_error;
 };
 
@@ -100,10 +102,12 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
     if (outcome.ok()) return RINGRT_OK;
     if (outcome.status == RINGRT_PEER_LOST && rt->boundary)
         outcome.message += "; " + rt->boundary->last_checkpoint();
-    if (rt)
+    if (rt) {
+        const std::scoped_lock lock(rt->error_mutex);
         rt->last_error = std::move(outcome.message);
-    else
+    } else {
         init_error = std::move(outcome.message);
+    }
     return outcome.status;
 }
 

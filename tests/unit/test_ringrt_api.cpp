@@ -2,6 +2,7 @@
 // The C API, misused: every wrong call gets a status and one line, and the handle goes on working.
 #include <cmath>
 #include <fstream>
+#include <thread>
 
 #include "libringrt/ringrt.h"
 #include "tests/support/check.h"
@@ -29,6 +30,28 @@ void expect(const ringrt_t *rt, ringrt_status_t got, ringrt_status_t expected, c
 }
 
 }  // namespace
+
+// Gradients become ready on any thread, and fail there: each reads a whole line (TSan sees a race).
+TEST(several_threads_fail_at_once) {
+    Alone alone;
+    int other_lines = 0;
+    std::thread other([&] {
+        for (int i = 0; i < 2000; ++i) {
+            ringrt_gradient_ready(alone.rt, 0, &alone);
+            const std::string line = ringrt_last_error(alone.rt);
+            other_lines += line == "no gradient was registered" || line == "out is NULL";
+        }
+    });
+    int lines = 0;
+    for (int i = 0; i < 2000; ++i) {
+        ringrt_batch(alone.rt, nullptr);
+        const std::string line = ringrt_last_error(alone.rt);
+        lines += line == "no gradient was registered" || line == "out is NULL";
+    }
+    other.join();
+    ck_assert_int_eq(lines, 2000);
+    ck_assert_int_eq(other_lines, 2000);
+}
 
 TEST(null_is_refused_everywhere) {
     ringrt_batch_t batch;
@@ -213,10 +236,10 @@ TEST(statuses_have_names) {
 
 int main() {
     return ringrt::test::run_all(
-        "ringrt_api",
-        {null_is_refused_everywhere, bad_buffers_are_refused, outputs_are_set_on_success_only,
-         a_forked_child_cannot_use_the_handle, an_aborted_handle_answers_aborted,
-         a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
-         the_programs_own_handler_is_called_too_and_put_back,
-         outside_slurm_a_signal_saves_and_goes_on, statuses_have_names});
+        "ringrt_api", {several_threads_fail_at_once, null_is_refused_everywhere,
+                       bad_buffers_are_refused, outputs_are_set_on_success_only,
+                       a_forked_child_cannot_use_the_handle, an_aborted_handle_answers_aborted,
+                       a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
+                       the_programs_own_handler_is_called_too_and_put_back,
+                       outside_slurm_a_signal_saves_and_goes_on, statuses_have_names});
 }
