@@ -108,6 +108,11 @@ int read_all(Files &files, int fd, std::span<std::byte> bytes, uint64_t offset) 
     return 0;
 }
 
+int make_empty_file(Files &files, const std::string &path) {
+    const int fd = files.open_new(path);
+    return fd < 0 ? fd : files.close(fd);
+}
+
 int write_new_file(Files &files, const std::string &path, const std::string &text) {
     int fd = files.open_new(path);
     if (fd < 0) return fd;

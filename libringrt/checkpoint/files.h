@@ -45,6 +45,9 @@ int write_all(Files &files, int fd, std::span<const std::byte> bytes);
 // Fills all of `bytes`; -ENODATA where the file ends before.
 int read_all(Files &files, int fd, std::span<std::byte> bytes, uint64_t offset);
 
+// A new file with nothing in it to sync; its name lasts once its folder is synced.
+int make_empty_file(Files &files, const std::string &path);
+
 // A new file with this text, synced and closed. A file of that name is an error.
 int write_new_file(Files &files, const std::string &path, const std::string &text);
 

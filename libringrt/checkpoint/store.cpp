@@ -76,7 +76,7 @@ Outcome Store::make_claim() {
         mine.number = std::max(mine.number, claim.number + 1);
     for (const Claim &claim : claims_in(names))
         if (supersedes(claim, mine)) return superseded(claim.fence, fence_);
-    result = write_new_file(files_, at(claim_name(mine)), "");
+    result = make_empty_file(files_, at(claim_name(mine)));  // all it says is its name
     if (result == 0) result = files_.sync_folder(folder_);
     if (result < 0) return write_failure(result, at(claim_name(mine)));
     claim_ = mine;
