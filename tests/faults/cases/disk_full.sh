@@ -18,6 +18,8 @@ note "the job's log: $(grep -iE 'no space left' "$folder/out" | head -1)"
 before=$(wc -l <"$folder/steps.csv")
 wait_for 30 "ten more steps on 16 GPUs" trained $((before + 10))
 is_state "$job" RUNNING || fail "the job is $(state_of "$job")"
+# Without a checkpoint it asks for no requeue, or a disk that stays full would have it start for ever.
+scontrol -o show job "$job" | grep -q ' Restarts=0 ' || fail "requeued without a checkpoint"
 rm "$disk/filler"
 wait_for 160 "the resize, with room again" trained_on 10 8
 check_training
