@@ -50,6 +50,8 @@ struct JobRecord {
     std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any
     std::string admin_comment;  // intent is parsed from here: bounded to 4096 bytes
     std::string comment;        // telemetry is parsed from here: bounded to 4096 bytes, hostile
+
+    bool operator==(const JobRecord &) const = default;
 };
 
 struct NodeRecord {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <fstream>
 #include <optional>
@@ -22,10 +23,20 @@ using controller::Mode;
 constexpr double kStartDelay_s = 1;     // slurmctld answers RPCs only some time after it loads us
 constexpr double kAfterFailure_s = 30;  // until the controller is started afresh
 constexpr double kDiagEvery_s = 5;
+// With thousands of jobs a pass takes tens of milliseconds: after it this many times as long is
+// rested, so that a resize under way does not take a core from slurmctld.
+constexpr double kRestPerWork = 20;
 
 double unix_now_s() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration<double>(now).count();
+}
+
+// Processor time that this thread has taken.
+double thread_cpu_s() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 // Rewritten whole: a torn copy is one more bad file, and that is no harm.
@@ -170,7 +181,7 @@ void ControllerThread::serve() {
             slurm_info("sched/doubling: mode %s, policy %s (%s)", mode.c_str(), policy.c_str(),
                        paths->yaml.c_str());
         }
-        const double began_s = unix_now_s();
+        const double began_s = unix_now_s(), began_cpu_s = thread_cpu_s();
         const double next_s = controller->pass(began_s);
         diag.time_s = unix_now_s();
         diag.passes.add((diag.time_s - began_s) * 1000);
@@ -182,7 +193,9 @@ void ControllerThread::serve() {
         }
         const bool acts = options_.controller.mode == Mode::act;
         facts_.publish(cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0);
-        if (!wait(next_s - unix_now_s())) return;
+        const double rest_s = std::min(kRestPerWork * (thread_cpu_s() - began_cpu_s),
+                                       options_.controller.idle_poll_s);
+        if (!wait(std::max(next_s - unix_now_s(), rest_s))) return;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,13 @@ constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is 
 
 constexpr double kListPerJob_ms = 2;     // between two listings of all jobs, for each of them ...
 constexpr double kListEvery_ms = 30000;  // ... but so often it is done
-constexpr std::size_t kMovingMax = 64;   // above, one listing is cheaper
+// Slurm answers for one job in the time in which it lists so many of them.
+constexpr std::size_t kListedPerSingle = 50;
+
+// A resize of it is under way: it is looked at in each pass.
+bool is_moving(const controller::JobRecord &record, const std::optional<records::Intent> &intent) {
+    return intent && intent->asked_s > 0 && record.phase != controller::JobPhase::finished;
+}
 
 bool is_lowered(uint32_t nice) { return nice <= NICE_OFFSET - kFirstInQueueNice / 32; }
 
@@ -166,8 +173,7 @@ void SlurmCluster::keep_jobs() {
         if (!intent && record.phase == controller::JobPhase::finished) continue;
         if (intent) {
             keep_details(job, record);
-            if (intent->asked_s > 0 && record.phase != controller::JobPhase::finished)
-                moving_.push_back(seen_.jobs.size());
+            if (is_moving(record, intent)) moving_.push_back(seen_.jobs.size());
         }
         seen_.jobs.push_back(std::move(record));
     }
@@ -185,12 +191,12 @@ void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobReco
 }
 
 // All jobs of a full queue take Slurm a while to list, and the lock that this needs is the
-// scheduler's: some 20 us a job. So they are listed no more often than lets that take a hundredth of
-// the time. (Not by what the last one took: on a busy machine that is mostly waiting, and a new job
-// on a small cluster then was not seen for half a minute.)
-// in between, only the jobs whose resize is under way are looked at, one by one.
+// scheduler's: some 20 us a job. So they are listed no more often than lets that take a hundredth
+// of the time. (Not by what the last one took: on a busy machine that is mostly waiting, and a new
+// job on a small cluster then was not seen for half a minute.) In between, only the jobs whose
+// resize is under way are looked at, one by one, and once each that was just updated.
 bool SlurmCluster::is_time_for_all() const {
-    if (!jobs_ || moving_.size() > kMovingMax) return true;
+    if (!jobs_ || moving_.size() * kListedPerSingle > jobs_->record_count) return true;
     const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
     return age.count() >= std::min(kListPerJob_ms * jobs_->record_count, kListEvery_ms);
 }
@@ -205,20 +211,29 @@ void SlurmCluster::note_moving(uint32_t job_id) {
 }
 
 Answer SlurmCluster::load_moving() {
+    std::vector<std::size_t> still;
     for (const std::size_t index : moving_) {
         job_info_msg_t *found = nullptr;
         const uint32_t id = seen_.jobs[index].id;
-        const int rc = timed(Call::load_job,
-                             [&] { return slurm_load_job(&found, id, SHOW_ALL | SHOW_DETAIL); });
-        // Gone, or something is wrong: the next full listing tells.
-        if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_job");
+        // Without SHOW_LOCAL it first asks for the federation: a second RPC.
+        const int rc = timed(Call::load_job, [&] {
+            return slurm_load_job(&found, id, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
+        });
+        // Gone: the next full listing tells.
+        if (const Answer said = answer(rc, "slurm_load_job"); said == Answer::gone)
+            continue;
+        else if (said != Answer::ok)
+            return said;
         const std::unique_ptr<job_info_msg_t, Freed<slurm_free_job_info_msg>> owner(found);
         if (found->record_count != 1) continue;
         controller::JobRecord record = job_record(found->job_array[0], seen_.nodes);
         keep_details(found->job_array[0], record);
+        if (is_moving(record, records::parse_intent(record.admin_comment))) still.push_back(index);
+        if (record == seen_.jobs[index]) continue;
         seen_.jobs[index] = std::move(record);
         ++seen_.version;
     }
+    moving_ = std::move(still);
     return Answer::ok;
 }
 
@@ -227,7 +242,7 @@ Answer SlurmCluster::observe(controller::Observation &out) {
     if (const Answer nodes = load_nodes(); nodes != Answer::ok) return nodes;
     if (is_time_for_all()) {
         if (const Answer jobs = load_jobs(); jobs != Answer::ok) return jobs;
-    } else if (const Answer jobs = load_moving(); jobs != Answer::ok && jobs != Answer::gone) {
+    } else if (const Answer jobs = load_moving(); jobs != Answer::ok) {
         return jobs;
     }
     if (out.version != seen_.version) out = seen_;

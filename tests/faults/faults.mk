@@ -8,18 +8,20 @@ EXTRA_DIST += \
 
 faults_programs =
 if HAVE_SLURM
-faults_programs += tests/faults/submit_many api_faults.la
+faults_programs += tests/faults/submit_many api_faults.la heap_account.la
 EXTRA_PROGRAMS += tests/faults/submit_many
 tests_faults_submit_many_SOURCES = tests/faults/submit_many.cpp
 tests_faults_submit_many_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_faults_submit_many_LDADD = $(SLURM_LIBS)
 
-EXTRA_LTLIBRARIES += api_faults.la
+EXTRA_LTLIBRARIES += api_faults.la heap_account.la
 api_faults_la_SOURCES = tests/faults/api_faults.cpp
 api_faults_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 api_faults_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)
+heap_account_la_SOURCES = tests/faults/heap_account.cpp
+heap_account_la_LDFLAGS = $(api_faults_la_LDFLAGS)
 endif HAVE_SLURM
-CLEANFILES += tests/faults/submit_many api_faults.la
+CLEANFILES += tests/faults/submit_many api_faults.la heap_account.la
 
 check-faults: all $(check_PROGRAMS) $(faults_programs)
 	$(srcdir)/tests/faults/run $(ROWS)

@@ -3,6 +3,8 @@
 //
 // usage: submit_many COUNT COMMAND [NAME=VALUE...]
 //   gpus=N           of each job (default 1)
+//   tasks=N          of each rigid job, on one node (default: as Slurm deals them)
+//   name_bytes=N     names of 1 to N bytes: no two jobs after one another are alike
 //   malleable=R      the flag in every k-th job, see every
 //   every=K          (default 1: in each)
 //   priority=N       of every job
@@ -22,7 +24,8 @@
 namespace {
 
 struct Order {
-    long count = 0, every = 1, entries = 0, bytes = 0, priority = 0;
+    long count = 0, every = 1, entries = 0, bytes = 0, priority = 0, tasks = 0;
+    long name_bytes = 0;
     std::string command, malleable, tres;
 };
 
@@ -37,7 +40,7 @@ std::vector<std::string> spank_environment(const Order &order, bool malleable) {
     return out;
 }
 
-int submit(const Order &order, bool malleable) {
+int submit(const Order &order, long index, bool malleable) {
     job_desc_msg_t job;
     slurm_init_job_desc_msg(&job);
     std::string script = "#!/bin/sh\n" + order.command + "\n", path = "PATH=/usr/bin:/bin";
@@ -45,9 +48,12 @@ int submit(const Order &order, bool malleable) {
     std::vector<std::string> spank = spank_environment(order, malleable);
     std::vector<char *> entries;
     for (std::string &entry : spank) entries.push_back(entry.data());
-    char name[] = "many", dir[] = "/tmp", null[] = "/dev/null";
+    std::string name = "many";
+    if (order.name_bytes > 0)
+        name.assign(static_cast<std::size_t>(1 + index * 37 % order.name_bytes), 'n');
+    char dir[] = "/tmp", null[] = "/dev/null";
     std::string tres = order.tres;
-    job.name = name;
+    job.name = name.data();
     job.work_dir = dir;
     job.std_out = job.std_err = null;
     job.script = script.data();
@@ -58,6 +64,11 @@ int submit(const Order &order, bool malleable) {
     job.time_limit = 600;
     job.tres_per_job = tres.empty() ? nullptr : tres.data();
     if (order.priority > 0) job.priority = static_cast<uint32_t>(order.priority);
+    if (order.tasks > 0 && !malleable) {
+        job.num_tasks = job.min_cpus = static_cast<uint32_t>(order.tasks);
+        job.ntasks_per_node = static_cast<uint16_t>(order.tasks);
+        job.min_nodes = job.max_nodes = 1;
+    }
     job.spank_job_env = entries.data();
     job.spank_job_env_size = static_cast<uint32_t>(entries.size());
     submit_response_msg_t *answer = nullptr;
@@ -86,6 +97,8 @@ bool parse(int argc, char **argv, Order &order) {
     order.entries = number("entries", 0);
     order.bytes = number("bytes", 0);
     order.priority = number("priority", 0);
+    order.tasks = number("tasks", 0);
+    order.name_bytes = number("name_bytes", 0);
     order.malleable = given["malleable"];
     if (given["gpus"] != "0") order.tres = "gres:gpu:" + given["gpus"];
     return order.count > 0 && order.every > 0;
@@ -103,7 +116,7 @@ int main(int argc, char **argv) {
     std::string refusal;
     for (long i = 0; i < order.count; ++i) {
         const bool malleable = !order.malleable.empty() && i % order.every == 0;
-        if (submit(order, malleable) == SLURM_SUCCESS)
+        if (submit(order, i, malleable) == SLURM_SUCCESS)
             ++accepted;
         else
             refusal = slurm_strerror(errno);
