@@ -12,13 +12,15 @@
 #include <memory>
 #include <string_view>
 
+#include "slurm_plugin/slurm/slurm_compat.h"
+
 namespace ringrt::slurm {
 namespace {
 
 constexpr std::size_t kCommentBytesMax = 4096;
 
 struct FreeJobs {
-    void operator()(job_info_msg_t *message) const { slurm_free_job_info_msg(message); }
+    void operator()(job_info_msg_t *message) const { free_jobs(message); }
 };
 
 std::string text(const char *value, std::size_t bytes_max = 256) {

@@ -224,7 +224,7 @@ Answer SlurmCluster::load_moving() {
             continue;
         else if (said != Answer::ok)
             return said;
-        const std::unique_ptr<job_info_msg_t, Freed<slurm_free_job_info_msg>> owner(found);
+        const std::unique_ptr<job_info_msg_t, Freed<free_jobs>> owner(found);
         if (found->record_count != 1) continue;
         controller::JobRecord record = job_record(found->job_array[0], seen_.nodes);
         keep_details(found->job_array[0], record);
@@ -309,7 +309,7 @@ Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
             return step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
                    (step.state & JOB_STATE_BASE) == JOB_RUNNING;
         });
-    slurm_free_job_step_info_response_msg(steps);
+    free_steps(steps);
     if (!has_step) return Answer::again;
     return answer(
         timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
@@ -322,7 +322,7 @@ Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
 void SlurmCluster::clear_up(uint32_t job_id) {
     job_info_msg_t *found = nullptr;
     if (slurm_load_job(&found, job_id, SHOW_ALL) != SLURM_SUCCESS) return;
-    const std::unique_ptr<job_info_msg_t, Freed<slurm_free_job_info_msg>> job(found);
+    const std::unique_ptr<job_info_msg_t, Freed<free_jobs>> job(found);
     if (job->record_count != 1 || job->job_array[0].job_state != JOB_PENDING) return;
     if (cancel(job_id) == SLURM_SUCCESS) answer(requeue_ended(job_id), "slurm_requeue");
 }

@@ -19,6 +19,7 @@
 
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/slurm/api_times.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
 
@@ -88,7 +89,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer answer(int return_code, std::string_view what);
     uint32_t nice_for(const Details &details, bool first_in_queue) const;
 
-    std::unique_ptr<job_info_msg_t, Freed<slurm_free_job_info_msg>> jobs_;
+    std::unique_ptr<job_info_msg_t, Freed<free_jobs>> jobs_;
     std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;
     std::unique_ptr<partition_info_msg_t, Freed<slurm_free_partition_info_msg>> parts_;
     controller::Observation seen_;

@@ -73,6 +73,20 @@ inline int load_steps(uint32_t job_id, job_step_info_response_msg_t **steps) {
 #endif
 }
 
+// Slurm's own functions to free a listing leave some strings behind: in 22.05 the jobs' AdminComment,
+// which every malleable job has, and the steps' command line. Where they do not, these find nullptr.
+inline void free_jobs(job_info_msg_t *jobs) {
+    for (uint32_t i = 0; jobs != nullptr && i < jobs->record_count; ++i)
+        slurm_xfree(reinterpret_cast<void **>(&jobs->job_array[i].admin_comment));
+    slurm_free_job_info_msg(jobs);
+}
+
+inline void free_steps(job_step_info_response_msg_t *steps) {
+    for (uint32_t i = 0; steps != nullptr && i < steps->job_step_count; ++i)
+        slurm_xfree(reinterpret_cast<void **>(&steps->job_steps[i].submit_line));
+    slurm_free_job_step_info_response_msg(steps);
+}
+
 // Through slurmctld, which hands it to the nodes by itself: a dead node keeps nobody waiting here.
 inline int signal_steps_of(uint32_t job_id, uint16_t signal) {
 #if RINGRT_SLURM_AT_LEAST(26, 5)

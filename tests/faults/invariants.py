@@ -105,7 +105,8 @@ class Watch:
     def __init__(self):
         self.checks, self.violations = {}, []
         self.pid, self.logs, self.completed = 0, {}, {}
-        self.waits_since, self.asked, self.resized, self.resized_s = {}, {}, {}, {}
+        self.waits_since, self.asked, self.resized = {}, {}, {}
+        self.last, self.undone = {}, {}     # a job's last resize; those that slurmctld may have forgotten
         self.worst_ms, self.snapshots, self.slow, self.away_s = 0, 0, 0, 0
 
     def check(self, rule, good, text):
@@ -141,10 +142,10 @@ class Watch:
         self.check("I1", self.slow < 3, f"squeue took {now.squeue_ms:.0f} ms, three times in a row")
 
     def forget_with_slurmctld(self, now):
-        """A resize that slurmctld has not saved is undone by its end, and the same one is done once more."""
-        for job_id in [job for job, when in self.resized_s.items() if now.time_s - when < FORGOTTEN_S]:
-            del self.resized_s[job_id]
-            self.resized[job_id] -= 1
+        """A resize that slurmctld has not saved is undone by its end: that very one may be done once more."""
+        for job_id, (when, sizes) in self.last.items():
+            if now.time_s - when < FORGOTTEN_S:
+                self.undone[job_id] = sizes
 
     def look_at_jobs(self, now):
         owner = {}
@@ -205,8 +206,10 @@ class Watch:
             if kind == "asked":
                 self.asked[job] = self.asked.get(job, 0) + 1
             if kind == "resized":
-                self.resized[job] = self.resized.get(job, 0) + 1
-                self.resized_s[job] = now.time_s
+                sizes = (event.get("from"), event.get("to"))
+                self.last[job] = (now.time_s, sizes)
+                again = self.undone.pop(job, None) == sizes
+                self.resized[job] = self.resized.get(job, 0) + (not again)
                 self.check("I5", self.resized[job] <= self.asked.get(job, 0), f"job {job} was resized more often than asked")
 
     def look_at_logs(self, now):
