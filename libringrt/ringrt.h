@@ -188,7 +188,7 @@ RINGRT_API ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, voi
 
 /* Memory that the ranks of a node can read in place: ringrt_allreduce() is fastest where all ranks' send
  * and recv lie in such memory. Zero at first. RINGRT_NO_MEMORY where /dev/shm is full; ordinary memory
- * always works too. Freed by ringrt_free() before, or by itself in, ringrt_finalize(). */
+ * always works too. Aligned to 256 bytes. Freed by ringrt_free() before, or by itself in, ringrt_finalize(). */
 RINGRT_API ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out);
 RINGRT_API ringrt_status_t ringrt_free(ringrt_t *rt, void *memory);
 
