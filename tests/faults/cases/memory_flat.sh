@@ -14,12 +14,18 @@ export RINGRT_HEAP_ACCOUNT=$work/heap
 LD_PRELOAD=$account "$cluster" daemon "$dir" start slurmctld
 wait_for 30 "answer from slurmctld" answers
 start_job a --malleable=1:8 -- 100000 500
+a=$job
 start_job b --malleable=1:8 -- 100000 500
 start_job c --malleable=4:16 -- 100000 500
 sleep 5
 passes_now() { grep -o '"passes":{"count":[0-9]*' "$dir/log/malleable_diag.json" | grep -o '[0-9]*$'; }
 resident_kib() { awk '/^VmRSS/ { print $2 }' "/proc/$("$cluster" daemon "$dir" pid slurmctld)/status"; }
-reached() { [ "$(passes_now)" -ge "$1" ]; }
+# Something always changes, so that every listing brings jobs: a queue that stands still is not listed
+# again, and a leak of each listing was not seen in it.
+reached() {
+    scontrol update jobid="$a" comment="$SRANDOM"
+    [ "$(passes_now)" -ge "$1" ]
+}
 # The least of some looks, for a look may fall into a pass: KiB still allocated of the plugin's.
 plugin_kib() {
     for _ in $(seq 10); do
