@@ -118,7 +118,8 @@ Status NodeMemory::create(const World &world, const std::vector<int> &ranks, con
     Fd fd(open(name->c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return system_error(world, name->c_str());
     memory->path_ = *name;
-    if (ftruncate(fd.get(), off_t(memory->heap(memory->count()))) != 0) return system_error(world, "ftruncate");
+    if (ftruncate(fd.get(), off_t(memory->heap(memory->count()))) != 0)
+        return system_error(world, "ftruncate");
     int error = posix_fallocate(fd.get(), 0, off_t(memory->control_bytes()));  // map() writes there
     if (error != 0) {
         errno = error;
