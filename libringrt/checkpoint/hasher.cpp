@@ -8,60 +8,56 @@
 namespace ringrt::checkpoint {
 
 Hasher::~Hasher() {
-    if (!thread_.joinable()) return;
     {
         const std::scoped_lock lock(mutex_);
-        state_ = State::stopping;
+        claimed_ = pieces_.size();
     }
-    changed_.notify_all();
-    thread_.join();
+    close();
+    if (thread_.joinable()) thread_.join();
 }
 
-void Hasher::begin(std::span<const std::byte> bytes) {
-    const bool is_first = bytes_.data() == nullptr;
-    if (!is_first && !tried_) {
-        tried_ = true;
-        try {
-            thread_ = std::thread([this] { run(); });
-        } catch (const std::system_error &) {  // none to be had: end() does it
-        }
-    }
+void Hasher::add(std::span<const std::byte> bytes) {
+    size_t added;
     {
         const std::scoped_lock lock(mutex_);
-        bytes_ = bytes;
-        state_ = State::waiting;
+        pieces_.push_back({.bytes = bytes});
+        added = pieces_.size();
     }
-    changed_.notify_all();
+    changed_.notify_one();
+    if (added != 2) return;
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error &) {  // none to be had: finish() does it all
+    }
 }
 
-uint64_t Hasher::end() {
-    std::unique_lock lock(mutex_);
-    if (state_ == State::waiting) {
-        state_ = State::idle;
-        lock.unlock();
-        return hash64(bytes_);
+std::vector<uint64_t> Hasher::finish() {
+    close();
+    run();
+    if (thread_.joinable()) thread_.join();
+    std::vector<uint64_t> hashes;
+    hashes.reserve(pieces_.size());
+    for (const Piece &piece : pieces_) hashes.push_back(piece.hash);
+    return hashes;
+}
+
+void Hasher::close() {
+    {
+        const std::scoped_lock lock(mutex_);
+        closed_ = true;
     }
-    changed_.wait(lock, [this] { return state_ == State::done; });
-    state_ = State::idle;
-    return hash_;
+    changed_.notify_one();
 }
 
 void Hasher::run() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock,
-                      [this] { return state_ == State::waiting || state_ == State::stopping; });
-        if (state_ == State::stopping) return;
-        state_ = State::under_way;
-        const std::span<const std::byte> bytes = bytes_;
+        changed_.wait(lock, [this] { return claimed_ < pieces_.size() || closed_; });
+        if (claimed_ == pieces_.size()) return;
+        Piece &piece = pieces_[claimed_++];
         lock.unlock();
-        const uint64_t hash = hash64(bytes);
+        piece.hash = hash64(piece.bytes);
         lock.lock();
-        // The destructor may have come meanwhile, where the caller has failed.
-        if (state_ == State::stopping) return;
-        hash_ = hash;
-        state_ = State::done;
-        changed_.notify_all();
     }
 }
 

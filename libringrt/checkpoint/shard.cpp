@@ -14,23 +14,28 @@ namespace {
 
 // The disk starts on so much while the next is written, so that the final sync finds little left.
 constexpr uint64_t kWritebackBytes = 8 << 20;
+constexpr const char *kWrongHash = "a piece's hash differs";
 
 int write_pieces(Files &files, int fd, const std::vector<Source> &sources,
                  std::vector<TableRow> &table) {
-    Hasher hasher;
+    Hasher hasher(sources.size());
     uint64_t position = 0, started = 0;
     for (const Source &source : sources) {
         std::span<const std::byte> bytes(source.bytes, source.piece.bytes);
-        hasher.begin(bytes);
+        hasher.add(bytes);
         if (int result = write_all(files, fd, bytes); result < 0) return result;
-        table.push_back({.parameter = source.piece.parameter,
-                         .offset = source.piece.offset,
-                         .bytes = source.piece.bytes,
-                         .hash = hasher.end()});
         position += bytes.size();
         if (position - started < kWritebackBytes) continue;
         files.start_writeback(fd, started, position - started);  // only a hint: no answer needed
         started = position;
+    }
+    const std::vector<uint64_t> hashes = hasher.finish();
+    for (size_t i = 0; i < sources.size(); ++i) {
+        const Piece &piece = sources[i].piece;
+        table.push_back({.parameter = piece.parameter,
+                         .offset = piece.offset,
+                         .bytes = piece.bytes,
+                         .hash = hashes[i]});
     }
     return 0;
 }
@@ -131,13 +136,8 @@ Outcome ShardReader::open(const std::string &path, const Shard &expected, size_t
 }
 
 Outcome ShardReader::read_into(const std::vector<Buffer> &buffers) {
-    Hasher hasher;
-    const TableRow *hashed = nullptr;  // while the next is read
-    const auto check = [&]() -> Outcome {
-        const TableRow *row = std::exchange(hashed, nullptr);
-        if (row == nullptr || hasher.end() == row->hash) return {};
-        return damaged(name_, "a piece's hash differs");
-    };
+    Hasher hasher(table_.size());
+    std::vector<uint64_t> expected;  // of what the hasher was given
     uint64_t position = 0;
     for (const TableRow &row : table_) {
         const Buffer &buffer = buffers[row.parameter];
@@ -149,16 +149,17 @@ Outcome ShardReader::read_into(const std::vector<Buffer> &buffers) {
         const bool whole = to - from == row.bytes;
         if (!whole) scratch_.resize(row.bytes);
         std::span<std::byte> bytes(whole ? place : scratch_.data(), row.bytes);
-        const int result = read_all(files_, fd_, bytes, at);
-        if (Outcome before = check(); !before.ok()) return before;
-        if (result < 0) return read_failure(result, name_);
-        hasher.begin(bytes);
-        hashed = &row;
-        if (whole) continue;
-        if (Outcome own = check(); !own.ok()) return own;
+        if (int result = read_all(files_, fd_, bytes, at); result < 0)
+            return read_failure(result, name_);
+        if (whole) {
+            hasher.add(bytes);
+            expected.push_back(row.hash);
+            continue;
+        }
+        if (hash64(bytes) != row.hash) return damaged(name_, kWrongHash);
         std::memcpy(place, bytes.data() + (from - row.offset), to - from);
     }
-    return check();
+    return hasher.finish() == expected ? Outcome() : damaged(name_, kWrongHash);
 }
 
 }  // namespace ringrt::checkpoint
