@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast checkpoints are saved and loaded, against writing and syncing, and reading, the same
-// bytes with dd. Not a test: timings depend on what else the machine does. Rounds are interleaved,
-// who comes first changes, caches of the files are dropped before reading; medians and the least of
-// all rounds are told.
+// How fast checkpoints are saved and loaded, against writing and syncing as many bytes, and reading
+// the same files, with dd. Not a test: timings depend on what else the machine does. Rounds are
+// interleaved, who comes first changes, caches of the files are dropped before reading; medians and
+// the least of all rounds are told.
+//
+// Two things would be measured instead if nothing were done about them. The memory of the
+// parameters stands from the first to the last round: where a process takes new memory for each
+// load, a virtual machine may first have to get it back from its host, and reading into a single
+// MiB of that process is slowed as much. And everything is read once before it counts: where the
+// disk is another machine's, that one holds what was read last, and the same dd takes 1.2 and then
+// 0.3 s.
 //
 //     checkpoint_speed [FOLDER [MiB [RANKS [ROUNDS]]]]
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +29,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-using Bytes = std::vector<unsigned char>;
 
 double now_s() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -49,20 +56,40 @@ void drop_all_from_cache(const fs::path &folder) {
         if (entry.is_regular_file()) drop_from_cache(entry.path());
 }
 
+// What the ranks save and load: `bytes` of each, in memory that all of them share and that stays.
+struct Parameters {
+    unsigned char *data;
+    size_t bytes;
+
+    Parameters(int ranks, size_t bytes_each) : bytes(bytes_each) {
+        const size_t all = bytes * static_cast<size_t>(ranks);
+        void *at = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED) die("mmap");
+        data = static_cast<unsigned char *>(at);
+        for (size_t i = 0; i < all; i += 512) data[i] = static_cast<unsigned char>(i % bytes >> 9);
+    }
+    // Mapped into this process, so that no page is met for the first time while it counts.
+    unsigned char *of(int rank) const {
+        volatile unsigned char *mine = data + bytes * static_cast<size_t>(rank);
+        for (size_t i = 0; i < bytes; i += 4096) mine[i] = mine[i];
+        return const_cast<unsigned char *>(mine);
+    }
+};
+
 // One rank's life; rank 0 writes the times it saw.
-int rank_body(int rank, int ranks, const fs::path &folder, size_t bytes, bool load) {
-    Bytes data(bytes);
-    for (size_t i = 0; i < bytes; i += 512) data[i] = static_cast<unsigned char>(i >> 9);
+int rank_body(int rank, int ranks, const fs::path &folder, const Parameters &parameters,
+              bool load) {
+    unsigned char *data = parameters.of(rank);
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.rank = rank;
     config.size = ranks;
     config.keep_checkpoints = 1;
     config.checkpoint_dir = folder.c_str();
     ringrt_t *rt = nullptr;
-    const uint64_t shape[] = {bytes};
+    const uint64_t shape[] = {parameters.bytes};
     uint64_t step = 0;
     if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
-    ringrt_register(rt, "bytes", data.data(), RINGRT_UINT8, 1, shape);
+    ringrt_register(rt, "bytes", data, RINGRT_UINT8, 1, shape);
     ringrt_barrier(rt);
     const double begun = now_s();
     ringrt_status_t status = load ? ringrt_restore(rt, &step) : ringrt_save(rt, 1);
@@ -73,9 +100,9 @@ int rank_body(int rank, int ranks, const fs::path &folder, size_t bytes, bool lo
     return status == RINGRT_OK ? 0 : 1;
 }
 
-double ringrt_s(int ranks, const fs::path &folder, size_t bytes, bool load) {
+double ringrt_s(int ranks, const fs::path &folder, const Parameters &parameters, bool load) {
     ringrt::test::Ranks group(
-        ranks, [&](int rank) { return rank_body(rank, ranks, folder, bytes, load); });
+        ranks, [&](int rank) { return rank_body(rank, ranks, folder, parameters, load); });
     for (int status : group.wait(600))
         if (status != 0) exit(1);
     double took_s = 0;
@@ -96,12 +123,12 @@ void tell(const char *what, const std::vector<double> &dd, const std::vector<dou
            least(ours) / least(dd));
 }
 
-double hash_rate(const Bytes &bytes) {
+double hash_rate(std::span<const unsigned char> bytes) {
     const double begun = now_s();
     volatile uint64_t hash = 0;
     for (size_t at = 0; at < bytes.size(); at += 1 << 20)
-        hash = hash ^ ringrt::checkpoint::hash64(std::as_bytes(std::span(bytes).subspan(
-                          at, std::min<size_t>(1 << 20, bytes.size() - at))));
+        hash = hash ^ ringrt::checkpoint::hash64(std::as_bytes(
+                          bytes.subspan(at, std::min<size_t>(1 << 20, bytes.size() - at))));
     return static_cast<double>(bytes.size()) / (now_s() - begun) / 1e9;
 }
 
@@ -112,30 +139,44 @@ int main(int argc, char **argv) {
         fs::path(argc > 1 ? argv[1] : "/tmp") / ("checkpoint_speed." + std::to_string(getpid()));
     const size_t mib = argc > 2 ? strtoul(argv[2], nullptr, 10) : 1024;
     const int ranks = argc > 3 ? atoi(argv[3]) : 1, rounds = argc > 4 ? atoi(argv[4]) : 5;
-    const std::string file = folder / "plain", count = std::to_string(mib);
-    const size_t bytes = mib << 20;
+    constexpr int kTurns = 4;  // of reading what was written once
+    const fs::path plain = folder / "plain", checkpoints = folder / "ckpt";
+    const Parameters parameters(ranks, mib << 20);
     std::vector<double> save, written, load, read;
     const auto in_turns = [&](int round, auto one, auto other) {
         if (round % 2 == 0) one();
         other();
         if (round % 2 == 1) one();
     };
+    const auto write_plain = [&] {
+        return dd_s("conv=fsync if=/dev/zero count=" + std::to_string(mib) +
+                    " of=" + plain.string());
+    };
+    const auto read_shards = [&] {
+        drop_all_from_cache(checkpoints);
+        double took_s = 0;
+        for (auto &entry : fs::recursive_directory_iterator(checkpoints))
+            if (entry.path().filename().string().starts_with("shard-"))
+                took_s += dd_s("of=/dev/null if=" + entry.path().string());
+        return took_s;
+    };
+    const auto restore = [&] {
+        drop_all_from_cache(checkpoints);
+        return ringrt_s(ranks, checkpoints, parameters, true);
+    };
     for (int round = 0; round < rounds; ++round) {
-        fs::create_directories(folder / "ckpt");
+        fs::create_directories(checkpoints);
         in_turns(
-            round,
-            [&] {
-                written.push_back(dd_s("conv=fsync if=/dev/zero count=" + count + " of=" + file));
-            },
-            [&] { save.push_back(ringrt_s(ranks, folder / "ckpt", bytes, false)); });
-        drop_all_from_cache(folder);
-        in_turns(
-            round, [&] { read.push_back(dd_s("of=/dev/null if=" + file)); },
-            [&] { load.push_back(ringrt_s(ranks, folder / "ckpt", bytes, true)); });
+            round, [&] { written.push_back(write_plain()); },
+            [&] { save.push_back(ringrt_s(ranks, checkpoints, parameters, false)); });
+        read_shards();
+        for (int turn = 0; turn < kTurns; ++turn)
+            in_turns(
+                turn, [&] { read.push_back(read_shards()); }, [&] { load.push_back(restore()); });
         fs::remove_all(folder);
     }
     printf("%zu MiB, %d ranks, medians of %d rounds, hash %.1f GB/s\n", mib, ranks, rounds,
-           hash_rate(Bytes(bytes, 7)));
+           hash_rate({parameters.data, parameters.bytes}));
     tell("save", written, save);
     tell("load", read, load);
 }
