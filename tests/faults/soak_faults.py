@@ -182,13 +182,25 @@ class Injector:
         job = self.pick(fraction, {"PENDING", "RUNNING"}, hurt=False)
         if not job or self.soak.ask("scontrol", "hold", str(job.id)) is None:
             return False
-        self.undo_until_done(lasts_s, "scontrol", "release", str(job.id))
+        self.undo_until_done(lasts_s, job.id, lambda: self.control("release", job.id))
         return True
 
-    def undo_until_done(self, seconds, *command):
-        """A release that meets no slurmctld is tried again: else the job waits for ever by our fault."""
+    def control(self, what, job_id):
+        return self.soak.ask("scontrol", what, str(job_id)) is not None
+
+    def resume(self, job_id):
+        """slurmctld, killed before it has saved that it suspended a job, takes it for running: its
+        processes stay stopped until it is suspended once more."""
+        if self.control("resume", job_id):
+            return True
+        if self.soak.seen.get(job_id, {}).get("state") != "RUNNING":
+            return False
+        return self.control("suspend", job_id) and self.control("resume", job_id)
+
+    def undo_until_done(self, seconds, job_id, undo):
+        """What meets no slurmctld is tried again: else the job waits for ever by our fault."""
         def attempt(left=20):
-            if self.soak.ask(*command) is None and left > 0 and int(command[-1]) in self.soak.jobs:
+            if job_id in self.soak.jobs and not undo() and left > 0:
                 self.undo_in(3, lambda: attempt(left - 1))
         self.undo_in(seconds, attempt)
         self.undo_in(seconds + 15, attempt)  # slurmctld may be killed before it has saved the first
@@ -201,7 +213,7 @@ class Injector:
         job = self.pick(fraction, {"RUNNING"}, hurt=False)
         if not job or self.soak.ask("scontrol", "suspend", str(job.id)) is None:
             return False
-        self.undo_until_done(lasts_s, "scontrol", "resume", str(job.id))
+        self.undo_until_done(lasts_s, job.id, lambda: self.resume(job.id))
         return True
 
     def signals(self, fraction, _):
