@@ -65,6 +65,11 @@ Outcome StepBoundary::restore(uint64_t &step) {
     next_save_s_ = step_begun_s_ + settings_.save_interval_s;
     if (!loaded.ok()) {
         if (loaded.status == RINGRT_NOT_FOUND) report(0);
+        if (loaded.status == RINGRT_NOT_FOUND && settings_.restart > 0)
+            say(
+                text("restart %u, and %s: if one was saved, this is not the folder that it was "
+                     "saved to",
+                     static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
         return loaded;
     }
     load_ms_ = (step_begun_s_ - begun_s) * 1e3;
@@ -272,8 +277,8 @@ void StepBoundary::note_loss(double loss, double goal) {
     if (leads()) losses_.add(step_ + 1, loss, goal);
 }
 
-// What the program said; else the configured rest, or less where the loss will reach its goal before;
-// else what the loss says alone.
+// What the program said; else the configured rest, or less where the loss will reach its goal
+// before; else what the loss says alone.
 int64_t StepBoundary::steps_left(uint64_t step) {
     if (steps_left_ >= 0) return steps_left_;
     const std::optional<uint64_t> by_loss = losses_.steps_left(step);

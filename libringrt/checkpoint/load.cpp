@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/checkpoint/load.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "libringrt/checkpoint/save.h"
 #include "libringrt/checkpoint/shard.h"
@@ -33,29 +37,30 @@ Outcome same_parameters(const Manifest &manifest, const std::vector<Buffer> &buf
     return {};
 }
 
-Outcome read_shards(Files &files, const std::string &folder, const Manifest &manifest,
-                    const std::vector<Buffer> &buffers) {
+Part read_shards(Files &files, const std::string &folder, const Manifest &manifest,
+                 const std::vector<Buffer> &buffers) {
     std::vector<Piece> pieces;
-    for (const Shard &shard : manifest.shards) {
+    for (size_t i = 0; i < manifest.shards.size(); ++i) {
+        const Shard &shard = manifest.shards[i];
         ShardReader reader(files);
         Outcome outcome =
             reader.open(folder + "/" + shard_name(shard.rank), shard, manifest.parameters.size());
         if (outcome.ok()) outcome = reader.read_into(buffers);
-        if (!outcome.ok()) return outcome;
+        if (!outcome.ok()) return {outcome, static_cast<int32_t>(i)};
         for (const TableRow &row : reader.table())
             pieces.push_back({row.parameter, row.offset, row.bytes});
     }
     if (Outcome tiled = check_tiling(manifest.parameters, std::move(pieces)); !tiled.ok())
-        return {RINGRT_CORRUPT, "shards: " + tiled.message};
+        return {{RINGRT_CORRUPT, "shards: " + tiled.message}};
     return {};
 }
 
 }  // namespace
 
-Outcome load_from(Store &store, const std::string &name, const std::string &manifest_text,
-                 const std::vector<Buffer> &buffers, Manifest &manifest) {
-    if (Outcome parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return parsed;
-    if (Outcome same = same_parameters(manifest, buffers); !same.ok()) return same;
+Part load_from(Store &store, const std::string &name, const std::string &manifest_text,
+               const std::vector<Buffer> &buffers, Manifest &manifest) {
+    if (Outcome parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return {parsed};
+    if (Outcome same = same_parameters(manifest, buffers); !same.ok()) return {same};
     return read_shards(store.files(), store.folder() + "/" + name, manifest, buffers);
 }
 
@@ -71,10 +76,16 @@ std::string join(const std::vector<std::string> &names) {
     return out;
 }
 
+void wait_s(double pause_s) { std::this_thread::sleep_for(std::chrono::duration<double>(pause_s)); }
+
+void say_again(const std::string &what, double pause_s) {
+    log_line(what + text(": trying again in %.0f s", pause_s));
+}
+
 // Rank 0's walk over the candidates.
 class Walk {
   public:
-    explicit Walk(Store &store) : store_(store) {}
+    Walk(Store &store, const Pauses &pauses_s) : store_(store), pauses_s_(pauses_s) {}
 
     Outcome begin() {
         Outcome claimed = store_.claim();
@@ -87,6 +98,12 @@ class Walk {
     Outcome next(std::string &name, std::string &manifest_text) {
         for (; at_ < names_.size(); ++at_) {
             Outcome read = store_.read_manifest(names_[at_], manifest_text);
+            for (double pause_s : pauses_s_) {
+                if (read.status != RINGRT_SYSTEM_ERROR) break;
+                say_again(read.message, pause_s);
+                wait_s(pause_s);
+                read = store_.read_manifest(names_[at_], manifest_text);
+            }
             if (read.ok()) {
                 name = names_[at_];
                 return {};
@@ -119,6 +136,7 @@ class Walk {
     }
 
     Store &store_;
+    const Pauses &pauses_s_;
     std::vector<std::string> names_;
     size_t at_ = 0;
 };
@@ -128,9 +146,65 @@ Outcome share_manifest(Peers &peers, const Candidate &candidate, std::string &ma
     return peers.broadcast(std::as_writable_bytes(std::span(manifest_text)));
 }
 
+// What a rank tells of its part.
+struct Told {
+    Verdict verdict;
+    int32_t shard = -1;
+    char node[60] = {};
+};
+
+Told tell(const Part &mine) {
+    Told told{.verdict = Verdict::of(mine.outcome), .shard = mine.shard};
+    gethostname(told.node, sizeof told.node - 1);
+    return told;
+}
+
+bool is_about_reading(const Outcome &outcome) {
+    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_SYSTEM_ERROR;
+}
+
+// Rank 0's own look at the shard that some rank failed at.
+Outcome look_again(Store &store, const std::string &name, const Manifest &manifest,
+                   const Part &mine, int32_t shard) {
+    if (shard < 0 || static_cast<size_t>(shard) >= manifest.shards.size()) return mine.outcome;
+    const Shard &expected = manifest.shards[static_cast<size_t>(shard)];
+    ShardReader reader(store.files());
+    Outcome seen = reader.open(store.folder() + "/" + name + "/" + shard_name(expected.rank),
+                               expected, manifest.parameters.size());
+    return seen.ok() ? reader.verify() : seen;
+}
+
+// Collective: one candidate. CORRUPT where rank 0 has seen it with its own eyes.
+Outcome try_one(Peers &peers, Store &store, const std::string &name,
+                const std::string &manifest_text, const std::vector<Buffer> &buffers, Manifest &out,
+                const Pauses &pauses_s) {
+    for (size_t tries = 0;; ++tries) {
+        const Part mine = load_from(store, name, manifest_text, buffers, out);
+        std::vector<Told> all;
+        if (Outcome told = gather(peers, tell(mine), all); !told.ok()) return told;
+        const auto failed = std::ranges::find_if(
+            all, [](const Told &told) { return told.verdict.status != RINGRT_OK; });
+        if (failed == all.end()) return {};
+        const Outcome why = failed->verdict.outcome();
+        if (!is_about_reading(why)) return why;
+        Outcome seen;
+        if (peers.rank() == 0) seen = look_again(store, name, out, mine, failed->shard);
+        seen = follow(peers, seen);
+        if (!seen.ok() && seen.status != RINGRT_SYSTEM_ERROR) return seen;
+        const std::string who = text("rank %td on %s: ", failed - all.begin(), failed->node) +
+                                why.message + (seen.ok() ? ", but rank 0 reads it" : "");
+        if (tries == pauses_s.size())
+            return {RINGRT_SYSTEM_ERROR, "cannot load " + store.folder() + "/" + name + ": " + who};
+        if (peers.rank() == 0) say_again(who, pauses_s[tries]);
+        wait_s(pauses_s[tries]);
+        std::vector<std::string> names;  // asked for, a network file system looks what is there
+        store.files().list(store.folder() + "/" + name, names);
+    }
+}
+
 // Collective: tries candidates until one is loaded by all, or a reason to stop.
 Outcome try_candidates(Peers &peers, Store &store, Walk &walk, Outcome begun,
-                       const std::vector<Buffer> &buffers, Manifest &out) {
+                       const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
     for (;;) {
         Candidate candidate;
         std::string manifest_text, name;
@@ -144,7 +218,7 @@ Outcome try_candidates(Peers &peers, Store &store, Walk &walk, Outcome begun,
         if (Outcome sent = broadcast(peers, candidate); !sent.ok()) return sent;
         if (candidate.verdict.status != RINGRT_OK) return candidate.verdict.outcome();
         if (Outcome sent = share_manifest(peers, candidate, manifest_text); !sent.ok()) return sent;
-        Outcome all = vote(peers, load_from(store, candidate.name, manifest_text, buffers, out));
+        Outcome all = try_one(peers, store, candidate.name, manifest_text, buffers, out, pauses_s);
         if (all.ok() && peers.rank() == 0)
             store.started_from(candidate.name, hash_text(manifest_text));
         if (all.status != RINGRT_CORRUPT) return all;
@@ -154,12 +228,13 @@ Outcome try_candidates(Peers &peers, Store &store, Walk &walk, Outcome begun,
 
 }  // namespace
 
-Outcome load(Peers &peers, Store &store, const std::vector<Buffer> &buffers, Manifest &out) {
+Outcome load(Peers &peers, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
+             const Pauses &pauses_s) {
     if (Outcome agreed = agree_on_parameters(peers, buffers, 0); !agreed.ok()) return agreed;
-    Walk walk(store);
+    Walk walk(store, pauses_s);
     Outcome begun;
     if (peers.rank() == 0) begun = walk.begin();
-    return try_candidates(peers, store, walk, begun, buffers, out);
+    return try_candidates(peers, store, walk, begun, buffers, out, pauses_s);
 }
 
 }  // namespace ringrt::checkpoint

@@ -90,8 +90,7 @@ Outcome LocalLevel::begin(uint64_t step, uint64_t bytes, std::string &fresh) {
 // The ranks of a node share the work as all ranks do on the shared level.
 Outcome LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &fresh,
                           Shard &shard) {
-    const std::vector<Source> sources =
-        sources_to_write(buffers, node_rank_, node_size_, options_);
+    const std::vector<Source> sources = sources_to_write(buffers, node_rank_, node_size_, options_);
     if (sources.empty()) return {};
     return write_shard(store_.files(), store_.folder() + "/" + fresh + "/" + shard_name(shard.rank),
                        sources, shard);
@@ -105,8 +104,8 @@ Outcome LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &
 }
 
 Outcome LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
-    const bool by_rows = std::ranges::any_of(
-        buffers, [](const Buffer &buffer) { return buffer.parameter.by_rows; });
+    const bool by_rows =
+        std::ranges::any_of(buffers, [](const Buffer &buffer) { return buffer.parameter.by_rows; });
     if (by_rows && nodes_ > 1)
         return {RINGRT_CHECKPOINT_FAILED,
                 "checkpoint failed: buffers by rows over several nodes are kept on none of them"};
@@ -114,8 +113,7 @@ Outcome LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
         return agreed;
     std::string fresh;
     Begun mine;
-    if (leads())
-        mine.verdict = Verdict::of(begin(meta.step, total_bytes(buffers), fresh));
+    if (leads()) mine.verdict = Verdict::of(begin(meta.step, total_bytes(buffers), fresh));
     put(mine.fresh, fresh);
     std::vector<Begun> begun;
     if (Outcome told = gather(peers_, mine, begun); !told.ok()) return told;
@@ -147,8 +145,8 @@ Outcome LocalLevel::newest(std::optional<uint64_t> &step) {
     for (size_t rank = 0; rank < all.size(); ++rank) {
         const bool first = std::ranges::find(node_of_, node_of_[rank]) - node_of_.begin() ==
                            static_cast<std::ptrdiff_t>(rank);
-        if (first && (!all[rank].has || all[rank].step != all[0].step ||
-                      all[rank].fence != all[0].fence))
+        if (first &&
+            (!all[rank].has || all[rank].step != all[0].step || all[rank].fence != all[0].fence))
             return {};
     }
     name_ = all[static_cast<size_t>(first_)].name;
@@ -159,7 +157,7 @@ Outcome LocalLevel::newest(std::optional<uint64_t> &step) {
 Outcome LocalLevel::load(const std::vector<Buffer> &buffers, Manifest &out) {
     std::string manifest_text;
     Outcome mine = store_.read_manifest(name_, manifest_text);
-    if (mine.ok()) mine = load_from(store_, name_, manifest_text, buffers, out);
+    if (mine.ok()) mine = load_from(store_, name_, manifest_text, buffers, out).outcome;
     std::vector<Verdict> all;
     if (Outcome told = gather(peers_, Verdict::of(mine), all); !told.ok()) return told;
     Outcome worst;
@@ -209,11 +207,16 @@ bool is_damage(const Outcome &outcome) {
     return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_NOT_FOUND;
 }
 
+// Of the nodes' own: the shared level has another.
+bool is_of_no_use(const Outcome &outcome) {
+    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_SYSTEM_ERROR;
+}
+
 }  // namespace
 
 Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
-                    const std::vector<Buffer> &buffers, Manifest &out) {
-    if (!local || !local->is_there()) return load(peers, shared, buffers, out);
+                    const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
+    if (!local || !local->is_there()) return load(peers, shared, buffers, out, pauses_s);
     if (Outcome agreed = agree_on_parameters(peers, buffers, 0); !agreed.ok()) return agreed;
     int64_t above = -1;
     std::optional<uint64_t> here;
@@ -222,18 +225,18 @@ Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
     const bool is_newer = here && static_cast<int64_t>(*here) > above;
     if (is_newer) {
         Outcome loaded = local->load(buffers, out);
-        if (loaded.status != RINGRT_CORRUPT) return loaded;
+        if (!is_of_no_use(loaded)) return loaded;
         if (peers.rank() == 0)
             log_line("the nodes' own checkpoint is damaged (" + loaded.message +
                      "): using the shared one");
     }
-    Outcome loaded = load(peers, shared, buffers, out);
+    Outcome loaded = load(peers, shared, buffers, out, pauses_s);
     const bool is_worse = is_damage(loaded) || (loaded.ok() && here && out.step < *here);
     if (!here || is_newer || !is_worse) return loaded;
     // The newest shared one was damaged, and what is left is older than the nodes' own.
     Outcome instead = local->load(buffers, out);
-    if (instead.status != RINGRT_CORRUPT) return instead;
-    return loaded.ok() ? load(peers, shared, buffers, out) : loaded;
+    if (!is_of_no_use(instead)) return instead;
+    return loaded.ok() ? load(peers, shared, buffers, out, pauses_s) : loaded;
 }
 
 }  // namespace ringrt::checkpoint

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast level below the shared folder: a folder on each node (NVMe), into which the ranks of that
-// node write a whole checkpoint of their own, with its own claim and commit (store.h).
+// The fast level below the shared folder: a folder on each node (NVMe), into which the ranks of
+// that node write a whole checkpoint of their own, with its own claim and commit (store.h).
 //
 // It is there for what happens between two saves to a slow shared file system: ranks that die, a
 // requeue onto the same nodes. A checkpoint counts only where every node of the present run has a
@@ -35,7 +35,8 @@ class LocalLevel {
     // Collective. The step of the newest checkpoint of which every node has a copy; nullopt: none.
     Outcome newest(std::optional<uint64_t> &step);
 
-    // Collective, after newest() named one: loads it. CORRUPT: set aside, and contents undefined.
+    // Collective, after newest() named one: loads it. CORRUPT: set aside; on anything but ok the
+    // contents are undefined.
     Outcome load(const std::vector<Buffer> &buffers, Manifest &out);
 
   private:
@@ -57,8 +58,10 @@ class LocalLevel {
     std::string name_;                               // what newest() found here
 };
 
-// Collective. The newest checkpoint of both levels that is whole; `local` may be nullptr. As load().
+// Collective. The newest checkpoint of both levels that is whole; `local` may be nullptr. As
+// load().
 Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
-                    const std::vector<Buffer> &buffers, Manifest &out);
+                    const std::vector<Buffer> &buffers, Manifest &out,
+                    const Pauses &pauses_s = kPauses_s);
 
 }  // namespace ringrt::checkpoint

@@ -57,6 +57,9 @@ class ShardReader {
     // shared.
     Outcome read_into(const std::vector<Buffer> &buffers);
 
+    // Reads and checks all of it.
+    Outcome verify();
+
   private:
     Files &files_;
     int fd_ = -1;
@@ -65,7 +68,8 @@ class ShardReader {
     std::vector<std::byte> scratch_;  // for pieces of which only a part is needed
 };
 
-// CORRUPT for damage (also of the medium: EIO, a missing file), SYSTEM_ERROR for what may pass.
+// CORRUPT where the file is not there or not the one that was written; SYSTEM_ERROR where that is
+// not said: EIO is also what a file system returns that has lost its server for a moment.
 Outcome read_failure(int negative_errno, const std::string &name);
 
 }  // namespace ringrt::checkpoint

@@ -304,6 +304,87 @@ TEST(a_new_incarnation_is_not_undone_by_an_older_start) {
                 "superseded by restart 3: this one must not write checkpoints, and ends");
 }
 
+const Pauses kNoPauses = {0, 0, 0};
+
+Outcome load_patiently(MemoryFiles &files, uint64_t &step, uint32_t restart) {
+    Outcome out;
+    run_ranks(1, [&](Peers &peers) {
+        Store store(files, kFolder, incarnation(restart), 3);
+        Model model(0, 1);
+        Manifest manifest;
+        out = load(peers, store, model.buffers(), manifest, kNoPauses);
+        step = manifest.step;
+        if (out.ok()) ck_assert(model.is(step));
+    });
+    return out;
+}
+
+// A file system that has lost its server says EIO to every operation, for a moment or for ever.
+// That is no damage: nothing is set aside, and no older checkpoint is taken in its place.
+TEST(an_unreadable_checkpoint_is_not_taken_for_a_damaged_one) {
+    auto before = with_steps({1000, 1100});
+    int loaded = 0, refused = 0;
+    for (int error : {EIO, ESTALE, EACCES})
+        for (int64_t lasts : {1, 2, 1 << 20})
+            for (int64_t at = 0;; ++at) {
+                MemoryFiles files;
+                files.copy_from(*before);
+                bool failed = false;
+                files.fault = [&](int64_t number, const char *) {
+                    const bool now = number >= at && number < at + lasts;
+                    failed |= now;
+                    return now ? error : 0;
+                };
+                uint64_t step = 0;
+                const Outcome out = load_patiently(files, step, 1);
+                ck_assert_msg(out.ok() ? step == 1100 : out.status == RINGRT_SYSTEM_ERROR,
+                              "error %d at %d: %d (%s), step %d", error, int(at), out.status,
+                              out.message.c_str(), int(step));
+                ++(out.ok() ? loaded : refused);
+                files.fault = nullptr;
+                ck_assert(!files.find(std::string(kFolder) + "/step-000000001100.bad"));
+                ck_assert_uint_eq(loaded_step(files, 2), 1100);
+                if (!failed) break;
+            }
+    ck_assert_int_gt(loaded, 50);
+    ck_assert_int_gt(refused, 50);
+}
+
+// One node sees another folder, or not yet what the others see; rank 0 reads it all.
+TEST(what_one_node_cannot_see_stays_what_it_is) {
+    for (int looks_until_seen : {0, 1, 3, 1000}) {
+        auto files = with_steps({1000, 1100});
+        MemoryFiles elsewhere;
+        elsewhere.copy_from(*files);
+        std::atomic<int> looks = 0;
+        elsewhere.fault = [&](int64_t, const char *name) {
+            if (std::string(name) != "open_read") return 0;
+            return looks++ < looks_until_seen ? ENOENT : 0;
+        };
+        Outcome out[2];
+        run_ranks(2, [&](Peers &peers) {
+            const auto rank = static_cast<size_t>(peers.rank());
+            Store store(rank == 0 ? *files : elsewhere, kFolder, incarnation(1), 3);
+            Model model(peers.rank(), 2);
+            Manifest manifest;
+            out[rank] = load(peers, store, model.buffers(), manifest, kNoPauses);
+            if (out[rank].ok()) ck_assert(manifest.step == 1100 && model.is(1100));
+        });
+        const bool is_seen = looks_until_seen <= 3;
+        for (const Outcome &each : out) {
+            ck_assert_int_eq(each.status, is_seen ? RINGRT_OK : RINGRT_SYSTEM_ERROR);
+            if (!is_seen)
+                ck_assert_msg(
+                    contains(each.message,
+                             "cannot load /run/ckpt/step-000000001100: "
+                             "rank 1 on ") &&
+                        contains(each.message, "shard-00000: missing, but rank 0 reads it"),
+                    "%s", each.message.c_str());
+        }
+        ck_assert_uint_eq(loaded_step(*files, 2), 1100);
+    }
+}
+
 int main() {
     return ringrt::test::run_all(
         "checkpoint_faults", {a_crash_at_any_operation_leaves_the_old_or_the_new,
@@ -315,5 +396,7 @@ int main() {
                               short_and_interrupted_writes_and_reads_are_gone_on_with,
                               a_full_disk_is_seen_before_anything_is_written,
                               an_old_incarnation_never_commits_after_a_new_one_looked,
-                              a_new_incarnation_is_not_undone_by_an_older_start});
+                              a_new_incarnation_is_not_undone_by_an_older_start,
+                              an_unreadable_checkpoint_is_not_taken_for_a_damaged_one,
+                              what_one_node_cannot_see_stays_what_it_is});
 }
