@@ -93,6 +93,9 @@ class Cluster {
     // To every process of the job's steps, not to the batch script. A job that has no step yet:
     // again.
     virtual Answer signal_steps(uint32_t job_id, int signal) = 0;
+    // An observation may be seconds old. ok: the job still runs as it was observed, in the same
+    // run. again: it does not, and the next observation tells what it does.
+    virtual Answer still_runs(uint32_t) { return Answer::ok; }
     // slurmctld may be killed after a job has left and before it has saved that: it then believes
     // for many minutes that the job runs. Where the job's node says that nothing of it is there,
     // the job is requeued, and the answer is ok. Any other answer: it lives, or nobody knows;

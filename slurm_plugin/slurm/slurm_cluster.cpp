@@ -20,7 +20,6 @@ namespace {
 using controller::Answer;
 
 constexpr time_t kPartitionsEvery_s = 30;  // they rarely change
-constexpr time_t kLaunch_s = 5;
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
 
 constexpr double kListPerJob_ms = 2;     // between two listings of all jobs, for each of them ...
@@ -45,6 +44,7 @@ Answer answer_of(int error) {
         case ESLURM_TRANSITION_STATE_NO_UPDATE:
         case ESLURM_NODES_BUSY:
         case ESLURM_IN_STANDBY_MODE:
+        case ESLURM_JOB_NOT_PENDING:  // it has started since it was last looked at
             return Answer::again;
         case ESLURM_INVALID_JOB_ID:
         case ESLURM_JOB_FINISHED:
@@ -86,17 +86,6 @@ std::string batch_host_of(const slurm_job_info_t &job) {
     const bool runs = (job.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
                       (job.job_state & (JOB_CONFIGURING | JOB_COMPLETING)) == 0;
     return runs ? bounded_text(job.batch_host, 256) : std::string();
-}
-
-// -1: no node has answered.
-int count_processes(const job_step_pids_response_msg_t *pids) {
-    if (pids == nullptr || pids->pid_list == nullptr) return -1;
-    int count = 0;
-    auto *each = slurm_list_iterator_create(pids->pid_list);
-    while (const auto *node = static_cast<const job_step_pids_t *>(slurm_list_next(each)))
-        count += static_cast<int>(node->pid_cnt);
-    slurm_list_iterator_destroy(each);
-    return count;
 }
 
 }  // namespace
@@ -169,7 +158,7 @@ void SlurmCluster::keep_jobs() {
     for (const slurm_job_info_t &job : std::span(jobs_->job_array, jobs_->record_count)) {
         const auto intent = records::parse_intent(bounded_text(job.admin_comment));
         if (!intent && gpus_requested(job) == 0) continue;
-        controller::JobRecord record = job_record(job, seen_.nodes);
+        controller::JobRecord record = record_of(job);
         if (!intent && record.phase == controller::JobPhase::finished) continue;
         if (intent) {
             keep_details(job, record);
@@ -184,6 +173,7 @@ void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobReco
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .batch_host = batch_host_of(job),
                              .start = job.start_time,
+                             .restarts = job.restart_cnt,
                              .nice = job.nice,
                              .priority = job.priority};
     if (is_lowered(job.nice) && record.priority > 0)
@@ -210,23 +200,35 @@ void SlurmCluster::note_moving(uint32_t job_id) {
         moving_.push_back(index);
 }
 
+// One that is cancelled only to be requeued has not ended.
+controller::JobRecord SlurmCluster::record_of(const slurm_job_info_t &job) const {
+    controller::JobRecord record = job_record(job, seen_.nodes);
+    if (cancelled_by_us_.contains(record.id) && record.phase == controller::JobPhase::finished)
+        record.phase = controller::JobPhase::completing;
+    return record;
+}
+
+Answer SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
+    job_info_msg_t *found = nullptr;
+    // Without SHOW_LOCAL it first asks for the federation: a second RPC.
+    const int rc = timed(Call::load_job, [&] {
+        return slurm_load_job(&found, job_id, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
+    });
+    out.reset(rc == SLURM_SUCCESS ? found : nullptr);
+    if (out && out->record_count != 1) return Answer::gone;
+    return answer(rc, "slurm_load_job");
+}
+
 Answer SlurmCluster::load_moving() {
     std::vector<std::size_t> still;
     for (const std::size_t index : moving_) {
-        job_info_msg_t *found = nullptr;
-        const uint32_t id = seen_.jobs[index].id;
-        // Without SHOW_LOCAL it first asks for the federation: a second RPC.
-        const int rc = timed(Call::load_job, [&] {
-            return slurm_load_job(&found, id, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
-        });
+        JobMessage found;
         // Gone: the next full listing tells.
-        if (const Answer said = answer(rc, "slurm_load_job"); said == Answer::gone)
+        if (const Answer said = load_job(seen_.jobs[index].id, found); said == Answer::gone)
             continue;
         else if (said != Answer::ok)
             return said;
-        const std::unique_ptr<job_info_msg_t, Freed<free_jobs>> owner(found);
-        if (found->record_count != 1) continue;
-        controller::JobRecord record = job_record(found->job_array[0], seen_.nodes);
+        controller::JobRecord record = record_of(found->job_array[0]);
         keep_details(found->job_array[0], record);
         if (is_moving(record, records::parse_intent(record.admin_comment))) still.push_back(index);
         if (record == seen_.jobs[index]) continue;
@@ -238,6 +240,7 @@ Answer SlurmCluster::load_moving() {
 }
 
 Answer SlurmCluster::observe(controller::Observation &out) {
+    requeue_cancelled();
     if (const Answer partitions = load_partitions(); partitions != Answer::ok) return partitions;
     if (const Answer nodes = load_nodes(); nodes != Answer::ok) return nodes;
     if (is_time_for_all()) {
@@ -314,43 +317,6 @@ Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
     return answer(
         timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
         "slurm_kill_job");
-}
-
-// A job whose nodes have all said that they are done with it waits at once after its requeue. Where
-// there is no accounting database, Slurm 22.05 then keeps the old run's allocation in the job, and
-// every step of the next run is refused. Requeuing a job that has ended clears it.
-void SlurmCluster::clear_up(uint32_t job_id) {
-    job_info_msg_t *found = nullptr;
-    if (slurm_load_job(&found, job_id, SHOW_ALL) != SLURM_SUCCESS) return;
-    const std::unique_ptr<job_info_msg_t, Freed<free_jobs>> job(found);
-    if (job->record_count != 1 || job->job_array[0].job_state != JOB_PENDING) return;
-    if (cancel(job_id) == SLURM_SUCCESS) answer(requeue_ended(job_id), "slurm_requeue");
-}
-
-Answer SlurmCluster::requeue_failed(uint32_t job_id) {
-    note_moving(job_id);
-    return answer(timed(Call::requeue, [&] { return requeue_ended(job_id); }), "slurm_requeue");
-}
-
-Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
-    const auto known = malleable_.find(job_id);
-    if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
-    // A script that Slurm has only just launched is not to be seen on its node yet.
-    if (std::time(nullptr) - known->second.start < kLaunch_s) return Answer::refused;
-    slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
-    job_step_pids_response_msg_t *pids = nullptr;
-    const int rc = timed(Call::list_pids, [&] {
-        return slurm_job_step_get_pids(&batch, known->second.batch_host.data(), &pids);
-    });
-    // No such step there; or one without a process, which waits to tell slurmctld of its end.
-    const bool gone =
-        rc == ESLURM_INVALID_JOB_ID || (rc == SLURM_SUCCESS && count_processes(pids) == 0);
-    if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
-    if (!gone) return Answer::refused;
-    const Answer requeued =
-        answer(timed(Call::requeue, [&] { return requeue_running(job_id); }), "slurm_requeue");
-    if (requeued == Answer::ok) clear_up(job_id);
-    return requeued;
 }
 
 }  // namespace ringrt::slurm

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer update_pending(uint32_t job_id,
                                       const controller::PendingUpdate &update) override;
     controller::Answer signal_steps(uint32_t job_id, int signal) override;
+    controller::Answer still_runs(uint32_t job_id) override;
     // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
     controller::Answer requeue_if_gone(uint32_t job_id) override;
     controller::Answer requeue_failed(uint32_t job_id) override;
@@ -59,6 +61,7 @@ class SlurmCluster final : public controller::Cluster {
         std::string tres_per_job;  // keeps the kind of GPU that the user asked for
         std::string batch_host;    // empty unless it runs
         time_t start = 0;
+        int restarts = 0;
         uint32_t nice = NICE_OFFSET;
         uint32_t priority = 0;
     };
@@ -76,7 +79,11 @@ class SlurmCluster final : public controller::Cluster {
     int timed(Call call, Work work) {
         return api_.time(call, std::move(work));
     }
-    void clear_up(uint32_t job_id);
+    using JobMessage = std::unique_ptr<job_info_msg_t, Freed<free_jobs>>;
+    controller::Answer load_job(uint32_t job_id, JobMessage &out);  // ok: it holds that one job
+    [[nodiscard]] controller::JobRecord record_of(const slurm_job_info_t &job) const;
+    void clear_up(uint32_t job_id, int restarts);
+    void requeue_cancelled();
     controller::Answer load_jobs();
     controller::Answer load_moving();
     [[nodiscard]] bool is_time_for_all() const;
@@ -89,7 +96,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer answer(int return_code, std::string_view what);
     uint32_t nice_for(const Details &details, bool first_in_queue) const;
 
-    std::unique_ptr<job_info_msg_t, Freed<free_jobs>> jobs_;
+    JobMessage jobs_;
     std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;
     std::unique_ptr<partition_info_msg_t, Freed<slurm_free_partition_info_msg>> parts_;
     controller::Observation seen_;
@@ -98,8 +105,9 @@ class SlurmCluster final : public controller::Cluster {
     time_t partitions_asked_ = 0;
     std::string last_error_;
     ApiTimes api_;
-    Clock::time_point last_full_;      // end of the last listing of all jobs
-    std::vector<std::size_t> moving_;  // into seen_.jobs: those whose resize is under way
+    Clock::time_point last_full_;         // end of the last listing of all jobs
+    std::set<uint32_t> cancelled_by_us_;  // by clear_up(), and not requeued yet
+    std::vector<std::size_t> moving_;     // into seen_.jobs: those whose resize is under way
 };
 
 }  // namespace ringrt::slurm

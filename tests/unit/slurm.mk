@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Unit tests of what slurm_plugin/slurm does without Slurm.
+# Unit tests of what slurm_plugin/slurm does without Slurm, and of SlurmCluster with the test's own
+# functions in the place of libslurm's.
 if HAVE_SLURM
+check_PROGRAMS += tests/unit/test_slurm_cluster
+TESTS += tests/unit/test_slurm_cluster
+tests_unit_test_slurm_cluster_SOURCES = tests/unit/test_slurm_cluster.cpp tests/support/check.h
+tests_unit_test_slurm_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_slurm_cluster_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
+
 if HAVE_YAML
 check_PROGRAMS += tests/unit/test_yaml
 TESTS += tests/unit/test_yaml

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SlurmCluster's requeues: of jobs that have left and of which slurmctld, killed, does not know it.
+#include <ctime>
+#include <string_view>
+
+#include "slurm_plugin/slurm/slurm_cluster.h"
+#include "slurm_plugin/slurm/slurm_records.h"
+
+namespace ringrt::slurm {
+namespace {
+
+using controller::Answer;
+
+// From a job's start until its script can be asked for on its node: as long as Slurm itself waits
+// before it takes one for missing (BatchStartTimeout and MessageTimeout, as they are by default).
+constexpr time_t kLaunch_s = 20;
+
+}  // namespace
+
+Answer SlurmCluster::still_runs(uint32_t job_id) {
+    const auto known = malleable_.find(job_id);
+    if (known == malleable_.end()) return Answer::gone;
+    JobMessage found;
+    const Answer said = load_job(job_id, found);
+    if (said == Answer::ok) {
+        const slurm_job_info_t &job = found->job_array[0];
+        if (record_of(job).phase == controller::JobPhase::running &&
+            job.restart_cnt == known->second.restarts)
+            return Answer::ok;
+    }
+    note_moving(job_id);
+    return said == Answer::unreachable ? said : Answer::again;
+}
+
+// A job whose nodes have all said that they are done with it waits at once after its requeue. Where
+// there is no accounting database, Slurm 22.05 then keeps the old run's allocation in the job (a
+// waiting job with nodes), and every step of the next run is refused. Requeuing a job that has
+// ended clears it.
+void SlurmCluster::clear_up(uint32_t job_id, int restarts) {
+    JobMessage found;
+    if (load_job(job_id, found) != Answer::ok) return;
+    const slurm_job_info_t &job = found->job_array[0];
+    if (job.job_state != JOB_PENDING || job.restart_cnt != restarts + 1) return;
+    if (bounded_text(job.nodes, 1).empty()) return;
+    if (answer(cancel(job_id), "slurm_kill_job") != Answer::ok) return;
+    cancelled_by_us_.insert(job_id);
+    requeue_cancelled();
+}
+
+// Until it is known that they wait again, or are gone: else a job would be lost.
+void SlurmCluster::requeue_cancelled() {
+    Answer said = Answer::ok;
+    std::erase_if(cancelled_by_us_, [&](uint32_t job_id) {
+        if (said != Answer::unreachable) said = requeue_failed(job_id);  // each can take a time-out
+        return said != Answer::again && said != Answer::unreachable;
+    });
+}
+
+Answer SlurmCluster::requeue_failed(uint32_t job_id) {
+    note_moving(job_id);
+    return answer(timed(Call::requeue, [&] { return requeue_ended(job_id); }), "slurm_requeue");
+}
+
+Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
+    const auto known = malleable_.find(job_id);
+    if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
+    if (std::time(nullptr) - known->second.start < kLaunch_s) return Answer::refused;
+    slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
+    job_step_pids_response_msg_t *pids = nullptr;
+    const int rc = timed(Call::list_pids, [&] {
+        return slurm_job_step_get_pids(&batch, known->second.batch_host.data(), &pids);
+    });
+    if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
+    // A step without a process is not gone: it waits to tell slurmctld how the job has ended.
+    if (rc != ESLURM_INVALID_JOB_ID) return Answer::refused;
+    // Slurm says ok also where the job has ended or waits by now.
+    if (still_runs(job_id) != Answer::ok) return Answer::refused;
+    const int restarts = known->second.restarts;
+    const Answer requeued =
+        answer(timed(Call::requeue, [&] { return requeue_running(job_id); }), "slurm_requeue");
+    note_moving(job_id);
+    if (requeued == Answer::ok) clear_up(job_id, restarts);
+    return requeued;
+}
+
+}  // namespace ringrt::slurm

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SlurmCluster against Slurm's API as it stands here: one job, whose record and answers a test
+// sets.
+#include <slurm/slurm_errno.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/slurm_cluster.h"
+#include "tests/support/check.h"
+
+using ringrt::controller::Answer;
+using ringrt::controller::JobPhase;
+using ringrt::controller::Observation;
+using ringrt::slurm::SlurmCluster;
+
+namespace {
+
+#if RINGRT_SLURM_AT_LEAST(26, 5)
+using JobKey = slurm_step_id_t;
+#else
+using JobKey = uint32_t;
+#endif
+
+struct Slurm {
+    uint32_t state = JOB_RUNNING;
+    int restarts = 0;
+    std::string nodes = "n1";
+    int pids_answer = ESLURM_INVALID_JOB_ID;
+    std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
+    int update_answer = 0;
+    std::vector<std::string> calls;  // that change something
+} the_slurm;
+
+// As Slurm's functions answer.
+int rc_of(int error) {
+    errno = error;
+    return error == 0 ? SLURM_SUCCESS : SLURM_ERROR;
+}
+
+const std::string &intent_text() {
+    static const std::string text = ringrt::records::format_into(
+        "", ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4});
+    return text;
+}
+
+job_info_msg_t *one_job() {
+    auto *message = new job_info_msg_t{};
+    message->record_count = 1;
+    slurm_job_info_t &job = *(message->job_array = new slurm_job_info_t{});
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+    job.step_id.job_id = 7;
+#else
+    job.job_id = 7;
+#endif
+    job.job_state = the_slurm.state;
+    job.restart_cnt = static_cast<uint16_t>(the_slurm.restarts);
+    job.start_time = std::time(nullptr) - 1000;
+    job.batch_flag = 1;
+    job.batch_host = strdup("n1");
+    job.nodes = strdup(the_slurm.nodes.c_str());
+    job.admin_comment = strdup(intent_text().c_str());
+    return message;
+}
+
+}  // namespace
+
+extern "C" {
+int slurm_load_jobs(time_t, job_info_msg_t **out, uint16_t) { return *out = one_job(), 0; }
+int slurm_load_job(job_info_msg_t **out, uint32_t, uint16_t) { return *out = one_job(), 0; }
+void slurm_free_job_info_msg(job_info_msg_t *message) {
+    if (message == nullptr) return;
+    std::free(message->job_array->batch_host);
+    std::free(message->job_array->nodes);
+    delete message->job_array;
+    delete message;
+}
+void slurm_xfree(void **pointer) {
+    std::free(*pointer);
+    *pointer = nullptr;
+}
+int slurm_load_node(time_t, node_info_msg_t **out, uint16_t) {
+    return *out = new node_info_msg_t{}, 0;
+}
+void slurm_free_node_info_msg(node_info_msg_t *message) { delete message; }
+int slurm_load_partitions(time_t, partition_info_msg_t **out, uint16_t) {
+    return *out = new partition_info_msg_t{}, 0;
+}
+void slurm_free_partition_info_msg(partition_info_msg_t *message) { delete message; }
+int slurm_update_job(job_desc_msg_t *) { return rc_of(the_slurm.update_answer); }
+int slurm_kill_job(JobKey, uint16_t, uint16_t) {
+    the_slurm.calls.push_back("cancel");
+    the_slurm.state = JOB_CANCELLED;
+    return 0;
+}
+int slurm_requeue(JobKey, uint32_t flags) {
+    the_slurm.calls.push_back(flags == JOB_RUNNING ? "requeue" : "requeue ended");
+    return rc_of(the_slurm.requeue(flags));
+}
+int slurm_job_step_get_pids(slurm_step_id_t *, char *, job_step_pids_response_msg_t **out) {
+    if (the_slurm.pids_answer == 0) *out = new job_step_pids_response_msg_t{};  // of no process
+    return the_slurm.pids_answer;
+}
+void slurm_job_step_pids_response_msg_free(void *message) {
+    delete static_cast<job_step_pids_response_msg_t *>(message);
+}
+}
+
+namespace {
+
+using Calls = std::vector<std::string>;
+
+// It has been seen running.
+struct Watched {
+    Watched() {
+        the_slurm = {};
+        look();
+    }
+    Answer look() { return cluster.observe(seen); }
+    SlurmCluster cluster;
+    Observation seen;
+};
+
+// What 22.05 without accounting leaves: the job waits, with its old nodes.
+int waits_with_its_nodes(uint32_t) {
+    the_slurm.state = JOB_PENDING;
+    ++the_slurm.restarts;
+    return 0;
+}
+
+}  // namespace
+
+TEST(only_what_its_node_does_not_know_is_gone) {
+    Watched job;
+    the_slurm.pids_answer = 0;  // a step without a process has yet to tell how the job ended
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+    the_slurm.pids_answer = SLURM_ERROR;  // the node did not answer
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+    ck_assert(the_slurm.calls.empty());
+    the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
+    ck_assert(the_slurm.calls == Calls{"requeue"});
+}
+
+TEST(what_ended_or_was_requeued_since_is_left_alone) {
+    for (const uint32_t state : {JOB_COMPLETE, JOB_PENDING, JOB_FAILED}) {
+        Watched job;
+        the_slurm.state = state;
+        ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+        ck_assert(job.cluster.still_runs(7) == Answer::again);
+        ck_assert(the_slurm.calls.empty());
+    }
+    Watched job;
+    ck_assert(job.cluster.still_runs(7) == Answer::ok);
+    the_slurm.restarts = 1;  // it runs again
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.still_runs(7) == Answer::again);
+    ck_assert(the_slurm.calls.empty());
+}
+
+TEST(a_requeue_that_cleared_the_job_needs_no_cancel) {
+    Watched job;
+    the_slurm.requeue = [](uint32_t flags) {
+        the_slurm.nodes.clear();
+        return waits_with_its_nodes(flags);
+    };
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
+    ck_assert(the_slurm.calls == Calls{"requeue"});
+}
+
+TEST(a_job_cancelled_for_its_requeue_is_requeued_until_it_is) {
+    Watched job;
+    int times = 0;
+    the_slurm.requeue = [&](uint32_t flags) {
+        if (flags == JOB_RUNNING) return waits_with_its_nodes(flags);
+        if (++times < 3) return static_cast<int>(ETIMEDOUT);
+        the_slurm.nodes.clear();
+        the_slurm.state = JOB_PENDING;
+        return 0;
+    };
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
+    ck_assert(the_slurm.calls == (Calls{"requeue", "cancel", "requeue ended"}));
+    job.look();
+    ck_assert_uint_eq(the_slurm.state, JOB_CANCELLED);
+    ck_assert(job.seen.jobs.at(0).phase == JobPhase::completing);  // nobody has cancelled it
+    for (int i = 0; i < 3; ++i) job.look();
+    ck_assert_int_eq(times, 3);
+    ck_assert(job.seen.jobs.at(0).phase == JobPhase::pending);
+}
+
+TEST(a_start_that_was_not_seen_yet_is_no_refusal) {
+    Watched job;
+    the_slurm.update_answer = ESLURM_JOB_NOT_PENDING;
+    ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::again);
+    the_slurm.update_answer = ESLURM_ACCESS_DENIED;
+    ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::refused);
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "slurm_cluster",
+        {only_what_its_node_does_not_know_is_gone, what_ended_or_was_requeued_since_is_left_alone,
+         a_requeue_that_cleared_the_job_needs_no_cancel,
+         a_job_cancelled_for_its_requeue_is_requeued_until_it_is,
+         a_start_that_was_not_seen_yet_is_no_refusal});
+}
