@@ -16,7 +16,7 @@ constexpr double kBackOffMax_s = 86400;
 constexpr double kTroubleWaitMax_s = 30;
 constexpr int kUpdatesPerPass = 64;  // so that a pass stays short when many jobs come at once
 constexpr double kRefusedWait_s = 60;
-constexpr double kStartUp_s = 5;  // until a job that Slurm shows as running is there
+constexpr double kStartUp_s = 21;  // until a job that Slurm shows as running is there
 constexpr double kLookAt_s[] = {3, 9};
 constexpr int kAskedPerPass = 8;      // each can take a time-out
 constexpr double kTakenDown_s = 120;  // after a restart of slurmctld
@@ -387,6 +387,8 @@ Situation Controller::situation(const Decision &decision, std::size_t job, doubl
 Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double now_s) {
     const uint32_t id = job.record->id;
     Answer answer = Answer::ok;
+    // A request in the record of a job that was requeued meanwhile would tell of a resize.
+    if (step.act == Act::ask && (answer = cluster_.still_runs(id)) != Answer::ok) return answer;
     // It has not come back in time. Has it left, and slurmctld has forgotten that?
     if (step.act == Act::call_off && requeue_if_gone(id, now_s) == Answer::ok) return Answer::again;
     if (step.act == Act::release) {

@@ -375,7 +375,8 @@ bool FakeCluster::answers(Answer &answer) {
 
 Answer FakeCluster::observe(controller::Observation &out) {
     out = {.now_s = now_s_};
-    for (const auto &[id, ctld] : ctld_) out.jobs.push_back(ctld.record);
+    for (const auto &[id, ctld] : ctld_)
+        out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
         out.nodes.push_back(
             {.name = "n" + std::to_string(i), .gpus = node_gpus_[i], .usable = node_up_[i]});
@@ -413,6 +414,7 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
 
 Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) {
     Answer answer;
+    frozen_.erase(id);
     const bool lost_answer = loses_answer();
     if (!answers(answer)) return answer;
     const auto found = ctld_.find(id);
@@ -436,6 +438,7 @@ Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) 
 
 Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
     Answer answer;
+    frozen_.erase(id);
     const bool lost_answer = loses_answer();
     if (!answers(answer)) return answer;
     const auto found = ctld_.find(id);
@@ -443,8 +446,7 @@ Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate 
     Ctld &ctld = found->second;
     JobRecord &r = ctld.record;
     if (r.phase == JobPhase::finished) violation(id, "a finished job was touched (I9)");
-    if (r.phase == JobPhase::completing) return Answer::again;
-    if (r.phase != JobPhase::pending) return Answer::refused;
+    if (r.phase != JobPhase::pending) return Answer::again;
     if (update.undo_launch_hold && r.launch_failed) {
         r.launch_failed = ctld.held = false;
         r.waits = Waits::none;
@@ -484,6 +486,12 @@ Answer FakeCluster::signal_steps(uint32_t id, int signal) {
     Real &real = real_[id];
     if (real.alive && (real.up || !real.program.has_handler_late)) real.flagged = true;
     return Answer::ok;
+}
+
+Answer FakeCluster::still_runs(uint32_t id) {
+    const bool as_seen = !frozen_.contains(id) || frozen_.at(id).restarts == job(id).restarts;
+    frozen_.erase(id);
+    return as_seen && job(id).phase == JobPhase::running ? Answer::ok : Answer::again;
 }
 
 Answer FakeCluster::requeue_if_gone(uint32_t id) {

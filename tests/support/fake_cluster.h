@@ -61,12 +61,15 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void set_time_limit(uint32_t id, int64_t limit_s);
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
+    // From now on it is seen as it is now, until the controller asks for it or touches it.
+    void freeze(uint32_t id) { frozen_[id] = ctld_.at(id).record; }
     void kill(double lost_s);  // kill -9 of slurmctld and a restart from the state of lost_s ago
 
     Answer observe(controller::Observation &out) override;
     Answer write_intent(uint32_t id, const std::string &admin_comment) override;
     Answer update_pending(uint32_t id, const controller::PendingUpdate &update) override;
     Answer signal_steps(uint32_t id, int signal) override;
+    Answer still_runs(uint32_t id) override;
     Answer requeue_if_gone(uint32_t id) override;
     void write(const controller::Event &event) override { events.push_back(event); }
 
@@ -140,6 +143,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     uint32_t next_id_ = 1;
     std::map<uint32_t, Ctld> ctld_;
     std::map<uint32_t, Real> real_;
+    std::map<uint32_t, JobRecord> frozen_;  // as they are seen
     std::map<uint32_t, uint32_t> highest_id_;  // resize ids seen
     std::deque<std::pair<double, std::map<uint32_t, Ctld>>> saved_;
 };

@@ -542,6 +542,33 @@ TEST(a_failed_launch_is_forgiven_three_times) {
     expect_all_finish(world, 3000, "failed launches");
 }
 
+// In a full queue Slurm's jobs are seen seconds late.
+TEST(a_start_seen_late_is_no_refusal) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 5);
+    ck_assert(world.cluster.job(a).phase == JobPhase::pending);
+    world.cluster.freeze(a);
+    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 5) >=
+              0);
+    world.run(20);  // it is refitted as if it waited
+    ck_assert_int_eq(world.cluster.count(EventKind::refused), 0);
+    ck_assert_int_eq(world.cluster.count(EventKind::started), 1);
+    expect_all_finish(world, 500, "start seen late");
+}
+
+TEST(a_requeue_seen_late_is_not_asked_to_resize) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 2000});
+    world.run(20);
+    world.cluster.freeze(a);
+    world.cluster.requeue(a);
+    world.cluster.submit_malleable(1, 8, {.steps = 200});
+    world.run(15);
+    expect_sound(world, "requeue seen late");
+    expect_all_finish(world, 2500, "requeue seen late");
+}
+
 TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
     World world({4, 4});
     world.cluster.gpus_allowed = 2;
@@ -911,6 +938,8 @@ int main() {
                                   a_users_requeue_costs_no_more_than_a_resize,
                                   a_failed_launch_is_forgiven_three_times,
                                   jobs_that_lost_their_place_hold_up_nobody,
+                                  a_start_seen_late_is_no_refusal,
+                                  a_requeue_seen_late_is_not_asked_to_resize,
                                   a_size_over_a_limit_is_halved_until_it_is_allowed,
                                   slurm_away_is_said_once_and_survived,
                                   every_state_and_every_event,
