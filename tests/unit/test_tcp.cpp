@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TCP transport of one rank over a socket pair, its peer played by the test: byte by byte where
-// it matters.
+// it matters. And how its connections are made.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,7 +10,9 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <thread>
 
+#include "libringrt/rendezvous/connect.h"
 #include "libringrt/transport/frame.h"
 #include "libringrt/transport/tcp.h"
 #include "tests/support/check.h"
@@ -183,8 +186,40 @@ TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
                   status.line.c_str());
 }
 
+// As where a crowd at the door has cost it its place.
+TEST(a_connection_dropped_at_the_door_is_made_again) {
+    const Secret secret{std::byte{7}};
+    World worlds[2];
+    for (int rank : {0, 1}) {
+        worlds[rank].rank = rank, worlds[rank].size = 2;
+        worlds[rank].warn = [](const std::string &) {};
+    }
+    std::vector<Endpoint> endpoints(2, Endpoint{.addresses = {"127.0.0.1"}});
+    Fd listeners[2];
+    for (int rank : {0, 1})
+        ck_assert(listen_on(&endpoints[size_t(rank)].port, &listeners[rank]).ok());
+    std::vector<Fd> fds[2];
+    Status met[2];
+    std::thread other([&] {
+        pollfd comes{.fd = listeners[0].get(), .events = POLLIN, .revents = 0};
+        for (int dropped = 0; dropped < 3; ++dropped) {
+            poll(&comes, 1, -1);
+            const Fd gone(accept(listeners[0].get(), nullptr, nullptr));
+        }
+        Patience patience(worlds[0], "start-up");
+        met[0] =
+            connect_all(worlds[0], endpoints, std::move(listeners[0]), secret, &patience, &fds[0]);
+    });
+    Patience patience(worlds[1], "start-up");
+    met[1] = connect_all(worlds[1], endpoints, std::move(listeners[1]), secret, &patience, &fds[1]);
+    other.join();
+    for (const Status &status : met) ck_assert_msg(status.ok(), "%s", status.line.c_str());
+    ck_assert(fds[0][1].valid() && fds[1][0].valid());
+}
+
 int main() {
     return ringrt::test::run_all(
-        "tcp", {every_byte_arrives_where_it_belongs, half_a_message_moves_nothing_by_itself,
+        "tcp", {a_connection_dropped_at_the_door_is_made_again, every_byte_arrives_where_it_belongs,
+                half_a_message_moves_nothing_by_itself,
                 a_farewell_is_heard_behind_data_that_nobody_expects});
 }
