@@ -102,6 +102,7 @@ class Exchange {
     };
 
     void run();
+    void run_steps();
     void begin_step(double now_us);
     void end_step();
     void reset_plan(grouping::Plan plan);

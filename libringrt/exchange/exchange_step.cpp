@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thread of an exchange: a step's transfers, one after the other.
 #include <bit>
+#include <new>
 
 #include "libringrt/exchange/clock.h"
 #include "libringrt/exchange/exchange.h"
 
 namespace ringrt {
 
+// On a thread of its own nobody would catch what is thrown; the other ranks hear of it too.
 void Exchange::run() {
+    try {
+        run_steps();
+        return;
+    } catch (const std::bad_alloc &) {
+        const std::scoped_lock lock(mutex_);
+        failed_ = {RINGRT_NO_MEMORY, "gradients: out of memory"};
+    }
+    communicator_.abort();
+    changed_.notify_all();
+}
+
+void Exchange::run_steps() {
     std::unique_lock lock(mutex_);
     uint64_t next = 0;  // the step to run
     while (true) {
