@@ -126,7 +126,8 @@ typedef struct ringrt_config {
     uint32_t save_interval_s;    /* periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
     uint32_t keep_checkpoints;   /* the newest so many, and the one this run started from
                                     [RINGRT_KEEP_CHECKPOINTS] (3) */
-    uint32_t timeout_ms;         /* of one operation [RINGRT_TIMEOUT_MS] (60000) */
+    uint32_t timeout_ms;         /* of one operation; ten times as much in a save or a restore, where
+                                    ranks wait for files [RINGRT_TIMEOUT_MS] (60000) */
     uint32_t start_timeout_ms;   /* of the start-up [RINGRT_START_TIMEOUT_MS] (120000) */
     uint32_t telemetry_s;        /* least time between two reports [RINGRT_TELEMETRY_S] (30) */
     uint32_t save_inline;        /* 1: training waits for periodic saves too [RINGRT_SAVE_INLINE] (0: they

@@ -58,6 +58,9 @@ Outcome StepBoundary::start() {
 }
 
 Outcome StepBoundary::restore(uint64_t &step) {
+    // Else the state that is given up would be committed later.
+    if (Outcome finished = end_save(); is_fatal(finished)) return finished;
+    const checkpoint::FileWork work(peers_);
     const double begun_s = monotonic_s();
     checkpoint::Manifest manifest;
     Outcome loaded = checkpoint::load_newest(peers_, &local_, store_, buffers_, manifest);
@@ -93,7 +96,7 @@ Outcome StepBoundary::restore(uint64_t &step) {
 
 Outcome StepBoundary::save(uint64_t step) {
     advance(step);
-    if (Outcome finished = finish_save(); is_fatal(finished)) return finished;
+    if (Outcome finished = end_save(); is_fatal(finished)) return finished;
     return save_now(step, SaveMode::inline_write);
 }
 
@@ -111,10 +114,7 @@ Outcome StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     if (Outcome outcome = agree(step, agreed); !outcome.ok()) return outcome;
     ringrt_action_t result = RINGRT_CONTINUE;
     Outcome outcome;
-    if (saver_.under_way() && (agreed.written || agreed.asked)) {
-        outcome = finish_save();
-        if (!outcome.ok() && !is_fatal(outcome)) say(outcome.message + ": training goes on");
-    }
+    if (saver_.under_way() && (agreed.written || agreed.asked)) outcome = end_save();
     if (!is_fatal(outcome) && agreed.asked)
         outcome = leave(step, result);
     else if (!is_fatal(outcome) && agreed.save_due)
@@ -160,6 +160,7 @@ Outcome StepBoundary::agree(uint64_t step, Ballot &agreed) {
 
 // Starts a save and, inline, ends it too.
 Outcome StepBoundary::save_now(uint64_t step, SaveMode mode) {
+    const checkpoint::FileWork work(peers_);
     save_begun_s_ = monotonic_s();
     saving_step_ = step;
     Outcome started = saver_.start(buffers_, meta(step), mode);
@@ -169,6 +170,7 @@ Outcome StepBoundary::save_now(uint64_t step, SaveMode mode) {
 
 Outcome StepBoundary::finish_save() {
     if (!saver_.under_way()) return {};
+    const checkpoint::FileWork work(peers_);
     Outcome finished = saver_.finish();
     if (!finished.ok()) return finished;
     const double now_s = monotonic_s();
@@ -176,6 +178,13 @@ Outcome StepBoundary::finish_save() {
     saved_step_ = static_cast<int64_t>(saving_step_);
     next_save_s_ = now_s + settings_.save_interval_s;
     return {};
+}
+
+// One that began earlier, if any; what fails in it is only said.
+Outcome StepBoundary::end_save() {
+    Outcome finished = finish_save();
+    if (!finished.ok() && !is_fatal(finished)) say(finished.message + ": training goes on");
+    return finished;
 }
 
 Outcome StepBoundary::periodic_save(uint64_t step) {
@@ -190,6 +199,7 @@ Outcome StepBoundary::periodic_save(uint64_t step) {
 
 // On the nodes' own disks, before the shared level's save begins.
 Outcome StepBoundary::local_save(uint64_t step) {
+    const checkpoint::FileWork work(peers_);
     Outcome saved = local_.save(buffers_, meta(step));
     if (saved.ok() || is_fatal(saved)) return saved;
     if (!said_no_local_) say("on the nodes: " + saved.message + ": only the shared level has it");

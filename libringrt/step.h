@@ -59,6 +59,7 @@ class StepBoundary {
     Outcome agree(uint64_t step, Ballot &agreed);
     Outcome save_now(uint64_t step, checkpoint::SaveMode mode);
     Outcome finish_save();
+    Outcome end_save();
     Outcome periodic_save(uint64_t step);
     Outcome local_save(uint64_t step);
     Outcome leave(uint64_t step, ringrt_action_t &action);

@@ -22,7 +22,8 @@ namespace ringrt {
 // The communicator as the step boundary and the checkpoints see it.
 class CommunicatorPeers final : public checkpoint::Peers {
   public:
-    explicit CommunicatorPeers(Communicator &communicator) : communicator_(communicator) {}
+    CommunicatorPeers(Communicator &communicator, uint32_t timeout_ms)
+        : communicator_(communicator), timeout_ms_(timeout_ms) {}
     int rank() const override { return communicator_.rank(); }
     int size() const override { return communicator_.size(); }
     Outcome allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
@@ -31,12 +32,19 @@ class CommunicatorPeers final : public checkpoint::Peers {
     Outcome broadcast(std::span<std::byte> bytes) override {
         return outcome(communicator_.broadcast(bytes.data(), bytes.size(), 0));
     }
+    void expect_file_work(bool begins) override {
+        file_works_ += begins ? 1 : -1;
+        communicator_.set_timeout_ms(file_works_ > 0 ? kFileWorkFactor * timeout_ms_ : timeout_ms_);
+    }
     Outcome outcome(ringrt_status_t status) const {
         return status == RINGRT_OK ? Outcome{} : Outcome{status, communicator_.last_error()};
     }
 
   private:
+    static constexpr uint32_t kFileWorkFactor = 10;
     Communicator &communicator_;
+    const uint32_t timeout_ms_;
+    int file_works_ = 0;
 };
 
 CommunicatorConfig communicator_config(const Settings &settings);
@@ -50,7 +58,7 @@ struct ringrt_runtime {
     explicit ringrt_runtime(ringrt::Settings given)
         : settings(std::move(given)),
           communicator(ringrt::communicator_config(settings)),
-          peers(communicator) {}
+          peers(communicator, settings.timeout_ms) {}
 
     const pid_t pid = getpid();
     const ringrt::Settings settings;

@@ -20,6 +20,21 @@ class Peers {
     virtual Outcome allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
     // Collective. From rank 0 to all.
     virtual Outcome broadcast(std::span<std::byte> bytes) = 0;
+    // From now on (until the same with false) ranks read and write files between two collectives:
+    // who comes late need not be stopped. Counts.
+    virtual void expect_file_work(bool) {}
+};
+
+// For as long as it lives.
+class FileWork {
+  public:
+    explicit FileWork(Peers &peers) : peers_(peers) { peers_.expect_file_work(true); }
+    ~FileWork() { peers_.expect_file_work(false); }
+    FileWork(const FileWork &) = delete;
+    FileWork &operator=(const FileWork &) = delete;
+
+  private:
+    Peers &peers_;
 };
 
 // One trivially copyable value per rank.

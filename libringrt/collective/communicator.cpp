@@ -289,6 +289,10 @@ void Communicator::abort() noexcept {
         {RINGRT_ABORTED, format_line("rank %d: aborted", impl_->world.rank), impl_->world.rank});
 }
 
+void Communicator::set_timeout_ms(uint32_t timeout_ms) noexcept {
+    impl_->world.timeout_ms = timeout_ms;
+}
+
 std::string Communicator::last_error() const {
     std::lock_guard lock(impl_->line_mutex);
     return impl_->line;

@@ -123,6 +123,9 @@ class Communicator {
     // peers' calls RINGRT_PEER_LOST.
     void abort() noexcept;
 
+    // Of the operations from now on; after start().
+    void set_timeout_ms(uint32_t timeout_ms) noexcept;
+
     // One line about the last failure; empty when there was none.
     [[nodiscard]] std::string last_error() const;
 

@@ -53,6 +53,63 @@ TEST(several_threads_fail_at_once) {
     ck_assert_int_eq(other_lines, 2000);
 }
 
+// Else the state that was given up would be committed at the next step, and come back.
+TEST(a_restore_ends_the_save_under_way_first) {
+    ringrt_config_t config = RINGRT_CONFIG_INIT;
+    config.save_interval_s = 1;
+    Alone alone(config);
+    ringrt_action_t action;
+    uint64_t step = 0;
+    const uint64_t shape[1] = {1};
+    float x = 1;
+    ck_assert_int_eq(ringrt_register(alone.rt, "x", &x, RINGRT_FLOAT32, 1, shape), RINGRT_OK);
+    ck_assert_int_eq(ringrt_save(alone.rt, 1), RINGRT_OK);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    x = 2;
+    ck_assert_int_eq(ringrt_step(alone.rt, 2, &action), RINGRT_OK);  // begins a save in its back
+    x = 3;
+    ck_assert_int_eq(ringrt_restore(alone.rt, &step), RINGRT_OK);
+    ck_assert_uint_eq(step, 2);
+    ck_assert(x == 2);
+}
+
+// A rank that reads or writes files for longer than RINGRT_TIMEOUT_MS is no rank that is stopped.
+TEST(late_ranks_are_waited_for_in_saves_and_restores) {
+    for (bool in_a_save : {true, false}) {
+        TemporaryFolder folder;
+        Ranks ranks(2, [&](int rank) {
+            for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
+            ringrt_config_t config = RINGRT_CONFIG_INIT;
+            config.rank = rank;
+            config.size = 2;
+            config.timeout_ms = 1000;
+            config.checkpoint_dir = folder.path.c_str();
+            ringrt_t *rt = nullptr;
+            if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
+            ringrt_barrier(rt);
+            const auto late = [&] {
+                if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+            };
+            uint64_t step = 0;
+            int failed = 0;
+            if (in_a_save) {
+                late();
+                failed += ringrt_save(rt, 7) != RINGRT_OK;
+                late();
+                failed += ringrt_restore(rt, &step) != RINGRT_OK || step != 7;
+                ringrt_finalize(rt);
+                return failed == 0 ? 0 : 2;
+            }
+            late();  // any other call: given up as before
+            failed = ringrt_barrier(rt) != RINGRT_OK;
+            ringrt_abort(rt);
+            ringrt_finalize(rt);
+            return rank == 1 || failed == 1 ? 0 : 3;  // rank 1 finds all there
+        });
+        for (int status : ranks.wait(60)) ck_assert_int_eq(status, 0);
+    }
+}
+
 TEST(null_is_refused_everywhere) {
     ringrt_batch_t batch;
     ringrt_action_t action;
@@ -236,7 +293,8 @@ TEST(statuses_have_names) {
 
 int main() {
     return ringrt::test::run_all(
-        "ringrt_api", {several_threads_fail_at_once, null_is_refused_everywhere,
+        "ringrt_api", {several_threads_fail_at_once, a_restore_ends_the_save_under_way_first,
+                       late_ranks_are_waited_for_in_saves_and_restores, null_is_refused_everywhere,
                        bad_buffers_are_refused, outputs_are_set_on_success_only,
                        a_forked_child_cannot_use_the_handle, an_aborted_handle_answers_aborted,
                        a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
