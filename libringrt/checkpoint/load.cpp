@@ -82,28 +82,34 @@ void say_again(const std::string &what, double pause_s) {
     log_line(what + text(": trying again in %.0f s", pause_s));
 }
 
+}  // namespace
+
+Outcome patiently(const Pauses &pauses_s, const std::function<Outcome()> &what) {
+    for (size_t tries = 0;; ++tries) {
+        Outcome outcome = what();
+        if (outcome.status == RINGRT_CHECKPOINT_FAILED) outcome.status = RINGRT_SYSTEM_ERROR;
+        if (outcome.status != RINGRT_SYSTEM_ERROR || tries == pauses_s.size()) return outcome;
+        say_again(outcome.message, pauses_s[tries]);
+        wait_s(pauses_s[tries]);
+    }
+}
+
+namespace {
+
 // Rank 0's walk over the candidates.
 class Walk {
   public:
     Walk(Store &store, const Pauses &pauses_s) : store_(store), pauses_s_(pauses_s) {}
 
     Outcome begin() {
-        Outcome claimed = store_.claim();
-        if (claimed.status == RINGRT_CHECKPOINT_FAILED) claimed.status = RINGRT_SYSTEM_ERROR;
-        if (!claimed.ok()) return claimed;
-        return store_.candidates(names_);
+        return patiently(pauses_s_, [&] { return store_.claim_and_look(names_); });
     }
 
     // The next candidate with a readable manifest; damaged ones on the way are set aside.
     Outcome next(std::string &name, std::string &manifest_text) {
         for (; at_ < names_.size(); ++at_) {
-            Outcome read = store_.read_manifest(names_[at_], manifest_text);
-            for (double pause_s : pauses_s_) {
-                if (read.status != RINGRT_SYSTEM_ERROR) break;
-                say_again(read.message, pause_s);
-                wait_s(pause_s);
-                read = store_.read_manifest(names_[at_], manifest_text);
-            }
+            Outcome read = patiently(
+                pauses_s_, [&] { return store_.read_manifest(names_[at_], manifest_text); });
             if (read.ok()) {
                 name = names_[at_];
                 return {};

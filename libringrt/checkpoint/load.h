@@ -2,6 +2,7 @@
 // Loading, by all ranks together, at any number of ranks.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "libringrt/checkpoint/peers.h"
@@ -13,6 +14,10 @@ namespace ringrt::checkpoint {
 // whole.
 using Pauses = std::vector<double>;
 inline const Pauses kPauses_s = {1, 4, 10};
+
+// `what` until it is something else than SYSTEM_ERROR or CHECKPOINT_FAILED, which become
+// SYSTEM_ERROR; with a line in the log before each pause.
+Outcome patiently(const Pauses &pauses_s, const std::function<Outcome()> &what);
 
 // Collective. Tries LATEST, else newest to oldest; checks everything. One that rank 0 too finds
 // damaged is set aside with a line in the log; one that it reads, or that nobody can read just now,

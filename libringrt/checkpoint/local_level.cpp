@@ -188,15 +188,15 @@ struct SharedNewest {
     int64_t step = -1;
 };
 
-// Rank 0's claim comes before anybody looks: after it no older incarnation commits.
-Outcome shared_newest(Peers &peers, Store &shared, int64_t &step) {
+// Rank 0's claim comes before anybody looks. What cannot be read is not taken for empty: the nodes'
+// own checkpoint may be an older one.
+Outcome shared_newest(Peers &peers, Store &shared, const Pauses &pauses_s, int64_t &step) {
     SharedNewest found;
     if (peers.rank() == 0) {
-        Outcome claimed = shared.claim();
-        if (claimed.status == RINGRT_SUPERSEDED) found.verdict = Verdict::of(claimed);
         std::vector<std::string> names;
-        if (claimed.ok() && shared.candidates(names).ok() && !names.empty())
-            found.step = static_cast<int64_t>(step_of(names[0]).value_or(0));
+        found.verdict =
+            Verdict::of(patiently(pauses_s, [&] { return shared.claim_and_look(names); }));
+        if (!names.empty()) found.step = static_cast<int64_t>(step_of(names[0]).value_or(0));
     }
     if (Outcome sent = broadcast(peers, found); !sent.ok()) return sent;
     step = found.step;
@@ -220,7 +220,7 @@ Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
     if (Outcome agreed = agree_on_parameters(peers, buffers, 0); !agreed.ok()) return agreed;
     int64_t above = -1;
     std::optional<uint64_t> here;
-    if (Outcome told = shared_newest(peers, shared, above); !told.ok()) return told;
+    if (Outcome told = shared_newest(peers, shared, pauses_s, above); !told.ok()) return told;
     if (Outcome told = local->newest(here); !told.ok()) return told;
     const bool is_newer = here && static_cast<int64_t>(*here) > above;
     if (is_newer) {

@@ -93,13 +93,18 @@ Outcome Store::check_fence() {
     return newest ? Outcome{} : make_claim();  // somebody emptied the folder
 }
 
-// What an earlier incarnation left behind, or is still writing.
+// What an earlier incarnation left behind, or is still writing: LATEST's successor first, and a
+// folder under another name before anything in it, for its owner may rename it at any moment.
 void Store::remove_leftovers() {
     std::vector<std::string> names;
     files_.list(folder_, names);
-    for (const std::string &name : names) {
-        if (name.starts_with(".tmp-")) remove_flat_folder(files_, at(name));
+    for (const std::string &name : names)
         if (name.starts_with(".latest-")) files_.remove(at(name));
+    int number = 0;
+    for (const std::string &name : names) {
+        if (!name.starts_with(".tmp-")) continue;
+        const std::string gone = at(".tmp-" + hex(fence_.nonce) + text("-gone-%d", number++));
+        if (files_.rename(at(name), gone) == 0) remove_flat_folder(files_, gone);
     }
     for (const Claim &claim : claims_in(names))
         if (supersedes(*claim_, claim)) files_.remove(at(claim_name(claim)));
@@ -198,6 +203,11 @@ Outcome Store::candidates(std::vector<std::string> &names) {
     return {};
 }
 
+Outcome Store::claim_and_look(std::vector<std::string> &names) {
+    const Outcome claimed = claim();
+    return claimed.ok() ? candidates(names) : claimed;
+}
+
 std::vector<std::string> Store::set_aside_names() {
     std::vector<std::string> names;
     files_.list(folder_, names);
@@ -237,8 +247,11 @@ void Store::started_from(const std::string &name, uint64_t manifest_hash) {
     std::optional<Latest> latest = read_latest();
     if (latest && latest->folder == name) return;
     Outcome named = prepare_latest({name, manifest_hash});
+    if (named.ok()) named = check_fence();  // reading took its time
     if (named.ok()) named = publish_latest();
-    if (!named.ok()) log_line("LATEST not renewed: " + named.message);
+    if (named.ok()) return;
+    files_.remove(at(".latest-" + hex(fence_.nonce)));
+    log_line("LATEST not renewed: " + named.message);
 }
 
 // Out of sight first, so that a crash on the way leaves no half checkpoint to be found.

@@ -8,11 +8,11 @@
 //     .tmp-<nonce>-1200/          being written
 //     .latest-<nonce>             about to become LATEST
 //
-// Fencing: a new incarnation first makes its fence- file, then removes all .tmp-* and .latest-*,
-// then looks for checkpoints. An old one that is still alive looks for newer fences after its
-// .tmp-* and .latest-* stand and before it renames them. So either it committed before the new one
-// looked, or it sees the new fence, or its rename finds nothing to rename: no order of events lets
-// both commit.
+// Fencing: a new incarnation first makes its fence- file, then removes all .latest-*, renames and
+// removes all .tmp-*, then looks for checkpoints. An old one that is still alive looks for newer
+// fences after its .tmp-* and .latest-* stand and before it renames them. So either it committed
+// before the new one looked, or it sees the new fence, or its rename finds nothing to rename: no
+// order of events lets both commit.
 #pragma once
 
 #include <optional>
@@ -50,6 +50,8 @@ class Store {
 
     // Folder names to try in turn: what LATEST names first, then newest to oldest.
     Outcome candidates(std::vector<std::string> &names);
+    // claim(), then candidates(): after it no older incarnation commits.
+    Outcome claim_and_look(std::vector<std::string> &names);
     // Names of folders set aside earlier.
     std::vector<std::string> set_aside_names();
 
@@ -59,8 +61,8 @@ class Store {
     // Renames a damaged checkpoint to ….bad.
     void set_aside(const std::string &name);
 
-    // This run goes on from `name`: rotation never deletes it, and LATEST names it from now on
-    // (best effort: a full disk must not stop a load).
+    // After claim(). This run goes on from `name`: rotation never deletes it, and LATEST names it
+    // from now on (best effort: a full disk must not stop a load).
     void started_from(const std::string &name, uint64_t manifest_hash);
 
   private:

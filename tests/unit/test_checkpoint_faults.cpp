@@ -2,6 +2,8 @@
 // Saving against crashes at any moment, broken and full disks, and other incarnations.
 #include <algorithm>
 #include <atomic>
+#include <semaphore>
+#include <thread>
 
 #include "tests/support/checkpoint_model.h"
 
@@ -294,6 +296,83 @@ TEST(an_old_incarnation_never_commits_after_a_new_one_looked) {
     ck_assert_int_gt(before_it, 0);
 }
 
+// The same from the other side: the old one stands before one of its operations while the new one
+// claims the folder, and goes on in the middle of that. Whatever is named is whole.
+TEST(an_old_incarnation_may_go_on_at_any_operation_of_a_claim) {
+    int before_it = 0, after_it = 0;
+    for (int64_t pause = 0;; ++pause) {
+        bool ended_without_pause = false;
+        for (int64_t at = 0; !ended_without_pause; ++at) {
+            auto files = with_steps({1100});
+            std::binary_semaphore stands(0), goes_on(0);
+            bool paused = false;
+            Hooked old_files(
+                *files, [&] { paused = true, stands.release(), goes_on.acquire(); }, pause);
+            Outcome saved;
+            std::thread old([&] {
+                saved = save_alone(old_files, 1200, 1);
+                if (!paused) stands.release();
+            });
+            stands.acquire();
+            bool met = false;
+            const auto meet = [&] {
+                met = true;
+                if (paused) goes_on.release();
+                old.join();
+            };
+            Hooked new_files(*files, meet, at);
+            uint64_t seen = 0;
+            if (paused) seen = loaded_step(new_files, 2);
+            const bool in_the_middle = met;
+            if (!met) meet();
+            ended_without_pause = !paused || !in_the_middle;
+            if (!paused) break;
+            ck_assert_msg(!saved.ok() || seen == 1200,
+                          "pause %d, at %d: committed, but %d was read", int(pause), int(at),
+                          int(seen));
+            ck_assert_uint_eq(loaded_step(*files, 3), seen);
+            const std::string folder = std::string(kFolder) + "/step-000000001200";
+            for (const char *file : {"/shard-00000", "/manifest"})  // there is no half one
+                ck_assert(!files->find(folder) || files->find(folder + file));
+            ++(seen == 1200 ? before_it : after_it);
+            if (!in_the_middle) break;
+        }
+        // The whole save went by without a pause: nothing is left to try.
+        MemoryFiles dry;
+        dry.copy_from(*with_steps({1100}));
+        bool reached = false;
+        Hooked counted(
+            dry, [&] { reached = true; }, pause);
+        expect_ok(save_alone(counted, 1200, 1));
+        if (!reached) break;
+    }
+    ck_assert_int_gt(before_it, 10);
+    ck_assert_int_gt(after_it, 100);
+}
+
+// An old incarnation that hung while it loaded does not take LATEST back when it wakes.
+TEST(an_old_load_does_not_rename_what_a_new_one_saved) {
+    int during = 0;
+    for (int64_t at = 0;; ++at) {
+        auto files = with_steps({1100});
+        bool met = false;
+        Hooked old_files(
+            *files,
+            [&] {
+                met = true;
+                ck_assert_uint_eq(loaded_step(*files, 2), 1100);
+                expect_ok(save_alone(*files, 1300, 2));
+            },
+            at);
+        uint64_t step = 0;
+        (void)load_alone(old_files, step, 1);
+        if (!met) break;
+        ++during;
+        ck_assert_uint_eq(loaded_step(*files, 3), 1300);
+    }
+    ck_assert_int_gt(during, 10);
+}
+
 TEST(a_new_incarnation_is_not_undone_by_an_older_start) {
     auto files = with_steps({1100});
     ck_assert_uint_eq(loaded_step(*files, 3), 1100);
@@ -396,6 +475,8 @@ int main() {
                               short_and_interrupted_writes_and_reads_are_gone_on_with,
                               a_full_disk_is_seen_before_anything_is_written,
                               an_old_incarnation_never_commits_after_a_new_one_looked,
+                              an_old_incarnation_may_go_on_at_any_operation_of_a_claim,
+                              an_old_load_does_not_rename_what_a_new_one_saved,
                               a_new_incarnation_is_not_undone_by_an_older_start,
                               an_unreadable_checkpoint_is_not_taken_for_a_damaged_one,
                               what_one_node_cannot_see_stays_what_it_is});

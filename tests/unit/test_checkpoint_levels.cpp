@@ -80,6 +80,20 @@ uint64_t load_run(MemoryFiles &files, const Place &place, uint32_t restart) {
     return step;
 }
 
+// The shared level only, as before a resize.
+Outcome save_alone_whole(MemoryFiles &files, uint64_t step, uint32_t restart) {
+    Outcome out;
+    run_ranks(1, [&](Peers &peers) {
+        Store store(files, kFolder, incarnation(restart), 3);
+        Saver saver(peers, store, kSmall);
+        Model model(0, 1);
+        model.fill(step);
+        out = saver.start(whole(model), {.step = step}, SaveMode::inline_write);
+        if (out.ok()) out = saver.finish();
+    });
+    return out;
+}
+
 void lose(MemoryFiles &files, const std::string &folder) {
     std::vector<std::string> names;
     if (files.list(folder, names) < 0) return;
@@ -187,6 +201,43 @@ TEST(a_crash_at_any_operation_between_the_levels) {
     ck_assert_int_gt(steps[2], 20);
 }
 
+// The shared level, which has the newest, cannot be read for a moment or for ever: the nodes' older
+// one is not taken in its place.
+TEST(an_unreadable_shared_level_is_not_taken_for_an_empty_one) {
+    int loaded = 0, refused = 0;
+    for (int64_t lasts : {1, 4, 1 << 20})  // 4: all tries at the first look
+        for (int64_t at = 0;; ++at) {
+            MemoryFiles files;
+            save_run(files, {}, 1200, 1);
+            expect_ok(save_alone_whole(files, 1250, 1));
+            std::atomic<bool> failed = false;
+            const int64_t before = files.operations;
+            files.fault = [&](int64_t number, const char *) {
+                const bool now = number >= before + at && number < before + at + lasts;
+                if (now) failed = true;
+                return now ? EIO : 0;
+            };
+            run_ranks(kRanks, [&](Peers &peers) {
+                Store store(files, kFolder, incarnation(2), 3);
+                LocalLevel local(peers, files, Place().folder(peers.rank()), "host", incarnation(2),
+                                 kSmall);
+                expect_ok(local.join());
+                Model model(peers.rank(), kRanks);
+                Manifest manifest;
+                const Outcome out =
+                    load_newest(peers, &local, store, whole(model), manifest, {0, 0, 0});
+                ck_assert_msg(out.ok() ? manifest.step == 1250 : out.status == RINGRT_SYSTEM_ERROR,
+                              "at %d: %d (%s), step %d", int(at), out.status, out.message.c_str(),
+                              int(manifest.step));
+                if (peers.rank() == 0) ++(out.ok() ? loaded : refused);
+            });
+            files.fault = nullptr;
+            if (!failed) break;
+        }
+    ck_assert_int_gt(loaded, 20);
+    ck_assert_int_gt(refused, 5);
+}
+
 // One node's disk is full: that costs this level only, and all hear of it.
 TEST(a_full_disk_on_one_node_is_heard_of_by_all) {
     MemoryFiles files;
@@ -196,7 +247,8 @@ TEST(a_full_disk_on_one_node_is_heard_of_by_all) {
         return std::string(name) == "write" ? ENOSPC : 0;
     };
     run_ranks(kRanks, [&](Peers &peers) {
-        LocalLevel local(peers, files, Place().folder(peers.rank()), "host", incarnation(1), kSmall);
+        LocalLevel local(peers, files, Place().folder(peers.rank()), "host", incarnation(1),
+                         kSmall);
         expect_ok(local.join());
         Model model(peers.rank(), kRanks);
         model.fill(150);
@@ -233,6 +285,7 @@ int main() {
         {the_newest_of_both_levels_is_loaded, a_lost_node_falls_back_to_the_shared_level,
          nodes_of_different_runs_are_not_mixed, damage_on_a_node_falls_back_to_the_shared_level,
          the_nodes_stand_in_for_a_damaged_shared_checkpoint,
-         a_crash_at_any_operation_between_the_levels, a_full_disk_on_one_node_is_heard_of_by_all,
-         the_level_is_there_for_all_or_for_none});
+         a_crash_at_any_operation_between_the_levels,
+         an_unreadable_shared_level_is_not_taken_for_an_empty_one,
+         a_full_disk_on_one_node_is_heard_of_by_all, the_level_is_there_for_all_or_for_none});
 }
