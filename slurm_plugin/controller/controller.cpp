@@ -320,6 +320,11 @@ void Controller::forget_ended(double now_s) {
 
 void Controller::forget(uint32_t job_id, const JobMemory &memory, const JobRecord *record,
                         double now_s) {
+    // It goes on, but nothing says any more that it is malleable.
+    if (record && record->phase != JobPhase::finished)
+        return say(job_id, now_s,
+                   {.kind = EventKind::let_go,
+                    .text = "its record in the AdminComment was removed: it keeps its size"});
     const bool asked = memory.state == IntentState::asked;
     const bool cancelled = record && record->cancelled;
     const bool badly = record && !cancelled && (record->exit_code != 0 || record->end_signal != 0);

@@ -10,6 +10,7 @@
 #include <new>
 #include <string>
 
+#include "slurm_plugin/records/fields.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/sched_view.h"
@@ -106,6 +107,19 @@ int submit(job_desc_msg_t &job, char **err_msg) {
     return ESLURM_INVALID_GRES;
 }
 
+// The job that an update is for: scontrol names it by its text alone. 0: none that can be malleable
+// (a part of an array, several jobs at once).
+uint32_t job_to_change(const job_desc_msg_t &job) {
+    const uint32_t id = job_id_of(job);
+    if (id != 0 && id != NO_VAL) return id;
+    constexpr std::size_t kDigitsMax = 10;
+    uint32_t named = 0;
+    if (job.job_id_str != nullptr)
+        (void)records::read_into({job.job_id_str, strnlen(job.job_id_str, kDigitsMax + 1)}, 1,
+                                 NO_VAL - 1, named);
+    return named;
+}
+
 // An administrator who sets a new AdminComment means the site's text, not the intent behind it.
 void keep_intent(job_desc_msg_t &job) {
     if (job.admin_comment == nullptr) return;
@@ -113,7 +127,7 @@ void keep_intent(job_desc_msg_t &job) {
     if (records::parse_intent(text)) return;
     char present[kSiteTextBytesMax + 1] = "";
     const auto ask = sched_function<RingrtIntentTextFn>(kIntentTextName);
-    if (ask == nullptr || ask(job_id_of(job), present, sizeof present) != 0) return;
+    if (ask == nullptr || ask(job_to_change(job), present, sizeof present) != 0) return;
     const auto intent = records::parse_intent(present);
     if (intent) replace(job.admin_comment, records::format_into(text, *intent));
 }

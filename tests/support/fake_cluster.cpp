@@ -284,6 +284,11 @@ void FakeCluster::set_time_limit(uint32_t id, int64_t limit_s) {
     ctld_.at(id).record.time_limit_s = limit_s;
 }
 
+void FakeCluster::remove_record(uint32_t id) {
+    ctld_.at(id).record.admin_comment = "site=1";
+    ctld_.at(id).malleable = false;
+}
+
 void FakeCluster::set_gpus(uint32_t id, int gpus) {
     JobRecord &r = ctld_.at(id).record;
     r.gpus_requested = gpus;

@@ -59,6 +59,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);
     void set_time_limit(uint32_t id, int64_t limit_s);
+    void remove_record(uint32_t id);       // its AdminComment is the site's alone
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
     // From now on it is seen as it is now, until the controller asks for it or touches it.
@@ -115,7 +116,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
         telemetry::LossCurve losses;  // in its checkpoints
-        double ends_s = 0;  // rigid
+        double ends_s = 0;            // rigid
         std::vector<std::pair<int, int>> on_node;
     };
 

@@ -327,6 +327,19 @@ TEST(a_size_that_somebody_else_set_stands) {
 
 // Jobs one after the other never come to their checkpoint: after some, none is asked for a while;
 // then one is, and when that fails too all wait again.
+TEST(a_running_job_without_a_record_is_not_said_to_have_ended) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run(20);
+    world.cluster.remove_record(a);
+    world.run(5);
+    ck_assert(world.cluster.job(a).phase == JobPhase::running);
+    ck_assert_msg(
+        world.cluster.count(EventKind::let_go) == 1 && world.cluster.count(EventKind::ended) == 0,
+        "%s", world.cluster.story().c_str());
+    expect_all_finish(world, 500, "no record");
+}
+
 TEST(the_breaker_pauses_all_resizes) {
     Options options = quick_options();
     options.breaker_jobs = 3;
@@ -930,6 +943,7 @@ int main() {
                                   a_released_job_takes_what_is_left,
                                   a_start_time_set_after_the_release_stands,
                                   a_size_that_somebody_else_set_stands,
+                                  a_running_job_without_a_record_is_not_said_to_have_ended,
                                   the_breaker_pauses_all_resizes,
                                   the_breaker_counts_jobs_and_not_failures,
                                   a_quiet_queue_is_not_gone_through_again,
