@@ -34,6 +34,7 @@ struct JobRecord {
     std::string partition;
     double submit_s = 0;     // Unix times; 0: not set or not known
     double start_s = 0;      // of the present run; 0 while it waits
+    double suspended_s = 0;  // of the present run, before it was last resumed
     double end_s = 0;        // end of the last run: for a requeued job the time of its requeue
     double begin_s = 0;      // earliest start
     double priority = 0;     // without what a resize has added to it; 0: held

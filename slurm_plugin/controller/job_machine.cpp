@@ -14,9 +14,10 @@ using records::IntentState;
 
 namespace {
 
-constexpr double kStillThere_s = 20;  // more than KillWait's usual ten or so seconds
-constexpr double kSmoothing = 0.3;    // weight of the newest gap
-constexpr int64_t kLimitUnit_s = 60;  // Slurm's time limits are whole minutes
+constexpr double kStillThere_s = 20;           // more than KillWait's usual ten or so seconds
+constexpr double kSmoothing = 0.3;             // weight of the newest gap
+constexpr int64_t kLimitUnit_s = 60;           // Slurm's time limits are whole minutes
+constexpr int64_t kLimitMost_s = 900'000'000;  // a longer one, of 28 years, is none
 
 std::string gpus_text(int gpus) { return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"); }
 
@@ -31,22 +32,35 @@ Event event(EventKind kind, const Intent &intent, int from, int to, std::string 
 
 bool has_run(const JobView &job) { return job.record->restarts > 0 || job.intent.gpus > 0; }
 
-// ---- waiting ----------------------------------------------------------------------------------
+// ---- the time limit -----------------------------------------------------------------------------
 
-// What remains of the time limit over all runs. The limit is noted when the job first comes by;
-// where an administrator has set another since, that one counts from then on. (Faults F29.)
-void carry_time_limit(const JobView &job, const JobMemory &memory, double now_s, Intent &intent,
-                      PendingUpdate &update) {
-    const JobRecord &record = *job.record;
-    const auto in_minutes = [](int64_t seconds) {
-        return std::max(kLimitUnit_s, seconds / kLimitUnit_s * kLimitUnit_s);
-    };
-    if (record.time_limit_s < 0) {
+int64_t in_minutes(int64_t seconds) {
+    return std::max(kLimitUnit_s, seconds / kLimitUnit_s * kLimitUnit_s);
+}
+
+// The limit is noted when the job first comes by; where an administrator has set another since,
+// that one counts from then on.
+void note_time_limit(const JobRecord &record, Intent &intent) {
+    if (record.time_limit_s < 0 || record.time_limit_s > kLimitMost_s) {
         intent.limit_s = -1;
     } else if (intent.limit_s <= 0 ||
                record.time_limit_s != in_minutes(intent.limit_s - intent.used_s)) {
         intent.limit_s = intent.used_s + record.time_limit_s;
     }
+}
+
+// Of a running job: its limit, and its start as if it had never been suspended.
+void note_times(const JobRecord &record, Intent &intent) {
+    note_time_limit(record, intent);
+    intent.start_s = std::llround(record.start_s + record.suspended_s);
+}
+
+// What remains of the time limit over all runs (faults F29). One that Slurm chose itself counts as
+// it was in the last run: a requeue takes it back, and the waiting job shows another.
+void carry_time_limit(const JobView &job, const JobMemory &memory, double now_s, Intent &intent,
+                      PendingUpdate &update) {
+    const JobRecord &record = *job.record;
+    if (!intent.limit_by_slurm) note_time_limit(record, intent);
     if (intent.start_s > 0) {
         const double stopped_s = record.end_s >= static_cast<double>(intent.start_s) ? record.end_s
                                  : memory.pending_since_s > 0 ? memory.pending_since_s
@@ -56,8 +70,11 @@ void carry_time_limit(const JobView &job, const JobMemory &memory, double now_s,
     }
     if (intent.limit_s <= 0) return;
     const int64_t left_s = in_minutes(intent.limit_s - intent.used_s);
-    if (left_s != record.time_limit_s) update.time_limit_s = left_s;
+    if (left_s != record.time_limit_s || intent.limit_by_slurm) update.time_limit_s = left_s;
+    intent.limit_by_slurm = false;  // it is ours from now on
 }
+
+// ---- waiting ----------------------------------------------------------------------------------
 
 Step release(const JobView &job, const Wish &wish, const JobMemory &memory, const Situation &now,
              int gpus, EventKind kind) {
@@ -151,7 +168,7 @@ Step arrive(const JobView &job, const Situation &now) {
     intent.target = 0;
     intent.since_s = now.now_s;
     intent.asked_s = 0;
-    intent.start_s = std::llround(record.start_s);
+    note_times(record, intent);
     intent.run = record.restarts;
     intent.base_step = -1;
     if (resized) ++intent.resizes;
@@ -220,6 +237,9 @@ Step step_running(const JobView &job, const Wish &wish, const Situation &now) {
                            "its size was changed by somebody else: that stands");
         return note;
     }
+    note_times(record, note.intent);
+    if (note.intent.limit_s != job.intent.limit_s || note.intent.start_s != job.intent.start_s)
+        return note;
     const records::Telemetry *heard = current_telemetry(job);
     if (heard && job.intent.base_step < 0) {
         note.intent.base_step = static_cast<int64_t>(heard->step);

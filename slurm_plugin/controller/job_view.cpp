@@ -105,8 +105,9 @@ std::string_view why_not_askable(const JobView &job, const JobMemory &memory, do
         return "it has only just started";
     }
     if (now_s < memory.quiet_until_s) return "a resize was called off a moment ago";
-    if (record.time_limit_s >= 0 &&
-        record.start_s + static_cast<double>(record.time_limit_s) - now_s < job.intent.grace_s)
+    const double ran_out_s =
+        record.start_s + record.suspended_s + static_cast<double>(record.time_limit_s);
+    if (record.time_limit_s >= 0 && ran_out_s - now_s < job.intent.grace_s)
         return "its time limit is near";
     if (!somebody_waits && job.intent.resizes > 0 &&
         age_s(job.intent.since_s, now_s) < options.min_resize_interval_s)

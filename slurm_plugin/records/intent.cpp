@@ -56,6 +56,7 @@ constexpr std::array kKeys{
         [](std::string_view v, Intent &i) { return read_into(v, 0, kTimeMax, i.start_s); }},
     Key{"limit",
         [](std::string_view v, Intent &i) { return read_into(v, -1, kDurationMax, i.limit_s); }},
+    Key{"auto", [](std::string_view v, Intent &i) { return read_into(v, 0, 1, i.limit_by_slurm); }},
     Key{"used",
         [](std::string_view v, Intent &i) { return read_into(v, 0, kDurationMax, i.used_s); }},
     Key{"run", [](std::string_view v, Intent &i) { return read_into(v, -1, kCountMax, i.run); }},
@@ -73,7 +74,8 @@ constexpr std::array kKeys{
         }},
 };
 
-// A later key that does not fit is left out; the bounds above make only `why` one that may not.
+// A later key that does not fit is left out; the bounds above make only `why` one that may not:
+// `auto` stands where `limit` is -1 or `used` is 0.
 void append_nonzero(std::string &record, std::string_view key, int64_t value, int64_t high) {
     if (value != 0) append_int(record, key, std::min(value, high));
 }
@@ -100,6 +102,7 @@ std::string format_intent(const Intent &intent) {
     append_nonzero(out, "begin", intent.begin_s, kTimeMax);
     append_nonzero(out, "start", intent.start_s, kTimeMax);
     append_nonzero(out, "limit", intent.limit_s, kDurationMax);
+    append_nonzero(out, "auto", intent.limit_by_slurm, 1);
     append_nonzero(out, "used", intent.used_s, kDurationMax);
     if (intent.run >= 0) append_int(out, "run", std::min<int64_t>(intent.run, kCountMax));
     if (intent.base_step >= 0) append_int(out, "step", std::min(intent.base_step, kStepMax));

@@ -66,6 +66,7 @@ void record_intent(job_desc_msg_t &job, const Flags &flags) {
         .grace_s = flags.grace_s,
         .since_s = static_cast<double>(std::time(nullptr)),
         .begin_s = job.begin_time,
+        .limit_by_slurm = job.time_limit == NO_VAL,
     };
     replace(job.admin_comment, records::format_into(site_text, intent));
 }

@@ -57,7 +57,8 @@ Waits waits_of(const slurm_job_info_t &job) {
 
 // In 22.05 to 26.05 nothing but this text tells Slurm's own hold from one by a user.
 bool is_held_for_failed_launch(const slurm_job_info_t &job) {
-    return job.priority == 0 && bounded_text(job.state_desc).starts_with("launch failed requeued held");
+    return job.priority == 0 &&
+           bounded_text(job.state_desc).starts_with("launch failed requeued held");
 }
 
 int gpus_in(const char *tres) {
@@ -86,10 +87,16 @@ void add_times(const slurm_job_info_t &job, JobRecord &record) {
     record.begin_s = static_cast<double>(job.eligible_time);
     const bool waits = record.phase == JobPhase::pending;
     record.start_s = waits ? 0 : static_cast<double>(job.start_time);
+    // Slurm counts how long it has run up to where it was last suspended or resumed.
+    if (!waits && job.suspend_time > job.start_time)
+        record.suspended_s = std::max(0.0, static_cast<double>(job.suspend_time - job.start_time) -
+                                               static_cast<double>(job.pre_sus_time));
     // Slurm forgets the end of a requeued job's run and sets its submit time to the requeue.
     record.end_s = static_cast<double>(!waits                ? job.end_time
                                        : job.restart_cnt > 0 ? job.submit_time
                                                              : 0);
+    // Of a waiting job without any (no --time, no DefaultTime; or requeued, and it was the MaxWall
+    // of its QOS) Slurm shows the MaxTime of its partition.
     if (job.time_limit == INFINITE || job.time_limit == NO_VAL)
         record.time_limit_s = -1;
     else

@@ -155,12 +155,13 @@ void FakeCluster::stop(Ctld &ctld, Real &real, bool requeued) {
 void FakeCluster::finish_completing(Ctld &ctld) {
     JobRecord &r = ctld.record;
     r.gpus_on_node.clear();
-    r.start_s = 0;
+    r.start_s = r.suspended_s = 0;
     if (!ctld.requeued) {
         r.phase = JobPhase::finished;
         return;
     }
     r.phase = JobPhase::pending;
+    if (ctld.limit_wall_s > 0) r.time_limit_s = ctld.limit_most_s;
     r.waits = Waits::begin_time;
     r.begin_s = std::floor(ctld.revoked_s) + kRequeueHold_s;
     ++r.restarts;
@@ -224,6 +225,7 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     r.phase = JobPhase::running;
     r.waits = Waits::none;
     r.start_s = std::floor(now_s_);
+    if (ctld.limit_wall_s > 0) r.time_limit_s = ctld.limit_wall_s;
     real.alive = true;
     real.up = real.flagged = false;
     real.run = r.restarts;
@@ -260,9 +262,16 @@ void FakeCluster::fail_launch(uint32_t id) {
 }
 
 void FakeCluster::suspend(uint32_t id, bool on) {
-    JobRecord &r = ctld_.at(id).record;
-    if (on && r.phase == JobPhase::running) r.phase = JobPhase::suspended;
-    if (!on && r.phase == JobPhase::suspended) r.phase = JobPhase::running;
+    Ctld &ctld = ctld_.at(id);
+    JobRecord &r = ctld.record;
+    if (on && r.phase == JobPhase::running) {
+        r.phase = JobPhase::suspended;
+        ctld.suspended_at_s = now_s_;
+    } else if (!on && r.phase == JobPhase::suspended) {
+        r.phase = JobPhase::running;
+        r.suspended_s += std::floor(now_s_) - std::floor(ctld.suspended_at_s);
+        real_[id].started_s += now_s_ - ctld.suspended_at_s;
+    }
 }
 
 void FakeCluster::requeue(uint32_t id) {
@@ -282,6 +291,16 @@ void FakeCluster::set_begin(uint32_t id, double begin_s) {
 
 void FakeCluster::set_time_limit(uint32_t id, int64_t limit_s) {
     ctld_.at(id).record.time_limit_s = limit_s;
+    ctld_.at(id).limit_wall_s = 0;
+}
+
+void FakeCluster::leave_time_limit(uint32_t id, int64_t wall_s, int64_t most_s) {
+    Ctld &ctld = ctld_.at(id);
+    ctld.limit_wall_s = wall_s;
+    ctld.record.time_limit_s = ctld.limit_most_s = most_s;
+    records::Intent now = intent(id);
+    now.limit_by_slurm = true;
+    ctld.record.admin_comment = records::format_into(ctld.record.admin_comment, now);
 }
 
 void FakeCluster::remove_record(uint32_t id) {
@@ -467,7 +486,7 @@ Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate 
         r.gpus_requested = update.gpus;
         r.nodes_requested = update.nodes;
     }
-    if (update.time_limit_s != 0) r.time_limit_s = update.time_limit_s;
+    if (update.time_limit_s != 0) set_time_limit(id, update.time_limit_s);
     if (update.begin_s > 0) r.begin_s = update.begin_s;
     ctld.first = update.first_in_queue;
     if (!update.admin_comment.empty()) r.admin_comment = update.admin_comment;

@@ -59,6 +59,9 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);
     void set_time_limit(uint32_t id, int64_t limit_s);
+    // Without --time, under the MaxWall of its QOS: Slurm gives it that at each start, and shows
+    // its partition's MaxTime (-1: unlimited) while it waits.
+    void leave_time_limit(uint32_t id, int64_t wall_s, int64_t most_s);
     void remove_record(uint32_t id);       // its AdminComment is the site's alone
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
@@ -107,6 +110,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double ghost_until_s = 0;  // believed to run, but gone from its nodes (after kill())
         double own_begin_s = 0;    // a start time that its user set
         int64_t limit_total_s = -1;
+        int64_t limit_wall_s = 0, limit_most_s = 0;  // of one without --time; 0: it has one
+        double suspended_at_s = 0;
     };
     struct Real {
         Program program;

@@ -204,6 +204,52 @@ TEST(the_time_limit_counts_over_all_runs) {
                   world.cluster.run_time_s(a));
 }
 
+// Slurm chooses a limit at each start, and shows another one while the job waits.
+TEST(a_time_limit_that_slurm_chose_counts_over_all_runs) {
+    for (const int64_t most_s : {int64_t{-1}, int64_t{6000}, int64_t{600}}) {
+        World world({4, 4});
+        const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6});
+        world.cluster.leave_time_limit(a, 600, most_s);
+        for (int i = 0; i < 6; ++i) {
+            world.run(40);
+            world.cluster.submit_malleable(1, 8, {.steps = 30});
+        }
+        expect_all_finish(world, 3000, "a time limit by Slurm");
+        ck_assert_msg(world.cluster.intent(a).resizes >= 4 && world.cluster.run_time_s(a) <= 660 &&
+                          world.cluster.run_time_s(a) > 400,
+                      "most %lld: %g s", static_cast<long long>(most_s),
+                      world.cluster.run_time_s(a));
+    }
+}
+
+TEST(an_administrators_time_limit_for_a_running_job_stands) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6});
+    world.cluster.leave_time_limit(a, 600, -1);
+    world.run(40);
+    world.cluster.set_time_limit(a, 7200);
+    world.run(5);
+    world.cluster.submit_malleable(1, 8, {.steps = 300});
+    ck_assert(world.run_until([&] { return world.cluster.intent(a).resizes > 0; }, 60) >= 0);
+    ck_assert_int_ge(world.cluster.job(a).time_limit_s, 7000);
+    ck_assert_int_lt(world.cluster.job(a).time_limit_s, 7200);
+}
+
+TEST(a_suspension_counts_for_no_time_limit) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6}, 0, 600);
+    world.run(60);
+    world.cluster.suspend(a, true);
+    world.run(700);
+    world.cluster.suspend(a, false);
+    world.run(10);
+    world.cluster.submit_malleable(1, 8, {.steps = 300});
+    ck_assert_msg(world.run_until([&] { return world.cluster.intent(a).resizes > 0; }, 60) >= 0,
+                  "%s", world.cluster.story(a).c_str());
+    ck_assert_int_ge(world.cluster.job(a).time_limit_s, 420);
+    ck_assert_int_lt(world.cluster.job(a).time_limit_s, 600);
+}
+
 TEST(observe_says_and_touches_nothing) {
     Options options = quick_options();
     options.mode = Mode::observe;
@@ -933,6 +979,9 @@ int main() {
                                   a_job_without_telemetry_is_asked_after_it_has_settled,
                                   no_second_resize_before_there_is_progress,
                                   the_time_limit_counts_over_all_runs,
+                                  a_time_limit_that_slurm_chose_counts_over_all_runs,
+                                  an_administrators_time_limit_for_a_running_job_stands,
+                                  a_suspension_counts_for_no_time_limit,
                                   observe_says_and_touches_nothing,
                                   off_does_nothing,
                                   fifty_jobs_shrink_a_few_at_a_time,

@@ -52,6 +52,8 @@ Intent random_intent(std::mt19937_64 &random) {
     i.start_s = upto(1) * 1763721600;
     i.limit_s = upto(1) ? -1 : upto(31536000);
     i.used_s = upto(31536000);
+    // Of a later run only where there is no limit to note: then one is ours.
+    i.limit_by_slurm = i.limit_s == -1 && upto(1) != 0;
     i.run = static_cast<int>(upto(10)) - 1;
     i.base_step = upto(1'000'000'000) - 1;
     i.resizes = static_cast<int>(upto(9999));
@@ -75,6 +77,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_int_eq(a.begin_s, b.begin_s);
     ck_assert_int_eq(a.start_s, b.start_s);
     ck_assert_int_eq(a.limit_s, b.limit_s);
+    ck_assert_int_eq(a.limit_by_slurm, b.limit_by_slurm);
     ck_assert_int_eq(a.used_s, b.used_s);
     ck_assert_int_eq(a.run, b.run);
     ck_assert_int_eq(a.base_step, b.base_step);
@@ -200,6 +203,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .begin_s = INT64_MAX,
              .start_s = INT64_MAX,
              .limit_s = INT64_MAX,
+             .limit_by_slurm = true,
              .used_s = INT64_MAX,
              .run = INT32_MAX,
              .base_step = INT64_MAX,

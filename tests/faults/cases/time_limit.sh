@@ -19,4 +19,17 @@ guest=$(rigid 8 300 -N2)
 wait_for 40 "shrink" runs_with "$job" 8
 [ "$(minutes_of)" -ge 28 ] && [ "$(minutes_of)" -le 30 ] || fail "the administrator gave 30 minutes, it has $(limit_of)"
 check_steps
-injected 3
+clear_jobs
+
+# A suspension is no run time.
+start_job suspended --malleable=1:16 --malleable-grace=0:10 -t 3 -- 100000 100
+wait_for 30 "start" runs_with "$job" 16
+timeout 10 scontrol suspend "$job"
+wait_for 10 "suspension" is_state "$job" SUSPENDED
+sleep 62
+timeout 10 scontrol resume "$job"
+guest=$(rigid 8 300 -N2)
+wait_for 40 "shrink" runs_with "$job" 8
+[ "$(minutes_of)" -ge 2 ] || fail "after a minute suspended, of three, it has $(limit_of) left"
+check_steps
+injected 4
