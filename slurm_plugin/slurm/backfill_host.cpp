@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -26,18 +28,18 @@ std::string folder_of(const void *address) {
 
 }  // namespace
 
-// RTLD_DEEPBIND: backfill's own init and fini, not ours of the same name. Never closed: its threads
-// may outlive fini().
+// RTLD_DEEPBIND: backfill's own init and fini, not ours of the same name.
 bool BackfillHost::load(const std::string &path, std::string *error) {
-    void *object = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND | RTLD_NODELETE);
-    if (object == nullptr) {
+    object_ = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (object_ == nullptr) {
         *error = dlerror();
         return false;
     }
-    if (resolve(object, "init", init_) && resolve(object, "fini", fini_) &&
-        resolve(object, "sched_p_reconfig", reconfig_))
+    if (resolve(object_, "init", init_) && resolve(object_, "fini", fini_) &&
+        resolve(object_, "sched_p_reconfig", reconfig_))
         return true;
     *error = path + ": not a scheduler plugin of this Slurm";
+    dlclose(std::exchange(object_, nullptr));
     return false;
 }
 
@@ -52,11 +54,21 @@ bool BackfillHost::start(std::string *error) {
     return false;
 }
 
+// Its fini() joins its thread, and tells it to stop by a flag that is never taken back: in a backup
+// slurmctld, which may start and stop scheduling many times, only a fresh copy runs again. So
+// slurmctld, too, unloads its scheduler each time.
 void BackfillHost::stop() {
-    if (fini_ != nullptr) fini_();
+    {
+        const std::scoped_lock lock(mutex_);
+        reconfig_ = nullptr;
+    }
+    if (object_ == nullptr) return;
+    fini_();
+    dlclose(std::exchange(object_, nullptr));
 }
 
 void BackfillHost::reconfigure() {
+    const std::scoped_lock lock(mutex_);
     if (reconfig_ != nullptr) reconfig_();
 }
 

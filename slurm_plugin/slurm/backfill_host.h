@@ -3,6 +3,7 @@
 // plugin, and every job that is not malleable shall be scheduled exactly as without this one.
 #pragma once
 
+#include <mutex>
 #include <string>
 
 namespace ringrt::slurm {
@@ -18,8 +19,10 @@ class BackfillHost {
   private:
     bool load(const std::string &path, std::string *error);
 
+    void *object_ = nullptr;
     int (*init_)() = nullptr;
     int (*fini_)() = nullptr;
+    std::mutex mutex_;  // of reconfig_: slurmctld may be told to reconfigure while it stops us
     int (*reconfig_)() = nullptr;
 };
 

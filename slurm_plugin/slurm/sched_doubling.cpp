@@ -3,6 +3,7 @@
 // runs the controller of malleable jobs on a thread of its own.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <exception>
 #include <new>
 #include <string>
@@ -17,9 +18,9 @@ using ringrt::slurm::BackfillHost;
 using ringrt::slurm::ControllerThread;
 
 // Never freed: a thread that hangs in an RPC, or slurmctld's own, may use them until the process
-// ends.
-BackfillHost *backfill = nullptr;
-ControllerThread *thread = nullptr;
+// ends. A backup slurmctld loads and unloads us each time that it takes over and gives back.
+std::atomic<BackfillHost *> backfill = nullptr;
+std::atomic<ControllerThread *> thread = nullptr;
 
 // A pass that hangs in an RPC may come back after fini(): its code must still be there.
 void keep_loaded() {
@@ -44,8 +45,9 @@ void start_controller() noexcept {
 int start_backfill() noexcept {
     try {
         std::string error;
-        backfill = new BackfillHost;
-        if (backfill->start(&error)) return SLURM_SUCCESS;
+        auto *fresh = new BackfillHost;
+        backfill = fresh;
+        if (fresh->start(&error)) return SLURM_SUCCESS;
         slurm_error("sched/doubling: cannot load Slurm's backfill: %s", error.c_str());
     } catch (const std::exception &error) {
         slurm_error("sched/doubling: %s", error.what());
@@ -69,24 +71,26 @@ RINGRT_PLUGIN_SYMBOL int init() {
 }
 
 RINGRT_PLUGIN_SYMBOL int fini() {
-    if (thread != nullptr) thread->stop();
-    if (backfill != nullptr) backfill->stop();
+    if (ControllerThread *present = thread.exchange(nullptr)) present->stop();
+    if (BackfillHost *present = backfill.exchange(nullptr)) present->stop();
     return SLURM_SUCCESS;
 }
 
 RINGRT_PLUGIN_SYMBOL int sched_p_reconfig() {
-    if (thread != nullptr) thread->reload();
-    if (backfill != nullptr) backfill->reconfigure();
+    if (ControllerThread *present = thread) present->reload();
+    if (BackfillHost *present = backfill) present->reconfigure();
     return SLURM_SUCCESS;
 }
 
 // For job_submit/malleable (sched_view.h).
 RINGRT_PLUGIN_SYMBOL int ringrt_partition_view(const char *partition, RingrtPartitionView *out) {
-    return thread != nullptr && thread->facts().partition(partition, out) ? 0 : -1;
+    ControllerThread *present = thread;
+    return present != nullptr && present->facts().partition(partition, out) ? 0 : -1;
 }
 
 RINGRT_PLUGIN_SYMBOL int ringrt_intent_text(uint32_t job_id, char *out, std::size_t size) {
-    return thread != nullptr && thread->facts().intent_text(job_id, out, size) ? 0 : -1;
+    ControllerThread *present = thread;
+    return present != nullptr && present->facts().intent_text(job_id, out, size) ? 0 : -1;
 }
 
 }  // extern "C"
