@@ -8,6 +8,10 @@ EXTRA_DIST += tests/check-header tests/check-man tests/check-environment tests/c
 	tests/unit/check_messages.py \
 	tests/with-tap
 
+# What the fault tests' watcher sees
+TESTS += tests/check-invariants
+EXTRA_DIST += tests/check-invariants tests/unit/check_invariants.py
+
 # The demo's accounting, and the example program over a sequence of sizes
 TESTS += tests/check-demo tests/multiproc/digits-sizes tests/netns/faults
 EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-sizes tests/netns/faults

@@ -107,6 +107,7 @@ class Watch:
         self.pid, self.logs, self.completed = 0, {}, {}
         self.waits_since, self.asked, self.resized = {}, {}, {}
         self.last, self.undone = {}, {}     # a job's last resize; those that slurmctld may have forgotten
+        self.forgotten = set()              # were completed, as slurmctld may have forgotten
         self.worst_ms, self.snapshots, self.slow, self.away_s = 0, 0, 0, 0
 
     def check(self, rule, good, text):
@@ -142,10 +143,16 @@ class Watch:
         self.check("I1", self.slow < 3, f"squeue took {now.squeue_ms:.0f} ms, three times in a row")
 
     def forget_with_slurmctld(self, now):
-        """A resize that slurmctld has not saved is undone by its end: that very one may be done once more."""
+        """A resize that slurmctld has not saved is undone by its end: that very one may be done once more.
+        And a job that it has not saved as completed it takes for running, and Slurm itself runs it again
+        where its node knows nothing of it; but we must not have it run again."""
         for job_id, (when, sizes) in self.last.items():
             if now.time_s - when < FORGOTTEN_S:
                 self.undone[job_id] = sizes
+        for job_id, (when, _) in list(self.completed.items()):
+            if now.time_s - when < FORGOTTEN_S:
+                self.forgotten.add(job_id)
+                del self.completed[job_id]
 
     def look_at_jobs(self, now):
         owner = {}
@@ -157,18 +164,18 @@ class Watch:
                 for index in indices:
                     other = owner.setdefault((node, index), job["id"])
                     self.check("I7", other == job["id"], f"GPU {index} of {node} belongs to jobs {other} and {job['id']}")
-            self.look_at_end(job)
+            self.look_at_end(now, job)
             intent = job["intent"]
             if intent and job["state"] == "RUNNING":
                 held = sum(len(i) for i in job["gpus"].values())
                 low, high = int(intent.get("min", 1)), int(intent.get("max", 1))
                 self.check("I6", held == 0 or on_ladder(held, low, high), f"job {job['id']} runs with {held} GPUs of {low}:{high}")
 
-    def look_at_end(self, job):
+    def look_at_end(self, now, job):
         before = self.completed.get(job["id"])
         if job["state"] == "COMPLETED":
-            self.completed[job["id"]] = job["eligible"]
-        elif before is not None and job["eligible"] == before:
+            self.completed.setdefault(job["id"], (now.time_s, job["eligible"]))
+        elif before is not None and job["eligible"] == before[1]:
             self.check("I9", False, f"job {job['id']} was COMPLETED and is {job['state']}")
         if before is not None:
             self.check("I9", True, "")
@@ -205,6 +212,8 @@ class Watch:
             job, kind = event.get("job"), event.get("event")
             if kind == "asked":
                 self.asked[job] = self.asked.get(job, 0) + 1
+            if kind == "left" and "requeued" in event.get("text", ""):
+                self.check("I9", job not in self.forgotten, f"job {job} was COMPLETED, and we had it requeued")
             if kind == "resized":
                 sizes = (event.get("from"), event.get("to"))
                 self.last[job] = (now.time_s, sizes)

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The watcher of the fault tests sees what it is there to see: I9, on made-up looks at a cluster."""
+import json
+import os
+import sys
+from types import SimpleNamespace
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../faults"))
+from invariants import Watch  # noqa: E402
+
+REQUEUED = json.dumps({"job": 9, "event": "left", "text": "had left before slurmctld was killed: requeued"})
+
+
+def look(time_s, pid, state, events=()):
+    job = {"id": 9, "state": state, "eligible": 5, "gpus": {}, "intent": {}, "reason": ""}
+    return SimpleNamespace(time_s=time_s, slurmctld="up", slurmctld_pid=pid, squeue_ms=1, events=list(events), logs={},
+                           checkpoints={}, nodes={}, out=set(), jobs=[job])
+
+
+CASES = [
+    ("run again", [look(1, 1, "COMPLETED"), look(2, 1, "RUNNING")], True),
+    ("forgotten by slurmctld, run again by Slurm", [look(1, 1, "COMPLETED"), look(5, 2, "RUNNING")], False),
+    ("saved long before slurmctld's end", [look(1, 1, "COMPLETED"), look(30, 1, "COMPLETED"), look(31, 2, "RUNNING")], True),
+    ("forgotten by slurmctld, run again by us", [look(1, 1, "COMPLETED"), look(5, 2, "RUNNING"), look(9, 2, "RUNNING", [REQUEUED])], True),
+]
+
+failed = 0
+for name, looks, is_violation in CASES:
+    watch = Watch()
+    for each in looks:
+        watch.look(each)
+    if bool(watch.violations) != is_violation:
+        print(f"{name}: {watch.violations or 'no violation'}")
+        failed = 1
+sys.exit(failed)
