@@ -84,6 +84,10 @@ void say_again(const std::string &what, double pause_s) {
 
 }  // namespace
 
+bool is_of_no_use(const Outcome &outcome) {
+    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_SYSTEM_ERROR;
+}
+
 Outcome patiently(const Pauses &pauses_s, const std::function<Outcome()> &what) {
     for (size_t tries = 0;; ++tries) {
         Outcome outcome = what();
@@ -165,10 +169,6 @@ Told tell(const Part &mine) {
     return told;
 }
 
-bool is_about_reading(const Outcome &outcome) {
-    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_SYSTEM_ERROR;
-}
-
 // Rank 0's own look at the shard that some rank failed at.
 Outcome look_again(Store &store, const std::string &name, const Manifest &manifest,
                    const Part &mine, int32_t shard) {
@@ -192,7 +192,7 @@ Outcome try_one(Peers &peers, Store &store, const std::string &name,
             all, [](const Told &told) { return told.verdict.status != RINGRT_OK; });
         if (failed == all.end()) return {};
         const Outcome why = failed->verdict.outcome();
-        if (!is_about_reading(why)) return why;
+        if (!is_of_no_use(why)) return why;
         Outcome seen;
         if (peers.rank() == 0) seen = look_again(store, name, out, mine, failed->shard);
         seen = follow(peers, seen);

@@ -34,6 +34,9 @@ Outcome patiently(const Pauses &pauses_s, const std::function<Outcome()> &what);
 Outcome load(Peers &peers, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
              const Pauses &pauses_s = kPauses_s);
 
+// A checkpoint that is damaged, or cannot be read: another one may do.
+[[nodiscard]] bool is_of_no_use(const Outcome &outcome);
+
 // How one rank's part of a load ended.
 struct Part {
     Outcome outcome;

@@ -207,11 +207,6 @@ bool is_damage(const Outcome &outcome) {
     return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_NOT_FOUND;
 }
 
-// Of the nodes' own: the shared level has another.
-bool is_of_no_use(const Outcome &outcome) {
-    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_SYSTEM_ERROR;
-}
-
 }  // namespace
 
 Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
@@ -227,7 +222,7 @@ Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
         Outcome loaded = local->load(buffers, out);
         if (!is_of_no_use(loaded)) return loaded;
         if (peers.rank() == 0)
-            log_line("the nodes' own checkpoint is damaged (" + loaded.message +
+            log_line("the nodes' own checkpoint cannot be used (" + loaded.message +
                      "): using the shared one");
     }
     Outcome loaded = load(peers, shared, buffers, out, pauses_s);

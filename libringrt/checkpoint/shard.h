@@ -4,6 +4,7 @@
 // the table's hash.
 #pragma once
 
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct TableRow {
     uint64_t bytes = 0;
     uint64_t hash = 0;
 };
-static_assert(sizeof(TableRow) == 32);
+static_assert(sizeof(TableRow) == 32 && std::endian::native == std::endian::little);
 
 [[nodiscard]] std::string shard_name(uint32_t rank);  // "shard-00003"
 

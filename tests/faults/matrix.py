@@ -25,6 +25,7 @@ class Row:
 
 CHECKPOINT = "tests/unit/test_checkpoint"
 SAVES = "tests/unit/test_checkpoint_faults"
+INCARNATIONS = "tests/unit/test_checkpoint_incarnations"
 FAILURES = "tests/multiproc/test_failures"
 CONTROLLER = "tests/unit/test_controller"
 RECORDS = "tests/unit/test_records"
@@ -52,14 +53,17 @@ ROWS = [
                "tests/unit/test_checkpoint_killed": ("a_kill_at_any_system_call_leaves_the_old_or_the_new",)}),
     Row("F12", "errors on write, fsync, close, rename; a full disk", cases=("faults/disk_full",),
         tests={SAVES: ("an_error_at_any_operation_costs_one_save_at_most", "a_disk_that_fails_for_ever_costs_only_the_new_checkpoint",
-                       "short_and_interrupted_writes_and_reads_are_gone_on_with", "a_full_disk_is_seen_before_anything_is_written")}),
+                       "short_and_interrupted_writes_and_reads_are_gone_on_with", "a_full_disk_is_seen_before_anything_is_written",
+                       "an_unreadable_checkpoint_is_not_taken_for_a_damaged_one", "what_one_node_cannot_see_stays_what_it_is")}),
     Row("F13", "a shard truncated, missing, or one too many",
         tests={CHECKPOINT: ("shards_of_the_wrong_size_or_number_fall_back",)}),
     Row("F14", "1,000 bit flips in shard, manifest, LATEST",
         tests={CHECKPOINT: ("a_thousand_flipped_bits_are_all_found", "manifest_round_trip_and_every_flipped_bit")}),
     Row("F15", "every kept checkpoint corrupt", tests={CHECKPOINT: ("all_corrupt_is_said_and_stays_said",)}),
     Row("F16", "manifest bombs", tests={CHECKPOINT: ("manifest_bombs_are_refused",)}),
-    Row("F17", "two writers", tests={SAVES: ("an_old_incarnation_never_commits_after_a_new_one_looked", "a_new_incarnation_is_not_undone_by_an_older_start")}),
+    Row("F17", "two writers",
+        tests={INCARNATIONS: ("an_old_incarnation_never_commits_after_a_new_one_looked", "an_old_incarnation_may_go_on_at_any_operation_of_a_claim",
+                              "an_old_load_does_not_rename_what_a_new_one_saved", "a_new_incarnation_is_not_undone_by_an_older_start")}),
     Row("F18", "save at n ranks, load at m", tests={CHECKPOINT: ("every_size_reads_what_every_other_wrote", "a_chain_of_sizes_keeps_every_bit")},
         scripts=("tests/multiproc/digits-sizes",)),
     Row("F19", "1,000 resizes: disk use bounded", tests={CHECKPOINT: ("a_thousand_saves_keep_three_and_the_start", "a_thousand_resizes_keep_the_disk_as_it_was")}),
@@ -76,8 +80,9 @@ ROWS = [
     Row("F26", "10,000 queued, a tenth malleable, 500 running", scripts=("tests/faults/load",), long=True),
     Row("F27", "other jobs wait for the GPUs in the gap", cases=("faults/gap_contended",)),
     Row("F28", "bad configuration; plugin absent; reconfigure 100 times during resizes", cases=("bad_yaml", "faults/reconfigure_often")),
-    Row("F29", "the time limit over several runs", cases=("faults/time_limit",), tests={CONTROLLER: ("the_time_limit_counts_over_all_runs", "a_time_limit_that_slurm_chose_counts_over_all_runs",
-        "an_administrators_time_limit_for_a_running_job_stands", "a_suspension_counts_for_no_time_limit",)}),
+    Row("F29", "the time limit over several runs", cases=("faults/time_limit",),
+        tests={CONTROLLER: ("the_time_limit_counts_over_all_runs", "a_time_limit_that_slurm_chose_counts_over_all_runs",
+                            "an_administrators_time_limit_for_a_running_job_stands", "a_suspension_counts_for_no_time_limit")}),
     Row("F31", "kill -9 of slurmd, slurmstepd; node down", cases=("node_lost", "faults/daemon_killed")),
     Row("F32", "the SPANK plugin missing, failing, of another version", cases=("spank_missing", "faults/spank_fails")),
     Row("F33", "prolog or epilog slow or failing", cases=("faults/prolog",)),

@@ -455,68 +455,81 @@ TEST(a_quiet_queue_is_not_gone_through_again) {
     ck_assert_uint_eq(controller.statistics().passes, 21);
 }
 
-// F21: slurmctld, killed, forgot the requeue of a job that it then sees end by SIGTERM.
-TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
-    class Ended final : public Cluster, public EventSink {
-      public:
-        Answer observe(Observation &out) override { return out = seen, Answer::ok; }
-        Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
-        Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
-        Answer signal_steps(uint32_t, int) override { return Answer::ok; }
-        Answer requeue_failed(uint32_t) override {
-            return ++asked < 3 ? Answer::again : Answer::ok;
-        }
-        void write(const Event &event) override { said.push_back(event.kind); }
-        Observation seen;
-        int asked = 0;
-        std::vector<EventKind> said;
-    };
+namespace {
+
+// One job, in Slurm's list from some moment on, whose requeue succeeds at the third try.
+class Ended final : public Cluster, public EventSink {
+  public:
+    Answer observe(Observation &out) override { return out = seen, Answer::ok; }
+    Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
+    Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
+    Answer signal_steps(uint32_t, int) override { return Answer::ok; }
+    Answer requeue_failed(uint32_t) override { return ++asked < 3 ? Answer::again : Answer::ok; }
+    void write(const Event &event) override { said.push_back(event.kind); }
+    Observation seen;
+    int asked = 0;
+    std::vector<EventKind> said;
+};
+
+// A job that was asked to resize, and ended by SIGTERM.
+JobRecord taken_down(ringrt::records::IntentState state) {
     ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4};
-    intent.state = ringrt::records::IntentState::asked;
+    intent.state = state;
     intent.target = 2;
     intent.run = 1;
     JobRecord job{.id = 7, .phase = JobPhase::finished, .end_s = 995, .restarts = 1};
     job.failed = true;
     job.end_signal = 15;
     job.admin_comment = ringrt::records::format_into("", intent);
-    const auto requests = [](const JobRecord &record, double begun_s, double now_s,
-                             const std::string &event_log = "") {
-        Ended cluster;
-        Controller controller(cluster, cluster, quick_options());
-        controller.remember(resizes_under_way(event_log));
-        controller.pass(begun_s);
-        cluster.seen.jobs = {record};
-        for (int i = 0; i < 5 && cluster.asked < 3; ++i) controller.pass(now_s + i);
-        const bool told = std::ranges::count(cluster.said, EventKind::left) == 1;
-        ck_assert(told == (cluster.asked == 3));
-        return cluster.asked;
-    };
-    ck_assert_int_eq(requests(job, 990, 1000), 3);
-    ck_assert_int_eq(requests(job, 500, 1000), 0);  // slurmctld was not restarted
-    ck_assert_int_eq(requests(job, 1200, 1300), 0);
+    return job;
+}
+
+// How often the controller, begun at `begun_s`, has it requeued (3: until it is).
+int requeues(const JobRecord &job, double begun_s, double now_s,
+             const std::string &event_log = "") {
+    Ended cluster;
+    Controller controller(cluster, cluster, quick_options());
+    controller.remember(resizes_under_way(event_log));
+    controller.pass(begun_s);
+    cluster.seen.jobs = {job};
+    for (int i = 0; i < 5 && cluster.asked < 3; ++i) controller.pass(now_s + i);
+    const bool told = std::ranges::count(cluster.said, EventKind::left) == 1;
+    ck_assert(told == (cluster.asked == 3));
+    return cluster.asked;
+}
+
+}  // namespace
+
+// F21: slurmctld, killed, forgot the requeue of a job that it then sees end by SIGTERM.
+TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
+    const JobRecord job = taken_down(ringrt::records::IntentState::asked);
+    ck_assert_int_eq(requeues(job, 990, 1000), 3);
+    ck_assert_int_eq(requeues(job, 500, 1000), 0);  // slurmctld was not restarted
+    ck_assert_int_eq(requeues(job, 1200, 1300), 0);
     JobRecord other = job;
     other.end_signal = 9;
-    ck_assert_int_eq(requests(other, 990, 1000), 0);
+    ck_assert_int_eq(requeues(other, 990, 1000), 0);
     other = job;
     other.failed = false;  // cancelled, or its time was up
-    ck_assert_int_eq(requests(other, 990, 1000), 0);
+    ck_assert_int_eq(requeues(other, 990, 1000), 0);
     other = job;
     other.restarts = 2;  // it ran again since
-    ck_assert_int_eq(requests(other, 990, 1000), 0);
-    intent.state = ringrt::records::IntentState::running;
-    other = job;
-    other.admin_comment = ringrt::records::format_into("", intent);
-    ck_assert_int_eq(requests(other, 990, 1000), 0);
-    // The record of the request was lost with slurmctld too: the event log tells of it.
+    ck_assert_int_eq(requeues(other, 990, 1000), 0);
+}
+
+// The same where the record of the request was lost with slurmctld: the event log tells of it.
+TEST(a_forgotten_request_is_known_from_the_event_log) {
+    JobRecord job = taken_down(ringrt::records::IntentState::running);
+    ck_assert_int_eq(requeues(job, 990, 1000), 0);
     const std::string asked =
         to_json({.time_s = 985, .job_id = 7, .kind = EventKind::asked}) + "\n";
     const std::string ran = to_json({.time_s = 986, .job_id = 7, .kind = EventKind::resized});
     const std::string sized = to_json({.time_s = 987, .job_id = 8, .kind = EventKind::sized});
-    ck_assert_int_eq(requests(other, 990, 1000, "7\"}\n" + asked + "torn\n" + sized), 3);
-    ck_assert_int_eq(requests(other, 990, 1000, asked + ran + "\n"), 0);
-    ck_assert_int_eq(requests(other, 990, 1000, sized), 0);
-    other.restarts = 2;
-    ck_assert_int_eq(requests(other, 990, 1000, asked), 0);
+    ck_assert_int_eq(requeues(job, 990, 1000, "7\"}\n" + asked + "torn\n" + sized), 3);
+    ck_assert_int_eq(requeues(job, 990, 1000, asked + ran + "\n"), 0);
+    ck_assert_int_eq(requeues(job, 990, 1000, sized), 0);
+    job.restarts = 2;
+    ck_assert_int_eq(requeues(job, 990, 1000, asked), 0);
 }
 
 // What Slurm's listing throws ends one pass, and is said.
@@ -997,6 +1010,7 @@ int main() {
                                   the_breaker_counts_jobs_and_not_failures,
                                   a_quiet_queue_is_not_gone_through_again,
                                   a_job_taken_down_by_a_forgotten_requeue_is_brought_back,
+                                  a_forgotten_request_is_known_from_the_event_log,
                                   a_pass_that_throws_is_said_and_survived,
                                   a_users_requeue_costs_no_more_than_a_resize,
                                   a_failed_launch_is_forgiven_three_times,

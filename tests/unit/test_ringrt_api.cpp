@@ -82,13 +82,13 @@ TEST(late_ranks_are_waited_for_in_saves_and_restores) {
             ringrt_config_t config = RINGRT_CONFIG_INIT;
             config.rank = rank;
             config.size = 2;
-            config.timeout_ms = 1000;
+            config.timeout_ms = 3000;
             config.checkpoint_dir = folder.path.c_str();
             ringrt_t *rt = nullptr;
             if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
             ringrt_barrier(rt);
             const auto late = [&] {
-                if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+                if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(5000));
             };
             uint64_t step = 0;
             int failed = 0;
