@@ -98,7 +98,8 @@ std::string format_intent(const Intent &intent) {
     append_nonzero(out, "gpus", intent.gpus, kGpusMax);
     append_nonzero(out, "target", intent.target, kGpusMax);
     append_time(out, "since", std::clamp(intent.since_s, 0.0, 1.0 * kTimeMax));
-    if (intent.asked_s > 0) append_time(out, "asked", std::min(intent.asked_s, 1.0 * kTimeMax));
+    // Less than a tenth would be written as 0, which is not written.
+    if (intent.asked_s >= 0.1) append_time(out, "asked", std::min(intent.asked_s, 1.0 * kTimeMax));
     append_nonzero(out, "begin", intent.begin_s, kTimeMax);
     append_nonzero(out, "start", intent.start_s, kTimeMax);
     append_nonzero(out, "limit", intent.limit_s, kDurationMax);
