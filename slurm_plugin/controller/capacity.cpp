@@ -50,6 +50,8 @@ class Keeper {
   public:
     Keeper(Pool &pool, const std::vector<JobView> &jobs, Reclaim reclaim) : pool_(pool) {
         room_ = pool.capacity.node_gpus;
+        for (std::size_t node = 0; node < room_.size(); ++node)
+            if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // nobody could start there
         for (const std::size_t index : pool.jobs) {
             const JobView &job = jobs[index];
             if (holds_gpus(*job.record)) {

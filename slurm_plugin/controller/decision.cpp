@@ -39,9 +39,18 @@ policy::Job policy_job(const JobView &view, const JobMemory &memory, double now_
     return job;
 }
 
+// On a node that is drained, about to restart, or silent: what leaves it does not come back.
+bool stands_on_closed(const Pool &pool, const JobRecord &record) {
+    const std::vector<int> &free = pool.free.node_gpus;
+    return std::ranges::any_of(record.gpus_on_node, [&](const auto &share) {
+        const auto node = static_cast<std::size_t>(share.first);
+        return share.first >= 0 && node < free.size() && free[node] < 0;
+    });
+}
+
 // The size with which a job stands in the plan, and why it is left alone there.
-void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s,
-          bool somebody_waits, const Options &options) {
+void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s, const Pool &pool,
+          const Options &options) {
     const JobRecord &record = *view.record;
     policy::Job &job = wish.job;
     if (record.phase == JobPhase::pending) {
@@ -54,7 +63,9 @@ void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s
     } else {
         job.gpus_now = record.gpus_requested;
         job.held = record.gpus_on_node;
-        wish.why_pinned = why_not_askable(view, memory, now_s, somebody_waits, options);
+        wish.why_pinned = why_not_askable(view, memory, now_s, pool.somebody_waits, options);
+        if (wish.why_pinned.empty() && stands_on_closed(pool, record))
+            wish.why_pinned = "one of its nodes takes no new jobs";
     }
     job.pinned = !wish.why_pinned.empty();
 }
@@ -136,7 +147,7 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
             const JobMemory &remembered = found == memory.end() ? nothing : found->second;
             wish.pool = static_cast<int>(p);
             wish.job = policy_job(jobs[i], remembered, observation.now_s, options);
-            plan(wish, jobs[i], remembered, observation.now_s, pool.somebody_waits, options);
+            plan(wish, jobs[i], remembered, observation.now_s, pool, options);
             input.push_back(wish.job);
             index.push_back(i);
         }

@@ -26,7 +26,10 @@ double step_seconds(const Program &program, int gpus) {
 }  // namespace
 
 FakeCluster::FakeCluster(std::vector<int> node_gpus, uint64_t seed)
-    : random_(seed), node_gpus_(std::move(node_gpus)), node_up_(node_gpus_.size(), true) {}
+    : random_(seed),
+      node_gpus_(std::move(node_gpus)),
+      node_up_(node_gpus_.size(), true),
+      node_drained_(node_gpus_.size()) {}
 
 // ---- submission -------------------------------------------------------------------------------
 
@@ -174,10 +177,10 @@ void FakeCluster::finish_completing(Ctld &ctld) {
 std::vector<int> FakeCluster::free_gpus() const {
     std::vector<int> free = node_gpus_;
     for (std::size_t i = 0; i < free.size(); ++i)
-        if (!node_up_[i]) free[i] = 0;
+        if (!is_open(i)) free[i] = 0;
     for (const auto &[id, ctld] : ctld_)
         for (const auto &[node, gpus] : ctld.record.gpus_on_node)
-            if (node_up_[node]) free[node] -= gpus;
+            if (is_open(static_cast<std::size_t>(node))) free[node] -= gpus;
     return free;
 }
 
@@ -213,7 +216,7 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     std::vector<std::pair<int, int>> on_node;
     int left = r.gpus_requested;
     for (std::size_t i = 0; i < free.size() && left > 0; ++i) {
-        if (!node_up_[i] || free[i] < std::min(share, left)) continue;
+        if (!is_open(i) || free[i] < std::min(share, left)) continue;
         on_node.push_back({static_cast<int>(i), std::min(share, left)});
         left -= on_node.back().second;
     }
@@ -403,7 +406,7 @@ Answer FakeCluster::observe(controller::Observation &out) {
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
         out.nodes.push_back(
-            {.name = "n" + std::to_string(i), .gpus = node_gpus_[i], .usable = node_up_[i]});
+            {.name = "n" + std::to_string(i), .gpus = node_gpus_[i], .usable = is_open(i)});
     return Answer::ok;
 }
 

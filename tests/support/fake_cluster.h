@@ -65,6 +65,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void remove_record(uint32_t id);       // its AdminComment is the site's alone
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
+    void drain_node(int node) { node_drained_[node] = true; }  // what runs there may stay
     // From now on it is seen as it is now, until the controller asks for it or touches it.
     void freeze(uint32_t id) { frozen_[id] = ctld_.at(id).record; }
     void kill(double lost_s);  // kill -9 of slurmctld and a restart from the state of lost_s ago
@@ -135,6 +136,9 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     bool start(uint32_t id, Ctld &ctld, Real &real);
     void settle_after_kill();
     Answer requeue_gone(uint32_t id);
+    [[nodiscard]] bool is_open(std::size_t node) const {
+        return node_up_[node] && !node_drained_[node];
+    }
     [[nodiscard]] std::vector<int> free_gpus() const;
     [[nodiscard]] bool answers(Answer &answer);
     [[nodiscard]] bool loses_answer();
@@ -145,11 +149,11 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     double now_s_ = 1763721600;
     std::mt19937_64 random_;
     std::vector<int> node_gpus_;
-    std::vector<bool> node_up_;
+    std::vector<bool> node_up_, node_drained_;
     uint32_t next_id_ = 1;
     std::map<uint32_t, Ctld> ctld_;
     std::map<uint32_t, Real> real_;
-    std::map<uint32_t, JobRecord> frozen_;  // as they are seen
+    std::map<uint32_t, JobRecord> frozen_;     // as they are seen
     std::map<uint32_t, uint32_t> highest_id_;  // resize ids seen
     std::deque<std::pair<double, std::map<uint32_t, Ctld>>> saved_;
 };

@@ -614,6 +614,22 @@ TEST(a_failed_launch_is_forgiven_three_times) {
     expect_all_finish(world, 3000, "failed launches");
 }
 
+// Out of a draining node a job must not be asked: it could not come back there, nor a rigid job use
+// what it gives.
+TEST(a_job_on_a_draining_node_is_left_alone) {
+    World world({4, 4});
+    world.cluster.submit_rigid(4, 10000);
+    const uint32_t a = world.cluster.submit_malleable(1, 4, {.steps = 100000});
+    world.run(20);
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 4);
+    world.cluster.drain_node(1);
+    world.cluster.submit_malleable(1, 4, {.steps = 100});
+    world.cluster.submit_rigid(2, 10);
+    world.run(60);
+    ck_assert_msg(world.cluster.count(EventKind::asked) == 0, "%s", world.cluster.story().c_str());
+    ck_assert(world.cluster.job(a).phase == JobPhase::running);
+}
+
 // In a full queue Slurm's jobs are seen seconds late.
 TEST(a_start_seen_late_is_no_refusal) {
     World world({4, 4});
