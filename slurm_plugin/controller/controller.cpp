@@ -43,6 +43,11 @@ void set_ceiling(JobMemory &memory, int gpus, double now_s) {
     memory.ceiling_until_s = now_s + kCeiling_s;
 }
 
+// A record that Slurm refused (say, a site's job_modify) is not offered again in each pass.
+bool is_put_off(const Step &step, const JobMemory &memory, double now_s) {
+    return now_s < memory.write_until_s && (step.act == Act::note || step.act == Act::call_off);
+}
+
 std::string answer_text(Answer answer) {
     switch (answer) {
         case Answer::ok:
@@ -117,7 +122,7 @@ double Controller::round(double now_s) {
         now.room_is_coming = pool >= 0 && room_is_coming[static_cast<std::size_t>(pool)];
         Step step = next_step(jobs[i], decision.wishes[i], memory, now, options_);
         soon |= step.soon;
-        if (step.act == Act::nothing) continue;
+        if (step.act == Act::nothing || is_put_off(step, memory, now_s)) continue;
         if (options_.mode == Mode::observe) {
             only_say(jobs[i], step, memory, now_s);
             continue;
@@ -472,6 +477,7 @@ void Controller::refused(const JobView &job, const Step &step, JobMemory &memory
         if (step.update.gpus > 0) set_ceiling(memory, step.update.gpus / 2, now_s);
     } else {
         memory.quiet_until_s = now_s + options_.back_off_s;
+        memory.write_until_s = now_s + kRefusedWait_s;
     }
     say(job.record->id, now_s,
         {.kind = EventKind::refused,

@@ -30,6 +30,7 @@ struct JobMemory {
     double ceiling_until_s = 0;    // ... and are not tried before
     double startable_since_s = 0;  // released and kept back by nobody since
     double wait_until_s = 0;       // no update of the pending job before (one was refused)
+    double write_until_s = 0;      // no change of its record before (one was refused)
     std::vector<int> nodes;        // of its present run, or its last one
     bool left_whole = false;       // when it came back, all of them were still usable
     bool said_left = false, said_let_go = false;

@@ -614,6 +614,19 @@ TEST(a_failed_launch_is_forgiven_three_times) {
     expect_all_finish(world, 3000, "failed launches");
 }
 
+// A site's job_modify may refuse every change: that is said now and then, and Slurm is not flooded.
+TEST(a_record_that_is_refused_is_not_offered_in_each_pass) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100000});
+    world.cluster.faults.refused = 1;
+    world.run(120);
+    ck_assert(world.cluster.job(a).phase == JobPhase::running);
+    ck_assert_int_le(world.cluster.count(EventKind::refused), 10);
+    world.cluster.faults.refused = 0;
+    world.run(70);
+    ck_assert(world.cluster.intent(a).state == IntentState::running);
+}
+
 // Out of a draining node a job must not be asked: it could not come back there, nor a rigid job use
 // what it gives.
 TEST(a_job_on_a_draining_node_is_left_alone) {
