@@ -41,7 +41,7 @@ Valuation::Valuation(const Job &job, const Options &options)
       absolute_(options.gain == GainRule::absolute || options.gain == GainRule::hull),
       left_s_per_ms_(steps_left(job, options) / 1000),
       restart_s_(job.gpus_now > 0 ? options.payback * job.restart_s : 0) {
-    const double one_ms = step_ms(job, 1);
+    const double one_ms = std::max(kLeastStep_ms, step_ms(job, 1));
     const double alone_s = std::max(kSoonestS, left_s_per_ms_ * one_ms);
     soonest_s_per_ms_ = kSoonestS / one_ms;
     scale_ = job.weight * own_time(alone_s, options);

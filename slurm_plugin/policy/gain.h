@@ -27,6 +27,10 @@
 
 namespace ringrt::policy {
 
+// The fit of a job whose steps slow down with each GPU may give none at all on one: such a value
+// would be no number, and all sums with it.
+inline constexpr double kLeastStep_ms = 1e-6;
+
 // The value of one job's sizes in one decision. The job must outlive it.
 class Valuation {
   public:
@@ -37,7 +41,7 @@ class Valuation {
     // The value (larger is better) of `gpus` >= 1, and the seconds from now on with them, a restart
     // included where it needs one.
     [[nodiscard]] Both both_at(int gpus) const {
-        const double step = step_ms(*job_, gpus);
+        const double step = std::max(kLeastStep_ms, step_ms(*job_, gpus));
         const double left_s = left_s_per_ms_ * step + (gpus != job_->gpus_now ? restart_s_ : 0);
         const double value =
             absolute_ ? scale_ * left_s : scale_ / std::max(soonest_s_per_ms_ * step, left_s);

@@ -216,6 +216,22 @@ TEST(first_gpus_go_by_priority_and_arrival) {
     ck_assert(out[1].reason == Reason::waits);
 }
 
+// Its fit is 100 ms for each GPU but the first: nothing on one.
+TEST(a_job_that_slows_down_with_each_gpu_stops_nobody_else) {
+    std::vector<Job> jobs{job(1, 1, 2, 1e5, 1), job(2, 1, 4, 1e5, 1), job(3, 1, 4, 1e5, 4)};
+    jobs[0].held = jobs[1].held = {{0, 1}};
+    jobs[2].held = {{0, 4}};
+    jobs[0].speed = fit_speed_model(std::vector<SpeedSample>{{2, 100}, {4, 350}});
+    ck_assert_double_eq(jobs[0].speed.step_ms(1), 0);
+    jobs[2].speed.t = {100, 0, 0, 900};  // gains next to nothing from four
+    for (const GainRule rule :
+         {GainRule::absolute, GainRule::relative, GainRule::short_first, GainRule::hull}) {
+        const Options options{.gain = rule};
+        for (const int gpus : {1, 2}) ck_assert(std::isfinite(value(jobs[0], gpus, options)));
+        ck_assert_int_gt(decide(jobs, nodes(1, 6), options)[1].gpus, 1);
+    }
+}
+
 TEST(a_growth_must_pay_for_its_restart) {
     std::vector<Job> jobs{job(1, 1, 8, 100, 1)};
     jobs[0].held = {{0, 1}};
