@@ -194,10 +194,12 @@ TEST(a_job_cancelled_for_its_requeue_is_requeued_until_it_is) {
     ck_assert(job.seen.jobs.at(0).phase == JobPhase::pending);
 }
 
-TEST(a_start_that_was_not_seen_yet_is_no_refusal) {
+TEST(what_passes_by_itself_is_no_refusal) {
     Watched job;
-    the_slurm.update_answer = ESLURM_JOB_NOT_PENDING;
-    ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::again);
+    for (const int error : {ESLURM_JOB_NOT_PENDING, ESLURM_JOB_SETTING_DB_INX}) {
+        the_slurm.update_answer = error;
+        ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::again);
+    }
     the_slurm.update_answer = ESLURM_ACCESS_DENIED;
     ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::refused);
 }
