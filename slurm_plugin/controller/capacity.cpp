@@ -20,12 +20,18 @@ class PoolNames {
         }
     }
 
-    // The pool of "a" or "a,b"; -1 where no node has that partition.
+    // The pool of "a" or "a,b", of the first that any node has; -1 where none has.
     int find(std::string_view partitions) {
         if (one_pool_ || root_.empty()) return 0;
-        const std::string name(partitions.substr(0, partitions.find(',')));
-        if (!root_.contains(name)) return -1;
-        return number_.try_emplace(top(name), static_cast<int>(number_.size())).first->second;
+        for (;;) {
+            const std::size_t comma = partitions.find(',');
+            const std::string name(partitions.substr(0, comma));
+            if (root_.contains(name))
+                return number_.try_emplace(top(name), static_cast<int>(number_.size()))
+                    .first->second;
+            if (comma == std::string_view::npos) return -1;
+            partitions.remove_prefix(comma + 1);
+        }
     }
 
   private:
@@ -170,12 +176,14 @@ struct Holdings {
     std::vector<int> rigid, malleable;  // GPUs per node
 };
 
-Holdings holdings(const Observation &observation) {
+// A malleable job in no pool is left alone, like a rigid one.
+Holdings holdings(const Observation &observation, PoolNames &names) {
     Holdings out{std::vector<int>(observation.nodes.size()),
                  std::vector<int>(observation.nodes.size())};
     for (const JobRecord &job : observation.jobs) {
         if (!holds_gpus(job)) continue;
-        std::vector<int> &held = is_malleable(job) ? out.malleable : out.rigid;
+        const bool may_resize = is_malleable(job) && names.find(job.partition) >= 0;
+        std::vector<int> &held = may_resize ? out.malleable : out.rigid;
         for (const auto &[node, gpus] : job.gpus_on_node)
             if (node >= 0 && static_cast<std::size_t>(node) < held.size()) held[node] += gpus;
     }
@@ -206,8 +214,8 @@ Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
 std::vector<Pool> make_pools(const Observation &observation, const std::vector<JobView> &jobs,
                              const Options &options) {
     const std::size_t nodes = observation.nodes.size();
-    const Holdings held = holdings(observation);
     PoolNames names(observation.nodes);
+    const Holdings held = holdings(observation, names);
     std::vector<Pool> pools;
     for (std::size_t i = 0; i < nodes; ++i) {
         const NodeRecord &node = observation.nodes[i];

@@ -59,7 +59,7 @@ struct NodeRecord {
     std::string name;
     int gpus = 0;
     bool usable = true;                   // up, not drained, not reserved for somebody else
-    std::vector<std::string> partitions;  // that it belongs to; empty: of every partition
+    std::vector<std::string> partitions;  // that start jobs on it; empty: every one does
 
     bool operator==(const NodeRecord &) const = default;
 };

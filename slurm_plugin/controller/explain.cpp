@@ -28,7 +28,7 @@ std::string explain_job(const JobView &job, const Wish &wish, double now_s,
     if (const std::string text = under_way(job, now_s); !text.empty()) return text;
     if (record.phase == JobPhase::pending && is_kept_back(job, now_s, options))
         return "waits: held, depends on another job, or has a later start time";
-    if (wish.pool < 0) return "left alone: no node of its partition is known";
+    if (wish.pool < 0) return "left alone: its partition has no nodes, or starts no jobs now";
     const std::string size = gpus(record.gpus_requested);
     if (record.phase == JobPhase::pending) {
         const std::string text = policy::explain(wish.job, wish.allotment, policy_options(options));

@@ -115,10 +115,12 @@ void add_end(const slurm_job_info_t &job, JobRecord &record) {
 }
 
 bool is_usable(uint32_t state) {
-    constexpr uint32_t kOut = NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND |
-                              NODE_STATE_RES | NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN |
-                              NODE_STATE_POWERING_DOWN | NODE_STATE_REBOOT_ISSUED |
-                              NODE_STATE_INVALID_REG;
+    constexpr uint32_t kOut =
+        NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_RES |
+        NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
+        NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG |
+        // once it is idle, were it for two seconds:
+        NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DOWN | NODE_STATE_POWER_DRAIN;
     if ((state & kOut) != 0) return false;
     switch (state & NODE_STATE_BASE) {
         case NODE_STATE_UNKNOWN:  // slurmctld has just been started: the node is about to register
@@ -188,10 +190,13 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
     }
     for (const partition_info_t &partition :
          std::span(partitions.partition_array, partitions.record_count)) {
+        if ((partition.state_up & PARTITION_SCHED) == 0) continue;
         const std::string name = bounded_text(partition.name, kNameBytesMax);
         for_each_node(partition.node_inx, records.size(),
                       [&](std::size_t node) { records[node].partitions.push_back(name); });
     }
+    for (NodeRecord &record : records)
+        if (record.partitions.empty()) record.partitions.emplace_back();  // no job's
     return records;
 }
 

@@ -24,7 +24,9 @@ inline constexpr std::size_t kCommentBytesMax = 4096;
 [[nodiscard]] controller::JobRecord job_record(const slurm_job_info_t &job,
                                                std::span<const controller::NodeRecord> nodes);
 
-// Index = Slurm's node index, so nodes that Slurm hides stand here without a name and a GPU.
+// Index = Slurm's node index, so nodes that Slurm hides stand here without a name and a GPU. A
+// partition that starts no jobs now (DOWN, INACTIVE) is left out: a job that left for its resize
+// would wait there until it is up again. A node in no other one is in a partition without a name.
 [[nodiscard]] std::vector<controller::NodeRecord> node_records(
     const node_info_msg_t &nodes, const partition_info_msg_t &partitions);
 

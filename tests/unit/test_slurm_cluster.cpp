@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
+#include "slurm_plugin/slurm/slurm_records.h"
 #include "tests/support/check.h"
 
 using ringrt::controller::Answer;
@@ -192,6 +194,71 @@ TEST(a_job_cancelled_for_its_requeue_is_requeued_until_it_is) {
     for (int i = 0; i < 3; ++i) job.look();
     ck_assert_int_eq(times, 3);
     ck_assert(job.seen.jobs.at(0).phase == JobPhase::pending);
+}
+
+namespace {
+
+using ringrt::controller::NodeRecord;
+
+struct NodesGiven {
+    std::vector<uint32_t> states;
+    std::vector<partition_info_t> partitions{};
+};
+
+// Of four GPUs each.
+std::vector<NodeRecord> records_of(NodesGiven given) {
+    char name[] = "n", gres[] = "gpu:4";
+    std::vector<node_info_t> nodes;
+    for (const uint32_t state : given.states) {
+        nodes.emplace_back();
+        nodes.back().name = name;
+        nodes.back().gres = gres;
+        nodes.back().node_state = state;
+    }
+    node_info_msg_t all_nodes{};
+    all_nodes.node_array = nodes.data();
+    all_nodes.record_count = static_cast<uint32_t>(nodes.size());
+    partition_info_msg_t all_partitions{};
+    all_partitions.partition_array = given.partitions.data();
+    all_partitions.record_count = static_cast<uint32_t>(given.partitions.size());
+    return ringrt::slurm::node_records(all_nodes, all_partitions);
+}
+
+}  // namespace
+
+// A job that leaves for its resize can come back neither to a partition that is DOWN nor to a node
+// that is in none.
+TEST(what_starts_no_jobs_is_in_nobodys_pool) {
+    char up[] = "up", down[] = "down";
+    int32_t up_nodes[] = {0, 0, 3, 3, -1}, down_nodes[] = {1, 1, -1};
+    std::vector<partition_info_t> partitions(2);
+    partitions[0].name = up;
+    partitions[0].state_up = PARTITION_DRAIN;  // takes no new jobs, but starts those it has
+    partitions[0].node_inx = up_nodes;
+    partitions[1].name = down;
+    partitions[1].state_up = PARTITION_DOWN;
+    partitions[1].node_inx = down_nodes;
+    Observation seen;
+    seen.nodes = records_of({std::vector<uint32_t>(4, NODE_STATE_IDLE), partitions});
+    seen.jobs = {{.id = 1, .partition = "down,up", .admin_comment = intent_text()},
+                 {.id = 2,
+                  .phase = JobPhase::running,
+                  .partition = "down",
+                  .gpus_on_node = {{1, 4}},
+                  .admin_comment = intent_text()}};
+    const auto pools = make_pools(seen, malleable_jobs(seen), {});
+    ck_assert_uint_eq(pools.at(0).jobs.size(), 1);
+    ck_assert_uint_eq(pools.at(0).jobs.at(0), 0);
+    ck_assert(pools.at(0).free.node_gpus == (std::vector<int>{4, 0, 0, 4}));
+    for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
+}
+
+// Idle for two seconds, it would be gone.
+TEST(a_node_about_to_restart_takes_nobody) {
+    for (const uint32_t flag : {NODE_STATE_REBOOT_REQUESTED, NODE_STATE_REBOOT_ISSUED,
+                                NODE_STATE_POWER_DOWN, NODE_STATE_POWER_DRAIN, NODE_STATE_DRAIN})
+        ck_assert(!records_of({{NODE_STATE_ALLOCATED | flag}}).at(0).usable);
+    ck_assert(records_of({{NODE_STATE_ALLOCATED | NODE_STATE_PLANNED}}).at(0).usable);
 }
 
 TEST(what_passes_by_itself_is_no_refusal) {
