@@ -24,7 +24,17 @@ enum class Answer : uint8_t {
 enum class JobPhase : uint8_t { pending, running, suspended, completing, finished };
 
 // Why Slurm keeps a pending job waiting, as far as the controller cares.
-enum class Waits : uint8_t { none, begin_time, resources, priority, held, dependency, other };
+// limit: at one that is free again when a job of its user leaves.
+enum class Waits : uint8_t {
+    none,
+    begin_time,
+    resources,
+    priority,
+    held,
+    dependency,
+    limit,
+    other,
+};
 
 struct JobRecord {
     uint32_t id = 0;
@@ -32,6 +42,7 @@ struct JobRecord {
     Waits waits = Waits::none;
     bool batch = true;
     std::string partition;
+    uint32_t user_id = 0;
     double submit_s = 0;     // Unix times; 0: not set or not known
     double start_s = 0;      // of the present run; 0 while it waits
     double suspended_s = 0;  // of the present run, before it was last resumed

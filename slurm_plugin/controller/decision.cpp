@@ -2,6 +2,7 @@
 #include "slurm_plugin/controller/decision.h"
 
 #include <algorithm>
+#include <set>
 
 #include "slurm_plugin/controller/speed.h"
 #include "slurm_plugin/policy/placement.h"
@@ -70,14 +71,26 @@ void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s
     job.pinned = !wish.why_pinned.empty();
 }
 
-// Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped? While a job
-// is away for two seconds it can not be first in the queue. Shrinks for rigid jobs are made all the
-// same.
-bool may_lose_place(const Pool &pool, const policy::Job &job, policy::Reason reason) {
-    if (pool.smallest_rigid == 0 || reason == policy::Reason::gave_to_rigid) return false;
+// Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped, or another
+// job of its user come under a limit? While a job is away for two seconds it can not be first in
+// the queue. Shrinks for rigid jobs are made all the same.
+bool may_lose_place(const Pool &pool, const policy::Job &job, bool at_limit,
+                    policy::Reason reason) {
+    if (reason == policy::Reason::gave_to_rigid) return false;
+    if (at_limit) return true;
+    if (pool.smallest_rigid == 0) return false;
     int free_gpus = 0;
     for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
     return pool.smallest_rigid <= free_gpus + job.gpus_now;
+}
+
+// Those of whom a job waits at a limit: it starts as soon as another of theirs leaves, which then
+// waits itself until one of them ends.
+std::set<uint32_t> users_at_limit(const Observation &observation) {
+    std::set<uint32_t> users;
+    for (const JobRecord &job : observation.jobs)
+        if (job.phase == JobPhase::pending && job.waits == Waits::limit) users.insert(job.user_id);
+    return users;
 }
 
 // Which of the wishes could be fulfilled at once: waiting jobs first, then growths by their gain.
@@ -134,6 +147,7 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
     const policy::Policy *policy = policy::find_policy(options.policy);
     if (!policy) return out;
     const JobMemory nothing;
+    const std::set<uint32_t> limited = users_at_limit(observation);
     for (std::size_t p = 0; p < out.pools.size(); ++p) {
         const Pool &pool = out.pools[p];
         std::vector<policy::Job> input;
@@ -156,7 +170,8 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
         for (std::size_t k = 0; k < index.size() && k < allotments.size(); ++k) {
             Wish &wish = out.wishes[index[k]];
             wish.allotment = allotments[k];
-            wish.may_lose_place = may_lose_place(pool, wish.job, wish.allotment.reason);
+            const bool at_limit = limited.contains(jobs[index[k]].record->user_id);
+            wish.may_lose_place = may_lose_place(pool, wish.job, at_limit, wish.allotment.reason);
         }
         match_free(pool, jobs, out.wishes, observation.now_s, options);
     }

@@ -19,7 +19,7 @@ struct Wish {
     std::string_view why_pinned;  // why it is left alone; empty: it is not
     int pool = -1;
     int fitting = 0;              // the largest size up to the wish whose GPUs are free now
-    bool may_lose_place = false;  // a rigid job would take its GPUs while it is away
+    bool may_lose_place = false;  // another job would take its GPUs while it is away
 };
 
 struct Decision {

@@ -42,7 +42,7 @@ std::string explain_job(const JobView &job, const Wish &wish, double now_s,
     if (wish.allotment.gpus > record.gpus_requested && wish.fitting < wish.allotment.gpus)
         text += "; waits until these GPUs are free";
     if (wish.may_lose_place && wish.allotment.gpus != record.gpus_requested)
-        text += "; not now: a rigid job that waits would take its place";
+        text += "; not now: a job that waits would take its place";
     return text;
 }
 

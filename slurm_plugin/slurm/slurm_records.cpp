@@ -33,6 +33,23 @@ JobPhase phase_of(uint32_t state) {
     }
 }
 
+// Limits of what a user, an account or a QOS may run at once.
+bool is_shared_limit(uint32_t reason) {
+    constexpr uint32_t kLimits[] = {
+        WAIT_ASSOC_JOB_LIMIT,       WAIT_ASSOC_RESOURCE_LIMIT,  WAIT_QOS_JOB_LIMIT,
+        WAIT_QOS_RESOURCE_LIMIT,    WAIT_ASSOC_MAX_JOBS,        WAIT_QOS_MAX_JOB_PER_USER,
+        WAIT_QOS_MAX_CPU_PER_USER,  WAIT_QOS_MAX_MEM_PER_USER,  WAIT_QOS_MAX_NODE_PER_USER,
+        WAIT_QOS_MAX_GRES_PER_USER, WAIT_QOS_MAX_UNK_PER_USER,  WAIT_QOS_MAX_BILLING_PER_USER,
+        WAIT_QOS_MAX_JOB_PER_ACCT,  WAIT_QOS_MAX_CPU_PER_ACCT,  WAIT_QOS_MAX_MEM_PER_ACCT,
+        WAIT_QOS_MAX_NODE_PER_ACCT, WAIT_QOS_MAX_GRES_PER_ACCT, WAIT_ASSOC_GRP_JOB,
+        WAIT_ASSOC_GRP_CPU,         WAIT_ASSOC_GRP_MEM,         WAIT_ASSOC_GRP_NODE,
+        WAIT_ASSOC_GRP_GRES,        WAIT_ASSOC_GRP_BILLING,     WAIT_QOS_GRP_JOB,
+        WAIT_QOS_GRP_CPU,           WAIT_QOS_GRP_MEM,           WAIT_QOS_GRP_NODE,
+        WAIT_QOS_GRP_GRES,          WAIT_QOS_GRP_BILLING,
+    };
+    return std::ranges::find(kLimits, reason) != std::end(kLimits);
+}
+
 Waits waits_of(const slurm_job_info_t &job) {
     if (job.priority == 0) return Waits::held;
     switch (job.state_reason) {
@@ -51,7 +68,7 @@ Waits waits_of(const slurm_job_info_t &job) {
         case WAIT_DEP_INVALID:
             return Waits::dependency;
         default:
-            return Waits::other;
+            return is_shared_limit(job.state_reason) ? Waits::limit : Waits::other;
     }
 }
 
@@ -157,6 +174,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .phase = phase_of(job.job_state),
         .batch = job.batch_flag != 0,
         .partition = bounded_text(job.partition, kNameBytesMax),
+        .user_id = job.user_id,
         .priority = static_cast<double>(job.priority),
         .restarts = job.restart_cnt,
         .gpus_requested = gpus_requested(job),

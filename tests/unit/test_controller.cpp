@@ -643,6 +643,23 @@ TEST(a_job_on_a_draining_node_is_left_alone) {
     ck_assert(world.cluster.job(a).phase == JobPhase::running);
 }
 
+// A user who may run two jobs: the third would start while one is away, and that one wait.
+TEST(a_job_whose_user_is_at_a_limit_is_not_asked) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 4, {.steps = 100000}, 1);
+    world.cluster.submit_rigid(4, 10000);
+    world.run(20);
+    Observation seen;
+    ck_assert(world.cluster.observe(seen) == Answer::ok);
+    seen.jobs.push_back({.id = 99, .waits = Waits::limit, .user_id = 7, .gpus_requested = 1});
+    for (const uint32_t user : {7, 8}) {
+        for (JobRecord &record : seen.jobs)
+            if (record.id == a) record.user_id = user;
+        for (const Wish &wish : decide(seen, malleable_jobs(seen), {}, world.options).wishes)
+            ck_assert(wish.may_lose_place == (user == 7));
+    }
+}
+
 // In a full queue Slurm's jobs are seen seconds late.
 TEST(a_start_seen_late_is_no_refusal) {
     World world({4, 4});

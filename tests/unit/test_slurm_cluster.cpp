@@ -253,6 +253,21 @@ TEST(what_starts_no_jobs_is_in_nobodys_pool) {
     for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
 }
 
+TEST(a_limit_is_told_from_other_reasons) {
+    using ringrt::controller::Waits;
+    const auto waits = [](uint32_t reason) {
+        slurm_job_info_t job{};
+        job.job_state = JOB_PENDING;
+        job.priority = 1;
+        job.state_reason = static_cast<decltype(job.state_reason)>(reason);
+        return ringrt::slurm::job_record(job, {}).waits;
+    };
+    for (const uint32_t reason : {WAIT_ASSOC_MAX_JOBS, WAIT_QOS_MAX_GRES_PER_USER})
+        ck_assert(waits(reason) == Waits::limit);
+    for (const uint32_t reason : {WAIT_PART_DOWN, WAIT_LICENSES, WAIT_QOS_MAX_GRES_PER_JOB})
+        ck_assert(waits(reason) == Waits::other);
+}
+
 // Idle for two seconds, it would be gone.
 TEST(a_node_about_to_restart_takes_nobody) {
     for (const uint32_t flag : {NODE_STATE_REBOOT_REQUESTED, NODE_STATE_REBOOT_ISSUED,
