@@ -309,7 +309,8 @@ int main() {
         {policies_are_found_by_name, doubling_keeps_its_promises,
          doubling_does_not_depend_on_the_order, doubling_is_content_with_its_own_decision,
          doubling_is_near_the_optimum, first_gpus_go_by_priority_and_arrival,
-         a_growth_must_pay_for_its_restart, a_nearly_finished_job_is_not_stopped_to_grow,
-         a_shrink_for_another_must_pay_both_restarts, a_crowded_node_shrinks_only_its_own_jobs,
-         off_ladder_and_pinned_jobs_are_left_alone, no_growth_that_does_not_make_it_faster});
+         a_job_that_slows_down_with_each_gpu_stops_nobody_else, a_growth_must_pay_for_its_restart,
+         a_nearly_finished_job_is_not_stopped_to_grow, a_shrink_for_another_must_pay_both_restarts,
+         a_crowded_node_shrinks_only_its_own_jobs, off_ladder_and_pinned_jobs_are_left_alone,
+         no_growth_that_does_not_make_it_faster});
 }

@@ -292,5 +292,6 @@ int main() {
         {only_what_its_node_does_not_know_is_gone, what_ended_or_was_requeued_since_is_left_alone,
          a_requeue_that_cleared_the_job_needs_no_cancel,
          a_job_cancelled_for_its_requeue_is_requeued_until_it_is,
-         a_start_that_was_not_seen_yet_is_no_refusal});
+         what_starts_no_jobs_is_in_nobodys_pool, a_limit_is_told_from_other_reasons,
+         a_node_about_to_restart_takes_nobody, what_passes_by_itself_is_no_refusal});
 }
