@@ -235,7 +235,7 @@ Status allreduce_across(const Work &work, const Call &call, const World &world, 
     // Nothing to add still is a meeting of all.
     Across across(work, call, world, rail, memory, transport, *next_chunk);
     *next_chunk += across.number();
-    return concluded(across.run(), world.rank, &transport);
+    return concluded(world.rank, &transport, [&] { return across.run(); });
 }
 
 }  // namespace ringrt

@@ -281,7 +281,8 @@ Status execute(const Program &program, const Work &work, const Call &call, const
     size_t segments = std::max<size_t>(1, (block_bytes + most - 1) / most);
     Run run(program, work, segments);
     std::vector<Run::Lane> lanes(std::min(kWindow, segments));  // outlives the farewell
-    return concluded(run_all(run, lanes, segments, call, world, transport), world.rank, transport);
+    return concluded(world.rank, transport,
+                     [&] { return run_all(run, lanes, segments, call, world, transport); });
 }
 
 }  // namespace ringrt

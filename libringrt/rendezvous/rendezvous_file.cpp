@@ -94,7 +94,8 @@ Status write_rendezvous(const std::string &path, const Rendezvous &rendezvous) {
 Status read_rendezvous(const std::string &path, std::optional<Rendezvous> *out) {
     out->reset();
     list_folder(path);
-    Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    // Without waiting for the writer of a pipe that somebody put there.
+    Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!fd.valid()) {
         // The folder itself may be made by rank 0 a moment later.
         return errno == ENOENT || errno == ESTALE ? Status{} : failed("open", path);

@@ -53,7 +53,8 @@ Status peer_lost(const World &world, int rank, const char *why, const Call &call
 Status match(const World &world, const Call &mine, int rank, const Frame &frame,
              std::vector<Message *> *expected, Message **out) {
     *out = nullptr;
-    if (frame.call.number > mine.number) return {};  // it is ahead
+    // It is ahead, be it beyond 2^32 operations.
+    if (int32_t(frame.call.number - mine.number) > 0) return {};
     if (frame.call != mine) {
         return {RINGRT_MISMATCH,
                 format_line(

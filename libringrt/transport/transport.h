@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -79,8 +80,15 @@ class Transport {
     virtual void farewell(int culprit, const Status &why) = 0;
 };
 
-// How an operation over `transport` ended; the peers hear of a failure while its messages stand.
-inline Status concluded(Status status, int own_rank, Transport *transport) {
+// Carries an operation over `transport` out; the peers hear of a failure while its messages stand.
+template <class Body>
+Status concluded(int own_rank, Transport *transport, Body body) {
+    Status status;
+    try {
+        status = body();
+    } catch (const std::bad_alloc &) {
+        status = {RINGRT_NO_MEMORY, format_line("rank %d: out of memory", own_rank)};
+    }
     if (!status.ok()) transport->farewell(status.culprit < 0 ? own_rank : status.culprit, status);
     return status;
 }

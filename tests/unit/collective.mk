@@ -42,7 +42,7 @@ check-large: tests/multiproc/test_large
 	tests/multiproc/test_large
 .PHONY: check-large
 
-tests_unit_test_tcp_SOURCES = tests/unit/test_tcp.cpp tests/support/check.h
+tests_unit_test_tcp_SOURCES = tests/unit/test_tcp.cpp tests/support/check.h tests/support/ranks.h
 tests_unit_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_LDADD = libcollective.la $(CHECK_LIBS)
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +13,16 @@
 #include <random>
 #include <thread>
 
+#include "libringrt/collective/execute.h"
 #include "libringrt/rendezvous/connect.h"
+#include "libringrt/rendezvous/rendezvous_file.h"
 #include "libringrt/transport/frame.h"
 #include "libringrt/transport/tcp.h"
 #include "tests/support/check.h"
+#include "tests/support/ranks.h"
 
 using namespace ringrt;
+using ringrt::test::TemporaryFolder;
 
 namespace {
 
@@ -74,11 +79,11 @@ std::vector<std::byte> random_bytes(size_t count, std::mt19937 &random) {
 }
 
 // Memory in pieces that are not next to each other, for one message.
-struct Place {
+struct Scattered {
     std::vector<std::byte> memory;
     Message message;
 
-    Place(uint32_t segment, size_t bytes, std::mt19937 &random) : memory(2 * bytes + 64) {
+    Scattered(uint32_t segment, size_t bytes, std::mt19937 &random) : memory(2 * bytes + 64) {
         message.peer = 1;
         message.segment = segment;
         size_t at = 0;
@@ -105,16 +110,16 @@ TEST(every_byte_arrives_where_it_belongs) {
         std::mt19937 random(seed);
         Pair pair;
         std::vector<std::vector<std::byte>> payloads;
-        std::vector<std::unique_ptr<Place>> places;
+        std::vector<std::unique_ptr<Scattered>> places;
         std::vector<std::byte> stream;
         const size_t most = size_t{1} << (2 + random() % 17);
         for (uint32_t i = 0; i < 12; ++i) {
             payloads.push_back(random_bytes(random() % most, random));
             const std::vector<std::byte> one = framed(i, payloads.back());
             stream.insert(stream.end(), one.begin(), one.end());
-            places.push_back(std::make_unique<Place>(i, payloads.back().size(), random));
+            places.push_back(std::make_unique<Scattered>(i, payloads.back().size(), random));
         }
-        const auto expect = [&](Place &place) {
+        const auto expect = [&](Scattered &place) {
             ck_assert(pair.transport->receive(&place.message).ok());
         };
         const size_t early = random() % 13;
@@ -145,7 +150,7 @@ TEST(half_a_message_moves_nothing_by_itself) {
         Pair pair;
         const std::vector<std::byte> payload = random_bytes(bytes, random);
         const std::vector<std::byte> stream = framed(0, payload);
-        Place place(0, bytes, random);
+        Scattered place(0, bytes, random);
         ck_assert(pair.transport->receive(&place.message).ok());
         pair.say(stream, 0, stream.size() / 2);
         int moves = 0;
@@ -217,9 +222,44 @@ TEST(a_connection_dropped_at_the_door_is_made_again) {
     ck_assert(fds[0][1].valid() && fds[1][0].valid());
 }
 
+// What ends with an exception, too, is told while the messages stand that the transport knows of.
+TEST(an_operation_without_memory_says_farewell) {
+    Pair pair;
+    pair.world.hop = [] { throw std::bad_alloc(); };
+    std::vector<float> data(100, 1);
+    const Work work{.input = data.data(), .output = data.data(), .count = 100, .ranks = 2};
+    const Status status = execute(one_shot(0, 2), work, kCall, pair.world, pair.transport.get());
+    ck_assert_int_eq(status.code, RINGRT_NO_MEMORY);
+    Frame frame;
+    ck_assert_int_eq(recv(pair.peer.get(), &frame, sizeof frame, 0), sizeof frame);
+    ck_assert_int_eq(frame.kind, kFarewell);
+}
+
+TEST(operations_are_counted_beyond_32_bits) {
+    World world;
+    world.size = 2;
+    std::vector<Message *> expected;
+    Message *found = nullptr;
+    Call mine{.number = UINT32_MAX, .kind = kBarrier}, next = mine;
+    ++next.number;
+    ck_assert(match(world, mine, 1, {.call = next}, &expected, &found).ok());
+    ck_assert_int_eq(match(world, next, 1, {.call = mine}, &expected, &found).code,
+                     RINGRT_MISMATCH);
+}
+
+TEST(a_pipe_at_the_rendezvous_holds_up_nobody) {
+    TemporaryFolder folder;
+    const std::string path = folder.path + "/meet";
+    ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
+    std::optional<Rendezvous> found;
+    ck_assert_int_eq(read_rendezvous(path, &found).code, RINGRT_SYSTEM_ERROR);
+}
+
 int main() {
     return ringrt::test::run_all(
         "tcp", {a_connection_dropped_at_the_door_is_made_again, every_byte_arrives_where_it_belongs,
                 half_a_message_moves_nothing_by_itself,
-                a_farewell_is_heard_behind_data_that_nobody_expects});
+                a_farewell_is_heard_behind_data_that_nobody_expects,
+                an_operation_without_memory_says_farewell, operations_are_counted_beyond_32_bits,
+                a_pipe_at_the_rendezvous_holds_up_nobody});
 }
