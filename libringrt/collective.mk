@@ -10,6 +10,7 @@ libcollective_la_SOURCES = \
   libringrt/transport/frame.h libringrt/transport/frame.cpp \
   libringrt/transport/messenger.h libringrt/transport/messenger.cpp \
   libringrt/transport/tcp.h libringrt/transport/tcp.cpp libringrt/transport/tcp_impl.h \
+  libringrt/transport/closed_in_children.h libringrt/transport/closed_in_children.cpp \
   libringrt/transport/tcp_receive.cpp \
   libringrt/rendezvous/siphash.h libringrt/rendezvous/siphash.cpp \
   libringrt/rendezvous/identity.h libringrt/rendezvous/identity.cpp \

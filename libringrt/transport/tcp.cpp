@@ -10,8 +10,19 @@
 
 namespace ringrt {
 
+namespace {
+
+std::vector<int> numbers_of(const std::vector<Fd> &fds) {
+    std::vector<int> out;
+    for (const Fd &fd : fds)
+        if (fd.valid()) out.push_back(fd.get());
+    return out;
+}
+
+}  // namespace
+
 Tcp::Tcp(const World &world, std::vector<Fd> fds)
-    : world_(world), peers_(fds.size()), waits_(world) {
+    : world_(world), peers_(fds.size()), waits_(world), closed_in_children_(numbers_of(fds)) {
     for (size_t r = 0; r < fds.size(); ++r) {
         peers_[r].fd = std::move(fds[r]);
         if (peers_[r].fd.valid()) peers_[r].buffer.resize(kBufferBytes);

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "libringrt/transport/closed_in_children.h"
 #include "libringrt/transport/frame.h"
 #include "libringrt/transport/tcp.h"
 
@@ -95,6 +96,7 @@ class Tcp : public Transport {
     // be a farewell that tells why.
     bool in_doubt_ = false;
     bool said_farewell_ = false;
+    const ClosedInChildren closed_in_children_;
 };
 
 }  // namespace ringrt

@@ -217,6 +217,30 @@ TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
     }
 }
 
+// A data loader's worker, say: it must not keep the dead rank's connections open.
+TEST(a_killed_rank_is_missed_though_its_child_lives) {  // F01
+    TemporaryFolder folder;
+    Layout layout{3, 3};
+    Started started;
+    int pipes[2];
+    ck_assert_int_eq(pipe(pipes), 0);
+    Ranks ranks(layout.ranks, [&](int rank) {
+        close(pipes[1]);
+        Communicator comm(config_of(folder, layout, rank));
+        if (rank != 1) return expect_loss_of(comm, 1, 1000, &started);
+        if (comm.start() != RINGRT_OK) return int(kNotStarted);
+        char end;
+        if (fork() == 0) _exit(read(pipes[0], &end, 1) == 0 ? 0 : 1);  // until the test is over
+        started.one_more();
+        started.await(layout.ranks);
+        raise(SIGKILL);
+        return int(kAsExpected);
+    });
+    close(pipes[0]);
+    expect_all(ranks, layout, 1, 15);
+    close(pipes[1]);
+}
+
 TEST(a_stopped_rank_is_warned_of_and_then_given_up) {  // F03
     for (Layout layout : {Layout{3, 1}, Layout{3, 3}}) {
         TemporaryFolder folder;
@@ -595,8 +619,8 @@ int main() {
     return run_all(
         "failures",
         {a_rank_may_die_at_any_hop, a_rank_may_stop_at_any_hop,
-         a_killed_rank_is_named_by_all_others, a_stopped_rank_is_warned_of_and_then_given_up,
-         a_pause_is_survived, a_slow_rank_is_warned_of_and_waited_for,
+         a_killed_rank_is_named_by_all_others, a_killed_rank_is_missed_though_its_child_lives,
+         a_stopped_rank_is_warned_of_and_then_given_up, a_pause_is_survived, a_slow_rank_is_warned_of_and_waited_for,
          reset_connections_are_an_error_at_all_ranks, a_replayed_hello_is_dropped, an_abort_ends_all_ranks, an_abort_ends_the_start,
          a_missing_rank_is_named, different_calls_are_an_error, a_forked_child_is_refused,
          garbage_at_the_door_does_no_harm, nothing_is_left_in_shared_memory},
