@@ -169,9 +169,12 @@ Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveM
     written_.store(false, std::memory_order_relaxed);
     under_way_ = true;
     std::vector<Source> sources = sources_to_write(buffers, peers_.rank(), peers_.size(), options_);
-    // Without memory for a copy, or a thread, this rank writes at once: the others need not know.
-    if (mode == SaveMode::inline_write || !write_in_background(sources)) write(sources);
-    return {};
+    const bool beside = mode == SaveMode::in_background && write_in_background(sources);
+    if (!beside) write(sources);
+    if (mode == SaveMode::inline_write) return {};
+    // Without memory for a copy, or a thread, a rank writes at once, and the others wait for it
+    // here: in what comes next they would give it up sooner than a disk is done.
+    return vote(peers_, {});
 }
 
 Outcome Saver::finish() {

@@ -38,8 +38,8 @@ class Saver {
     Saver(const Saver &) = delete;
     Saver &operator=(const Saver &) = delete;
 
-    // Collective. In the background the buffers are copied before it returns. On anything but ok no
-    // save is under way. The outcome is the same on all ranks.
+    // Collective. In the background the buffers are copied, or written, before it returns. On
+    // anything but ok nothing will be committed. The outcome is the same on all ranks.
     Outcome start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode);
 
     // Collective. Waits for the shards and commits. The outcome is the same on all ranks.

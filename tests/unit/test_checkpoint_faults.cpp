@@ -113,6 +113,39 @@ TEST(a_background_save_that_fails_on_one_rank_fails_on_all) {
         }
 }
 
+// A rank without memory for the copy writes at once: the others wait for it in the save, where they
+// have the patience for it, and not in what comes next.
+TEST(all_wait_for_a_rank_that_writes_at_once) {
+    if (kPatience > 1) return;                     // a sanitizer ends what asks for so much memory
+    constexpr uint64_t kRows = uint64_t{1} << 59;  // more than any machine can copy
+    MemoryFiles files;
+    files.free_space = INT64_MAX;
+    static thread_local bool writes_at_once = false;
+    std::atomic<bool> wrote = false;
+    files.fault = [&](int64_t, const char *name) {
+        if (!writes_at_once || std::string(name) != "open_new") return 0;
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        wrote = true;
+        return EIO;
+    };
+    run_ranks(2, [&](Peers &peers) {
+        Store store(files, kFolder, incarnation(1), 3);
+        Saver saver(peers, store, {.piece_bytes = kRows, .writer_bytes = 64});
+        writes_at_once = peers.rank() == 1;
+        std::byte row{};
+        Buffer rows{.parameter = {.name = "x",
+                                  .dtype = RINGRT_UINT8,
+                                  .shape = {kRows + 1},
+                                  .by_rows = true},
+                    .data = &row,
+                    .offset = peers.rank() == 1 ? 1u : 0u,
+                    .bytes = peers.rank() == 1 ? kRows : 1};
+        expect_ok(saver.start({rows}, {.step = 1}, SaveMode::in_background));
+        ck_assert(wrote);
+        ck_assert_int_eq(saver.finish().status, RINGRT_CHECKPOINT_FAILED);
+    });
+}
+
 TEST(a_crash_at_any_operation_of_a_load_harms_nothing) {
     auto before = with_steps({1000, 1100});
     before->data(std::string(kFolder) + "/step-000000001100/shard-00000")[5] ^= std::byte{1};
@@ -298,14 +331,15 @@ TEST(what_one_node_cannot_see_stays_what_it_is) {
 
 int main() {
     return ringrt::test::run_all(
-        "checkpoint_faults", {a_crash_at_any_operation_leaves_the_old_or_the_new,
-                              a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new,
-                              a_background_save_that_fails_on_one_rank_fails_on_all,
-                              a_crash_at_any_operation_of_a_load_harms_nothing,
-                              an_error_at_any_operation_costs_one_save_at_most,
-                              a_disk_that_fails_for_ever_costs_only_the_new_checkpoint,
-                              short_and_interrupted_writes_and_reads_are_gone_on_with,
-                              a_full_disk_is_seen_before_anything_is_written,
-                              an_unreadable_checkpoint_is_not_taken_for_a_damaged_one,
-                              what_one_node_cannot_see_stays_what_it_is});
+        "checkpoint_faults",
+        {a_crash_at_any_operation_leaves_the_old_or_the_new,
+         a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new,
+         a_background_save_that_fails_on_one_rank_fails_on_all,
+         all_wait_for_a_rank_that_writes_at_once, a_crash_at_any_operation_of_a_load_harms_nothing,
+         an_error_at_any_operation_costs_one_save_at_most,
+         a_disk_that_fails_for_ever_costs_only_the_new_checkpoint,
+         short_and_interrupted_writes_and_reads_are_gone_on_with,
+         a_full_disk_is_seen_before_anything_is_written,
+         an_unreadable_checkpoint_is_not_taken_for_a_damaged_one,
+         what_one_node_cannot_see_stays_what_it_is});
 }
