@@ -341,6 +341,34 @@ TEST(what_was_learned_gives_the_first_step_a_plan) {
     }
 }
 
+// Where the exchange's own thread finds no memory, all ranks are told, and none waits for ever.
+TEST(no_memory_on_the_exchanges_thread_ends_the_step) {
+    Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
+    learned.profile = profile_of(kCounts);
+    const std::string text = format_learned(learned);
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        Job job(2, rank, folder.path);
+        const auto own_thread = std::this_thread::get_id();
+        const auto samples = [&](int n) {
+            if (std::this_thread::get_id() != own_thread) throw std::bad_alloc();
+            return 96.0 / n;
+        };
+        Exchange exchange(job.communicator, {.samples_per_rank = samples});
+        exchange.recall(text);
+        Training training(exchange, kCounts);
+        ExchangeResult result;
+        while (result.status == RINGRT_OK) {
+            for (size_t g = kCounts.size(); g-- > 0 && result.status == RINGRT_OK;)
+                result = exchange.ready(static_cast<int>(g), training.gradients[g].data());
+            for (size_t g = 0; g < kCounts.size() && result.status == RINGRT_OK; ++g)
+                result = exchange.wait(static_cast<int>(g), nullptr);
+        }
+        return result.status == (rank == 0 ? RINGRT_NO_MEMORY : RINGRT_PEER_LOST) ? 0 : 1;
+    });
+    expect_all_zero(ranks.wait());
+}
+
 TEST(what_was_learned_of_others_is_ignored) {
     Learned other{.plan_version = 7, .samples_per_rank = 32, .gbps = 1, .alpha_us = 10};
     other.profile = profile_of({1, 2, 3});
@@ -388,7 +416,8 @@ int main() {
         {results_do_not_depend_on_the_plan, any_thread_and_any_order,
          a_missing_gradient_counts_as_zero, wrong_calls_get_one_line,
          a_lost_rank_is_an_error_not_a_hang, the_profile_is_learned_and_the_plan_follows,
-         what_was_learned_gives_the_first_step_a_plan, what_was_learned_of_others_is_ignored,
+         what_was_learned_gives_the_first_step_a_plan,
+         no_memory_on_the_exchanges_thread_ends_the_step, what_was_learned_of_others_is_ignored,
          a_plan_travels_whole_and_damage_is_found},
         120);
 }
