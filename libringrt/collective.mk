@@ -35,6 +35,7 @@ libcollective_la_SOURCES = \
   libringrt/collective/fork_guard.h libringrt/collective/fork_guard.cpp \
   libringrt/collective/communicator_impl.h libringrt/collective/start.cpp \
   libringrt/collective/operations.cpp \
+  libringrt/collective/checks.h \
   libringrt/collective/communicator.h libringrt/collective/communicator.cpp
 libcollective_la_LIBADD = $(HWLOC_LIBS)
 

@@ -174,16 +174,18 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
  * take ordinary memory only. Compiled and tested over a made-up GPU; not run on a real one yet. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
-/* ---- collectives: element counts, not bytes; recv may be send ---------------------------------- */
+/* ---- collectives: element counts, not bytes ----------------------------------------------------- */
 
-/* Collective. recv[i] = op over ranks of send[i]; added in rank order, so bit-identical on all ranks. */
+/* Collective. recv[i] = op over ranks of send[i]; added in rank order, so bit-identical on all ranks.
+ * recv may be send. */
 RINGRT_API ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op);
 /* Collective. The same, but rank r gets only its share of the result, written to the start of recv:
  * count/size elements, one more for the first count%size ranks. recv may not overlap send. */
 RINGRT_API ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
                                                  ringrt_dtype_t dtype, ringrt_op_t op);
-/* Collective. The inverse: each rank gives its share (as above), all get the `count` elements. */
+/* Collective. The inverse: each rank gives its share (as above), all get the `count` elements. send may be
+ * its place in recv. */
 RINGRT_API ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
                                              ringrt_dtype_t dtype);
 

@@ -19,14 +19,22 @@ std::array<Slot, 65> slots;
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free, "needed in a signal handler");
 
+// The signals whose earlier handler this thread is in. One that was installed above ours, in the
+// life of an earlier handle, and calls what it found there, leads back to ours.
+thread_local uint64_t in_earlier __attribute__((tls_model("initial-exec"))) = 0;
+
 void handle(int signal, siginfo_t *info, void *context) {
     const int saved_errno = errno;
     Slot &slot = slots[static_cast<size_t>(signal)];
+    const uint64_t mine = uint64_t{1} << (signal - 1);
+    if (in_earlier & mine) return;
     slot.arrivals.fetch_add(1, std::memory_order_relaxed);
+    in_earlier |= mine;
     if (slot.before.sa_flags & SA_SIGINFO)
         slot.before.sa_sigaction(signal, info, context);
     else if (slot.before.sa_handler != SIG_DFL && slot.before.sa_handler != SIG_IGN)
         slot.before.sa_handler(signal);
+    in_earlier &= ~mine;
     errno = saved_errno;
 }
 

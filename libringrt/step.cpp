@@ -78,6 +78,7 @@ Outcome StepBoundary::restore(uint64_t &step) {
     load_ms_ = (step_begun_s_ - begun_s) * 1e3;
     step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
+    shared_step_ = local_.is_there() ? -1 : saved_step_;  // it may have come from the nodes' disks
     samples_ = manifest.samples;
     restored_gradients_ = manifest.gradients;
     losses_.recall(manifest.losses);
@@ -175,7 +176,7 @@ Outcome StepBoundary::finish_save() {
     if (!finished.ok()) return finished;
     const double now_s = monotonic_s();
     save_ms_ = (now_s - save_begun_s_) * 1e3;
-    saved_step_ = static_cast<int64_t>(saving_step_);
+    saved_step_ = shared_step_ = static_cast<int64_t>(saving_step_);
     next_save_s_ = now_s + settings_.save_interval_s;
     return {};
 }
@@ -211,7 +212,7 @@ Outcome StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     const double begun_s = monotonic_s();
     sigterm_ = std::make_unique<SignalCounter>();
     Outcome ready = sigterm_->start(SIGTERM);  // cannot fail for SIGTERM
-    if (saved_step_ != static_cast<int64_t>(step)) ready = save_now(step, SaveMode::inline_write);
+    if (shared_step_ != static_cast<int64_t>(step)) ready = save_now(step, SaveMode::inline_write);
     served_ = asked_.count();  // signals that came during the save asked for the same
     if (!ready.ok()) {
         if (!is_fatal(ready)) call_off(ready.message);

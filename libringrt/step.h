@@ -95,7 +95,8 @@ class StepBoundary {
     uint64_t timed_step_ = 0;  // last one whose end ringrt_step() saw
     uint64_t samples_ = 0;
     int64_t steps_left_ = -1;
-    int64_t saved_step_ = -1;  // of the newest checkpoint, −1: none
+    int64_t saved_step_ = -1;   // of the newest checkpoint, −1: none
+    int64_t shared_step_ = -1;  // of the newest that this run knows to be in the shared folder
     uint64_t saving_step_ = 0;
     double save_ms_ = 0, load_ms_ = 0;
 };

@@ -20,14 +20,14 @@ ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, siz
 
 ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
                                       ringrt_dtype_t dtype, ringrt_op_t op) {
-    return guard(rt, [&] {
+    return guard_alone(rt, [&] {
         return rt->peers.outcome(rt->communicator.reduce_scatter(send, recv, count, dtype, op));
     });
 }
 
 ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
                                   ringrt_dtype_t dtype) {
-    return guard(rt, [&] {
+    return guard_alone(rt, [&] {
         return rt->peers.outcome(rt->communicator.all_gather_shares(send, recv, count, dtype));
     });
 }
@@ -50,7 +50,7 @@ ringrt_status_t ringrt_free(ringrt_t *rt, void *memory) {
 ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *recv, size_t count,
                                        ringrt_dtype_t dtype, ringrt_op_t op, int priority,
                                        ringrt_request_t **out) {
-    return guard(rt, [&] {
+    return guard_alone(rt, [&] {
         if (!out) return invalid("out is NULL");
         auto request = std::make_unique<ringrt_request>();
         Outcome started = rt->peers.outcome(rt->communicator.start_allreduce(

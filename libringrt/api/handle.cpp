@@ -35,6 +35,7 @@ Outcome make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
 
 Outcome start(ringrt_t &rt) {
     using namespace checkpoint;
+    if (Outcome caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
     if (rt.settings.size > 1 && !rt.settings.allgather)  // ranks meet in a file there
         if (int made = make_folders(real_files(), rt.settings.checkpoint_dir); made < 0)
             return write_failure(made, rt.settings.checkpoint_dir);

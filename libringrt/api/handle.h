@@ -62,6 +62,8 @@ struct ringrt_runtime {
 
     const pid_t pid = getpid();
     const ringrt::Settings settings;
+    // While it counts, a write beyond the limit of a file's size fails, and does not end the rank.
+    ringrt::SignalCounter file_limit;
     ringrt::Communicator communicator;
     ringrt::CommunicatorPeers peers;
     std::vector<ringrt::checkpoint::Buffer> buffers;  // by name

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "libringrt/collective/checks.h"
 #include "libringrt/collective/communicator_impl.h"
 
 namespace ringrt {
@@ -53,34 +54,6 @@ const std::vector<std::string> &Communicator::host_of_rank() const { return impl
 
 namespace {
 
-Status check_fold(ringrt_dtype_t dtype, ringrt_op_t op) {
-    if (can_fold(dtype, op)) return {};
-    return {RINGRT_INVALID_ARGUMENT,
-            "no such sum: dtype must be one of the numbers (not uint8), op one of the five"};
-}
-
-Status check_started(bool started) {
-    if (started) return {};
-    return {RINGRT_INVALID_ARGUMENT, "start() has not succeeded"};
-}
-
-Status check_buffers(const void *send, const void *recv, size_t bytes, bool may_be_same) {
-    auto a = reinterpret_cast<uintptr_t>(send), b = reinterpret_cast<uintptr_t>(recv);
-    if (bytes == 0) return {};
-    if (send == nullptr || recv == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
-    bool same = a == b && may_be_same, apart = a + bytes <= b || b + bytes <= a;
-    if (same || apart) return {};
-    return {RINGRT_INVALID_ARGUMENT, may_be_same
-                                         ? "send and recv overlap without being the same buffer"
-                                         : "send and recv may not overlap"};
-}
-
-Status check_ranges(const Ranges &ranges, size_t bytes) {
-    if (ranges.bytes() == bytes) return {};
-    return {RINGRT_INVALID_ARGUMENT,
-            format_line("the ranges hold %zu bytes instead of %zu", ranges.bytes(), bytes)};
-}
-
 // One rank alone.
 Status scatter_copy(const Work &work) {
     each_output(
@@ -100,8 +73,9 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
         RINGRT_TRY(check_fold(dtype, op));
+        RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
         size_t bytes = count * dtype_bytes(dtype);
-        RINGRT_TRY(check_buffers(send, recv, bytes, true));
+        RINGRT_TRY(check_buffers(send, bytes, recv, bytes, 0));
         Work work = sum_of(send, recv, count, dtype, op, impl_->world.size);
         bool on_gpu = false;
         if (bytes > 0) RINGRT_TRY(impl_->device->side_of(send, recv, &on_gpu));
@@ -121,7 +95,9 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
         RINGRT_TRY(check_fold(dtype, op));
         int rank = impl_->world.rank, size = impl_->world.size;
         size_t each = dtype_bytes(dtype);
-        RINGRT_TRY(check_buffers(send, recv, share(count, size, rank).count * each, false));
+        RINGRT_TRY(check_count(count, each));
+        RINGRT_TRY(
+            check_buffers(send, count * each, recv, share(count, size, rank).count * each, kApart));
         auto body = [&](const void *from, void *to) -> Status {
             if (impl_->alone(to, from, count * each)) return {};
             return impl_->reduce_scatter(sum_of(from, to, count, dtype, op, size));
@@ -165,7 +141,10 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
         RINGRT_TRY(check_started(impl_->started));
         size_t each = dtype_bytes(dtype);
         if (each == 0) return {RINGRT_INVALID_ARGUMENT, "no such dtype"};
+        RINGRT_TRY(check_count(count, each));
         int rank = impl_->world.rank, size = impl_->world.size;
+        Share own = share(count, size, rank);
+        RINGRT_TRY(check_buffers(send, own.count * each, recv, count * each, own.first * each));
         auto body = [&](const void *from, void *to) -> Status {
             if (impl_->alone(to, from, count * each)) return {};
             Work work{.input = from,
@@ -178,16 +157,18 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
             return impl_->run(work, impl_->next_call(kAllGatherShares, work, count),
                               &NodeCollectives::all_gather, gather);
         };
-        return impl_->in_host_memory(send, share(count, size, rank).count * each, recv,
-                                     count * each, body);
+        return impl_->in_host_memory(send, own.count * each, recv, count * each, body);
     });
 }
 
 ringrt_status_t Communicator::all_gather(const void *send, void *recv, size_t bytes) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
+        auto size = size_t(impl_->world.size), rank = size_t(impl_->world.rank);
+        RINGRT_TRY(check_count(bytes, size));
+        RINGRT_TRY(check_buffers(send, bytes, recv, bytes * size, bytes * rank));
         return impl_->in_host_memory(
-            send, bytes, recv, bytes * size_t(impl_->world.size),
+            send, bytes, recv, bytes * size,
             [&](const void *from, void *to) { return impl_->gather_all(from, to, bytes); });
     });
 }
@@ -197,6 +178,7 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         RINGRT_TRY(check_started(impl_->started));
         int rank = impl_->world.rank, size = impl_->world.size;
         if (root < 0 || root >= size) return {RINGRT_INVALID_ARGUMENT, "root is not a rank"};
+        RINGRT_TRY(check_count(bytes, 1));
         if (bytes > 0 && buffer == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
         if (size == 1) return {};
         auto body = [&](const void *from, void *to) -> Status {
@@ -226,7 +208,9 @@ ringrt_status_t Communicator::start_allreduce(const void *send, void *recv, size
         [&]() -> Status {
             RINGRT_TRY(check_started(impl_->started));
             RINGRT_TRY(check_fold(dtype, op));
-            RINGRT_TRY(check_buffers(send, recv, count * dtype_bytes(dtype), true));
+            RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
+            size_t bytes = count * dtype_bytes(dtype);
+            RINGRT_TRY(check_buffers(send, bytes, recv, bytes, 0));
             if (impl_->progress == nullptr) {
                 impl_->progress = std::make_unique<Progress>(*this, impl_->config.timeout_ms);
             }
@@ -243,16 +227,8 @@ ringrt_status_t Communicator::start_allreduce(const void *send, void *recv, size
 ringrt_status_t Communicator::alloc(size_t bytes, void **out) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        if (impl_->memory != nullptr) return impl_->memory->alloc(bytes, out);
-        size_t rounded = (bytes / 4096 + 1) * 4096;
-        void *memory = aligned_alloc(4096, rounded);
-        if (memory == nullptr) {
-            return {RINGRT_NO_MEMORY,
-                    format_line("rank %d: no memory for %zu bytes", impl_->world.rank, bytes)};
-        }
-        memset(memory, 0, rounded);
-        *out = memory;
-        return {};
+        return impl_->memory != nullptr ? impl_->memory->alloc(bytes, out)
+                                        : impl_->alloc_alone(bytes, out);
     });
 }
 
@@ -260,8 +236,9 @@ ringrt_status_t Communicator::free(void *memory) {
     return impl_->guarded([&]() -> Status {
         if (memory == nullptr) return {};
         if (impl_->memory != nullptr) return impl_->memory->free(memory);
-        ::free(memory);
-        return {};
+        if (impl_->allocated.erase(memory) > 0) return {};
+        return {RINGRT_INVALID_ARGUMENT,
+                format_line("rank %d: this memory was not made by alloc", impl_->world.rank)};
     });
 }
 

@@ -3,6 +3,8 @@
 // it out; start-up is in start.cpp.
 #pragma once
 
+#include <cstdlib>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -34,6 +36,10 @@ struct Communicator::Impl {
     std::unique_ptr<DeviceCollectives> device;  // for buffers in GPU memory
     Call last_meeting;                          // of ranks with such buffers
     uint32_t calls = 0;
+    struct Release {
+        void operator()(void *each) const { ::free(each); }
+    };
+    std::map<void *, std::unique_ptr<void, Release>> allocated;  // by one rank alone on its node
     std::mutex call_mutex;   // held during a call
     std::mutex start_mutex;  // and during one that only starts something
     Status failure;          // of an operation: final
@@ -46,6 +52,7 @@ struct Communicator::Impl {
     [[nodiscard]] bool one_node() const;
     Status allreduce(const Work &work);
     Status allreduce_on_rail(const Work &work);
+    Status alloc_alone(size_t bytes, void **out);
     Status gather_all(const void *mine, void *all, size_t bytes);
     [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
     // Over this node's memory or by the program.

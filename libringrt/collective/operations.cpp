@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a communicator carries an operation out: over the node's memory, by a program over the
 // transport, along the rails between nodes, or on the GPU.
+#include <cstring>
+
 #include "libringrt/collective/across.h"
 #include "libringrt/collective/communicator_impl.h"
 
@@ -117,6 +119,21 @@ std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
                 if (memory != nullptr) RINGRT_TRY(memory->look_around(last_meeting));
                 return transport == nullptr ? Status{} : transport->progress(0, &moved);
             }});
+}
+
+Status Communicator::Impl::alloc_alone(size_t bytes, void **out) {
+    constexpr size_t kPage = 4096;
+    const size_t rounded = bytes <= size_t(PTRDIFF_MAX) ? (bytes / kPage + 1) * kPage : bytes;
+    std::unique_ptr<void, Release> made(rounded > bytes ? aligned_alloc(kPage, rounded) : nullptr);
+    if (made == nullptr) {
+        return {RINGRT_NO_MEMORY,
+                format_line("rank %d: no memory for %zu bytes", world.rank, bytes), -1, false};
+    }
+    memset(made.get(), 0, rounded);
+    void *at = made.get();
+    allocated.emplace(at, std::move(made));
+    *out = at;
+    return {};
 }
 
 Status Communicator::Impl::barrier(CallKind kind) {

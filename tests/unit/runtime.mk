@@ -8,6 +8,7 @@ runtime_tests = \
 	tests/unit/test_checkpoint_killed \
 	tests/unit/test_runtime \
 	tests/unit/test_ringrt_api \
+	tests/unit/test_ringrt_limits \
 	tests/multiproc/test_step
 check_PROGRAMS += $(runtime_tests)
 TESTS += $(runtime_tests)
@@ -38,10 +39,14 @@ tests_unit_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_runtime_LDADD = libruntime.la $(CHECK_LIBS)
 
 # Through the shared library, as programs use it
-tests_unit_test_ringrt_api_SOURCES = tests/unit/test_ringrt_api.cpp tests/support/check.h \
-	tests/support/ranks.h
+api_support = tests/support/alone.h tests/support/check.h tests/support/ranks.h
+tests_unit_test_ringrt_api_SOURCES = tests/unit/test_ringrt_api.cpp $(api_support)
 tests_unit_test_ringrt_api_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringrt_api_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_unit_test_ringrt_limits_SOURCES = tests/unit/test_ringrt_limits.cpp $(api_support)
+tests_unit_test_ringrt_limits_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_ringrt_limits_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_step_SOURCES = tests/multiproc/test_step.cpp tests/support/check.h \
 	tests/support/ranks.h

@@ -4,32 +4,9 @@
 #include <fstream>
 #include <thread>
 
-#include "libringrt/ringrt.h"
-#include "tests/support/check.h"
-#include "tests/support/ranks.h"
+#include "tests/support/alone.h"
 
-using ringrt::test::Ranks;
-using ringrt::test::TemporaryFolder;
-
-namespace {
-
-struct Alone {
-    explicit Alone(ringrt_config_t config = RINGRT_CONFIG_INIT) {
-        for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
-        config.checkpoint_dir = folder.path.c_str();
-        ck_assert_msg(ringrt_init(&rt, &config) == RINGRT_OK, "%s", ringrt_last_error(nullptr));
-    }
-    ~Alone() { ringrt_finalize(rt); }
-    TemporaryFolder folder;
-    ringrt_t *rt = nullptr;
-};
-
-void expect(const ringrt_t *rt, ringrt_status_t got, ringrt_status_t expected, const char *line) {
-    ck_assert_msg(got == expected, "%s: %s", ringrt_status_string(got), ringrt_last_error(rt));
-    EXPECT_TEXT(ringrt_last_error(rt), line);
-}
-
-}  // namespace
+using namespace ringrt::test;
 
 // Gradients become ready on any thread, and fail there: each reads a whole line (TSan sees a race).
 TEST(several_threads_fail_at_once) {

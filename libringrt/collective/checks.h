@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a collective is asked for, before it begins: INVALID_ARGUMENT costs the ranks nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "libringrt/collective/fold.h"
+#include "libringrt/collective/ranges.h"
+#include "libringrt/transport/status.h"
+
+namespace ringrt {
+
+inline Status check_started(bool started) {
+    if (started) return {};
+    return {RINGRT_INVALID_ARGUMENT, "start() has not succeeded"};
+}
+
+inline Status check_fold(ringrt_dtype_t dtype, ringrt_op_t op) {
+    if (can_fold(dtype, op)) return {};
+    return {RINGRT_INVALID_ARGUMENT,
+            "no such sum: dtype must be one of the numbers (not uint8), op one of the five"};
+}
+
+// count · each bytes, each > 0.
+inline Status check_count(size_t count, size_t each) {
+    if (count <= size_t(PTRDIFF_MAX) / each) return {};
+    return {RINGRT_INVALID_ARGUMENT, "a count is larger than any memory"};
+}
+
+inline constexpr size_t kApart = SIZE_MAX;
+
+// `in_place`: the only byte of recv at which send may begin, where they are not apart.
+inline Status check_buffers(const void *send, size_t send_bytes, const void *recv,
+                            size_t recv_bytes, size_t in_place) {
+    if ((send == nullptr && send_bytes > 0) || (recv == nullptr && recv_bytes > 0))
+        return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
+    if (send_bytes == 0 || recv_bytes == 0) return {};
+    auto a = reinterpret_cast<uintptr_t>(send), b = reinterpret_cast<uintptr_t>(recv);
+    if (a + send_bytes <= b || b + recv_bytes <= a) return {};
+    if (in_place != kApart && a == b + in_place) return {};
+    return {RINGRT_INVALID_ARGUMENT, in_place != kApart
+                                         ? "send and recv overlap without being the same buffer"
+                                         : "send and recv may not overlap"};
+}
+
+inline Status check_ranges(const Ranges &ranges, size_t bytes) {
+    if (ranges.bytes() == bytes) return {};
+    return {RINGRT_INVALID_ARGUMENT,
+            format_line("the ranges hold %zu bytes instead of %zu", ranges.bytes(), bytes)};
+}
+
+}  // namespace ringrt

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C API where memory, files, signals and buffers are not as a program thinks: nothing is lost,
+// and the handle goes on working.
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "tests/support/alone.h"
+
+using namespace ringrt::test;
+
+// A handler that was installed above ours and calls what was there before, found again below the
+// next handle's.
+static struct sigaction below_chaining;
+static void chaining(int number, siginfo_t *info, void *context) {
+    if (below_chaining.sa_flags & SA_SIGINFO) below_chaining.sa_sigaction(number, info, context);
+}
+
+TEST(a_handler_that_calls_an_earlier_handles_makes_no_circle) {
+    struct sigaction above {};
+    above.sa_sigaction = chaining;
+    above.sa_flags = SA_SIGINFO;
+    {
+        Alone first;
+        sigaction(SIGURG, &above, &below_chaining);
+    }
+    Alone second;
+    raise(SIGURG);
+    ringrt_action_t action;
+    ck_assert_int_eq(ringrt_step(second.rt, 2, &action), RINGRT_OK);
+    ck_assert(std::ifstream(second.folder.path + "/step-000000000002/manifest").good());
+}
+
+// Nobody knows on which nodes the job comes back: what only these have does not count as saved.
+TEST(what_came_from_the_nodes_disks_is_saved_before_leaving) {
+    TemporaryFolder node, shared;
+    setenv("RINGRT_CHECKPOINT_LOCAL", node.path.c_str(), 1);
+    ringrt_config_t config = RINGRT_CONFIG_INIT;
+    config.save_interval_s = 1;
+    config.save_inline = 1;
+    config.checkpoint_dir = shared.path.c_str();
+    const uint64_t shape[1] = {1};
+    for (int run = 0; run < 2; ++run) {
+        ringrt_t *rt = nullptr;
+        ringrt_action_t action;
+        float x = 1;
+        uint64_t step = 0;
+        ck_assert_int_eq(ringrt_init(&rt, &config), RINGRT_OK);
+        ck_assert_int_eq(ringrt_register(rt, "x", &x, RINGRT_FLOAT32, 1, shape), RINGRT_OK);
+        if (run == 0) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+            ck_assert_int_eq(ringrt_step(rt, 5, &action), RINGRT_OK);
+            for (const auto &each : std::filesystem::directory_iterator(shared.path))
+                std::filesystem::remove_all(each);
+        } else {
+            ck_assert_int_eq(ringrt_restore(rt, &step), RINGRT_OK);
+            ck_assert_uint_eq(step, 5);
+            raise(SIGURG);
+            ck_assert_int_eq(ringrt_step(rt, 5, &action), RINGRT_OK);
+            ck_assert(std::ifstream(shared.path + "/step-000000000005/manifest").good());
+        }
+        ck_assert_int_eq(ringrt_finalize(rt), RINGRT_OK);
+    }
+}
+
+// As from srun, which hands `ulimit -f` on.
+TEST(a_limit_of_file_size_fails_a_save_and_not_the_rank) {
+    Alone alone;
+    std::vector<float> x(1 << 20);
+    const uint64_t shape[1] = {x.size()};
+    ck_assert_int_eq(ringrt_register(alone.rt, "x", x.data(), RINGRT_FLOAT32, 1, shape), RINGRT_OK);
+    const rlimit limit{1 << 20, RLIM_INFINITY}, none{RLIM_INFINITY, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    ck_assert_int_eq(ringrt_save(alone.rt, 1), RINGRT_CHECKPOINT_FAILED);
+    setrlimit(RLIMIT_FSIZE, &none);
+    ck_assert_int_eq(ringrt_save(alone.rt, 2), RINGRT_OK);
+}
+
+TEST(a_rank_alone_allocates_and_lets_go) {
+    void *memory = nullptr;
+    for (int i = 0; i < 60; ++i) {
+        Alone alone;
+        ck_assert_int_eq(ringrt_alloc(alone.rt, SIZE_MAX, &memory), RINGRT_NO_MEMORY);
+        ck_assert_int_eq(ringrt_alloc(alone.rt, size_t{1} << 60, &memory), RINGRT_NO_MEMORY);
+        ck_assert_int_eq(ringrt_free(alone.rt, &memory), RINGRT_INVALID_ARGUMENT);
+        ck_assert_int_eq(ringrt_alloc(alone.rt, 1 << 20, &memory), RINGRT_OK);
+        ck_assert_int_eq(ringrt_free(alone.rt, memory), RINGRT_OK);
+        ck_assert_int_eq(ringrt_alloc(alone.rt, 16 << 20, &memory), RINGRT_OK);
+        ck_assert_int_eq(ringrt_barrier(alone.rt), RINGRT_OK);  // no memory was no end
+    }
+    long pages = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> pages >> resident;
+    ck_assert_int_lt(resident * sysconf(_SC_PAGESIZE), 500 << 20);  // of 960 MB
+}
+
+TEST(a_step_of_gradients_shares_the_connections_with_nobody) {
+    Alone alone;
+    int id = -1;
+    float g = 1, other = 0;
+    ringrt_request_t *request = nullptr;
+    const char *line = "gradients are under way: ringrt_gradient_wait() for each of them first";
+    ck_assert_int_eq(ringrt_gradient_register(alone.rt, "g", 1, RINGRT_FLOAT32, RINGRT_SUM, &id),
+                     RINGRT_OK);
+    ck_assert_int_eq(ringrt_gradient_ready(alone.rt, id, &g), RINGRT_OK);
+    expect(alone.rt, ringrt_reduce_scatter(alone.rt, &g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM),
+           RINGRT_INVALID_ARGUMENT, line);
+    expect(alone.rt, ringrt_all_gather(alone.rt, &g, &other, 1, RINGRT_FLOAT32),
+           RINGRT_INVALID_ARGUMENT, line);
+    expect(alone.rt,
+           ringrt_allreduce_start(alone.rt, &g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
+           RINGRT_INVALID_ARGUMENT, line);
+    ck_assert_int_eq(ringrt_gradient_wait(alone.rt, id, nullptr), RINGRT_OK);
+}
+
+// Refused by every rank, or some would wait for the others; and what is in place stays right.
+TEST(overlapping_null_and_huge_buffers_are_refused) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
+        ringrt_config_t config = RINGRT_CONFIG_INIT;
+        config.rank = rank;
+        config.size = 2;
+        config.checkpoint_dir = folder.path.c_str();
+        ringrt_t *rt = nullptr;
+        if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
+        float x[4] = {1, 2, 3, 4}, all[4];
+        const auto scatter = [&](const float *send, float *recv, size_t count) {
+            return ringrt_reduce_scatter(rt, send, recv, count, RINGRT_FLOAT32, RINGRT_SUM);
+        };
+        const auto gather = [&](const float *send, float *recv) {
+            return ringrt_all_gather(rt, send, recv, 4, RINGRT_FLOAT32);
+        };
+        const ringrt_status_t huge =
+            ringrt_allreduce(rt, x, x, SIZE_MAX / 4 + 2, RINGRT_FLOAT32, RINGRT_SUM);
+        for (ringrt_status_t status :
+             {scatter(x, x + 2 * rank, 4), scatter(nullptr, all, 4), scatter(x, nullptr, 4),
+              gather(x + 1, x), gather(nullptr, all), gather(x, nullptr), huge})
+            if (status != RINGRT_INVALID_ARGUMENT) return 2;
+        if (gather(x + 2 * rank, x) != RINGRT_OK || x[0] != 1 || x[3] != 4) return 3;
+        return ringrt_finalize(rt) == RINGRT_OK ? 0 : 4;
+    });
+    for (int status : ranks.wait(60)) ck_assert_int_eq(status, 0);
+}
+
+int main() {
+    return run_all("ringrt_limits", {a_handler_that_calls_an_earlier_handles_makes_no_circle,
+                                     what_came_from_the_nodes_disks_is_saved_before_leaving,
+                                     a_limit_of_file_size_fails_a_save_and_not_the_rank,
+                                     a_rank_alone_allocates_and_lets_go,
+                                     a_step_of_gradients_shares_the_connections_with_nobody,
+                                     overlapping_null_and_huge_buffers_are_refused});
+}
