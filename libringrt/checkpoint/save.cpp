@@ -143,12 +143,13 @@ Outcome Saver::copy(std::vector<Source> &sources) try {
 void Saver::write(const std::vector<Source> &sources) {
     // On a thread of its own nobody would catch what is thrown.
     try {
+        Outcome wrote;
         if (!sources.empty())
-            wrote_ = write_shard(store_.files(),
-                                 store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
-                                 sources, shard_);
-    } catch (const std::bad_alloc &) {
-        wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory to write a shard"});
+            wrote = write_shard(store_.files(),
+                                store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
+                                sources, shard_);
+        wrote_ = std::move(wrote);
+    } catch (const std::bad_alloc &) {  // that stands in wrote_
     }
     written_.store(true, std::memory_order_release);
 }
@@ -159,18 +160,26 @@ bool Saver::write_in_background(std::vector<Source> &sources) try {
     return true;
 } catch (const std::system_error &) {
     return false;  // no thread to be had: the copy is as good as the buffers
+} catch (const std::bad_alloc &) {
+    return false;
 }
 
 Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
     if (Outcome prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
     manifest_ = manifest_of(store_.fence(), meta, peers_.size(), buffers);
     shard_ = {.rank = static_cast<uint32_t>(peers_.rank())};
-    wrote_ = {};
+    // Until it is written: whatever is thrown before leaves nothing that could be committed.
+    wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory to write a shard"});
     written_.store(false, std::memory_order_relaxed);
     under_way_ = true;
-    std::vector<Source> sources = sources_to_write(buffers, peers_.rank(), peers_.size(), options_);
-    const bool beside = mode == SaveMode::in_background && write_in_background(sources);
-    if (!beside) write(sources);
+    try {
+        std::vector<Source> sources =
+            sources_to_write(buffers, peers_.rank(), peers_.size(), options_);
+        const bool beside = mode == SaveMode::in_background && write_in_background(sources);
+        if (!beside) write(sources);
+    } catch (const std::bad_alloc &) {  // finish() tells all ranks
+        written_.store(true, std::memory_order_release);
+    }
     if (mode == SaveMode::inline_write) return {};
     // Without memory for a copy, or a thread, a rank writes at once, and the others wait for it
     // here: in what comes next they would give it up sooner than a disk is done.

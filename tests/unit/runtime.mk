@@ -4,6 +4,7 @@ runtime_tests = \
 	tests/unit/test_checkpoint \
 	tests/unit/test_checkpoint_faults \
 	tests/unit/test_checkpoint_incarnations \
+	tests/unit/test_checkpoint_memory \
 	tests/unit/test_checkpoint_levels \
 	tests/unit/test_checkpoint_killed \
 	tests/unit/test_runtime \
@@ -29,6 +30,10 @@ tests_unit_test_checkpoint_faults_LDADD = libruntime.la $(CHECK_LIBS)
 tests_unit_test_checkpoint_incarnations_SOURCES = tests/unit/test_checkpoint_incarnations.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_incarnations_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_checkpoint_incarnations_LDADD = libruntime.la $(CHECK_LIBS)
+
+tests_unit_test_checkpoint_memory_SOURCES = tests/unit/test_checkpoint_memory.cpp $(checkpoint_support)
+tests_unit_test_checkpoint_memory_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_checkpoint_memory_LDADD = libruntime.la $(CHECK_LIBS)
 
 tests_unit_test_checkpoint_killed_SOURCES = tests/unit/test_checkpoint_killed.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_killed_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
