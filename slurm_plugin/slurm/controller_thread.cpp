@@ -157,8 +157,10 @@ PluginOptions ControllerThread::accepted_options(const std::string &yaml,
 
 void ControllerThread::serve() {
     std::optional<SlurmPaths> paths;
-    while (!(paths = ask_slurm_paths()))
+    while (!(paths = ask_slurm_paths())) {
         if (!wait(1)) return;
+        (void)take_reload();  // else it ends each wait at once; all is read below anyway
+    }
     EventLog events;
     SlurmCluster cluster;
     std::optional<controller::Controller> controller;

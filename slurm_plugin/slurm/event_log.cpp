@@ -20,8 +20,7 @@ EventLog::~EventLog() {
 }
 
 void EventLog::open(const std::string &path) {
-    if (path == path_ && file_ >= 0) return;
-    if (file_ >= 0) close(file_);
+    if (file_ >= 0) close(file_);  // by the same name another file may stand there: logrotate
     path_ = path;
     file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file_ < 0)

@@ -15,6 +15,10 @@ complains 'malleable.yaml:2: key "mode" stands here a second time' $'mode: act\n
 grep -Eq 'the configuration (read before|accepted last) stays' "$dir/log/slurmctld.log" || fail "the last good one did not stay"
 start_job works --malleable=1:8 -- 100000 100
 wait_for 30 "start: the last good configuration works" runs_with "$job" 8
+# logrotate: the log's file is renamed, and slurmctld told to read its configuration anew.
+mv "$dir/log/malleable_events.jsonl" "$dir/log/rotated"
+timeout 10 scontrol reconfigure
+wait_for 10 "new event log" [ -e "$dir/log/malleable_events.jsonl" ]
 # And for a slurmctld that starts with a bad file:
 sleep 6 # Slurm saves its state every five seconds: the job is in it
 kill_slurmctld
