@@ -274,13 +274,13 @@ TEST(off_does_nothing) {
     ck_assert(world.cluster.events.empty());
 }
 
-TEST(fifty_jobs_shrink_a_few_at_a_time) {
-    World world(std::vector<int>(50, 4));
-    for (int i = 0; i < 50; ++i) world.cluster.submit_malleable(1, 4, {.steps = 900});
+TEST(five_hundred_jobs_shrink_a_few_at_a_time) {
+    World world(std::vector<int>(500, 4));
+    for (int i = 0; i < 500; ++i) world.cluster.submit_malleable(1, 4, {.steps = 300});
     world.run(30);
-    for (int i = 0; i < 50; ++i) world.cluster.submit_malleable(1, 4, {.steps = 100});
+    for (int i = 0; i < 500; ++i) world.cluster.submit_malleable(1, 4, {.steps = 100});
     expect_all_finish(world, 5000, "storm");
-    ck_assert(world.cluster.count(EventKind::asked) > 20);
+    ck_assert(world.cluster.count(EventKind::asked) > 200);
 }
 
 TEST(idle_asks_once_a_second_at_most) {
@@ -1043,7 +1043,7 @@ int main() {
                                   a_suspension_counts_for_no_time_limit,
                                   observe_says_and_touches_nothing,
                                   off_does_nothing,
-                                  fifty_jobs_shrink_a_few_at_a_time,
+                                  five_hundred_jobs_shrink_a_few_at_a_time,
                                   ten_thousand_passes_need_no_more_memory,
                                   idle_asks_once_a_second_at_most,
                                   a_restart_that_nobody_saw_is_noticed,
