@@ -32,7 +32,7 @@ RECORDS = "tests/unit/test_records"
 
 ROWS = [
     Row("F01", "kill -9 of a rank while training", cases=("rank_killed",),
-        tests={FAILURES: ("a_killed_rank_is_named_by_all_others",)}),
+        tests={FAILURES: ("a_killed_rank_is_named_by_all_others", "a_killed_rank_is_missed_though_its_child_lives")}),
     Row("F02", "a rank dies inside the ring, at each hop",
         tests={FAILURES: ("a_rank_may_die_at_any_hop",)}),
     Row("F03", "SIGSTOP of a rank for a while, for ever",
@@ -54,7 +54,8 @@ ROWS = [
     Row("F12", "errors on write, fsync, close, rename; a full disk", cases=("faults/disk_full",),
         tests={SAVES: ("an_error_at_any_operation_costs_one_save_at_most", "a_disk_that_fails_for_ever_costs_only_the_new_checkpoint",
                        "short_and_interrupted_writes_and_reads_are_gone_on_with", "a_full_disk_is_seen_before_anything_is_written",
-                       "an_unreadable_checkpoint_is_not_taken_for_a_damaged_one", "what_one_node_cannot_see_stays_what_it_is")}),
+                       "an_unreadable_checkpoint_is_not_taken_for_a_damaged_one", "what_one_node_cannot_see_stays_what_it_is"),
+               "tests/unit/test_checkpoint_memory": ()}),
     Row("F13", "a shard truncated, missing, or one too many",
         tests={CHECKPOINT: ("shards_of_the_wrong_size_or_number_fall_back",)}),
     Row("F14", "1,000 bit flips in shard, manifest, LATEST",
@@ -72,7 +73,7 @@ ROWS = [
     Row("F22", "the plugin's thread throws, hangs, is slow; an API call blocks", cases=("stops_quickly", "faults/thread_fails")),
     Row("F23", "many malleable jobs told to shrink at once", cases=("faults/storm",),
         tests={CONTROLLER: ("five_hundred_jobs_shrink_a_few_at_a_time", "the_breaker_pauses_all_resizes")},
-        partly="8 jobs here, 50 in virtual time, not 500"),
+        partly="8 jobs on a real cluster, 500 in virtual time"),
     Row("F24", "scancel, hold, suspend, requeue, update in each state", cases=("cancel", "user_wins", "admin_comment", "partition_down"),
         tests={CONTROLLER: ("every_state_and_every_event",)}),
     Row("F25", "a job exits 0 in the same second as its requeue", cases=("faults/exit_at_requeue",),
