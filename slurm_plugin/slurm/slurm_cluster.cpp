@@ -44,8 +44,8 @@ Answer answer_of(int error) {
         case ESLURM_TRANSITION_STATE_NO_UPDATE:
         case ESLURM_NODES_BUSY:
         case ESLURM_IN_STANDBY_MODE:
-        case ESLURM_JOB_NOT_PENDING:     // it has started since it was last looked at
-        case ESLURM_JOB_SETTING_DB_INX:  // slurmdbd has yet to answer for it
+        case ESLURM_JOB_NOT_PENDING:  // it has started since it was last looked at
+        case kSettingDbIndex:         // slurmdbd has yet to answer for it
             return Answer::again;
         case ESLURM_INVALID_JOB_ID:
         case ESLURM_JOB_FINISHED:

@@ -25,6 +25,9 @@ void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 namespace ringrt::slurm {
 
+// ESLURM_JOB_SETTING_DB_INX, by its number: newer versions leave a gap in its place.
+inline constexpr int kSettingDbIndex = 2103;
+
 // How --gpus is spelled in job_desc_msg_t.tres_per_job.
 #if RINGRT_SLURM_AT_LEAST(23, 11)
 inline constexpr char kGpuTres[] = "gres/gpu";

@@ -278,7 +278,7 @@ TEST(a_node_about_to_restart_takes_nobody) {
 
 TEST(what_passes_by_itself_is_no_refusal) {
     Watched job;
-    for (const int error : {ESLURM_JOB_NOT_PENDING, ESLURM_JOB_SETTING_DB_INX}) {
+    for (const int error : {int(ESLURM_JOB_NOT_PENDING), ringrt::slurm::kSettingDbIndex}) {
         the_slurm.update_answer = error;
         ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::again);
     }
