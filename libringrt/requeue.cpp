@@ -65,7 +65,8 @@ bool Requeue::go_on(double now_s) {
     if (command_.running()) {
         if (auto result = command_.poll()) judge_answer(*result, now_s);
     } else if (now_s >= next_s_ && !refused_) {
-        command_.start({options_.scontrol, "requeue", std::to_string(options_.job)},
+        // "incomplete": only while it runs. A job that was cancelled a moment ago would run again.
+        command_.start({options_.scontrol, "requeue", "incomplete", std::to_string(options_.job)},
                        options_.command_timeout_s);
     }
     if (refused_) {

@@ -50,7 +50,7 @@ worker() {
         fi
         echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
         # Slurm takes the job down meanwhile (doc/slurm.md); if not, it goes on
-        if scontrol requeue "$SLURM_JOB_ID" >>"$folder/log" 2>&1; then sleep 150; else asked=1; fi
+        if scontrol requeue incomplete "$SLURM_JOB_ID" >>"$folder/log" 2>&1; then sleep 150; else asked=1; fi
     done
     echo "end step=$step time=$EPOCHREALTIME" >>"$folder/log"
     touch "$folder/done"
@@ -67,7 +67,7 @@ if [ "$manner" = again ]; then
     srun --kill-on-bad-exit "$0" --worker "$folder" "$steps" "$pause" "$manner" && exit
     [ -e "$folder/done" ] && exit
     sleep 2
-    scontrol requeue "$SLURM_JOB_ID"
+    scontrol requeue incomplete "$SLURM_JOB_ID"
     sleep 60 # until Slurm takes the script down
 fi
 srun "$0" --worker "$folder" "$steps" "$pause" "$manner"

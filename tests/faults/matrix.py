@@ -74,7 +74,7 @@ ROWS = [
     Row("F23", "many malleable jobs told to shrink at once", cases=("faults/storm",),
         tests={CONTROLLER: ("five_hundred_jobs_shrink_a_few_at_a_time", "the_breaker_pauses_all_resizes")},
         partly="8 jobs on a real cluster, 500 in virtual time"),
-    Row("F24", "scancel, hold, suspend, requeue, update in each state", cases=("cancel", "user_wins", "admin_comment", "partition_down"),
+    Row("F24", "scancel, hold, suspend, requeue, update in each state", cases=("cancel", "user_wins", "admin_comment", "partition_down", "faults/cancel_at_requeue"),
         tests={CONTROLLER: ("every_state_and_every_event",)}),
     Row("F25", "a job exits 0 in the same second as its requeue", cases=("faults/exit_at_requeue",),
         partly="RINGRT_TIMES=200 for all 200; 12 by default"),
