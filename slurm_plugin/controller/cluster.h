@@ -113,6 +113,8 @@ class Cluster {
     // the job is requeued, and the answer is ok. Any other answer: it lives, or nobody knows;
     // nothing was done.
     virtual Answer requeue_if_gone(uint32_t) { return Answer::refused; }
+    // The same for a job of which it is known that it ended with exit code 0: it is COMPLETED then.
+    virtual Answer end_if_gone(uint32_t) { return Answer::refused; }
     // A job that has failed waits again.
     virtual Answer requeue_failed(uint32_t) { return Answer::refused; }
 };

@@ -178,9 +178,9 @@ bool Controller::was_taken_down(const JobRecord &record, double now_s) const {
         return false;
     const std::optional<records::Intent> intent = records::parse_intent(record.admin_comment);
     if (!intent || intent->run != record.restarts) return false;
-    const auto before = asked_before_s_.find(record.id);
+    const auto before = past_.asked_s.find(record.id);
     return intent->state == IntentState::asked ||
-           (before != asked_before_s_.end() && age_s(before->second, record.end_s) < kTakenDown_s);
+           (before != past_.asked_s.end() && age_s(before->second, record.end_s) < kTakenDown_s);
 }
 
 // Is one on its way back?
@@ -244,12 +244,35 @@ void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
 }
 
 Answer Controller::requeue_if_gone(uint32_t job_id, double now_s) {
+    if (const Past::Ending *ending = ending_of_run(job_id))
+        return ending->well ? end_if_gone(job_id, now_s) : Answer::refused;
     const Answer answer = cluster_.requeue_if_gone(job_id);
     if (answer == Answer::ok)
         say(job_id, now_s,
             {.kind = EventKind::left,
              .text = "had left before slurmctld was killed, which had forgotten that: requeued"});
     return answer;
+}
+
+// The job has ended, and slurmctld had not saved that: it must not run again.
+Answer Controller::end_if_gone(uint32_t job_id, double now_s) {
+    const Answer answer = cluster_.end_if_gone(job_id);
+    if (answer == Answer::ok)
+        say(job_id, now_s,
+            {.kind = EventKind::left,
+             .text = "had ended before slurmctld was killed, which had forgotten that: told anew"});
+    return answer;
+}
+
+// How the run that Slurm shows has ended, as the event log knows; nullptr: it knows of no end.
+const Past::Ending *Controller::ending_of_run(uint32_t job_id) const {
+    const auto told = past_.ended.find(job_id);
+    if (told == past_.ended.end()) return nullptr;
+    const auto record =
+        std::ranges::find(observation_.jobs, job_id, [](const JobRecord &job) { return job.id; });
+    const bool same_run =
+        record != observation_.jobs.end() && record->start_s <= told->second.time_s;
+    return same_run ? &told->second : nullptr;
 }
 
 // What changed since the last pass, as far as people want to hear of it.
@@ -336,7 +359,7 @@ void Controller::forget(uint32_t job_id, const JobMemory &memory, const JobRecor
     Event event{.kind = asked && badly ? EventKind::lost : EventKind::ended, .reason = memory.why};
     event.text = !record     ? "is gone"
                  : cancelled ? "was cancelled"
-                 : !badly    ? "has ended"
+                 : !badly    ? std::string(kEndedWell)
                              : "has ended with exit code " + std::to_string(record->exit_code) +
                                 ", signal " + std::to_string(record->end_signal);
     if (asked) event.text += " while it was asked to resize";

@@ -29,9 +29,8 @@ class Controller {
         options_ = std::move(options);
         settled_version_ = 0;
     }
-    // Jobs that were under way before, and when they were asked: slurmctld, killed, may have
-    // forgotten the last seconds, and the jobs' own records with them.
-    void remember(std::map<uint32_t, double> asked_s) { asked_before_s_ = std::move(asked_s); }
+    // slurmctld, killed, may have forgotten the last seconds, and the jobs' own records with them.
+    void remember(Past past) { past_ = std::move(past); }
     [[nodiscard]] const Options &options() const { return options_; }
     [[nodiscard]] const Statistics &statistics() const { return statistics_; }
 
@@ -46,6 +45,8 @@ class Controller {
     [[nodiscard]] bool are_usable(const std::vector<int> &nodes) const;
     void look_for_gone(const std::vector<JobView> &jobs, double now_s);
     Answer requeue_if_gone(uint32_t job_id, double now_s);
+    Answer end_if_gone(uint32_t job_id, double now_s);
+    [[nodiscard]] const Past::Ending *ending_of_run(uint32_t job_id) const;
     void note_failed_launches(double now_s);
     bool bring_back(double now_s);
     [[nodiscard]] bool was_taken_down(const JobRecord &record, double now_s) const;
@@ -75,7 +76,7 @@ class Controller {
     std::string decided_for_;  // who was there, at which sizes, when it was last decided
     bool has_looked_ = false;
     double begun_s_ = 0;  // first pass
-    std::map<uint32_t, double> asked_before_s_;
+    Past past_;           // as the event log told it at the start
     // Jobs that ran when the controller started, and when to ask the node whether it knows of them.
     std::vector<std::pair<uint32_t, double>> maybe_gone_;
     int failures_ = 0;  // observations in a row

@@ -48,20 +48,26 @@ std::string to_json(const Event &event) {
     return out + ",\"text\":" + quoted(event.text) + "}";
 }
 
-std::map<uint32_t, double> resizes_under_way(const std::string &lines) {
-    std::map<uint32_t, double> out;
-    for (std::size_t at = 0; at < lines.size();
-         at = std::min(lines.find('\n', at), lines.size() - 1) + 1) {
+Past past_of(const std::string &lines) {
+    Past out;
+    const std::string well = "\"text\":" + quoted(kEndedWell) + "}";
+    for (std::size_t at = 0, next = 0; at < lines.size(); at = next) {
+        next = std::min(lines.find('\n', at), lines.size() - 1) + 1;
         double time_s = 0;
         unsigned job_id = 0;
         char kind[16] = "";
         if (std::sscanf(lines.c_str() + at, "{\"time\":%lf,\"job\":%u,\"event\":\"%15[a-z_]\"",
                         &time_s, &job_id, kind) != 3)
             continue;
+        out.ended.erase(job_id);
         if (to_string(EventKind::asked) == kind)
-            out[job_id] = time_s;
+            out.asked_s[job_id] = time_s;
         else if (to_string(EventKind::left) != kind)
-            out.erase(job_id);
+            out.asked_s.erase(job_id);
+        if (to_string(EventKind::ended) == kind) {
+            const std::string_view line = std::string_view(lines).substr(at, next - at);
+            out.ended[job_id] = {time_s, line.find(well) != line.npos};
+        }
     }
     return out;
 }

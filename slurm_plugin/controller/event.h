@@ -48,8 +48,20 @@ class EventSink {
 // {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,"text":"…"}
 [[nodiscard]] std::string to_json(const Event &event);  // one line, without the newline
 
-// Of such lines: the jobs whose resize was under way at the end, and when they were asked. A first
-// line that is cut off, and what is no event, is passed over.
-[[nodiscard]] std::map<uint32_t, double> resizes_under_way(const std::string &lines);
+// What such lines tell of before: slurmctld, killed, may have forgotten the last seconds.
+struct Past {
+    struct Ending {
+        double time_s = 0;
+        bool well = false;  // with exit code 0
+    };
+    std::map<uint32_t, double>
+        asked_s;                       // jobs whose resize was under way at the end, and since when
+    std::map<uint32_t, Ending> ended;  // jobs that did not begin anew since
+};
+
+inline constexpr std::string_view kEndedWell = "has ended";
+
+// A first line that is cut off, and what is no event, is passed over.
+[[nodiscard]] Past past_of(const std::string &lines);
 
 }  // namespace ringrt::controller

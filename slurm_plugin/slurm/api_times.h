@@ -23,11 +23,12 @@ enum class Call : uint8_t {
     signal,
     requeue,
     list_pids,
+    complete,
 };
 
-inline constexpr std::array<std::string_view, 9> kCallNames{
+inline constexpr std::array<std::string_view, 10> kCallNames{
     "load_jobs",  "load_job", "load_nodes", "load_partitions", "load_steps",
-    "update_job", "signal",   "requeue",    "list_pids"};
+    "update_job", "signal",   "requeue",    "list_pids",       "complete"};
 
 class ApiTimes {
   public:

@@ -174,7 +174,7 @@ void ControllerThread::serve() {
                 controller->set_options(options_.controller);
             } else {
                 controller.emplace(cluster, events, options_.controller);
-                controller->remember(controller::resizes_under_way(events.tail()));
+                controller->remember(controller::past_of(events.tail()));
             }
             diag.options = &controller->options();
             diag.statistics = &controller->statistics();

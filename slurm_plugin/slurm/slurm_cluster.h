@@ -44,6 +44,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer still_runs(uint32_t job_id) override;
     // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
     controller::Answer requeue_if_gone(uint32_t job_id) override;
+    controller::Answer end_if_gone(uint32_t job_id) override;
     controller::Answer requeue_failed(uint32_t job_id) override;
 
     // As of the last observation.
@@ -83,6 +84,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer load_job(uint32_t job_id, JobMessage &out);  // ok: it holds that one job
     [[nodiscard]] controller::JobRecord record_of(const slurm_job_info_t &job) const;
     void clear_up(uint32_t job_id, int restarts);
+    controller::Answer is_gone(uint32_t job_id);
     void requeue_cancelled();
     controller::Answer load_jobs();
     controller::Answer load_moving();

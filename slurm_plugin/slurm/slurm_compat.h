@@ -115,6 +115,16 @@ inline void free_conf(slurm_conf_t *conf) { slurm_free_ctl_conf(conf); }
 inline int requeue_running(uint32_t job_id) { return requeue(job_id, JOB_RUNNING); }
 inline int requeue_ended(uint32_t job_id) { return requeue(job_id, 0); }
 
+// With exit code 0, as its slurmstepd would tell.
+inline int complete(uint32_t job_id) {
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+    slurm_step_id_t job = step_of(job_id, NO_VAL);
+    return slurm_complete_job(&job, 0);
+#else
+    return slurm_complete_job(job_id, 0);
+#endif
+}
+
 // Does the description ask for whole nodes (--exclusive)? Unset fields are not 0 here.
 inline bool wants_whole_nodes(const job_desc_msg_t &job) { return job.shared == JOB_SHARED_NONE; }
 

@@ -61,7 +61,8 @@ Answer SlurmCluster::requeue_failed(uint32_t job_id) {
     return answer(timed(Call::requeue, [&] { return requeue_ended(job_id); }), "slurm_requeue");
 }
 
-Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
+// ok: Slurm believes that it runs, and its node knows nothing of it.
+Answer SlurmCluster::is_gone(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
     if (std::time(nullptr) - known->second.start < kLaunch_s) return Answer::refused;
@@ -73,9 +74,21 @@ Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
     if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
     // A step without a process is not gone: it waits to tell slurmctld how the job has ended.
     if (rc != ESLURM_INVALID_JOB_ID) return Answer::refused;
+    return still_runs(job_id) == Answer::ok ? Answer::ok : Answer::refused;
+}
+
+Answer SlurmCluster::end_if_gone(uint32_t job_id) {
+    if (is_gone(job_id) != Answer::ok) return Answer::refused;
+    const Answer ended =
+        answer(timed(Call::complete, [&] { return complete(job_id); }), "slurm_complete_job");
+    note_moving(job_id);
+    return ended;
+}
+
+Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
     // Slurm says ok also where the job has ended or waits by now.
-    if (still_runs(job_id) != Answer::ok) return Answer::refused;
-    const int restarts = known->second.restarts;
+    if (is_gone(job_id) != Answer::ok) return Answer::refused;
+    const int restarts = malleable_.at(job_id).restarts;
     const Answer requeued =
         answer(timed(Call::requeue, [&] { return requeue_running(job_id); }), "slurm_requeue");
     note_moving(job_id);

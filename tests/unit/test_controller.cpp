@@ -489,7 +489,7 @@ int requeues(const JobRecord &job, double begun_s, double now_s,
              const std::string &event_log = "") {
     Ended cluster;
     Controller controller(cluster, cluster, quick_options());
-    controller.remember(resizes_under_way(event_log));
+    controller.remember(past_of(event_log));
     controller.pass(begun_s);
     cluster.seen.jobs = {job};
     for (int i = 0; i < 5 && cluster.asked < 3; ++i) controller.pass(now_s + i);
@@ -530,6 +530,43 @@ TEST(a_forgotten_request_is_known_from_the_event_log) {
     ck_assert_int_eq(requeues(job, 990, 1000, sized), 0);
     job.restarts = 2;
     ck_assert_int_eq(requeues(job, 990, 1000, asked), 0);
+}
+
+// F21, I9: slurmctld, killed, forgot that a job has ended, which the event log knows.
+TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
+    class Forgot final : public Cluster, public EventSink {
+      public:
+        Answer observe(Observation &out) override { return out = seen, Answer::ok; }
+        Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
+        Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
+        Answer signal_steps(uint32_t, int) override { return Answer::ok; }
+        Answer requeue_if_gone(uint32_t) override { return ++requeued, Answer::ok; }
+        Answer end_if_gone(uint32_t) override { return ++ended, Answer::ok; }
+        void write(const Event &) override {}
+        Observation seen;
+        int requeued = 0, ended = 0;
+    };
+    const auto after = [](const std::string &event_log) {
+        Forgot cluster;
+        JobRecord job{.id = 7, .phase = JobPhase::running, .start_s = 900};
+        job.admin_comment = ringrt::records::format_into("", {.gpus_min = 1, .gpus_max = 8});
+        cluster.seen.jobs = {job};
+        Controller controller(cluster, cluster, quick_options());
+        controller.remember(past_of(event_log));
+        for (double now_s = 1000; now_s < 1020; ++now_s) controller.pass(now_s);
+        return std::pair(cluster.requeued > 0, cluster.ended > 0);
+    };
+    const auto ended = [](double time_s, std::string text) {
+        return to_json({.time_s = time_s, .job_id = 7, .kind = EventKind::ended, .text = text}) +
+               "\n";
+    };
+    const std::string began =
+        to_json({.time_s = 995, .job_id = 7, .kind = EventKind::sized}) + "\n";
+    ck_assert(after("") == std::pair(true, false));
+    ck_assert(after(ended(990, "has ended")) == std::pair(false, true));
+    ck_assert(after(ended(990, "was cancelled")) == std::pair(false, false));
+    ck_assert(after(ended(890, "has ended")) == std::pair(true, false));  // an earlier run
+    ck_assert(after(ended(990, "has ended") + began) == std::pair(true, false));
 }
 
 // What Slurm's listing throws ends one pass, and is said.
@@ -1057,6 +1094,7 @@ int main() {
                                   a_quiet_queue_is_not_gone_through_again,
                                   a_job_taken_down_by_a_forgotten_requeue_is_brought_back,
                                   a_forgotten_request_is_known_from_the_event_log,
+                                  a_job_whose_end_was_forgotten_does_not_run_again,
                                   a_pass_that_throws_is_said_and_survived,
                                   a_users_requeue_costs_no_more_than_a_resize,
                                   a_failed_launch_is_forgiven_three_times,

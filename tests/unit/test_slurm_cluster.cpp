@@ -105,6 +105,14 @@ int slurm_requeue(JobKey, uint32_t flags) {
     the_slurm.calls.push_back(flags == JOB_RUNNING ? "requeue" : "requeue ended");
     return rc_of(the_slurm.requeue(flags));
 }
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+int slurm_complete_job(slurm_step_id_t *, uint32_t exit_code) {
+#else
+int slurm_complete_job(uint32_t, uint32_t exit_code) {
+#endif
+    the_slurm.calls.push_back(exit_code == 0 ? "complete" : "fail");
+    return 0;
+}
 int slurm_job_step_get_pids(slurm_step_id_t *, char *, job_step_pids_response_msg_t **out) {
     if (the_slurm.pids_answer == 0) *out = new job_step_pids_response_msg_t{};  // of no process
     return the_slurm.pids_answer;
@@ -148,6 +156,18 @@ TEST(only_what_its_node_does_not_know_is_gone) {
     the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
     ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
     ck_assert(the_slurm.calls == Calls{"requeue"});
+}
+
+TEST(what_ended_well_and_is_gone_is_told_to_have_ended) {
+    Watched job;
+    the_slurm.pids_answer = 0;
+    ck_assert(job.cluster.end_if_gone(7) == Answer::refused);
+    the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
+    ck_assert(job.cluster.end_if_gone(7) == Answer::ok);
+    ck_assert(the_slurm.calls == Calls{"complete"});
+    the_slurm.state = JOB_COMPLETE;
+    ck_assert(job.cluster.end_if_gone(7) == Answer::refused);
+    ck_assert(the_slurm.calls == Calls{"complete"});
 }
 
 TEST(what_ended_or_was_requeued_since_is_left_alone) {
@@ -289,7 +309,9 @@ TEST(what_passes_by_itself_is_no_refusal) {
 int main() {
     return ringrt::test::run_all(
         "slurm_cluster",
-        {only_what_its_node_does_not_know_is_gone, what_ended_or_was_requeued_since_is_left_alone,
+        {only_what_its_node_does_not_know_is_gone,
+         what_ended_well_and_is_gone_is_told_to_have_ended,
+         what_ended_or_was_requeued_since_is_left_alone,
          a_requeue_that_cleared_the_job_needs_no_cancel,
          a_job_cancelled_for_its_requeue_is_requeued_until_it_is,
          what_starts_no_jobs_is_in_nobodys_pool, a_limit_is_told_from_other_reasons,

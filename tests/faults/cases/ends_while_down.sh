@@ -34,8 +34,24 @@ ends_while_down() {
 begin calm
 ends_while_down
 
+# It ended a moment before, and slurmctld, killed, has not saved that: only the event log knows.
+begin before
+sleep 15 # a job that was just launched is asked for later
+scontrol update jobid="$job" comment=changed
+sleep 1 # slurmctld has saved that, and saves nothing more for five seconds
+touch "$folder/end"
+wait_for 20 "word of its end" has_event "$job" ended
+kill_slurmctld
+start_slurmctld
+is_state "$job" RUNNING || fail "slurmctld had saved the end of the job: nothing was tried"
+wait_for 60 "end of the job that had ended before" is_state "$job" COMPLETED
+sleep 15 # Slurm itself would have it run again by now
+is_state "$job" COMPLETED || fail "the job was COMPLETED and is $(state_of "$job")"
+[ "$(wc -l <"$folder/log.plain")" = 1 ] || fail "the job ran again after it had ended with 0"
+clear_jobs
+
 begin asked
 guest=$(rigid 8 300 -N2)
 wait_for 20 "request" intent_is "$job" asked
 ends_while_down
-injected 2
+injected 3
