@@ -191,7 +191,7 @@ void expect_left(Ranks &ranks, int size, const Job &job) {
     for (int r = 0; r < size; ++r) EXPECT_TEXT(job.steps(r), step);
     expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
     expect_log(job, " s, requeued\n");
-    ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 1);
+    ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 1);
 }
 
 }  // namespace
@@ -287,7 +287,7 @@ TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
         "with --requeue, and see that scontrol can be run in the job: resize called off, training "
         "goes on at 3 GPUs");
     EXPECT_TEXT(job.steps(2), std::to_string(kSteps));
-    ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 1);
+    ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 1);
 }
 
 TEST(a_missing_scontrol_is_called_off_at_once) {
@@ -319,8 +319,8 @@ TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
     expect_all(ranks.wait(), kEnded, job);
     expect_log(
         job, "no SIGTERM within 3 s of the requeue: resize called off, training goes on at 2 GPUs");
-    ck_assert_uint_ge(count(job.calls(), "requeue 7\n"), 2);
-    ck_assert_uint_le(count(job.calls(), "requeue 7\n"), 4);
+    ck_assert_uint_ge(count(job.calls(), "requeue incomplete 7\n"), 2);
+    ck_assert_uint_le(count(job.calls(), "requeue incomplete 7\n"), 4);
 }
 
 // After a resize that was called off, SIGTERM ends a rank again.
@@ -347,7 +347,7 @@ TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
     expect_training(job, ranks, 2);
     ranks.signal(0, SIGURG);
     expect_all(ranks.wait(), kLeft, job);
-    ck_assert_uint_eq(count(job.calls(), "requeue 7\n"), 3);
+    ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 3);
 }
 
 TEST(a_save_that_fails_calls_the_resize_off) {
