@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <new>
-#include <system_error>
 
 namespace ringrt::checkpoint {
 namespace {
@@ -125,7 +125,7 @@ Outcome Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
     return begun.verdict.outcome();
 }
 
-Outcome Saver::copy(std::vector<Source> &sources) try {
+void Saver::copy(std::vector<Source> &sources) {
     uint64_t bytes = 0;
     for (const Source &source : sources) bytes += source.piece.bytes;
     copy_.resize(bytes);
@@ -135,9 +135,6 @@ Outcome Saver::copy(std::vector<Source> &sources) try {
         source.bytes = at;
         at += source.piece.bytes;
     }
-    return {};
-} catch (const std::bad_alloc &) {
-    return {RINGRT_NO_MEMORY, "no memory for a copy of the parameters"};
 }
 
 void Saver::write(const std::vector<Source> &sources) {
@@ -155,13 +152,11 @@ void Saver::write(const std::vector<Source> &sources) {
 }
 
 bool Saver::write_in_background(std::vector<Source> &sources) try {
-    if (!copy(sources).ok()) return false;
+    copy(sources);
     writer_ = std::thread([this, sources] { write(sources); });
     return true;
-} catch (const std::system_error &) {
-    return false;  // no thread to be had: the copy is as good as the buffers
-} catch (const std::bad_alloc &) {
-    return false;
+} catch (const std::exception &) {
+    return false;  // no memory, or no thread: then the copy is as good as the buffers
 }
 
 Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {

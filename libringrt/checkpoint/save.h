@@ -51,7 +51,7 @@ class Saver {
 
   private:
     Outcome prepare(const std::vector<Buffer> &buffers, const Meta &meta);
-    Outcome copy(std::vector<Source> &sources);
+    void copy(std::vector<Source> &sources);
     void write(const std::vector<Source> &sources);
     bool write_in_background(std::vector<Source> &sources);
 

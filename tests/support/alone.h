@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank alone, by the C API.
+// One rank alone, or one of several, by the C API.
 #pragma once
 
 #include "libringrt/ringrt.h"
@@ -18,6 +18,14 @@ struct Alone {
     TemporaryFolder folder;
     ringrt_t *rt = nullptr;
 };
+
+inline ringrt_config_t config_of(int rank, int size, const TemporaryFolder &folder) {
+    ringrt_config_t config = RINGRT_CONFIG_INIT;
+    config.rank = rank;
+    config.size = size;
+    config.checkpoint_dir = folder.path.c_str();
+    return config;
+}
 
 inline void expect(const ringrt_t *rt, ringrt_status_t got, ringrt_status_t expected,
                    const char *line) {

@@ -56,11 +56,8 @@ TEST(late_ranks_are_waited_for_in_saves_and_restores) {
         TemporaryFolder folder;
         Ranks ranks(2, [&](int rank) {
             for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
-            ringrt_config_t config = RINGRT_CONFIG_INIT;
-            config.rank = rank;
-            config.size = 2;
+            ringrt_config_t config = config_of(rank, 2, folder);
             config.timeout_ms = 3000;
-            config.checkpoint_dir = folder.path.c_str();
             ringrt_t *rt = nullptr;
             if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
             ringrt_barrier(rt);

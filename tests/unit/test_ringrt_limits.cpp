@@ -120,10 +120,7 @@ TEST(overlapping_null_and_huge_buffers_are_refused) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
         for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
-        ringrt_config_t config = RINGRT_CONFIG_INIT;
-        config.rank = rank;
-        config.size = 2;
-        config.checkpoint_dir = folder.path.c_str();
+        const ringrt_config_t config = config_of(rank, 2, folder);
         ringrt_t *rt = nullptr;
         if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
         float x[4] = {1, 2, 3, 4}, all[4];
