@@ -55,6 +55,7 @@ struct JobRecord {
     int nodes_requested = 1;
     int cpus_per_task = 1;
     int64_t time_limit_s = -1;  // -1: unlimited
+    bool completed = false;     // of a finished job: with exit code 0, in its own time
     bool cancelled = false;     // of a finished job: by its user or an administrator
     bool failed = false;        // of a finished job: by its own end, no time limit, no node
     int exit_code = 0;          // of a finished job
@@ -114,7 +115,7 @@ class Cluster {
     // nothing was done.
     virtual Answer requeue_if_gone(uint32_t) { return Answer::refused; }
     // The same for a job of which it is known that it ended with exit code 0: it is COMPLETED then.
-    virtual Answer end_if_gone(uint32_t) { return Answer::refused; }
+    virtual Answer complete_if_gone(uint32_t) { return Answer::refused; }
     // A job that has failed waits again.
     virtual Answer requeue_failed(uint32_t) { return Answer::refused; }
 };

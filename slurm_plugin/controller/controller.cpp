@@ -236,31 +236,29 @@ void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
                      [](const auto &a, const auto &b) { return a.second > b.second; });
     for (int i = 0; i < kAskedPerPass && !maybe_gone_.empty() && maybe_gone_.back().second < now_s;
          ++i) {
-        const Answer answer = requeue_if_gone(maybe_gone_.back().first, now_s);
+        const Answer answer = settle_gone(maybe_gone_.back().first, now_s);
         if (answer == Answer::again || answer == Answer::unreachable)
             return;  // the same one next time
         maybe_gone_.pop_back();
     }
 }
 
-Answer Controller::requeue_if_gone(uint32_t job_id, double now_s) {
-    if (const Past::Ending *ending = ending_of_run(job_id))
-        return ending->well ? end_if_gone(job_id, now_s) : Answer::refused;
-    const Answer answer = cluster_.requeue_if_gone(job_id);
-    if (answer == Answer::ok)
-        say(job_id, now_s,
-            {.kind = EventKind::left,
-             .text = "had left before slurmctld was killed, which had forgotten that: requeued"});
-    return answer;
-}
-
-// The job has ended, and slurmctld had not saved that: it must not run again.
-Answer Controller::end_if_gone(uint32_t job_id, double now_s) {
-    const Answer answer = cluster_.end_if_gone(job_id);
-    if (answer == Answer::ok)
-        say(job_id, now_s,
-            {.kind = EventKind::left,
-             .text = "had ended before slurmctld was killed, which had forgotten that: told anew"});
+// Where its node knows nothing of it, it has left for its resize, or it has ended, as the event log
+// may tell: then it must not run again.
+Answer Controller::settle_gone(uint32_t job_id, double now_s) {
+    const Past::Ending *ending = ending_of_run(job_id);
+    if (ending && !ending->completed) return Answer::refused;  // Slurm's own affair
+    const Answer answer =
+        ending ? cluster_.complete_if_gone(job_id) : cluster_.requeue_if_gone(job_id);
+    if (answer != Answer::ok) return answer;
+    Event event{.kind = EventKind::left,
+                .text = "had left before slurmctld was killed, which had forgotten that: requeued"};
+    if (ending)
+        event = {.kind = EventKind::ended,
+                 .text =
+                     "has ended before slurmctld was killed, which had forgotten that: "
+                     "completed anew"};
+    say(job_id, now_s, std::move(event));
     return answer;
 }
 
@@ -354,14 +352,15 @@ void Controller::forget(uint32_t job_id, const JobMemory &memory, const JobRecor
                    {.kind = EventKind::let_go,
                     .text = "its record in the AdminComment was removed: it keeps its size"});
     const bool asked = memory.state == IntentState::asked;
-    const bool cancelled = record && record->cancelled;
-    const bool badly = record && !cancelled && (record->exit_code != 0 || record->end_signal != 0);
-    Event event{.kind = asked && badly ? EventKind::lost : EventKind::ended, .reason = memory.why};
-    event.text = !record     ? "is gone"
-                 : cancelled ? "was cancelled"
-                 : !badly    ? std::string(kEndedWell)
-                             : "has ended with exit code " + std::to_string(record->exit_code) +
-                                ", signal " + std::to_string(record->end_signal);
+    const bool failed = record && !record->completed && !record->cancelled &&
+                        (record->exit_code != 0 || record->end_signal != 0);
+    Event event{.kind = asked && failed ? EventKind::lost : EventKind::ended, .reason = memory.why};
+    event.text = !record             ? "is gone"
+                 : record->completed ? std::string(kCompleted)
+                 : record->cancelled ? "was cancelled"
+                 : failed ? "has failed with exit code " + std::to_string(record->exit_code) +
+                                ", signal " + std::to_string(record->end_signal)
+                          : "was ended by Slurm: its time was up, or a node failed";
     if (asked) event.text += " while it was asked to resize";
     if (event.kind == EventKind::lost) {
         count(&ResizeCounts::lost, memory.why);
@@ -423,7 +422,7 @@ Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double
     // A request in the record of a job that was requeued meanwhile would tell of a resize.
     if (step.act == Act::ask && (answer = cluster_.still_runs(id)) != Answer::ok) return answer;
     // It has not come back in time. Has it left, and slurmctld has forgotten that?
-    if (step.act == Act::call_off && requeue_if_gone(id, now_s) == Answer::ok) return Answer::again;
+    if (step.act == Act::call_off && settle_gone(id, now_s) == Answer::ok) return Answer::again;
     if (step.act == Act::release) {
         answer = cluster_.update_pending(id, step.update);
     } else if (step.act != Act::signal) {

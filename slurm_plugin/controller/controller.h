@@ -44,8 +44,7 @@ class Controller {
     void forget(uint32_t job_id, const JobMemory &memory, const JobRecord *record, double now_s);
     [[nodiscard]] bool are_usable(const std::vector<int> &nodes) const;
     void look_for_gone(const std::vector<JobView> &jobs, double now_s);
-    Answer requeue_if_gone(uint32_t job_id, double now_s);
-    Answer end_if_gone(uint32_t job_id, double now_s);
+    Answer settle_gone(uint32_t job_id, double now_s);
     [[nodiscard]] const Past::Ending *ending_of_run(uint32_t job_id) const;
     void note_failed_launches(double now_s);
     bool bring_back(double now_s);

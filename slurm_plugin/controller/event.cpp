@@ -50,7 +50,7 @@ std::string to_json(const Event &event) {
 
 Past past_of(const std::string &lines) {
     Past out;
-    const std::string well = "\"text\":" + quoted(kEndedWell) + "}";
+    const std::string completed = "\"text\":\"" + std::string(kCompleted);
     for (std::size_t at = 0, next = 0; at < lines.size(); at = next) {
         next = std::min(lines.find('\n', at), lines.size() - 1) + 1;
         double time_s = 0;
@@ -64,9 +64,9 @@ Past past_of(const std::string &lines) {
             out.asked_s[job_id] = time_s;
         else if (to_string(EventKind::left) != kind)
             out.asked_s.erase(job_id);
-        if (to_string(EventKind::ended) == kind) {
+        if (to_string(EventKind::ended) == kind || to_string(EventKind::lost) == kind) {
             const std::string_view line = std::string_view(lines).substr(at, next - at);
-            out.ended[job_id] = {time_s, line.find(well) != line.npos};
+            out.ended[job_id] = {time_s, line.find(completed) != line.npos};
         }
     }
     return out;

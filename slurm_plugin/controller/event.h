@@ -52,14 +52,15 @@ class EventSink {
 struct Past {
     struct Ending {
         double time_s = 0;
-        bool well = false;  // with exit code 0
+        bool completed = false;  // with exit code 0, in its own time
     };
     std::map<uint32_t, double>
         asked_s;                       // jobs whose resize was under way at the end, and since when
     std::map<uint32_t, Ending> ended;  // jobs that did not begin anew since
 };
 
-inline constexpr std::string_view kEndedWell = "has ended";
+// What the text of the end of a completed job, and of no other one, begins with.
+inline constexpr std::string_view kCompleted = "has ended";
 
 // A first line that is cut off, and what is no event, is passed over.
 [[nodiscard]] Past past_of(const std::string &lines);

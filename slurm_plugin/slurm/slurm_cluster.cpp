@@ -19,7 +19,7 @@ namespace {
 
 using controller::Answer;
 
-constexpr time_t kPartitionsEvery_s = 5;           // they rarely change
+constexpr time_t kPartitionsEvery_s = 5;           // one that is DOWN lets nobody come back
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
 
 constexpr double kListPerJob_ms = 2;     // between two listings of all jobs, for each of them ...

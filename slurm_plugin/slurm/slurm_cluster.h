@@ -44,7 +44,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::Answer still_runs(uint32_t job_id) override;
     // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
     controller::Answer requeue_if_gone(uint32_t job_id) override;
-    controller::Answer end_if_gone(uint32_t job_id) override;
+    controller::Answer complete_if_gone(uint32_t job_id) override;
     controller::Answer requeue_failed(uint32_t job_id) override;
 
     // As of the last observation.

@@ -123,6 +123,7 @@ void add_times(const slurm_job_info_t &job, JobRecord &record) {
 void add_end(const slurm_job_info_t &job, JobRecord &record) {
     const int status = static_cast<int>(job.exit_code);
     if (record.phase != JobPhase::finished) return;
+    record.completed = (job.job_state & JOB_STATE_BASE) == JOB_COMPLETE;
     record.cancelled = (job.job_state & JOB_STATE_BASE) == JOB_CANCELLED;
     record.failed = (job.job_state & JOB_STATE_BASE) == JOB_FAILED;
     if (WIFSIGNALED(status))

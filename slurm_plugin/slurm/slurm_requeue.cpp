@@ -74,19 +74,19 @@ Answer SlurmCluster::is_gone(uint32_t job_id) {
     if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
     // A step without a process is not gone: it waits to tell slurmctld how the job has ended.
     if (rc != ESLURM_INVALID_JOB_ID) return Answer::refused;
+    // Slurm says ok to a requeue also where the job has ended or waits by now.
     return still_runs(job_id) == Answer::ok ? Answer::ok : Answer::refused;
 }
 
-Answer SlurmCluster::end_if_gone(uint32_t job_id) {
+Answer SlurmCluster::complete_if_gone(uint32_t job_id) {
     if (is_gone(job_id) != Answer::ok) return Answer::refused;
-    const Answer ended =
+    const Answer completed =
         answer(timed(Call::complete, [&] { return complete(job_id); }), "slurm_complete_job");
     note_moving(job_id);
-    return ended;
+    return completed;
 }
 
 Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
-    // Slurm says ok also where the job has ended or waits by now.
     if (is_gone(job_id) != Answer::ok) return Answer::refused;
     const int restarts = malleable_.at(job_id).restarts;
     const Answer requeued =

@@ -161,6 +161,7 @@ void FakeCluster::finish_completing(Ctld &ctld) {
     r.start_s = r.suspended_s = 0;
     if (!ctld.requeued) {
         r.phase = JobPhase::finished;
+        r.completed = !ctld.cancelled;
         return;
     }
     r.phase = JobPhase::pending;

@@ -13,6 +13,22 @@ using namespace ringrt::controller;
 using namespace ringrt::test;
 using ringrt::records::IntentState;
 
+namespace {
+
+// One state of a cluster that says ok to everything.
+class Agreeing : public Cluster, public EventSink {
+  public:
+    Answer observe(Observation &out) override { return out = seen, Answer::ok; }
+    Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
+    Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
+    Answer signal_steps(uint32_t, int) override { return Answer::ok; }
+    void write(const Event &event) override { said.push_back(event); }
+    Observation seen;
+    std::vector<Event> said;
+};
+
+}  // namespace
+
 TEST(a_lone_job_starts_at_its_best_size) {
     World world({4, 4, 4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {});
@@ -424,20 +440,16 @@ TEST(the_breaker_counts_jobs_and_not_failures) {
 // With nothing to do and the same state again nothing is done; a new state, the next decision and a
 // reload are looked at.
 TEST(a_quiet_queue_is_not_gone_through_again) {
-    class Counting final : public Cluster, public EventSink {
+    class Counting final : public Agreeing {
       public:
         Answer observe(Observation &out) override {
             copies += out.version != seen.version;
             if (out.version != seen.version) out = seen;
             return Answer::ok;
         }
-        Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
-        Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
-        Answer signal_steps(uint32_t, int) override { return Answer::ok; }
-        void write(const Event &) override {}
-        Observation seen{.version = 1};
         int copies = 0;
     } cluster;
+    cluster.seen.version = 1;
     Options options = quick_options();
     options.interval_s = 10;
     Controller controller(cluster, cluster, options);
@@ -458,17 +470,10 @@ TEST(a_quiet_queue_is_not_gone_through_again) {
 namespace {
 
 // One job, in Slurm's list from some moment on, whose requeue succeeds at the third try.
-class Ended final : public Cluster, public EventSink {
+class Ended final : public Agreeing {
   public:
-    Answer observe(Observation &out) override { return out = seen, Answer::ok; }
-    Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
-    Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
-    Answer signal_steps(uint32_t, int) override { return Answer::ok; }
     Answer requeue_failed(uint32_t) override { return ++asked < 3 ? Answer::again : Answer::ok; }
-    void write(const Event &event) override { said.push_back(event.kind); }
-    Observation seen;
     int asked = 0;
-    std::vector<EventKind> said;
 };
 
 // A job that was asked to resize, and ended by SIGTERM.
@@ -493,7 +498,7 @@ int requeues(const JobRecord &job, double begun_s, double now_s,
     controller.pass(begun_s);
     cluster.seen.jobs = {job};
     for (int i = 0; i < 5 && cluster.asked < 3; ++i) controller.pass(now_s + i);
-    const bool told = std::ranges::count(cluster.said, EventKind::left) == 1;
+    const bool told = std::ranges::count(cluster.said, EventKind::left, &Event::kind) == 1;
     ck_assert(told == (cluster.asked == 3));
     return cluster.asked;
 }
@@ -534,19 +539,18 @@ TEST(a_forgotten_request_is_known_from_the_event_log) {
 
 // F21, I9: slurmctld, killed, forgot that a job has ended, which the event log knows.
 TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
-    class Forgot final : public Cluster, public EventSink {
+    class Forgot final : public Agreeing {
       public:
-        Answer observe(Observation &out) override { return out = seen, Answer::ok; }
-        Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
-        Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
-        Answer signal_steps(uint32_t, int) override { return Answer::ok; }
         Answer requeue_if_gone(uint32_t) override { return ++requeued, Answer::ok; }
-        Answer end_if_gone(uint32_t) override { return ++ended, Answer::ok; }
-        void write(const Event &) override {}
-        Observation seen;
-        int requeued = 0, ended = 0;
+        Answer complete_if_gone(uint32_t) override {
+            seen.jobs.at(0).phase = JobPhase::finished;
+            seen.jobs.at(0).completed = true;
+            return ++completed, Answer::ok;
+        }
+        int requeued = 0, completed = 0;
     };
-    const auto after = [](const std::string &event_log) {
+    // What the controller then writes into the event log; the answer: requeued, completed.
+    const auto after = [](const std::string &event_log, std::string *now_logged = nullptr) {
         Forgot cluster;
         JobRecord job{.id = 7, .phase = JobPhase::running, .start_s = 900};
         job.admin_comment = ringrt::records::format_into("", {.gpus_min = 1, .gpus_max = 8});
@@ -554,37 +558,70 @@ TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
         Controller controller(cluster, cluster, quick_options());
         controller.remember(past_of(event_log));
         for (double now_s = 1000; now_s < 1020; ++now_s) controller.pass(now_s);
-        return std::pair(cluster.requeued > 0, cluster.ended > 0);
+        for (const Event &event : cluster.said)
+            if (now_logged) *now_logged += to_json(event) + "\n";
+        return std::pair(cluster.requeued > 0, cluster.completed > 0);
     };
-    const auto ended = [](double time_s, std::string text) {
-        return to_json({.time_s = time_s, .job_id = 7, .kind = EventKind::ended, .text = text}) +
-               "\n";
+    const auto ended = [](double time_s, std::string text, EventKind kind = EventKind::ended) {
+        return to_json({.time_s = time_s, .job_id = 7, .kind = kind, .text = text}) + "\n";
     };
-    const std::string began =
-        to_json({.time_s = 995, .job_id = 7, .kind = EventKind::sized}) + "\n";
+    const std::string began = ended(995, "", EventKind::sized);
+    std::string logged;
     ck_assert(after("") == std::pair(true, false));
-    ck_assert(after(ended(990, "has ended")) == std::pair(false, true));
+    ck_assert(after(ended(990, "has ended"), &logged) == std::pair(false, true));
+    ck_assert(after(logged) == std::pair(false, true));  // slurmctld killed once more
+    ck_assert(after(ended(990, "has ended while it was asked to resize")) ==
+              std::pair(false, true));
     ck_assert(after(ended(990, "was cancelled")) == std::pair(false, false));
+    ck_assert(after(ended(990, "was ended by Slurm: its time was up, or a node failed")) ==
+              std::pair(false, false));
+    ck_assert(after(ended(990, "has failed with exit code 3, signal 0 while it was asked",
+                          EventKind::lost)) == std::pair(false, false));
     ck_assert(after(ended(890, "has ended")) == std::pair(true, false));  // an earlier run
     ck_assert(after(ended(990, "has ended") + began) == std::pair(true, false));
 }
 
+// For it would be completed anew where slurmctld has forgotten it.
+TEST(only_a_completed_job_is_said_to_have_ended) {
+    const auto said_of = [](JobRecord end, bool asked) {
+        Agreeing cluster;
+        Controller controller(cluster, cluster, quick_options());
+        ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4, .run = 0};
+        intent.state = asked ? IntentState::asked : IntentState::running;
+        if (asked) intent.target = 8, intent.asked_s = 999;
+        JobRecord job{.id = 7, .phase = JobPhase::running, .start_s = 900, .gpus_requested = 4};
+        job.admin_comment = end.admin_comment = ringrt::records::format_into("", intent);
+        cluster.seen.jobs = {job};
+        controller.pass(1000);
+        end.id = 7;
+        end.phase = JobPhase::finished;
+        cluster.seen.jobs = {end};
+        controller.pass(1001);
+        return cluster.said.back();
+    };
+    const auto text_of = [&](JobRecord end, bool asked) { return said_of(end, asked).text; };
+    const JobRecord completed{.completed = true}, cancelled{.cancelled = true},
+        failed{.failed = true, .exit_code = 3}, timed_out{};
+    EXPECT_TEXT(text_of(completed, false), "has ended");
+    EXPECT_TEXT(text_of(completed, true), "has ended while it was asked to resize");
+    EXPECT_TEXT(text_of(cancelled, false), "was cancelled");
+    EXPECT_TEXT(text_of(failed, false), "has failed with exit code 3, signal 0");
+    EXPECT_TEXT(text_of(timed_out, false), "was ended by Slurm: its time was up, or a node failed");
+    ck_assert(said_of(failed, true).kind == EventKind::lost);
+    ck_assert(said_of(completed, true).kind == EventKind::ended);
+}
+
 // What Slurm's listing throws ends one pass, and is said.
 TEST(a_pass_that_throws_is_said_and_survived) {
-    class Throwing final : public Cluster, public EventSink {
+    class Throwing final : public Agreeing {
       public:
         Answer observe(Observation &) override { throw std::runtime_error("no such luck"); }
-        Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
-        Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
-        Answer signal_steps(uint32_t, int) override { return Answer::ok; }
-        void write(const Event &event) override { said.push_back(event.text); }
-        std::vector<std::string> said;
     } cluster;
     Controller controller(cluster, cluster, quick_options());
     ck_assert(controller.pass(1000) > 1020);
     ck_assert_uint_eq(controller.statistics().exceptions, 1);
     ck_assert_int_eq(static_cast<int>(cluster.said.size()), 1);
-    ck_assert(cluster.said[0].find("no such luck") != std::string::npos);
+    ck_assert(cluster.said[0].text.find("no such luck") != std::string::npos);
 }
 
 // Its own user's: all its nodes are still there, so nothing of it is left anywhere.
@@ -1095,6 +1132,7 @@ int main() {
                                   a_job_taken_down_by_a_forgotten_requeue_is_brought_back,
                                   a_forgotten_request_is_known_from_the_event_log,
                                   a_job_whose_end_was_forgotten_does_not_run_again,
+                                  only_a_completed_job_is_said_to_have_ended,
                                   a_pass_that_throws_is_said_and_survived,
                                   a_users_requeue_costs_no_more_than_a_resize,
                                   a_failed_launch_is_forgiven_three_times,

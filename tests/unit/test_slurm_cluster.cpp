@@ -161,12 +161,12 @@ TEST(only_what_its_node_does_not_know_is_gone) {
 TEST(what_ended_well_and_is_gone_is_told_to_have_ended) {
     Watched job;
     the_slurm.pids_answer = 0;
-    ck_assert(job.cluster.end_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.complete_if_gone(7) == Answer::refused);
     the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
-    ck_assert(job.cluster.end_if_gone(7) == Answer::ok);
+    ck_assert(job.cluster.complete_if_gone(7) == Answer::ok);
     ck_assert(the_slurm.calls == Calls{"complete"});
     the_slurm.state = JOB_COMPLETE;
-    ck_assert(job.cluster.end_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.complete_if_gone(7) == Answer::refused);
     ck_assert(the_slurm.calls == Calls{"complete"});
 }
 
@@ -288,6 +288,20 @@ TEST(a_limit_is_told_from_other_reasons) {
         ck_assert(waits(reason) == Waits::other);
 }
 
+// A time-out and a lost node have exit code 0 too.
+TEST(only_slurms_own_word_makes_a_job_completed) {
+    const auto end = [](uint32_t state) {
+        slurm_job_info_t job{};
+        job.job_state = state;
+        return ringrt::slurm::job_record(job, {});
+    };
+    ck_assert(end(JOB_COMPLETE).completed);
+    for (const uint32_t state : {JOB_FAILED, JOB_CANCELLED, JOB_TIMEOUT, JOB_NODE_FAIL, JOB_OOM})
+        ck_assert(!end(state).completed);
+    ck_assert(end(JOB_FAILED).failed && !end(JOB_TIMEOUT).failed);
+    ck_assert(end(JOB_CANCELLED).cancelled && !end(JOB_TIMEOUT).cancelled);
+}
+
 // Idle for two seconds, it would be gone.
 TEST(a_node_about_to_restart_takes_nobody) {
     for (const uint32_t flag : {NODE_STATE_REBOOT_REQUESTED, NODE_STATE_REBOOT_ISSUED,
@@ -315,5 +329,6 @@ int main() {
          a_requeue_that_cleared_the_job_needs_no_cancel,
          a_job_cancelled_for_its_requeue_is_requeued_until_it_is,
          what_starts_no_jobs_is_in_nobodys_pool, a_limit_is_told_from_other_reasons,
-         a_node_about_to_restart_takes_nobody, what_passes_by_itself_is_no_refusal});
+         only_slurms_own_word_makes_a_job_completed, a_node_about_to_restart_takes_nobody,
+         what_passes_by_itself_is_no_refusal});
 }

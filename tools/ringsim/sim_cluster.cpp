@@ -130,6 +130,7 @@ void SimCluster::finish_completing(Job &job) {
     record.gpus_on_node.clear();
     record.start_s = 0;
     record.phase = job.requeued ? JobPhase::pending : JobPhase::finished;
+    record.completed = !job.requeued;
     if (!job.requeued) return;
     record.waits = Waits::begin_time;
     record.begin_s = record.end_s + scenario_.controller.requeue_hold_s;
