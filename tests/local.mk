@@ -19,6 +19,9 @@ EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-si
 # On a real Slurm cluster: contrib/test runs these by themselves
 EXTRA_DIST += tests/cluster
 
+# Against other versions' headers, by hand
+EXTRA_DIST += tests/slurm-headers
+
 # Every parser against hostile input
 include tests/fuzz/fuzz.mk
 

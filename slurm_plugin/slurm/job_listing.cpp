@@ -5,13 +5,12 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string_view>
 
+#include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -104,7 +103,7 @@ class UserNames {
 };
 
 ListedJob listed(const slurm_job_info_t &info, UserNames &users) {
-    ListedJob job{.id = info.job_id,
+    ListedJob job{.id = job_id_of(info),
                   .user_id = info.user_id,
                   .name = text(info.name),
                   .user = users.of(info.user_id),
@@ -118,29 +117,11 @@ ListedJob listed(const slurm_job_info_t &info, UserNames &users) {
                   .admin_comment = text(info.admin_comment, kCommentBytesMax),
                   .comment = text(info.comment, kCommentBytesMax)};
     set_state(job, info.job_state);
-    if (!job.pending) job.gpus = gpus_in_gres(info.gres_total);
+    if (!job.pending) job.gpus = count_gpus(text(info.gres_total));
     return job;
 }
 
 }  // namespace
-
-int gpus_in_gres(const char *gres) {
-    int sum = 0;
-    for (std::string_view rest = gres == nullptr ? "" : gres; !rest.empty();) {
-        std::string_view entry = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-        entry = entry.substr(0, entry.find('('));
-        if (entry.substr(0, 4) != "gpu:") continue;
-        const std::string_view digits = entry.substr(entry.rfind(':') + 1);
-        int count = 0;
-        const auto [end, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), count);
-        if (error == std::errc{} && end == digits.data() + digits.size() && count > 0 &&
-            count < 1 << 20)
-            sum += count;
-    }
-    return sum;
-}
 
 Listing list_jobs() {
     Listing listing;

@@ -30,8 +30,4 @@ struct Listing {
 // time-out (MessageTimeout) is over.
 [[nodiscard]] Listing list_jobs();
 
-// GPUs in Slurm's count of generic resources: "gpu:2,gpu:a100:4,shard:8" is 6; nullptr or nonsense
-// is 0.
-[[nodiscard]] int gpus_in_gres(const char *gres);
-
 }  // namespace ringrt::slurm

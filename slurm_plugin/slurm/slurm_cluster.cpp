@@ -211,10 +211,7 @@ controller::JobRecord SlurmCluster::record_of(const slurm_job_info_t &job) const
 
 Answer SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
     job_info_msg_t *found = nullptr;
-    // Without SHOW_LOCAL it first asks for the federation: a second RPC.
-    const int rc = timed(Call::load_job, [&] {
-        return slurm_load_job(&found, job_id, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
-    });
+    const int rc = timed(Call::load_job, [&] { return slurm::load_job(job_id, &found); });
     out.reset(rc == SLURM_SUCCESS ? found : nullptr);
     if (out && out->record_count != 1) return Answer::gone;
     return answer(rc, "slurm_load_job");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Every difference between the Slurm versions that this code is compiled for, 22.05 to 26.05, and
+// Every difference between the Slurm versions that this code is compiled for, 22.05 to 26.11, and
 // the few functions that slurmctld exports without declaring them in a public header.
 #pragma once
 
@@ -65,6 +65,16 @@ inline slurm_step_id_t step_of(uint32_t job_id, uint32_t step) {
     id.step_id = step;
     id.step_het_comp = NO_VAL;
     return id;
+}
+
+// One job's record. Without SHOW_LOCAL it first asks for the federation: a second RPC.
+inline int load_job(uint32_t job_id, job_info_msg_t **out) {
+    constexpr uint16_t kShow = SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL;
+#if RINGRT_SLURM_AT_LEAST(26, 5)
+    return slurm_load_job(out, step_of(job_id, NO_VAL), kShow);
+#else
+    return slurm_load_job(out, job_id, kShow);
+#endif
 }
 
 inline int load_steps(uint32_t job_id, job_step_info_response_msg_t **steps) {

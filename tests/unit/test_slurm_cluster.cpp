@@ -75,7 +75,7 @@ job_info_msg_t *one_job() {
 
 extern "C" {
 int slurm_load_jobs(time_t, job_info_msg_t **out, uint16_t) { return *out = one_job(), 0; }
-int slurm_load_job(job_info_msg_t **out, uint32_t, uint16_t) { return *out = one_job(), 0; }
+int slurm_load_job(job_info_msg_t **out, JobKey, uint16_t) { return *out = one_job(), 0; }
 void slurm_free_job_info_msg(job_info_msg_t *message) {
     if (message == nullptr) return;
     std::free(message->job_array->batch_host);
