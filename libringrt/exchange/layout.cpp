@@ -66,8 +66,9 @@ Transfer transfer_of(const Block &block, bool reduces, const Cuts &cuts,
         }
     }
     const auto is_small = [&](uint32_t atom) { return atoms[atom].share_bytes < staged_below; };
-    const auto large = std::ranges::stable_partition(out.atoms, is_small);
-    out.staged = out.atoms.size() - large.size();
+    // (Not the one of std::ranges, with which clang 14 and libstdc++ 12 do not get along.)
+    const auto large = std::stable_partition(out.atoms.begin(), out.atoms.end(), is_small);
+    out.staged = static_cast<size_t>(large - out.atoms.begin());
     for (size_t i = 0; i < out.staged; ++i) {
         out.staged_share_bytes += atoms[out.atoms[i]].share_bytes;
     }

@@ -189,7 +189,7 @@ class Cutter {
 }  // namespace
 
 SlotRater::SlotRater(const Units &units, const Network &network)
-    : units_(units), network_(network), before_{SlotRun(units, network)} {}
+    : units_(units), before_{SlotRun(units, network)} {}
 
 SlotRater::~SlotRater() = default;
 

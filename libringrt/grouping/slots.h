@@ -82,7 +82,6 @@ class SlotRater {
 
   private:
     const Units &units_;
-    const Network &network_;
     std::vector<SlotRun> before_;  // of the base: the states before each slot, and at the end
     std::vector<SlotUse> uses_;    // of the base
 };
