@@ -2,9 +2,9 @@
 # Fuzz targets, one per parser. `make check` replays the corpus; `make fuzz` tries FUZZ_SECONDS of new
 # inputs each (best in a build with --enable-sanitize=fuzzer CXX=clang++).
 fuzz_targets = \
-	tests/fuzz/flag tests/fuzz/intent tests/fuzz/telemetry \
+	tests/fuzz/flag tests/fuzz/intent tests/fuzz/telemetry tests/fuzz/past \
 	tests/fuzz/profile \
-	tests/fuzz/manifest tests/fuzz/shard tests/fuzz/settings \
+	tests/fuzz/manifest tests/fuzz/shard tests/fuzz/notes tests/fuzz/settings \
 	tests/fuzz/rendezvous tests/fuzz/handshake
 if HAVE_TOOL_HEADERS
 fuzz_targets += tests/fuzz/pollux tests/fuzz/elasticflow tests/fuzz/swf tests/fuzz/sacct \
@@ -48,6 +48,10 @@ tests_fuzz_telemetry_SOURCES = tests/fuzz/telemetry.cpp tests/fuzz/fuzz.h $(fuzz
 tests_fuzz_telemetry_LDADD = librecords.la
 tests_fuzz_telemetry_LDFLAGS = $(FUZZ_LDFLAGS)
 
+tests_fuzz_past_SOURCES = tests/fuzz/past.cpp tests/fuzz/fuzz.h $(fuzz_main)
+tests_fuzz_past_LDADD = libcontroller.la
+tests_fuzz_past_LDFLAGS = $(FUZZ_LDFLAGS)
+
 tests_fuzz_profile_SOURCES = tests/fuzz/profile.cpp tests/fuzz/fuzz.h $(fuzz_main)
 tests_fuzz_profile_LDADD = libgrouping.la
 tests_fuzz_profile_LDFLAGS = $(FUZZ_LDFLAGS)
@@ -59,6 +63,10 @@ tests_fuzz_manifest_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_shard_SOURCES = tests/fuzz/shard.cpp tests/fuzz/fuzz.h $(fuzz_main)
 tests_fuzz_shard_LDADD = libruntime.la
 tests_fuzz_shard_LDFLAGS = $(FUZZ_LDFLAGS)
+
+tests_fuzz_notes_SOURCES = tests/fuzz/notes.cpp tests/fuzz/fuzz.h $(fuzz_main)
+tests_fuzz_notes_LDADD = libruntime.la libexchange.la libgrouping.la libpolicy.la
+tests_fuzz_notes_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_settings_SOURCES = tests/fuzz/settings.cpp tests/fuzz/fuzz.h $(fuzz_main)
 tests_fuzz_settings_LDADD = libruntime.la

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a checkpoint keeps for the next run: the gradients' times, and the curve of the loss.
+#include "libringrt/exchange/learned.h"
+#include "libringrt/telemetry/loss_curve.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace ringrt;
+using namespace ringrt::fuzz;
+
+namespace {
+
+void try_learned(std::string_view text) {
+    const auto learned = parse_learned(text);
+    if (!learned) return;
+    const std::string written = format_learned(*learned);
+    const auto again = parse_learned(written);
+    expect(again && format_learned(*again) == written, "what was written can be read");
+    for (const int ranks : {1, 2, 16}) {
+        const double step_ms = planned_step_ms(*learned, ranks, 32);
+        expect(step_ms >= 0, "a planned step takes no time before it begins");
+    }
+}
+
+void try_curve(std::string_view text) {
+    telemetry::LossCurve curve;
+    curve.recall(text);
+    const std::string kept = curve.text();
+    telemetry::LossCurve again;
+    again.recall(kept);
+    expect(again.text() == kept, "what was written can be read");
+    if (text.size() % 16 != 0) return;  // a fit takes ten times as long as all else here
+    constexpr uint64_t kStep = 1'000'000;
+    curve.add(kStep, 0.5, 0.1);
+    const auto left = curve.steps_left(kStep);
+    expect(!left || *left <= 100 * kStep, "no guess goes beyond a hundred times the steps made");
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const std::string_view text = text_of(data, size);
+    try_learned(text);
+    try_curve(text);
+    return 0;
+}
