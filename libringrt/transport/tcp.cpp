@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/transport/tcp.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -27,6 +29,7 @@ Tcp::Tcp(const World &world, std::vector<Fd> fds)
         peers_[r].fd = std::move(fds[r]);
         if (peers_[r].fd.valid()) peers_[r].buffer.resize(kBufferBytes);
     }
+    polled_.reserve(fds.size());  // a farewell must do without memory
 }
 
 Status Tcp::send(Message *message) {
@@ -140,42 +143,53 @@ int Tcp::first_outstanding() const {
     return -1;
 }
 
-// Finishes the messages that are half sent, for a moment: after them there is place for a farewell.
-// What comes in meanwhile is dropped, so that peers who do the same get on.
-void Tcp::settle() {
-    in_doubt_ = true;
-    for (auto start = Clock::now(); Clock::now() - start < kSettle;) {
-        polled_.clear();
-        for (size_t r = 0; r < peers_.size(); ++r) {
-            TcpPeer &peer = peers_[r];
-            if (!peer.fd.valid() || peer.gone || peer.sent == 0) continue;
-            while (peer.outgoing.size() > 1) peer.outgoing.pop_back();
-            bool moved = false;
-            (void)push(int(r), &moved);
-            (void)!recv(peer.fd.get(), peer.buffer.data(), kBufferBytes, MSG_DONTWAIT);
-            if (peer.sent != 0 && !peer.gone)
-                polled_.push_back({.fd = peer.fd.get(), .events = POLLIN | POLLOUT, .revents = 0});
-        }
-        if (polled_.empty()) return;
-        poll(polled_.data(), polled_.size(), kSliceMs);
+// Finishes the message that is half sent, and sends as much of a farewell behind it as there is
+// room for. What comes in is dropped, so that peers who do the same get on. True: no more is to be
+// done, for the peer's host has all of it, or nobody is there.
+bool Tcp::tell(int rank, std::span<const std::byte> farewell) {
+    TcpPeer &peer = peers_[size_t(rank)];
+    while (peer.outgoing.size() > size_t(peer.sent != 0)) peer.outgoing.pop_back();
+    bool moved = false;
+    if (!push(rank, &moved).ok() || peer.gone) return true;
+    if (peer.outgoing.empty() && peer.told < farewell.size()) {
+        const auto rest = farewell.subspan(peer.told);
+        const ssize_t sent =
+            ::send(peer.fd.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent > 0) peer.told += size_t(sent);
+        if (sent < 0 && errno != EAGAIN && errno != EINTR) return true;
     }
+    if (recv(peer.fd.get(), peer.buffer.data(), kBufferBytes, MSG_DONTWAIT) == 0) return true;
+    int under_way = 0;
+    return peer.told == farewell.size() &&
+           (ioctl(peer.fd.get(), SIOCOUTQ, &under_way) != 0 || under_way == 0);
 }
 
+// Of a failure each peer shall hear why, and not see a closed connection first, which takes with it
+// what is still under way: for a moment that is waited for. (Not for the culprit, who may be gone.)
 void Tcp::farewell(int culprit, const Status &why) {
     if (said_farewell_) return;
-    said_farewell_ = culprit >= 0;
-    if (culprit >= 0) settle();
+    const bool failed = culprit >= 0;
+    said_farewell_ = in_doubt_ = failed;
     struct {
         Frame frame;
         Farewell farewell;
     } out{.frame = {.kind = kFarewell, .call = call_, .bytes = sizeof(Farewell)},
           .farewell = make_farewell(culprit, why)};
-    for (TcpPeer &peer : peers_) {
-        // In the middle of a message there is no place for it; the closed connection must do.
-        if (peer.fd.valid() && !peer.gone && peer.sent == 0) {
-            (void)!::send(peer.fd.get(), &out, sizeof out, MSG_NOSIGNAL | MSG_DONTWAIT);
-            if (culprit >= 0) shutdown(peer.fd.get(), SHUT_WR);
+    const auto start = Clock::now();
+    do {
+        polled_.clear();
+        for (size_t r = 0; r < peers_.size(); ++r) {
+            const TcpPeer &peer = peers_[r];
+            if (!peer.fd.valid() || peer.gone) continue;
+            if (tell(int(r), std::as_bytes(std::span(&out, 1))) || int(r) == culprit) continue;
+            const short speak = peer.told < sizeof out ? POLLOUT : 0;
+            polled_.push_back({.fd = peer.fd.get(), .events = short(POLLIN | speak), .revents = 0});
         }
+        if (!failed || polled_.empty()) break;
+        poll(polled_.data(), polled_.size(), kLookMs);
+    } while (Clock::now() - start < kSettle);
+    for (TcpPeer &peer : peers_) {
+        if (failed && peer.told == sizeof out) shutdown(peer.fd.get(), SHUT_WR);
         peer.outgoing.clear();  // these messages end with the operation
         peer.expected.clear();
     }

@@ -18,8 +18,9 @@ namespace ringrt {
 
 inline constexpr size_t kBufferBytes = 64 << 10;  // small frames are read many at a time
 inline constexpr size_t kPiecesMax = 64;          // of one system call
-// Given to peers to take the rest of a message, so that there is place for a farewell after it.
+// Given to peers to take the rest of a message and the farewell behind it.
 inline constexpr auto kSettle = std::chrono::seconds(1);
+inline constexpr int kLookMs = 5;  // has its host got it?
 
 // `pieces` without their first `skip` bytes, at most kPiecesMax of them.
 inline size_t fill_pieces(const std::vector<std::span<std::byte>> &pieces, size_t skip, iovec *out,
@@ -59,6 +60,7 @@ struct TcpPeer {
     size_t taken = 0;             // bytes of the payload
     Farewell farewell;
     bool gone = false;  // said farewell in peace
+    size_t told = 0;    // bytes of our own farewell that are sent
     Message waiting;    // a kWaiting frame under way, unless done
 };
 
@@ -83,7 +85,7 @@ class Tcp : public Transport {
     Status tell_waiting(int waits_for);
     Status lost(int rank, const char *why) const { return peer_lost(world_, rank, why, call_); }
     Status vanished(int rank, bool in_order, const char *why);
-    void settle();
+    bool tell(int rank, std::span<const std::byte> farewell);
     Status sleep(int sleep_ms);
     int first_outstanding() const;
 

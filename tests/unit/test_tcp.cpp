@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -191,6 +192,44 @@ TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
                   status.line.c_str());
 }
 
+// Else the peers take the closed connection for a death of this rank, and name the wrong one.
+TEST(a_farewell_gets_through_a_full_connection) {
+    for (const bool half_sent : {false, true}) {
+        Pair pair;
+        // Data until not one more byte is taken: of the last message some, or none.
+        std::vector<std::byte> data(half_sent ? 1'000'000 : 4096 - sizeof(Frame));
+        std::vector<std::unique_ptr<Message>> messages;
+        do {
+            messages.push_back(std::make_unique<Message>());
+            *messages.back() = {.peer = 1, .pieces = {data}};
+            ck_assert(pair.transport->send(messages.back().get()).ok());
+        } while (messages.back()->done);
+        // The peer is busy with something else for a while.
+        std::atomic<bool> goes = false;
+        std::vector<std::byte> heard;
+        std::thread peer([&] {
+            while (!goes) std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            fcntl(pair.peer.get(), F_SETFL, 0);
+            std::vector<std::byte> part(100'000);
+            for (ssize_t got = 1; got > 0;) {
+                got = recv(pair.peer.get(), part.data(), part.size(), 0);
+                if (got > 0) heard.insert(heard.end(), part.begin(), part.begin() + got);
+            }
+        });
+        goes = true;
+        pair.transport->farewell(2, {RINGRT_PEER_LOST, "rank 0: rank 2 on there is lost"});
+        pair.transport.reset();
+        peer.join();
+        const size_t sent = messages.size() - (half_sent ? 0 : 1);
+        ck_assert_uint_eq(heard.size(),
+                          sent * (sizeof(Frame) + data.size()) + sizeof(Frame) + sizeof(Farewell));
+        Farewell said;
+        std::memcpy(&said, heard.data() + heard.size() - sizeof said, sizeof said);
+        ck_assert_int_eq(said.culprit, 2);
+    }
+}
+
 // As where a crowd at the door has cost it its place.
 TEST(a_connection_dropped_at_the_door_is_made_again) {
     const Secret secret{std::byte{7}};
@@ -257,9 +296,10 @@ TEST(a_pipe_at_the_rendezvous_holds_up_nobody) {
 
 int main() {
     return ringrt::test::run_all(
-        "tcp", {a_connection_dropped_at_the_door_is_made_again, every_byte_arrives_where_it_belongs,
-                half_a_message_moves_nothing_by_itself,
-                a_farewell_is_heard_behind_data_that_nobody_expects,
-                an_operation_without_memory_says_farewell, operations_are_counted_beyond_32_bits,
-                a_pipe_at_the_rendezvous_holds_up_nobody});
+        "tcp",
+        {a_connection_dropped_at_the_door_is_made_again, every_byte_arrives_where_it_belongs,
+         half_a_message_moves_nothing_by_itself,
+         a_farewell_is_heard_behind_data_that_nobody_expects,
+         a_farewell_gets_through_a_full_connection, an_operation_without_memory_says_farewell,
+         operations_are_counted_beyond_32_bits, a_pipe_at_the_rendezvous_holds_up_nobody});
 }
