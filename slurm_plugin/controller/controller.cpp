@@ -20,6 +20,7 @@ constexpr double kStartUp_s = 21;  // until a job that Slurm shows as running is
 constexpr double kLookAt_s[] = {3, 9};
 constexpr int kAskedPerPass = 8;      // each can take a time-out
 constexpr double kTakenDown_s = 120;  // after a restart of slurmctld
+constexpr double kBlink_s = 3;        // between two looks a node may be lost and come back
 constexpr double kGapMost_s = 10;     // longer than any stop and restart
 constexpr int kLaunchFailures = 3;    // then it stays held: somebody should look
 constexpr double kCeiling_s = 1800;   // a size that Slurm does not grant is not tried again before
@@ -100,6 +101,8 @@ double Controller::round(double now_s) {
     const Answer answer = cluster_.observe(observation_);
     if (answer != Answer::ok) return observe_failed(now_s, answer);
     failures_ = 0;
+    if (now_s - observed_s_ > std::max(kBlink_s, 2 * options_.idle_poll_s)) unwatched_s_ = now_s;
+    observed_s_ = now_s;
     if (quiet && observation_.version == settled_version_) return now_s + options_.idle_poll_s;
     settled_version_ = 0;
     observation_.now_s = now_s;
@@ -279,6 +282,7 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     memory.phase = record.phase;
     memory.state = job.intent.state;
     if (record.phase != JobPhase::pending) {
+        memory.seen_s = now_s;
         memory.pending_since_s = 0;
         memory.why = job.intent.why;
         if (record.phase != JobPhase::completing) {
@@ -290,10 +294,15 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
         memory.said_left = memory.said_let_go = false;
         return;
     }
+    const bool usable = are_usable(memory.nodes);
     if (memory.pending_since_s == 0) {
         memory.pending_since_s = now_s;
-        memory.left_whole = are_usable(memory.nodes);
+        const bool watched = memory.seen_s > 0 && memory.seen_s >= unwatched_s_;
+        memory.doubt_s = watched && usable ? 0 : now_s;
+    } else if (memory.doubt_s > 0 && usable && !memory.nodes_usable) {
+        memory.doubt_s = now_s;
     }
+    memory.nodes_usable = usable;
     if (waits_for_size(job) || is_kept_back(job, now_s, options_))
         memory.startable_since_s = 0;
     else if (memory.startable_since_s == 0)

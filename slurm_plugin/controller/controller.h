@@ -74,7 +74,9 @@ class Controller {
     double decided_s_ = 0;
     std::string decided_for_;  // who was there, at which sizes, when it was last decided
     bool has_looked_ = false;
-    double begun_s_ = 0;  // first pass
+    double begun_s_ = 0;      // first pass
+    double observed_s_ = 0;   // last observation ...
+    double unwatched_s_ = 0;  // ... and the last one before which nobody had looked for a while
     Past past_;           // as the event log told it at the start
     // Jobs that ran when the controller started, and when to ask the node whether it knows of them.
     std::vector<std::pair<uint32_t, double>> maybe_gone_;

@@ -32,7 +32,9 @@ struct JobMemory {
     double wait_until_s = 0;       // no update of the pending job before (one was refused)
     double write_until_s = 0;      // no change of its record before (one was refused)
     std::vector<int> nodes;        // of its present run, or its last one
-    bool left_whole = false;       // when it came back, all of them were still usable
+    double seen_s = 0;             // last seen to hold them
+    double doubt_s = 0;            // something of it may have come to life there; 0: it has left
+    bool nodes_usable = false;     // when it was last seen waiting
     bool said_left = false, said_let_go = false;
     bool launch_failed = false;             // when it was last seen
     int launch_failures = 0;                // since slurmctld started

@@ -32,8 +32,17 @@ struct World {
         restart();
     }
 
+    // What may be left of a job gets 20 s to go where a controller is new, or its node comes back.
     void restart() {
+        excuse(20);
         controller = std::make_unique<controller::Controller>(cluster, cluster, options);
+    }
+    void return_node(int node) {
+        excuse(20);
+        cluster.lose_node(node, true);
+    }
+    void excuse(double seconds) {
+        for (auto &[id, since_s] : waiting_s) since_s += seconds;
     }
 
     void kill(double lost_s) {
@@ -52,8 +61,13 @@ struct World {
             cluster.violations.push_back("a pass wants to be called at once");
     }
 
-    // A job that could start, or that has gone unnoticed, runs again within a minute (I12).
+    // No pass is made for so long.
+    void go_away(double seconds) { next_s = away_until_s = cluster.now_s() + seconds; }
+
+    // A job that could start, or that has gone unnoticed, runs again within a minute (I12), not
+    // counting the time while the controller is away.
     void watch_waiting() {
+        if (cluster.now_s() <= away_until_s) excuse(FakeCluster::kTick_s);
         std::vector<uint32_t> idle = cluster.malleable_that_could_start();
         const std::vector<uint32_t> gone = cluster.gone();
         idle.insert(idle.end(), gone.begin(), gone.end());
@@ -86,6 +100,7 @@ struct World {
     double next_s = 0;
     int passes = 0;
     std::map<uint32_t, double> waiting_s;
+    double away_until_s = 0;
 };
 
 inline void expect_sound(const World &world, const char *where) {

@@ -646,8 +646,53 @@ TEST(a_users_requeue_costs_no_more_than_a_resize) {
         },
         60);
     ck_assert_msg(after_loss >= 20, "%g s", after_loss);
-    world.cluster.lose_node(0, true);
+    world.return_node(0);
     expect_all_finish(world, 1000, "requeue");
+}
+
+// I1: with the old run still on the node, the new one's srun crashed slurmctld (the soak).
+TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
+    const auto runs_again = [](World &world, uint32_t id, double most_s) {
+        const auto runs = [&] {
+            return world.cluster.job(id).phase == JobPhase::running &&
+                   world.cluster.job(id).restarts > 0;
+        };
+        return world.run_until(runs, most_s);
+    };
+    {  // Its node is lost and back while Slurm's answers are late.
+        World world({4});
+        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
+        world.run(20);
+        world.cluster.advance(2);
+        world.cluster.lose_node(0);
+        world.cluster.advance(2);
+        world.return_node(0);
+        const double took = runs_again(world, id, 60);
+        ck_assert_msg(took >= 19, "%g s", took);
+        expect_all_finish(world, 1000, "lost unseen");
+    }
+    {  // It comes back just before what is left of the job would be taken for gone.
+        World world({4});
+        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
+        world.run(20);
+        world.cluster.lose_node(0);
+        world.run(17);
+        world.return_node(0);
+        const double took = runs_again(world, id, 60);
+        ck_assert_msg(took >= 19, "%g s", took);
+        expect_all_finish(world, 1000, "back late");
+    }
+    {  // A controller that has not seen it leave does not know.
+        World world({4});
+        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
+        world.run(20);
+        world.cluster.requeue(id);
+        world.cluster.advance(1);
+        world.restart();
+        const double took = runs_again(world, id, 60);
+        ck_assert_msg(took >= 19, "%g s", took);
+        expect_all_finish(world, 1000, "not seen");
+    }
 }
 
 // Rigid jobs take all that a shrinking job leaves for the moment, and so its place: that must not
@@ -925,7 +970,7 @@ const Happening kHappenings[] = {
      [](World &w, uint32_t) {
          w.cluster.lose_node(0);
          w.run(30);
-         w.cluster.lose_node(0, true);
+         w.return_node(0);
      }},
     {"controller restarts", false, [](World &w, uint32_t) { w.restart(); }},
     {"kill, 1 s lost", false, [](World &w, uint32_t) { w.kill(1); }},
@@ -1013,8 +1058,8 @@ void disturb(World &world, std::mt19937_64 &random, const std::vector<uint32_t> 
             break;
         case 7:
         case 8:
-            world.cluster.lose_node(0, true);
-            world.cluster.lose_node(1, true);
+            world.return_node(0);
+            world.return_node(1);
             break;
         case 9:
             world.restart();
@@ -1061,8 +1106,8 @@ void walk(uint64_t seed) {
         world.cluster.hold(id, false);
         world.cluster.suspend(id, false);
     }
-    world.cluster.lose_node(0, true);
-    world.cluster.lose_node(1, true);
+    world.return_node(0);
+    world.return_node(1);
     const std::string where = "seed " + std::to_string(seed);
     expect_all_finish(world, 8000, where.c_str());
     for (const uint32_t id : jobs)
@@ -1135,6 +1180,7 @@ int main() {
                                   only_a_completed_job_is_said_to_have_ended,
                                   a_pass_that_throws_is_said_and_survived,
                                   a_users_requeue_costs_no_more_than_a_resize,
+                                  a_job_whose_node_was_lost_unseen_is_not_started_beside_itself,
                                   a_failed_launch_is_forgiven_three_times,
                                   jobs_that_lost_their_place_hold_up_nobody,
                                   a_record_that_is_refused_is_not_offered_in_each_pass,

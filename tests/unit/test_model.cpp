@@ -44,9 +44,9 @@ const Happening kHappenings[] = {
      [](World &w, uint32_t id) { w.cluster.suspend(id, false); }},
     {"requeue", [](World &w, uint32_t id) { w.cluster.requeue(id); }, 0, nullptr},
     {"node", [](World &w, uint32_t) { w.cluster.lose_node(0); }, 8,
-     [](World &w, uint32_t) { w.cluster.lose_node(0, true); }},
+     [](World &w, uint32_t) { w.return_node(0); }},
     {"rigid", [](World &w, uint32_t) { w.cluster.submit_rigid(4, 10); }, 0, nullptr},
-    {"away", [](World &w, uint32_t) { w.next_s = w.cluster.now_s() + 30; }, 0, nullptr},
+    {"away", [](World &w, uint32_t) { w.go_away(30); }, 0, nullptr},
 };
 constexpr int kHappeningCount = static_cast<int>(std::size(kHappenings));
 
