@@ -119,10 +119,11 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
         record.end_s > 0 && has_run(job) ? record.end_s : memory.pending_since_s;
     const double waited_s = age_s(has_run(job) ? stopped_s : record.submit_s, now.now_s);
     if (now.now_s < memory.wait_until_s) return {.soon = true};
-    // A run that ended before our eyes, on nodes that stayed, has left everywhere. Of another one
-    // something may live on: launched beside itself the job is held and the node drains ("Duplicate
-    // jobid"), and where the end of the old run is told after the start of the new one, the new
-    // one's srun crashes slurmctld (22.05).
+    // A run that was asked, and ended before our eyes on nodes that stayed, has left everywhere. Of
+    // another one, whose node may have been DOWN for a moment, something may live on: launched
+    // beside itself the job is held and the node drains ("Duplicate jobid"), and where the end of
+    // the old run is told after the start of the new one, the new one's srun crashes slurmctld
+    // (22.05).
     const double delay_s = options.release_delay_s + (record.launch_failed ? kStillThere_s : 0);
     double earliest_s = std::floor(stopped_s) + delay_s;
     if (memory.doubt_s > 0) earliest_s = std::max(earliest_s, memory.doubt_s + kStillThere_s);

@@ -33,7 +33,7 @@ struct JobMemory {
     double write_until_s = 0;      // no change of its record before (one was refused)
     std::vector<int> nodes;        // of its present run, or its last one
     double seen_s = 0;             // last seen to hold them
-    double doubt_s = 0;            // something of it may have come to life there; 0: it has left
+    double doubt_s = 0;            // something of it may live there, as of then; 0: it has left
     bool nodes_usable = false;     // when it was last seen waiting
     bool said_left = false, said_let_go = false;
     bool launch_failed = false;             // when it was last seen
