@@ -84,7 +84,7 @@ ROWS = [
     Row("F29", "the time limit over several runs", cases=("faults/time_limit",),
         tests={CONTROLLER: ("the_time_limit_counts_over_all_runs", "a_time_limit_that_slurm_chose_counts_over_all_runs",
                             "an_administrators_time_limit_for_a_running_job_stands", "a_suspension_counts_for_no_time_limit")}),
-    Row("F31", "kill -9 of slurmd, slurmstepd; node down", cases=("node_lost", "faults/daemon_killed")),
+    Row("F31", "kill -9 of slurmd, slurmstepd; node down, for a moment", cases=("node_lost", "faults/node_blinks", "faults/daemon_killed")),
     Row("F32", "the SPANK plugin missing, failing, of another version", cases=("spank_missing", "faults/spank_fails")),
     Row("F33", "prolog or epilog slow or failing", cases=("faults/prolog",)),
     Row("F34", "--export=NONE, two sruns, arrays, het jobs, salloc", cases=("faults/job_kinds", "bad_flags")),
