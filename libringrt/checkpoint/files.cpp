@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 namespace ringrt::checkpoint {
 namespace {
@@ -18,6 +19,10 @@ template <typename Number>
 Number checked(Number result) {
     return result < 0 ? -errno : result;
 }
+
+struct CloseFolder {
+    void operator()(DIR *folder) const { closedir(folder); }
+};
 
 class RealFiles final : public Files {
   public:
@@ -59,17 +64,15 @@ class RealFiles final : public Files {
     int remove(const std::string &path) override { return checked(unlink(path.c_str())); }
     int remove_folder(const std::string &path) override { return checked(rmdir(path.c_str())); }
     int list(const std::string &path, std::vector<std::string> &names) override {
-        DIR *folder = opendir(path.c_str());
+        const std::unique_ptr<DIR, CloseFolder> folder(opendir(path.c_str()));
         if (!folder) return -errno;
         names.clear();
         errno = 0;
-        while (const dirent *entry = readdir(folder)) {
+        while (const dirent *entry = readdir(folder.get())) {
             std::string name = entry->d_name;
             if (name != "." && name != "..") names.push_back(name);
         }
-        int result = -errno;
-        closedir(folder);
-        return result;
+        return -errno;
     }
     int64_t free_bytes(const std::string &path) override {
         struct statvfs info;

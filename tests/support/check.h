@@ -30,6 +30,13 @@
                       expected_text.c_str());                                               \
     } while (0)
 
+#if defined(__SANITIZE_ADDRESS__)
+// A test that asks for more memory than there is gets none, and goes on.
+extern "C" inline __attribute__((used, visibility("default"))) const char *__asan_default_options() {
+    return "allocator_may_return_null=1";
+}
+#endif
+
 namespace ringrt::test {
 
 // How much longer a test may take than it does plainly: a sanitizer's processes need seconds to start on

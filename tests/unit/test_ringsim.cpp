@@ -27,6 +27,11 @@ static std::size_t g_heap = 0, g_heap_peak = 0;
     g_heap_peak = std::max(g_heap_peak, g_heap);
     return memory;
 }
+void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept try {
+    return operator new(bytes);
+} catch (const std::bad_alloc &) {
+    return nullptr;
+}
 [[gnu::noinline]] void operator delete(void *memory) noexcept {
     g_heap -= malloc_usable_size(memory);
     std::free(memory);

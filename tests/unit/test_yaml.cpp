@@ -69,18 +69,18 @@ TEST(errors_name_the_line) {
                 "m.yaml:2: expected a plain value, got an alias");
     EXPECT_TEXT(error_of("mode: act\n---\nmode: off"), "m.yaml:2: expected one document");
     EXPECT_TEXT(error_of("event_log: relative").substr(0, 10), "m.yaml:1: ");
-    ck_assert_str_ne(error_of("mode: sometimes").c_str(), "");
-    ck_assert_str_ne(error_of("mode: \"a\tb: [").c_str(), "");
-    ck_assert_str_ne(error_of("settle_s: nan").c_str(), "");
-    ck_assert_str_ne(error_of("settle_s: -1").c_str(), "");
+    ck_assert(!error_of("mode: sometimes").empty());
+    ck_assert(!error_of("mode: \"a\tb: [").empty());
+    ck_assert(!error_of("settle_s: nan").empty());
+    ck_assert(!error_of("settle_s: -1").empty());
 }
 
 // F44: libyaml alone takes nine seconds for 80 kB of brackets, and hours for 2 MB.
 TEST(bombs_are_refused_at_once) {
     EXPECT_TEXT(error_of(std::string(60000, '[')), "m.yaml:1: nested too deep (limit 16)");
     EXPECT_TEXT(error_of(std::string(2 << 20, '[')), "m.yaml:1: longer than 65536 bytes");
-    ck_assert_str_ne(error_of(std::string(60000, '-')).c_str(), "");
-    ck_assert_str_ne(error_of(std::string(100, '\0')).c_str(), "");
+    ck_assert(!error_of(std::string(60000, '-')).empty());
+    ck_assert(!error_of(std::string(100, '\0')).empty());
 }
 
 TEST(random_text_is_survived) {
