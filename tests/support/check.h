@@ -30,11 +30,11 @@
                       expected_text.c_str());                                               \
     } while (0)
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // A test that asks for more memory than there is gets none, and goes on.
-extern "C" inline __attribute__((used, visibility("default"))) const char *__asan_default_options() {
-    return "allocator_may_return_null=1";
-}
+#define SANITIZER_SYMBOL extern "C" inline __attribute__((used, visibility("default")))
+SANITIZER_SYMBOL const char *__asan_default_options() { return "allocator_may_return_null=1"; }
+SANITIZER_SYMBOL const char *__tsan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
 namespace ringrt::test {
