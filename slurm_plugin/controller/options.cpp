@@ -70,8 +70,8 @@ const auto &rows() {
         seconds("signal_again_s", &Options::signal_again_s, 1, 3600,
                 "Time after which the signal is repeated while a job is asked to resize"),
         seconds("release_delay_s", &Options::release_delay_s, 2, 3600,
-                "Time from a requeue to the restart; slurmd refuses a job that comes back sooner "
-                "than 2 s"),
+                "Time from the requeue of a resize to the restart; slurmd refuses a job that comes "
+                "back sooner than 2 s"),
         seconds("requeue_hold_s", &Options::requeue_hold_s, 1, 86400,
                 "Start delay that Slurm sets at a requeue (cred_expire of AuthInfo, plus 1)"),
         seconds("submit_hold_s", &Options::submit_hold_s, 0, 3600,
