@@ -68,13 +68,16 @@ Status match(const World &world, const Call &mine, int rank, const Frame &frame,
         return each->segment == frame.segment && each->slot == frame.slot;
     });
     if (found == expected->end()) return {};
-    *out = *found;
-    expected->erase(found);
-    if ((*out)->bytes() == frame.bytes) return {};
-    return {RINGRT_MISMATCH,
+    if ((*found)->bytes() != frame.bytes) {
+        return {
+            RINGRT_MISMATCH,
             format_line("rank %d: %s sent %llu bytes where %zu were due during %s", world.rank,
                         world.name_of(rank).c_str(), static_cast<unsigned long long>(frame.bytes),
-                        (*out)->bytes(), describe(mine).c_str())};
+                        (*found)->bytes(), describe(mine).c_str())};
+    }
+    *out = *found;
+    expected->erase(found);
+    return {};
 }
 
 Waits::Waits(const World &world)

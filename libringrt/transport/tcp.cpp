@@ -82,8 +82,10 @@ Status Tcp::push(int rank, bool *moved) {
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
         if (sent < 0) {
-            // Whatever it said before it went explains more than a broken pipe.
+            // Whatever it said before it went explains more than a broken pipe. (To a rank that
+            // goes it explains nothing more, and what it sent need not be what is expected.)
             const char *why = strerror(errno);
+            if (said_farewell_) return lost(rank, why);
             if (Status status = pull(rank, moved); !status.ok()) return status;
             return vanished(rank, false, why);
         }

@@ -66,10 +66,8 @@ Status Tcp::close_frame(int rank) {
     peer.in_frame = false;
     switch (peer.frame.kind) {
         case kData:
-            if (peer.held) {
-                peer.held = false;
-                return {};
-            }
+            peer.held = false;
+            if (peer.incoming == nullptr) return {};
             peer.incoming->done = true;
             world_.pass_hop();
             return {};
@@ -97,7 +95,7 @@ Status Tcp::take(int rank, bool *moved) {
         }
         size_t rest = std::min(size_t(peer.frame.bytes) - peer.taken, peer.end - peer.begin);
         const std::byte *from = peer.buffer.data() + peer.begin;
-        if (peer.held) {
+        if (peer.held || (peer.frame.kind == kData && peer.incoming == nullptr)) {
             // Dropped.
         } else if (peer.incoming == nullptr) {
             memcpy(reinterpret_cast<std::byte *>(&peer.farewell) + peer.taken, from, rest);

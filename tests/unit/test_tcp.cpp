@@ -230,6 +230,33 @@ TEST(a_farewell_gets_through_a_full_connection) {
     }
 }
 
+// What a peer sends that called something else, or for another count, is never taken for ours: not
+// either where that peer is gone while a message to it is half sent.
+TEST(what_does_not_match_is_dropped) {
+    for (const bool other_call : {true, false}) {
+        std::mt19937 random(3);
+        Pair pair;
+        std::vector<std::byte> data(4'000'000);
+        Message out{.peer = 1, .pieces = {data}};
+        ck_assert(pair.transport->send(&out).ok());
+        ck_assert(!out.done);
+        Scattered place(0, 4000, random);
+        ck_assert(pair.transport->receive(&place.message).ok());
+        Frame frame{.call = kCall, .bytes = 60'000};
+        if (other_call) frame.call.kind = kBarrier;
+        std::vector<std::byte> stream = random_bytes(sizeof frame + 50'000, random);
+        std::memcpy(stream.data(), &frame, sizeof frame);
+        ck_assert_int_eq(::send(pair.peer.get(), stream.data(), stream.size(), MSG_NOSIGNAL),
+                         ssize_t(stream.size()));
+        bool moved = false;
+        const Status status = pair.transport->progress(0, &moved);
+        ck_assert_int_eq(status.code, RINGRT_MISMATCH);
+        pair.peer = Fd();
+        pair.transport->farewell(1, status);
+        ck_assert(!place.message.done);
+    }
+}
+
 // As where a crowd at the door has cost it its place.
 TEST(a_connection_dropped_at_the_door_is_made_again) {
     const Secret secret{std::byte{7}};
@@ -296,10 +323,10 @@ TEST(a_pipe_at_the_rendezvous_holds_up_nobody) {
 
 int main() {
     return ringrt::test::run_all(
-        "tcp",
-        {a_connection_dropped_at_the_door_is_made_again, every_byte_arrives_where_it_belongs,
-         half_a_message_moves_nothing_by_itself,
-         a_farewell_is_heard_behind_data_that_nobody_expects,
-         a_farewell_gets_through_a_full_connection, an_operation_without_memory_says_farewell,
-         operations_are_counted_beyond_32_bits, a_pipe_at_the_rendezvous_holds_up_nobody});
+        "tcp", {a_connection_dropped_at_the_door_is_made_again, every_byte_arrives_where_it_belongs,
+                half_a_message_moves_nothing_by_itself,
+                a_farewell_is_heard_behind_data_that_nobody_expects,
+                a_farewell_gets_through_a_full_connection, what_does_not_match_is_dropped,
+                an_operation_without_memory_says_farewell, operations_are_counted_beyond_32_bits,
+                a_pipe_at_the_rendezvous_holds_up_nobody});
 }
