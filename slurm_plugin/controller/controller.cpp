@@ -294,13 +294,19 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
         memory.said_left = memory.said_let_go = false;
         return;
     }
+    // A whole run began and ended since: where, nobody has seen.
+    if (memory.pending_since_s > 0 && record.restarts != memory.restarts) {
+        memory.pending_since_s = memory.seen_s = 0;
+        memory.nodes.clear();
+    }
+    memory.restarts = record.restarts;
     const bool usable = are_usable(memory.nodes);
     if (memory.pending_since_s == 0) {
         memory.pending_since_s = now_s;
         const bool asked = job.intent.state == IntentState::asked;
         const bool watched = memory.seen_s > 0 && memory.seen_s >= unwatched_s_;
         memory.doubt_s = asked && watched && usable ? 0 : now_s;
-    } else if (memory.doubt_s > 0 && usable && !memory.nodes_usable) {
+    } else if (usable != memory.nodes_usable) {
         memory.doubt_s = now_s;
     }
     memory.nodes_usable = usable;

@@ -128,6 +128,9 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     double earliest_s = std::floor(stopped_s) + delay_s;
     if (memory.doubt_s > 0) earliest_s = std::max(earliest_s, memory.doubt_s + kStillThere_s);
     if (has_run(job) && now.now_s < earliest_s) return {.soon = true};
+    // Released for GPUs that are to come, it starts in the moment in which the lost node is back.
+    const bool only_there = memory.doubt_s > 0 && !memory.nodes_usable && wish.fitting == 0;
+    if (has_run(job) && only_there && record.begin_s > now.now_s) return {.soon = true};
     int gpus = size_now(job, wish, now, waited_s, options);
     if (gpus == 0) return {.soon = true};
     // What Slurm refused is not tried again: smaller, and in the end the size that it has.

@@ -686,6 +686,50 @@ TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
         ck_assert_msg(took >= 19, "%g s", took);
         expect_all_finish(world, 1000, "back late");
     }
+    {  // It comes back much later, and nothing else is free: not released for it before.
+        World world({4});
+        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
+        world.run(20);
+        world.cluster.lose_node(0);
+        world.run(60);
+        world.return_node(0);
+        const double took = runs_again(world, id, 60);
+        ck_assert_msg(took >= 19, "%g s", took);
+        expect_all_finish(world, 1000, "back much later");
+    }
+    {  // Asked, and gone before our eyes; then its node is lost.
+        World world({4});
+        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
+        world.run(20);
+        (void)world.cluster.submit_malleable(1, 4, {.steps = 300});
+        const auto has_left = [&] { return world.cluster.count(EventKind::left) == 1; };
+        ck_assert(world.run_until(has_left, 60) >= 0);
+        world.cluster.lose_node(0);
+        world.run(1.25);
+        world.return_node(0);
+        const double took = runs_again(world, id, 60);
+        ck_assert_msg(took >= 19, "%g s", took);
+        expect_all_finish(world, 1000, "lost after it left");
+    }
+    {  // It begins to run, and its node is lost and back, before anybody has looked.
+        World world({4});
+        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
+        world.run(20);
+        world.cluster.requeue(id);
+        const auto is_released = [&] {
+            return world.cluster.intent(id).state == IntentState::released;
+        };
+        ck_assert(world.run_until(is_released, 60) >= 0);
+        world.cluster.advance(1.5);
+        ck_assert(world.cluster.job(id).phase == JobPhase::running);
+        world.cluster.lose_node(0);
+        world.return_node(0);
+        world.cluster.advance(2);
+        ck_assert(world.cluster.job(id).phase == JobPhase::pending);
+        const double took = runs_again(world, id, 60);
+        ck_assert_msg(took >= 19, "%g s", took);
+        expect_all_finish(world, 1000, "a run that nobody saw");
+    }
     {  // A controller that has not seen it leave does not know.
         World world({4});
         const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
