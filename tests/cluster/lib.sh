@@ -11,9 +11,13 @@ wait_for() { # SECONDS WHAT CMD...: until CMD succeeds
     local seconds=$1 what=$2 end=$((SECONDS + $1))
     shift 2
     until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt "$end" ] || { timeout 5 squeue -o '# %i %j %T %r nodes=%D gpus=%b %N'; fail "no $what within $seconds s"; }
+        [ $SECONDS -lt "$end" ] || { show_cluster; fail "no $what within $seconds s"; }
         sleep 0.1
     done
+}
+show_cluster() {
+    timeout 5 squeue -o '# %i %j %T %r nodes=%D gpus=%b %N'
+    timeout 5 sinfo -h -t drain,draining,drained,down -N -o '# %N %T: %E'
 }
 
 # ---- jobs ----------------------------------------------------------------------------------------

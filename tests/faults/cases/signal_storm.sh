@@ -8,10 +8,12 @@ ranks=$(for node in n1 n2 n3 n4; do timeout 10 scontrol listpids "$job.0" $node;
 [ "$(wc -w <<<"$ranks")" = 16 ] || fail "listpids tells of $(wc -w <<<"$ranks") ranks"
 guest=$(rigid 8 300 -N2)
 wait_for 30 "request" has_event "$job" asked
+# Without a pause: a quick machine has saved and left half a second later.
 sent=0
-for _ in $(seq 100); do
-    for rank in $ranks; do kill -URG "$rank" 2>/dev/null && sent=$((sent + 1)); done
-    sleep 0.02
+for _ in $(seq 2000); do
+    alive=
+    for rank in $ranks; do kill -URG "$rank" 2>/dev/null && sent=$((sent + 1)) && alive=yes; done
+    [ -n "$alive" ] || break
 done
 [ $sent -ge 100 ] || fail "only $sent signals met a rank"
 wait_for 60 "steps on 8 GPUs" trained_on 10 8
