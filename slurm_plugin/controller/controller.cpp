@@ -281,6 +281,12 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     const JobRecord &record = *job.record;
     memory.phase = record.phase;
     memory.state = job.intent.state;
+    // A whole run began and ended since: where, nobody has seen.
+    if (memory.pending_since_s > 0 && record.restarts != memory.restarts) {
+        memory.pending_since_s = memory.seen_s = 0;
+        memory.nodes.clear();
+    }
+    memory.restarts = record.restarts;
     if (record.phase != JobPhase::pending) {
         memory.seen_s = now_s;
         memory.pending_since_s = 0;
@@ -294,12 +300,6 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
         memory.said_left = memory.said_let_go = false;
         return;
     }
-    // A whole run began and ended since: where, nobody has seen.
-    if (memory.pending_since_s > 0 && record.restarts != memory.restarts) {
-        memory.pending_since_s = memory.seen_s = 0;
-        memory.nodes.clear();
-    }
-    memory.restarts = record.restarts;
     const bool usable = are_usable(memory.nodes);
     if (memory.pending_since_s == 0) {
         memory.pending_since_s = now_s;

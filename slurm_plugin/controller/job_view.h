@@ -34,8 +34,8 @@ struct JobMemory {
     std::vector<int> nodes;        // of its present run, or its last one
     double seen_s = 0;             // last seen to hold them
     double doubt_s = 0;            // something of it may live there, as of then; 0: it has left
-    bool nodes_usable = false;     // when it was last seen waiting ...
-    int restarts = 0;              // ... and how often it had been requeued by then
+    bool nodes_usable = false;     // when it was last seen waiting
+    int restarts = 0;              // when it was last seen
     bool said_left = false, said_let_go = false;
     bool launch_failed = false;             // when it was last seen
     int launch_failures = 0;                // since slurmctld started
