@@ -32,7 +32,10 @@ bool is_moving(const controller::JobRecord &record, const std::optional<records:
     return intent && intent->asked_s > 0 && record.phase != controller::JobPhase::finished;
 }
 
-bool is_lowered(uint32_t nice) { return nice <= NICE_OFFSET - kFirstInQueueNice / 32; }
+// By a resize, and not by an operator.
+bool is_lowered_by_us(uint32_t nice, const std::optional<records::Intent> &intent) {
+    return intent && intent->resize_id > 0 && nice <= NICE_OFFSET - kFirstInQueueNice / 32;
+}
 
 double unix_now_s() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -171,13 +174,15 @@ void SlurmCluster::keep_jobs() {
 
 // What the requeue of a resize has added to the priority is no merit of the job's.
 void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobRecord &record) {
+    const bool lowered = is_lowered_by_us(job.nice, records::parse_intent(record.admin_comment));
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .batch_host = batch_host_of(job),
                              .start = job.start_time,
                              .restarts = job.restart_cnt,
                              .nice = job.nice,
+                             .nice_is_ours = lowered,
                              .priority = job.priority};
-    if (is_lowered(job.nice) && record.priority > 0)
+    if (lowered && record.priority > 0)
         record.priority = std::max(1.0, record.priority - (NICE_OFFSET - job.nice));
 }
 
@@ -264,7 +269,7 @@ Answer SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comm
 // Lowered by a fixed amount, so that it can be told from the user's own and given back; as far as
 // the priority (an unsigned 32-bit number that wraps) leaves room.
 uint32_t SlurmCluster::nice_for(const Details &details, bool first_in_queue) const {
-    if (first_in_queue == is_lowered(details.nice)) return NO_VAL;
+    if (first_in_queue == details.nice_is_ours) return NO_VAL;
     if (!first_in_queue) return NICE_OFFSET;
     const uint32_t room = UINT32_MAX - details.priority;
     return details.nice - std::min(kFirstInQueueNice, room - room / 4);

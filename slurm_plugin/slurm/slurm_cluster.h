@@ -64,6 +64,7 @@ class SlurmCluster final : public controller::Cluster {
         time_t start = 0;
         int restarts = 0;
         uint32_t nice = NICE_OFFSET;
+        bool nice_is_ours = false;  // lowered by a resize, so far as can be told
         uint32_t priority = 0;
     };
     template <auto Free>

@@ -20,6 +20,7 @@ using controller::Waits;
 constexpr std::size_t kNameBytesMax = 256;
 
 JobPhase phase_of(uint32_t state) {
+    if ((state & JOB_REVOKED) != 0) return JobPhase::finished;  // it runs on another cluster
     if ((state & JOB_COMPLETING) != 0) return JobPhase::completing;
     switch (state & JOB_STATE_BASE) {
         case JOB_PENDING:

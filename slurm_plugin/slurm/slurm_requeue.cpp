@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SlurmCluster's requeues: of jobs that have left and of which slurmctld, killed, does not know it.
+#include <algorithm>
 #include <ctime>
+#include <optional>
 #include <string_view>
 
 #include "slurm_plugin/slurm/slurm_cluster.h"
@@ -12,8 +14,14 @@ namespace {
 using controller::Answer;
 
 // From a job's start until its script can be asked for on its node: as long as Slurm itself waits
-// before it takes one for missing (BatchStartTimeout and MessageTimeout, as they are by default).
-constexpr time_t kLaunch_s = 20;
+// before it takes one for missing, for a prolog may take long. None: slurmctld does not say.
+std::optional<time_t> launch_s() {
+    slurm_conf_t *conf = nullptr;
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS || conf == nullptr) return std::nullopt;
+    const time_t seconds = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout);
+    slurm_free_ctl_conf(conf);
+    return seconds;
+}
 
 }  // namespace
 
@@ -65,7 +73,9 @@ Answer SlurmCluster::requeue_failed(uint32_t job_id) {
 Answer SlurmCluster::is_gone(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
-    if (std::time(nullptr) - known->second.start < kLaunch_s) return Answer::refused;
+    const std::optional<time_t> launched_s = launch_s();
+    if (!launched_s || std::time(nullptr) - known->second.start < *launched_s)
+        return Answer::refused;
     slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
     job_step_pids_response_msg_t *pids = nullptr;
     const int rc = timed(Call::list_pids, [&] {

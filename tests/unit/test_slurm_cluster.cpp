@@ -35,6 +35,9 @@ struct Slurm {
     int restarts = 0;
     std::string nodes = "n1";
     int pids_answer = ESLURM_INVALID_JOB_ID;
+    int batch_start_timeout_s = 10;
+    uint32_t nice = NICE_OFFSET, nice_given = NO_VAL;
+    uint32_t resize_id = 0;
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
     int update_answer = 0;
     std::vector<std::string> calls;  // that change something
@@ -46,10 +49,10 @@ int rc_of(int error) {
     return error == 0 ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
-const std::string &intent_text() {
-    static const std::string text = ringrt::records::format_into(
-        "", ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4});
-    return text;
+std::string intent_text() {
+    ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4};
+    intent.resize_id = the_slurm.resize_id;
+    return ringrt::records::format_into("", intent);
 }
 
 job_info_msg_t *one_job() {
@@ -65,6 +68,8 @@ job_info_msg_t *one_job() {
     job.restart_cnt = static_cast<uint16_t>(the_slurm.restarts);
     job.start_time = std::time(nullptr) - 1000;
     job.batch_flag = 1;
+    job.nice = the_slurm.nice;
+    job.priority = 1000;
     job.batch_host = strdup("n1");
     job.nodes = strdup(the_slurm.nodes.c_str());
     job.admin_comment = strdup(intent_text().c_str());
@@ -95,7 +100,17 @@ int slurm_load_partitions(time_t, partition_info_msg_t **out, uint16_t) {
     return *out = new partition_info_msg_t{}, 0;
 }
 void slurm_free_partition_info_msg(partition_info_msg_t *message) { delete message; }
-int slurm_update_job(job_desc_msg_t *) { return rc_of(the_slurm.update_answer); }
+int slurm_load_ctl_conf(time_t, slurm_conf_t **out) {
+    *out = new slurm_conf_t{};
+    (*out)->batch_start_timeout = static_cast<uint16_t>(the_slurm.batch_start_timeout_s);
+    (*out)->msg_timeout = 100;
+    return 0;
+}
+void slurm_free_ctl_conf(slurm_conf_t *conf) { delete conf; }
+int slurm_update_job(job_desc_msg_t *change) {
+    the_slurm.nice_given = change->nice;
+    return rc_of(the_slurm.update_answer);
+}
 int slurm_kill_job(JobKey, uint16_t, uint16_t) {
     the_slurm.calls.push_back("cancel");
     the_slurm.state = JOB_CANCELLED;
@@ -156,6 +171,16 @@ TEST(only_what_its_node_does_not_know_is_gone) {
     the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
     ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
     ck_assert(the_slurm.calls == Calls{"requeue"});
+}
+
+// A node knows of a job's script once its prolog is done.
+TEST(what_may_still_be_in_its_prolog_is_not_gone) {
+    Watched job;  // it started 1000 s ago
+    the_slurm.batch_start_timeout_s = 995;
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+    ck_assert(the_slurm.calls.empty());
+    the_slurm.batch_start_timeout_s = 985;
+    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
 }
 
 TEST(what_ended_well_and_is_gone_is_told_to_have_ended) {
@@ -302,6 +327,32 @@ TEST(only_slurms_own_word_makes_a_job_completed) {
     ck_assert(end(JOB_CANCELLED).cancelled && !end(JOB_TIMEOUT).cancelled);
 }
 
+// This cluster only remembers it.
+TEST(a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here) {
+    slurm_job_info_t job{};
+    job.job_state = JOB_PENDING | JOB_REVOKED;
+    job.priority = 1;
+    ck_assert(ringrt::slurm::job_record(job, {}).phase == JobPhase::finished);
+}
+
+// I8.
+TEST(an_operators_nice_stands) {
+    const auto given = [](uint32_t nice, uint32_t resize_id, bool first_in_queue) {
+        the_slurm = {.nice = nice, .resize_id = resize_id};
+        SlurmCluster cluster;
+        Observation seen;
+        cluster.observe(seen);
+        (void)cluster.update_pending(7, {.first_in_queue = first_in_queue});
+        return the_slurm.nice_given;
+    };
+    constexpr uint32_t kBoosted = NICE_OFFSET - 100'000, kOurs = NICE_OFFSET - 1'000'000;
+    ck_assert_uint_eq(given(kBoosted, 0, false), NO_VAL);
+    ck_assert_uint_eq(given(kBoosted, 0, true), kBoosted - 1'000'000);
+    ck_assert_uint_eq(given(NICE_OFFSET, 1, true), kOurs);
+    ck_assert_uint_eq(given(kOurs, 1, true), NO_VAL);
+    ck_assert_uint_eq(given(kOurs, 1, false), NICE_OFFSET);
+}
+
 // Idle for two seconds, it would be gone.
 TEST(a_node_about_to_restart_takes_nobody) {
     for (const uint32_t flag : {NODE_STATE_REBOOT_REQUESTED, NODE_STATE_REBOOT_ISSUED,
@@ -323,7 +374,8 @@ TEST(what_passes_by_itself_is_no_refusal) {
 int main() {
     return ringrt::test::run_all(
         "slurm_cluster",
-        {only_what_its_node_does_not_know_is_gone,
+        {only_what_its_node_does_not_know_is_gone, what_may_still_be_in_its_prolog_is_not_gone,
+         a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here, an_operators_nice_stands,
          what_ended_well_and_is_gone_is_told_to_have_ended,
          what_ended_or_was_requeued_since_is_left_alone,
          a_requeue_that_cleared_the_job_needs_no_cancel,
