@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <type_traits>
 
 #include "slurm_plugin/slurm/backfill_host.h"
 #include "slurm_plugin/slurm/controller_thread.h"
@@ -17,9 +18,12 @@ namespace {
 using ringrt::slurm::BackfillHost;
 using ringrt::slurm::ControllerThread;
 
-// Never freed: a thread that hangs in an RPC, or slurmctld's own, may use them until the process
-// ends. A backup slurmctld loads and unloads us each time that it takes over and gives back.
-std::atomic<BackfillHost *> backfill = nullptr;
+// Slurmctld's own threads may use it until the process ends. A backup slurmctld starts and stops it
+// each time that it takes over and gives back.
+constinit BackfillHost backfill;
+static_assert(std::is_trivially_destructible_v<BackfillHost>);
+
+// Never freed: it may hang in an RPC, and go on after fini().
 std::atomic<ControllerThread *> thread = nullptr;
 
 // A pass that hangs in an RPC may come back after fini(): its code must still be there.
@@ -45,9 +49,7 @@ void start_controller() noexcept {
 int start_backfill() noexcept {
     try {
         std::string error;
-        auto *fresh = new BackfillHost;
-        backfill = fresh;
-        if (fresh->start(&error)) return SLURM_SUCCESS;
+        if (backfill.start(&error)) return SLURM_SUCCESS;
         slurm_error("sched/doubling: cannot load Slurm's backfill: %s", error.c_str());
     } catch (const std::exception &error) {
         slurm_error("sched/doubling: %s", error.what());
@@ -72,13 +74,13 @@ RINGRT_PLUGIN_SYMBOL int init() {
 
 RINGRT_PLUGIN_SYMBOL int fini() {
     if (ControllerThread *present = thread.exchange(nullptr)) present->stop();
-    if (BackfillHost *present = backfill.exchange(nullptr)) present->stop();
+    backfill.stop();
     return SLURM_SUCCESS;
 }
 
 RINGRT_PLUGIN_SYMBOL int sched_p_reconfig() {
     if (ControllerThread *present = thread) present->reload();
-    if (BackfillHost *present = backfill) present->reconfigure();
+    backfill.reconfigure();
     return SLURM_SUCCESS;
 }
 
