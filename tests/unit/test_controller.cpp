@@ -650,20 +650,31 @@ TEST(a_requeue_that_nobody_asked_for_waits_for_what_is_left) {
     expect_all_finish(world, 1000, "requeue");
 }
 
-// I1: with the old run still on the node, the new one's srun crashed slurmctld (the soak).
-TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
-    const auto runs_again = [](World &world, uint32_t id, double most_s) {
-        const auto runs = [&] {
-            return world.cluster.job(id).phase == JobPhase::running &&
-                   world.cluster.job(id).restarts > 0;
-        };
-        return world.run_until(runs, most_s);
+// I1: with the old run still on the node, the new one's srun crashed slurmctld (the soak). A job
+// runs on the only node, something happens to it, and it runs again no sooner than what is left is
+// gone.
+namespace {
+
+void expect_late_return(const char *what, const std::function<void(World &, uint32_t)> &happens,
+                        bool heeds_signal = true) {
+    World world({4});
+    const uint32_t id =
+        world.cluster.submit_malleable(1, 4, {.steps = 300, .heeds_signal = heeds_signal});
+    world.run(20);
+    happens(world, id);
+    const auto runs_again = [&] {
+        const auto &job = world.cluster.job(id);
+        return job.phase == JobPhase::running && job.restarts > 0;
     };
-    {  // Asked; then its node is lost and back while Slurm's answers are late.
-        World world({4});
-        const uint32_t id =
-            world.cluster.submit_malleable(1, 4, {.steps = 300, .heeds_signal = false});
-        world.run(20);
+    const double took = world.run_until(runs_again, 60);
+    ck_assert_msg(took >= 19, "%s: %g s", what, took);
+    expect_all_finish(world, 1000, what);
+}
+
+}  // namespace
+
+TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
+    const auto late_answers = [](World &world, uint32_t) {
         (void)world.cluster.submit_malleable(1, 4, {.steps = 300});
         world.run(2);
         ck_assert_int_eq(world.cluster.count(EventKind::asked), 1);
@@ -671,76 +682,51 @@ TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
         world.cluster.lose_node(0);
         world.cluster.advance(2);
         world.return_node(0);
-        const double took = runs_again(world, id, 60);
-        ck_assert_msg(took >= 19, "%g s", took);
-        expect_all_finish(world, 1000, "lost unseen");
-    }
-    {  // It comes back just before what is left of the job would be taken for gone.
-        World world({4});
-        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
-        world.run(20);
-        world.cluster.lose_node(0);
-        world.run(17);
-        world.return_node(0);
-        const double took = runs_again(world, id, 60);
-        ck_assert_msg(took >= 19, "%g s", took);
-        expect_all_finish(world, 1000, "back late");
-    }
-    {  // It comes back much later, and nothing else is free: not released for it before.
-        World world({4});
-        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
-        world.run(20);
-        world.cluster.lose_node(0);
-        world.run(60);
-        world.return_node(0);
-        const double took = runs_again(world, id, 60);
-        ck_assert_msg(took >= 19, "%g s", took);
-        expect_all_finish(world, 1000, "back much later");
-    }
-    {  // Asked, and gone before our eyes; then its node is lost.
-        World world({4});
-        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
-        world.run(20);
+    };
+    expect_late_return("asked, then lost and back while Slurm's answers are late", late_answers,
+                       false);
+    expect_late_return("a controller that has not seen it leave", [](World &world, uint32_t id) {
+        world.cluster.requeue(id);
+        world.cluster.advance(1);
+        world.restart();
+    });
+}
+
+TEST(a_job_waits_for_what_is_left_on_a_node_that_comes_back) {
+    // Just before what is left would be taken for gone; and much later, with nothing else free.
+    for (const double away_s : {17.0, 60.0})
+        expect_late_return("back", [away_s](World &world, uint32_t) {
+            world.cluster.lose_node(0);
+            world.run(away_s);
+            world.return_node(0);
+        });
+    expect_late_return("lost after an asked job had left it", [](World &world, uint32_t) {
         (void)world.cluster.submit_malleable(1, 4, {.steps = 300});
         const auto has_left = [&] { return world.cluster.count(EventKind::left) == 1; };
         ck_assert(world.run_until(has_left, 60) >= 0);
         world.cluster.lose_node(0);
         world.run(1.25);
         world.return_node(0);
-        const double took = runs_again(world, id, 60);
-        ck_assert_msg(took >= 19, "%g s", took);
-        expect_all_finish(world, 1000, "lost after it left");
-    }
-    {  // It begins to run, and its node is lost and back, before anybody has looked.
-        World world({4});
-        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
-        world.run(20);
-        world.cluster.requeue(id);
-        const auto is_released = [&] {
-            return world.cluster.intent(id).state == IntentState::released;
-        };
-        ck_assert(world.run_until(is_released, 60) >= 0);
-        world.cluster.advance(1.5);
-        ck_assert(world.cluster.job(id).phase == JobPhase::running);
-        world.cluster.lose_node(0);
-        world.return_node(0);
-        world.cluster.advance(2);
-        ck_assert(world.cluster.job(id).phase == JobPhase::pending);
-        const double took = runs_again(world, id, 60);
-        ck_assert_msg(took >= 19, "%g s", took);
-        expect_all_finish(world, 1000, "a run that nobody saw");
-    }
-    {  // A controller that has not seen it leave does not know.
-        World world({4});
-        const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 300});
-        world.run(20);
-        world.cluster.requeue(id);
-        world.cluster.advance(1);
-        world.restart();
-        const double took = runs_again(world, id, 60);
-        ck_assert_msg(took >= 19, "%g s", took);
-        expect_all_finish(world, 1000, "not seen");
-    }
+    });
+}
+
+TEST(a_run_that_nobody_saw_raises_a_new_doubt) {
+    // Its node is lost and back before the next look; that look sees it completing, or waiting.
+    for (const double unseen_s : {0.0, 2.0})
+        expect_late_return("a run that nobody saw", [unseen_s](World &world, uint32_t id) {
+            world.cluster.requeue(id);
+            const auto is_released = [&] {
+                return world.cluster.intent(id).state == IntentState::released;
+            };
+            ck_assert(world.run_until(is_released, 60) >= 0);
+            world.cluster.advance(1.5);
+            ck_assert(world.cluster.job(id).phase == JobPhase::running);
+            world.cluster.lose_node(0);
+            world.return_node(0);
+            world.cluster.advance(unseen_s);
+            ck_assert(world.cluster.job(id).phase ==
+                      (unseen_s > 0 ? JobPhase::pending : JobPhase::completing));
+        });
 }
 
 // Rigid jobs take all that a shrinking job leaves for the moment, and so its place: that must not
@@ -1229,6 +1215,8 @@ int main() {
                                   a_pass_that_throws_is_said_and_survived,
                                   a_requeue_that_nobody_asked_for_waits_for_what_is_left,
                                   a_job_whose_node_was_lost_unseen_is_not_started_beside_itself,
+                                  a_job_waits_for_what_is_left_on_a_node_that_comes_back,
+                                  a_run_that_nobody_saw_raises_a_new_doubt,
                                   a_failed_launch_is_forgiven_three_times,
                                   jobs_that_lost_their_place_hold_up_nobody,
                                   a_record_that_is_refused_is_not_offered_in_each_pass,
