@@ -21,6 +21,7 @@ ringstat_SOURCES = \
 	tools/ringstat/main.cpp \
 	tools/ringstat/plugin_view.cpp tools/ringstat/plugin_view.h \
 	slurm_plugin/slurm/job_listing.cpp \
+	slurm_plugin/slurm/slurm_library.cpp slurm_plugin/slurm/slurm_library.h \
 	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
 ringstat_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 ringstat_LDADD = libringstat.la libslurmcluster.la libyamloptions.la libcontroller.la $(YAML_LIBS) $(SLURM_LIBS)

@@ -78,7 +78,8 @@ class Climb {
 
     bool swap(size_t i) {
         if (best_.slots[i] == best_.slots[i + 1]) return false;
-        std::swap(copy()[i], changed_[i + 1]);
+        copy();  // on its own: the order in which arguments are evaluated is unspecified
+        std::swap(changed_[i], changed_[i + 1]);
         return attempt(i);
     }
 

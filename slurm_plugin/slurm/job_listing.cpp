@@ -12,6 +12,7 @@
 
 #include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/slurm_library.h"
 
 namespace ringrt::slurm {
 namespace {
@@ -124,6 +125,7 @@ ListedJob listed(const slurm_job_info_t &info, UserNames &users) {
 }  // namespace
 
 Listing list_jobs() {
+    init_slurm_library();
     Listing listing;
     job_info_msg_t *message = nullptr;
     if (slurm_load_jobs(0, &message, SHOW_ALL) != SLURM_SUCCESS) {

@@ -19,7 +19,7 @@ std::optional<time_t> launch_s() {
     slurm_conf_t *conf = nullptr;
     if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS || conf == nullptr) return std::nullopt;
     const time_t seconds = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout);
-    slurm_free_ctl_conf(conf);
+    free_conf(conf);
     return seconds;
 }
 

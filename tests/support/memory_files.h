@@ -4,6 +4,7 @@
 // as it likes. Every operation can be made to fail, or be the one at which the process dies.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <functional>

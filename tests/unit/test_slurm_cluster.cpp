@@ -106,7 +106,11 @@ int slurm_load_ctl_conf(time_t, slurm_conf_t **out) {
     (*out)->msg_timeout = 100;
     return 0;
 }
+#if RINGRT_SLURM_AT_LEAST(26, 5)
+void slurm_free_conf(slurm_conf_t *conf) { delete conf; }
+#else
 void slurm_free_ctl_conf(slurm_conf_t *conf) { delete conf; }
+#endif
 int slurm_update_job(job_desc_msg_t *change) {
     the_slurm.nice_given = change->nice;
     return rc_of(the_slurm.update_answer);

@@ -16,13 +16,14 @@ namespace {
 
 class Gloo : public ringrt::bench::Contestant {
   public:
-    Gloo(int rank, int ranks, const char *folder) : store_(folder) {
+    Gloo(int rank, int ranks, const char *folder)
+        : store_(std::make_shared<gloo::rendezvous::FileStore>(folder)) {
         gloo::transport::tcp::attr attributes;
         const char *interface = getenv("RINGRT_INTERFACE");
         attributes.iface = interface != nullptr ? interface : "lo";
         device_ = gloo::transport::tcp::CreateDevice(attributes);
         context_ = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
-        context_->connectFullMesh(store_, device_);
+        connect(*context_);
     }
     int rank() const override { return context_->rank; }
     bool allreduce(float *data, size_t count) override {
@@ -42,7 +43,16 @@ class Gloo : public ringrt::bench::Contestant {
     void free(float *data, bool) override { ::free(data); }
 
   private:
-    gloo::rendezvous::FileStore store_;
+    // Gloo of 2025 shares the store, earlier ones borrow it.
+    template <typename Context>
+    void connect(Context &context) {
+        if constexpr (requires { context.connectFullMesh(store_, device_); })
+            context.connectFullMesh(store_, device_);
+        else
+            context.connectFullMesh(*store_, device_);
+    }
+
+    std::shared_ptr<gloo::rendezvous::FileStore> store_;
     std::shared_ptr<gloo::transport::Device> device_;
     std::shared_ptr<gloo::rendezvous::Context> context_;
 };

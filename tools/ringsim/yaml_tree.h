@@ -5,6 +5,7 @@
 // kYamlNodesMax values. Anchors, aliases, tags, further documents and repeated keys are refused.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

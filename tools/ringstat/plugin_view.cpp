@@ -2,12 +2,14 @@
 #include "tools/ringstat/plugin_view.h"
 
 #include "slurm_plugin/slurm/slurm_cluster.h"
+#include "slurm_plugin/slurm/slurm_library.h"
 #include "slurm_plugin/slurm/slurm_paths.h"
 #include "slurm_plugin/slurm/yaml_options.h"
 
 namespace ringrt::ringstat {
 
 PluginView view_plugin() {
+    slurm::init_slurm_library();
     const auto paths = slurm::ask_slurm_paths();
     if (!paths) return {.error = "slurmctld does not answer"};
     PluginView view{.event_log = paths->event_log, .diag = paths->diag};
@@ -23,6 +25,7 @@ PluginView view_plugin() {
 }
 
 JobExplanation explain_job(uint32_t job_id, const controller::Options &options) {
+    slurm::init_slurm_library();
     slurm::SlurmCluster cluster;
     controller::Observation observation;
     if (cluster.observe(observation) != controller::Answer::ok)
