@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The one thread of sched/doubling. It runs the controller's passes and nothing of Slurm waits for
-// it: stop() comes back within kStopWait even when a pass hangs in an RPC to a slurmctld that is
-// shutting down; what the thread uses is then never freed.
+// The thread that runs the controller. Nothing of its host waits for it: stop() comes back within
+// kStopWait even when a pass hangs in an RPC to a slurmctld that is shutting down; what the thread
+// uses is then never freed.
 #pragma once
 
 #include <pthread.h>
@@ -9,40 +9,35 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <string>
 
-#include "slurm_plugin/slurm/sched_facts.h"
-#include "slurm_plugin/slurm/yaml_options.h"
+#include "slurm_plugin/slurm/host.h"
 
 namespace ringrt::slurm {
 
-class ControllerThread {
+// A host is one of these that has a log and a place for the facts.
+class ControllerThread : public Host {
   public:
     static constexpr std::chrono::milliseconds kStopWait{300};
 
-    bool start();
+    // name: of the thread, at most 15 characters; it must last.
+    explicit ControllerThread(const char *name) : name_(name) {}
+
+    [[nodiscard]] bool start();
     // False: the thread still hangs in a call to Slurm and uses this object.
     bool stop();
-    void reload();  // at `scontrol reconfigure`: read malleable.yaml again; returns at once
+    void reload();  // read malleable.yaml again; returns at once
 
-    SchedFacts &facts() { return facts_; }
+    [[nodiscard]] bool wait(double seconds) final;
+    [[nodiscard]] bool take_reload() final;
 
   private:
     static void *main(void *self) noexcept;
-    void run();
-    void serve();  // one life of the controller; ends at stop or by an exception
-    [[nodiscard]] bool wait(double seconds);  // false: stop
-    bool take_reload();
-    [[nodiscard]] PluginOptions accepted_options(const std::string &yaml,
-                                                 const std::string &last_good);
 
+    const char *name_;
     std::mutex mutex_;
     std::condition_variable changed_;
     bool stopping_ = false, ended_ = false, reload_ = false;
     pthread_t thread_{};
-    SchedFacts facts_;
-    PluginOptions options_;
-    bool have_options_ = false;  // options_ came from a file that was accepted
 };
 
 }  // namespace ringrt::slurm

@@ -11,8 +11,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "slurm_plugin/slurm/slurm_compat.h"
-
 namespace ringrt::slurm {
 
 EventLog::~EventLog() {
@@ -24,16 +22,15 @@ void EventLog::open(const std::string &path) {
     path_ = path;
     file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file_ < 0)
-        slurm_error(
-            "sched/doubling: cannot open the event log %s: %s; events go to slurmctld.log only",
-            path.c_str(), std::strerror(errno));
+        log_.error("cannot open the event log " + path + ": " + std::strerror(errno) +
+                   "; events go to this log only");
 }
 
 void EventLog::write(const controller::Event &event) {
     if (event.job_id != 0)
-        slurm_info("sched/doubling: JobId=%u %s", event.job_id, event.text.c_str());
+        log_.info("JobId=" + std::to_string(event.job_id) + " " + event.text);
     else
-        slurm_info("sched/doubling: %s", event.text.c_str());
+        log_.info(event.text);
     if (file_ >= 0) append(controller::to_json(event) + "\n");
 }
 
@@ -52,9 +49,8 @@ void EventLog::append(const std::string &line) {
     if (fstat(file_, &status) == 0 && status.st_size > kEventLogBytesMax) rotate();
     if (file_ < 0 || ::write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size()))
         return;
-    slurm_error(
-        "sched/doubling: cannot write the event log %s: %s; events go to slurmctld.log only",
-        path_.c_str(), std::strerror(errno));
+    log_.error("cannot write the event log " + path_ + ": " + std::strerror(errno) +
+               "; events go to this log only");
     close(file_);
     file_ = -1;  // until the next reload
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The controller's events: a line each in slurmctld.log, and a JSON object each in a file of
+// The controller's events: a line each in the host's log, and a JSON object each in a file of
 // bounded size (the file is renamed to FILE.1 when it is full, so at most two of them are kept).
 #pragma once
 
 #include <string>
 
 #include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/slurm/host.h"
 
 namespace ringrt::slurm {
 
@@ -14,7 +15,7 @@ inline constexpr long kTailBytes = 64L << 10;  // some hundred events: minutes o
 
 class EventLog final : public controller::EventSink {
   public:
-    EventLog() = default;
+    explicit EventLog(Log &log) : log_(log) {}
     EventLog(const EventLog &) = delete;
     EventLog &operator=(const EventLog &) = delete;
     ~EventLog() override;
@@ -28,6 +29,7 @@ class EventLog final : public controller::EventSink {
     void append(const std::string &line);
     void rotate();
 
+    Log &log_;
     std::string path_;
     int file_ = -1;
 };

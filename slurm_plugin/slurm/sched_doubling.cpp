@@ -7,16 +7,39 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "slurm_plugin/slurm/backfill_host.h"
 #include "slurm_plugin/slurm/controller_thread.h"
+#include "slurm_plugin/slurm/sched_facts.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace {
 
 using ringrt::slurm::BackfillHost;
 using ringrt::slurm::ControllerThread;
+using ringrt::slurm::SchedFacts;
+
+class PluginThread final : public ControllerThread {
+  public:
+    PluginThread() : ControllerThread("sched_doubling") {}
+
+    void info(const std::string &line) override { slurm_info("sched/doubling: %s", line.c_str()); }
+    void error(const std::string &line) override {
+        slurm_error("sched/doubling: %s", line.c_str());
+    }
+    [[nodiscard]] std::string_view reload_command() const override {
+        return "scontrol reconfigure";
+    }
+    void publish(const ringrt::slurm::SlurmCluster &cluster, int hold_s) override {
+        facts_.publish(cluster, hold_s);
+    }
+    SchedFacts &facts() { return facts_; }
+
+  private:
+    SchedFacts facts_;
+};
 
 // Slurmctld's own threads may use it until the process ends. A backup slurmctld starts and stops it
 // each time that it takes over and gives back.
@@ -24,7 +47,7 @@ constinit BackfillHost backfill;
 static_assert(std::is_trivially_destructible_v<BackfillHost>);
 
 // Never freed: it may hang in an RPC, and go on after fini().
-std::atomic<ControllerThread *> thread = nullptr;
+std::atomic<PluginThread *> thread = nullptr;
 
 // A pass that hangs in an RPC may come back after fini(): its code must still be there.
 void keep_loaded() {
@@ -36,7 +59,7 @@ void keep_loaded() {
 // Malleability is an extra: where it cannot start, Slurm runs without.
 void start_controller() noexcept {
     try {
-        auto *fresh = new ControllerThread;
+        auto *fresh = new PluginThread;
         if (fresh->start())
             thread = fresh;
         else
@@ -73,25 +96,25 @@ RINGRT_PLUGIN_SYMBOL int init() {
 }
 
 RINGRT_PLUGIN_SYMBOL int fini() {
-    if (ControllerThread *present = thread.exchange(nullptr)) present->stop();
+    if (PluginThread *present = thread.exchange(nullptr)) present->stop();
     backfill.stop();
     return SLURM_SUCCESS;
 }
 
 RINGRT_PLUGIN_SYMBOL int sched_p_reconfig() {
-    if (ControllerThread *present = thread) present->reload();
+    if (PluginThread *present = thread) present->reload();
     backfill.reconfigure();
     return SLURM_SUCCESS;
 }
 
 // For job_submit/malleable (sched_view.h).
 RINGRT_PLUGIN_SYMBOL int ringrt_partition_view(const char *partition, RingrtPartitionView *out) {
-    ControllerThread *present = thread;
+    PluginThread *present = thread;
     return present != nullptr && present->facts().partition(partition, out) ? 0 : -1;
 }
 
 RINGRT_PLUGIN_SYMBOL int ringrt_intent_text(uint32_t job_id, char *out, std::size_t size) {
-    ControllerThread *present = thread;
+    PluginThread *present = thread;
     return present != nullptr && present->facts().intent_text(job_id, out, size) ? 0 : -1;
 }
 

@@ -48,18 +48,25 @@ libyamloptions_la_SOURCES = \
 	slurm_plugin/slurm/yaml_options.cpp slurm_plugin/slurm/yaml_options.h
 libyamloptions_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 
-sched_doubling_la_SOURCES = \
-	slurm_plugin/slurm/backfill_host.cpp slurm_plugin/slurm/backfill_host.h \
+# What the controller's two hosts share; no symbol here that only slurmctld has, either.
+noinst_LTLIBRARIES += libhost.la
+libhost_la_SOURCES = \
+	slurm_plugin/slurm/controller_loop.cpp slurm_plugin/slurm/controller_loop.h \
 	slurm_plugin/slurm/controller_thread.cpp slurm_plugin/slurm/controller_thread.h \
 	slurm_plugin/slurm/diag.cpp slurm_plugin/slurm/diag.h \
 	slurm_plugin/slurm/event_log.cpp slurm_plugin/slurm/event_log.h \
+	slurm_plugin/slurm/host.h \
+	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
+libhost_la_CPPFLAGS = $(slurm_cppflags)
+
+sched_doubling_la_SOURCES = \
+	slurm_plugin/slurm/backfill_host.cpp slurm_plugin/slurm/backfill_host.h \
 	slurm_plugin/slurm/sched_doubling.cpp \
 	slurm_plugin/slurm/sched_facts.cpp slurm_plugin/slurm/sched_facts.h \
-	slurm_plugin/slurm/sched_view.h \
-	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
+	slurm_plugin/slurm/sched_view.h
 sched_doubling_la_CPPFLAGS = $(slurm_cppflags) -DRINGRT_SLURM_PLUGIN_DIR='"$(slurmplugindir)"'
 sched_doubling_la_LDFLAGS = $(slurm_module_ldflags)
-sched_doubling_la_LIBADD = libslurmcluster.la libyamloptions.la libcontroller.la $(YAML_LIBS)
+sched_doubling_la_LIBADD = libhost.la libslurmcluster.la libyamloptions.la libcontroller.la $(YAML_LIBS)
 endif HAVE_YAML
 
 endif HAVE_SLURM

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/controller_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <fstream>
+#include <optional>
+
+#include "slurm_plugin/controller/controller.h"
+#include "slurm_plugin/slurm/diag.h"
+#include "slurm_plugin/slurm/event_log.h"
+#include "slurm_plugin/slurm/slurm_cluster.h"
+#include "slurm_plugin/slurm/slurm_paths.h"
+
+namespace ringrt::slurm {
+namespace {
+
+using controller::Mode;
+
+constexpr double kStartDelay_s = 1;     // slurmctld answers RPCs only some time after its start
+constexpr double kAfterFailure_s = 30;  // until the controller is started afresh
+constexpr double kDiagEvery_s = 5;
+// With thousands of jobs a pass takes tens of milliseconds: after it this many times as long is
+// rested, so that a resize under way does not take a core from slurmctld.
+constexpr double kRestPerWork = 20;
+
+double unix_now_s() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+}
+
+// Processor time that this thread has taken.
+double thread_cpu_s() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Rewritten whole: a torn copy is one more bad file, and that is no harm.
+void keep_copy(const std::string &from, const std::string &to) {
+    std::ifstream in(from, std::ios::binary);
+    if (!in) {
+        std::remove(to.c_str());
+        return;
+    }
+    std::ofstream(to + ".new", std::ios::binary) << in.rdbuf();
+    std::rename((to + ".new").c_str(), to.c_str());
+}
+
+}  // namespace
+
+void ControllerLoop::run() {
+    double pause_s = kStartDelay_s;
+    while (host_.wait(pause_s)) {
+        pause_s = kAfterFailure_s;
+        const std::string seconds = std::to_string(std::lround(kAfterFailure_s)) + " s";
+        try {
+            serve();
+        } catch (const std::exception &error) {
+            host_.error(error.what() + ("; no resizes for " + seconds));
+        } catch (...) {
+            host_.error("unknown failure; no resizes for " + seconds);
+        }
+    }
+}
+
+// The file; else what was accepted before, in this process or by an earlier slurmctld; else nothing
+// is done until the file is mended.
+PluginOptions ControllerLoop::accepted_options(const std::string &yaml,
+                                               const std::string &last_good) {
+    const auto read = read_yaml(yaml);
+    if (const auto *options = std::get_if<PluginOptions>(&read)) {
+        keep_copy(yaml, last_good);
+        have_options_ = true;
+        return *options;
+    }
+    const std::string &message = std::get<YamlError>(read).message;
+    if (have_options_) {
+        host_.error(message + "; the configuration read before stays");
+        return options_;
+    }
+    const auto before = read_yaml(last_good);
+    const bool copy_is_there = std::ifstream(last_good).good();
+    if (const auto *options = std::get_if<PluginOptions>(&before);
+        options != nullptr && copy_is_there) {
+        host_.error(message + "; the configuration accepted last stays (" + last_good + ")");
+        have_options_ = true;
+        return *options;
+    }
+    host_.error(message + "; nothing is resized until it is mended (then: " +
+                std::string(host_.reload_command()) + ")");
+    PluginOptions off;
+    off.controller.mode = Mode::off;
+    return off;
+}
+
+void ControllerLoop::serve() {
+    std::optional<SlurmPaths> paths;
+    while (!(paths = ask_slurm_paths())) {
+        if (!host_.wait(1)) return;
+        (void)host_.take_reload();  // else it ends each wait at once; all is read below anyway
+    }
+    EventLog events(host_);
+    SlurmCluster cluster;
+    std::optional<controller::Controller> controller;
+    Diag diag{.started_s = unix_now_s(), .api = &cluster.api_times()};
+    double diag_due_s = 0;
+    for (;;) {
+        if (host_.take_reload() || !controller) {
+            options_ = accepted_options(paths->yaml, paths->last_good);
+            events.open(options_.event_log.empty() ? paths->event_log : options_.event_log);
+            if (controller) {
+                controller->set_options(options_.controller);
+            } else {
+                controller.emplace(cluster, events, options_.controller);
+                controller->remember(controller::past_of(events.tail()));
+            }
+            diag.options = &controller->options();
+            diag.statistics = &controller->statistics();
+            const std::string mode = controller::get_parameter(options_.controller, "mode");
+            const std::string policy = controller::get_parameter(options_.controller, "policy");
+            host_.info("mode " + mode + ", policy " + policy + " (" + paths->yaml + ")");
+        }
+        const double began_s = unix_now_s(), began_cpu_s = thread_cpu_s();
+        const double next_s = controller->pass(began_s);
+        diag.time_s = unix_now_s();
+        diag.passes.add((diag.time_s - began_s) * 1000);
+        const bool pauses =
+            next_s - diag.time_s > kDiagEvery_s;  // after a failure: why stands there
+        if (diag.time_s >= diag_due_s || pauses) {
+            (void)write_diag(paths->diag, to_json(diag));  // for people only: not worth a word
+            host_.account(diag);
+            diag_due_s = diag.time_s + kDiagEvery_s;
+        }
+        const bool acts = options_.controller.mode == Mode::act;
+        host_.publish(cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0);
+        const double rest_s = std::min(kRestPerWork * (thread_cpu_s() - began_cpu_s),
+                                       options_.controller.idle_poll_s);
+        if (!host_.wait(std::max(next_s - unix_now_s(), rest_s))) return;
+    }
+}
+
+}  // namespace ringrt::slurm

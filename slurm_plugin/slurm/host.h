@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What runs the controller: a thread inside slurmctld (sched/doubling), or the daemon ringrtd.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ringrt::slurm {
+
+class SlurmCluster;
+struct Diag;
+
+// One line each, without a newline; the host puts its own name before it.
+class Log {
+  public:
+    virtual ~Log() = default;
+    virtual void info(const std::string &line) = 0;
+    virtual void error(const std::string &line) = 0;
+};
+
+// All of it is called by the thread that runs the controller.
+class Host : public Log {
+  public:
+    // False: stop. Comes back early when there is something to read again.
+    [[nodiscard]] virtual bool wait(double seconds) = 0;
+    // malleable.yaml and the event log are to be opened again (said once).
+    [[nodiscard]] virtual bool take_reload() = 0;
+    // What an administrator types to have malleable.yaml read again.
+    [[nodiscard]] virtual std::string_view reload_command() const = 0;
+
+    // After each observation: what job_submit/malleable may know. hold_s: how long a new job waits
+    // for the controller's decision; 0: it does not wait.
+    virtual void publish(const SlurmCluster &cluster, int hold_s) = 0;
+    // Every few seconds: the account that is written for `ringstat diag`.
+    virtual void account(const Diag &) {}
+};
+
+}  // namespace ringrt::slurm
