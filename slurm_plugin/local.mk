@@ -42,6 +42,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/explain.cpp \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
 	slurm_plugin/controller/job_view.cpp slurm_plugin/controller/job_view.h \
+	slurm_plugin/controller/nearest.cpp slurm_plugin/controller/nearest.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
 	slurm_plugin/controller/statistics.h

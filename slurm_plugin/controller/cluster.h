@@ -41,17 +41,18 @@ struct JobRecord {
     JobPhase phase = JobPhase::pending;
     Waits waits = Waits::none;
     bool batch = true;
+    std::string name;  // hostile: bounded to 64 bytes
     std::string partition;
     uint32_t user_id = 0;
-    double submit_s = 0;     // Unix times; 0: not set or not known
-    double start_s = 0;      // of the present run; 0 while it waits
-    double suspended_s = 0;  // of the present run, before it was last resumed
-    double end_s = 0;        // end of the last run: for a requeued job the time of its requeue
-    double begin_s = 0;      // earliest start
-    double priority = 0;     // without what a resize has added to it; 0: held
+    double submit_s = 0;         // Unix times; 0: not set or not known
+    double start_s = 0;          // of the present run; 0 while it waits
+    double suspended_s = 0;      // of the present run, before it was last resumed
+    double end_s = 0;            // end of the last run: for a requeued job the time of its requeue
+    double begin_s = 0;          // earliest start
+    double priority = 0;         // without what a resize has added to it; 0: held
     bool launch_failed = false;  // held by Slurm itself: a launch of it failed, and it was requeued
-    int restarts = 0;        // Slurm's restart_cnt (counts more than our resizes)
-    int gpus_requested = 0;  // of the whole job
+    int restarts = 0;            // Slurm's restart_cnt (counts more than our resizes)
+    int gpus_requested = 0;      // of the whole job
     int nodes_requested = 1;
     int cpus_per_task = 1;
     int64_t time_limit_s = -1;  // -1: unlimited
@@ -88,12 +89,12 @@ struct PendingUpdate {
     int gpus = 0;  // tasks = GPUs; 0: leave the size
     int nodes = 0;
     int cpus = 0;
-    int64_t time_limit_s = 0;     // 0: leave; -1: unlimited
-    double begin_s = 0;           // earliest start; 0: leave
-    bool first_in_queue = false;  // ahead of the others for the gap between stop and restart;
-                                  // must not undo a user's hold (lower the nice value instead)
+    int64_t time_limit_s = 0;       // 0: leave; -1: unlimited
+    double begin_s = 0;             // earliest start; 0: leave
+    bool first_in_queue = false;    // ahead of the others for the gap between stop and restart;
+                                    // must not undo a user's hold (lower the nice value instead)
     bool undo_launch_hold = false;  // only of a record with launch_failed
-    std::string admin_comment;    // empty: leave
+    std::string admin_comment;      // empty: leave
 };
 
 class Cluster {

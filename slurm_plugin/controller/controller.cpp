@@ -207,12 +207,14 @@ bool Controller::bring_back(double now_s) {
 std::vector<JobView> Controller::look(double now_s) {
     std::vector<JobView> jobs = malleable_jobs(observation_);
     statistics_.malleable = static_cast<int>(jobs.size());
-    statistics_.in_flight = 0;
+    statistics_.in_flight = statistics_.waiting = 0;
+    statistics_.gpus_held = statistics_.gpus_borrowed = 0;
     statistics_.breaker_until_s = breaker_.until_s();
     for (JobView &job : jobs) {
         JobMemory &memory = memory_[job.record->id];
         if (options_.mode == Mode::observe && memory.shadow) job.intent = *memory.shadow;
         notice(job, memory, now_s);
+        count_gpus(job);
         // One that lost its place in the gap waits like any other job: what others free lets it
         // run.
         const bool lost_place =
@@ -220,6 +222,16 @@ std::vector<JobView> Controller::look(double now_s) {
         statistics_.in_flight += is_resizing(job) && !lost_place;
     }
     return jobs;
+}
+
+void Controller::count_gpus(const JobView &job) {
+    if (!holds_gpus(*job.record)) {
+        ++statistics_.waiting;
+        return;
+    }
+    const int gpus = job.record->gpus_requested;
+    statistics_.gpus_held += gpus;
+    statistics_.gpus_borrowed += std::max(0, gpus - job.intent.gpus_min);
 }
 
 // At the start: slurmctld may have been killed after a job left and before it saved that. Not at
@@ -485,6 +497,11 @@ void Controller::done(const JobView &job, const Step &step, JobMemory &memory, d
     }
     memory.state = step.act == Act::signal ? job.intent.state : step.intent.state;
     if (!step.event) return;
+    if (step.event->gap_s > 0) {
+        ++statistics_.restarts;
+        statistics_.restart_s += step.event->gap_s;
+        statistics_.restart_gpu_s += step.event->gap_s * step.event->from;
+    }
     if (step.event->kind == EventKind::resized) {
         count(&ResizeCounts::resized, job.intent.why);
         breaker_.succeeded();
@@ -538,6 +555,12 @@ void Controller::only_say(const JobView &job, const Step &step, JobMemory &memor
 void Controller::say(uint32_t job_id, double now_s, Event event) {
     event.job_id = job_id;
     event.time_s = now_s;
+    const auto record =
+        std::ranges::find(observation_.jobs, job_id, [](const JobRecord &job) { return job.id; });
+    if (job_id != 0 && record != observation_.jobs.end()) {
+        event.name = record->name;
+        event.user_id = record->user_id;
+    }
     events_.write(event);
 }
 

@@ -57,6 +57,7 @@ class Controller {
                                                            const std::vector<JobView> &jobs) const;
     Answer act(const JobView &job, Step &step, JobMemory &memory, double now_s);
     void done(const JobView &job, const Step &step, JobMemory &memory, double now_s);
+    void count_gpus(const JobView &job);
     void count(uint64_t ResizeCounts::*member, const std::string &reason);
     void went_wrong(uint32_t job_id, double now_s);
     void refused(const JobView &job, const Step &step, JobMemory &memory, double now_s);
@@ -77,7 +78,7 @@ class Controller {
     double begun_s_ = 0;      // first pass
     double observed_s_ = 0;   // last observation ...
     double unwatched_s_ = 0;  // ... and the last one before which nobody had looked for a while
-    Past past_;           // as the event log told it at the start
+    Past past_;               // as the event log told it at the start
     // Jobs that ran when the controller started, and when to ask the node whether it knows of them.
     std::vector<std::pair<uint32_t, double>> maybe_gone_;
     int failures_ = 0;  // observations in a row

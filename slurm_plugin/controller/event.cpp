@@ -24,7 +24,7 @@ std::string fixed(double value, int digits) {
     return {text, end};
 }
 
-// Bytes that are not plain ASCII become '?': the texts are ours, and a JSON line must stay valid.
+// Bytes that are not plain ASCII become '?': a JSON line must stay valid.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
@@ -45,7 +45,10 @@ std::string to_json(const Event &event) {
     out += ",\"from\":" + std::to_string(event.from) + ",\"to\":" + std::to_string(event.to);
     out += ",\"reason\":" + quoted(event.reason);
     out += ",\"gap_s\":" + fixed(event.gap_s, 2);
-    return out + ",\"text\":" + quoted(event.text) + "}";
+    out += ",\"text\":" + quoted(event.text);
+    if (!event.name.empty())
+        out += ",\"name\":" + quoted(event.name) + ",\"user\":" + std::to_string(event.user_id);
+    return out + "}";
 }
 
 Past past_of(const std::string &lines) {

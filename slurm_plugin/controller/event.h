@@ -35,6 +35,8 @@ struct Event {
     std::string reason;    // the policy's reason code, e.g. "best_gain"
     double gap_s = 0;      // of a resize: from the signal until it runs again
     std::string text;      // one line for people
+    std::string name;      // of the job, hostile; empty: not known
+    uint32_t user_id = 0;  // of the job, where its name is known
 };
 
 class EventSink {
@@ -45,7 +47,8 @@ class EventSink {
 
 [[nodiscard]] std::string_view to_string(EventKind kind);
 
-// {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,"text":"…"}
+// {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,"text":"…",
+//  "name":"train","user":1000}
 [[nodiscard]] std::string to_json(const Event &event);  // one line, without the newline
 
 // What such lines tell of before: slurmctld, killed, may have forgotten the last seconds.

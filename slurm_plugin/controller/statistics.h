@@ -17,9 +17,13 @@ struct Statistics {
     ResizeCounts resizes;                            // since the start
     std::map<std::string, ResizeCounts> by_reason;   // the policy's reason codes
     std::map<std::string, uint64_t> called_off_why;  // "late", "suspended"
-    int malleable = 0, in_flight = 0;                // jobs in the last pass
-    double breaker_until_s = 0;                      // Unix time; past, or 0: resizes are asked for
-    std::string last_exception;                      // its text; empty: none yet
+    int malleable = 0, in_flight = 0, waiting = 0;   // jobs in the last pass
+    int gpus_held = 0, gpus_borrowed = 0;  // in the last pass, by malleable jobs; above their MIN
+    // Of stops and restarts, from the signal until the job ran again; GPUs: its size before.
+    uint64_t restarts = 0;
+    double restart_s = 0, restart_gpu_s = 0;
+    double breaker_until_s = 0;  // Unix time; past, or 0: resizes are asked for
+    std::string last_exception;  // its text; empty: none yet
 };
 
 }  // namespace ringrt::controller

@@ -2,9 +2,11 @@
 #include "slurm_plugin/slurm/controller_loop.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <fstream>
@@ -13,6 +15,7 @@
 #include "slurm_plugin/controller/controller.h"
 #include "slurm_plugin/slurm/diag.h"
 #include "slurm_plugin/slurm/event_log.h"
+#include "slurm_plugin/slurm/metrics.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
 #include "slurm_plugin/slurm/slurm_paths.h"
 
@@ -76,9 +79,12 @@ PluginOptions ControllerLoop::accepted_options(const std::string &yaml,
     if (const auto *options = std::get_if<PluginOptions>(&read)) {
         keep_copy(yaml, last_good);
         have_options_ = true;
+        refusal_.clear();
         return *options;
     }
     const std::string &message = std::get<YamlError>(read).message;
+    if (refusal_.empty()) refused_since_s_ = unix_now_s();
+    refusal_ = message;
     if (have_options_) {
         host_.error(message + "; the configuration read before stays");
         return options_;
@@ -96,6 +102,15 @@ PluginOptions ControllerLoop::accepted_options(const std::string &yaml,
     PluginOptions off;
     off.controller.mode = Mode::off;
     return off;
+}
+
+void ControllerLoop::write_metrics(const Diag &diag) {
+    const std::string &path = options_.metrics_file;
+    if (path.empty()) return;
+    const bool failed = !write_diag(path, to_metrics(diag, Exposition::prometheus));
+    if (failed && !metrics_failed_)
+        host_.error("cannot write the metrics file " + path + ": " + std::strerror(errno));
+    metrics_failed_ = failed;
 }
 
 void ControllerLoop::serve() {
@@ -119,6 +134,9 @@ void ControllerLoop::serve() {
                 controller.emplace(cluster, events, options_.controller);
                 controller->remember(controller::past_of(events.tail()));
             }
+            diag.refusal = refusal_;
+            diag.refused_since_s = refusal_.empty() ? 0 : refused_since_s_;
+            diag_due_s = 0;
             diag.options = &controller->options();
             diag.statistics = &controller->statistics();
             const std::string mode = controller::get_parameter(options_.controller, "mode");
@@ -133,6 +151,7 @@ void ControllerLoop::serve() {
             next_s - diag.time_s > kDiagEvery_s;  // after a failure: why stands there
         if (diag.time_s >= diag_due_s || pauses) {
             (void)write_diag(paths->diag, to_json(diag));  // for people only: not worth a word
+            write_metrics(diag);
             host_.account(diag);
             diag_due_s = diag.time_s + kDiagEvery_s;
         }

@@ -23,9 +23,14 @@ class ControllerLoop {
     [[nodiscard]] PluginOptions accepted_options(const std::string &yaml,
                                                  const std::string &last_good);
 
+    void write_metrics(const Diag &diag);
+
     Host &host_;
     PluginOptions options_;
-    bool have_options_ = false;  // options_ came from a file that was accepted
+    bool have_options_ = false;    // options_ came from a file that was accepted
+    std::string refusal_;          // why the newest file was refused; empty: it was not ...
+    double refused_since_s_ = 0;   // ... and the first refusal in a row
+    bool metrics_failed_ = false;  // said already
 };
 
 }  // namespace ringrt::slurm

@@ -10,10 +10,12 @@
 namespace ringrt::slurm {
 namespace {
 
+constexpr std::size_t kTextBytesMax = 400;
+
 // Bytes that are not plain ASCII become '?', so that the line stays valid JSON.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
-    for (const char c : text.substr(0, 200)) {
+    for (const char c : text.substr(0, kTextBytesMax)) {
         if (c == '"' || c == '\\') out += '\\';
         out += c >= 0x20 && c < 0x7f ? c : '?';
     }
@@ -97,10 +99,18 @@ std::string to_json(const Diag &diag) {
         times(diag.passes.passes, diag.passes.last_ms, diag.passes.total_ms, diag.passes.worst_ms) +
             "}",
         false);
+    add_text(out, "refusal", diag.refusal);
+    add(out, "refused_since", diag.refused_since_s);
     add(out, "exceptions", s.exceptions);
     add_text(out, "last_exception", s.last_exception);
     add(out, "failed_observations", s.failed_observations);
     add(out, "malleable", s.malleable);
+    add(out, "waiting", s.waiting);
+    add(out, "gpus_held", s.gpus_held);
+    add(out, "gpus_borrowed", s.gpus_borrowed);
+    add(out, "restarts", s.restarts);
+    add(out, "restart_s", s.restart_s);
+    add(out, "restart_gpu_s", s.restart_gpu_s);
     add(out, "in_flight", s.in_flight);
     add(out, "in_flight_most", diag.options->resizes_in_flight);
     add(out, "breaker_until", s.breaker_until_s);
@@ -112,9 +122,10 @@ std::string to_json(const Diag &diag) {
 }
 
 bool write_diag(const std::string &path, const std::string &json) {
+    // Not through a link, and a pipe without a reader is not waited for.
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     const std::string fresh = path + ".new";
-    const int file =
-        open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const int file = open(fresh.c_str(), kFlags, 0644);
     if (file < 0) return false;
     const bool whole = ::write(file, json.data(), json.size()) == static_cast<ssize_t>(json.size());
     const bool closed = close(file) == 0;

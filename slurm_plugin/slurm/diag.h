@@ -20,6 +20,9 @@ struct PassTimes {
 struct Diag {
     double time_s = 0, started_s = 0;  // Unix times: of this account, of the controller
     PassTimes passes;
+    // Why the newest malleable.yaml was refused, and since when; empty: it is in force.
+    std::string refusal;
+    double refused_since_s = 0;
     const controller::Options *options = nullptr;
     const controller::Statistics *statistics = nullptr;
     const ApiTimes *api = nullptr;

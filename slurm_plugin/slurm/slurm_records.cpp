@@ -18,6 +18,7 @@ using controller::NodeRecord;
 using controller::Waits;
 
 constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kJobNameBytesMax = 64;
 
 JobPhase phase_of(uint32_t state) {
     if ((state & JOB_REVOKED) != 0) return JobPhase::finished;  // it runs on another cluster
@@ -175,6 +176,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .id = job_id_of(job),
         .phase = phase_of(job.job_state),
         .batch = job.batch_flag != 0,
+        .name = bounded_text(job.name, kJobNameBytesMax),
         .partition = bounded_text(job.partition, kNameBytesMax),
         .user_id = job.user_id,
         .priority = static_cast<double>(job.priority),

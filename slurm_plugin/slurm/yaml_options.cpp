@@ -12,10 +12,24 @@
 #include <optional>
 #include <set>
 
+#include "slurm_plugin/controller/nearest.h"
+
 namespace ringrt::slurm {
 namespace {
 
-constexpr std::string_view kEventLog = "event_log";
+// Keys beside the controller's: files, by an absolute path.
+struct PathKey {
+    std::string_view name;
+    std::string PluginOptions::*path;
+};
+constexpr PathKey kPathKeys[] = {{"event_log", &PluginOptions::event_log},
+                                 {"metrics_file", &PluginOptions::metrics_file}};
+
+const PathKey *find_path_key(std::string_view name) {
+    const auto found = std::ranges::find(kPathKeys, name, &PathKey::name);
+    return found == std::end(kPathKeys) ? nullptr : found;
+}
+
 constexpr std::size_t kShownBytesMax = 40;
 
 std::string shown(std::string_view text) {
@@ -119,7 +133,7 @@ class Reader {
     }
 
     void take_key(const std::string &key, std::size_t line) {
-        if (key != kEventLog && controller::find_parameter(key) == nullptr)
+        if (find_path_key(key) == nullptr && controller::find_parameter(key) == nullptr)
             return fail(line, unknown(key));
         if (!seen_.insert(key).second)
             return fail(line, "key \"" + key + "\" stands here a second time");
@@ -127,21 +141,26 @@ class Reader {
     }
 
     static std::string unknown(const std::string &key) {
-        std::string known(kEventLog);
-        for (const controller::Parameter &parameter : controller::parameters())
-            known += ", " + std::string(parameter.name);
+        const std::vector<std::string_view> keys = yaml_keys();
+        const std::string_view meant = controller::nearest(key, keys);
+        if (!meant.empty())
+            return "unknown key \"" + shown(key) + "\"; did you mean \"" + std::string(meant) +
+                   "\"?";
+        std::string known;
+        for (const std::string_view one : keys) known.append(known.empty() ? "" : ", ").append(one);
         return "unknown key \"" + shown(key) + "\"; expected one of " + known;
     }
 
     void set(const std::string &key, const std::string &value, std::size_t line) {
-        if (key != kEventLog) {
+        const PathKey *path = find_path_key(key);
+        if (path == nullptr) {
             if (auto error = controller::set_parameter(options_.controller, key, value))
                 fail(line, *error);
         } else if (value.starts_with('/') && value.size() < 4096 &&
                    value.find('\0') == std::string::npos) {
-            options_.event_log = value;
+            options_.*path->path = value;
         } else {
-            fail(line, "event_log: expected an absolute path, got \"" + shown(value) + "\"");
+            fail(line, key + ": expected an absolute path, got \"" + shown(value) + "\"");
         }
     }
 
@@ -156,6 +175,19 @@ class Reader {
 };
 
 }  // namespace
+
+std::vector<std::string_view> yaml_keys() {
+    std::vector<std::string_view> keys;
+    for (const controller::Parameter &parameter : controller::parameters())
+        keys.push_back(parameter.name);
+    for (const PathKey &key : kPathKeys) keys.push_back(key.name);
+    return keys;
+}
+
+std::string get_key(const PluginOptions &options, std::string_view key) {
+    const PathKey *path = find_path_key(key);
+    return path != nullptr ? options.*path->path : get_parameter(options.controller, key);
+}
 
 std::variant<PluginOptions, YamlError> parse_yaml(std::string_view text, std::string_view name) {
     if (text.size() > kYamlBytesMax)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // malleable.yaml: the controller's parameters, one `key: value` a line, beside slurm.conf.
 //
-// The keys are those of controller/options.h and `event_log`. Bounded before it is parsed (64 KiB,
-// nesting 16, no aliases). Unknown or repeated keys and wrong values are errors with their line.
+// The keys are those of controller/options.h, `event_log` and `metrics_file`. Bounded before it is
+// parsed (64 KiB, nesting 16, no aliases). Unknown or repeated keys and wrong values are errors
+// with their line.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "slurm_plugin/controller/options.h"
 
@@ -18,8 +20,13 @@ inline constexpr int kYamlDepthMax = 16;
 
 struct PluginOptions {
     controller::Options controller;
-    std::string event_log;  // path; empty: malleable_events.jsonl beside slurmctld's log
+    std::string event_log;     // path; empty: malleable_events.jsonl beside slurmctld's log
+    std::string metrics_file;  // path, rewritten every few seconds; empty: not written
 };
+
+// Every key, and the text of its value.
+[[nodiscard]] std::vector<std::string_view> yaml_keys();
+[[nodiscard]] std::string get_key(const PluginOptions &options, std::string_view key);
 
 struct YamlError {
     std::string

@@ -15,10 +15,11 @@ FOLDERS = ("libringrt", "slurm_plugin", "tools")
 # Help texts and pictures: other pages list them.
 NOT_MESSAGES = re.compile(
     r"slurm_plugin/(controller/options|policy/registry|slurm/spank_submit)\.cpp"
+    r"|slurm_plugin/slurm/metrics\.(cpp|h)"
     r"|libringrt/(grouping/rules|grouping/plan|checkpoint/hash|signal_watch)\.cpp"
     r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
     r"|command_line|contender|columns|grade|comparison|chrome_trace|options|profile|placer|fit"
-    r"|compare)\.cpp")
+    r"|compare|chart_svg)\.cpp")
 TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|#\s*include[^\n]*|static_assert\([^;]*;|"((?:[^"\\\n]|\\.)*)"|'
     r"'(?:[^'\\]|\\.)*'", re.S)

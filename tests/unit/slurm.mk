@@ -14,5 +14,11 @@ TESTS += tests/unit/test_yaml
 tests_unit_test_yaml_SOURCES = tests/unit/test_yaml.cpp tests/support/check.h
 tests_unit_test_yaml_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_yaml_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_metrics
+TESTS += tests/unit/test_metrics
+tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.cpp tests/support/check.h
+tests_unit_test_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_metrics_LDADD = libhost.la libcontroller.la $(CHECK_LIBS)
 endif HAVE_YAML
 endif HAVE_SLURM

@@ -61,6 +61,33 @@ TEST(a_second_job_makes_the_first_shrink_and_grow_again) {
     for (const Event &event : world.cluster.events)
         if (event.kind == EventKind::resized)
             ck_assert_msg(event.gap_s > 0 && event.gap_s < 5.5, "gap %g", event.gap_s);
+    const Statistics &counted = world.controller->statistics();
+    double restart_s = 0, restart_gpu_s = 0;
+    for (const Event &event : world.cluster.events)
+        restart_s += event.gap_s, restart_gpu_s += event.gap_s * event.from;
+    ck_assert_uint_ge(counted.restarts, counted.resizes.resized);
+    ck_assert_double_eq_tol(counted.restart_s, restart_s, 1e-9);
+    ck_assert_double_eq_tol(counted.restart_gpu_s, restart_gpu_s, 1e-9);
+}
+
+TEST(borrowed_gpus_are_those_above_min) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(2, 8, {.steps = 2000});
+    ck_assert(
+        world.run_until([&] { return world.cluster.job(id).phase == JobPhase::running; }, 10) >= 0);
+    world.run(5);
+    const Statistics &counted = world.controller->statistics();
+    ck_assert_int_eq(counted.gpus_held, world.cluster.job(id).gpus_requested);
+    ck_assert_int_eq(counted.gpus_borrowed, world.cluster.job(id).gpus_requested - 2);
+    ck_assert_int_gt(counted.gpus_borrowed, 0);
+    ck_assert_int_eq(counted.waiting, 0);
+}
+
+TEST(an_event_says_whose_job_it_is) {
+    Event event{.time_s = 5, .job_id = 7, .text = "x"};
+    ck_assert(to_json(event).ends_with(",\"text\":\"x\"}"));
+    event.name = "a\"b\n", event.user_id = 1000;
+    ck_assert(to_json(event).ends_with(",\"name\":\"a\\\"b?\",\"user\":1000}"));
 }
 
 TEST(a_rigid_job_gets_borrowed_gpus_back) {
@@ -1182,6 +1209,8 @@ int main() {
                                  {planned_speeds_stand_in_for_sizes_not_yet_measured,
                                   a_lone_job_starts_at_its_best_size,
                                   a_second_job_makes_the_first_shrink_and_grow_again,
+                                  borrowed_gpus_are_those_above_min,
+                                  an_event_says_whose_job_it_is,
                                   a_rigid_job_gets_borrowed_gpus_back,
                                   what_is_left_is_learned_from_the_loss,
                                   what_a_restart_costs_is_learned_for_each_job,

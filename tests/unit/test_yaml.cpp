@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "slurm_plugin/controller/nearest.h"
 #include "slurm_plugin/slurm/yaml_options.h"
 #include "tests/support/check.h"
 
@@ -41,13 +42,32 @@ std::string man_entry(const controller::Parameter &parameter) {
 }
 
 TEST(keys_are_set) {
-    const auto parsed =
-        parse_yaml("mode: observe\nsettle_s: 3.5 # quick\nevent_log: /var/log/x.jsonl\n", "m.yaml");
+    const auto parsed = parse_yaml(
+        "mode: observe\nsettle_s: 3.5 # quick\nevent_log: /var/log/x.jsonl\n"
+        "metrics_file: /var/lib/x.prom\n",
+        "m.yaml");
     const auto *options = std::get_if<PluginOptions>(&parsed);
     ck_assert_ptr_nonnull(options);
     ck_assert(options->controller.mode == controller::Mode::observe);
     ck_assert_double_eq(options->controller.settle_s, 3.5);
     EXPECT_TEXT(options->event_log, "/var/log/x.jsonl");
+    EXPECT_TEXT(options->metrics_file, "/var/lib/x.prom");
+    EXPECT_TEXT(get_key(*options, "mode") + get_key(*options, "event_log"),
+                "observe/var/log/x.jsonl");
+}
+
+TEST(a_misspelt_word_has_a_nearest_one) {
+    const std::vector<std::string_view> keys = ringrt::slurm::yaml_keys();
+    const auto meant = [&](std::string_view word) {
+        return std::string(controller::nearest(word, keys));
+    };
+    EXPECT_TEXT(meant("min_resize_interval"), "min_resize_interval_s");
+    EXPECT_TEXT(meant("Mode"), "mode");
+    EXPECT_TEXT(meant("metric_file"), "metrics_file");
+    EXPECT_TEXT(meant("breaker_job"), "breaker_jobs");
+    EXPECT_TEXT(meant("zzzzzzzz"), "");
+    EXPECT_TEXT(meant(""), "");
+    EXPECT_TEXT(meant(std::string(100000, 'm')), "");
 }
 
 TEST(nothing_means_the_defaults) {
@@ -57,8 +77,12 @@ TEST(nothing_means_the_defaults) {
 }
 
 TEST(errors_name_the_line) {
-    EXPECT_TEXT(error_of("mode: act\npolcy: doubling\n").substr(0, 31),
-                "m.yaml:2: unknown key \"polcy\"; ");
+    EXPECT_TEXT(error_of("mode: act\npolcy: doubling\n"),
+                "m.yaml:2: unknown key \"polcy\"; did you mean \"policy\"?");
+    EXPECT_TEXT(error_of("xyzzy: 1\n").substr(0, 54),
+                "m.yaml:1: unknown key \"xyzzy\"; expected one of mode, p");
+    EXPECT_TEXT(error_of("metrics_file: x"),
+                "m.yaml:1: metrics_file: expected an absolute path, got \"x\"");
     EXPECT_TEXT(error_of("mode: act\nmode: off"),
                 "m.yaml:2: key \"mode\" stands here a second time");
     EXPECT_TEXT(error_of("- mode"), "m.yaml:1: expected key: value, got a list");
@@ -113,7 +137,8 @@ int main(int argc, char **argv) {
             std::fputs(man_entry(parameter).c_str(), stdout);
         return 0;
     }
-    return ringrt::test::run_all("yaml", {keys_are_set, nothing_means_the_defaults,
-                                          errors_name_the_line, bombs_are_refused_at_once,
-                                          random_text_is_survived, man_page_agrees_with_the_table});
+    return ringrt::test::run_all(
+        "yaml", {keys_are_set, a_misspelt_word_has_a_nearest_one, nothing_means_the_defaults,
+                 errors_name_the_line, bombs_are_refused_at_once, random_text_is_survived,
+                 man_page_agrees_with_the_table});
 }

@@ -36,7 +36,7 @@ std::string text(const Json &json, const char *key) {
 }
 
 __attribute__((format(printf, 2, 3))) void line(std::string &out, const char *format, ...) {
-    char buffer[256];
+    char buffer[600];
     va_list values;
     va_start(values, format);
     std::vsnprintf(buffer, sizeof buffer, format, values);
@@ -67,14 +67,23 @@ void add_head(std::string &out, const Json &json, double now_s) {
     if (silent_s > kSilent_s)
         line(out, "NO PASS for %.0f s: slurmctld is down, or its plugin's thread hangs in a call",
              silent_s);
+    if (!text(json, "refusal").empty() && number(json, "refused_since") > 0)
+        line(out, "REFUSED for %.0f s: %.400s\n  the configuration accepted before is in force",
+             now_s - number(json, "refused_since"), text(json, "refusal").c_str());
     if (closed_in_s > 0)
         line(out, "PAUSED for %.0f s more: resizes of several jobs in a row went wrong",
              closed_in_s);
     if (number(json, "exceptions") > 0)
         line(out, "%.0f passes failed, the last one: %.150s", number(json, "exceptions"),
              text(json, "last_exception").c_str());
-    line(out, "malleable jobs %.0f, resizes under way %.0f of at most %.0f",
-         number(json, "malleable"), number(json, "in_flight"), number(json, "in_flight_most"));
+    line(out, "malleable jobs %.0f (%.0f wait), resizes under way %.0f of at most %.0f",
+         number(json, "malleable"), number(json, "waiting"), number(json, "in_flight"),
+         number(json, "in_flight_most"));
+    line(out, "their GPUs %.0f, %.0f of them borrowed: above MIN", number(json, "gpus_held"),
+         number(json, "gpus_borrowed"));
+    if (const double restarts = number(json, "restarts"); restarts > 0)
+        line(out, "stops and restarts %.0f, mean %.1f s, together at most %.0f GPU-seconds",
+             restarts, number(json, "restart_s") / restarts, number(json, "restart_gpu_s"));
 }
 
 std::string report(const Json &json, double now_s) {
