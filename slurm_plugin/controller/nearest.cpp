@@ -31,7 +31,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
     if (word.size() > kLettersMax) return {};
     std::string_view best;
-    std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+    std::size_t least = word.size() / 3 + 2;
     for (const std::string_view candidate : candidates) {
         const std::size_t letters = distance(word, candidate);
         if (letters < least) least = letters, best = candidate;
