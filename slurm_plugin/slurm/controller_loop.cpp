@@ -16,6 +16,7 @@
 #include "slurm_plugin/slurm/diag.h"
 #include "slurm_plugin/slurm/event_log.h"
 #include "slurm_plugin/slurm/metrics.h"
+#include "slurm_plugin/slurm/recent_events.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
 #include "slurm_plugin/slurm/slurm_paths.h"
 
@@ -42,6 +43,19 @@ double thread_cpu_s() {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
+
+// For people, and for the next start of a controller.
+class Events final : public controller::EventSink {
+  public:
+    Events(Log &host, const std::string &recent_path) : log(host), recent(host, recent_path) {}
+    void write(const controller::Event &event) override {
+        recent.write(event);
+        log.write(event);
+    }
+
+    EventLog log;
+    RecentEvents recent;
+};
 
 // Rewritten whole: a torn copy is one more bad file, and that is no harm.
 void keep_copy(const std::string &from, const std::string &to) {
@@ -119,7 +133,7 @@ void ControllerLoop::serve() {
         if (!host_.wait(1)) return;
         (void)host_.take_reload();  // else it ends each wait at once; all is read below anyway
     }
-    EventLog events(host_);
+    Events events(host_, paths->recent);
     SlurmCluster cluster;
     std::optional<controller::Controller> controller;
     Diag diag{.started_s = unix_now_s(), .api = &cluster.api_times()};
@@ -127,12 +141,12 @@ void ControllerLoop::serve() {
     for (;;) {
         if (host_.take_reload() || !controller) {
             options_ = accepted_options(paths->yaml, paths->last_good);
-            events.open(options_.event_log.empty() ? paths->event_log : options_.event_log);
+            events.log.open(options_.event_log.empty() ? paths->event_log : options_.event_log);
             if (controller) {
                 controller->set_options(options_.controller);
             } else {
                 controller.emplace(cluster, events, options_.controller);
-                controller->remember(controller::past_of(events.tail()));
+                controller->remember(controller::past_of(events.recent.read()));
             }
             diag.refusal = refusal_;
             diag.refused_since_s = refusal_.empty() ? 0 : refused_since_s_;

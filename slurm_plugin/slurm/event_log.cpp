@@ -5,11 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 
 namespace ringrt::slurm {
 
@@ -32,16 +30,6 @@ void EventLog::write(const controller::Event &event) {
     else
         log_.info(event.text);
     if (file_ >= 0) append(controller::to_json(event) + "\n");
-}
-
-std::string EventLog::tail() const {
-    std::ifstream in(path_, std::ios::binary | std::ios::ate);
-    const long bytes = in ? static_cast<long>(in.tellg()) : 0;
-    std::string out(static_cast<std::size_t>(std::clamp(bytes, 0L, kTailBytes)), '\0');
-    in.seekg(bytes - static_cast<long>(out.size()));
-    in.read(out.data(), static_cast<std::streamsize>(out.size()));
-    out.resize(in ? out.size() : 0);
-    return out;
 }
 
 void EventLog::append(const std::string &line) {

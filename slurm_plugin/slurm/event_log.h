@@ -11,7 +11,6 @@
 namespace ringrt::slurm {
 
 inline constexpr long kEventLogBytesMax = 16L << 20;
-inline constexpr long kTailBytes = 64L << 10;  // some hundred events: minutes on a large cluster
 
 class EventLog final : public controller::EventSink {
   public:
@@ -22,8 +21,6 @@ class EventLog final : public controller::EventSink {
 
     void open(const std::string &path);
     void write(const controller::Event &event) override;
-    // The end of what stands in it.
-    [[nodiscard]] std::string tail() const;
 
   private:
     void append(const std::string &line);

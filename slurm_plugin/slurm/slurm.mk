@@ -56,6 +56,7 @@ libhost_la_SOURCES = \
 	slurm_plugin/slurm/diag.cpp slurm_plugin/slurm/diag.h \
 	slurm_plugin/slurm/event_log.cpp slurm_plugin/slurm/event_log.h \
 	slurm_plugin/slurm/host.h \
+	slurm_plugin/slurm/recent_events.cpp slurm_plugin/slurm/recent_events.h \
 	slurm_plugin/slurm/metrics.cpp slurm_plugin/slurm/metrics.h \
 	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
 libhost_la_CPPFLAGS = $(slurm_cppflags)

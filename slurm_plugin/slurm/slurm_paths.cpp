@@ -30,6 +30,7 @@ std::optional<SlurmPaths> ask_slurm_paths() {
     return SlurmPaths{
         .yaml = folder_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
         .last_good = state + "/malleable.yaml.accepted",
+        .recent = state + "/malleable_recent.jsonl",
         .event_log = beside + "/malleable_events.jsonl",
         .diag = beside + "/malleable_diag.json",
     };

@@ -10,6 +10,7 @@ namespace ringrt::slurm {
 struct SlurmPaths {
     std::string yaml;       // malleable.yaml beside slurm.conf
     std::string last_good;  // its copy in StateSaveLocation, as last accepted
+    std::string recent;     // malleable_recent.jsonl in StateSaveLocation
     // Beside slurmctld's log, or in StateSaveLocation where that goes to syslog:
     std::string event_log;  // malleable_events.jsonl
     std::string diag;       // malleable_diag.json

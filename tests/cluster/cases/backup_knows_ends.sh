@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A job has ended with 0, the primary is killed before it has saved that, and the backup, whose logs are
+# others, takes the job for running: it is completed anew, and never runs again.
+# seconds: 300
+pair=$("$cluster" start --backup --plugin-dir "$plugins" --malleable --yaml "$work/malleable.yaml" --conf SlurmctldTimeout=5) ||
+    fail "no second cluster"
+trap '"$cluster" stop "$pair"' EXIT
+. "$pair/env"
+dir=$pair
+cat >"$work/until.sh" <<'END'
+#!/bin/bash
+echo "start ${SLURM_RESTART_COUNT:-0}" >>"$1/log.plain"
+until [ -e "$1/end" ]; do sleep 0.2; done
+exit 0
+END
+chmod +x "$work/until.sh"
+folder=$work/ends
+mkdir -p "$folder"
+job=$(timeout 20 sbatch --parsable --malleable=1:16 -o /dev/null "$work/until.sh" "$folder") || fail "sbatch refused"
+wait_for 30 "start" is_state "$job" RUNNING
+wait_for 10 "line of the script" test -s "$folder/log.plain"
+sleep 25 # in the saved state; a job that was just launched is asked for later; the backup is ready
+scontrol update jobid="$job" comment=changed
+sleep 1 # slurmctld has saved that, and saves nothing more for five seconds
+touch "$folder/end"
+wait_for 20 "word of its end" has_event "$job" ended
+kill_slurmctld
+wait_for 90 "answer from the backup" answers
+is_state "$job" RUNNING || fail "slurmctld had saved the end of the job: nothing was tried"
+wait_for 60 "end of the job that had ended before" is_state "$job" COMPLETED
+sleep 15 # Slurm itself would have it run again by now
+is_state "$job" COMPLETED || fail "the job was COMPLETED and is $(state_of "$job")"
+[ "$(wc -l <"$folder/log.plain")" = 1 ] || fail "the job ran again after it had ended with 0"
