@@ -34,6 +34,15 @@ constexpr std::array kSignals{
     SignalName{"POLL", 29}, SignalName{"PWR", 30},   SignalName{"SYS", 31},
 };
 
+// TERM and CONT are Slurm's own. CHLD, PIPE, ALRM and the like come by themselves to a program that
+// has children, connections or timers: it would leave unasked, again and again. SEGV and its like
+// tell of a mistake, TSTP and its like of a terminal; 32 and 33 are glibc's.
+bool is_sent_by_others(int number) {
+    constexpr std::array kNumbers{4,  5,  6,  7,  8,  11, 13, 14, 15, 16, 17, 18,
+                                  20, 21, 22, 25, 26, 27, 29, 31, 32, 33};
+    return std::find(kNumbers.begin(), kNumbers.end(), number) != kNumbers.end();
+}
+
 // What the user gave, fit for one line of a terminal.
 std::string shown(std::string_view text) {
     static constexpr char kHex[] = "0123456789abcdef";
@@ -145,10 +154,13 @@ std::variant<int, FlagError> parse_signal(std::string_view text) {
         "--malleable-signal: expected a number from 1 to 64 or a name (for example URG)";
     static constexpr std::string_view kNoHandler =
         "--malleable-signal: expected a signal that can be handled (for example URG)";
+    static constexpr std::string_view kNotOurs =
+        "--malleable-signal: expected a signal that nothing else sends (for example URG or USR1)";
     if (text.size() > kFlagBytesMax) return error(kExpected, text);
     if (const std::optional<int> number = to_int(text)) {
         if (*number < 1 || *number > 64) return error(kExpected, text);
         if (*number == 9 || *number == 19) return error(kNoHandler, text);
+        if (is_sent_by_others(*number)) return error(kNotOurs, text);
         return *number;
     }
     const std::string upper = to_upper(text);
@@ -158,6 +170,7 @@ std::variant<int, FlagError> parse_signal(std::string_view text) {
     const auto *found = std::find_if(kSignals.begin(), kSignals.end(),
                                      [name](const SignalName &s) { return s.name == name; });
     if (found == kSignals.end()) return error(kExpected, text);
+    if (is_sent_by_others(found->number)) return error(kNotOurs, text);
     return found->number;
 }
 
@@ -169,6 +182,12 @@ std::variant<int, FlagError> parse_grace(std::string_view text) {
     const std::optional<int64_t> seconds = time_seconds(text);
     if (!seconds || *seconds < 1 || *seconds > kGraceSecondsMax) return error(kExpected, text);
     return static_cast<int>(*seconds);
+}
+
+int most_on_ladder(GpuRange range, int most) {
+    int64_t gpus = range.min;
+    while (gpus * 2 <= std::min(range.max, most)) gpus *= 2;
+    return gpus <= most ? static_cast<int>(gpus) : 0;
 }
 
 bool on_ladder(GpuRange range, int gpus) {

@@ -26,8 +26,12 @@ struct FlagError {
 };
 
 [[nodiscard]] std::variant<GpuRange, FlagError> parse_range(std::string_view text);
-[[nodiscard]] std::variant<int, FlagError> parse_signal(std::string_view text);  // number 1..64
+// Its number, 1..64; none that something else may send the job.
+[[nodiscard]] std::variant<int, FlagError> parse_signal(std::string_view text);
 [[nodiscard]] std::variant<int, FlagError> parse_grace(std::string_view text);  // seconds, 1..86400
+
+// The largest size of the range that is no more than `most`; 0: MIN is more.
+[[nodiscard]] int most_on_ladder(GpuRange range, int most);
 
 // Is `gpus` MIN·2^k with MIN <= gpus <= MAX?
 [[nodiscard]] bool on_ladder(GpuRange range, int gpus);

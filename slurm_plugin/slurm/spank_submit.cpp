@@ -74,9 +74,12 @@ void register_options(spank_t spank) {
 void hand_on_options(spank_t spank) {
     const spank_context_t context = spank_context();
     if (context != S_CTX_ALLOCATOR && context != S_CTX_LOCAL) return;
+    const bool is_malleable = value_of(0) != nullptr;
     for (std::size_t i = 0; i < kFlags.size(); ++i) {
         const char *value = value_of(i);
-        if (value == nullptr) continue;
+        // A variable of the user's profile says how jobs that are malleable leave; an option for a
+        // job that is not is a mistake, and slurmctld says so.
+        if (value == nullptr || (!is_malleable && !given[i].is_set)) continue;
         const std::string bounded(value, strnlen(value, kValueBytesMax));
         spank_job_control_setenv(spank, kFlags[i].control, bounded.c_str(), 1);
     }

@@ -61,6 +61,10 @@ std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job) 
     const auto range = spank_value(job, "MALLEABLE");
     const auto signal = spank_value(job, "MALLEABLE_SIGNAL");
     const auto grace = spank_value(job, "MALLEABLE_GRACE");
+    if (!range && (signal || grace))
+        return Refusal{
+            "--malleable-signal and --malleable-grace: expected --malleable too (for example "
+            "--malleable=1:8)"};
     if (!range) return std::nullopt;
     const records::Intent defaults;
     Flags flags{.signal = defaults.signal, .grace_s = defaults.grace_s};
@@ -121,8 +125,10 @@ std::optional<Refusal> refuse_partition(const Flags &flags, const char *partitio
         std::to_string(flags.range.min) + ":" + std::to_string(flags.range.max);
     const std::string name =
         partition != nullptr ? "partition " + shown(partition) : "the default partition";
-    const std::string right =
-        std::to_string(std::min(flags.range.min, most)) + ":" + std::to_string(most);
+    const int reached = records::most_on_ladder(flags.range, most);
+    const int min = reached > 0 ? flags.range.min : 1;
+    const int max = reached > 0 ? reached : records::most_on_ladder({1, most}, most);
+    const std::string right = std::to_string(min) + ":" + std::to_string(max);
     return Refusal{"--malleable: expected at most the " + std::to_string(most) +
                    " GPUs a job can have in " + name + " (for example " + right + "), got \"" +
                    range + "\""};

@@ -145,12 +145,21 @@ TEST(signal_by_name_or_number) {
     ck_assert_int_eq(accepted(parse_signal("USR1")), 10);
     ck_assert_int_eq(accepted(parse_signal("64")), 64);
     for (const std::string_view text : {"", "0", "65", "-1", "SIG", "SIGSIGURG", "RTMIN+1", "KILL",
-                                        "sigstop", "9", "19", "URG "}) {
+                                        "sigstop", "9", "19", "URG ", "CHLD", "TERM", "15",
+                                        "SIGPIPE", "CONT", "segv", "17", "32", "33"}) {
         const auto result = parse_signal(text);
         const FlagError *error = std::get_if<FlagError>(&result);
         ck_assert_msg(error && error->message.starts_with("--malleable-signal: expected "), "%s",
                       text.data());
     }
+}
+
+TEST(the_largest_size_within_a_limit) {
+    ck_assert_int_eq(most_on_ladder({1, 16}, 15), 8);
+    ck_assert_int_eq(most_on_ladder({3, 96}, 15), 12);
+    ck_assert_int_eq(most_on_ladder({2, 8}, 100), 8);
+    ck_assert_int_eq(most_on_ladder({4, 8}, 3), 0);
+    ck_assert_int_eq(most_on_ladder({1, kGpusMax}, kGpusMax), kGpusMax);
 }
 
 TEST(grace_in_all_of_slurms_forms) {
@@ -365,7 +374,7 @@ int main() {
     return ringrt::test::run_all(
         "records",
         {range_accepts_the_ladder, range_refuses_in_one_line, flags_survive_ten_megabytes,
-         signal_by_name_or_number, grace_in_all_of_slurms_forms, ladder_membership,
+         signal_by_name_or_number, the_largest_size_within_a_limit, grace_in_all_of_slurms_forms, ladder_membership,
          intent_round_trip, intent_of_extremes_stays_bounded, intent_refuses_what_is_malformed,
          format_into_keeps_the_sites_text, telemetry_round_trip,
          planned_speeds_travel_beside_the_measured_ones, telemetry_is_range_checked,

@@ -15,6 +15,11 @@ refused '...' sbatch --malleable="$(head -c 100000 /dev/zero | tr '\0' 9)" --wra
 job=(sbatch --wrap true --malleable=1:8)
 refused 'for example URG' "${job[@]}" --malleable-signal=FOO
 refused 'for example URG' "${job[@]}" --malleable-signal=KILL
+for signal in CHLD TERM 15 CONT SEGV 32; do
+    refused 'expected a signal that nothing else sends' "${job[@]}" --malleable-signal=$signal
+done
+refused 'expected --malleable too' sbatch --wrap true --malleable-grace=30
+refused 'expected --malleable too' sbatch --wrap true --malleable-signal=USR1
 refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
 for option in --nodes=2 --gpus-per-node=2 --gres=gpu:2 --ntasks-per-node=2 --exclusive --no-requeue \
     --nodelist=n1; do
@@ -26,8 +31,14 @@ refused 'for example --gpus=1), got 3 GPUs' "${job[@]}" --gpus=3
 refused 'for example --gpus=1), got 16 GPUs' "${job[@]}" --gpus=16
 refused 'one task per GPU' "${job[@]}" --gpus=4 --ntasks=2
 refused 'at most the 16 GPUs' sbatch --wrap true --malleable=1:64
+refused '(for example 3:12)' sbatch --wrap true --malleable=3:96
+refused '(for example 1:16)' sbatch --wrap true --malleable=20:40
 refused 'expected a batch job' srun --malleable=1:8 true
 refused 'expected a batch job' salloc --malleable=1:8 true
+# A profile may say how malleable jobs leave; other jobs are none the wiser.
+other=$(SBATCH_MALLEABLE_GRACE=5:00 SBATCH_MALLEABLE_SIGNAL=USR1 timeout 20 sbatch --parsable -o /dev/null --wrap true) ||
+    fail "a variable made a job that is not malleable fail"
+wait_for 20 "its end" is_state "$other" COMPLETED
 [ -z "$(squeue -h)" ] || fail "a job is there: $(squeue -h)"
 note "measured: $count bad submissions refused"
 [ $count -ge 16 ]
