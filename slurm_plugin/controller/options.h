@@ -15,7 +15,7 @@ enum class Mode : uint8_t { act, observe, off };
 enum class Reclaim : uint8_t { any, higher_priority };
 
 struct Options {
-    Mode mode = Mode::act;
+    Mode mode = Mode::observe;  // touches nothing until somebody has said so
     std::string policy = "doubling";
     double interval_s = 10;     // between two decisions while nothing changes
     double idle_poll_s = 1;     // between two looks at Slurm while nothing is under way

@@ -5,11 +5,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <fstream>
 #include <optional>
 
 #include "slurm_plugin/controller/controller.h"
@@ -57,17 +55,6 @@ class Events final : public controller::EventSink {
     RecentEvents recent;
 };
 
-// Rewritten whole: a torn copy is one more bad file, and that is no harm.
-void keep_copy(const std::string &from, const std::string &to) {
-    std::ifstream in(from, std::ios::binary);
-    if (!in) {
-        std::remove(to.c_str());
-        return;
-    }
-    std::ofstream(to + ".new", std::ios::binary) << in.rdbuf();
-    std::rename((to + ".new").c_str(), to.c_str());
-}
-
 }  // namespace
 
 void ControllerLoop::run() {
@@ -83,39 +70,6 @@ void ControllerLoop::run() {
             host_.error("unknown failure; no resizes for " + seconds);
         }
     }
-}
-
-// The file; else what was accepted before, in this process or by an earlier slurmctld; else nothing
-// is done until the file is mended.
-PluginOptions ControllerLoop::accepted_options(const std::string &yaml,
-                                               const std::string &last_good) {
-    const auto read = read_yaml(yaml);
-    if (const auto *options = std::get_if<PluginOptions>(&read)) {
-        keep_copy(yaml, last_good);
-        have_options_ = true;
-        refusal_.clear();
-        return *options;
-    }
-    const std::string &message = std::get<YamlError>(read).message;
-    if (refusal_.empty()) refused_since_s_ = unix_now_s();
-    refusal_ = message;
-    if (have_options_) {
-        host_.error(message + "; the configuration read before stays");
-        return options_;
-    }
-    const auto before = read_yaml(last_good);
-    const bool copy_is_there = std::ifstream(last_good).good();
-    if (const auto *options = std::get_if<PluginOptions>(&before);
-        options != nullptr && copy_is_there) {
-        host_.error(message + "; the configuration accepted last stays (" + last_good + ")");
-        have_options_ = true;
-        return *options;
-    }
-    host_.error(message + "; nothing is resized until it is mended (then: " +
-                std::string(host_.reload_command()) + ")");
-    PluginOptions off;
-    off.controller.mode = Mode::off;
-    return off;
 }
 
 void ControllerLoop::write_metrics(const Diag &diag) {
@@ -140,7 +94,7 @@ void ControllerLoop::serve() {
     double diag_due_s = 0;
     for (;;) {
         if (host_.take_reload() || !controller) {
-            options_ = accepted_options(paths->yaml, paths->last_good);
+            options_ = accepted_.read(paths->yaml, paths->last_good, host_);
             events.log.open(options_.event_log.empty() ? paths->event_log : options_.event_log);
             if (controller) {
                 controller->set_options(options_.controller);
@@ -148,8 +102,8 @@ void ControllerLoop::serve() {
                 controller.emplace(cluster, events, options_.controller);
                 controller->remember(controller::past_of(events.recent.read()));
             }
-            diag.refusal = refusal_;
-            diag.refused_since_s = refusal_.empty() ? 0 : refused_since_s_;
+            diag.refusal = accepted_.refusal();
+            diag.refused_since_s = accepted_.refused_since_s();
             diag_due_s = 0;
             diag.options = &controller->options();
             diag.statistics = &controller->statistics();

@@ -3,10 +3,8 @@
 // write the account for `ringstat diag`, pass after pass.
 #pragma once
 
-#include <string>
-
+#include "slurm_plugin/slurm/accepted_options.h"
 #include "slurm_plugin/slurm/host.h"
-#include "slurm_plugin/slurm/yaml_options.h"
 
 namespace ringrt::slurm {
 
@@ -20,16 +18,12 @@ class ControllerLoop {
 
   private:
     void serve();  // one life of the controller; ends at stop or by an exception
-    [[nodiscard]] PluginOptions accepted_options(const std::string &yaml,
-                                                 const std::string &last_good);
 
     void write_metrics(const Diag &diag);
 
     Host &host_;
+    AcceptedOptions accepted_;
     PluginOptions options_;
-    bool have_options_ = false;    // options_ came from a file that was accepted
-    std::string refusal_;          // why the newest file was refused; empty: it was not ...
-    double refused_since_s_ = 0;   // ... and the first refusal in a row
     bool metrics_failed_ = false;  // said already
 };
 

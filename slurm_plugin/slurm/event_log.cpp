@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "slurm_plugin/slurm/event_log.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+
+#include "slurm_plugin/slurm/safe_file.h"
 
 namespace ringrt::slurm {
 
@@ -18,9 +19,10 @@ EventLog::~EventLog() {
 void EventLog::open(const std::string &path) {
     if (file_ >= 0) close(file_);  // by the same name another file may stand there: logrotate
     path_ = path;
-    file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    std::string error;
+    file_ = open_to_append(path, error);
     if (file_ < 0)
-        log_.error("cannot open the event log " + path + ": " + std::strerror(errno) +
+        log_.error("cannot open the event log " + path + ": " + error +
                    "; events go to this log only");
 }
 

@@ -45,6 +45,8 @@ slurmplugin_LTLIBRARIES += sched_doubling.la
 # Apart, so that the tests link it too
 noinst_LTLIBRARIES += libyamloptions.la
 libyamloptions_la_SOURCES = \
+	slurm_plugin/slurm/accepted_options.cpp slurm_plugin/slurm/accepted_options.h \
+	slurm_plugin/slurm/safe_file.cpp slurm_plugin/slurm/safe_file.h \
 	slurm_plugin/slurm/yaml_options.cpp slurm_plugin/slurm/yaml_options.h
 libyamloptions_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "slurm_plugin/slurm/yaml_options.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <set>
 
 #include "slurm_plugin/controller/nearest.h"
+#include "slurm_plugin/slurm/safe_file.h"
 
 namespace ringrt::slurm {
 namespace {
@@ -197,19 +193,15 @@ std::variant<PluginOptions, YamlError> parse_yaml(std::string_view text, std::st
 }
 
 std::variant<PluginOptions, YamlError> read_yaml(const std::string &path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 && errno == ENOENT) return PluginOptions{};
-    if (file < 0) return YamlError{path + ": cannot open: " + std::strerror(errno)};
-    std::string text(kYamlBytesMax + 1, '\0');
-    std::size_t length = 0;
-    ssize_t got = 0;
-    while (length < text.size() &&
-           (got = read(file, text.data() + length, text.size() - length)) > 0)
-        length += static_cast<std::size_t>(got);
-    const int error = errno;
-    close(file);
-    if (got < 0) return YamlError{path + ": cannot read: " + std::strerror(error)};
-    return parse_yaml(std::string_view(text).substr(0, length), path);
+    const auto file = read_file(path, kYamlBytesMax);
+    if (const auto *error = std::get_if<FileError>(&file)) {
+        if (error->missing) return PluginOptions{.found = false};
+        return YamlError{path + ": " + error->text};
+    }
+    const std::string &text = std::get<std::string>(file);
+    auto parsed = parse_yaml(text, path);
+    if (auto *options = std::get_if<PluginOptions>(&parsed)) options->text = text;
+    return parsed;
 }
 
 }  // namespace ringrt::slurm

@@ -22,6 +22,8 @@ struct PluginOptions {
     controller::Options controller;
     std::string event_log;     // path; empty: malleable_events.jsonl beside slurmctld's log
     std::string metrics_file;  // path, rewritten every few seconds; empty: not written
+    bool found = true;         // there is a file
+    std::string text;          // what stands in it
 };
 
 // Every key, and the text of its value.
@@ -37,7 +39,7 @@ struct YamlError {
 [[nodiscard]] std::variant<PluginOptions, YamlError> parse_yaml(std::string_view text,
                                                                 std::string_view name);
 
-// A file that does not exist means the defaults.
+// A file that does not exist means the defaults: to touch nothing.
 [[nodiscard]] std::variant<PluginOptions, YamlError> read_yaml(const std::string &path);
 
 }  // namespace ringrt::slurm

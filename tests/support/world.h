@@ -15,6 +15,7 @@ namespace ringrt::test {
 
 inline controller::Options quick_options() {
     controller::Options options;
+    options.mode = controller::Mode::act;
     options.settle_s = 5;
     options.min_resize_interval_s = 10;
     options.back_off_s = 10;

@@ -27,5 +27,12 @@ TESTS += tests/unit/test_metrics
 tests_unit_test_metrics_SOURCES = tests/unit/test_metrics.cpp tests/support/check.h
 tests_unit_test_metrics_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_metrics_LDADD = libhost.la libcontroller.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_accepted_options
+TESTS += tests/unit/test_accepted_options
+tests_unit_test_accepted_options_SOURCES = \
+	tests/unit/test_accepted_options.cpp tests/support/check.h
+tests_unit_test_accepted_options_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_accepted_options_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS) $(CHECK_LIBS)
 endif HAVE_YAML
 endif HAVE_SLURM

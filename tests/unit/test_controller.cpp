@@ -759,7 +759,7 @@ TEST(a_run_that_nobody_saw_raises_a_new_doubt) {
 // Rigid jobs take all that a shrinking job leaves for the moment, and so its place: that must not
 // keep the others from shrinking, which is what would let it run again.
 TEST(jobs_that_lost_their_place_hold_up_nobody) {
-    Options options;
+    Options options{.mode = Mode::act};
     options.resizes_in_flight = 3;
     World world({4, 4, 4, 4}, options);
     for (int i = 0; i < 8; ++i) (void)world.cluster.submit_malleable(1, 2, {.steps = 100000});

@@ -74,7 +74,10 @@ TEST(a_misspelt_word_has_a_nearest_one) {
 TEST(nothing_means_the_defaults) {
     for (const char *text : {"", "\n\n", "# only words\n", "---\n", "{}"})
         EXPECT_TEXT(error_of(text), "");
-    ck_assert(std::holds_alternative<PluginOptions>(read_yaml("/nonexistent/malleable.yaml")));
+    const auto none = read_yaml("/nonexistent/malleable.yaml");
+    const auto *options = std::get_if<PluginOptions>(&none);
+    ck_assert(options != nullptr && !options->found);
+    ck_assert(options->controller.mode == controller::Mode::observe);
 }
 
 TEST(errors_name_the_line) {

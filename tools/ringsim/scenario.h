@@ -25,7 +25,8 @@ struct Scenario {
     SimOptions sim;
     double payback = 1;
     std::vector<std::string> policies;
-    controller::Options controller;  // the parameters of malleable.yaml
+    // The parameters of malleable.yaml; what is simulated acts.
+    controller::Options controller{.mode = controller::Mode::act};
 };
 
 // Throws InputError with file and line.

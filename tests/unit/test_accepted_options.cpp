@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which configuration comes into force: with files that are no files, broken ones, and a disk that
+// is full when the copy of an accepted one is written.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/slurm/accepted_options.h"
+#include "slurm_plugin/slurm/safe_file.h"
+#include "tests/support/check.h"
+
+namespace {
+
+using namespace ringrt::slurm;
+using ringrt::controller::Mode;
+
+class Lines : public Host {
+  public:
+    void info(const std::string &) override {}
+    void error(const std::string &line) override { errors.push_back(line); }
+    bool wait(double) override { return false; }
+    bool take_reload() override { return false; }
+    std::string_view reload_command() const override { return "reload"; }
+    void publish(const SlurmCluster &, int) override {}
+    std::vector<std::string> errors;
+};
+
+// A folder with malleable.yaml and the copy of what was accepted.
+struct Folder {
+    Folder() {
+        char name[] = "/tmp/ringrt-accepted.XXXXXX";
+        ck_assert_ptr_nonnull(mkdtemp(name));
+        path = name;
+    }
+    ~Folder() {
+        for (const char *name : {"/yaml", "/copy", "/copy.new"}) {
+            unlink((path + name).c_str());
+            rmdir((path + name).c_str());
+        }
+        rmdir(path.c_str());
+    }
+    [[nodiscard]] std::string yaml() const { return path + "/yaml"; }
+    [[nodiscard]] std::string copy() const { return path + "/copy"; }
+    void write(const std::string &text) const { std::ofstream(yaml()) << text; }
+    [[nodiscard]] std::string kept() const {
+        std::ifstream file(copy());
+        return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    }
+    // As a host that has just started.
+    [[nodiscard]] Mode mode(Lines &lines) const {
+        return AcceptedOptions().read(yaml(), copy(), lines).controller.mode;
+    }
+    std::string path;
+};
+
+// Writes of more than so many bytes fail, as on a full disk.
+struct FullDisk {
+    explicit FullDisk(rlim_t bytes) {
+        signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before);
+        const rlimit full{bytes, before.rlim_max};
+        ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &full), 0);
+    }
+    ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before); }
+    rlimit before{};
+};
+
+TEST(without_a_file_nothing_is_touched) {
+    const Folder folder;
+    Lines lines;
+    ck_assert(folder.mode(lines) == Mode::observe);
+    for (const char *text : {"", "# mode: act\n", "interval_s: 5\n"}) {
+        folder.write(text);
+        ck_assert(folder.mode(lines) == Mode::observe);
+    }
+    ck_assert(lines.errors.empty());
+    folder.write("mode: act\n");
+    ck_assert(folder.mode(lines) == Mode::act);
+    ck_assert_int_eq(unlink(folder.yaml().c_str()), 0);
+    ck_assert(folder.mode(lines) == Mode::observe);
+    ck_assert(access(folder.copy().c_str(), F_OK) != 0);
+}
+
+TEST(a_broken_file_leaves_the_accepted_one_in_force) {
+    const Folder folder;
+    Lines lines;
+    AcceptedOptions here;
+    folder.write("mode: [act");
+    ck_assert(here.read(folder.yaml(), folder.copy(), lines).controller.mode == Mode::observe);
+    folder.write("mode: act\nsettle_s: 7\n");
+    ck_assert(here.read(folder.yaml(), folder.copy(), lines).controller.mode == Mode::act);
+    EXPECT_TEXT(folder.kept(), "mode: act\nsettle_s: 7\n");
+    folder.write("mode: [act");
+    ck_assert(here.read(folder.yaml(), folder.copy(), lines).controller.mode == Mode::act);
+    ck_assert(folder.mode(lines) == Mode::act);
+    ck_assert_int_eq(lines.errors.size(), 3);
+    ck_assert(lines.errors[0].ends_with("nothing is resized until it is mended (then: reload)"));
+    ck_assert(lines.errors[1].ends_with("the configuration read before stays"));
+    ck_assert(lines.errors[2].find("the configuration accepted last stays") != std::string::npos);
+}
+
+// A full StateSaveLocation once left an empty copy, and an empty file was a valid one.
+TEST(a_full_disk_leaves_no_copy_that_was_not_accepted) {
+    for (const rlim_t room : {0, 5}) {
+        const Folder folder;
+        Lines lines;
+        folder.write("mode: act\n");
+        ck_assert(folder.mode(lines) == Mode::act);
+        folder.write("mode: observe # since the first of May\n");
+        {
+            const FullDisk full(room);
+            ck_assert(folder.mode(lines) == Mode::observe);
+        }
+        ck_assert_int_eq(lines.errors.size(), 1);
+        ck_assert(lines.errors[0].starts_with("cannot keep a copy of malleable.yaml"));
+        EXPECT_TEXT(folder.kept(), "");
+        ck_assert(access((folder.copy() + ".new").c_str(), F_OK) != 0);
+        folder.write("mode: [observe");
+        ck_assert(folder.mode(lines) == Mode::observe);
+        folder.write("mode: observe\n");
+        ck_assert(folder.mode(lines) == Mode::observe);
+        EXPECT_TEXT(folder.kept(), "mode: observe\n");
+    }
+}
+
+// None of them may keep the thread waiting: a time-out of this test would be the failure.
+TEST(what_is_no_file_is_refused_at_once) {
+    const Folder folder;
+    Lines lines;
+    ck_assert_int_eq(mkfifo(folder.yaml().c_str(), 0600), 0);
+    ck_assert(folder.mode(lines) == Mode::observe);
+    unlink(folder.yaml().c_str());
+    ck_assert_int_eq(mkdir(folder.yaml().c_str(), 0700), 0);
+    ck_assert(folder.mode(lines) == Mode::observe);
+    rmdir(folder.yaml().c_str());
+    ck_assert_int_eq(symlink("/dev/zero", folder.yaml().c_str()), 0);
+    ck_assert(folder.mode(lines) == Mode::observe);
+    unlink(folder.yaml().c_str());
+    folder.write("mode: act\n");
+    ck_assert_int_eq(truncate(folder.yaml().c_str(), off_t{10} << 30), 0);
+    ck_assert(folder.mode(lines) == Mode::observe);
+    const char *const kSaid[] = {
+        ": expected a file, got a FIFO;", ": expected a file, got a directory;",
+        ": expected a file, got a device;", ":1: longer than 65536 bytes;"};
+    ck_assert_int_eq(lines.errors.size(), 4);
+    for (std::size_t i = 0; i < 4; ++i)
+        ck_assert_msg(lines.errors[i].find(kSaid[i]) != std::string::npos, "%s",
+                      lines.errors[i].c_str());
+}
+
+TEST(a_log_is_a_file) {
+    const Folder folder;
+    std::string error;
+    ck_assert_int_eq(mkfifo(folder.yaml().c_str(), 0600), 0);
+    ck_assert_int_eq(open_to_append(folder.yaml(), error), -1);
+    EXPECT_TEXT(error, "expected a file, got a FIFO or a socket");
+    const int reader = open(folder.yaml().c_str(), O_RDONLY | O_NONBLOCK);
+    ck_assert_int_eq(open_to_append(folder.yaml(), error), -1);
+    EXPECT_TEXT(error, "expected a file, got a FIFO");
+    close(reader);
+    ck_assert_int_eq(open_to_append("/dev/full", error), -1);
+    EXPECT_TEXT(error, "expected a file, got a device");
+    const int file = open_to_append(folder.copy(), error);
+    ck_assert_int_ge(file, 0);
+    close(file);
+}
+
+}  // namespace
+
+int main() {
+    return ringrt::test::run_all(
+        "accepted_options",
+        {without_a_file_nothing_is_touched, a_broken_file_leaves_the_accepted_one_in_force,
+         a_full_disk_leaves_no_copy_that_was_not_accepted, what_is_no_file_is_refused_at_once,
+         a_log_is_a_file});
+}
