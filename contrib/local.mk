@@ -4,7 +4,7 @@
 EXTRA_DIST += contrib/cluster contrib/packages
 
 # The README's two commands
-EXTRA_DIST += contrib/test contrib/demo \
+EXTRA_DIST += contrib/test contrib/test.d contrib/root contrib/demo \
 	contrib/demo.d/chart.py contrib/demo.d/jobs.py contrib/demo.d/jobs.tsv contrib/demo.d/live.py \
 	contrib/demo.d/malleable.yaml contrib/demo.d/result.py contrib/demo.d/run.py contrib/demo.d/slurm.py \
 	contrib/demo.d/steplog.py contrib/demo.d/summary.py

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# How contrib/test counts, and what it says. Sourced by it.
+# shellcheck shell=bash disable=SC2154
+
+passed=0 failed=0 skipped=0 failures=() flaky=()
+
+count() { # NAME PASSED FAILED SKIPPED LOG
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    [ "$3" -eq 0 ] || failures+=("$1: $5")
+}
+
+# One step that either works or does not. Its output goes to a log.
+step() { # NAME CMD...
+    local name=$1 log="$logs/${1// /-}.log" begin=$SECONDS
+    shift
+    printf '%-34s' "$name"
+    if "$@" >"$log" 2>&1; then
+        echo "ok, $((SECONDS - begin)) s"
+        count "$name" 1 0 0 "$log"
+        return 0
+    fi
+    echo "FAILED after $((SECONDS - begin)) s:"
+    tail -n 15 "$log" | sed 's/^/    /'
+    count "$name" 0 1 0 "$log"
+    return 1
+}
+
+# Test programs built with Check, and the scripts on a real cluster, tell of each case in TAP; for
+# other scripts the whole script is one case. Prints "passed failed skipped".
+tally() { # RESULT (of the whole: PASS, FAIL, SKIP, ...), TAP-FILE...
+    local result=$1
+    shift
+    cat "$@" 2>/dev/null | awk -v result="$result" '
+        /^1\.\.[0-9]+/ { plan = 1 }
+        /^ok .*# *[Ss][Kk][Ii][Pp]/ { s++; next }
+        /^ok( |$)/ { p++ }
+        /^not ok( |$)/ { f++ }
+        END {
+            bad = result !~ /^(PASS|XFAIL|SKIP)$/
+            if (!plan || p + f + s == 0) { p = result ~ /^(PASS|XFAIL)$/; s = result == "SKIP"; f = bad }
+            # It failed though all its cases passed: a crash at its end, a leak.
+            if (bad && f == 0) f = 1
+            print p + 0, f + 0, s + 0
+        }'
+}
+
+# One line for a test program, with the cases that failed, were skipped or are flaky.
+tell() { # NAME RESULT TAP-FILE... LOG
+    local name=$1 log=${*: -1} p f s case
+    read -r p f s < <(tally "${@:2}")
+    printf '  %-44s %4d passed %3d failed %3d skipped\n' "$name" "$p" "$f" "$s"
+    [ "$f" -eq 0 ] || cat "${@:3}" 2>/dev/null | grep '^not ok' | sort -u | sed 's/^/    /'
+    [ "$s" -eq 0 ] || cat "${@:3}" 2>/dev/null | grep -iE '^ok .*# *skip|^1\.\.0 # *skip' | sort -u | sed 's/^/    /' | grep . ||
+        [ "$2" != SKIP ] || head -n 1 "$log" | sed 's/^/    skipped: /'
+    while read -r case; do
+        echo "    flaky: $case"
+        flaky+=("$name: $case")
+    done < <(cat "${@:3}" 2>/dev/null | sed -n 's/^ok [0-9]* - \(.*\) # flaky.*/\1/p' | sort -u)
+    count "$name" "$p" "$f" "$s" "$log"
+}
+
+total() { echo "$passed passed, $failed failed, $skipped skipped"; }
+
+# The last words: what failed, and where its log is.
+finish() {
+    [ ${#failures[@]} -eq 0 ] || printf '%s\n' "Failed:" "${failures[@]/#/  }"
+    [ ${#flaky[@]} -eq 0 ] || printf '%s\n' "Flaky, ${#flaky[@]} (failed at the first try, passed at the second):" "${flaky[@]/#/  }"
+    total
+    [ "$failed" -eq 0 ]
+    exit
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The stages of contrib/test, on the Slurm that is installed here. Sourced by it.
+# shellcheck shell=bash disable=SC2154
+
+# ---- build --------------------------------------------------------------------------------------
+
+configure_in() { # DIR OPTION...
+    mkdir -p "$1" && cd "$1" && shift && "$source_dir/configure" --enable-werror CXXFLAGS="-g -O1 -D_GLIBCXX_ASSERTIONS" "$@"
+}
+
+# A warning that is no error (of a linker, of automake) is still a failure.
+no_warnings_in() { ! grep -nE '(: |^)[Ww]arning: ' "$@"; }
+
+stage_build() {
+    [ "$install" -eq 0 ] || step "packages" "$source_dir/contrib/packages" install || finish
+    step "autoreconf" autoreconf -fi "$source_dir" || finish
+    step "configure" configure_in "$build_dir" || finish
+    step "build" make -C "$build_dir" -j"$jobs" all || finish
+    step "no warnings" no_warnings_in "$logs/build.log" "$logs/autoreconf.log"
+}
+
+# ---- check --------------------------------------------------------------------------------------
+
+# Compiled side by side, run one after the other: the tests wait and measure.
+build_checks_in() { make -C "$1" -j"$jobs" check TESTS=; }
+
+# make check, and then one line for each test program of that build.
+check_in() { # TITLE DIR
+    local title=$1 dir=$2 begin failed_before=$failed status trs name
+    local log="$logs/${title// /-}.log"
+    step "build of $title" build_checks_in "$dir" || return
+    begin=$SECONDS
+    echo "$title:"
+    find "$dir" \( -name '*.trs' -o -name '*.tap' \) -delete
+    make -C "$dir" check LOG_COMPILER="$source_dir/tests/with-tap" >"$log" 2>&1
+    status=$?
+    while read -r trs; do
+        name=${trs#"$dir"/} name=${name%.trs}
+        local files=("$dir/$name.log")
+        [ ! -s "$dir/$name.tap" ] || files=("$dir/$name.tap" "$dir/$name.log")
+        tell "$name" "$(sed -n 's/^:global-test-result: //p' "$trs")" "${files[@]}"
+    done < <(find "$dir" -name '*.trs' | sort)
+    echo "  took $((SECONDS - begin)) s"
+    # Nothing may fail unseen: a test that left no result.
+    [ $status -eq 0 ] || [ "$failed" -gt "$failed_before" ] || { tail -n 15 "$log"; count "$title" 0 1 0 "$log"; }
+}
+
+stage_check() { check_in "make check" "$build_dir"; }
+
+stage_sanitize() {
+    step "configure sanitized" configure_in "$build_dir/sanitized" --enable-sanitize || finish
+    step "build sanitized" make -C "$build_dir/sanitized" -j"$jobs" all || finish
+    check_in "make check sanitized" "$build_dir/sanitized"
+}
+
+# ---- on a real Slurm cluster: TAP on standard output ----------------------------------------------
+
+on_cluster() { # NAME CMD...
+    local name=$1 begin=$SECONDS log="$logs/${1//[ \/]/-}.log" result
+    shift
+    echo "$name, on Slurm $(installed_slurm):"
+    (cd "$build_dir" && "$@") >"$log" 2>&1
+    case $? in
+    0) result=PASS ;;
+    77) result=SKIP ;;
+    *) result=FAIL ;;
+    esac
+    tell "$name" "$result" "$log"
+    echo "  took $((SECONDS - begin)) s"
+}
+
+stage_cluster() { on_cluster tests/cluster "$source_dir/tests/cluster/run"; }
+stage_short() { on_cluster "tests/cluster, the short list" "$source_dir/tests/cluster/run" --short; }
+
+# The demo's own line, "2 resizes (...)" and so on, is in its log.
+stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|steps lost|mean comp)' "$logs/demo.log"; }
+
+stage_faults() {
+    step "build of the fault rows" make -C "$build_dir" -j"$jobs" check-faults-programs || return
+    on_cluster tests/faults "$source_dir/tests/faults/run" --tap
+}
+
+# ---- what is installed and what is packed ----------------------------------------------------------
+
+# A user's way: the example, against what `make install` leaves.
+build_on_installed() {
+    local to=$build_dir/installed
+    rm -rf "$to" && make -C "$build_dir" install DESTDIR="$to" &&
+        cp -r "$source_dir/contrib/examples" "$to/example" && cd "$to/example" &&
+        PKG_CONFIG_SYSROOT_DIR=$to PKG_CONFIG_PATH=$(dirname "$(find "$to" -name ringrt.pc)") make -f Makefile.example &&
+        LD_LIBRARY_PATH=$(dirname "$(find "$to" -name 'libringrt.so' | head -n 1)") ./digits --help
+}
+
+stage_example() { step "example on make install" build_on_installed; }
+
+# What git tracks and `make dist` leaves out, but for what only a checkout needs.
+tarball_is_whole() {
+    local tracked packed
+    tracked=$(git -c safe.directory='*' -C "$source_dir" ls-files | grep -vE '^(\.ci/|\.clang-format$|(.*/)?\.gitignore$)' | sort) ||
+        { echo "not a checkout: nothing to compare with"; return 0; }
+    packed=$(tar -tf "$build_dir"/ringrt-*.tar.xz | sed 's,^[^/]*/,,' | sort)
+    [ -n "$packed" ] || return
+    comm -23 <(echo "$tracked") <(echo "$packed") | sed 's/$/ is not in the tarball: EXTRA_DIST/' | tee /dev/stderr | (! grep -q .)
+}
+
+# The tests were built and ran already, out of tree: here it is what the tarball builds, installs and
+# removes, and that it holds every file, those of the tests too.
+stage_dist() {
+    step "make distcheck" make -C "$build_dir" -j"$jobs" distcheck TESTS= \
+        DISTCHECK_CONFIGURE_FLAGS="--without-check CXXFLAGS=-O0" && step "all files in the tarball" tarball_is_whole
+}
