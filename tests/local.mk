@@ -42,6 +42,7 @@ EXTRA_DIST += tests/ringplan-cli tests/grouping-targets tests/speed/train-shaped
 CLEANFILES += grouping-grade.json grouping-resnet50.json grouping-vgg16.json
 
 # On a real Slurm cluster: as root, a few minutes; TAP
+EXTRA_DIST += doc/testing.md
 cluster_tests = tests/cluster/run tests/cluster/lib.sh tests/cluster/plain_job.sh tests/cluster/cases
 EXTRA_DIST += $(cluster_tests)
 check-cluster: all

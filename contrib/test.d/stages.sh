@@ -5,7 +5,7 @@
 # ---- build --------------------------------------------------------------------------------------
 
 configure_in() { # DIR OPTION...
-    mkdir -p "$1" && cd "$1" && shift && "$source_dir/configure" --enable-werror CXXFLAGS="-g -O1 -D_GLIBCXX_ASSERTIONS" "$@"
+    mkdir -p "$1" && cd "$1" && shift && "$source_dir/configure" --enable-werror CXXFLAGS="${CXXFLAGS:--g -O1 -D_GLIBCXX_ASSERTIONS}" "$@"
 }
 
 # A warning that is no error (of a linker, of automake) is still a failure.

@@ -39,7 +39,6 @@ in_root() { # VERSION [OPTION...] -- CMD...
 # All that needs the network, and the build. What is missing is the reason why a version is skipped.
 prepare() { # VERSION
     local to=$build_dir/$1 has
-    echo "$SECONDS" >"$to/began"
     "$source_dir/contrib/root" make "$1" --dir "$roots_dir" || return 77
     copy_source "$to/source" || { echo "cannot copy the sources"; return 1; }
     mkdir -p "$to/build"
