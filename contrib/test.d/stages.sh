@@ -5,7 +5,7 @@
 # ---- build --------------------------------------------------------------------------------------
 
 configure_in() { # DIR OPTION...
-    mkdir -p "$1" && cd "$1" && shift && "$source_dir/configure" --enable-werror CXXFLAGS="${CXXFLAGS:--g -O1 -D_GLIBCXX_ASSERTIONS}" "$@"
+    mkdir -p "$1" && cd "$1" && shift && "$source_dir/configure" --enable-werror CXXFLAGS="$flags" "$@"
 }
 
 # A warning that is no error (of a linker, of automake) is still a failure.
@@ -75,9 +75,12 @@ stage_short() { on_cluster "tests/cluster, the short list" "$source_dir/tests/cl
 # The demo's own line, "2 resizes (...)" and so on, is in its log.
 stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|steps lost|mean comp)' "$logs/demo.log"; }
 
+# What the stages check and cluster have injected already is left out.
 stage_faults() {
+    local rest=''
+    [[ ",$stages," != *,check,* || ",$stages," != *,cluster,* ]] || rest=--rest
     step "build of the fault rows" make -C "$build_dir" -j"$jobs" check-faults-programs || return
-    on_cluster tests/faults "$source_dir/tests/faults/run" --tap
+    on_cluster tests/faults "$source_dir/tests/faults/run" --tap $rest
 }
 
 # ---- what is installed and what is packed ----------------------------------------------------------
@@ -104,8 +107,9 @@ tarball_is_whole() {
 }
 
 # The tests were built and ran already, out of tree: here it is what the tarball builds, installs and
-# removes, and that it holds every file, those of the tests too.
+# removes, and that it holds every file, those of the tests too. ccache has compiled it all before
+# where the build folder lies two below the checkout, as distcheck's does: the same relative paths.
 stage_dist() {
     step "make distcheck" make -C "$build_dir" -j"$jobs" distcheck TESTS= \
-        DISTCHECK_CONFIGURE_FLAGS="--without-check CXXFLAGS=-O0" && step "all files in the tarball" tarball_is_whole
+        DISTCHECK_CONFIGURE_FLAGS="--without-check --enable-werror CXXFLAGS='$flags'" && step "all files in the tarball" tarball_is_whole
 }
