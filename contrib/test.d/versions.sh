@@ -54,7 +54,7 @@ prepare() { # VERSION
 prepare_aside() { # VERSION: sets preparing[VERSION]
     mkdir -p "$build_dir/$1"
     set -m # a process group of its own, so that it can be ended
-    (stand_back; prepare "$1"; echo $? >"$build_dir/$1/prepared") >"$build_dir/$1/prepare.log" 2>&1 &
+    ([ "${versions[0]}" != "$native" ] || stand_back; prepare "$1"; echo $? >"$build_dir/$1/prepared") >"$build_dir/$1/prepare.log" 2>&1 &
     preparing[$1]=$!
     set +m
 }
