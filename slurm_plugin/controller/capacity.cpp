@@ -211,6 +211,19 @@ Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
 
 }  // namespace
 
+Reach reach_of(const Observation &observation, const Pool &pool, int cpus_per_task) {
+    Reach reach;
+    for (std::size_t i = 0; i < observation.nodes.size(); ++i) {
+        const NodeRecord &node = observation.nodes[i];
+        if (pool.capacity.node_gpus[i] <= 0) continue;
+        const int tasks = node.cpus > 0 ? node.cpus / std::max(1, cpus_per_task) : node.gpus;
+        reach.gpus_per_node =
+            std::max(reach.gpus_per_node, std::min(tasks, pool.capacity.gpus_per_node));
+        reach.gpus_in_all += std::min(tasks, node.gpus);
+    }
+    return reach;
+}
+
 std::vector<Pool> make_pools(const Observation &observation, const std::vector<JobView> &jobs,
                              const Options &options) {
     const std::size_t nodes = observation.nodes.size();

@@ -27,6 +27,14 @@ struct Pool {
     bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
 };
 
+// What the nodes of a pool can take of a job at most, with one GPU and `cpus_per_task` CPUs a task.
+// GPUs and CPUs are counted as the nodes have them, not as they are free.
+struct Reach {
+    int gpus_per_node = 1;
+    int gpus_in_all = 0;
+};
+[[nodiscard]] Reach reach_of(const Observation &observation, const Pool &pool, int cpus_per_task);
+
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
                                            const std::vector<JobView> &jobs,
                                            const Options &options);

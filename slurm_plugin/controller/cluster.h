@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,13 @@ enum class Waits : uint8_t {
     other,
 };
 
+// A hold that nobody asked for: Slurm itself holds the job, and only SlurmUser may release it.
+enum class SlurmHold : uint8_t {
+    none,
+    launch_failed,    // a launch of it failed, and it was requeued
+    bad_constraints,  // no node can ever satisfy what it asks for: often a size that we have set
+};
+
 struct JobRecord {
     uint32_t id = 0;
     JobPhase phase = JobPhase::pending;
@@ -44,15 +52,16 @@ struct JobRecord {
     std::string name;  // hostile: bounded to 64 bytes
     std::string partition;
     uint32_t user_id = 0;
-    double submit_s = 0;         // Unix times; 0: not set or not known
-    double start_s = 0;          // of the present run; 0 while it waits
-    double suspended_s = 0;      // of the present run, before it was last resumed
-    double end_s = 0;            // end of the last run: for a requeued job the time of its requeue
-    double begin_s = 0;          // earliest start
-    double priority = 0;         // without what a resize has added to it; 0: held
-    bool launch_failed = false;  // held by Slurm itself: a launch of it failed, and it was requeued
-    int restarts = 0;            // Slurm's restart_cnt (counts more than our resizes)
-    int gpus_requested = 0;      // of the whole job
+    double submit_s = 0;     // Unix times; 0: not set or not known
+    double start_s = 0;      // of the present run; 0 while it waits
+    double suspended_s = 0;  // of the present run, before it was last resumed
+    double end_s = 0;        // end of the last run: for a requeued job the time of its requeue
+    double begin_s = 0;      // earliest start
+    double priority = 0;     // without what a resize has added to it; 0: held
+    int64_t nice = 0;        // as it is now, with what is lent
+    SlurmHold slurm_hold = SlurmHold::none;
+    int restarts = 0;        // Slurm's restart_cnt (counts more than our resizes)
+    int gpus_requested = 0;  // of the whole job
     int nodes_requested = 1;
     int cpus_per_task = 1;
     int64_t time_limit_s = -1;  // -1: unlimited
@@ -71,6 +80,7 @@ struct JobRecord {
 struct NodeRecord {
     std::string name;
     int gpus = 0;
+    int cpus = 0;                         // 0: not known
     bool usable = true;                   // up, not drained, not reserved for somebody else
     std::vector<std::string> partitions;  // that start jobs on it; empty: every one does
 
@@ -89,12 +99,13 @@ struct PendingUpdate {
     int gpus = 0;  // tasks = GPUs; 0: leave the size
     int nodes = 0;
     int cpus = 0;
-    int64_t time_limit_s = 0;       // 0: leave; -1: unlimited
-    double begin_s = 0;             // earliest start; 0: leave
-    bool first_in_queue = false;    // ahead of the others for the gap between stop and restart;
-                                    // must not undo a user's hold (lower the nice value instead)
-    bool undo_launch_hold = false;  // only of a record with launch_failed
-    std::string admin_comment;      // empty: leave
+    int64_t time_limit_s = 0;      // 0: leave; -1: unlimited
+    double begin_s = 0;            // earliest start; 0: leave
+    bool first_in_queue = false;   // ahead of the others for the gap between stop and restart;
+                                   // must not undo a user's hold (lower the nice value instead)
+    bool undo_slurm_hold = false;  // only of a record with a SlurmHold
+    std::optional<int64_t> nice;   // none: leave
+    std::string admin_comment;     // empty: leave
 };
 
 class Cluster {
@@ -102,7 +113,9 @@ class Cluster {
     virtual ~Cluster() = default;
     // Overwrites `out`; may leave it as it is where out.version is that of the present state.
     virtual Answer observe(Observation &out) = 0;
-    virtual Answer write_intent(uint32_t job_id, const std::string &admin_comment) = 0;
+    // With `nice`, in the same request, the job's nice value.
+    virtual Answer write_intent(uint32_t job_id, const std::string &admin_comment,
+                                std::optional<int64_t> nice) = 0;
     virtual Answer update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
     // To every process of the job's steps, not to the batch script. A job that has no step yet:
     // again.

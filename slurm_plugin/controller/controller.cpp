@@ -120,7 +120,7 @@ double Controller::round(double now_s) {
     int updates = 0;
     for (const std::size_t i : order_of_work(decision)) {
         JobMemory &memory = memory_[jobs[i].record->id];
-        Situation now = situation(decision, i, now_s, time_to_decide);
+        Situation now = situation(decision, i, *jobs[i].record, now_s, time_to_decide);
         const int pool = decision.wishes[i].pool;
         now.room_is_coming = pool >= 0 && room_is_coming[static_cast<std::size_t>(pool)];
         Step step = next_step(jobs[i], decision.wishes[i], memory, now, options_);
@@ -158,12 +158,13 @@ void Controller::note_failed_launches(double now_s) {
     for (JobRecord &record : observation_.jobs) {
         if (record.phase == JobPhase::finished || !is_malleable(record)) continue;
         JobMemory &memory = memory_[record.id];
-        const bool is_new = record.launch_failed && !memory.launch_failed;
-        memory.launch_failed = record.launch_failed;
-        if (!record.launch_failed) continue;
+        const bool failed = record.slurm_hold == SlurmHold::launch_failed;
+        const bool is_new = failed && !memory.launch_failed;
+        memory.launch_failed = failed;
+        if (!failed) continue;
         if (is_new) ++memory.launch_failures;
         const bool gives_up = memory.launch_failures > kLaunchFailures;
-        if (gives_up) record.launch_failed = false;  // held like any other
+        if (gives_up) record.slurm_hold = SlurmHold::none;  // held like any other
         if (is_new)
             say(record.id, now_s,
                 {.kind = EventKind::launch_failed,
@@ -430,18 +431,17 @@ std::vector<char> Controller::pools_with_room_coming(const Decision &decision,
     return coming;
 }
 
-Situation Controller::situation(const Decision &decision, std::size_t job, double now_s,
-                                bool time_to_decide) const {
-    const int pool = decision.wishes[job].pool;
-    return {.now_s = now_s,
-            .gpus_per_node =
-                pool < 0
-                    ? 1
-                    : std::max(
-                          1, decision.pools[static_cast<std::size_t>(pool)].capacity.gpus_per_node),
-            .may_ask =
-                time_to_decide &&
-                statistics_.in_flight < breaker_.in_flight_most(now_s, options_.resizes_in_flight)};
+Situation Controller::situation(const Decision &decision, std::size_t job, const JobRecord &record,
+                                double now_s, bool time_to_decide) const {
+    Situation out{.now_s = now_s};
+    out.may_ask = time_to_decide && statistics_.in_flight <
+                                        breaker_.in_flight_most(now_s, options_.resizes_in_flight);
+    if (decision.wishes[job].pool < 0) return out;
+    const Pool &pool = decision.pools[static_cast<std::size_t>(decision.wishes[job].pool)];
+    out.gpus_per_node = std::max(1, pool.capacity.gpus_per_node);
+    if (record.phase == JobPhase::pending && record.cpus_per_task > 1)
+        out.gpus_per_node = reach_of(observation_, pool, record.cpus_per_task).gpus_per_node;
+    return out;
 }
 
 Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double now_s) {
@@ -454,8 +454,8 @@ Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double
     if (step.act == Act::release) {
         answer = cluster_.update_pending(id, step.update);
     } else if (step.act != Act::signal) {
-        answer =
-            cluster_.write_intent(id, records::format_into(job.record->admin_comment, step.intent));
+        answer = cluster_.write_intent(
+            id, records::format_into(job.record->admin_comment, step.intent), step.nice);
     }
     if (answer == Answer::refused) refused(job, step, memory, now_s);
     if (answer != Answer::ok) return answer;
@@ -484,10 +484,7 @@ void Controller::done(const JobView &job, const Step &step, JobMemory &memory, d
             memory.called_off = std::min(memory.called_off + 1, 20);
             break;
         case Act::release:
-            // Refitted to less than what is free: Slurm does not start it at that size, for its own
-            // reasons.
-            if (step.event->kind == EventKind::refitted && step.fits_but_waits)
-                set_ceiling(memory, step.update.gpus, now_s);
+            if (step.size_refused) set_ceiling(memory, step.update.gpus, now_s);
             break;
         case Act::note:
             if (is_resizing(job)) memory.called_off = 0;

@@ -51,8 +51,9 @@ class Controller {
     [[nodiscard]] bool was_taken_down(const JobRecord &record, double now_s) const;
     void notice(const JobView &job, JobMemory &memory, double now_s);
     bool is_time_to_decide(const std::vector<JobView> &jobs, double now_s);
-    Situation situation(const Decision &decision, std::size_t job, double now_s,
-                        bool time_to_decide) const;
+    [[nodiscard]] Situation situation(const Decision &decision, std::size_t job,
+                                      const JobRecord &record, double now_s,
+                                      bool time_to_decide) const;
     [[nodiscard]] std::vector<char> pools_with_room_coming(const Decision &decision,
                                                            const std::vector<JobView> &jobs) const;
     Answer act(const JobView &job, Step &step, JobMemory &memory, double now_s);

@@ -161,6 +161,9 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
             const JobMemory &remembered = found == memory.end() ? nothing : found->second;
             wish.pool = static_cast<int>(p);
             wish.job = policy_job(jobs[i], remembered, observation.now_s, options);
+            if (const int cpus = jobs[i].record->cpus_per_task; cpus > 1)
+                wish.job.gpus_believed =
+                    std::min(wish.job.gpus_believed, reach_of(observation, pool, cpus).gpus_in_all);
             plan(wish, jobs[i], remembered, observation.now_s, pool, options);
             input.push_back(wish.job);
             index.push_back(i);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "slurm_plugin/policy/policy.h"
 #include "slurm_plugin/records/flag.h"
@@ -15,6 +16,7 @@ using records::IntentState;
 namespace {
 
 constexpr double kStillThere_s = 20;           // more than KillWait's usual ten or so seconds
+constexpr double kImpossibleAgain_s = 300;     // until the smallest size is tried again
 constexpr double kSmoothing = 0.3;             // weight of the newest gap
 constexpr int64_t kLimitUnit_s = 60;           // Slurm's time limits are whole minutes
 constexpr int64_t kLimitMost_s = 900'000'000;  // a longer one, of 28 years, is none
@@ -96,7 +98,12 @@ Step release(const JobView &job, const Wish &wish, const JobMemory &memory, cons
     }
     step.update.begin_s = now.now_s;
     step.update.first_in_queue = is_resizing(job);
-    step.update.undo_launch_hold = record.launch_failed;
+    if (step.update.first_in_queue && !intent.own_nice) {
+        intent.own_nice = record.nice;
+    } else if (!step.update.first_in_queue) {
+        step.update.nice = std::exchange(intent.own_nice, std::nullopt);
+    }
+    step.update.undo_slurm_hold = record.slurm_hold != SlurmHold::none;
     step.update.admin_comment = records::format_into(record.admin_comment, intent);
     step.event = event(kind, intent, job.intent.gpus, intent.target,
                        "released with " + gpus_text(intent.target));
@@ -124,7 +131,8 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     // beside itself the job is held and the node drains ("Duplicate jobid"), and where the end of
     // the old run is told after the start of the new one, the new one's srun crashes slurmctld
     // (22.05).
-    const double delay_s = options.release_delay_s + (record.launch_failed ? kStillThere_s : 0);
+    const double delay_s = options.release_delay_s +
+                           (record.slurm_hold == SlurmHold::launch_failed ? kStillThere_s : 0);
     double earliest_s = std::floor(stopped_s) + delay_s;
     if (memory.doubt_s > 0) earliest_s = std::max(earliest_s, memory.doubt_s + kStillThere_s);
     if (has_run(job) && now.now_s < earliest_s) return {.soon = true};
@@ -139,9 +147,29 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     return release(job, wish, memory, now, gpus, EventKind::sized);
 }
 
+// Slurm holds it, for no node can satisfy what it asks for (CPUs, features, a reservation): at the
+// size that it ran with last it could be satisfied, so a resize ends there. A job that never ran
+// gets less and less. At the smallest size it is tried again now and then: nodes come back.
+Step step_impossible(const JobView &job, const Wish &wish, const JobMemory &memory,
+                     const Situation &now) {
+    if (now.now_s < memory.wait_until_s) return {.soon = true};
+    const int size = job.record->gpus_requested, min = job.intent.gpus_min;
+    const bool ran_smaller = job.intent.gpus > 0 && job.intent.gpus < size;
+    int next = ran_smaller ? job.intent.gpus : size / 2;
+    if (next < min || !records::on_ladder({min, job.intent.gpus_max}, next)) next = min;
+    if (next == size && age_s(job.intent.since_s, now.now_s) < kImpossibleAgain_s) return {};
+    Step step = release(job, wish, memory, now, next, EventKind::refitted);
+    step.size_refused = next < size;
+    step.event->text = "Slurm cannot place it with " + gpus_text(size) +
+                       " (BadConstraints): released with " + gpus_text(next);
+    return step;
+}
+
 // Released, and not started by Slurm for a while: its size is not free, or over a limit.
 Step step_released(const JobView &job, const Wish &wish, const JobMemory &memory,
                    const Situation &now, const Options &options) {
+    if (job.record->slurm_hold == SlurmHold::bad_constraints)
+        return step_impossible(job, wish, memory, now);
     const int size = job.record->gpus_requested;
     if (job.record->begin_s > now.now_s || memory.startable_since_s == 0) return {.soon = true};
     const double since_s = std::max(job.intent.since_s, memory.startable_since_s);
@@ -155,7 +183,20 @@ Step step_released(const JobView &job, const Wish &wish, const JobMemory &memory
     const int smaller =
         wish.fitting < size ? std::max(wish.fitting, job.intent.gpus_min) : size / 2;
     Step step = release(job, wish, memory, now, smaller, EventKind::refitted);
-    step.fits_but_waits = wish.fitting >= size;
+    step.size_refused = wish.fitting >= size;
+    return step;
+}
+
+// Its place in the queue is lent for the one restart of its resize. A job that has had it and was
+// requeued since, or that its user holds, gives it back before anything else.
+bool keeps_lent_place(const JobView &job, bool kept_back) {
+    return job.intent.own_nice && (kept_back || job.intent.run != job.record->restarts);
+}
+
+Step give_place_back(const JobView &job, bool kept_back) {
+    Step step{.act = Act::note, .intent = job.intent, .soon = !kept_back};
+    step.nice = std::exchange(step.intent.own_nice, std::nullopt);
+    if (!kept_back) step.intent.asked_s = 0;  // that resize is over: it ran
     return step;
 }
 
@@ -175,6 +216,7 @@ Step arrive(const JobView &job, const Situation &now) {
     note_times(record, intent);
     intent.run = record.restarts;
     intent.base_step = -1;
+    step.nice = std::exchange(intent.own_nice, std::nullopt);
     if (resized) ++intent.resizes;
     if (is_resizing(job) && record.start_s > 0) {
         // Slurm notes the start in whole seconds; we have seen it at most a little later.
@@ -273,7 +315,11 @@ Step next_step(const JobView &job, const Wish &wish, const JobMemory &memory,
                 return call_off(job, situation, "suspended", "the job was suspended");
             return {};
         case JobPhase::pending:
-            if (is_kept_back(job, situation.now_s, options) || wish.pool < 0) return {};
+            if (const bool kept_back = is_kept_back(job, situation.now_s, options);
+                keeps_lent_place(job, kept_back))
+                return give_place_back(job, kept_back);
+            else if (kept_back || wish.pool < 0)
+                return {};
             if (waits_for_size(job)) return step_waiting(job, wish, memory, situation, options);
             return step_released(job, wish, memory, situation, options);
         case JobPhase::running:

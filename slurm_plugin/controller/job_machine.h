@@ -37,16 +37,19 @@ struct Step {
     records::Intent intent;  // to be written (note, call_off, ask) or within the update
     PendingUpdate update;    // release
     std::optional<Event>
-        event;               // what is said once it is done; its time and job are filled in later
-    const char *cause = "";  // call_off: for the statistics
-    bool fits_but_waits = false;  // release: its old size was free, yet Slurm did not start it
-    bool soon = false;            // look again after busy_poll_s
+        event;  // what is said once it is done; its time and job are filled in later
+    std::optional<int64_t> nice;  // note: the nice value that is set with the intent
+    const char *cause = "";       // call_off: for the statistics
+    // release: Slurm does not start it at its old size, although that is free: it is over a limit,
+    // or fits no node
+    bool size_refused = false;
+    bool soon = false;  // look again after busy_poll_s
 };
 
 // What the machine needs to know besides the job itself.
 struct Situation {
     double now_s = 0;
-    int gpus_per_node = 1;        // of the job's pool
+    int gpus_per_node = 1;        // that a node of its pool can give the job, with its CPUs
     bool room_is_coming = false;  // a resize under way will free GPUs in its pool
     bool may_ask = false;         // it is time for a decision, and the storm limit is not reached
 };

@@ -56,7 +56,8 @@ bool is_resizing(const JobView &job) { return job.intent.asked_s > 0; }
 
 bool waits_for_size(const JobView &job) {
     if (job.record->phase != JobPhase::pending) return false;
-    if (job.intent.state != IntentState::released || job.record->launch_failed) return true;
+    if (job.intent.state != IntentState::released) return true;
+    if (job.record->slurm_hold == SlurmHold::launch_failed) return true;
     if (job.intent.run != job.record->restarts) return true;  // it ran in between
     // An update of which only a part was done: the record says so, but size and start time do not.
     return job.record->gpus_requested != job.intent.target &&
@@ -65,7 +66,7 @@ bool waits_for_size(const JobView &job) {
 
 bool is_kept_back(const JobView &job, double now_s, const Options &options) {
     const JobRecord &record = *job.record;
-    if (record.waits == Waits::held && !record.launch_failed) return true;
+    if (record.waits == Waits::held && record.slurm_hold == SlurmHold::none) return true;
     if (record.waits == Waits::dependency) return true;
     if (record.begin_s <= now_s) return false;
     // We released it: somebody has set a start time since. (Slurm may have rounded ours up.)

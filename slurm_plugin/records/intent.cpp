@@ -19,6 +19,7 @@ constexpr int64_t kDurationMax = 999'999'999;  // seconds, 31 years
 constexpr int64_t kCountMax = 999'999;
 constexpr int64_t kStepMax = 999'999'999'999'999;
 constexpr double kCostMax = 1e6;  // seconds
+constexpr int64_t kNiceMax = 0x7fffffff;
 
 bool is_reason(std::string_view text) {
     return text.size() <= 24 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -66,6 +67,13 @@ constexpr std::array kKeys{
     Key{"gap", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.gap_s); }},
     Key{"cost",
         [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.restart_s); }},
+    Key{"nice",
+        [](std::string_view v, Intent &i) {
+            int64_t nice = 0;
+            if (!read_into(v, -kNiceMax, kNiceMax, nice)) return false;
+            i.own_nice = nice;
+            return true;
+        }},
     Key{"why",
         [](std::string_view v, Intent &i) {
             if (!is_reason(v)) return false;
@@ -110,6 +118,7 @@ std::string format_intent(const Intent &intent) {
     append_nonzero(out, "n", intent.resizes, kCountMax);
     if (intent.gap_s > 0) append_number(out, "gap", std::min(intent.gap_s, kCostMax));
     if (intent.restart_s > 0) append_number(out, "cost", std::min(intent.restart_s, kCostMax));
+    if (intent.own_nice) append_int(out, "nice", std::clamp(*intent.own_nice, -kNiceMax, kNiceMax));
     if (!intent.why.empty() && is_reason(intent.why)) append_text(out, "why", intent.why);
     return out;
 }

@@ -18,7 +18,7 @@
 
 namespace ringrt::records {
 
-inline constexpr std::size_t kRecordBytesMax = 256;
+inline constexpr std::size_t kRecordBytesMax = 288;
 
 // Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
 // itself shows (pending, running, completing) is not repeated here: a completing job's record
@@ -51,6 +51,8 @@ struct Intent {
     int resizes = 0;         // completed resizes
     double gap_s = 0;        // the last resize's time from signal to running again
     double restart_s = 0;    // the gaps smoothed: measured cost of a stop and restart (0: unknown)
+    // The job's own nice value while a lower one is lent to it for a restart, else none.
+    std::optional<int64_t> own_nice;
     std::string why;  // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
 };
 

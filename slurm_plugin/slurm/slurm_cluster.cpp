@@ -32,9 +32,9 @@ bool is_moving(const controller::JobRecord &record, const std::optional<records:
     return intent && intent->asked_s > 0 && record.phase != controller::JobPhase::finished;
 }
 
-// By a resize, and not by an operator.
-bool is_lowered_by_us(uint32_t nice, const std::optional<records::Intent> &intent) {
-    return intent && intent->resize_id > 0 && nice <= NICE_OFFSET - kFirstInQueueNice / 32;
+// Slurm keeps nice values as unsigned numbers around NICE_OFFSET.
+uint32_t slurm_nice(int64_t nice) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(nice + NICE_OFFSET, 0, NO_VAL - 1));
 }
 
 double unix_now_s() {
@@ -172,18 +172,21 @@ void SlurmCluster::keep_jobs() {
     }
 }
 
-// What the requeue of a resize has added to the priority is no merit of the job's.
+// What is lent for a restart adds to the priority, and is no merit of the job's.
 void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobRecord &record) {
-    const bool lowered = is_lowered_by_us(job.nice, records::parse_intent(record.admin_comment));
+    const auto intent = records::parse_intent(record.admin_comment);
+    const bool lent = intent && intent->own_nice.has_value();
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .batch_host = batch_host_of(job),
                              .start = job.start_time,
                              .restarts = job.restart_cnt,
                              .nice = job.nice,
-                             .nice_is_ours = lowered,
-                             .priority = job.priority};
-    if (lowered && record.priority > 0)
-        record.priority = std::max(1.0, record.priority - (NICE_OFFSET - job.nice));
+                             .has_lent_nice = lent,
+                             .priority = job.priority,
+                             .cpus_per_task = static_cast<uint32_t>(record.cpus_per_task)};
+    if (lent && record.priority > 0)
+        record.priority =
+            std::max(1.0, record.priority - static_cast<double>(*intent->own_nice - record.nice));
 }
 
 // All jobs of a full queue take Slurm a while to list, and the lock that this needs is the
@@ -256,23 +259,16 @@ Answer SlurmCluster::observe(controller::Observation &out) {
     return Answer::ok;
 }
 
-Answer SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment) {
+Answer SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment,
+                                  std::optional<int64_t> nice) {
     job_desc_msg_t change;
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
     change.admin_comment = const_cast<char *>(admin_comment.c_str());
+    if (nice) change.nice = slurm_nice(*nice);
     note_moving(job_id);
     return answer(timed(Call::update_job, [&] { return slurm_update_job(&change); }),
                   "slurm_update_job");
-}
-
-// Lowered by a fixed amount, so that it can be told from the user's own and given back; as far as
-// the priority (an unsigned 32-bit number that wraps) leaves room.
-uint32_t SlurmCluster::nice_for(const Details &details, bool first_in_queue) const {
-    if (first_in_queue == details.nice_is_ours) return NO_VAL;
-    if (!first_in_queue) return NICE_OFFSET;
-    const uint32_t room = UINT32_MAX - details.priority;
-    return details.nice - std::min(kFirstInQueueNice, room - room / 4);
 }
 
 Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
@@ -288,17 +284,27 @@ Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUp
     }
     if (update.nodes > 0) change.min_nodes = change.max_nodes = static_cast<uint32_t>(update.nodes);
     // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
-    if (update.gpus > 0 && update.nodes > 0)
+    if (update.gpus > 0 && update.nodes > 0) {
         change.ntasks_per_node =
             static_cast<uint16_t>((update.gpus + update.nodes - 1) / update.nodes);
+        // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
+        // them: from 24.11 on, a job that shrinks within a node would never start again.
+        change.pn_min_cpus = static_cast<uint16_t>(
+            std::min<uint32_t>(change.ntasks_per_node * details.cpus_per_task, NO_VAL16 - 1));
+    }
     if (update.cpus > 0) change.min_cpus = static_cast<uint32_t>(update.cpus);
     if (update.time_limit_s > 0)
         change.time_limit = static_cast<uint32_t>((update.time_limit_s + 59) / 60);
     if (update.time_limit_s < 0) change.time_limit = INFINITE;
     if (update.begin_s > 0) change.begin_time = static_cast<time_t>(update.begin_s);
-    if (const uint32_t nice = nice_for(details, update.first_in_queue); nice != NO_VAL)
-        change.nice = nice;
-    if (update.undo_launch_hold) change.priority = INFINITE;  // as scontrol release does
+    if (update.nice) {
+        change.nice = slurm_nice(*update.nice);
+    } else if (update.first_in_queue && !details.has_lent_nice) {
+        // As far as the priority, an unsigned number that wraps, leaves room.
+        const uint32_t room = UINT32_MAX - details.priority;
+        change.nice = details.nice - std::min(kFirstInQueueNice, room - room / 4);
+    }
+    if (update.undo_slurm_hold) change.priority = INFINITE;  // as scontrol release does
     if (!update.admin_comment.empty())
         change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
     note_moving(job_id);

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -37,7 +38,8 @@ class SlurmCluster final : public controller::Cluster {
     // bytes. In a full queue, jobs whose resize is under way are seen at once, others seconds
     // later.
     controller::Answer observe(controller::Observation &out) override;
-    controller::Answer write_intent(uint32_t job_id, const std::string &admin_comment) override;
+    controller::Answer write_intent(uint32_t job_id, const std::string &admin_comment,
+                                    std::optional<int64_t> nice) override;
     controller::Answer update_pending(uint32_t job_id,
                                       const controller::PendingUpdate &update) override;
     controller::Answer signal_steps(uint32_t job_id, int signal) override;
@@ -64,8 +66,9 @@ class SlurmCluster final : public controller::Cluster {
         time_t start = 0;
         int restarts = 0;
         uint32_t nice = NICE_OFFSET;
-        bool nice_is_ours = false;  // lowered by a resize, so far as can be told
+        bool has_lent_nice = false;  // lowered for a restart
         uint32_t priority = 0;
+        uint32_t cpus_per_task = 1;
     };
     template <auto Free>
     struct Freed {
@@ -97,7 +100,6 @@ class SlurmCluster final : public controller::Cluster {
     void keep_jobs();
     void keep_nodes();
     controller::Answer answer(int return_code, std::string_view what);
-    uint32_t nice_for(const Details &details, bool first_in_queue) const;
 
     JobMessage jobs_;
     std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;

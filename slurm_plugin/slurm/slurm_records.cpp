@@ -74,10 +74,13 @@ Waits waits_of(const slurm_job_info_t &job) {
     }
 }
 
-// In 22.05 to 26.05 nothing but this text tells Slurm's own hold from one by a user.
-bool is_held_for_failed_launch(const slurm_job_info_t &job) {
-    return job.priority == 0 &&
-           bounded_text(job.state_desc).starts_with("launch failed requeued held");
+controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job) {
+    using controller::SlurmHold;
+    if (job.priority != 0) return SlurmHold::none;
+    if (job.state_reason == FAIL_BAD_CONSTRAINTS) return SlurmHold::bad_constraints;
+    // In 22.05 to 26.05 nothing but this text tells this hold from one by a user.
+    const bool failed = bounded_text(job.state_desc).starts_with("launch failed requeued held");
+    return failed ? SlurmHold::launch_failed : SlurmHold::none;
 }
 
 int gpus_in(const char *tres) {
@@ -180,6 +183,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .partition = bounded_text(job.partition, kNameBytesMax),
         .user_id = job.user_id,
         .priority = static_cast<double>(job.priority),
+        .nice = static_cast<int64_t>(job.nice) - NICE_OFFSET,
         .restarts = job.restart_cnt,
         .gpus_requested = gpus_requested(job),
         .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),
@@ -189,7 +193,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     };
     if (record.phase == JobPhase::pending) {
         record.waits = waits_of(job);
-        record.launch_failed = is_held_for_failed_launch(job);
+        record.slurm_hold = slurm_hold_of(job);
     } else if (record.phase != JobPhase::finished) {
         add_held_gpus(job, nodes, record);
     }
@@ -206,6 +210,7 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
         NodeRecord record{.name = bounded_text(node.name, kNameBytesMax), .usable = false};
         if (!record.name.empty()) {
             record.gpus = count_gpus(bounded_text(node.gres));
+            record.cpus = node.cpus;
             record.usable = is_usable(node.node_state);
         }
         records.push_back(std::move(record));

@@ -113,6 +113,10 @@ std::optional<Refusal> refuse_layout(const job_desc_msg_t &job) {
         return leave_out("--gpus-per-socket", follows);
     if (job.cpus_per_tres != nullptr && *job.cpus_per_tres != '\0')
         return leave_out("--cpus-per-gpu", "give --cpus-per-task (one task per GPU)");
+    const uint16_t task_cpus = is_set(job.cpus_per_task) ? job.cpus_per_task : 1;
+    if (is_set(job.pn_min_cpus) && job.pn_min_cpus > task_cpus)
+        return leave_out("--mincpus=" + std::to_string(job.pn_min_cpus),
+                         "the CPUs of a node follow its tasks (give --cpus-per-task)");
     if (wants_whole_nodes(job)) return leave_out("--exclusive", "GPUs are given one by one");
     return std::nullopt;
 }

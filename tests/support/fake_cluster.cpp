@@ -9,6 +9,7 @@
 
 namespace ringrt::test {
 
+using controller::SlurmHold;
 using records::IntentState;
 
 namespace {
@@ -17,6 +18,7 @@ constexpr double kRequeueHold_s = 121;
 constexpr double kSubmitHold_s = 10;
 constexpr double kCompleting_s = 0.4;
 constexpr double kGhost_s = 300;
+constexpr int64_t kLentNice = 1'000'000;
 constexpr double kStateSaved_s = 6;  // how far back kill() can go
 
 double step_seconds(const Program &program, int gpus) {
@@ -169,7 +171,7 @@ void FakeCluster::finish_completing(Ctld &ctld) {
     r.waits = Waits::begin_time;
     r.begin_s = std::floor(ctld.revoked_s) + kRequeueHold_s;
     ++r.restarts;
-    ctld.requeued = ctld.first = false;
+    ctld.requeued = false;
     ctld.own_begin_s = 0;
 }
 
@@ -185,11 +187,21 @@ std::vector<int> FakeCluster::free_gpus() const {
     return free;
 }
 
+bool FakeCluster::is_placeable(const JobRecord &r) const {
+    const int nodes = std::max(1, r.nodes_requested);
+    const int cpus_on_one = (r.gpus_requested + nodes - 1) / nodes * r.cpus_per_task;
+    return r.gpus_requested <= gpus_placeable && (node_cpus == 0 || cpus_on_one <= node_cpus);
+}
+
 void FakeCluster::schedule() {
     std::vector<uint32_t> queue;
     for (auto &[id, ctld] : ctld_) {
         JobRecord &r = ctld.record;
         if (r.phase != JobPhase::pending) continue;
+        if (!ctld.held && r.begin_s <= now_s_ && !is_placeable(r)) {
+            ctld.held = true;
+            r.slurm_hold = SlurmHold::bad_constraints;
+        }
         if (ctld.held)
             r.waits = Waits::held;
         else if (r.begin_s > now_s_)
@@ -198,7 +210,8 @@ void FakeCluster::schedule() {
             queue.push_back(id);
     }
     std::stable_sort(queue.begin(), queue.end(), [&](uint32_t a, uint32_t b) {
-        if (ctld_[a].first != ctld_[b].first) return ctld_[a].first;
+        if (ctld_[a].record.nice != ctld_[b].record.nice)
+            return ctld_[a].record.nice < ctld_[b].record.nice;
         return ctld_[a].record.priority > ctld_[b].record.priority;
     });
     bool blocked = false;
@@ -262,7 +275,7 @@ void FakeCluster::fail_launch(uint32_t id) {
     requeue(id);
     finish_completing(ctld_.at(id));
     hold(id, true);
-    ctld_.at(id).record.launch_failed = true;
+    ctld_.at(id).record.slurm_hold = SlurmHold::launch_failed;
 }
 
 void FakeCluster::suspend(uint32_t id, bool on) {
@@ -406,8 +419,10 @@ Answer FakeCluster::observe(controller::Observation &out) {
     for (const auto &[id, ctld] : ctld_)
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
-        out.nodes.push_back(
-            {.name = "n" + std::to_string(i), .gpus = node_gpus_[i], .usable = is_open(i)});
+        out.nodes.push_back({.name = "n" + std::to_string(i),
+                             .gpus = node_gpus_[i],
+                             .cpus = node_cpus,
+                             .usable = is_open(i)});
     return Answer::ok;
 }
 
@@ -440,7 +455,8 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
         violation(id, "asked to grow into GPUs that are not free (I7)");
 }
 
-Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) {
+Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment,
+                                 std::optional<int64_t> nice) {
     Answer answer;
     frozen_.erase(id);
     const bool lost_answer = loses_answer();
@@ -461,6 +477,7 @@ Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment) 
     if (after->state == IntentState::asked && intent(id).state != IntentState::asked)
         check_ask(id, ctld, *after);
     ctld.record.admin_comment = admin_comment;
+    if (nice) ctld.record.nice = *nice;
     return lost_answer ? Answer::unreachable : Answer::ok;
 }
 
@@ -475,8 +492,9 @@ Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate 
     JobRecord &r = ctld.record;
     if (r.phase == JobPhase::finished) violation(id, "a finished job was touched (I9)");
     if (r.phase != JobPhase::pending) return Answer::again;
-    if (update.undo_launch_hold && r.launch_failed) {
-        r.launch_failed = ctld.held = false;
+    if (update.undo_slurm_hold && r.slurm_hold != SlurmHold::none) {
+        r.slurm_hold = SlurmHold::none;
+        ctld.held = false;
         r.waits = Waits::none;
     }
     if (ctld.held) violation(id, "a held job was changed (I8)");
@@ -492,7 +510,10 @@ Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate 
     }
     if (update.time_limit_s != 0) set_time_limit(id, update.time_limit_s);
     if (update.begin_s > 0) r.begin_s = update.begin_s;
-    ctld.first = update.first_in_queue;
+    if (update.nice)
+        r.nice = *update.nice;
+    else if (update.first_in_queue && r.nice == ctld.own_nice)
+        r.nice -= kLentNice;
     if (!update.admin_comment.empty()) r.admin_comment = update.admin_comment;
     return lost_answer ? Answer::unreachable : Answer::ok;
 }

@@ -58,6 +58,10 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void suspend(uint32_t id, bool on);
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);
+    void set_cpus_per_task(uint32_t id, int cpus) { ctld_.at(id).record.cpus_per_task = cpus; }
+    void set_nice(uint32_t id, int64_t nice) {
+        ctld_.at(id).own_nice = ctld_.at(id).record.nice = nice;
+    }
     void set_time_limit(uint32_t id, int64_t limit_s);
     // Without --time, under the MaxWall of its QOS: Slurm gives it that at each start, and shows
     // its partition's MaxTime (-1: unlimited) while it waits.
@@ -71,7 +75,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void kill(double lost_s);  // kill -9 of slurmctld and a restart from the state of lost_s ago
 
     Answer observe(controller::Observation &out) override;
-    Answer write_intent(uint32_t id, const std::string &admin_comment) override;
+    Answer write_intent(uint32_t id, const std::string &admin_comment,
+                        std::optional<int64_t> nice) override;
     Answer update_pending(uint32_t id, const controller::PendingUpdate &update) override;
     Answer signal_steps(uint32_t id, int signal) override;
     Answer still_runs(uint32_t id) override;
@@ -98,6 +103,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     bool next_lost = false;           // the next such call is done, but its answer is lost
     int calls = 0;                    // that change something
     int gpus_allowed = 1 << 20;       // a limit: a larger size is refused
+    int node_cpus = 0;                // of each node; 0: not known
+    int gpus_placeable = 1 << 20;     // a job that asks for more is held: no node can satisfy it
     int resizes_in_flight_most = 8;   // what the controller was configured with
     std::vector<controller::Event> events;
     std::vector<std::string> violations;
@@ -105,11 +112,12 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
   private:
     struct Ctld {
         JobRecord record;
-        bool malleable = false, held = false, first = false, requeued = false, cancelled = false;
+        bool malleable = false, held = false, requeued = false, cancelled = false;
         double revoked_s = -1e9;  // when its last credential was
         double completing_until_s = 0;
         double ghost_until_s = 0;  // believed to run, but gone from its nodes (after kill())
         double own_begin_s = 0;    // a start time that its user set
+        int64_t own_nice = 0;
         int64_t limit_total_s = -1;
         int64_t limit_wall_s = 0, limit_most_s = 0;  // of one without --time; 0: it has one
         double suspended_at_s = 0;
@@ -139,6 +147,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] bool is_open(std::size_t node) const {
         return node_up_[node] && !node_drained_[node];
     }
+    [[nodiscard]] bool is_placeable(const JobRecord &record) const;
     [[nodiscard]] std::vector<int> free_gpus() const;
     [[nodiscard]] bool answers(Answer &answer);
     [[nodiscard]] bool loses_answer();

@@ -19,7 +19,9 @@ namespace {
 class Agreeing : public Cluster, public EventSink {
   public:
     Answer observe(Observation &out) override { return out = seen, Answer::ok; }
-    Answer write_intent(uint32_t, const std::string &) override { return Answer::ok; }
+    Answer write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
+        return Answer::ok;
+    }
     Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
     Answer signal_steps(uint32_t, int) override { return Answer::ok; }
     void write(const Event &event) override { said.push_back(event); }
@@ -794,6 +796,109 @@ TEST(a_failed_launch_is_forgiven_three_times) {
     expect_all_finish(world, 3000, "failed launches");
 }
 
+// A size that no node can satisfy (CPUs per task, a reservation, a feature): Slurm itself holds the
+// job, and no user could release it.
+TEST(a_size_that_fits_no_node_ends_the_resize_and_not_the_job) {
+    World world({4, 4});
+    const uint32_t rigid = world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(30);
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 1);
+    world.cluster.gpus_placeable = 2;
+    const auto is_back = [&] {
+        return world.cluster.job(rigid).phase == JobPhase::finished &&
+               world.cluster.count(EventKind::refitted) > 0 &&
+               world.cluster.job(id).phase == JobPhase::running;
+    };
+    const double took = world.run_until(is_back, 120);
+    ck_assert_msg(took >= 0, "%s", world.cluster.story(id).c_str());
+    world.run(600);  // within the ceiling it is not asked for more than half of what was refused
+    ck_assert_msg(world.cluster.count(EventKind::refitted) == 1, "%s",
+                  world.cluster.story(id).c_str());
+    expect_all_finish(world, 5000, "BadConstraints");
+}
+
+TEST(a_job_that_never_ran_gets_less_until_it_can_be_placed) {
+    World world({4, 4});
+    world.cluster.gpus_placeable = 2;
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    ck_assert_msg(world.run_until(runs, 60) >= 0, "%s", world.cluster.story().c_str());
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 2);
+    expect_all_finish(world, 3000, "BadConstraints");
+}
+
+TEST(a_job_that_fits_no_node_even_at_its_smallest_is_tried_again) {
+    World world({4, 4});
+    world.cluster.gpus_placeable = 0;
+    (void)world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run(1000);
+    ck_assert_int_le(world.cluster.count(EventKind::refitted), 8);  // and Slurm is not flooded
+    world.cluster.gpus_placeable = 8;
+    expect_all_finish(world, 3000, "BadConstraints");
+}
+
+// Nodes of 4 GPUs and 16 CPUs, 8 CPUs per task: two tasks are as many as a node can take.
+TEST(jobs_ask_for_nodes_that_have_their_cpus) {
+    World world({4, 4, 4, 4});
+    world.cluster.node_cpus = 16;
+    const uint32_t id = world.cluster.submit_malleable(1, 16, {.steps = 3000});
+    world.cluster.set_cpus_per_task(id, 8);
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    ck_assert(world.run_until(runs, 60) >= 0);
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);  // sixteen CPU pairs for 8 tasks
+    ck_assert_int_eq(world.cluster.job(id).nodes_requested, 4);
+    ck_assert_int_eq(world.cluster.count(EventKind::refitted), 0);
+}
+
+// A lent place in the queue is for the one restart: a user must not get another out of it.
+TEST(a_lent_place_in_the_queue_is_given_back) {
+    World world({4, 4});
+    const uint32_t rigid = world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.cluster.set_nice(id, 500);
+    world.run(30);
+    const auto has_lent = [&] { return world.cluster.job(id).nice < 500; };
+    ck_assert(world.run_until(has_lent, 120) >= 0);
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    ck_assert(world.run_until(runs, 60) >= 0);
+    world.run(2);
+    ck_assert_int_eq(world.cluster.job(id).nice, 500);
+    ck_assert(world.cluster.job(rigid).phase == JobPhase::finished);
+    expect_all_finish(world, 3000, "nice");
+}
+
+TEST(a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back) {
+    World world({4, 4});
+    (void)world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(30);
+    const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
+    ck_assert(world.run_until(has_lent, 120) >= 0);
+    while (world.cluster.job(id).phase != JobPhase::running) world.cluster.advance(0.25);
+    world.cluster.requeue(id);
+    ck_assert_int_lt(world.cluster.job(id).nice, 0);
+    world.run(3);
+    ck_assert(world.cluster.job(id).phase == JobPhase::pending);
+    ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
+    expect_all_finish(world, 3000, "nice");
+    world.cluster.advance(1);
+}
+
+TEST(a_job_that_its_user_holds_gives_the_place_back) {
+    World world({4, 4});
+    (void)world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(30);
+    const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
+    ck_assert(world.run_until(has_lent, 120) >= 0);
+    world.cluster.hold(id, true);
+    world.run(5);
+    ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
+    world.cluster.hold(id, false);
+    expect_all_finish(world, 3000, "nice");
+}
+
 // A site's job_modify may refuse every change: that is said now and then, and Slurm is not flooded.
 TEST(a_record_that_is_refused_is_not_offered_in_each_pass) {
     World world({4, 4});
@@ -909,7 +1014,9 @@ class StillCluster : public Cluster, public EventSink {
         }
     }
     Answer observe(Observation &out) override { return out = seen_, Answer::ok; }
-    Answer write_intent(uint32_t, const std::string &) override { return Answer::again; }
+    Answer write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
+        return Answer::again;
+    }
     Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::again; }
     Answer signal_steps(uint32_t, int) override { return Answer::again; }
     void write(const Event &) override { ++said; }
@@ -1205,57 +1312,65 @@ TEST(planned_speeds_stand_in_for_sizes_not_yet_measured) {
 }
 
 int main() {
-    return ringrt::test::run_all("controller",
-                                 {planned_speeds_stand_in_for_sizes_not_yet_measured,
-                                  a_lone_job_starts_at_its_best_size,
-                                  a_second_job_makes_the_first_shrink_and_grow_again,
-                                  borrowed_gpus_are_those_above_min,
-                                  an_event_says_whose_job_it_is,
-                                  a_rigid_job_gets_borrowed_gpus_back,
-                                  what_is_left_is_learned_from_the_loss,
-                                  what_a_restart_costs_is_learned_for_each_job,
-                                  a_queue_of_rigid_jobs_gets_its_gpus,
-                                  reclaim_can_depend_on_the_priority,
-                                  a_job_that_ignores_the_signal_goes_on,
-                                  a_job_without_telemetry_is_asked_after_it_has_settled,
-                                  no_second_resize_before_there_is_progress,
-                                  the_time_limit_counts_over_all_runs,
-                                  a_time_limit_that_slurm_chose_counts_over_all_runs,
-                                  an_administrators_time_limit_for_a_running_job_stands,
-                                  a_suspension_counts_for_no_time_limit,
-                                  observe_says_and_touches_nothing,
-                                  off_does_nothing,
-                                  five_hundred_jobs_shrink_a_few_at_a_time,
-                                  ten_thousand_passes_need_no_more_memory,
-                                  idle_asks_once_a_second_at_most,
-                                  a_restart_that_nobody_saw_is_noticed,
-                                  a_run_that_nobody_saw_is_noticed,
-                                  a_released_job_takes_what_is_left,
-                                  a_start_time_set_after_the_release_stands,
-                                  a_size_that_somebody_else_set_stands,
-                                  a_running_job_without_a_record_is_not_said_to_have_ended,
-                                  the_breaker_pauses_all_resizes,
-                                  the_breaker_counts_jobs_and_not_failures,
-                                  a_quiet_queue_is_not_gone_through_again,
-                                  a_job_taken_down_by_a_forgotten_requeue_is_brought_back,
-                                  a_forgotten_request_is_known_from_the_event_log,
-                                  a_job_whose_end_was_forgotten_does_not_run_again,
-                                  only_a_completed_job_is_said_to_have_ended,
-                                  a_pass_that_throws_is_said_and_survived,
-                                  a_requeue_that_nobody_asked_for_waits_for_what_is_left,
-                                  a_job_whose_node_was_lost_unseen_is_not_started_beside_itself,
-                                  a_job_waits_for_what_is_left_on_a_node_that_comes_back,
-                                  a_run_that_nobody_saw_raises_a_new_doubt,
-                                  a_failed_launch_is_forgiven_three_times,
-                                  jobs_that_lost_their_place_hold_up_nobody,
-                                  a_record_that_is_refused_is_not_offered_in_each_pass,
-                                  a_job_on_a_draining_node_is_left_alone,
-                                  a_job_whose_user_is_at_a_limit_is_not_asked,
-                                  a_start_seen_late_is_no_refusal,
-                                  a_requeue_seen_late_is_not_asked_to_resize,
-                                  a_size_over_a_limit_is_halved_until_it_is_allowed,
-                                  slurm_away_is_said_once_and_survived,
-                                  every_state_and_every_event,
-                                  random_walks},
-                                 600);
+    return ringrt::test::run_all(
+        "controller",
+        {planned_speeds_stand_in_for_sizes_not_yet_measured,
+         a_lone_job_starts_at_its_best_size,
+         a_second_job_makes_the_first_shrink_and_grow_again,
+         borrowed_gpus_are_those_above_min,
+         an_event_says_whose_job_it_is,
+         a_rigid_job_gets_borrowed_gpus_back,
+         what_is_left_is_learned_from_the_loss,
+         what_a_restart_costs_is_learned_for_each_job,
+         a_queue_of_rigid_jobs_gets_its_gpus,
+         reclaim_can_depend_on_the_priority,
+         a_job_that_ignores_the_signal_goes_on,
+         a_job_without_telemetry_is_asked_after_it_has_settled,
+         no_second_resize_before_there_is_progress,
+         the_time_limit_counts_over_all_runs,
+         a_time_limit_that_slurm_chose_counts_over_all_runs,
+         an_administrators_time_limit_for_a_running_job_stands,
+         a_suspension_counts_for_no_time_limit,
+         observe_says_and_touches_nothing,
+         off_does_nothing,
+         five_hundred_jobs_shrink_a_few_at_a_time,
+         ten_thousand_passes_need_no_more_memory,
+         idle_asks_once_a_second_at_most,
+         a_restart_that_nobody_saw_is_noticed,
+         a_run_that_nobody_saw_is_noticed,
+         a_released_job_takes_what_is_left,
+         a_start_time_set_after_the_release_stands,
+         a_size_that_somebody_else_set_stands,
+         a_running_job_without_a_record_is_not_said_to_have_ended,
+         the_breaker_pauses_all_resizes,
+         the_breaker_counts_jobs_and_not_failures,
+         a_quiet_queue_is_not_gone_through_again,
+         a_job_taken_down_by_a_forgotten_requeue_is_brought_back,
+         a_forgotten_request_is_known_from_the_event_log,
+         a_job_whose_end_was_forgotten_does_not_run_again,
+         only_a_completed_job_is_said_to_have_ended,
+         a_pass_that_throws_is_said_and_survived,
+         a_requeue_that_nobody_asked_for_waits_for_what_is_left,
+         a_job_whose_node_was_lost_unseen_is_not_started_beside_itself,
+         a_job_waits_for_what_is_left_on_a_node_that_comes_back,
+         a_run_that_nobody_saw_raises_a_new_doubt,
+         a_failed_launch_is_forgiven_three_times,
+         a_size_that_fits_no_node_ends_the_resize_and_not_the_job,
+         a_job_that_never_ran_gets_less_until_it_can_be_placed,
+         a_job_that_fits_no_node_even_at_its_smallest_is_tried_again,
+         a_lent_place_in_the_queue_is_given_back,
+         a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back,
+         a_job_that_its_user_holds_gives_the_place_back,
+         jobs_ask_for_nodes_that_have_their_cpus,
+         jobs_that_lost_their_place_hold_up_nobody,
+         a_record_that_is_refused_is_not_offered_in_each_pass,
+         a_job_on_a_draining_node_is_left_alone,
+         a_job_whose_user_is_at_a_limit_is_not_asked,
+         a_start_seen_late_is_no_refusal,
+         a_requeue_seen_late_is_not_asked_to_resize,
+         a_size_over_a_limit_is_halved_until_it_is_allowed,
+         slurm_away_is_said_once_and_survived,
+         every_state_and_every_event,
+         random_walks},
+        600);
 }

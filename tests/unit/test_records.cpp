@@ -59,6 +59,7 @@ Intent random_intent(std::mt19937_64 &random) {
     i.resizes = static_cast<int>(upto(9999));
     i.gap_s = static_cast<double>(upto(1000)) / 10;
     i.restart_s = static_cast<double>(upto(1000)) / 10;
+    if (upto(1) != 0) i.own_nice = upto(2'000'000) - 1'000'000;
     i.why = upto(1) ? "best_gain" : "";
     return i;
 }
@@ -84,6 +85,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_int_eq(a.resizes, b.resizes);
     ck_assert_double_eq_tol(a.gap_s, b.gap_s, 1e-9);
     ck_assert_double_eq_tol(a.restart_s, b.restart_s, 1e-9);
+    ck_assert(a.own_nice == b.own_nice);
     // The reason is the one key that is left out where the record is full.
     if (!b.why.empty() || format_intent(b).size() + a.why.size() + 5 <= kRecordBytesMax)
         EXPECT_TEXT(b.why, a.why);
@@ -219,6 +221,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .resizes = INT32_MAX,
              .gap_s = 1e300,
              .restart_s = 1e300,
+             .own_nice = INT64_MIN,
              .why = "abcdefghijklmnopqrstuvwx"};
     const std::string text = format_intent(i);
     ck_assert_msg(text.size() <= kRecordBytesMax, "%zu bytes: %s", text.size(), text.c_str());

@@ -37,7 +37,8 @@ struct Slurm {
     int pids_answer = ESLURM_INVALID_JOB_ID;
     int batch_start_timeout_s = 10;
     uint32_t nice = NICE_OFFSET, nice_given = NO_VAL;
-    uint32_t resize_id = 0;
+    uint16_t cpus_per_task = 1, node_cpus_given = 0;
+    std::optional<int64_t> own_nice;  // in the intent: a lower value is lent
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
     int update_answer = 0;
     std::vector<std::string> calls;  // that change something
@@ -51,7 +52,7 @@ int rc_of(int error) {
 
 std::string intent_text() {
     ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4};
-    intent.resize_id = the_slurm.resize_id;
+    intent.own_nice = the_slurm.own_nice;
     return ringrt::records::format_into("", intent);
 }
 
@@ -69,6 +70,7 @@ job_info_msg_t *one_job() {
     job.start_time = std::time(nullptr) - 1000;
     job.batch_flag = 1;
     job.nice = the_slurm.nice;
+    job.cpus_per_task = the_slurm.cpus_per_task;
     job.priority = 1000;
     job.batch_host = strdup("n1");
     job.nodes = strdup(the_slurm.nodes.c_str());
@@ -113,6 +115,7 @@ void slurm_free_ctl_conf(slurm_conf_t *conf) { delete conf; }
 #endif
 int slurm_update_job(job_desc_msg_t *change) {
     the_slurm.nice_given = change->nice;
+    the_slurm.node_cpus_given = change->pn_min_cpus;
     return rc_of(the_slurm.update_answer);
 }
 int slurm_kill_job(JobKey, uint16_t, uint16_t) {
@@ -339,22 +342,58 @@ TEST(a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here) {
     ck_assert(ringrt::slurm::job_record(job, {}).phase == JobPhase::finished);
 }
 
-// I8.
-TEST(an_operators_nice_stands) {
-    const auto given = [](uint32_t nice, uint32_t resize_id, bool first_in_queue) {
-        the_slurm = {.nice = nice, .resize_id = resize_id};
+// I8: what a user or an operator has set comes back as it was.
+TEST(a_nice_value_is_lowered_once_and_given_back) {
+    const auto given = [](uint32_t nice, std::optional<int64_t> own,
+                          const ringrt::controller::PendingUpdate &update) {
+        the_slurm = {.nice = nice, .own_nice = own};
         SlurmCluster cluster;
         Observation seen;
         cluster.observe(seen);
-        (void)cluster.update_pending(7, {.first_in_queue = first_in_queue});
+        (void)cluster.update_pending(7, update);
         return the_slurm.nice_given;
     };
-    constexpr uint32_t kBoosted = NICE_OFFSET - 100'000, kOurs = NICE_OFFSET - 1'000'000;
-    ck_assert_uint_eq(given(kBoosted, 0, false), NO_VAL);
-    ck_assert_uint_eq(given(kBoosted, 0, true), kBoosted - 1'000'000);
-    ck_assert_uint_eq(given(NICE_OFFSET, 1, true), kOurs);
-    ck_assert_uint_eq(given(kOurs, 1, true), NO_VAL);
-    ck_assert_uint_eq(given(kOurs, 1, false), NICE_OFFSET);
+    constexpr uint32_t kBoosted = NICE_OFFSET - 100'000, kLent = NICE_OFFSET - 1'000'000;
+    ck_assert_uint_eq(given(kBoosted, {}, {}), NO_VAL);
+    ck_assert_uint_eq(given(kBoosted, {}, {.first_in_queue = true}), kBoosted - 1'000'000);
+    ck_assert_uint_eq(given(NICE_OFFSET, {}, {.first_in_queue = true}), kLent);
+    ck_assert_uint_eq(given(kLent, 0, {.first_in_queue = true}), NO_VAL);
+    ck_assert_uint_eq(given(kLent, 0, {}), NO_VAL);
+    ck_assert_uint_eq(given(kLent, 0, {.nice = 5000}), NICE_OFFSET + 5000);
+}
+
+TEST(the_cpus_of_a_node_follow_the_tasks) {
+    const auto given = [](uint16_t cpus_per_task, int gpus, int nodes) {
+        the_slurm = {.cpus_per_task = cpus_per_task};
+        SlurmCluster cluster;
+        Observation seen;
+        cluster.observe(seen);
+        (void)cluster.update_pending(7, {.gpus = gpus, .nodes = nodes});
+        return the_slurm.node_cpus_given;
+    };
+    ck_assert_uint_eq(given(1, 2, 1), 2);
+    ck_assert_uint_eq(given(8, 4, 2), 16);
+    ck_assert_uint_eq(given(8, 7, 2), 32);
+    ck_assert_uint_eq(given(NO_VAL16, 4, 1), 4);
+    ck_assert_uint_eq(given(60000, 8, 1), NO_VAL16 - 1);
+}
+
+TEST(slurms_own_holds_are_told_from_anybody_elses) {
+    const auto hold = [](uint32_t priority, uint32_t reason, const char *text) {
+        slurm_job_info_t job{};
+        std::string words = text;
+        job.job_state = JOB_PENDING;
+        job.priority = priority;
+        job.state_reason = static_cast<decltype(job.state_reason)>(reason);
+        job.state_desc = words.data();
+        return ringrt::slurm::job_record(job, {}).slurm_hold;
+    };
+    using ringrt::controller::SlurmHold;
+    ck_assert(hold(0, FAIL_BAD_CONSTRAINTS, "") == SlurmHold::bad_constraints);
+    ck_assert(hold(0, WAIT_HELD, "launch failed requeued held") == SlurmHold::launch_failed);
+    ck_assert(hold(0, WAIT_HELD, "") == SlurmHold::none);
+    ck_assert(hold(0, WAIT_HELD_USER, "") == SlurmHold::none);
+    ck_assert(hold(7, FAIL_BAD_CONSTRAINTS, "") == SlurmHold::none);
 }
 
 // Idle for two seconds, it would be gone.
@@ -379,7 +418,9 @@ int main() {
     return ringrt::test::run_all(
         "slurm_cluster",
         {only_what_its_node_does_not_know_is_gone, what_may_still_be_in_its_prolog_is_not_gone,
-         a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here, an_operators_nice_stands,
+         a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here,
+         a_nice_value_is_lowered_once_and_given_back, the_cpus_of_a_node_follow_the_tasks,
+         slurms_own_holds_are_told_from_anybody_elses,
          what_ended_well_and_is_gone_is_told_to_have_ended,
          what_ended_or_was_requeued_since_is_left_alone,
          a_requeue_that_cleared_the_job_needs_no_cancel,

@@ -211,7 +211,8 @@ Answer SimCluster::observe(controller::Observation &out) {
     return Answer::ok;
 }
 
-Answer SimCluster::write_intent(uint32_t id, const std::string &admin_comment) {
+Answer SimCluster::write_intent(uint32_t id, const std::string &admin_comment,
+                                std::optional<int64_t>) {
     Job *job = find(id);
     if (!job) return Answer::gone;
     if (job->record.phase == JobPhase::completing) return Answer::again;

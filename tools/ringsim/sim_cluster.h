@@ -30,7 +30,8 @@ class SimCluster final : public controller::Cluster {
     [[nodiscard]] bool is_over() const { return finished_ == scenario_.workload.jobs.size(); }
 
     controller::Answer observe(controller::Observation &out) override;
-    controller::Answer write_intent(uint32_t id, const std::string &admin_comment) override;
+    controller::Answer write_intent(uint32_t id, const std::string &admin_comment,
+                                    std::optional<int64_t> nice) override;
     controller::Answer update_pending(uint32_t id,
                                       const controller::PendingUpdate &update) override;
     controller::Answer signal_steps(uint32_t id, int signal) override;

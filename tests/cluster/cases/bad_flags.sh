@@ -22,7 +22,7 @@ refused 'expected --malleable too' sbatch --wrap true --malleable-grace=30
 refused 'expected --malleable too' sbatch --wrap true --malleable-signal=USR1
 refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
 for option in --nodes=2 --gpus-per-node=2 --gres=gpu:2 --ntasks-per-node=2 --exclusive --no-requeue \
-    --nodelist=n1; do
+    --nodelist=n1 --mincpus=8; do
     refused "leave out --" "${job[@]}" "$option"
 done
 refused "leave out --cpus-per-gpu" "${job[@]}" --gpus=2 --cpus-per-gpu=2 # alone, newer sbatch refuses it
