@@ -9,6 +9,7 @@ slurmplugin_LTLIBRARIES = malleable.la job_submit_malleable.la
 
 malleable_la_SOURCES = \
 	slurm_plugin/slurm/slurm_compat.h \
+	slurm_plugin/slurm/spank_calm.cpp \
 	slurm_plugin/slurm/spank_contexts.h \
 	slurm_plugin/slurm/spank_malleable.cpp \
 	slurm_plugin/slurm/spank_step.cpp \

@@ -51,4 +51,8 @@ void hand_on_options(spank_t spank);
 // (SLURM_NTASKS and others); everywhere it tells libringrt what was asked for.
 void mend_environment(spank_t spank);
 
+// In the slurmstepd of the job's script, when it has been started, and when it has ended.
+void say_it_goes_on(spank_t spank);
+void say_it_is_resized(spank_t spank);
+
 }  // namespace ringrt::slurm

@@ -3,6 +3,7 @@
 //
 // sbatch, salloc, srun   spank_submit.cpp   takes the options, hands them to job_submit/malleable
 // slurmstepd             spank_step.cpp     mends the environment of the job's script and ranks
+//                        spank_calm.cpp     says in the job's output that it is resized
 //
 // No function here ever returns an error: a plugin that does can make every job on a cluster fail.
 #include <exception>
@@ -43,6 +44,14 @@ RINGRT_PLUGIN_SYMBOL int slurm_spank_init_post_opt(spank_t spank, int, char **) 
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_init(spank_t spank, int, char **) {
     return guarded([=] { ringrt::slurm::mend_environment(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_task_post_fork(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::say_it_goes_on(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_task_exit(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::say_it_is_resized(spank); });
 }
 
 }  // extern "C"

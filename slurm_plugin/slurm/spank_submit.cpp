@@ -6,6 +6,7 @@
 #include <string>
 
 #include "slurm_plugin/records/flag.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/spank_contexts.h"
 
 namespace ringrt::slurm {
@@ -55,6 +56,33 @@ void forget_outer_job() {
     for (const char *name : kForLibrary) unsetenv(name);
 }
 
+// "lua,malleable" has it; so has a slurmctld that does not say: then sbatch itself will fail.
+bool has_job_submit() {
+    slurm_conf_t *conf = nullptr;
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS || conf == nullptr) return true;
+    const std::string listed =
+        "," + std::string(conf->job_submit_plugins != nullptr ? conf->job_submit_plugins : "") +
+        ",";
+    free_conf(conf);
+    return listed.find(",malleable,") != std::string::npos ||
+           listed.find("/malleable,") != std::string::npos;
+}
+
+// Without it slurmctld ignores the range, and the job would run without a single GPU.
+bool can_be_malleable() {
+    if (has_job_submit()) return true;
+    if (!given[0].is_set) {
+        slurm_error(
+            "malleable: this cluster's slurmctld knows no malleable jobs: SBATCH_MALLEABLE is "
+            "ignored, the job gets the GPUs that it asks for otherwise");
+        return false;
+    }
+    slurm_error(
+        "--malleable: this cluster's slurmctld knows no malleable jobs (JobSubmitPlugins in "
+        "slurm.conf lacks malleable): leave it out, and give --gpus=N");
+    std::exit(1);  // an optional plugin's error would be ignored
+}
+
 }  // namespace
 
 void register_options(spank_t spank) {
@@ -75,6 +103,7 @@ void hand_on_options(spank_t spank) {
     const spank_context_t context = spank_context();
     if (context != S_CTX_ALLOCATOR && context != S_CTX_LOCAL) return;
     const bool is_malleable = value_of(0) != nullptr;
+    if (is_malleable && context == S_CTX_ALLOCATOR && !can_be_malleable()) return;
     for (std::size_t i = 0; i < kFlags.size(); ++i) {
         const char *value = value_of(i);
         // A variable of the user's profile says how jobs that are malleable leave; an option for a

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One calm line in the job's output at each end of a resize. Slurm's own words there ("CANCELLED
+// ... DUE TO JOB REQUEUE", "tasks 0-3: Terminated") read like a crash.
+//
+// Written by the batch step's slurmstepd, whose own stderr is the job's: no file is opened here.
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank_contexts.h"
+
+namespace ringrt::slurm {
+namespace {
+
+constexpr int kAnswerWait_ms = 2000;
+constexpr std::size_t kCommentBytesMax = 4096;  // less than a pipe holds
+
+struct Seen {
+    records::Intent intent;
+    bool requeued = false;  // it waits already, as far as slurmctld goes
+};
+
+// In the child: what slurmctld shows of the job, its state as a letter first.
+void send_job(uint32_t job_id, int to) {
+    job_info_msg_t *found = nullptr;
+    if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return;
+    const slurm_job_info_t &job = found->job_array[0];
+    std::string text = (job.job_state & JOB_STATE_BASE) == JOB_PENDING ? "w " : "- ";
+    if (job.admin_comment != nullptr)
+        text.append(job.admin_comment, strnlen(job.admin_comment, kCommentBytesMax));
+    if (write(to, text.data(), text.size()) < 0) return;
+}
+
+std::string receive(int from) {
+    std::string out;
+    std::array<char, 512> part{};
+    pollfd ready{.fd = from, .events = POLLIN, .revents = 0};
+    while (out.size() < kCommentBytesMax && poll(&ready, 1, kAnswerWait_ms) > 0) {
+        const ssize_t got = read(from, part.data(), part.size());
+        if (got <= 0) break;
+        out.append(part.data(), static_cast<std::size_t>(got));
+    }
+    return out;
+}
+
+// Asked for by a child that has two seconds: a slurmctld that does not answer must not keep the
+// job, and nothing that goes wrong there can be this process's.
+std::optional<Seen> ask_slurmctld(uint32_t job_id) {
+    int ends[2];
+    if (pipe(ends) != 0) return std::nullopt;
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        send_job(job_id, ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    const std::string text = child > 0 ? receive(ends[0]) : std::string();
+    close(ends[0]);
+    if (child > 0) {
+        (void)kill(child, SIGKILL);
+        while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+    }
+    const auto intent = records::parse_intent(text);
+    return intent ? std::optional<Seen>({*intent, text[0] == 'w'}) : std::nullopt;
+}
+
+void say(const std::string &line) {
+    const std::string whole = "ringrt: " + line + "\n";
+    if (write(STDERR_FILENO, whole.data(), whole.size()) < 0) return;  // nobody to tell
+}
+
+// BestGain for best_gain, as ringstat shows it.
+std::string shown_reason(const std::string &reason) {
+    std::string out;
+    bool starts = true;
+    for (const char c : reason) {
+        if (c == '_') {
+            starts = true;
+            continue;
+        }
+        const bool raised = std::exchange(starts, false) && c >= 'a' && c <= 'z';
+        out += raised ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+    return out;
+}
+
+std::string gpus_text(int gpus) { return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"); }
+
+uint32_t number_of(spank_t spank, spank_item_t item) {
+    uint32_t value = 0;
+    return spank_get_item(spank, item, &value) == ESPANK_SUCCESS ? value : 0;
+}
+
+bool is_malleable_script(spank_t spank) {
+    uint32_t step = 0;
+    char range[2];
+    return spank_remote(spank) == 1 &&
+           spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+           step == SLURM_BATCH_SCRIPT &&
+           spank_getenv(spank, kFlags[0].in_job, range, sizeof range) != ESPANK_ENV_NOEXIST;
+}
+
+}  // namespace
+
+// Whether it is a restart stands in the record alone: Slurm tells the batch step nothing of it. The
+// old size is left out where the controller has already noted that the job runs.
+void say_it_goes_on(spank_t spank) {
+    if (!is_malleable_script(spank)) return;
+    const uint32_t job_id = number_of(spank, S_JOB_ID);
+    const int gpus = static_cast<int>(number_of(spank, S_JOB_TOTAL_TASK_COUNT));
+    const auto seen = ask_slurmctld(job_id);
+    if (!seen || seen->intent.run < 1) return;
+    std::string line = "job " + std::to_string(job_id) + " goes on with " + gpus_text(gpus);
+    const int before = seen->intent.gpus;
+    if (before > 0 && before != gpus) line += " (before: " + std::to_string(before) + ")";
+    say(line);
+}
+
+// Whether the script ended by itself or was killed does not tell: ranks that leave let it end in
+// any way. That Slurm has requeued the job does.
+void say_it_is_resized(spank_t spank) {
+    if (!is_malleable_script(spank)) return;
+    const uint32_t job_id = number_of(spank, S_JOB_ID);
+    const auto seen = ask_slurmctld(job_id);
+    if (!seen || !seen->requeued || seen->intent.state != records::IntentState::asked) return;
+    const records::Intent &intent = seen->intent;
+    const std::string why = intent.why.empty() ? "" : " (" + shown_reason(intent.why) + ")";
+    say("job " + std::to_string(job_id) + " is being resized from " + std::to_string(intent.gpus) +
+        " to " + gpus_text(intent.target) + why +
+        ": it goes on in a few seconds; Slurm's \"CANCELLED ... DUE TO JOB REQUEUE\" and "
+        "\"Terminated\" are part of this");
+}
+
+}  // namespace ringrt::slurm
