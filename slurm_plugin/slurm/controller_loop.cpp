@@ -9,10 +9,12 @@
 #include <ctime>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "slurm_plugin/controller/controller.h"
 #include "slurm_plugin/slurm/diag.h"
 #include "slurm_plugin/slurm/event_log.h"
+#include "slurm_plugin/slurm/fenced_cluster.h"
 #include "slurm_plugin/slurm/metrics.h"
 #include "slurm_plugin/slurm/recent_events.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
@@ -26,6 +28,7 @@ using controller::Mode;
 constexpr double kStartDelay_s = 1;     // slurmctld answers RPCs only some time after its start
 constexpr double kAfterFailure_s = 30;  // until the controller is started afresh
 constexpr double kDiagEvery_s = 5;
+constexpr double kLookEvery_s = 5;  // while another one acts
 // With thousands of jobs a pass takes tens of milliseconds: after it this many times as long is
 // rested, so that a resize under way does not take a core from slurmctld.
 constexpr double kRestPerWork = 20;
@@ -59,7 +62,7 @@ class Events final : public controller::EventSink {
 
 void ControllerLoop::run() {
     double pause_s = kStartDelay_s;
-    while (host_.wait(pause_s)) {
+    while (!is_over_ && host_.wait(pause_s)) {
         pause_s = kAfterFailure_s;
         const std::string seconds = std::to_string(std::lround(kAfterFailure_s)) + " s";
         try {
@@ -81,53 +84,116 @@ void ControllerLoop::write_metrics(const Diag &diag) {
     metrics_failed_ = failed;
 }
 
+// One life of the controller, and what it works with.
+struct ControllerLoop::Life {
+    Life(Host &host, SlurmSetup found)
+        : setup(std::move(found)), events(host, setup.paths.recent), fenced(cluster, host) {
+        diag.started_s = unix_now_s();
+        diag.api = &cluster.api_times();
+    }
+
+    SlurmSetup setup;
+    Events events;
+    SlurmCluster cluster;
+    FencedCluster fenced;
+    std::optional<controller::Controller> controller;  // none while another one acts
+    controller::Observation seen;                      // then
+    bool has_read = false;                             // options_
+    Diag diag;
+    double diag_due_s = 0;
+};
+
 void ControllerLoop::serve() {
-    std::optional<SlurmPaths> paths;
-    while (!(paths = ask_slurm_paths())) {
-        if (!host_.wait(1)) return;
+    std::optional<SlurmSetup> setup;
+    double pause_s = 1;
+    for (std::string error; !(setup = ask_slurm_setup(&error));) {
+        host_.unreachable(error);
+        if (!host_.wait(pause_s)) return;
+        pause_s = std::min(2 * pause_s, host_.retry_every_s());
         (void)host_.take_reload();  // else it ends each wait at once; all is read below anyway
     }
-    Events events(host_, paths->recent);
-    SlurmCluster cluster;
-    std::optional<controller::Controller> controller;
-    Diag diag{.started_s = unix_now_s(), .api = &cluster.api_times()};
-    double diag_due_s = 0;
+    if (!host_.yaml().empty()) setup->paths.yaml = host_.yaml();
+    Life life(host_, std::move(*setup));
+    double next_s = 0;
+    for (Duty duty; (duty = host_.duty(life.setup)) != Duty::end;) {
+        if (duty == Duty::act) {
+            if (host_.take_reload() || !life.has_read || !life.controller) begin(life);
+            next_s = pass(life);
+        } else {
+            if (host_.take_reload() || !life.has_read) read_options(life);
+            next_s = stand_by(life);
+        }
+        if (!rest(life, duty, next_s)) return;
+    }
+    is_over_ = true;
+}
+
+void ControllerLoop::read_options(Life &life) {
+    options_ = accepted_.read(life.setup.paths.yaml, life.setup.paths.last_good, host_);
+    life.has_read = true;
+    life.diag.refusal = accepted_.refusal();
+    life.diag.refused_since_s = accepted_.refused_since_s();
+    life.diag_due_s = 0;
+}
+
+// At the start, when another one has stopped acting, and at a reload.
+void ControllerLoop::begin(Life &life) {
+    const SlurmPaths &paths = life.setup.paths;
+    read_options(life);
+    life.events.log.open(options_.event_log.empty() ? paths.event_log : options_.event_log);
+    if (life.controller) {
+        life.controller->set_options(options_.controller);
+    } else {
+        life.controller.emplace(life.fenced, life.events, options_.controller);
+        life.controller->remember(controller::past_of(life.events.recent.read()));
+    }
+    life.diag.options = &life.controller->options();
+    life.diag.statistics = &life.controller->statistics();
+    const std::string mode = controller::get_parameter(options_.controller, "mode");
+    const std::string policy = controller::get_parameter(options_.controller, "policy");
+    host_.info("mode " + mode + ", policy " + policy + " (" + paths.yaml + ")");
+}
+
+// Returns when the next one is due.
+double ControllerLoop::pass(Life &life) {
+    Diag &diag = life.diag;
+    const double began_s = unix_now_s(), began_cpu_s = thread_cpu_s();
+    const double next_s = life.controller->pass(began_s);
+    diag.time_s = unix_now_s();
+    diag.passes.add((diag.time_s - began_s) * 1000);
+    const bool pauses = next_s - diag.time_s > kDiagEvery_s;  // after a failure: why stands there
+    if (diag.time_s >= life.diag_due_s || pauses) {
+        (void)write_diag(life.setup.paths.diag, to_json(diag));  // for people: not worth a word
+        write_metrics(diag);
+        host_.account(diag);
+        life.diag_due_s = diag.time_s + kDiagEvery_s;
+    }
+    publish(life);
+    const double rest_s =
+        std::min(kRestPerWork * (thread_cpu_s() - began_cpu_s), options_.controller.idle_poll_s);
+    return std::max(next_s, unix_now_s() + rest_s);
+}
+
+// Another one acts, from another host perhaps: here, too, jobs are submitted.
+double ControllerLoop::stand_by(Life &life) {
+    life.controller.reset();
+    life.diag.options = nullptr;
+    if (life.cluster.observe(life.seen) == controller::Answer::ok) publish(life);
+    return unix_now_s() + kLookEvery_s;
+}
+
+void ControllerLoop::publish(const Life &life) {
+    const bool acts = options_.controller.mode == Mode::act;
+    host_.publish(life.cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0);
+}
+
+// Until next_s, a reload, or another duty. False: stop.
+bool ControllerLoop::rest(const Life &life, Duty duty, double next_s) {
     for (;;) {
-        if (host_.take_reload() || !controller) {
-            options_ = accepted_.read(paths->yaml, paths->last_good, host_);
-            events.log.open(options_.event_log.empty() ? paths->event_log : options_.event_log);
-            if (controller) {
-                controller->set_options(options_.controller);
-            } else {
-                controller.emplace(cluster, events, options_.controller);
-                controller->remember(controller::past_of(events.recent.read()));
-            }
-            diag.refusal = accepted_.refusal();
-            diag.refused_since_s = accepted_.refused_since_s();
-            diag_due_s = 0;
-            diag.options = &controller->options();
-            diag.statistics = &controller->statistics();
-            const std::string mode = controller::get_parameter(options_.controller, "mode");
-            const std::string policy = controller::get_parameter(options_.controller, "policy");
-            host_.info("mode " + mode + ", policy " + policy + " (" + paths->yaml + ")");
-        }
-        const double began_s = unix_now_s(), began_cpu_s = thread_cpu_s();
-        const double next_s = controller->pass(began_s);
-        diag.time_s = unix_now_s();
-        diag.passes.add((diag.time_s - began_s) * 1000);
-        const bool pauses =
-            next_s - diag.time_s > kDiagEvery_s;  // after a failure: why stands there
-        if (diag.time_s >= diag_due_s || pauses) {
-            (void)write_diag(paths->diag, to_json(diag));  // for people only: not worth a word
-            write_metrics(diag);
-            host_.account(diag);
-            diag_due_s = diag.time_s + kDiagEvery_s;
-        }
-        const bool acts = options_.controller.mode == Mode::act;
-        host_.publish(cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0);
-        const double rest_s = std::min(kRestPerWork * (thread_cpu_s() - began_cpu_s),
-                                       options_.controller.idle_poll_s);
-        if (!host_.wait(std::max(next_s - unix_now_s(), rest_s))) return;
+        const double left_s = next_s - unix_now_s(), every_s = host_.duty_every_s();
+        if (!host_.wait(std::min(left_s, every_s))) return false;
+        if (left_s <= every_s || host_.is_reload_due()) return true;
+        if (host_.duty(life.setup) != duty) return true;
     }
 }
 

@@ -17,12 +17,20 @@ class ControllerLoop {
     void run();
 
   private:
+    struct Life;
     void serve();  // one life of the controller; ends at stop or by an exception
+    void begin(Life &life);
+    void read_options(Life &life);
+    [[nodiscard]] double pass(Life &life);
+    [[nodiscard]] double stand_by(Life &life);
+    void publish(const Life &life);
+    [[nodiscard]] bool rest(const Life &life, Duty duty, double next_s);
 
     void write_metrics(const Diag &diag);
 
     Host &host_;
     AcceptedOptions accepted_;
+    bool is_over_ = false;  // the host said Duty::end
     PluginOptions options_;
     bool metrics_failed_ = false;  // said already
 };

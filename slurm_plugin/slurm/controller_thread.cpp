@@ -20,11 +20,11 @@ bool ControllerThread::start() {
     return started;
 }
 
-bool ControllerThread::stop() {
+bool ControllerThread::stop(std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
-    const bool ended = changed_.wait_for(lock, kStopWait, [this] { return ended_; });
+    const bool ended = changed_.wait_for(lock, wait, [this] { return ended_; });
     lock.unlock();
     if (ended)
         pthread_join(thread_, nullptr);
@@ -44,6 +44,11 @@ bool ControllerThread::take_reload() {
     return std::exchange(reload_, false);
 }
 
+bool ControllerThread::is_reload_due() {
+    const std::scoped_lock lock(mutex_);
+    return reload_;
+}
+
 bool ControllerThread::wait(double seconds) {
     std::unique_lock lock(mutex_);
     const auto time = std::chrono::duration<double>(std::clamp(seconds, 0.001, 3600.0));
@@ -58,6 +63,7 @@ void *ControllerThread::main(void *self) noexcept {
     } catch (...) {
         thread->error("the controller has ended; jobs keep their sizes");
     }
+    thread->ended();
     const std::scoped_lock lock(thread->mutex_);
     thread->ended_ = true;
     thread->changed_.notify_all();

@@ -23,12 +23,16 @@ class ControllerThread : public Host {
     explicit ControllerThread(const char *name) : name_(name) {}
 
     [[nodiscard]] bool start();
-    // False: the thread still hangs in a call to Slurm and uses this object.
-    bool stop();
+    // Waits so long at most. False: the thread still hangs in a call to Slurm and uses this object.
+    bool stop(std::chrono::milliseconds wait = kStopWait);
     void reload();  // read malleable.yaml again; returns at once
 
     [[nodiscard]] bool wait(double seconds) final;
     [[nodiscard]] bool take_reload() final;
+    [[nodiscard]] bool is_reload_due() final;
+
+    // Called last by the thread, of whatever it ended.
+    virtual void ended() {}
 
   private:
     static void *main(void *self) noexcept;

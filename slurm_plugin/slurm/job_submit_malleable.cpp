@@ -3,7 +3,9 @@
 //
 // It runs under slurmctld's locks: it bounds what it reads, asks Slurm nothing, and never throws.
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <exception>
@@ -12,6 +14,7 @@
 
 #include "slurm_plugin/records/fields.h"
 #include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/facts_file.h"
 #include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/sched_view.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
@@ -37,11 +40,31 @@ Function sched_function(const char *name) {
     return reinterpret_cast<Function>(symbol);
 }
 
+// Where ringrtd leaves what it knows, if it runs beside this slurmctld.
+std::string facts_path() {
+    const char *path = std::getenv(kFactsVariable);
+    return path != nullptr ? path : kFactsPath;
+}
+
 RingrtPartitionView view_of(const char *partition) {
     RingrtPartitionView view{};
-    const auto ask = sched_function<RingrtPartitionViewFn>(kPartitionViewName);
-    if (ask == nullptr || ask(partition, &view) != 0) view = {};
-    return view;
+    if (const auto ask = sched_function<RingrtPartitionViewFn>(kPartitionViewName))
+        return ask(partition, &view) == 0 ? view : RingrtPartitionView{};
+    const auto facts = read_facts(facts_path(), geteuid());
+    if (!facts) return view;
+    return view_in(*facts, partition != nullptr
+                               ? std::string_view(partition, strnlen(partition, 256))
+                               : std::string_view());
+}
+
+// The intent that a job has now; empty: not known, or it is not malleable.
+std::string intent_text_of(uint32_t job_id) {
+    char present[kSiteTextBytesMax + 1] = "";
+    if (const auto ask = sched_function<RingrtIntentTextFn>(kIntentTextName))
+        return ask(job_id, present, sizeof present) == 0 ? present : "";
+    if (!read_facts(facts_path(), geteuid())) return {};
+    const auto text = read_trusted(facts_path() + ".intents", kIntentsBytesMax, geteuid());
+    return text ? intent_in(*text, job_id).value_or("") : "";
 }
 
 // One task per GPU; the controller sets nodes when it sizes the job.
@@ -126,10 +149,7 @@ void keep_intent(job_desc_msg_t &job) {
     if (job.admin_comment == nullptr) return;
     const std::string text(job.admin_comment, strnlen(job.admin_comment, kSiteTextBytesMax));
     if (records::parse_intent(text)) return;
-    char present[kSiteTextBytesMax + 1] = "";
-    const auto ask = sched_function<RingrtIntentTextFn>(kIntentTextName);
-    if (ask == nullptr || ask(job_to_change(job), present, sizeof present) != 0) return;
-    const auto intent = records::parse_intent(present);
+    const auto intent = records::parse_intent(intent_text_of(job_to_change(job)));
     if (intent) replace(job.admin_comment, records::format_into(text, *intent));
 }
 

@@ -19,6 +19,7 @@ malleable_la_LDFLAGS = $(slurm_module_ldflags)
 malleable_la_LIBADD = librecords.la
 
 job_submit_malleable_la_SOURCES = \
+	slurm_plugin/slurm/facts_file.cpp slurm_plugin/slurm/facts_file.h \
 	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h \
 	slurm_plugin/slurm/job_submit_malleable.cpp \
 	slurm_plugin/slurm/sched_view.h \
@@ -58,11 +59,34 @@ libhost_la_SOURCES = \
 	slurm_plugin/slurm/controller_thread.cpp slurm_plugin/slurm/controller_thread.h \
 	slurm_plugin/slurm/diag.cpp slurm_plugin/slurm/diag.h \
 	slurm_plugin/slurm/event_log.cpp slurm_plugin/slurm/event_log.h \
+	slurm_plugin/slurm/fenced_cluster.h \
 	slurm_plugin/slurm/host.h \
 	slurm_plugin/slurm/recent_events.cpp slurm_plugin/slurm/recent_events.h \
 	slurm_plugin/slurm/metrics.cpp slurm_plugin/slurm/metrics.h \
 	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
 libhost_la_CPPFLAGS = $(slurm_cppflags)
+
+# ---- ringrtd: the same controller as a daemon beside slurmctld
+noinst_LTLIBRARIES += libringrtd.la
+libringrtd_la_SOURCES = \
+	slurm_plugin/slurm/daemon_log.cpp slurm_plugin/slurm/daemon_log.h \
+	slurm_plugin/slurm/daemon_options.cpp slurm_plugin/slurm/daemon_options.h \
+	slurm_plugin/slurm/facts_file.cpp slurm_plugin/slurm/facts_file.h \
+	slurm_plugin/slurm/lease.cpp slurm_plugin/slurm/lease.h \
+	slurm_plugin/slurm/lease_file.cpp slurm_plugin/slurm/lease_file.h \
+	slurm_plugin/slurm/metrics_server.cpp slurm_plugin/slurm/metrics_server.h \
+	slurm_plugin/slurm/sched_view.h \
+	slurm_plugin/slurm/service_notify.cpp slurm_plugin/slurm/service_notify.h
+libringrtd_la_CPPFLAGS = $(slurm_cppflags)
+
+sbin_PROGRAMS += ringrtd
+ringrtd_SOURCES = \
+	slurm_plugin/slurm/daemon_thread.cpp slurm_plugin/slurm/daemon_thread.h \
+	slurm_plugin/slurm/ringrtd.cpp \
+	slurm_plugin/slurm/slurm_library.cpp slurm_plugin/slurm/slurm_library.h
+ringrtd_CPPFLAGS = $(slurm_cppflags)
+ringrtd_LDADD = libringrtd.la libhost.la libslurmcluster.la libyamloptions.la libcontroller.la \
+	$(YAML_LIBS) $(SLURM_LIBS)
 
 sched_doubling_la_SOURCES = \
 	slurm_plugin/slurm/backfill_host.cpp slurm_plugin/slurm/backfill_host.h \
@@ -76,5 +100,6 @@ endif HAVE_YAML
 
 endif HAVE_SLURM
 
+EXTRA_DIST += contrib/packaging/ringrtd.service contrib/packaging/ringrtd.sysconfig doc/hosts.md
 EXTRA_DIST += contrib/packaging/plugstack.conf doc/slurm.md
-dist_man_MANS += man/malleable.1 man/malleable.yaml.5 man/sched_doubling.8
+dist_man_MANS += man/malleable.1 man/malleable.yaml.5 man/sched_doubling.8 man/ringrtd.8

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "slurm_plugin/slurm/slurm_paths.h"
 
+#include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/slurm_records.h"
@@ -20,20 +22,36 @@ struct FreeConf {
 
 }  // namespace
 
-std::optional<SlurmPaths> ask_slurm_paths() {
+std::optional<SlurmSetup> ask_slurm_setup(std::string *error) {
     slurm_conf_t *answer = nullptr;
-    if (slurm_load_ctl_conf(0, &answer) != SLURM_SUCCESS || answer == nullptr) return std::nullopt;
+    if (slurm_load_ctl_conf(0, &answer) != SLURM_SUCCESS || answer == nullptr) {
+        *error = slurm_strerror(errno);
+        return std::nullopt;
+    }
     const std::unique_ptr<slurm_conf_t, FreeConf> conf(answer);
     const std::string state = bounded_text(conf->state_save_location);
     const std::string log = bounded_text(conf->slurmctld_logfile);
     const std::string beside = log.starts_with('/') ? folder_of(log) : state;
-    return SlurmPaths{
-        .yaml = folder_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
-        .last_good = state + "/malleable.yaml.accepted",
-        .recent = state + "/malleable_recent.jsonl",
-        .event_log = beside + "/malleable_events.jsonl",
-        .diag = beside + "/malleable_diag.json",
+    return SlurmSetup{
+        .paths = {.yaml = folder_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
+                  .last_good = state + "/malleable.yaml.accepted",
+                  .recent = state + "/malleable_recent.jsonl",
+                  .event_log = beside + "/malleable_events.jsonl",
+                  .diag = beside + "/malleable_diag.json"},
+        .state = state,
+        .version = bounded_text(conf->version),
+        .scheduler = bounded_text(conf->schedtype),
+        .user = bounded_text(conf->slurm_user_name),
+        .user_id = conf->slurm_user_id,
+        .message_timeout_s = conf->msg_timeout,
     };
+}
+
+std::optional<SlurmPaths> ask_slurm_paths() {
+    std::string error;
+    auto setup = ask_slurm_setup(&error);
+    if (!setup) return std::nullopt;
+    return std::move(setup->paths);
 }
 
 }  // namespace ringrt::slurm

@@ -2,6 +2,7 @@
 // Where slurmctld keeps its files, as slurmctld itself says.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,7 +17,19 @@ struct SlurmPaths {
     std::string diag;       // malleable_diag.json
 };
 
-// An RPC. nullopt: slurmctld does not answer.
+// What else a daemon beside slurmctld must know of it.
+struct SlurmSetup {
+    SlurmPaths paths;
+    std::string state;      // StateSaveLocation
+    std::string version;    // of slurmctld
+    std::string scheduler;  // SchedulerType
+    std::string user;       // SlurmUser
+    uint32_t user_id = 0;
+    int message_timeout_s = 10;
+};
+
+// An RPC. nullopt: slurmctld does not answer, and *error says what Slurm calls that.
+[[nodiscard]] std::optional<SlurmSetup> ask_slurm_setup(std::string *error);
 [[nodiscard]] std::optional<SlurmPaths> ask_slurm_paths();
 
 }  // namespace ringrt::slurm

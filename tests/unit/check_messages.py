@@ -14,7 +14,8 @@ PAGE = ROOT / "man/ringrt-messages.7"
 FOLDERS = ("libringrt", "slurm_plugin", "tools")
 # Help texts and pictures: other pages list them.
 NOT_MESSAGES = re.compile(
-    r"slurm_plugin/(controller/options|policy/registry|slurm/spank_submit)\.cpp"
+    r"slurm_plugin/(controller/options|policy/registry|slurm/spank_submit"
+    r"|slurm/daemon_options|slurm/metrics_server)\.cpp"
     r"|slurm_plugin/slurm/metrics\.(cpp|h)"
     r"|libringrt/(grouping/rules|grouping/plan|checkpoint/hash|signal_watch)\.cpp"
     r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
@@ -25,7 +26,7 @@ TOKEN = re.compile(
     r"'(?:[^'\\]|\\.)*'", re.S)
 # What Slurm answers, and the names of our plugins.
 NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
-            "Malleable jobs beside Slurm's backfill", "sched/doubling: JobId=%u %s")
+            "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd", "sched/doubling: JobId=%u %s")
 CONVERSION = re.compile(r"%[-+ #0]*[0-9*]*(?:\.[0-9*]+)?(?:hh|h|ll|l|z|j)?[a-zA-Z]")
 
 

@@ -34,5 +34,11 @@ tests_unit_test_accepted_options_SOURCES = \
 	tests/unit/test_accepted_options.cpp tests/support/check.h
 tests_unit_test_accepted_options_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_accepted_options_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_lease
+TESTS += tests/unit/test_lease
+tests_unit_test_lease_SOURCES = tests/unit/test_lease.cpp tests/support/check.h
+tests_unit_test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_lease_LDADD = libringrtd.la librecords.la $(CHECK_LIBS)
 endif HAVE_YAML
 endif HAVE_SLURM

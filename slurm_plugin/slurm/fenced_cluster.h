@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A cluster that is changed only while its host may act: asked before each single call, for a pass
+// can take longer than a lease has left.
+#pragma once
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/slurm/host.h"
+
+namespace ringrt::slurm {
+
+class FencedCluster final : public controller::Cluster {
+  public:
+    FencedCluster(controller::Cluster &cluster, const Host &host)
+        : cluster_(cluster), host_(host) {}
+
+    controller::Answer observe(controller::Observation &out) override {
+        return fenced([&] { return cluster_.observe(out); });
+    }
+    controller::Answer write_intent(uint32_t job_id, const std::string &text) override {
+        return fenced([&] { return cluster_.write_intent(job_id, text); });
+    }
+    controller::Answer update_pending(uint32_t job_id,
+                                      const controller::PendingUpdate &update) override {
+        return fenced([&] { return cluster_.update_pending(job_id, update); });
+    }
+    controller::Answer signal_steps(uint32_t job_id, int signal) override {
+        return fenced([&] { return cluster_.signal_steps(job_id, signal); });
+    }
+    controller::Answer still_runs(uint32_t job_id) override {
+        return fenced([&] { return cluster_.still_runs(job_id); });
+    }
+    controller::Answer requeue_if_gone(uint32_t job_id) override {
+        return fenced([&] { return cluster_.requeue_if_gone(job_id); });
+    }
+    controller::Answer complete_if_gone(uint32_t job_id) override {
+        return fenced([&] { return cluster_.complete_if_gone(job_id); });
+    }
+    controller::Answer requeue_failed(uint32_t job_id) override {
+        return fenced([&] { return cluster_.requeue_failed(job_id); });
+    }
+
+  private:
+    template <typename Call>
+    controller::Answer fenced(Call call) {
+        return host_.may_act() ? call() : controller::Answer::unreachable;
+    }
+
+    controller::Cluster &cluster_;
+    const Host &host_;
+};
+
+}  // namespace ringrt::slurm
