@@ -94,8 +94,23 @@ start_slurmctld() {
 # Counted by tests/faults/run: how often the fault was there.
 injected() { echo "# injected $1"; }
 
+# The controller's host: the plugin in slurmctld, or ringrtd ($host is plugin or daemon).
+controller_log=$dir/log/slurmctld.log controller_daemon=slurmctld
+[ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log controller_daemon=ringrtd
+reload() { # malleable.yaml, and the logs anew
+    if [ "$host" = plugin ]; then timeout 10 scontrol reconfigure; else kill -HUP "$("$cluster" daemon "$dir" pid ringrtd)"; fi
+}
+kill_controller() { "$cluster" daemon "$dir" kill $controller_daemon; }
+start_controller() {
+    "$cluster" daemon "$dir" start $controller_daemon
+    wait_for 30 "answer from slurmctld" answers
+}
+only_with() { # HOST WHY: the case is for that host
+    [ "$host" = "$1" ] || { note "skipped: with --host $1 only: $2"; exit 77; }
+}
+
 set_yaml() { # TEXT: becomes malleable.yaml, read at once
     printf '%s\n' "$1" >"$dir/malleable.yaml"
-    timeout 10 scontrol reconfigure
+    reload
 }
-logged() { grep -q "$1" "$dir/log/slurmctld.log"; }
+logged() { grep -q "$1" "$controller_log"; }

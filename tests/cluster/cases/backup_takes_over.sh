@@ -2,6 +2,7 @@
 # A backup slurmctld that takes over, gives back and takes over again backfills each time, and the
 # controller runs where Slurm does. Stock Slurm does the same beside it, to tell its faults from ours.
 # seconds: 400
+only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
 
 two_take_overs() { # NAME CLUSTER_OPTION
     local name=$1 pair

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The same rigid workload with sched/doubling and with Slurm's own sched/backfill: every job starts in
+# The same rigid workload with the controller and with Slurm's own sched/backfill: every job starts in
 # the same order and at the same time after submission, give or take the clock (I10).
 workload() { # FOLDER OPTIONS...: prints "index start_s wait_s" of each job, by order of start
     local out=$1 i first
@@ -22,7 +22,7 @@ workload() { # FOLDER OPTIONS...: prints "index start_s wait_s" of each job, by 
     "$cluster" stop "$out"
 }
 workload "$work/stock" --no-malleable >"$work/stock.starts" &
-workload "$work/ours" --malleable >"$work/ours.starts"
+workload "$work/ours" --malleable --host "$host" >"$work/ours.starts"
 wait
 [ "$(wc -l <"$work/stock.starts")" = 8 ] && [ "$(wc -l <"$work/ours.starts")" = 8 ] || fail "not all jobs ran"
 paste "$work/stock.starts" "$work/ours.starts" | sed 's/^/# job start_s: stock, ours: /'
