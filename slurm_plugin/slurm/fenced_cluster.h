@@ -3,6 +3,9 @@
 // can take longer than a lease has left.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/slurm/host.h"
 
@@ -16,8 +19,9 @@ class FencedCluster final : public controller::Cluster {
     controller::Answer observe(controller::Observation &out) override {
         return fenced([&] { return cluster_.observe(out); });
     }
-    controller::Answer write_intent(uint32_t job_id, const std::string &text) override {
-        return fenced([&] { return cluster_.write_intent(job_id, text); });
+    controller::Answer write_intent(uint32_t job_id, const std::string &text,
+                                    std::optional<int64_t> nice) override {
+        return fenced([&] { return cluster_.write_intent(job_id, text, nice); });
     }
     controller::Answer update_pending(uint32_t job_id,
                                       const controller::PendingUpdate &update) override {
