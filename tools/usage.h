@@ -1,16 +1,66 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: how every tool ends when its command line is not one.
+// usage: how the tools' command lines look alike, and how they end.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "build_config.h"
 
 namespace ringrt {
+
+// CLI11's help without the names of its types and checks: "FLOAT:FLOAT in [0.1 - 86400]" is NUMBER.
+class Help : public CLI::Formatter {
+  public:
+    std::string make_option_opts(const CLI::Option *option) const override {
+        if (option->get_type_size() == 0) return "";
+        const std::string value = value_name(option->get_type_name());
+        std::string out = value.empty() ? "" : " " + value;
+        if (!option->get_default_str().empty()) out += " [" + option->get_default_str() + "]";
+        return out;
+    }
+
+  private:
+    static std::string value_name(const std::string &type) {
+        const std::size_t colon = std::min(type.find(':'), type.size());
+        const std::string name = type.substr(0, colon), check = type.substr(colon);
+        if (check.starts_with(":{") && check.find("->") == check.npos) return check.substr(1);
+        if (name == "UINT" || name == "INT" || name == "FLOAT") return "NUMBER";
+        return name;
+    }
+};
+
+// First of all: subcommands take it over.
+inline void set_style(CLI::App &app, const char *program) {
+    app.formatter(std::make_shared<Help>());
+    app.set_version_flag("-V,--version", std::string(program) + " " PACKAGE_VERSION, "the version");
+}
+
+// The end of --help; `more`: what else this tool ends with.
+[[nodiscard]] inline std::string exit_statuses(const std::string &more = "") {
+    return "exit status: 0 done; 1 it could not be done; 2 wrong usage or input" +
+           (more.empty() ? more : "; " + more);
+}
+
+// What was written to standard output arrived, or `status` becomes 1: a full disk, a closed pipe.
+[[nodiscard]] inline int end_of_output(int status, const char *program) {
+    std::cout.flush();
+    const bool whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+    if (whole) return status;
+    std::fprintf(stderr, "%s: cannot write to standard output: %s\n", program,
+                 std::strerror(errno));
+    return status == 0 ? 1 : status;
+}
 
 // Exit status: 0 after --help or --version, 2 after one line that says what is wrong.
 [[nodiscard]] inline int end_of_usage(const CLI::App &app, const CLI::ParseError &error,
                                       const char *program) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) return end_of_output(app.exit(error), program);
     std::fprintf(stderr, "%s: %s (see %s --help)\n", program, error.what(), program);
     return 2;
 }

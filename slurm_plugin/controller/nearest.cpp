@@ -34,7 +34,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     std::size_t least = word.size() / 3 + 2;
     for (const std::string_view candidate : candidates) {
         const std::size_t letters = distance(word, candidate);
-        if (letters < least) least = letters, best = candidate;
+        if (2 * letters <= word.size() && letters < least) least = letters, best = candidate;
     }
     return best;
 }

@@ -8,7 +8,7 @@
 namespace ringrt::controller {
 
 // The candidate with the fewest letters to insert, delete or replace: at most one more than a third
-// of the word's letters; empty: none is near.
+// of the word's letters, and half of them; empty: none is near.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> candidates);
 

@@ -13,14 +13,21 @@
 #include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/slurm_library.h"
+#include "slurm_plugin/slurm/slurm_records.h"
 
 namespace ringrt::slurm {
 namespace {
 
-constexpr std::size_t kCommentBytesMax = 4096;
-
 struct FreeJobs {
     void operator()(job_info_msg_t *message) const { free_jobs(message); }
+};
+
+struct FreeNodes {
+    void operator()(node_info_msg_t *message) const { slurm_free_node_info_msg(message); }
+};
+
+struct FreePartitions {
+    void operator()(partition_info_msg_t *message) const { slurm_free_partition_info_msg(message); }
 };
 
 std::string text(const char *value, std::size_t bytes_max = 256) {
@@ -137,6 +144,41 @@ Listing list_jobs() {
     for (uint32_t i = 0; i < message->record_count; ++i)
         listing.jobs.push_back(listed(message->job_array[i], users));
     return listing;
+}
+
+std::optional<ClusterGpus> count_cluster_gpus() {
+    init_slurm_library();
+    node_info_msg_t *message = nullptr;
+    if (slurm_load_node(0, &message, SHOW_ALL) != SLURM_SUCCESS) return std::nullopt;
+    const std::unique_ptr<node_info_msg_t, FreeNodes> owner(message);
+    ClusterGpus gpus;
+    for (const controller::NodeRecord &node : node_records(*message, partition_info_msg_t{})) {
+        gpus.total += node.gpus;
+        if (!node.usable) gpus.away += node.gpus;
+    }
+    return gpus;
+}
+
+std::vector<std::string> list_partitions() {
+    init_slurm_library();
+    partition_info_msg_t *message = nullptr;
+    if (slurm_load_partitions(0, &message, SHOW_ALL) != SLURM_SUCCESS) return {};
+    const std::unique_ptr<partition_info_msg_t, FreePartitions> owner(message);
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i < message->record_count; ++i)
+        names.push_back(text(message->partition_array[i].name));
+    return names;
+}
+
+std::vector<std::string_view> state_names() {
+    std::vector<std::string_view> names{"all", "COMPLETING", "CG"};
+    for (const StateName &entry : kStates) names.insert(names.end(), {entry.name, entry.brief});
+    return names;
+}
+
+bool is_user(const std::string &name) {
+    const bool number = !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+    return number || getpwnam(name.c_str()) != nullptr;
 }
 
 }  // namespace ringrt::slurm

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ringrt::slurm {
@@ -29,5 +31,15 @@ struct Listing {
 // All jobs that slurmctld still knows, finished ones too. Blocks until it answers or Slurm's own
 // time-out (MessageTimeout) is over.
 [[nodiscard]] Listing list_jobs();
+
+// Of all nodes; away: of those that are down or drained.
+struct ClusterGpus {
+    int total = 0, away = 0;
+};
+[[nodiscard]] std::optional<ClusterGpus> count_cluster_gpus();
+
+[[nodiscard]] std::vector<std::string> list_partitions();   // empty: slurmctld does not answer
+[[nodiscard]] std::vector<std::string_view> state_names();  // of jobs: "PENDING", "PD", …
+[[nodiscard]] bool is_user(const std::string &name);        // or a number
 
 }  // namespace ringrt::slurm

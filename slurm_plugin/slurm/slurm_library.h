@@ -5,8 +5,8 @@
 namespace ringrt::slurm {
 
 // Must come before the first call of libslurm, and may come again. Slurm 22.05 does without; 24.11
-// ends a program that leaves it out, and 26.05 crashes. Where there is no slurm.conf, libslurm
-// itself says so and ends the program.
+// ends a program that leaves it out, and 26.05 crashes. Where there is no slurm.conf, it says so
+// and ends the program with status 1.
 void init_slurm_library();
 
 }  // namespace ringrt::slurm

@@ -20,13 +20,16 @@ NOT_MESSAGES = re.compile(
     r"|libringrt/(grouping/rules|grouping/plan|checkpoint/hash|signal_watch)\.cpp"
     r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
     r"|command_line|contender|columns|grade|comparison|chrome_trace|options|profile|placer|fit"
-    r"|compare|chart_svg)\.cpp")
+    r"|compare|chart_svg|summary)\.cpp|tools/ringstat/when\.h")
 TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|#\s*include[^\n]*|static_assert\([^;]*;|"((?:[^"\\\n]|\\.)*)"|'
     r"'(?:[^'\\]|\\.)*'", re.S)
 # What Slurm answers, and the names of our plugins.
 NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
-            "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd", "sched/doubling: JobId=%u %s")
+            "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd",
+            "sched/doubling: JobId=%u %s",
+            "exit status: 0 done; 1 it could not be done; 2 wrong usage or input",
+            ": (where it is by default)")
 CONVERSION = re.compile(r"%[-+ #0]*[0-9*]*(?:\.[0-9*]+)?(?:hh|h|ll|l|z|j)?[a-zA-Z]")
 
 

@@ -67,6 +67,8 @@ TEST(a_misspelt_word_has_a_nearest_one) {
     EXPECT_TEXT(meant("breaker_job"), "breaker_jobs");
     EXPECT_TEXT(meant("mdoe"), "mode");
     EXPECT_TEXT(meant("zzzzzzzz"), "");
+    EXPECT_TEXT(meant("mod"), "mode");
+    EXPECT_TEXT(meant("m"), "");
     EXPECT_TEXT(meant(""), "");
     EXPECT_TEXT(meant(std::string(100000, 'm')), "");
 }

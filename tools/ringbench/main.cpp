@@ -147,6 +147,7 @@ int main(int argc, char **argv) {
     Options options;
     CLI::App app{
         "Measures allreduce (fp32, sum, in place) of ringrt, each MPI and Gloo, interleaved."};
+    ringrt::set_style(app, "ringbench");
     app.add_option("-n,--ranks", options.ranks, "numbers of ranks, for example 2,4")
         ->delimiter(',')
         ->check(CLI::Range(1, 256));
@@ -171,16 +172,17 @@ int main(int argc, char **argv) {
     app.footer(
         "CYCLE_US is the whole cycle (write every element, allreduce, read every element) less "
         "the\n"
-        "same without the allreduce. `ringbench train --help`: replays of training. Exit status: 0, 1 wrong sums or a failure, 2 usage.");
+        "same without the allreduce. `ringbench train --help`: replays of training.\n" +
+        ringrt::exit_statuses("1 also where a sum is wrong"));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &e) {
         return ringrt::end_of_usage(app, e, "ringbench");
     }
     try {
-        return bench(options);
+        return ringrt::end_of_output(bench(options), "ringbench");
     } catch (const std::exception &e) {
         fprintf(stderr, "ringbench: %s\n", e.what());
-        return 2;
+        return 1;
     }
 }

@@ -255,7 +255,7 @@ int train(int argc, char **argv) {
     }
     try {
         run(options);
-        return 0;
+        return end_of_output(0, "ringbench train");
     } catch (const std::exception &error) {
         std::fprintf(stderr, "ringbench train: %s\n", error.what());
         return 1;

@@ -75,7 +75,8 @@ void print(const Samples &samples, const Fit &fit, const Arguments &a) {
 
 int run(int argc, char **argv) {
     CLI::App app{"ringfit: fit the speed and loss models of a training job"};
-    app.set_version_flag("--version", std::string("ringfit ") + PACKAGE_VERSION);
+    set_style(app, "ringfit");
+    app.footer(exit_statuses());
     Arguments a;
     auto *file =
         app.add_option("FILE", a.file,
@@ -97,11 +98,10 @@ int run(int argc, char **argv) {
     app.add_option("--json", a.json_path, "write the models as JSON (- for standard output)");
     try {
         app.parse(argc, argv);
+        if (a.file.empty() && a.job == 0) throw CLI::RequiredError("FILE or --job");
     } catch (const CLI::ParseError &error) {
         return end_of_usage(app, error, "ringfit");
     }
-    if (a.file.empty() && a.job == 0)
-        throw sim::InputError("expected a FILE or --job ID (see --help)");
     const Samples samples = read_samples(a);
     const Fit fit = fit_all(samples, a.gpus_max, a.window, a.threshold);
     if (a.json_path != "-") print(samples, fit, a);
@@ -115,12 +115,12 @@ int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     try {
-        return ringrt::fit::run(argc, argv);
+        return ringrt::end_of_output(ringrt::fit::run(argc, argv), "ringfit");
     } catch (const ringrt::sim::InputError &error) {
         std::fprintf(stderr, "ringfit: %s\n", error.what());
-        return 2;
+        return 1;
     } catch (const std::exception &error) {
         std::fprintf(stderr, "ringfit: internal error: %s\n", error.what());
-        return 70;
+        return 1;
     }
 }

@@ -177,15 +177,15 @@ std::string rules_help() {
         out += "  " + std::string(rule.name) + std::string(12 - rule.name.size(), ' ') +
                std::string(rule.summary) + "\n";
     }
-    return out + "Example: ringplan --gbps 3 --ranks 8 --alpha 300 --svg why.svg resnet50.csv";
+    return out + "Example: ringplan --gbps 3 --ranks 8 --alpha 300 --svg why.svg resnet50.csv\n";
 }
 
 int parse_and_run(int argc, char **argv) {
     Options options;
     CLI::App app("Times one training iteration of a gradient profile under each grouping rule.",
                  "ringplan");
-    app.footer(rules_help());
-    app.set_version_flag("--version", "ringplan 0.1");
+    set_style(app, "ringplan");
+    app.footer(rules_help() + exit_statuses());
     app.add_option("PROFILE", options.profiles,
                    "CSV with idx,name,grad_bytes,fwd_us,bwd_us,ready_us; - reads standard input");
     app.add_option("-b,--gbps", options.gbps,
@@ -240,7 +240,7 @@ int parse_and_run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     try {
-        return ringrt::ringplan::parse_and_run(argc, argv);
+        return ringrt::end_of_output(ringrt::ringplan::parse_and_run(argc, argv), "ringplan");
     } catch (const std::exception &error) {
         std::fprintf(stderr, "ringplan: %s\n", error.what());
         return ringrt::ringplan::kFailed;

@@ -111,7 +111,8 @@ void add_run(CLI::App &app, RunArguments &a) {
 
 int run_command_line(int argc, char **argv) {
     CLI::App app{"ringsim: what a scheduler of malleable training jobs would have done"};
-    app.set_version_flag("--version", std::string("ringsim ") + PACKAGE_VERSION);
+    set_style(app, "ringsim");
+    app.footer(exit_statuses());
     app.require_subcommand(1);
     CompareArguments compare;
     CLI::App *compare_command =

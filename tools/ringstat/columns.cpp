@@ -28,40 +28,59 @@ std::string shown_or_dash(const std::optional<Value> &value, Show show) {
     return value ? show(*value) : std::string(kUnknown);
 }
 
+template <typename Value>
+double known(const std::optional<Value> &value) {
+    return value ? static_cast<double>(*value) : -1;
+}
+
 constexpr Column kColumns[] = {
-    {'i', "JOBID", "job id", [](const JobView &j) { return number(j.id); }},
-    {'j', "NAME", "job name", [](const JobView &j) { return printable(j.name); }},
-    {'u', "USER", "owner", [](const JobView &j) { return printable(j.user); }},
-    {'P', "PARTITION", "partition", [](const JobView &j) { return printable(j.partition); }},
-    {'t', "ST", "Slurm's state, short", [](const JobView &j) { return j.slurm_state_short; }},
-    {'T', "SLURM_STATE", "Slurm's state", [](const JobView &j) { return j.slurm_state; }},
+    {'i', "JOBID", "job id", [](const JobView &j) { return number(j.id); },
+     [](const JobView &j) -> double { return j.id; }},
+    {'j', "NAME", "job name", [](const JobView &j) { return printable(j.name); }, nullptr},
+    {'u', "USER", "owner", [](const JobView &j) { return printable(j.user); }, nullptr},
+    {'P', "PARTITION", "partition", [](const JobView &j) { return printable(j.partition); },
+     nullptr},
+    {'t', "ST", "Slurm's state, short", [](const JobView &j) { return j.slurm_state_short; },
+     nullptr},
+    {'T', "SLURM_STATE", "Slurm's state", [](const JobView &j) { return j.slurm_state; }, nullptr},
     {'M', "TIME", "how long the present run lasts",
-     [](const JobView &j) { return duration(j.time_s); }},
-    {'N', "NODELIST", "its nodes", [](const JobView &j) { return printable(j.nodes); }},
-    {'g', "GPUS", "GPUs that it holds; 0: waits", [](const JobView &j) { return number(j.gpus); }},
-    {'l', "MIN", "fewest GPUs", [](const JobView &j) { return number(j.gpus_min); }},
-    {'h', "MAX", "most GPUs", [](const JobView &j) { return number(j.gpus_max); }},
+     [](const JobView &j) { return duration(j.time_s); },
+     [](const JobView &j) -> double { return j.time_s; }},
+    {'N', "NODELIST", "its nodes", [](const JobView &j) { return printable(j.nodes); }, nullptr},
+    {'g', "GPUS", "GPUs that it holds; 0: waits", [](const JobView &j) { return number(j.gpus); },
+     [](const JobView &j) -> double { return j.gpus; }},
+    {'l', "MIN", "fewest GPUs", [](const JobView &j) { return number(j.gpus_min); },
+     [](const JobView &j) -> double { return j.gpus_min; }},
+    {'h', "MAX", "most GPUs", [](const JobView &j) { return number(j.gpus_max); },
+     [](const JobView &j) -> double { return j.gpus_max; }},
     {'n', "NEXT", "size asked for or set, not yet running",
-     [](const JobView &j) { return number_or_dash(j.target); }},
-    {'z', "RESIZES", "resizes so far", [](const JobView &j) { return number(j.resizes); }},
+     [](const JobView &j) { return number_or_dash(j.target); },
+     [](const JobView &j) -> double { return j.target; }},
+    {'z', "RESIZES", "resizes so far", [](const JobView &j) { return number(j.resizes); },
+     [](const JobView &j) -> double { return j.resizes; }},
     {'s', "STATE", "new, waits, steady, asked, leaving, ending or ended",
-     [](const JobView &j) { return j.state; }},
+     [](const JobView &j) { return j.state; }, nullptr},
     {'r', "REASON", "of its size, or why it waits",
-     [](const JobView &j) { return printable(j.reason); }},
+     [](const JobView &j) { return printable(j.reason); }, nullptr},
     {'p', "STEP", "last finished step told",
      [](const JobView &j) {
          return shown_or_dash(j.step, [](uint64_t v) { return std::to_string(v); });
-     }},
+     },
+     [](const JobView &j) -> double { return known(j.step); }},
     {'k', "CKPT", "step of its newest checkpoint",
      [](const JobView &j) {
          return shown_or_dash(j.checkpoint_step, [](uint64_t v) { return std::to_string(v); });
-     }},
+     },
+     [](const JobView &j) -> double { return known(j.checkpoint_step); }},
     {'v', "STEP_MS", "milliseconds of one step at this size",
-     [](const JobView &j) { return shown_or_dash(j.step_ms, tenths); }},
+     [](const JobView &j) { return shown_or_dash(j.step_ms, tenths); },
+     [](const JobView &j) -> double { return known(j.step_ms); }},
     {'e', "LEFT", "time to its end at this size",
-     [](const JobView &j) { return shown_or_dash(j.left_s(), duration); }},
+     [](const JobView &j) { return shown_or_dash(j.left_s(), duration); },
+     [](const JobView &j) -> double { return known(j.left_s()); }},
     {'x', "GAP_S", "seconds from the last resize's signal to running again",
-     [](const JobView &j) { return j.gap_s > 0 ? tenths(j.gap_s) : std::string(kUnknown); }},
+     [](const JobView &j) { return j.gap_s > 0 ? tenths(j.gap_s) : std::string(kUnknown); },
+     [](const JobView &j) -> double { return j.gap_s; }},
 };
 
 const Column *find_column(char letter) {
@@ -116,6 +135,39 @@ std::variant<std::vector<Cell>, std::string> parse_format(std::string_view forma
         at += 1 + read;
     }
     return cells;
+}
+
+std::variant<std::vector<SortKey>, std::string> parse_sort(std::string_view text) {
+    std::vector<SortKey> keys;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        std::string_view one = text.substr(0, comma);
+        const bool signed_key = one.starts_with('-') || one.starts_with('+');
+        SortKey key{.descending = one.starts_with('-')};
+        if (signed_key) one.remove_prefix(1);
+        if (one.size() == 1) key.column = find_column(one[0]);
+        if (key.column == nullptr)
+            return "--sort: expected [-]letter[,[-]letter...] with letters of " + letters() +
+                   ", got \"" + printable(text.substr(0, 12)) + "\"";
+        keys.push_back(key);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return keys;
+}
+
+void sort_jobs(std::vector<JobView> &jobs, std::span<const SortKey> keys) {
+    std::stable_sort(jobs.begin(), jobs.end(), [&](const JobView &a, const JobView &b) {
+        for (const SortKey &key : keys) {
+            const JobView &x = key.descending ? b : a, &y = key.descending ? a : b;
+            if (key.column->order != nullptr) {
+                const double one = key.column->order(x), other = key.column->order(y);
+                if (one != other) return one < other;
+            } else if (const int order = key.column->value(x).compare(key.column->value(y))) {
+                return order < 0;
+            }
+        }
+        return false;
+    });
 }
 
 std::string header_line(std::span<const Cell> cells) {

@@ -17,6 +17,7 @@ struct Column {
     std::string_view header;
     std::string_view help;                     // one line, for --help and the man page
     std::string (*value)(const JobView &job);  // already printable
+    double (*order)(const JobView &job);       // for --sort; nullptr: the value is a text
 };
 
 [[nodiscard]] std::span<const Column> columns();
@@ -28,11 +29,21 @@ struct Cell {
     bool right = false;
 };
 
+// 80 columns with the longest of our reasons.
 inline constexpr std::string_view kDefaultFormat =
-    "%.8i %.12j %.9u %.2t %.5g %.4l %.4h %.7z %.7s %.9M %.8p %.9e %r";
+    "%.7i %.9j %.8u %.7s %.4g %.4l %.4h %.7M %.8e %r";
 
 // The cells, or one line for the user about what is wrong.
 [[nodiscard]] std::variant<std::vector<Cell>, std::string> parse_format(std::string_view format);
+
+struct SortKey {
+    const Column *column = nullptr;
+    bool descending = false;
+};
+
+// "-g,i": most GPUs first, then by id. The keys, or one line about what is wrong.
+[[nodiscard]] std::variant<std::vector<SortKey>, std::string> parse_sort(std::string_view text);
+void sort_jobs(std::vector<JobView> &jobs, std::span<const SortKey> keys);
 
 [[nodiscard]] std::string header_line(std::span<const Cell> cells);
 [[nodiscard]] std::string job_line(std::span<const Cell> cells, const JobView &job);

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -29,12 +28,18 @@ std::string text_in(const Json &json, const char *key) {
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::string local_time(double time_s) {
-    const auto seconds = static_cast<time_t>(time_s);
-    tm parts{};
-    char text[32] = "?";
-    if (localtime_r(&seconds, &parts) != nullptr) std::strftime(text, sizeof text, "%FT%T", &parts);
-    return text;
+// False: there is no such file, or it cannot be read (errno).
+bool add_file(const std::string &path, History &history) {
+    std::ifstream file(path);
+    if (!file) return false;
+    for (std::string line; std::getline(file, line);) {
+        auto event = parse_event(line);
+        if (!event)
+            ++history.lines_skipped;
+        else
+            history.events.push_back(std::move(*event));
+    }
+    return !file.bad();
 }
 
 }  // namespace
@@ -51,33 +56,38 @@ std::optional<PastEvent> parse_event(std::string_view line) {
                     .text = text_in(json, "text"),
                     .from = number_in<int>(json, "from", 0, 1e9),
                     .to = number_in<int>(json, "to", 0, 1e9),
-                    .gap_s = number_in<double>(json, "gap_s", 0, 1e9)};
+                    .gap_s = number_in<double>(json, "gap_s", 0, 1e9),
+                    .name = text_in(json, "name"),
+                    .user_id = number_in<uint32_t>(json, "user", 0, UINT32_MAX)};
     if (event.time_s <= 0 || event.event.empty()) return std::nullopt;
     return event;
 }
 
-History read_history(const std::string &path, uint32_t job) {
+History read_history(const std::string &path) {
     History history;
-    std::ifstream file(path);
-    if (!file) {
+    (void)add_file(path + ".1", history);
+    if (!add_file(path, history))
         history.error = "cannot read the event log " + path + ": " + std::strerror(errno);
-        return history;
-    }
-    for (std::string line; std::getline(file, line);) {
-        auto event = parse_event(line);
-        if (!event)
-            ++history.lines_skipped;
-        else if (job == 0 || event->job == job)
-            history.events.push_back(std::move(*event));
-    }
     return history;
+}
+
+std::vector<PastEvent> select(std::vector<PastEvent> events, const Selection &selection) {
+    std::erase_if(events, [&](const PastEvent &event) {
+        return (selection.job != 0 && event.job != selection.job) ||
+               event.time_s < selection.since_s ||
+               (selection.until_s > 0 && event.time_s > selection.until_s);
+    });
+    if (selection.last > 0 && events.size() > selection.last)
+        events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(selection.last));
+    return events;
 }
 
 std::string event_line(const PastEvent &event) {
     std::string sizes = std::to_string(event.from) + " -> " + std::to_string(event.to);
     if (event.from == 0 && event.to == 0) sizes = "-";
-    return local_time(event.time_s) + fit(std::to_string(event.job), 9, true) + "  " +
-           fit(printable(event.event), 10, false) + "  " + fit(sizes, 9, false) + "  " +
+    return local_time(event.time_s) + fit(std::to_string(event.job), 9, true) + " " +
+           fit(printable(event.name), 10, false) + " " + fit(printable(event.event), 10, false) +
+           "  " + fit(sizes, 9, false) + "  " +
            fit(printable(camel_case(event.reason)), 13, false) + "  " + printable(event.text);
 }
 

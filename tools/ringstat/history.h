@@ -16,6 +16,8 @@ struct PastEvent {
     std::string event, reason, text;
     int from = 0, to = 0;
     double gap_s = 0;
+    std::string name;      // of the job, hostile; empty: the log does not tell
+    uint32_t user_id = 0;  // where the name is known
 };
 
 inline constexpr std::size_t kEventLineBytesMax = 4096;
@@ -29,10 +31,18 @@ struct History {
     std::string error;  // empty, or one line: why there is no history
 };
 
-// The events of one job, or of all (job 0), oldest first.
-[[nodiscard]] History read_history(const std::string &path, uint32_t job);
+// All events, oldest first: those of FILE.1 too, which the plugin or logrotate has put aside.
+[[nodiscard]] History read_history(const std::string &path);
 
-// "2026-11-21T11:02:33  job 12  resized  2 -> 8  BestGain  …"
+struct Selection {
+    uint32_t job = 0;                 // 0: all
+    double since_s = 0, until_s = 0;  // Unix times; 0: no bound
+    std::size_t last = 0;             // so many at most, the newest; 0: all
+};
+[[nodiscard]] std::vector<PastEvent> select(std::vector<PastEvent> events,
+                                            const Selection &selection);
+
+// "2026-11-21T11:02:33  12 train  resized  2 -> 8  BestGain  …"
 [[nodiscard]] std::string event_line(const PastEvent &event);
 
 }  // namespace ringrt::ringstat

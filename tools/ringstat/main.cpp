@@ -1,78 +1,115 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ringstat: what squeue does not say of malleable jobs.
-#include <chrono>
-#include <cstdio>
-#include <ctime>
-#include <thread>
+#include <pwd.h>
 
-#include "tools/ringstat/columns.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "slurm_plugin/slurm/job_listing.h"
+#include "tools/ringstat/chart.h"
+#include "tools/ringstat/chart_svg.h"
+#include "tools/ringstat/config_check.h"
 #include "tools/ringstat/diag.h"
+#include "tools/ringstat/list.h"
 #include "tools/ringstat/options.h"
+#include "tools/ringstat/output.h"
 #include "tools/ringstat/plugin_view.h"
 #include "tools/ringstat/report.h"
+#include "tools/ringstat/screen.h"
+#include "tools/usage.h"
 
 namespace ringrt::ringstat {
 namespace {
 
-double now_s() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration<double>(now).count();
-}
+constexpr double kChartWindow_s = 86400;
 
-void put(const std::string &text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-int fail(int status, const std::string &what) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "ringstat: %s\n", what.c_str());
-    return status;
-}
-
-void print_table(const Options &options, std::span<const JobView> jobs) {
-    const auto cells = std::get<std::vector<Cell>>(parse_format(options.format));
-    if (options.header) put(header_line(cells) + "\n");
-    for (const JobView &job : jobs) put(job_line(cells, job) + "\n");
-}
-
-int list_once(const Options &options) {
-    const slurm::Listing listing = slurm::list_jobs();
-    if (!listing.error.empty()) return fail(kNoAnswer, listing.error);
-    const auto jobs = view_jobs(listing.jobs, options.filter, now_s());
-    if (options.json)
-        put(jobs_json(jobs, now_s()));
-    else
-        print_table(options, jobs);
-    if (!options.filter.jobs.empty() && jobs.empty())
-        return fail(kNoSuchJob, "there is no such malleable job (ended ones: --states=all)");
-    return kOk;
-}
-
-int list_again_and_again(const Options &options) {
-    for (;;) {
-        const std::time_t now = std::time(nullptr);
-        if (!options.json) put(std::ctime(&now));
-        list_once(
-            options);  // when slurmctld does not answer: its line is said, and it is asked again
-        if (std::fflush(stdout) != 0) return kNoAnswer;
-        std::this_thread::sleep_for(std::chrono::duration<double>(options.iterate_s));
-    }
+// The log that is named, or this cluster's.
+History ask_history(const std::string &named) {
+    if (!named.empty()) return read_history(named);
+    const PluginView plugin = view_plugin();
+    if (!plugin.error.empty()) return {.error = plugin.error};
+    return read_history(plugin.event_log);
 }
 
 int show_history(const Options &options) {
-    std::string path = options.event_log;
-    if (path.empty()) {
-        const PluginView plugin = view_plugin();
-        if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
-        path = plugin.event_log;
-    }
-    const History history = read_history(path, options.job);
+    History history = ask_history(options.event_log);
     if (!history.error.empty()) return fail(kNoAnswer, history.error);
+    const std::vector<PastEvent> events =
+        select(std::move(history.events), {.job = options.job,
+                                           .since_s = options.since_s,
+                                           .until_s = options.until_s,
+                                           .last = options.last});
     if (options.json) {
-        put(history_json(history.events));
+        put(history_json(events));
     } else {
-        for (const PastEvent &event : history.events) put(event_line(event) + "\n");
+        for (const PastEvent &event : events) put(event_line(event) + "\n");
     }
-    if (options.job != 0 && history.events.empty())
+    if (options.job != 0 && events.empty())
         return fail(kNoSuchJob, "the log says nothing of job " + std::to_string(options.job));
+    return kOk;
+}
+
+uint32_t id_of_user(const std::string &name) {
+    const passwd *entry = getpwnam(name.c_str());
+    return entry != nullptr ? entry->pw_uid
+                            : static_cast<uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
+}
+
+void keep_wanted(Timeline &timeline, const Filter &filter) {
+    std::vector<uint32_t> users;
+    for (const std::string &name : filter.users) users.push_back(id_of_user(name));
+    std::erase_if(timeline.lanes, [&](const JobLane &lane) {
+        const bool other_user =
+            !users.empty() && (lane.name.empty() || std::ranges::count(users, lane.user_id) == 0);
+        const bool other_job =
+            !filter.jobs.empty() && std::ranges::count(filter.jobs, lane.id) == 0;
+        return other_user || other_job;
+    });
+}
+
+int write_file(const std::string &path, const std::string &text) {
+    std::ofstream file(path);
+    file << text;
+    file.close();
+    if (file) return kOk;
+    return fail(kNoAnswer, "cannot write " + path + ": " + std::strerror(errno));
+}
+
+int show_chart(const Options &options) {
+    if (const auto status = check_filter(options.filter)) return *status;
+    const History history = ask_history(options.event_log);
+    if (!history.error.empty()) return fail(kNoAnswer, history.error);
+    const double now_s = unix_now_s();
+    const double end_s = options.until_s > 0 ? std::min(options.until_s, now_s) : now_s;
+    const double start_s = options.since_s > 0 ? options.since_s : end_s - kChartWindow_s;
+    Timeline timeline = make_timeline(history.events, start_s, end_s);
+    keep_wanted(timeline, options.filter);
+    if (options.json) {
+        put(chart_json(timeline));
+        return kOk;
+    }
+    if (timeline.lanes.empty())
+        return fail(kNoSuchJob, "the event log has no malleable job in this time");
+    if (options.since_s == 0) start_at_first(timeline);
+    if (!options.svg.empty()) return write_file(options.svg, chart_svg(timeline));
+    put(chart_text(timeline, this_screen()));
+    return kOk;
+}
+
+// What Slurm still knows of a job that is not among the malleable ones that have not ended.
+int explain_other(const Options &options) {
+    const slurm::Listing listing = slurm::list_jobs();
+    const std::string job = "job " + std::to_string(options.job);
+    const auto found = std::ranges::find(listing.jobs, options.job, &slurm::ListedJob::id);
+    if (found == listing.jobs.end())
+        return fail(kNoSuchJob, "Slurm knows no " + job + ", or not any more (ringstat history " +
+                                    std::to_string(options.job) + ")");
+    const auto views = view_jobs(std::span(&*found, 1), {.states = {"all"}}, unix_now_s());
+    if (views.empty())
+        return fail(kNoSuchJob, job + " is not malleable: it was submitted without --malleable");
+    put(options.json ? ended_json(views.front()) : ended_text(views.front(), found->end_s));
     return kOk;
 }
 
@@ -80,13 +117,13 @@ int show_explanation(const Options &options) {
     const PluginView plugin = view_plugin();
     if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
     if (!plugin.note.empty()) fail(kOk, plugin.note);
-    const JobExplanation told = explain_job(options.job, plugin.options);
+    const Explanations told = explain_all(plugin.options);
     if (!told.error.empty()) return fail(kNoAnswer, told.error);
-    if (!told.explanation)
-        return fail(kNoSuchJob,
-                    "job " + std::to_string(options.job) + " is not malleable, or has ended");
-    put(options.json ? explanation_json(*told.explanation, plugin.options.mode)
-                     : explanation_text(*told.explanation, plugin.options.mode));
+    const auto one =
+        std::ranges::find(told.explanations, options.job, &controller::Explanation::job_id);
+    if (one == told.explanations.end()) return explain_other(options);
+    put(options.json ? explanation_json(*one, plugin.options.mode)
+                     : explanation_text(*one, plugin.options.mode));
     return kOk;
 }
 
@@ -97,7 +134,7 @@ int show_diag(const Options &options) {
         if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
         path = plugin.diag;
     }
-    const DiagReport report = read_diag(path, now_s());
+    const DiagReport report = read_diag(path, unix_now_s());
     if (!report.error.empty()) return fail(kNoAnswer, report.error);
     put(options.json ? report.json : report.text);
     return kOk;
@@ -105,16 +142,22 @@ int show_diag(const Options &options) {
 
 int run(const Options &options) {
     switch (options.command) {
-        case Command::diag:
-            return show_diag(options);
-        case Command::history:
-            return show_history(options);
         case Command::explain:
             return show_explanation(options);
+        case Command::history:
+            return show_history(options);
+        case Command::chart:
+            return show_chart(options);
+        case Command::check:
+            return check_config(options);
+        case Command::diag:
+            return show_diag(options);
         case Command::list:
+        case Command::top:
             break;
     }
-    return options.iterate_s > 0 ? list_again_and_again(options) : list_once(options);
+    if (const auto status = check_filter(options.filter)) return *status;
+    return options.command == Command::top ? top(options) : list(options);
 }
 
 }  // namespace
@@ -125,8 +168,8 @@ int main(int argc, char **argv) {
     Options options;
     try {
         if (const auto status = parse_options(argc, argv, options)) return *status;
-        return run(options);
+        return ringrt::end_of_output(run(options), "ringstat");
     } catch (const std::exception &error) {
-        return fail(kUsage, error.what());
+        return fail(kNoAnswer, error.what());
     }
 }

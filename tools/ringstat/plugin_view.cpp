@@ -12,7 +12,7 @@ PluginView view_plugin() {
     slurm::init_slurm_library();
     const auto paths = slurm::ask_slurm_paths();
     if (!paths) return {.error = "slurmctld does not answer"};
-    PluginView view{.event_log = paths->event_log, .diag = paths->diag};
+    PluginView view{.yaml = paths->yaml, .event_log = paths->event_log, .diag = paths->diag};
     const auto read = slurm::read_yaml(paths->yaml);
     if (const auto *error = std::get_if<slurm::YamlError>(&read)) {
         view.note = error->message + "; going by the defaults";
@@ -24,15 +24,13 @@ PluginView view_plugin() {
     return view;
 }
 
-JobExplanation explain_job(uint32_t job_id, const controller::Options &options) {
+Explanations explain_all(const controller::Options &options) {
     slurm::init_slurm_library();
     slurm::SlurmCluster cluster;
     controller::Observation observation;
     if (cluster.observe(observation) != controller::Answer::ok)
         return {.error = "slurmctld does not answer: " + cluster.last_error()};
-    for (const controller::Explanation &explanation : controller::explain(observation, options))
-        if (explanation.job_id == job_id) return {.explanation = explanation};
-    return {};
+    return {.explanations = controller::explain(observation, options)};
 }
 
 }  // namespace ringrt::ringstat

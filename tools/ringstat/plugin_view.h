@@ -2,9 +2,8 @@
 // What the plugin decides from and where it writes, seen from outside slurmctld.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "slurm_plugin/controller/controller.h"
 
@@ -12,6 +11,7 @@ namespace ringrt::ringstat {
 
 struct PluginView {
     controller::Options options;
+    std::string yaml;  // malleable.yaml
     std::string event_log;
     std::string diag;   // the file in which the plugin tells of itself
     std::string error;  // empty, or one line: slurmctld does not answer
@@ -21,12 +21,12 @@ struct PluginView {
 // By malleable.yaml beside the slurm.conf in use.
 [[nodiscard]] PluginView view_plugin();
 
-struct JobExplanation {
-    std::optional<controller::Explanation> explanation;  // nullopt: no such malleable job
-    std::string error;                                   // empty, or why Slurm told nothing
+struct Explanations {
+    std::vector<controller::Explanation> explanations;
+    std::string error;  // empty, or why Slurm told nothing
 };
 
-// The decision that the plugin would take now.
-[[nodiscard]] JobExplanation explain_job(uint32_t job_id, const controller::Options &options);
+// The decision that the plugin would take now, for each malleable job that has not ended.
+[[nodiscard]] Explanations explain_all(const controller::Options &options);
 
 }  // namespace ringrt::ringstat

@@ -40,9 +40,15 @@ Json to_json(const JobView &job) {
 }
 
 Json to_json(const PastEvent &event) {
-    return {{"time", event.time_s}, {"job", event.job},  {"event", event.event},
-            {"from", event.from},   {"to", event.to},    {"reason", event.reason},
-            {"gap_s", event.gap_s}, {"text", event.text}};
+    return {{"time", event.time_s},
+            {"job", event.job},
+            {"name", event.name.empty() ? Json(nullptr) : Json(event.name)},
+            {"event", event.event},
+            {"from", event.from},
+            {"to", event.to},
+            {"reason", event.reason},
+            {"gap_s", event.gap_s},
+            {"text", event.text}};
 }
 
 std::string dumped(const Json &json) {
@@ -63,10 +69,17 @@ const char *mode_name(controller::Mode mode) {
 
 }  // namespace
 
-std::string jobs_json(std::span<const JobView> jobs, double now_s) {
+std::string jobs_json(std::span<const JobView> jobs, const std::optional<Summary> &summary,
+                      double now_s) {
     Json list = Json::array();
     for (const JobView &job : jobs) list.push_back(to_json(job));
-    return dumped({{"time", now_s}, {"jobs", list}});
+    Json gpus;
+    if (summary)
+        gpus = {{"total", summary->gpus_total},
+                {"away", summary->gpus_away},
+                {"in_use", summary->gpus_in_use},
+                {"borrowed", summary->gpus_borrowed}};
+    return dumped({{"time", now_s}, {"gpus", gpus}, {"jobs", list}});
 }
 
 std::string history_json(std::span<const PastEvent> events) {
@@ -91,6 +104,22 @@ std::string explanation_text(const controller::Explanation &explanation, control
         text += "malleable.yaml says mode: " + std::string(mode_name(mode)) +
                 ", so nothing is resized\n";
     return text;
+}
+
+std::string ended_text(const JobView &job, double end_s) {
+    std::string text = "job " + std::to_string(job.id) + ": has ended: " + job.slurm_state;
+    if (end_s > 0) text += " at " + local_time(end_s);
+    if (job.time_s > 0) text += ", its last run took " + duration(job.time_s);
+    return text + ", " + std::to_string(job.resizes) + " resizes\n";
+}
+
+std::string ended_json(const JobView &job) {
+    return dumped({{"job", job.id},
+                   {"gpus", 0},
+                   {"wanted", 0},
+                   {"reason", "Ended"},
+                   {"text", "has ended: " + job.slurm_state},
+                   {"mode", nullptr}});
 }
 
 }  // namespace ringrt::ringstat

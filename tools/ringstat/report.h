@@ -8,11 +8,14 @@
 #include "slurm_plugin/controller/controller.h"
 #include "tools/ringstat/history.h"
 #include "tools/ringstat/job_view.h"
+#include "tools/ringstat/summary.h"
 
 namespace ringrt::ringstat {
 
-// {"time": Unix seconds, "jobs": [{"id": 7, "gpus": 4, …}]}; what is not known is null.
-[[nodiscard]] std::string jobs_json(std::span<const JobView> jobs, double now_s);
+// {"time": Unix seconds, "gpus": {"total": 16, …}, "jobs": [{"id": 7, "gpus": 4, …}]}; what is not
+// known is null.
+[[nodiscard]] std::string jobs_json(std::span<const JobView> jobs,
+                                    const std::optional<Summary> &summary, double now_s);
 
 // {"events": [{"time": …, "job": 7, "event": "resized", …}]}
 [[nodiscard]] std::string history_json(std::span<const PastEvent> events);
@@ -20,6 +23,9 @@ namespace ringrt::ringstat {
 // {"job": 7, "gpus": 4, "wanted": 8, "reason": "BestGain", "text": …, "mode": "act"}
 [[nodiscard]] std::string explanation_json(const controller::Explanation &explanation,
                                            controller::Mode mode);
+// Of a job that has ended, or is ending: how, and what it was.
+[[nodiscard]] std::string ended_text(const JobView &job, double end_s);
+[[nodiscard]] std::string ended_json(const JobView &job);
 [[nodiscard]] std::string explanation_text(const controller::Explanation &explanation,
                                            controller::Mode mode);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 
 namespace ringrt::ringstat {
 namespace {
@@ -101,6 +102,14 @@ std::string duration(double seconds) {
         std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
     else
         std::snprintf(text, sizeof text, "%lld:%02lld", s / 60, s % 60);
+    return text;
+}
+
+std::string local_time(double time_s) {
+    const auto seconds = static_cast<time_t>(time_s);
+    tm parts{};
+    char text[32] = "?";
+    if (localtime_r(&seconds, &parts) != nullptr) std::strftime(text, sizeof text, "%FT%T", &parts);
     return text;
 }
 

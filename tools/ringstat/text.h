@@ -20,4 +20,7 @@ namespace ringrt::ringstat {
 // squeue's form: [days-]hours:minutes:seconds, or minutes:seconds below an hour.
 [[nodiscard]] std::string duration(double seconds);
 
+// "2026-11-21T11:02:33", local.
+[[nodiscard]] std::string local_time(double time_s);
+
 }  // namespace ringrt::ringstat
