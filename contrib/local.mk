@@ -3,6 +3,9 @@
 # A private cluster for the demo and the tests, and the packages they need
 EXTRA_DIST += contrib/cluster contrib/packages
 
+# Completion for bash and zsh
+EXTRA_DIST += contrib/completion/ringrt.bash contrib/completion/_ringrt
+
 # The README's two commands
 EXTRA_DIST += contrib/test contrib/test.d contrib/root contrib/demo \
 	contrib/demo.d/chart.py contrib/demo.d/jobs.py contrib/demo.d/jobs.tsv contrib/demo.d/live.py \

@@ -8,6 +8,10 @@ EXTRA_DIST += tests/check-header tests/check-man tests/check-environment tests/c
 	tests/unit/check_messages.py \
 	tests/with-tap
 
+# Options, man pages and completion
+TESTS += tests/check-options
+EXTRA_DIST += tests/check-options
+
 # What the fault tests' watcher sees
 TESTS += tests/check-invariants
 EXTRA_DIST += tests/check-invariants tests/unit/check_invariants.py
