@@ -70,6 +70,8 @@ on_cluster() { # NAME CMD...
 }
 
 stage_cluster() { on_cluster tests/cluster "$source_dir/tests/cluster/run"; }
+stage_daemon() { on_cluster "tests/cluster with ringrtd" "$source_dir/tests/cluster/run" --host daemon; }
+stage_daemon_short() { on_cluster "tests/cluster with ringrtd, the short list" "$source_dir/tests/cluster/run" --host daemon --short; }
 stage_short() { on_cluster "tests/cluster, the short list" "$source_dir/tests/cluster/run" --short; }
 
 # The demo's own line, "2 resizes (...)" and so on, is in its log.
