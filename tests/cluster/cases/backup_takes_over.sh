@@ -4,8 +4,9 @@
 # seconds: 400
 only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
 
+pair=
 two_take_overs() { # NAME CLUSTER_OPTION
-    local name=$1 pair
+    local name=$1
     pair=$("$cluster" start --backup --plugin-dir "$plugins" "$2" --nodes 1) || fail "no second cluster"
     trap '"$cluster" stop "$pair"' EXIT
     . "$pair/env"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The primary is killed in the middle of a resize, the backup takes over, and the primary comes back in
+# the middle of another one. Afterwards each step was done once and in order, no two runs were at work at
+# once, and the job ends. RINGRT_POINTS: the points to try (default: all).
+# seconds: 1500
+points=${RINGRT_POINTS:-decision asked leaves waits released}
+
+pair=$("$cluster" start --backup --plugin-dir "$plugins" --malleable --yaml "$work/malleable.yaml" --conf SlurmctldTimeout=5) ||
+    fail "no second cluster"
+clean_up() { # STATUS
+    [ "$1" = 0 ] || for log in "$pair/log/slurmctld.log" "$pair/backup/log/slurmctld.log"; do
+        tail -n 12 "$log" | sed "s|^|# ${log#"$pair"/}: |"
+    done
+    "$cluster" stop "$pair"
+}
+trap 'clean_up $?' EXIT
+. "$pair/env"
+dir=$pair
+
+is_up() { timeout 20 scontrol ping | grep -q "at $1 is UP"; }
+nobody_is_down() { [ -z "$(timeout 10 sinfo -h -N -t down -o %N)" ]; }
+# As an administrator does who has looked why slurmctld drained them ("Duplicate jobid").
+resume_nodes() {
+    local drained
+    drained=$(timeout 10 sinfo -h -t drain,draining,drained,down -N -o %N | sort -u | paste -sd,)
+    [ -z "$drained" ] || { note "drained: $drained" && timeout 10 scontrol update nodename="$drained" state=resume; }
+}
+has_start() { [ "$(starts)" -ge "$1" ]; }
+goes_on() { # WHEN
+    wait_for 120 "run $1" is_state "$job" RUNNING
+    wait_for 120 "steps $1" has_steps $(($(steps_done) + 20))
+}
+# Until a resize that the guest's coming or going has set off stands at this point.
+reach() { # POINT STARTS_BEFORE
+    case $1 in
+    decision) ;;
+    asked) wait_for 30 "request" intent_is "$job" asked ;;
+    leaves) wait_for 30 "save" has_line '^save' ;;
+    waits) wait_for 30 "requeue" is_state "$job" PENDING ;;
+    released) wait_for 60 "start" has_start $(($2 + 1)) ;;
+    esac
+}
+
+one_point() { # POINT
+    local began guest manner=save
+    resume_nodes
+    [ "$1" != asked ] || manner=ignore # else it has left before anybody can strike
+    start_job "failover-$1" --malleable=1:16 --malleable-grace=0:05 -- 900 100 $manner
+    wait_for 60 "start with 16 GPUs" runs_with "$job" 16
+    wait_for 20 "steps" has_steps 5
+    sleep 6 # the running job is in the saved state
+    began=$(starts)
+    if [ "$1" = decision ]; then
+        # One that is saved, and whose time comes now: nobody has acted on it yet.
+        guest=$(rigid 8 300 -N2 --begin=now+7)
+        sleep 7
+    else
+        guest=$(rigid 8 300 -N2)
+    fi
+    reach "$1" "$began"
+    kill_slurmctld
+    injected 1
+    wait_for 120 "answer from the backup" answers
+    goes_on "after the backup took over ($1)"
+    timeout 20 scancel "$guest" # it is gone where it was not saved
+    sleep 1.5 # the job is asked to grow again, or has just left for that
+    "$cluster" daemon "$pair" start slurmctld
+    wait_for 120 "primary back" is_up first
+    wait_for 120 "backup back" is_up second
+    wait_for 60 "answer from the primary" answers
+    goes_on "after the primary came back ($1)"
+    wait_for 200 "end ($1)" has_line '^end step=900 '
+    wait_for 60 "completed job ($1)" is_state "$job" COMPLETED
+    sleep 6
+    is_state "$job" COMPLETED || fail "the job was COMPLETED and is $(state_of "$job")"
+    has_line '^superseded' && fail "two runs of the job were at work at once ($1)"
+    # A run that Slurm itself has forgotten is begun again where it was saved last.
+    if [ "$1" = released ]; then check_runs; else check_steps; fi
+    note "measured: $1: $(starts) starts of the job, $(grep -c ^save "$folder/log") saves"
+    clear_jobs
+}
+
+wait_for 30 "backup" is_up second
+sleep 6
+# shellcheck disable=SC2086 # a list
+for point in $points; do one_point "$point"; done
