@@ -8,8 +8,11 @@ EXTRA_DIST += \
 
 faults_programs =
 if HAVE_SLURM
-faults_programs += tests/faults/submit_many api_faults.la heap_account.la
-EXTRA_PROGRAMS += tests/faults/submit_many
+faults_programs += tests/faults/report_many tests/faults/submit_many api_faults.la heap_account.la
+EXTRA_PROGRAMS += tests/faults/report_many tests/faults/submit_many
+tests_faults_report_many_SOURCES = tests/faults/report_many.cpp
+tests_faults_report_many_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
+tests_faults_report_many_LDADD = librecords.la $(SLURM_LIBS)
 tests_faults_submit_many_SOURCES = tests/faults/submit_many.cpp
 tests_faults_submit_many_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_faults_submit_many_LDADD = $(SLURM_LIBS)
@@ -21,7 +24,7 @@ api_faults_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)
 heap_account_la_SOURCES = tests/faults/heap_account.cpp
 heap_account_la_LDFLAGS = $(api_faults_la_LDFLAGS)
 endif HAVE_SLURM
-CLEANFILES += tests/faults/submit_many api_faults.la heap_account.la
+CLEANFILES += tests/faults/report_many tests/faults/submit_many api_faults.la heap_account.la
 
 check-faults-programs: all $(check_PROGRAMS) $(faults_programs)
 check-faults: check-faults-programs

@@ -4,6 +4,8 @@
 // usage: submit_many COUNT COMMAND [NAME=VALUE...]
 //   gpus=N           of each job (default 1)
 //   tasks=N          of each rigid job, on one node (default: as Slurm deals them)
+//   partition=P      (default: the cluster's)
+//   name=TEXT        of every job (default: many)
 //   name_bytes=N     names of 1 to N bytes: no two jobs after one another are alike
 //   malleable=R      the flag in every k-th job, see every
 //   every=K          (default 1: in each)
@@ -11,9 +13,6 @@
 //   entries=N        so many more entries in the SPANK environment
 //   bytes=N          one more entry of so many bytes
 // Prints how many were accepted, and the last refusal. Exit 0 if any was, 1 if none, 2 usage.
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -21,12 +20,14 @@
 #include <string>
 #include <vector>
 
+#include "slurm_plugin/slurm/slurm_compat.h"
+
 namespace {
 
 struct Order {
     long count = 0, every = 1, entries = 0, bytes = 0, priority = 0, tasks = 0;
     long name_bytes = 0;
-    std::string command, malleable, tres;
+    std::string command, malleable, tres, name, partition;
 };
 
 std::vector<std::string> spank_environment(const Order &order, bool malleable) {
@@ -44,11 +45,14 @@ int submit(const Order &order, long index, bool malleable) {
     job_desc_msg_t job;
     slurm_init_job_desc_msg(&job);
     std::string script = "#!/bin/sh\n" + order.command + "\n", path = "PATH=/usr/bin:/bin";
-    char *environment[] = {path.data(), nullptr};
+    const char *conf_file = std::getenv("SLURM_CONF");  // for what the job itself asks of Slurm
+    std::string conf = std::string("SLURM_CONF=") + (conf_file != nullptr ? conf_file : "");
+    std::string partition = order.partition;
+    char *environment[] = {path.data(), conf.data(), nullptr};
     std::vector<std::string> spank = spank_environment(order, malleable);
     std::vector<char *> entries;
     for (std::string &entry : spank) entries.push_back(entry.data());
-    std::string name = "many";
+    std::string name = order.name;
     if (order.name_bytes > 0)
         name.assign(static_cast<std::size_t>(1 + index * 37 % order.name_bytes), 'n');
     char dir[] = "/tmp", null[] = "/dev/null";
@@ -58,7 +62,8 @@ int submit(const Order &order, long index, bool malleable) {
     job.std_out = job.std_err = null;
     job.script = script.data();
     job.environment = environment;
-    job.env_size = 1;
+    job.env_size = conf_file != nullptr ? 2 : 1;
+    job.partition = partition.empty() ? nullptr : partition.data();
     job.user_id = job.group_id = 0;
     job.min_cpus = 1;
     job.time_limit = 600;
@@ -100,7 +105,9 @@ bool parse(int argc, char **argv, Order &order) {
     order.tasks = number("tasks", 0);
     order.name_bytes = number("name_bytes", 0);
     order.malleable = given["malleable"];
-    if (given["gpus"] != "0") order.tres = "gres:gpu:" + given["gpus"];
+    order.partition = given["partition"];
+    order.name = given.contains("name") ? given["name"] : "many";
+    if (given["gpus"] != "0") order.tres = std::string(ringrt::slurm::kGpuTres) + ":" + given["gpus"];
     return order.count > 0 && order.every > 0;
 }
 
@@ -112,6 +119,7 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "usage: submit_many COUNT COMMAND [NAME=VALUE...]\n");
         return 2;
     }
+    slurm_init(nullptr);
     long accepted = 0;
     std::string refusal;
     for (long i = 0; i < order.count; ++i) {
