@@ -2,6 +2,7 @@
 # A job has ended with 0, the primary is killed before it has saved that, and the backup, whose logs are
 # others, takes the job for running: it is completed anew, and never runs again.
 # seconds: 300
+only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
 pair=$("$cluster" start --backup --plugin-dir "$plugins" --malleable --yaml "$work/malleable.yaml" --conf SlurmctldTimeout=5) ||
     fail "no second cluster"
 trap '"$cluster" stop "$pair"' EXIT

@@ -3,6 +3,7 @@
 # the middle of another one. Afterwards each step was done once and in order, no two runs were at work at
 # once, and the job ends. RINGRT_POINTS: the points to try (default: all).
 # seconds: 1500
+only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
 points=${RINGRT_POINTS:-decision asked leaves waits released}
 
 pair=$("$cluster" start --backup --plugin-dir "$plugins" --malleable --yaml "$work/malleable.yaml" --conf SlurmctldTimeout=5) ||
