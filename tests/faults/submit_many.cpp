@@ -107,7 +107,8 @@ bool parse(int argc, char **argv, Order &order) {
     order.malleable = given["malleable"];
     order.partition = given["partition"];
     order.name = given.contains("name") ? given["name"] : "many";
-    if (given["gpus"] != "0") order.tres = std::string(ringrt::slurm::kGpuTres) + ":" + given["gpus"];
+    if (given["gpus"] != "0")
+        order.tres = std::string(ringrt::slurm::kGpuTres) + ":" + given["gpus"];
     return order.count > 0 && order.every > 0;
 }
 
