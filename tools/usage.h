@@ -21,8 +21,9 @@ class Help : public CLI::Formatter {
         if (option->get_type_size() == 0) return "";
         const std::string value = value_name(option->get_type_name());
         std::string out = value.empty() ? "" : " " + value;
-        if (!option->get_default_str().empty()) out += " [" + option->get_default_str() + "]";
-        return out;
+        const std::string usual = option->get_default_str();
+        if (usual.starts_with('[')) return out + " " + usual;  // of several values
+        return usual.empty() ? out : out + " [" + usual + "]";
     }
 
   private:
@@ -43,7 +44,7 @@ inline void set_style(CLI::App &app, const char *program) {
 
 // The end of --help; `more`: what else this tool ends with.
 [[nodiscard]] inline std::string exit_statuses(const std::string &more = "") {
-    return "exit status: 0 done; 1 it could not be done; 2 wrong usage or input" +
+    return "exit status: 0 done; 1 it could not be done; 2 wrong usage" +
            (more.empty() ? more : "; " + more);
 }
 

@@ -28,7 +28,7 @@ TOKEN = re.compile(
 NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
             "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd",
             "sched/doubling: JobId=%u %s",
-            "exit status: 0 done; 1 it could not be done; 2 wrong usage or input",
+            "exit status: 0 done; 1 it could not be done; 2 wrong usage",
             ": (where it is by default)")
 CONVERSION = re.compile(r"%[-+ #0]*[0-9*]*(?:\.[0-9*]+)?(?:hh|h|ll|l|z|j)?[a-zA-Z]")
 
