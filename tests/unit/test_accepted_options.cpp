@@ -28,6 +28,7 @@ class Lines : public Host {
     void error(const std::string &line) override { errors.push_back(line); }
     bool wait(double) override { return false; }
     bool take_reload() override { return false; }
+    bool is_reload_due() override { return false; }
     std::string_view reload_command() const override { return "reload"; }
     void publish(const SlurmCluster &, int) override {}
     std::vector<std::string> errors;
