@@ -16,7 +16,7 @@ endif
 if HAVE_SLURM
 fuzz_targets += tests/fuzz/spank_environment tests/fuzz/gpu_tres
 if HAVE_YAML
-fuzz_targets += tests/fuzz/yaml
+fuzz_targets += tests/fuzz/facts tests/fuzz/yaml
 endif
 endif
 
@@ -104,6 +104,10 @@ tests_fuzz_yaml_SOURCES = tests/fuzz/yaml.cpp tests/fuzz/fuzz.h $(fuzz_main)
 tests_fuzz_yaml_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 tests_fuzz_yaml_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS)
 tests_fuzz_yaml_LDFLAGS = $(FUZZ_LDFLAGS)
+
+tests_fuzz_facts_SOURCES = tests/fuzz/facts.cpp tests/fuzz/fuzz.h $(fuzz_main)
+tests_fuzz_facts_LDADD = libringrtd.la librecords.la
+tests_fuzz_facts_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_gpu_tres_SOURCES = tests/fuzz/gpu_tres.cpp tests/fuzz/fuzz.h $(fuzz_main) \
 	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h

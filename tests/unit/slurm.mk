@@ -35,6 +35,12 @@ tests_unit_test_accepted_options_SOURCES = \
 tests_unit_test_accepted_options_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_accepted_options_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS) $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_facts
+TESTS += tests/unit/test_facts
+tests_unit_test_facts_SOURCES = tests/unit/test_facts.cpp tests/support/check.h
+tests_unit_test_facts_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_facts_LDADD = libringrtd.la librecords.la $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_lease
 TESTS += tests/unit/test_lease
 tests_unit_test_lease_SOURCES = tests/unit/test_lease.cpp tests/support/check.h

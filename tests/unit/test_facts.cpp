@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ringrtd leaves for job_submit/malleable, and its answers over HTTP: right, wrong, torn, old.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "slurm_plugin/slurm/facts_file.h"
+#include "slurm_plugin/slurm/metrics_server.h"
+#include "tests/support/check.h"
+
+namespace {
+
+using namespace ringrt::slurm;
+
+SubmitFacts some_facts() {
+    SubmitFacts facts;
+    facts.at_s = 12.5;
+    facts.hold_s = 10;
+    facts.partitions["main"] = {16, 4, true};
+    facts.partitions["short"] = {8, 8, false};
+    return facts;
+}
+
+struct Folder {
+    std::string path;
+    Folder() {
+        char name[] = "/tmp/ringrt-facts.XXXXXX";
+        path = mkdtemp(name);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    [[nodiscard]] std::string file(const std::string &text) const {
+        std::ofstream(path + "/facts", std::ios::trunc) << text;
+        chmod((path + "/facts").c_str(), 0644);
+        return path + "/facts";
+    }
+};
+
+TEST(facts_are_read_as_they_were_written) {
+    const SubmitFacts facts = some_facts();
+    ck_assert(parse_facts(format_facts(facts)) == facts);
+    ck_assert_int_eq(view_in(facts, "short").gpus_in_all, 8);
+    ck_assert_int_eq(view_in(facts, "").gpus_per_node, 4);  // the default one
+    ck_assert_int_eq(view_in(facts, "none").gpus_in_all, 0);
+    ck_assert_int_eq(view_in(facts, "none").hold_s, 10);
+}
+
+TEST(a_cut_file_is_no_file) {
+    const std::string text = format_facts(some_facts());
+    for (std::size_t cut = 0; cut < text.size(); ++cut)
+        ck_assert_msg(!parse_facts(text.substr(0, cut)), "cut at %zu", cut);
+    ck_assert(!parse_facts(std::string(kFactsBytesMax + 1, 'x')));
+    for (const char *bad :
+         {"end\n", "ringrt-facts/1\nend\n", "ringrt-facts/1 5 9999\nend\n",
+          "ringrt-facts/1 -5 1\nend\n", "ringrt-facts/1 5 1 x\nend\n",
+          "ringrt-facts/1 5 1\npartition a 1 1\nend\n",
+          "ringrt-facts/1 5 1\npartition a 1 1 2\nend\n",
+          "ringrt-facts/1 5 1\npartition a 1 1 1\npartition a 1 1 1\nend\n",
+          "ringrt-facts/1 5 1\npartition a 9999999999 1 1\nend\n", "ringrt-facts/2 5 1\nend\n"})
+        ck_assert_msg(!parse_facts(bad), "%s", bad);
+}
+
+// Whatever bytes are changed: what is accepted is within its bounds.
+TEST(random_changes_leave_bounds) {
+    const std::string whole = format_facts(some_facts());
+    std::mt19937 random(17);
+    std::size_t accepted = 0;
+    for (int i = 0; i < 200000; ++i) {
+        std::string text = whole;
+        for (auto changes = 1 + random() % 3; changes > 0; --changes)
+            text[random() % text.size()] = static_cast<char>(random());
+        const auto facts = parse_facts(text);
+        if (!facts) continue;
+        ++accepted;
+        ck_assert(facts->hold_s >= 0 && facts->hold_s <= kHoldMax_s && facts->at_s >= 0);
+        for (const auto &[name, partition] : facts->partitions)
+            ck_assert(!name.empty() && name.size() < 256 && partition.gpus_in_all >= 0 &&
+                      partition.gpus_in_all <= kGpusInAllMax && partition.gpus_per_node >= 0);
+        ck_assert(parse_facts(format_facts(*facts)) == facts);
+    }
+    ck_assert(accepted > 0);
+}
+
+TEST(what_does_not_fit_is_left_out) {
+    SubmitFacts facts;
+    facts.hold_s = 1 << 30;
+    facts.partitions["two words"] = {1, 1, false};
+    facts.partitions[std::string(300, 'p')] = {1, 1, false};
+    for (int i = 0; i < 10000; ++i)
+        facts.partitions["p" + std::to_string(i)] = {-1, 1 << 30, false};
+    const auto parsed = parse_facts(format_facts(facts));
+    ck_assert(parsed && parsed->hold_s == kHoldMax_s && parsed->partitions.size() > 1000);
+    ck_assert(!parsed->partitions.contains("two words"));
+}
+
+TEST(only_a_trusted_and_fresh_file_counts) {
+    const Folder folder;
+    SubmitFacts facts = some_facts();
+    facts.at_s = boottime_s();
+    const std::string path = folder.file(format_facts(facts));
+    ck_assert(read_facts(path, geteuid()).has_value());
+    chmod(path.c_str(), 0666);
+    ck_assert(!read_facts(path, geteuid()));
+    chmod(path.c_str(), 0644);
+    std::filesystem::create_symlink(path, folder.path + "/link");
+    ck_assert(!read_facts(folder.path + "/link", geteuid()));
+    ck_assert(!read_facts(folder.path, geteuid()) && !read_facts("/dev/zero", geteuid()));
+    ck_assert_int_eq(mkfifo((folder.path + "/fifo").c_str(), 0644), 0);
+    ck_assert(!read_facts(folder.path + "/fifo", geteuid()));  // and does not wait for a writer
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(path.c_str(), 12345, 12345), 0);
+        ck_assert(!read_facts(path, 0) && read_facts(path, 12345).has_value());
+    }
+    facts.at_s = boottime_s() + 100;  // of another boot
+    ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
+    facts.at_s = boottime_s() - kFactsStale_s - 1;
+    ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
+    std::ofstream(path, std::ios::app) << std::string(kFactsBytesMax, '\n');
+    ck_assert(!read_facts(path, 12345));
+}
+
+TEST(intents_are_found_by_their_job) {
+    const std::string text = format_intents({{1, "malleable/1 min=1"},
+                                             {12, "malleable/1 min=2"},
+                                             {3, "two\nlines"},
+                                             {4, std::string(5000, 'x')}});
+    EXPECT_TEXT(intent_in(text, 12).value_or(""), "malleable/1 min=2");
+    EXPECT_TEXT(intent_in(text, 1).value_or(""), "malleable/1 min=1");
+    ck_assert(!intent_in(text, 2) && !intent_in(text, 3) && !intent_in(text, 4));
+    for (std::size_t cut = 0; cut < text.size(); ++cut)
+        ck_assert(!intent_in(text.substr(0, cut), 12));
+    std::map<uint32_t, std::string> many;
+    for (uint32_t id = 1; id < 100000; ++id) many[id] = std::string(100, 'x');
+    ck_assert(format_intents(many).size() <= kIntentsBytesMax);
+}
+
+TEST(http_answers_one_request) {
+    const auto status = [](const std::string &request, const char *metrics = "m 1\n# EOF\n") {
+        const std::string answer = answer_request(request, metrics);
+        return answer.empty() ? "" : answer.substr(9, 3);
+    };
+    EXPECT_TEXT(status("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "200");
+    EXPECT_TEXT(status("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", ""), "503");
+    EXPECT_TEXT(status("GET /metrics HTTP/1.1\r\nHost: x\r\n"), "");  // goes on
+    EXPECT_TEXT(status("GET /metricsx HTTP/1.1\r\n\r\n"), "404");
+    EXPECT_TEXT(status("GET /../metrics HTTP/1.1\r\n\r\n"), "404");
+    EXPECT_TEXT(status("POST /metrics HTTP/1.1\r\n\r\n"), "405");
+    for (const char *bad : {"\r\n\r\n", "GET\r\n\r\n", "GET /metrics\r\n\r\n", " \r\n\r\n"})
+        EXPECT_TEXT(status(bad), "400");
+    EXPECT_TEXT(status(std::string(kRequestBytesMax, 'x')), "431");
+    std::mt19937 random(3);
+    for (int i = 0; i < 20000; ++i) {
+        std::string request = "GET /metrics HTTP/1.1\r\n\r\n";
+        for (int k = 0; k < 3; ++k)
+            request[random() % request.size()] = static_cast<char>(random());
+        const std::string answer = answer_request(request, "m");
+        ck_assert(answer.empty() || answer.starts_with("HTTP/1.1 "));
+    }
+}
+
+TEST(only_loopback_is_served) {
+    for (const char *bad : {"0.0.0.0:9820", "10.0.0.1:9820", "localhost:1", "127.0.0.1",
+                            "127.0.0.1:0", "127.0.0.1:99999", "[::]:1", ""}) {
+        MetricsServer server;
+        std::string error;
+        ck_assert_msg(!server.start(bad, &error) && !error.empty(), "%s", bad);
+    }
+}
+
+}  // namespace
+
+int main() {
+    return ringrt::test::run_all(
+        "facts",
+        {facts_are_read_as_they_were_written, a_cut_file_is_no_file, random_changes_leave_bounds,
+         what_does_not_fit_is_left_out, only_a_trusted_and_fresh_file_counts,
+         intents_are_found_by_their_job, http_answers_one_request, only_loopback_is_served});
+}
