@@ -27,9 +27,9 @@ refuses 'must run as SlurmUser root (uid 0), runs as uid' \
 "$cluster" start --dir "$work/plugin" --plugin-dir "$plugins" --malleable --nodes 1 >/dev/null || fail "no cluster"
 refuses 'SchedulerType=sched/doubling' env SLURM_CONF="$work/plugin/slurm.conf" "$ringrtd" --facts "$work/none"
 "$cluster" daemon "$work/plugin" term slurmctld
-SLURM_CONF=$work/plugin/slurm.conf "$ringrtd" --facts "$work/none" >"$work/waits" 2>&1 &
+SLURM_CONF=$work/plugin/slurm.conf "$ringrtd" --facts "$work/none" >"$work/refuses.log" 2>&1 &
 waits=$!
-wait_for 40 "word of the silence" grep -q 'slurmctld does not answer' "$work/waits"
+wait_for 40 "word of the silence" grep -q 'slurmctld does not answer' "$work/refuses.log"
 kill -TERM $waits
 wait $waits || fail "it did not end as asked"
 "$cluster" stop "$work/plugin"
