@@ -4,6 +4,11 @@
 # names that Debian and others give their wrappers, and Gloo.
 # Sets HAVE_OPENMPI, OPENMPI_CFLAGS, OPENMPI_LIBS, the same for MPICH, and HAVE_GLOO.
 AC_DEFUN([RINGRT_BENCH], [
+  AC_ARG_WITH([bench-peers],
+    [AS_HELP_STRING([--without-bench-peers], [do not build ringbench's workers for other libraries])],
+    [], [with_bench_peers=yes])
+  AS_IF([test "x$with_bench_peers" = xno],
+    [ac_cv_path_OPENMPI_CC= ac_cv_path_MPICH_CC= ac_cv_header_gloo_allreduce_h=no])
   AC_PATH_PROG([OPENMPI_CC], [mpicc.openmpi])
   have_openmpi=no OPENMPI_CFLAGS= OPENMPI_LIBS=
   AS_IF([test -n "$OPENMPI_CC"], [
