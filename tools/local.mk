@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # How their command lines end
 EXTRA_DIST += tools/usage.h
+include tools/ringrt-check.mk
 include tools/ringstat.mk
 include tools/ringsim.mk
 include tools/ringplan.mk

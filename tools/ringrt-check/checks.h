@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What must fit before slurmctld starts, or on a node before jobs can be malleable there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/ringrt-check/plugin_file.h"
+#include "tools/ringrt-check/slurm_conf.h"
+
+namespace ringrt::check {
+
+enum class Level : uint8_t { ok, note, warning, wrong };
+
+struct Finding {
+    Level level = Level::ok;
+    std::string check;    // a stable name, for --json
+    std::string message;  // one line
+};
+
+enum class Host : uint8_t { find_out, plugin, daemon };
+
+struct Site {
+    SlurmConf conf;
+    std::vector<std::string> plugin_dirs;
+    std::optional<SlurmVersion> slurm;  // of Slurm's own plugins there
+    std::string slurm_from;             // the plugin that said so
+    Host host = Host::find_out;
+};
+
+// Reads slurm.conf and finds the version of Slurm. `plugin_dir` counts where slurm.conf names none.
+[[nodiscard]] Site survey(const std::string &conf_path, const std::string &plugin_dir, Host host);
+
+[[nodiscard]] std::vector<Finding> check_controller(const Site &site);
+[[nodiscard]] std::vector<Finding> check_node(const Site &site);
+
+// ---- what both share
+[[nodiscard]] std::string find_plugin(const Site &site, const std::string &name);  // "": nowhere
+[[nodiscard]] std::string folders(const Site &site);
+void check_slurm_version(const Site &site, std::vector<Finding> &out);
+// Does plugstack.conf load malleable.so? Where it does not: `absent`.
+void check_plugstack(const Site &site, Level absent, std::vector<Finding> &out);
+
+}  // namespace ringrt::check

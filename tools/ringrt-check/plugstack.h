@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// plugstack.conf: which SPANK plugins Slurm loads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ringrt::check {
+
+struct SpankLine {
+    std::string where;    // FILE:LINE
+    std::string keyword;  // optional, required
+    std::string plugin;   // a path, or a name in PluginDir
+};
+
+struct Plugstack {
+    std::string error;  // not empty: a file could not be read
+    std::vector<SpankLine> lines;
+};
+
+// Follows include lines (globs, below the file's own folder where they are relative), ten deep.
+[[nodiscard]] Plugstack read_plugstack(const std::string &path);
+
+}  // namespace ringrt::check

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small files of the site's, read whole and bounded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringrt::check {
+
+inline constexpr std::size_t kTextBytesMax = 16 * 1024 * 1024;
+
+// nullopt: cannot be opened or read, is no plain file, or is longer than `bytes_max`; `error` says
+// which.
+[[nodiscard]] std::optional<std::string> read_file(const std::string &path, std::size_t bytes_max,
+                                                   std::string &error);
+
+[[nodiscard]] std::string lower(std::string_view text);
+[[nodiscard]] std::string folder_of(const std::string &path);
+// Without what is empty.
+[[nodiscard]] std::vector<std::string> split(std::string_view text, std::string_view separators);
+// What a message may show of a site's text: printable, at most 200 characters.
+[[nodiscard]] std::string shown(std::string_view text);
+
+}  // namespace ringrt::check
