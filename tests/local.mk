@@ -52,5 +52,7 @@ EXTRA_DIST += $(cluster_tests)
 check-cluster: all
 	RINGRT_PLUGIN_DIR=$(abs_builddir)/.libs $(srcdir)/tests/cluster/run $(CASES)
 
+include tests/packages.mk
+
 # The fault matrix
 include tests/faults/faults.mk

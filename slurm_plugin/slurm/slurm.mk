@@ -101,5 +101,4 @@ endif HAVE_YAML
 endif HAVE_SLURM
 
 EXTRA_DIST += contrib/packaging/ringrtd.service contrib/packaging/ringrtd.sysconfig doc/hosts.md
-EXTRA_DIST += contrib/packaging/plugstack.conf doc/slurm.md
 dist_man_MANS += man/malleable.1 man/malleable.yaml.5 man/sched_doubling.8 man/ringrtd.8
