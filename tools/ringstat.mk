@@ -25,6 +25,8 @@ bin_PROGRAMS += ringstat
 dist_man_MANS += man/ringstat.1
 ringstat_SOURCES = \
 	tools/ringstat/config_check.cpp tools/ringstat/config_check.h \
+	tools/ringstat/detach.cpp tools/ringstat/detach.h \
+	slurm_plugin/slurm/administrator.cpp slurm_plugin/slurm/administrator.h \
 	tools/ringstat/list.cpp tools/ringstat/list.h tools/ringstat/output.h \
 	tools/ringstat/main.cpp tools/ringstat/top.cpp \
 	tools/ringstat/plugin_view.cpp tools/ringstat/plugin_view.h \

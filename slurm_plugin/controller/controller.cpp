@@ -46,7 +46,8 @@ void set_ceiling(JobMemory &memory, int gpus, double now_s) {
 
 // A record that Slurm refused (say, a site's job_modify) is not offered again in each pass.
 bool is_put_off(const Step &step, const JobMemory &memory, double now_s) {
-    return now_s < memory.write_until_s && (step.act == Act::note || step.act == Act::call_off);
+    return now_s < memory.write_until_s &&
+           (step.act == Act::note || step.act == Act::call_off || step.act == Act::hand_back);
 }
 
 std::string answer_text(Answer answer) {
@@ -108,10 +109,11 @@ double Controller::round(double now_s) {
     observation_.now_s = now_s;
     if (begun_s_ == 0) begun_s_ = now_s;
     note_failed_launches(now_s);
-    bool soon = options_.mode == Mode::act && bring_back(now_s);
+    const bool acts = options_.mode == Mode::act || options_.mode == Mode::detach;
+    bool soon = acts && bring_back(now_s);
     const std::vector<JobView> jobs = look(now_s);
     forget_ended(now_s);
-    if (options_.mode == Mode::act) look_for_gone(jobs, now_s);
+    if (acts) look_for_gone(jobs, now_s);
 
     const Decision decision = decide(observation_, jobs, memory_, options_);
     const bool time_to_decide = is_time_to_decide(jobs, now_s);
@@ -130,7 +132,10 @@ double Controller::round(double now_s) {
             only_say(jobs[i], step, memory, now_s);
             continue;
         }
-        reachable = act(jobs[i], step, memory, now_s) != Answer::unreachable;
+        const Answer said = act(jobs[i], step, memory, now_s);
+        reachable = said != Answer::unreachable;
+        // Nothing more is to be said of it.
+        if (step.act == Act::hand_back && said == Answer::ok) memory_.erase(jobs[i].record->id);
         if (!reachable || ++updates == kUpdatesPerPass) break;
     }
     if (!soon && updates == 0 && reachable) settled_version_ = observation_.version;
@@ -453,6 +458,9 @@ Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double
     if (step.act == Act::call_off && settle_gone(id, now_s) == Answer::ok) return Answer::again;
     if (step.act == Act::release) {
         answer = cluster_.update_pending(id, step.update);
+    } else if (step.act == Act::hand_back) {
+        answer = cluster_.write_intent(id, records::without_intent(job.record->admin_comment),
+                                       step.nice);
     } else if (step.act != Act::signal) {
         answer = cluster_.write_intent(
             id, records::format_into(job.record->admin_comment, step.intent), step.nice);

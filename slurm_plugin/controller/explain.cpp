@@ -25,6 +25,7 @@ std::string under_way(const JobView &job, double now_s) {
 std::string explain_job(const JobView &job, const Wish &wish, double now_s,
                         const Options &options) {
     const JobRecord &record = *job.record;
+    if (options.mode == Mode::detach) return "is being handed back to Slurm (mode: detach)";
     if (const std::string text = under_way(job, now_s); !text.empty()) return text;
     if (record.phase == JobPhase::pending && is_kept_back(job, now_s, options))
         return "waits: held, depends on another job, or has a later start time";

@@ -15,6 +15,7 @@ using records::IntentState;
 
 namespace {
 
+constexpr double kDetachWait_s = 120;          // for a resize under way, in mode detach
 constexpr double kStillThere_s = 20;           // more than KillWait's usual ten or so seconds
 constexpr double kImpossibleAgain_s = 300;     // until the smallest size is tried again
 constexpr double kSmoothing = 0.3;             // weight of the newest gap
@@ -119,6 +120,12 @@ int size_now(const JobView &job, const Wish &wish, const Situation &now, double 
     return std::max(wish.fitting, job.intent.gpus_min);
 }
 
+// The size that it was submitted with: its script's environment is of that size, and stock Slurm
+// does not correct it.
+int first_size(const JobView &job) {
+    return job.intent.first_gpus > 0 ? job.intent.first_gpus : job.intent.gpus_min;
+}
+
 Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
                   const Situation &now, const Options &options) {
     const JobRecord &record = *job.record;
@@ -139,7 +146,8 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     // Released for GPUs that are to come, it starts in the moment in which the lost node is back.
     const bool only_there = memory.doubt_s > 0 && !memory.nodes_usable && wish.fitting == 0;
     if (has_run(job) && only_there && record.begin_s > now.now_s) return {.soon = true};
-    int gpus = size_now(job, wish, now, waited_s, options);
+    int gpus = options.mode == Mode::detach ? first_size(job)
+                                            : size_now(job, wish, now, waited_s, options);
     if (gpus == 0) return {.soon = true};
     // What Slurm refused is not tried again: smaller, and in the end the size that it has.
     while (gpus >= job.intent.gpus_min && is_over_ceiling(memory, gpus, now.now_s)) gpus /= 2;
@@ -299,11 +307,54 @@ Step step_running(const JobView &job, const Wish &wish, const Situation &now) {
     return {};
 }
 
+// ---- mode: detach -----------------------------------------------------------------------------
+
+Step hand_back(const JobView &job) {
+    const bool runs = job.record->phase != JobPhase::pending;
+    Step step{.act = Act::hand_back, .intent = job.intent, .nice = job.intent.own_nice};
+    step.event =
+        event(EventKind::let_go, job.intent, job.intent.gpus, job.record->gpus_requested,
+              std::string("handed back to Slurm: ") + (runs ? "runs on with " : "waits for ") +
+                  gpus_text(job.record->gpus_requested) + " as a rigid job");
+    return step;
+}
+
+// A resize under way is finished first, if that does not take long. A waiting job gets the size
+// that it was submitted with, at the time that is safe after its last run; only then the record
+// goes.
+Step step_detached(const JobView &job, const Wish &wish, const JobMemory &memory,
+                   const Situation &now, const Options &options) {
+    const JobRecord &record = *job.record;
+    if (record.phase == JobPhase::completing) return {.soon = true};
+    if (record.phase != JobPhase::pending) {
+        const double patience_s = std::min<double>(job.intent.grace_s, kDetachWait_s);
+        const bool may_leave =
+            record.phase == JobPhase::running && job.intent.state == IntentState::asked &&
+            job.intent.run == record.restarts && age_s(job.intent.asked_s, now.now_s) <= patience_s;
+        return may_leave ? Step{.soon = true} : hand_back(job);
+    }
+    if (is_kept_back(job, now.now_s, options) || wish.pool < 0) return hand_back(job);
+    const int first = first_size(job);
+    const bool has_first =
+        record.gpus_requested == first || is_over_ceiling(memory, first, now.now_s);
+    if (!waits_for_size(job) && has_first) return hand_back(job);
+    Step step = step_waiting(job, wish, memory, now, options);
+    if (step.act != Act::release) return step;
+    // No place is lent to it: nobody would take it back.
+    step.intent.own_nice.reset();
+    step.update.first_in_queue = false;
+    step.update.nice = job.intent.own_nice;
+    step.update.admin_comment = records::format_into(record.admin_comment, step.intent);
+    return step;
+}
+
 }  // namespace
 
 Step next_step(const JobView &job, const Wish &wish, const JobMemory &memory,
                const Situation &situation, const Options &options) {
     const JobRecord &record = *job.record;
+    if (options.mode == Mode::detach && record.phase != JobPhase::finished)
+        return step_detached(job, wish, memory, situation, options);
     const IntentState state = job.intent.state;
     switch (record.phase) {
         case JobPhase::finished:

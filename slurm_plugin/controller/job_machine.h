@@ -25,11 +25,12 @@ namespace ringrt::controller {
 
 enum class Act : uint8_t {
     nothing,
-    note,      // write the intent: something was seen
-    call_off,  // write the intent: back to running at the old size
-    ask,       // write the intent, then signal
-    signal,    // signal again
-    release,   // update the pending job: size, time limit, start time, intent
+    note,       // write the intent: something was seen
+    call_off,   // write the intent: back to running at the old size
+    ask,        // write the intent, then signal
+    signal,     // signal again
+    release,    // update the pending job: size, time limit, start time, intent
+    hand_back,  // remove the intent: it is a rigid job from now on
 };
 
 struct Step {

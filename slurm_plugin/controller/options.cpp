@@ -53,8 +53,10 @@ std::string policy_names() {
 const auto &rows() {
     static const std::string policy_choices = policy_names();
     static const std::array table{
-        choice("mode", &Options::mode, "act|observe|off",
-               "act; observe: decide and log, touch nothing; off: do nothing"),
+        choice(
+            "mode", &Options::mode, "act|observe|off|detach",
+            "act; observe: decide and log, touch nothing; off: do nothing; detach: hand every job "
+            "back to Slurm"),
         choice("policy", &Options::policy, policy_choices,
                "How GPUs are shared out among malleable jobs"),
         seconds("interval_s", &Options::interval_s, 0.1, 86400,

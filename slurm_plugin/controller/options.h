@@ -11,7 +11,7 @@
 
 namespace ringrt::controller {
 
-enum class Mode : uint8_t { act, observe, off };
+enum class Mode : uint8_t { act, observe, off, detach };
 enum class Reclaim : uint8_t { any, higher_priority };
 
 struct Options {

@@ -44,6 +44,8 @@ constexpr std::array kKeys{
     Key{"grace", [](std::string_view v, Intent &i) { return read_into(v, 1, 86400, i.grace_s); }},
     Key{"id",
         [](std::string_view v, Intent &i) { return read_into(v, 0, UINT32_MAX, i.resize_id); }},
+    Key{"first",
+        [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.first_gpus); }},
     Key{"gpus", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.gpus); }},
     Key{"target",
         [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.target); }},
@@ -103,6 +105,7 @@ std::string format_intent(const Intent &intent) {
     append_int(out, "grace", intent.grace_s);
     append_text(out, "state", to_string(intent.state));
     append_nonzero(out, "id", intent.resize_id, UINT32_MAX);
+    append_nonzero(out, "first", intent.first_gpus, kGpusMax);
     append_nonzero(out, "gpus", intent.gpus, kGpusMax);
     append_nonzero(out, "target", intent.target, kGpusMax);
     append_time(out, "since", std::clamp(intent.since_s, 0.0, 1.0 * kTimeMax));
@@ -125,6 +128,14 @@ std::string format_intent(const Intent &intent) {
 
 std::string format_into(std::string_view site_text, const Intent &intent) {
     return replace_record(site_text, kMarker, format_intent(intent));
+}
+
+std::string without_intent(std::string_view text) {
+    const std::optional<Span> record = find_record(text, kMarker);
+    if (!record) return std::string(text);
+    std::string before(text.substr(0, record->begin));
+    if (!before.empty() && before.back() == ' ') before.pop_back();  // format_into() put it there
+    return before + std::string(text.substr(record->end));
 }
 
 std::string_view to_string(IntentState state) { return kStates[static_cast<std::size_t>(state)]; }

@@ -18,7 +18,7 @@
 
 namespace ringrt::records {
 
-inline constexpr std::size_t kRecordBytesMax = 288;
+inline constexpr std::size_t kRecordBytesMax = 304;
 
 // Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
 // itself shows (pending, running, completing) is not repeated here: a completing job's record
@@ -37,6 +37,7 @@ struct Intent {
     int grace_s = 120;  // from the signal until the resize is called off
     IntentState state = IntentState::queued;
     uint32_t resize_id = 0;       // counts what was asked; a resize is applied at most once
+    int first_gpus = 0;           // size it was submitted with (0: not known, an older record)
     int gpus = 0;                 // size it runs at, or last ran at (0: never ran)
     int target = 0;               // size set or asked for but not yet running (0: none)
     double since_s = 0;           // Unix time of the last change of state
@@ -64,6 +65,9 @@ struct Intent {
 
 // `site_text` with its intent record replaced, or with the record appended.
 [[nodiscard]] std::string format_into(std::string_view site_text, const Intent &intent);
+
+// The site's text alone.
+[[nodiscard]] std::string without_intent(std::string_view text);
 
 [[nodiscard]] std::string_view to_string(IntentState state);
 

@@ -158,6 +158,7 @@ void ControllerLoop::begin(Life &life) {
 double ControllerLoop::pass(Life &life) {
     Diag &diag = life.diag;
     const double began_s = unix_now_s(), began_cpu_s = thread_cpu_s();
+    if (options_.controller.mode == Mode::detach) publish(life);  // before the first one, too
     const double next_s = life.controller->pass(began_s);
     diag.time_s = unix_now_s();
     diag.passes.add((diag.time_s - began_s) * 1000);
@@ -184,7 +185,9 @@ double ControllerLoop::stand_by(Life &life) {
 
 void ControllerLoop::publish(const Life &life) {
     const bool acts = options_.controller.mode == Mode::act;
-    host_.publish(life.cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0);
+    // A record that is removed in mode detach must not be put back.
+    host_.publish(life.cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0,
+                  options_.controller.mode != Mode::detach);
 }
 
 // Until next_s, a reload, or another duty. False: stop.

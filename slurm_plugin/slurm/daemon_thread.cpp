@@ -164,15 +164,18 @@ void DaemonThread::release() {
         error("lease: " + leases_->error());
 }
 
-void DaemonThread::publish(const SlurmCluster &cluster, int hold_s) {
+void DaemonThread::publish(const SlurmCluster &cluster, int hold_s, bool keeps_records) {
     facts_.hold_s = hold_s;
     facts_.partitions.clear();
     for (const auto &[name, limits] : cluster.partitions())
         facts_.partitions[name] = {limits.gpus_in_all, limits.gpus_per_node, limits.is_default};
-    if (cluster.seen().version != std::exchange(intents_version_, cluster.seen().version)) {
+    const bool other = keeps_records != std::exchange(keeps_records_, keeps_records);
+    if (cluster.seen().version != std::exchange(intents_version_, cluster.seen().version) ||
+        other) {
         std::map<uint32_t, std::string> intents;
         for (const controller::JobRecord &job : cluster.seen().jobs)
-            if (const auto intent = records::parse_intent(job.admin_comment))
+            if (const auto intent = records::parse_intent(job.admin_comment);
+                keeps_records && intent)
                 intents[job.id] = records::format_intent(*intent);
         (void)write_diag(options_.facts + ".intents", format_intents(intents));
     }

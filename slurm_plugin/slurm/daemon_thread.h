@@ -35,7 +35,7 @@ class DaemonThread final : public ControllerThread {
     [[nodiscard]] bool may_act() const override;
     void unreachable(const std::string &why) override;
     [[nodiscard]] double retry_every_s() const override { return 10; }
-    void publish(const SlurmCluster &cluster, int hold_s) override;
+    void publish(const SlurmCluster &cluster, int hold_s, bool keeps_records) override;
     void account(const Diag &diag) override;
 
     // Once the thread has stopped: another one may act at once.
@@ -58,6 +58,7 @@ class DaemonThread final : public ControllerThread {
     std::string said_, lease_error_;
     SubmitFacts facts_;
     uint64_t intents_version_ = 0;
+    bool keeps_records_ = true;
     double asked_s_ = 0;
     bool was_unreachable_ = false, facts_failed_ = false;
     std::atomic<double> beat_s_;

@@ -47,8 +47,9 @@ class Host : public Log {
     [[nodiscard]] virtual double retry_every_s() const { return 1; }
 
     // After each observation: what job_submit/malleable may know. hold_s: how long a new job waits
-    // for the controller's decision; 0: it does not wait.
-    virtual void publish(const SlurmCluster &cluster, int hold_s) = 0;
+    // for the controller's decision; 0: it does not wait. keeps_records: a job's record outlives an
+    // administrator's new AdminComment.
+    virtual void publish(const SlurmCluster &cluster, int hold_s, bool keeps_records) = 0;
     // Every few seconds: the account that is written for `ringstat diag`.
     virtual void account(const Diag &) {}
 };

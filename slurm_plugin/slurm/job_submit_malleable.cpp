@@ -87,6 +87,7 @@ void record_intent(job_desc_msg_t &job, const Flags &flags) {
         .gpus_max = flags.range.max,
         .signal = flags.signal,
         .grace_s = flags.grace_s,
+        .first_gpus = static_cast<int>(job.num_tasks),
         .since_s = static_cast<double>(std::time(nullptr)),
         .begin_s = job.begin_time,
         .limit_by_slurm = job.time_limit == NO_VAL,

@@ -74,7 +74,7 @@ void add_account(Text &text, const Diag &diag) {
     text.family("policy", "info", "Policy in force.")
         .sample(1, one("policy", diag.options->policy));
     text.family("mode", "stateset", "Mode in force.");
-    for (const char *name : {"act", "observe", "off"})
+    for (const char *name : {"act", "observe", "off", "detach"})
         text.sample(mode == name, one("ringrt_mode", name));
     text.family("start_time_seconds", "gauge", "When the controller was started, Unix time.")
         .sample(diag.started_s);

@@ -32,8 +32,9 @@ class PluginThread final : public ControllerThread {
     [[nodiscard]] std::string_view reload_command() const override {
         return "scontrol reconfigure";
     }
-    void publish(const ringrt::slurm::SlurmCluster &cluster, int hold_s) override {
-        facts_.publish(cluster, hold_s);
+    void publish(const ringrt::slurm::SlurmCluster &cluster, int hold_s,
+                 bool keeps_records) override {
+        facts_.publish(cluster, hold_s, keeps_records);
     }
     SchedFacts &facts() { return facts_; }
 

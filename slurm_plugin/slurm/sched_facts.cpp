@@ -9,15 +9,18 @@
 
 namespace ringrt::slurm {
 
-void SchedFacts::publish(const SlurmCluster &cluster, int hold_s) {
-    if (cluster.seen().version == version_ && hold_s == hold_s_) return;
+void SchedFacts::publish(const SlurmCluster &cluster, int hold_s, bool keeps_records) {
+    if (cluster.seen().version == version_ && hold_s == hold_s_ && keeps_records == keeps_records_)
+        return;
     std::map<uint32_t, std::string> intents;
     for (const controller::JobRecord &job : cluster.seen().jobs)
-        if (records::parse_intent(job.admin_comment)) intents[job.id] = job.admin_comment;
+        if (keeps_records && records::parse_intent(job.admin_comment))
+            intents[job.id] = job.admin_comment;
     const std::scoped_lock lock(mutex_);
     partitions_ = cluster.partitions();
     intents_ = std::move(intents);
     hold_s_ = hold_s;
+    keeps_records_ = keeps_records;
     version_ = cluster.seen().version;
 }
 

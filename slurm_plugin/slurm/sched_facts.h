@@ -15,7 +15,7 @@ namespace ringrt::slurm {
 
 class SchedFacts {
   public:
-    void publish(const SlurmCluster &cluster, int hold_s);
+    void publish(const SlurmCluster &cluster, int hold_s, bool keeps_records);
     [[nodiscard]] bool partition(const char *name, RingrtPartitionView *out);
     [[nodiscard]] bool intent_text(uint32_t job_id, char *out, std::size_t size);
 
@@ -24,6 +24,7 @@ class SchedFacts {
     std::map<std::string, PartitionLimits, std::less<>> partitions_;
     std::map<uint32_t, std::string> intents_;
     int hold_s_ = 0;
+    bool keeps_records_ = true;
     uint64_t version_ = 0;  // of the observation that stands here; of the publishing thread alone
 };
 

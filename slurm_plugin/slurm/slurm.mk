@@ -101,4 +101,6 @@ endif HAVE_YAML
 endif HAVE_SLURM
 
 EXTRA_DIST += contrib/packaging/ringrtd.service contrib/packaging/ringrtd.sysconfig doc/hosts.md
+
+EXTRA_DIST += doc/leaving.md
 dist_man_MANS += man/malleable.1 man/malleable.yaml.5 man/sched_doubling.8 man/ringrtd.8

@@ -470,6 +470,12 @@ Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment,
     }
     if (ctld.record.phase == JobPhase::completing) return Answer::again;
     const auto after = records::parse_intent(admin_comment);
+    if (admin_comment == "site=1") {  // handed back: a rigid job from now on
+        ctld.malleable = false;
+        ctld.record.admin_comment = admin_comment;
+        if (nice) ctld.record.nice = *nice;
+        return lost_answer ? Answer::unreachable : Answer::ok;
+    }
     if (!after || !admin_comment.starts_with("site=1 ")) {
         violation(id, "wrote a broken record: " + admin_comment);
         return Answer::refused;

@@ -30,7 +30,7 @@ class Lines : public Host {
     bool take_reload() override { return false; }
     bool is_reload_due() override { return false; }
     std::string_view reload_command() const override { return "reload"; }
-    void publish(const SlurmCluster &, int) override {}
+    void publish(const SlurmCluster &, int, bool) override {}
     std::vector<std::string> errors;
 };
 

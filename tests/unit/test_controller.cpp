@@ -92,6 +92,31 @@ TEST(an_event_says_whose_job_it_is) {
     ck_assert(to_json(event).ends_with(",\"name\":\"a\\\"b?\",\"user\":1000}"));
 }
 
+// mode: detach, at many moments of a resize, and with a controller that is started anew meanwhile.
+TEST(every_job_is_handed_back) {
+    for (int moment = 0; moment < 40; ++moment) {
+        World world({4, 4});
+        const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 200000});
+        world.run(20);
+        const uint32_t b = world.cluster.submit_malleable(1, 8, {.steps = 200000});
+        const uint32_t held = world.cluster.submit_malleable(2, 8, {.steps = 100}, 4, -1, 5000);
+        world.run(moment * 0.4);
+        world.options.mode = Mode::detach;
+        if (moment % 3 == 0)
+            world.restart();
+        else
+            world.controller->set_options(world.options);
+        const int asked = world.cluster.count(EventKind::asked);
+        world.run(150);
+        for (const uint32_t id : {a, b, held})
+            EXPECT_TEXT(world.cluster.job(id).admin_comment, "site=1");
+        ck_assert_int_eq(world.cluster.job(held).gpus_requested, 4);
+        ck_assert_int_eq(world.cluster.count(EventKind::asked), asked);
+        expect_sound(world, "detach");
+        ck_assert_double_eq(world.cluster.lost_steps(a), 0);
+    }
+}
+
 TEST(a_rigid_job_gets_borrowed_gpus_back) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1000});
@@ -1319,6 +1344,7 @@ int main() {
          a_second_job_makes_the_first_shrink_and_grow_again,
          borrowed_gpus_are_those_above_min,
          an_event_says_whose_job_it_is,
+         every_job_is_handed_back,
          a_rigid_job_gets_borrowed_gpus_back,
          what_is_left_is_learned_from_the_loss,
          what_a_restart_costs_is_learned_for_each_job,

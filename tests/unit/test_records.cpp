@@ -141,14 +141,25 @@ TEST(flags_survive_ten_megabytes) {
     ck_assert(std::holds_alternative<FlagError>(parse_grace(huge)));
 }
 
+TEST(the_sites_text_outlives_the_record) {
+    const Intent intent{.gpus_min = 1, .gpus_max = 8};
+    for (const std::string_view text : {"", "site=1", "ticket 42: ask Ann"}) {
+        const std::string with = format_into(text, intent);
+        EXPECT_TEXT(without_intent(with), std::string(text));
+        EXPECT_TEXT(without_intent(text), std::string(text));
+        EXPECT_TEXT(without_intent(with + " (seen by Bob)"), std::string(text) + " (seen by Bob)");
+    }
+}
+
 TEST(signal_by_name_or_number) {
     for (const std::string_view text : {"URG", "SIGURG", "urg", "sigurg", "SigUrg", "23"})
         ck_assert_int_eq(accepted(parse_signal(text)), 23);
     ck_assert_int_eq(accepted(parse_signal("USR1")), 10);
     ck_assert_int_eq(accepted(parse_signal("64")), 64);
-    for (const std::string_view text : {"", "0", "65", "-1", "SIG", "SIGSIGURG", "RTMIN+1", "KILL",
-                                        "sigstop", "9", "19", "URG ", "CHLD", "TERM", "15",
-                                        "SIGPIPE", "CONT", "segv", "17", "32", "33"}) {
+    for (const std::string_view text :
+         {"",     "0",       "65",   "-1",   "SIG",  "SIGSIGURG", "RTMIN+1",
+          "KILL", "sigstop", "9",    "19",   "URG ", "CHLD",      "TERM",
+          "15",   "SIGPIPE", "CONT", "segv", "17",   "32",        "33"}) {
         const auto result = parse_signal(text);
         const FlagError *error = std::get_if<FlagError>(&result);
         ck_assert_msg(error && error->message.starts_with("--malleable-signal: expected "), "%s",
@@ -207,6 +218,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .grace_s = 86400,
              .state = IntentState::released,
              .resize_id = UINT32_MAX,
+             .first_gpus = kGpusMax,
              .gpus = kGpusMax,
              .target = kGpusMax,
              .since_s = 1e300,
@@ -377,7 +389,8 @@ int main() {
     return ringrt::test::run_all(
         "records",
         {range_accepts_the_ladder, range_refuses_in_one_line, flags_survive_ten_megabytes,
-         signal_by_name_or_number, the_largest_size_within_a_limit, grace_in_all_of_slurms_forms, ladder_membership,
+         the_sites_text_outlives_the_record, signal_by_name_or_number,
+         the_largest_size_within_a_limit, grace_in_all_of_slurms_forms, ladder_membership,
          intent_round_trip, intent_of_extremes_stays_bounded, intent_refuses_what_is_malformed,
          format_into_keeps_the_sites_text, telemetry_round_trip,
          planned_speeds_travel_beside_the_measured_ones, telemetry_is_range_checked,

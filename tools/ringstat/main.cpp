@@ -11,6 +11,7 @@
 #include "tools/ringstat/chart.h"
 #include "tools/ringstat/chart_svg.h"
 #include "tools/ringstat/config_check.h"
+#include "tools/ringstat/detach.h"
 #include "tools/ringstat/diag.h"
 #include "tools/ringstat/list.h"
 #include "tools/ringstat/options.h"
@@ -150,6 +151,8 @@ int run(const Options &options) {
             return show_chart(options);
         case Command::check:
             return check_config(options);
+        case Command::detach:
+            return detach(options);
         case Command::diag:
             return show_diag(options);
         case Command::list:

@@ -123,14 +123,19 @@ void add_commands(CLI::App &app, Options &out, Texts &texts) {
     auto *diag = add_command(app, "diag", "how the scheduler's plugin is doing: times and counts");
     diag->add_option("--file", out.diag_file, "what the plugin has written of itself")
         ->type_name("FILE");
-    for (auto *command : {explain, history, chart, check, diag})
+    auto *detach = add_command(app, "detach", "hand every malleable job back to Slurm");
+    detach->add_option("--wait", out.detach_wait_s, "wait so long until that is done (600)")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.0, 86400.0));
+    for (auto *command : {explain, history, chart, check, diag, detach})
         command->add_flag("--json", out.json, "JSON instead of text");
 }
 
 Command command_of(const CLI::App &app) {
     constexpr std::pair<const char *, Command> kCommands[] = {
         {"explain", Command::explain}, {"history", Command::history}, {"chart", Command::chart},
-        {"top", Command::top},         {"check", Command::check},     {"diag", Command::diag}};
+        {"top", Command::top},         {"check", Command::check},     {"diag", Command::diag},
+        {"detach", Command::detach}};
     for (const auto &[name, command] : kCommands)
         if (app.got_subcommand(name)) return command;
     return Command::list;

@@ -9,7 +9,7 @@
 
 namespace ringrt::ringstat {
 
-enum class Command { list, explain, history, chart, top, check, diag };
+enum class Command { list, explain, history, chart, top, check, diag, detach };
 
 enum Exit { kOk = 0, kNoAnswer = 1, kUsage = 2, kNoSuchJob = 3 };
 
@@ -25,10 +25,11 @@ struct Options {
     double since_s = 0, until_s = 0;  // of history and chart, Unix times; 0: not given
     std::size_t last = 0;             // of history; 0: all
     std::string svg;                  // of chart: the file; empty: text
-    std::string diag_file;            // of diag; empty: where the plugin writes it
-    std::string event_log;            // empty: where the plugin's configuration says
-    std::string yaml_file;            // of check; empty: the site's
-    bool verbose = false;             // of check
+    double detach_wait_s = 600;
+    std::string diag_file;  // of diag; empty: where the plugin writes it
+    std::string event_log;  // empty: where the plugin's configuration says
+    std::string yaml_file;  // of check; empty: the site's
+    bool verbose = false;   // of check
 };
 
 // nullopt: to be run. Otherwise everything is said, and this is the exit status.

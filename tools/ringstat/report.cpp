@@ -63,6 +63,8 @@ const char *mode_name(controller::Mode mode) {
             return "observe";
         case controller::Mode::off:
             return "off";
+        case controller::Mode::detach:
+            return "detach";
     }
     return "?";
 }
