@@ -16,7 +16,8 @@ EXTRA_DIST += \
 	$(packaging)/debian/ringrt-common.install \
 	$(packaging)/debian/ringrt-slurm-controller.install \
 	$(packaging)/debian/ringrt-slurm-node.install \
-	$(packaging)/debian/ringrt-tools.install
+	$(packaging)/debian/ringrt-tools.install $(packaging)/debian/ringrt-tools.links \
+	$(packaging)/debian/ringrtd.install
 
 if HAVE_SLURM
 .PHONY: deb rpm
