@@ -312,10 +312,10 @@ Step step_running(const JobView &job, const Wish &wish, const Situation &now) {
 Step hand_back(const JobView &job) {
     const bool runs = job.record->phase != JobPhase::pending;
     Step step{.act = Act::hand_back, .intent = job.intent, .nice = job.intent.own_nice};
-    step.event =
-        event(EventKind::let_go, job.intent, job.intent.gpus, job.record->gpus_requested,
-              std::string("handed back to Slurm: ") + (runs ? "runs on with " : "waits for ") +
-                  gpus_text(job.record->gpus_requested) + " as a rigid job");
+    step.event = event(EventKind::let_go, job.intent, job.intent.gpus, job.record->gpus_requested,
+                       std::string(runs ? "handed back to Slurm: runs on with "
+                                        : "handed back to Slurm: waits for ") +
+                           gpus_text(job.record->gpus_requested) + " as a rigid job");
     return step;
 }
 

@@ -14,7 +14,7 @@ PAGE = ROOT / "man/ringrt-messages.7"
 FOLDERS = ("libringrt", "slurm_plugin", "tools")
 # Help texts and pictures: other pages list them.
 NOT_MESSAGES = re.compile(
-    r"slurm_plugin/(controller/options|policy/registry|slurm/spank_submit"
+    r"slurm_plugin/(controller/options|policy/registry"
     r"|slurm/daemon_options|slurm/metrics_server)\.cpp"
     r"|slurm_plugin/slurm/metrics\.(cpp|h)"
     r"|libringrt/(grouping/rules|grouping/plan|checkpoint/hash|signal_watch)\.cpp"
@@ -29,7 +29,10 @@ NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs
             "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd",
             "sched/doubling: JobId=%u %s",
             "exit status: 0 done; 1 it could not be done; 2 wrong usage",
-            ": (where it is by default)")
+            ": (where it is by default)",
+            "let the scheduler give the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it trains",
+            "signal that asks the job to save and leave (default URG)",
+            "how long it may take to save before a resize is called off (default 2 minutes)")
 CONVERSION = re.compile(r"%[-+ #0]*[0-9*]*(?:\.[0-9*]+)?(?:hh|h|ll|l|z|j)?[a-zA-Z]")
 
 
@@ -88,7 +91,7 @@ def main():
     missing = [(name, text) for text, name in code.items() if text not in shown]
     said = "\n".join(code)
     # Who adds `, got "..."` and `FILE: ` is often not who knows the rest.
-    parts = [part.strip(' :;,."') for text in page for part in text.split(', got "')]
+    parts = [part.strip(' :;,."()') for text in page for part in text.split(', got "')]
     stale = [part for part in parts if is_message(part) and part not in said]
     if sys.argv[1:] == ["--missing"]:
         print("\n".join(f"{name}: {text}" for name, text in missing))

@@ -6,15 +6,14 @@ ringstat_diag() { sed -n "s/.*\"$1\":\(\"[^\"]*\"\|[0-9.]*\).*/\1/p" "$dir/log/m
 passes() { sed -n 's/.*"passes":{"count":\([0-9]*\).*/\1/p' "$dir/log/malleable_diag.json"; }
 more_passes() { [ "$(passes)" != "$1" ]; }
 lives() { wait_for 20 "passes $1" more_passes "$(passes)"; }
-reconfigure() { timeout 10 scontrol reconfigure; }
 
 # ---- none, and an empty one ----
 rm "$dir/malleable.yaml"
-reconfigure
+reload
 wait_for 20 "mode observe without a file" mode_is observe
 [ ! -e "$dir/state/malleable.yaml.accepted" ] || fail "the copy outlives its file"
 grep -v mode: "$work/malleable.yaml" >"$dir/malleable.yaml"
-reconfigure
+reload
 wait_for 20 "mode observe where the file names none" mode_is observe
 start_job first --malleable=1:8 --gpus=2 -- 100000 100
 wait_for 40 "start with 2 GPUs" runs_with "$job" 2
@@ -25,19 +24,19 @@ clear_jobs
 set_yaml 'mode: act'
 wait_for 20 "mode act" mode_is act
 : >"$dir/malleable.yaml"
-reconfigure
+reload
 wait_for 20 "mode observe with an empty file" mode_is observe
 
 # ---- what is no file: one line, and the accepted configuration stays ----
 cp "$work/malleable.yaml" "$dir/malleable.yaml"
-reconfigure
+reload
 wait_for 20 "mode act" mode_is act
 odd() { # SAID MAKE...
     local said=$1
     shift
     rm -rf "$dir/malleable.yaml"
     "$@" "$dir/malleable.yaml"
-    reconfigure
+    reload
     wait_for 20 "complaint \"$said\"" logged "malleable.yaml: *$said"
     lives "with $1"
     mode_is act || fail "$1 changed the mode"
@@ -47,7 +46,7 @@ odd 'expected a file, got a directory' mkdir
 odd 'expected a file, got a device' ln -s /dev/zero
 rm "$dir/malleable.yaml"
 truncate -s 10G "$dir/malleable.yaml"
-reconfigure
+reload
 wait_for 20 "complaint about ten gigabytes" logged 'malleable.yaml:1: longer than 65536 bytes'
 lives "with a huge file"
 rm "$dir/malleable.yaml"
