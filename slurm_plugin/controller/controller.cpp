@@ -272,6 +272,9 @@ Answer Controller::settle_gone(uint32_t job_id, double now_s) {
     const Answer answer =
         ending ? cluster_.complete_if_gone(job_id) : cluster_.requeue_if_gone(job_id);
     if (answer != Answer::ok) return answer;
+    // In what is left of this pass: its grace time may be over, and there is nothing to call off.
+    for (JobRecord &record : observation_.jobs)
+        if (record.id == job_id) record.phase = JobPhase::completing;
     Event event{.kind = EventKind::left,
                 .text = "had left before slurmctld was killed, which had forgotten that: requeued"};
     if (ending)

@@ -591,6 +591,34 @@ TEST(a_forgotten_request_is_known_from_the_event_log) {
     ck_assert_int_eq(requeues(job, 990, 1000, asked), 0);
 }
 
+// Its grace time ran out while slurmctld was away: it has left all the same.
+TEST(a_resize_of_a_job_that_has_left_is_not_called_off) {
+    class Left final : public Agreeing {
+      public:
+        Answer requeue_if_gone(uint32_t) override {
+            if (seen.jobs.at(0).phase != JobPhase::running) return Answer::refused;
+            seen.jobs.at(0).phase = JobPhase::pending;  // as the next observation shows it
+            ++seen.jobs.at(0).restarts;
+            return Answer::ok;
+        }
+    };
+    Left cluster;
+    JobRecord job{.id = 7, .phase = JobPhase::running, .start_s = 900};
+    job.admin_comment = ringrt::records::format_into("", {.gpus_min = 1,
+                                                          .gpus_max = 8,
+                                                          .grace_s = 18,
+                                                          .state = IntentState::asked,
+                                                          .target = 4,
+                                                          .since_s = 950,
+                                                          .asked_s = 950,
+                                                          .run = 0});
+    cluster.seen.jobs = {job};
+    Controller controller(cluster, cluster, quick_options());
+    for (double now_s = 965; now_s < 1000; ++now_s) controller.pass(now_s);
+    ck_assert_int_eq(cluster.seen.jobs.at(0).restarts, 1);
+    for (const Event &event : cluster.said) ck_assert(event.kind != EventKind::called_off);
+}
+
 // F21, I9: slurmctld, killed, forgot that a job has ended, which the event log knows.
 TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
     class Forgot final : public Agreeing {
@@ -1373,6 +1401,7 @@ int main() {
          a_quiet_queue_is_not_gone_through_again,
          a_job_taken_down_by_a_forgotten_requeue_is_brought_back,
          a_forgotten_request_is_known_from_the_event_log,
+         a_resize_of_a_job_that_has_left_is_not_called_off,
          a_job_whose_end_was_forgotten_does_not_run_again,
          only_a_completed_job_is_said_to_have_ended,
          a_pass_that_throws_is_said_and_survived,
