@@ -49,7 +49,7 @@ PluginOptions AcceptedOptions::read(const std::string &yaml, const std::string &
         have_options_ = true;
         return options_ = *options;
     }
-    host.error(message + "; nothing is resized until it is mended (then: " +
+    host.error(message + "; no resizes until it is corrected (then: " +
                std::string(host.reload_command()) + ")");
     return {};
 }

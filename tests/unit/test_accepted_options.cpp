@@ -103,7 +103,7 @@ TEST(a_broken_file_leaves_the_accepted_one_in_force) {
     ck_assert(here.read(folder.yaml(), folder.copy(), lines).controller.mode == Mode::act);
     ck_assert(folder.mode(lines) == Mode::act);
     ck_assert_int_eq(lines.errors.size(), 3);
-    ck_assert(lines.errors[0].ends_with("nothing is resized until it is mended (then: reload)"));
+    ck_assert(lines.errors[0].ends_with("no resizes until it is corrected (then: reload)"));
     ck_assert(lines.errors[1].ends_with("the configuration read before stays"));
     ck_assert(lines.errors[2].find("the configuration accepted last stays") != std::string::npos);
 }
