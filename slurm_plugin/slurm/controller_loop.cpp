@@ -117,6 +117,7 @@ void ControllerLoop::serve() {
     double next_s = 0;
     for (Duty duty; (duty = host_.duty(life.setup)) != Duty::end;) {
         if (duty == Duty::act) {
+            if (host_.take_restart()) life.controller.reset();
             if (host_.take_reload() || !life.has_read || !life.controller) begin(life);
             next_s = pass(life);
         } else {

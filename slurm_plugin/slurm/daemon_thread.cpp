@@ -21,7 +21,7 @@
 namespace ringrt::slurm {
 namespace {
 
-constexpr double kAskEvery_s = 5;    // whether slurmctld is still one to run beside
+constexpr double kAskEvery_s = 1;    // whether slurmctld is still the same one
 constexpr double kFactsEvery_s = 5;  // they are stale after kFactsStale_s
 constexpr char kSilent[] = "slurmctld does not answer";
 constexpr char kDoubling[] = "sched/doubling";
@@ -87,6 +87,7 @@ bool DaemonThread::fits(const SlurmSetup &setup) {
     std::string why;
     if (asked_s_ == 0) {
         asked_s_ = boottime_s();
+        boot_s_ = setup.boot_s;
         if (std::exchange(was_unreachable_, false)) info("slurmctld answers");
         why = misfit(setup, geteuid());
     } else if (boottime_s() >= asked_s_ + kAskEvery_s) {
@@ -94,6 +95,10 @@ bool DaemonThread::fits(const SlurmSetup &setup) {
         const auto now = ask_slurm_setup(&unused);
         asked_s_ = boottime_s();
         if (now) why = misfit(*now, geteuid());
+        if (now && std::exchange(boot_s_, now->boot_s) != now->boot_s) {
+            restarted_ = true;
+            info("slurmctld was started anew: the controller begins anew, too");
+        }
     }
     if (why.empty()) return true;
     error(why);

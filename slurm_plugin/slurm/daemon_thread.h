@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "slurm_plugin/slurm/controller_thread.h"
 #include "slurm_plugin/slurm/daemon_log.h"
@@ -32,6 +33,7 @@ class DaemonThread final : public ControllerThread {
     [[nodiscard]] std::string yaml() const override { return options_.config; }
     [[nodiscard]] Duty duty(const SlurmSetup &setup) override;
     [[nodiscard]] double duty_every_s() const override { return 1; }
+    [[nodiscard]] bool take_restart() override { return std::exchange(restarted_, false); }
     [[nodiscard]] bool may_act() const override;
     void unreachable(const std::string &why) override;
     [[nodiscard]] double retry_every_s() const override { return 10; }
@@ -60,6 +62,8 @@ class DaemonThread final : public ControllerThread {
     uint64_t intents_version_ = 0;
     bool keeps_records_ = true;
     double asked_s_ = 0;
+    int64_t boot_s_ = 0;      // slurmctld's start, as it said last
+    bool restarted_ = false;  // since take_restart()
     bool was_unreachable_ = false, facts_failed_ = false;
     std::atomic<double> beat_s_;
     std::atomic<bool> failed_ = false;

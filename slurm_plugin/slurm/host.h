@@ -39,6 +39,9 @@ class Host : public Log {
     // Asked before each pass and, between passes, every duty_every_s().
     [[nodiscard]] virtual Duty duty(const SlurmSetup &) { return Duty::act; }
     [[nodiscard]] virtual double duty_every_s() const { return 3600; }
+    // slurmctld was started anew since this was last asked. It may have forgotten its last seconds,
+    // so the controller begins as it does at its own start.
+    [[nodiscard]] virtual bool take_restart() { return false; }
     // Asked before each single change.
     [[nodiscard]] virtual bool may_act() const { return true; }
     // At the start, while slurmctld does not answer: why, in Slurm's words; how long to wait at

@@ -43,6 +43,7 @@ std::optional<SlurmSetup> ask_slurm_setup(std::string *error) {
         .scheduler = bounded_text(conf->schedtype),
         .user = bounded_text(conf->slurm_user_name),
         .user_id = conf->slurm_user_id,
+        .boot_s = conf->boot_time,
         .message_timeout_s = conf->msg_timeout,
     };
 }

@@ -25,6 +25,7 @@ struct SlurmSetup {
     std::string scheduler;  // SchedulerType
     std::string user;       // SlurmUser
     uint32_t user_id = 0;
+    int64_t boot_s = 0;  // Unix time at which slurmctld was started
     int message_timeout_s = 10;
 };
 
