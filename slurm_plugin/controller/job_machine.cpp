@@ -327,10 +327,10 @@ Step step_detached(const JobView &job, const Wish &wish, const JobMemory &memory
     const JobRecord &record = *job.record;
     if (record.phase == JobPhase::completing) return {.soon = true};
     if (record.phase != JobPhase::pending) {
-        const double patience_s = std::min<double>(job.intent.grace_s, kDetachWait_s);
+        const double limit_s = std::min<double>(job.intent.grace_s, kDetachWait_s);
         const bool may_leave =
             record.phase == JobPhase::running && job.intent.state == IntentState::asked &&
-            job.intent.run == record.restarts && age_s(job.intent.asked_s, now.now_s) <= patience_s;
+            job.intent.run == record.restarts && age_s(job.intent.asked_s, now.now_s) <= limit_s;
         return may_leave ? Step{.soon = true} : hand_back(job);
     }
     if (is_kept_back(job, now.now_s, options) || wish.pool < 0) return hand_back(job);
