@@ -73,6 +73,7 @@ struct JobRecord {
     std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any
     std::string admin_comment;  // intent is parsed from here: bounded to 4096 bytes
     std::string comment;        // telemetry is parsed from here: bounded to 4096 bytes, hostile
+    double told_s = 0;          // when this was told, by slurmctld's own clock, in whole seconds
 
     bool operator==(const JobRecord &) const = default;
 };

@@ -324,6 +324,7 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     const bool usable = are_usable(memory.nodes);
     if (memory.pending_since_s == 0) {
         memory.pending_since_s = now_s;
+        memory.pending_told_s = record.told_s;
         const bool asked = job.intent.state == IntentState::asked;
         const bool watched = memory.seen_s > 0 && memory.seen_s >= unwatched_s_;
         memory.doubt_s = asked && watched && usable ? 0 : now_s;

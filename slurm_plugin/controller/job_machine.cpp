@@ -126,6 +126,17 @@ int first_size(const JobView &job) {
     return job.intent.first_gpus > 0 ? job.intent.first_gpus : job.intent.gpus_min;
 }
 
+// slurmd refuses to launch a job, which then fails, with a credential that is not younger, in whole
+// seconds of slurmctld's clock, than the last request to end the job. That request was older than
+// the first answer that showed the job pending, so a launch in a later second than that is safe.
+// Where slurmctld does not tell the record anew, the same time must have passed on our clock; the
+// two are not compared, for ringrtd may run on another host.
+bool may_launch(const JobRecord &record, const JobMemory &memory, double now_s,
+                const Options &options) {
+    return record.told_s >= memory.pending_told_s + options.release_delay_s ||
+           now_s >= memory.pending_since_s + options.release_delay_s;
+}
+
 Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
                   const Situation &now, const Options &options) {
     const JobRecord &record = *job.record;
@@ -138,11 +149,11 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     // beside itself the job is held and the node drains ("Duplicate jobid"), and where the end of
     // the old run is told after the start of the new one, the new one's srun crashes slurmctld
     // (22.05).
-    const double delay_s = options.release_delay_s +
-                           (record.slurm_hold == SlurmHold::launch_failed ? kStillThere_s : 0);
-    double earliest_s = std::floor(stopped_s) + delay_s;
+    double earliest_s = 0;
+    if (record.slurm_hold == SlurmHold::launch_failed) earliest_s = stopped_s + kStillThere_s;
     if (memory.doubt_s > 0) earliest_s = std::max(earliest_s, memory.doubt_s + kStillThere_s);
-    if (has_run(job) && now.now_s < earliest_s) return {.soon = true};
+    if (has_run(job) && (now.now_s < earliest_s || !may_launch(record, memory, now.now_s, options)))
+        return {.soon = true};
     // Released for GPUs that are to come, it starts in the moment in which the lost node is back.
     const bool only_there = memory.doubt_s > 0 && !memory.nodes_usable && wish.fitting == 0;
     if (has_run(job) && only_there && record.begin_s > now.now_s) return {.soon = true};

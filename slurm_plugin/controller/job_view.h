@@ -23,6 +23,7 @@ struct JobView {
 // What the controller remembers of a job from pass to pass. All of it may be lost: it only paces.
 struct JobMemory {
     double pending_since_s = 0;    // first seen waiting since it last ran
+    double pending_told_s = 0;     // the same by slurmctld's clock, in whole seconds
     double signalled_s = 0;        // last signal of the present resize
     double quiet_until_s = 0;      // nothing is asked before
     int called_off = 0;            // resizes in a row that were

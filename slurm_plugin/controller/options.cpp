@@ -71,9 +71,9 @@ const auto &rows() {
                 "Least time between two resizes of one job while nobody waits for GPUs"),
         seconds("signal_again_s", &Options::signal_again_s, 1, 3600,
                 "Time after which the signal is repeated while a job is asked to resize"),
-        seconds("release_delay_s", &Options::release_delay_s, 2, 3600,
-                "Time from the requeue of a resize to the restart; slurmd refuses a job that comes "
-                "back sooner than 2 s"),
+        seconds("release_delay_s", &Options::release_delay_s, 1, 3600,
+                "Time from a job's return to its release, in whole seconds of slurmctld's clock; "
+                "slurmd refuses a job that is launched in the second in which it was ended"),
         seconds("requeue_hold_s", &Options::requeue_hold_s, 1, 86400,
                 "Start delay that Slurm sets at a requeue (cred_expire of AuthInfo, plus 1)"),
         seconds("submit_hold_s", &Options::submit_hold_s, 0, 3600,

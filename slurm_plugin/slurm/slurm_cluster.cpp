@@ -108,7 +108,8 @@ Answer SlurmCluster::load_jobs() {
         return slurm_load_jobs(since, &fresh, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
     });
     last_full_ = Clock::now();
-    if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
+    if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA)
+        return load_moving();  // for slurmctld's clock
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_jobs");
     jobs_.reset(fresh);
     keep_jobs();
@@ -163,6 +164,7 @@ void SlurmCluster::keep_jobs() {
         const auto intent = records::parse_intent(bounded_text(job.admin_comment));
         if (!intent && gpus_requested(job) == 0) continue;
         controller::JobRecord record = record_of(job);
+        record.told_s = static_cast<double>(jobs_->last_update);
         if (!intent && record.phase == controller::JobPhase::finished) continue;
         if (intent) {
             keep_details(job, record);
@@ -235,6 +237,7 @@ Answer SlurmCluster::load_moving() {
         else if (said != Answer::ok)
             return said;
         controller::JobRecord record = record_of(found->job_array[0]);
+        record.told_s = static_cast<double>(found->last_update);
         keep_details(found->job_array[0], record);
         if (is_moving(record, records::parse_intent(record.admin_comment))) still.push_back(index);
         if (record == seen_.jobs[index]) continue;

@@ -235,8 +235,8 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
         left -= on_node.back().second;
     }
     if (left > 0 || static_cast<int>(on_node.size()) > nodes) return false;
-    if (std::floor(now_s_) - std::floor(ctld.revoked_s) < 2)
-        violation(id, "started before its old credential had aged two seconds");
+    if (std::floor(now_s_) <= std::floor(ctld.revoked_s))
+        violation(id, "launched with a credential no younger than the end of its old run");
     if (now_s_ < ctld.own_begin_s) violation(id, "started before the start time its user set");
     r.gpus_on_node = on_node;
     r.phase = JobPhase::running;
@@ -416,8 +416,10 @@ bool FakeCluster::answers(Answer &answer) {
 
 Answer FakeCluster::observe(controller::Observation &out) {
     out = {.now_s = now_s_};
-    for (const auto &[id, ctld] : ctld_)
+    for (const auto &[id, ctld] : ctld_) {
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
+        if (!frozen_.contains(id)) out.jobs.back().told_s = std::floor(now_s_);
+    }
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
         out.nodes.push_back({.name = "n" + std::to_string(i),
                              .gpus = node_gpus_[i],

@@ -42,6 +42,33 @@ TEST(a_lone_job_starts_at_its_best_size) {
     ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
 }
 
+// slurmd fails a job that is launched with a credential no younger than its old run's end.
+TEST(a_job_comes_back_as_soon_as_its_credential_allows) {
+    for (const double ahead_s : {0.0, -0.75, 0.75, -3.0, 3.0}) {
+        World world({4, 4, 4, 4}, quick_options(), 7);
+        world.clock_ahead_s = ahead_s;
+        world.cluster.submit_malleable(1, 16, {.steps = 4000});
+        for (int i = 0; i < 12; ++i) {
+            world.run(17.25);
+            world.cluster.submit_rigid(8, 6, 1, 2);
+        }
+        world.run(30);
+        ck_assert_msg(world.cluster.violations.empty(), "%s", world.cluster.story().c_str());
+        ck_assert_int_ge(world.cluster.count(EventKind::resized), 8);
+        double left_s = 0;
+        int returns = 0;
+        for (const Event &event : world.cluster.events) {
+            if (event.kind == EventKind::left) left_s = event.time_s;
+            if (event.kind != EventKind::sized || left_s == 0) continue;
+            ck_assert_msg(event.time_s - left_s <= 1.25, "%g s ahead: after %g s", ahead_s,
+                          event.time_s - left_s);
+            left_s = 0;
+            ++returns;
+        }
+        ck_assert_int_ge(returns, 8);
+    }
+}
+
 TEST(a_second_job_makes_the_first_shrink_and_grow_again) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 2000});
@@ -1370,6 +1397,7 @@ int main() {
         {planned_speeds_stand_in_for_sizes_not_yet_measured,
          a_lone_job_starts_at_its_best_size,
          a_second_job_makes_the_first_shrink_and_grow_again,
+         a_job_comes_back_as_soon_as_its_credential_allows,
          borrowed_gpus_are_those_above_min,
          an_event_says_whose_job_it_is,
          every_job_is_handed_back,

@@ -204,7 +204,10 @@ SimCluster::Job *SimCluster::find(uint32_t id) {
 
 Answer SimCluster::observe(controller::Observation &out) {
     out = {.now_s = now_s_};
-    for (const auto &[id, job] : jobs_) out.jobs.push_back(job.record);
+    for (const auto &[id, job] : jobs_) {
+        out.jobs.push_back(job.record);
+        out.jobs.back().told_s = std::floor(now_s_);
+    }
     for (int node = 0; node < scenario_.sim.nodes; ++node)
         out.nodes.push_back(
             {.name = "n" + std::to_string(node + 1), .gpus = scenario_.sim.gpus_per_node});
