@@ -196,8 +196,9 @@ constexpr double kNotLookedAt_s = 3;
 bool waits_for_gpus(const JobRecord &job, double now_s) {
     if (job.phase != JobPhase::pending || job.gpus_requested == 0) return false;
     const double since_s = std::max(job.submit_s, job.begin_s);
-    return job.waits == Waits::resources || job.waits == Waits::priority ||
-           (job.waits == Waits::none && now_s - since_s > kNotLookedAt_s);
+    return job.pending_reason == PendingReason::resources ||
+           job.pending_reason == PendingReason::priority ||
+           (job.pending_reason == PendingReason::none && now_s - since_s > kNotLookedAt_s);
 }
 
 Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {

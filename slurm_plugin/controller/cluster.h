@@ -14,10 +14,10 @@
 
 namespace ringrt::controller {
 
-enum class Answer : uint8_t {
+enum class RpcStatus : uint8_t {
     ok,
-    again,        // "can not be altered now": an ordinary answer, ask again later
-    gone,         // no such job any more
+    busy,         // "can not be altered now": an ordinary answer, ask again later
+    not_found,    // no such job any more
     refused,      // limits, permissions, a state that does not allow it
     unreachable,  // slurmctld did not answer in time
 };
@@ -26,7 +26,7 @@ enum class JobPhase : uint8_t { pending, running, suspended, completing, finishe
 
 // Why Slurm keeps a pending job waiting, as far as the controller cares.
 // limit: at one that is free again when a job of its user leaves.
-enum class Waits : uint8_t {
+enum class PendingReason : uint8_t {
     none,
     begin_time,
     resources,
@@ -47,7 +47,7 @@ enum class SlurmHold : uint8_t {
 struct JobRecord {
     uint32_t id = 0;
     JobPhase phase = JobPhase::pending;
-    Waits waits = Waits::none;
+    PendingReason pending_reason = PendingReason::none;
     bool batch = true;
     std::string name;  // hostile: bounded to 64 bytes
     std::string partition;
@@ -113,26 +113,26 @@ class Cluster {
   public:
     virtual ~Cluster() = default;
     // Overwrites `out`; may leave it as it is where out.version is that of the present state.
-    virtual Answer observe(Observation &out) = 0;
+    virtual RpcStatus observe(Observation &out) = 0;
     // With `nice`, in the same request, the job's nice value.
-    virtual Answer write_intent(uint32_t job_id, const std::string &admin_comment,
-                                std::optional<int64_t> nice) = 0;
-    virtual Answer update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
+    virtual RpcStatus write_intent(uint32_t job_id, const std::string &admin_comment,
+                                   std::optional<int64_t> nice) = 0;
+    virtual RpcStatus update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
     // To every process of the job's steps, not to the batch script. A job that has no step yet:
     // again.
-    virtual Answer signal_steps(uint32_t job_id, int signal) = 0;
+    virtual RpcStatus signal_steps(uint32_t job_id, int signal) = 0;
     // An observation may be seconds old. ok: the job still runs as it was observed, in the same
     // run. again: it does not, and the next observation tells what it does.
-    virtual Answer still_runs(uint32_t) { return Answer::ok; }
+    virtual RpcStatus still_runs(uint32_t) { return RpcStatus::ok; }
     // slurmctld may be killed after a job has left and before it has saved that: it then believes
     // for many minutes that the job runs. Where the job's node says that nothing of it is there,
     // the job is requeued, and the answer is ok. Any other answer: it lives, or nobody knows;
     // nothing was done.
-    virtual Answer requeue_if_gone(uint32_t) { return Answer::refused; }
+    virtual RpcStatus requeue_if_gone(uint32_t) { return RpcStatus::refused; }
     // The same for a job of which it is known that it ended with exit code 0: it is COMPLETED then.
-    virtual Answer complete_if_gone(uint32_t) { return Answer::refused; }
+    virtual RpcStatus complete_if_gone(uint32_t) { return RpcStatus::refused; }
     // A job that has failed waits again.
-    virtual Answer requeue_failed(uint32_t) { return Answer::refused; }
+    virtual RpcStatus requeue_failed(uint32_t) { return RpcStatus::refused; }
 };
 
 }  // namespace ringrt::controller

@@ -50,17 +50,17 @@ bool is_put_off(const Step &step, const JobMemory &memory, double now_s) {
            (step.act == Act::note || step.act == Act::call_off || step.act == Act::hand_back);
 }
 
-std::string answer_text(Answer answer) {
+std::string answer_text(RpcStatus answer) {
     switch (answer) {
-        case Answer::ok:
+        case RpcStatus::ok:
             return "done";
-        case Answer::again:
+        case RpcStatus::busy:
             return "it can not be altered now";
-        case Answer::gone:
+        case RpcStatus::not_found:
             return "no such job";
-        case Answer::refused:
+        case RpcStatus::refused:
             return "Slurm refused it";
-        case Answer::unreachable:
+        case RpcStatus::unreachable:
             return "slurmctld does not answer";
     }
     return "unknown";
@@ -87,7 +87,7 @@ double Controller::pass_threw(double now_s, const char *what) noexcept {
     try {
         statistics_.last_exception = what;
         say(0, now_s,
-            {.kind = EventKind::trouble,
+            {.kind = EventKind::error,
              .text = std::string("no resizes for 30 s: a pass failed: ") + what});
     } catch (...) {  // no memory left to say so
     }
@@ -99,8 +99,8 @@ double Controller::round(double now_s) {
     ++statistics_.passes;
     const bool quiet = is_quiet(now_s);
     if (!quiet) observation_.version = 0;  // all of it, for what a pass has changed in its copy
-    const Answer answer = cluster_.observe(observation_);
-    if (answer != Answer::ok) return observe_failed(now_s, answer);
+    const RpcStatus answer = cluster_.observe(observation_);
+    if (answer != RpcStatus::ok) return observe_failed(now_s, answer);
     failures_ = 0;
     if (now_s - observed_s_ > std::max(kBlink_s, 2 * options_.idle_poll_s)) unwatched_s_ = now_s;
     observed_s_ = now_s;
@@ -132,10 +132,10 @@ double Controller::round(double now_s) {
             only_say(jobs[i], step, memory, now_s);
             continue;
         }
-        const Answer said = act(jobs[i], step, memory, now_s);
-        reachable = said != Answer::unreachable;
+        const RpcStatus said = act(jobs[i], step, memory, now_s);
+        reachable = said != RpcStatus::unreachable;
         // Nothing more is to be said of it.
-        if (step.act == Act::hand_back && said == Answer::ok) memory_.erase(jobs[i].record->id);
+        if (step.act == Act::hand_back && said == RpcStatus::ok) memory_.erase(jobs[i].record->id);
         if (!reachable || ++updates == kUpdatesPerPass) break;
     }
     if (!soon && updates == 0 && reachable) settled_version_ = observation_.version;
@@ -149,11 +149,11 @@ bool Controller::is_quiet(double now_s) const {
            age_s(decided_s_, now_s) < options_.interval_s;
 }
 
-double Controller::observe_failed(double now_s, Answer answer) {
+double Controller::observe_failed(double now_s, RpcStatus answer) {
     ++statistics_.failed_observations;
     if (++failures_ == 3)
         say(0, now_s,
-            {.kind = EventKind::trouble, .text = "no resizes for now: " + answer_text(answer)});
+            {.kind = EventKind::error, .text = "no resizes for now: " + answer_text(answer)});
     return now_s + std::min(kTroubleWaitMax_s, options_.idle_poll_s * failures_);
 }
 
@@ -197,13 +197,13 @@ bool Controller::bring_back(double now_s) {
     bool any = false;
     for (JobRecord &record : observation_.jobs) {
         if (!was_taken_down(record, now_s)) continue;
-        const Answer answer = cluster_.requeue_failed(record.id);
-        if (answer == Answer::ok)
+        const RpcStatus answer = cluster_.requeue_failed(record.id);
+        if (answer == RpcStatus::ok)
             say(record.id, now_s,
-                {.kind = EventKind::left,
+                {.kind = EventKind::requeued,
                  .text = "was taken down for its resize before slurmctld was killed, which had "
                          "forgotten that: requeued"});
-        if (answer != Answer::ok && answer != Answer::again) continue;
+        if (answer != RpcStatus::ok && answer != RpcStatus::busy) continue;
         record.phase = JobPhase::completing;  // as far as this pass goes: it has not ended
         any = true;
     }
@@ -257,8 +257,8 @@ void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
                      [](const auto &a, const auto &b) { return a.second > b.second; });
     for (int i = 0; i < kAskedPerPass && !maybe_gone_.empty() && maybe_gone_.back().second < now_s;
          ++i) {
-        const Answer answer = settle_gone(maybe_gone_.back().first, now_s);
-        if (answer == Answer::again || answer == Answer::unreachable)
+        const RpcStatus answer = settle_gone(maybe_gone_.back().first, now_s);
+        if (answer == RpcStatus::busy || answer == RpcStatus::unreachable)
             return;  // the same one next time
         maybe_gone_.pop_back();
     }
@@ -266,16 +266,16 @@ void Controller::look_for_gone(const std::vector<JobView> &jobs, double now_s) {
 
 // Where its node knows nothing of it, it has left for its resize, or it has ended, as the event log
 // may tell: then it must not run again.
-Answer Controller::settle_gone(uint32_t job_id, double now_s) {
+RpcStatus Controller::settle_gone(uint32_t job_id, double now_s) {
     const Past::Ending *ending = ending_of_run(job_id);
-    if (ending && !ending->completed) return Answer::refused;  // Slurm's own affair
-    const Answer answer =
+    if (ending && !ending->completed) return RpcStatus::refused;  // Slurm's own affair
+    const RpcStatus answer =
         ending ? cluster_.complete_if_gone(job_id) : cluster_.requeue_if_gone(job_id);
-    if (answer != Answer::ok) return answer;
+    if (answer != RpcStatus::ok) return answer;
     // In what is left of this pass: its grace time may be over, and there is nothing to call off.
     for (JobRecord &record : observation_.jobs)
         if (record.id == job_id) record.phase = JobPhase::completing;
-    Event event{.kind = EventKind::left,
+    Event event{.kind = EventKind::requeued,
                 .text = "had left before slurmctld was killed, which had forgotten that: requeued"};
     if (ending)
         event = {.kind = EventKind::ended,
@@ -340,7 +340,7 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     if (job.intent.state == IntentState::asked && !memory.said_left) {
         memory.said_left = true;
         say(record.id, now_s,
-            {.kind = EventKind::left,
+            {.kind = EventKind::requeued,
              .from = from,
              .to = to,
              .reason = job.intent.why,
@@ -349,7 +349,7 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
     if (is_resizing(job) && is_kept_back(job, now_s, options_) && !memory.said_let_go) {
         memory.said_let_go = true;
         say(record.id, now_s,
-            {.kind = EventKind::let_go,
+            {.kind = EventKind::user_override,
              .from = from,
              .to = to,
              .reason = job.intent.why,
@@ -387,7 +387,7 @@ void Controller::forget(uint32_t job_id, const JobMemory &memory, const JobRecor
     // It goes on, but nothing says any more that it is malleable.
     if (record && record->phase != JobPhase::finished)
         return say(job_id, now_s,
-                   {.kind = EventKind::let_go,
+                   {.kind = EventKind::user_override,
                     .text = "its record in the AdminComment was removed: it keeps its size"});
     const bool asked = memory.state == IntentState::asked;
     const bool failed = record && !record->completed && !record->cancelled &&
@@ -453,13 +453,14 @@ Situation Controller::situation(const Decision &decision, std::size_t job, const
     return out;
 }
 
-Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double now_s) {
+RpcStatus Controller::act(const JobView &job, Step &step, JobMemory &memory, double now_s) {
     const uint32_t id = job.record->id;
-    Answer answer = Answer::ok;
+    RpcStatus answer = RpcStatus::ok;
     // A request in the record of a job that was requeued meanwhile would tell of a resize.
-    if (step.act == Act::ask && (answer = cluster_.still_runs(id)) != Answer::ok) return answer;
+    if (step.act == Act::ask && (answer = cluster_.still_runs(id)) != RpcStatus::ok) return answer;
     // It has not come back in time. Has it left, and slurmctld has forgotten that?
-    if (step.act == Act::call_off && settle_gone(id, now_s) == Answer::ok) return Answer::again;
+    if (step.act == Act::call_off && settle_gone(id, now_s) == RpcStatus::ok)
+        return RpcStatus::busy;
     if (step.act == Act::release) {
         answer = cluster_.update_pending(id, step.update);
     } else if (step.act == Act::hand_back) {
@@ -469,13 +470,13 @@ Answer Controller::act(const JobView &job, Step &step, JobMemory &memory, double
         answer = cluster_.write_intent(
             id, records::format_into(job.record->admin_comment, step.intent), step.nice);
     }
-    if (answer == Answer::refused) refused(job, step, memory, now_s);
-    if (answer != Answer::ok) return answer;
+    if (answer == RpcStatus::refused) refused(job, step, memory, now_s);
+    if (answer != RpcStatus::ok) return answer;
     // The intent stands: now the signal, which is repeated until something happens.
     if (step.act == Act::ask || step.act == Act::signal) {
         memory.signalled_s = now_s;
         answer = cluster_.signal_steps(id, job.intent.signal);
-        if (answer == Answer::again) memory.signalled_s = now_s - options_.signal_again_s + 1;
+        if (answer == RpcStatus::busy) memory.signalled_s = now_s - options_.signal_again_s + 1;
     }
     done(job, step, memory, now_s);
     return answer;
@@ -527,7 +528,7 @@ void Controller::went_wrong(uint32_t job_id, double now_s) {
     if (!breaker_.failed(job_id, now_s, options_.breaker_jobs, options_.breaker_pause_s)) return;
     statistics_.breaker_until_s = breaker_.until_s();
     say(0, now_s,
-        {.kind = EventKind::trouble,
+        {.kind = EventKind::error,
          .text = "no resizes for " + std::to_string(std::lround(options_.breaker_pause_s)) +
                  " s: those of several jobs in a row were called off or failed"});
 }
@@ -556,7 +557,7 @@ void Controller::only_say(const JobView &job, const Step &step, JobMemory &memor
     if (step.act != Act::ask || memory.would == step.intent.target) return;
     memory.would = step.intent.target;
     Event event = *step.event;
-    event.kind = EventKind::would;
+    event.kind = EventKind::dry_run;
     event.text = "would be " + event.text;
     say(job.record->id, now_s, std::move(event));
 }

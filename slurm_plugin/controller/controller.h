@@ -38,13 +38,13 @@ class Controller {
     double round(double now_s);
     [[nodiscard]] bool is_quiet(double now_s) const;
     double pass_threw(double now_s, const char *what) noexcept;
-    double observe_failed(double now_s, Answer answer);
+    double observe_failed(double now_s, RpcStatus answer);
     std::vector<JobView> look(double now_s);
     void forget_ended(double now_s);
     void forget(uint32_t job_id, const JobMemory &memory, const JobRecord *record, double now_s);
     [[nodiscard]] bool are_usable(const std::vector<int> &nodes) const;
     void look_for_gone(const std::vector<JobView> &jobs, double now_s);
-    Answer settle_gone(uint32_t job_id, double now_s);
+    RpcStatus settle_gone(uint32_t job_id, double now_s);
     [[nodiscard]] const Past::Ending *ending_of_run(uint32_t job_id) const;
     void note_failed_launches(double now_s);
     bool bring_back(double now_s);
@@ -56,7 +56,7 @@ class Controller {
                                       bool time_to_decide) const;
     [[nodiscard]] std::vector<char> pools_with_room_coming(const Decision &decision,
                                                            const std::vector<JobView> &jobs) const;
-    Answer act(const JobView &job, Step &step, JobMemory &memory, double now_s);
+    RpcStatus act(const JobView &job, Step &step, JobMemory &memory, double now_s);
     void done(const JobView &job, const Step &step, JobMemory &memory, double now_s);
     void count_gpus(const JobView &job);
     void count(uint64_t ResizeCounts::*member, const std::string &reason);

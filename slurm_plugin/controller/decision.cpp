@@ -89,7 +89,8 @@ bool may_lose_place(const Pool &pool, const policy::Job &job, bool at_limit,
 std::set<uint32_t> users_at_limit(const Observation &observation) {
     std::set<uint32_t> users;
     for (const JobRecord &job : observation.jobs)
-        if (job.phase == JobPhase::pending && job.waits == Waits::limit) users.insert(job.user_id);
+        if (job.phase == JobPhase::pending && job.pending_reason == PendingReason::limit)
+            users.insert(job.user_id);
     return users;
 }
 

@@ -12,8 +12,8 @@ namespace ringrt::controller {
 namespace {
 
 constexpr std::array<std::string_view, 14> kKinds{
-    "sized",  "refitted",      "asked", "left", "started", "resized", "called_off",
-    "let_go", "launch_failed", "ended", "lost", "refused", "would",   "trouble",
+    "released",      "downsized",     "asked", "requeued", "started", "resized", "called_off",
+    "user_override", "launch_failed", "ended", "lost",     "refused", "dry_run", "error",
 };
 
 std::string fixed(double value, int digits) {
@@ -65,7 +65,7 @@ Past past_of(const std::string &lines) {
         out.ended.erase(job_id);
         if (to_string(EventKind::asked) == kind)
             out.asked_s[job_id] = time_s;
-        else if (to_string(EventKind::left) != kind)
+        else if (to_string(EventKind::requeued) != kind)
             out.asked_s.erase(job_id);
         if (to_string(EventKind::ended) == kind || to_string(EventKind::lost) == kind) {
             const std::string_view line = std::string_view(lines).substr(at, next - at);

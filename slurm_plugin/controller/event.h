@@ -11,20 +11,20 @@
 namespace ringrt::controller {
 
 enum class EventKind : uint8_t {
-    sized,          // a pending job got its size and was released
-    refitted,       // its size was not free: it got a smaller one
+    released,       // a pending job got its size and was released
+    downsized,      // its size was not free: it got a smaller one
     asked,          // the signal was sent: save and requeue yourself
-    left,           // the job was requeued: it is pending again
+    requeued,       // the job was requeued: it is pending again
     started,        // it runs, and no resize was under way
     resized,        // it runs again at its new size (gap_s)
     called_off,     // a resize was given up: the job goes on at its old size
-    let_go,         // a user or administrator changed the job: their change stands
+    user_override,  // a user or administrator changed the job: their change stands
     launch_failed,  // Slurm holds it because a launch of it failed
     ended,          // the job finished, or is gone
     lost,           // the job ended while it was asked to leave
     refused,        // Slurm refused an update
-    would,          // mode observe: what would have been asked
-    trouble,        // Slurm does not answer (job_id 0)
+    dry_run,        // mode observe: what would have been asked
+    error,          // Slurm does not answer (job_id 0)
 };
 
 struct Event {

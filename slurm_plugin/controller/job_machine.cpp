@@ -163,7 +163,7 @@ Step step_waiting(const JobView &job, const Wish &wish, const JobMemory &memory,
     // What Slurm refused is not tried again: smaller, and in the end the size that it has.
     while (gpus >= job.intent.gpus_min && is_over_ceiling(memory, gpus, now.now_s)) gpus /= 2;
     if (gpus < job.intent.gpus_min) gpus = 0;
-    return release(job, wish, memory, now, gpus, EventKind::sized);
+    return release(job, wish, memory, now, gpus, EventKind::released);
 }
 
 // Slurm holds it, for no node can satisfy what it asks for (CPUs, features, a reservation): at the
@@ -177,7 +177,7 @@ Step step_impossible(const JobView &job, const Wish &wish, const JobMemory &memo
     int next = ran_smaller ? job.intent.gpus : size / 2;
     if (next < min || !records::on_ladder({min, job.intent.gpus_max}, next)) next = min;
     if (next == size && age_s(job.intent.since_s, now.now_s) < kImpossibleAgain_s) return {};
-    Step step = release(job, wish, memory, now, next, EventKind::refitted);
+    Step step = release(job, wish, memory, now, next, EventKind::downsized);
     step.size_refused = next < size;
     step.event->text = "Slurm cannot place it with " + gpus_text(size) +
                        " (BadConstraints): released with " + gpus_text(next);
@@ -201,7 +201,7 @@ Step step_released(const JobView &job, const Wish &wish, const JobMemory &memory
     if (wish.fitting == 0 && now.room_is_coming) return {};
     const int smaller =
         wish.fitting < size ? std::max(wish.fitting, job.intent.gpus_min) : size / 2;
-    Step step = release(job, wish, memory, now, smaller, EventKind::refitted);
+    Step step = release(job, wish, memory, now, smaller, EventKind::downsized);
     step.size_refused = wish.fitting >= size;
     return step;
 }
@@ -298,8 +298,9 @@ Step step_running(const JobView &job, const Wish &wish, const Situation &now) {
     Step note{.act = Act::note, .intent = job.intent};
     if (record.gpus_requested != job.intent.gpus) {
         note.intent.gpus = record.gpus_requested;
-        note.event = event(EventKind::let_go, job.intent, job.intent.gpus, record.gpus_requested,
-                           "its size was changed by somebody else: that stands");
+        note.event =
+            event(EventKind::user_override, job.intent, job.intent.gpus, record.gpus_requested,
+                  "its size was changed by somebody else: that stands");
         return note;
     }
     note_times(record, note.intent);
@@ -323,10 +324,11 @@ Step step_running(const JobView &job, const Wish &wish, const Situation &now) {
 Step hand_back(const JobView &job) {
     const bool runs = job.record->phase != JobPhase::pending;
     Step step{.act = Act::hand_back, .intent = job.intent, .nice = job.intent.own_nice};
-    step.event = event(EventKind::let_go, job.intent, job.intent.gpus, job.record->gpus_requested,
-                       std::string(runs ? "handed back to Slurm: runs on with "
-                                        : "handed back to Slurm: waits for ") +
-                           gpus_text(job.record->gpus_requested) + " as a rigid job");
+    step.event =
+        event(EventKind::user_override, job.intent, job.intent.gpus, job.record->gpus_requested,
+              std::string(runs ? "handed back to Slurm: runs on with "
+                               : "handed back to Slurm: waits for ") +
+                  gpus_text(job.record->gpus_requested) + " as a rigid job");
     return step;
 }
 

@@ -66,8 +66,9 @@ bool waits_for_size(const JobView &job) {
 
 bool is_kept_back(const JobView &job, double now_s, const Options &options) {
     const JobRecord &record = *job.record;
-    if (record.waits == Waits::held && record.slurm_hold == SlurmHold::none) return true;
-    if (record.waits == Waits::dependency) return true;
+    if (record.pending_reason == PendingReason::held && record.slurm_hold == SlurmHold::none)
+        return true;
+    if (record.pending_reason == PendingReason::dependency) return true;
     if (record.begin_s <= now_s) return false;
     // We released it: somebody has set a start time since. (Slurm may have rounded ours up.)
     if (!waits_for_size(job)) return record.begin_s > now_s + 1;

@@ -180,7 +180,7 @@ double ControllerLoop::pass(Life &life) {
 double ControllerLoop::stand_by(Life &life) {
     life.controller.reset();
     life.diag.options = nullptr;
-    if (life.cluster.observe(life.seen) == controller::Answer::ok) publish(life);
+    if (life.cluster.observe(life.seen) == controller::RpcStatus::ok) publish(life);
     return unix_now_s() + kLookEvery_s;
 }
 

@@ -16,37 +16,37 @@ class FencedCluster final : public controller::Cluster {
     FencedCluster(controller::Cluster &cluster, const Host &host)
         : cluster_(cluster), host_(host) {}
 
-    controller::Answer observe(controller::Observation &out) override {
+    controller::RpcStatus observe(controller::Observation &out) override {
         return fenced([&] { return cluster_.observe(out); });
     }
-    controller::Answer write_intent(uint32_t job_id, const std::string &text,
-                                    std::optional<int64_t> nice) override {
+    controller::RpcStatus write_intent(uint32_t job_id, const std::string &text,
+                                       std::optional<int64_t> nice) override {
         return fenced([&] { return cluster_.write_intent(job_id, text, nice); });
     }
-    controller::Answer update_pending(uint32_t job_id,
-                                      const controller::PendingUpdate &update) override {
+    controller::RpcStatus update_pending(uint32_t job_id,
+                                         const controller::PendingUpdate &update) override {
         return fenced([&] { return cluster_.update_pending(job_id, update); });
     }
-    controller::Answer signal_steps(uint32_t job_id, int signal) override {
+    controller::RpcStatus signal_steps(uint32_t job_id, int signal) override {
         return fenced([&] { return cluster_.signal_steps(job_id, signal); });
     }
-    controller::Answer still_runs(uint32_t job_id) override {
+    controller::RpcStatus still_runs(uint32_t job_id) override {
         return fenced([&] { return cluster_.still_runs(job_id); });
     }
-    controller::Answer requeue_if_gone(uint32_t job_id) override {
+    controller::RpcStatus requeue_if_gone(uint32_t job_id) override {
         return fenced([&] { return cluster_.requeue_if_gone(job_id); });
     }
-    controller::Answer complete_if_gone(uint32_t job_id) override {
+    controller::RpcStatus complete_if_gone(uint32_t job_id) override {
         return fenced([&] { return cluster_.complete_if_gone(job_id); });
     }
-    controller::Answer requeue_failed(uint32_t job_id) override {
+    controller::RpcStatus requeue_failed(uint32_t job_id) override {
         return fenced([&] { return cluster_.requeue_failed(job_id); });
     }
 
   private:
     template <typename Call>
-    controller::Answer fenced(Call call) {
-        return host_.may_act() ? call() : controller::Answer::unreachable;
+    controller::RpcStatus fenced(Call call) {
+        return host_.may_act() ? call() : controller::RpcStatus::unreachable;
     }
 
     controller::Cluster &cluster_;

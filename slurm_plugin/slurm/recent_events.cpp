@@ -63,7 +63,7 @@ bool RecentEvents::append(const std::string &line) const {
 
 void RecentEvents::write(const controller::Event &event) {
     // What would be done, and what concerns no job, tells a start nothing.
-    if (event.job_id == 0 || event.kind == controller::EventKind::would) return;
+    if (event.job_id == 0 || event.kind == controller::EventKind::dry_run) return;
     // Of a line that a killed writer has left unfinished, this one begins apart.
     const bool good = append("\n" + controller::to_json(event) + "\n");
     if (!good && !failing_)

@@ -17,7 +17,7 @@
 namespace ringrt::slurm {
 namespace {
 
-using controller::Answer;
+using controller::RpcStatus;
 
 constexpr time_t kPartitionsEvery_s = 5;           // one that is DOWN lets nobody come back
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
@@ -42,31 +42,31 @@ double unix_now_s() {
     return std::chrono::duration<double>(now).count();
 }
 
-Answer answer_of(int error) {
+RpcStatus answer_of(int error) {
     switch (error) {
         case ESLURM_TRANSITION_STATE_NO_UPDATE:
         case ESLURM_NODES_BUSY:
         case ESLURM_IN_STANDBY_MODE:
         case ESLURM_JOB_NOT_PENDING:  // it has started since it was last looked at
         case kSettingDbIndex:         // slurmdbd has yet to answer for it
-            return Answer::again;
+            return RpcStatus::busy;
         case ESLURM_INVALID_JOB_ID:
         case ESLURM_JOB_FINISHED:
         case ESLURM_ALREADY_DONE:
-            return Answer::gone;
+            return RpcStatus::not_found;
         case EAGAIN:
         case ETIMEDOUT:
         case ECONNREFUSED:
         case ECONNRESET:
         case EPIPE:
-            return Answer::unreachable;
+            return RpcStatus::unreachable;
         default:
             break;
     }
     // Slurm's ranges: messages, sockets and credentials.
     const bool transport =
         (error >= SLURM_UNEXPECTED_MSG_ERROR && error < 1900) || (error >= 5000 && error < 7000);
-    return transport ? Answer::unreachable : Answer::refused;
+    return transport ? RpcStatus::unreachable : RpcStatus::refused;
 }
 
 // GPUs of the largest nodes of a partition, as many as one job may have.
@@ -94,14 +94,14 @@ std::string batch_host_of(const slurm_job_info_t &job) {
 
 }  // namespace
 
-Answer SlurmCluster::answer(int return_code, std::string_view what) {
-    if (return_code == SLURM_SUCCESS) return Answer::ok;
+RpcStatus SlurmCluster::answer(int return_code, std::string_view what) {
+    if (return_code == SLURM_SUCCESS) return RpcStatus::ok;
     const int error = errno;
     last_error_ = std::string(what) + ": " + slurm_strerror(error);
     return answer_of(error);
 }
 
-Answer SlurmCluster::load_jobs() {
+RpcStatus SlurmCluster::load_jobs() {
     job_info_msg_t *fresh = nullptr;
     const time_t since = jobs_ ? jobs_->last_update : 0;
     const int rc = timed(Call::load_jobs, [&] {
@@ -114,35 +114,35 @@ Answer SlurmCluster::load_jobs() {
     jobs_.reset(fresh);
     keep_jobs();
     ++seen_.version;
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer SlurmCluster::load_nodes() {
+RpcStatus SlurmCluster::load_nodes() {
     node_info_msg_t *fresh = nullptr;
     const time_t since = nodes_ ? nodes_->last_update : 0;
     const int rc =
         timed(Call::load_nodes, [&] { return slurm_load_node(since, &fresh, SHOW_ALL); });
-    if (rc != SLURM_SUCCESS && nodes_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
+    if (rc != SLURM_SUCCESS && nodes_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_node");
     nodes_.reset(fresh);
     if (parts_) keep_nodes();
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer SlurmCluster::load_partitions() {
+RpcStatus SlurmCluster::load_partitions() {
     const time_t now = std::time(nullptr);
     if (parts_ && now - partitions_asked_ < kPartitionsEvery_s && now >= partitions_asked_)
-        return Answer::ok;
+        return RpcStatus::ok;
     partition_info_msg_t *fresh = nullptr;
     const time_t since = parts_ ? parts_->last_update : 0;
     const int rc = timed(Call::load_partitions,
                          [&] { return slurm_load_partitions(since, &fresh, SHOW_ALL); });
     partitions_asked_ = now;
-    if (rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA) return Answer::ok;
+    if (rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_partitions");
     parts_.reset(fresh);
     if (nodes_) keep_nodes();
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
 void SlurmCluster::keep_nodes() {
@@ -219,22 +219,23 @@ controller::JobRecord SlurmCluster::record_of(const slurm_job_info_t &job) const
     return record;
 }
 
-Answer SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
+RpcStatus SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
     job_info_msg_t *found = nullptr;
     const int rc = timed(Call::load_job, [&] { return slurm::load_job(job_id, &found); });
     out.reset(rc == SLURM_SUCCESS ? found : nullptr);
-    if (out && out->record_count != 1) return Answer::gone;
+    if (out && out->record_count != 1) return RpcStatus::not_found;
     return answer(rc, "slurm_load_job");
 }
 
-Answer SlurmCluster::load_moving() {
+RpcStatus SlurmCluster::load_moving() {
     std::vector<std::size_t> still;
     for (const std::size_t index : moving_) {
         JobMessage found;
         // Gone: the next full listing tells.
-        if (const Answer said = load_job(seen_.jobs[index].id, found); said == Answer::gone)
+        if (const RpcStatus said = load_job(seen_.jobs[index].id, found);
+            said == RpcStatus::not_found)
             continue;
-        else if (said != Answer::ok)
+        else if (said != RpcStatus::ok)
             return said;
         controller::JobRecord record = record_of(found->job_array[0]);
         record.told_s = static_cast<double>(found->last_update);
@@ -245,25 +246,26 @@ Answer SlurmCluster::load_moving() {
         ++seen_.version;
     }
     moving_ = std::move(still);
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer SlurmCluster::observe(controller::Observation &out) {
+RpcStatus SlurmCluster::observe(controller::Observation &out) {
     requeue_cancelled();
-    if (const Answer partitions = load_partitions(); partitions != Answer::ok) return partitions;
-    if (const Answer nodes = load_nodes(); nodes != Answer::ok) return nodes;
+    if (const RpcStatus partitions = load_partitions(); partitions != RpcStatus::ok)
+        return partitions;
+    if (const RpcStatus nodes = load_nodes(); nodes != RpcStatus::ok) return nodes;
     if (is_time_for_all()) {
-        if (const Answer jobs = load_jobs(); jobs != Answer::ok) return jobs;
-    } else if (const Answer jobs = load_moving(); jobs != Answer::ok) {
+        if (const RpcStatus jobs = load_jobs(); jobs != RpcStatus::ok) return jobs;
+    } else if (const RpcStatus jobs = load_moving(); jobs != RpcStatus::ok) {
         return jobs;
     }
     if (out.version != seen_.version) out = seen_;
     out.now_s = unix_now_s();
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment,
-                                  std::optional<int64_t> nice) {
+RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment,
+                                     std::optional<int64_t> nice) {
     job_desc_msg_t change;
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
@@ -274,7 +276,7 @@ Answer SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comm
                   "slurm_update_job");
 }
 
-Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
+RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
     const auto known = malleable_.find(job_id);
     const Details details = known != malleable_.end() ? known->second : Details{};
     const std::string tres = format_gpu_tres(details.tres_per_job, update.gpus);
@@ -315,7 +317,7 @@ Answer SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUp
                   "slurm_update_job");
 }
 
-Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
+RpcStatus SlurmCluster::signal_steps(uint32_t job_id, int signal) {
     job_step_info_response_msg_t *steps = nullptr;
     const int rc = timed(Call::load_steps, [&] { return load_steps(job_id, &steps); });
     if (rc != SLURM_SUCCESS) return answer(rc, "slurm_get_job_steps");
@@ -325,7 +327,7 @@ Answer SlurmCluster::signal_steps(uint32_t job_id, int signal) {
                    (step.state & JOB_STATE_BASE) == JOB_RUNNING;
         });
     free_steps(steps);
-    if (!has_step) return Answer::again;
+    if (!has_step) return RpcStatus::busy;
     return answer(
         timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
         "slurm_kill_job");

@@ -37,17 +37,17 @@ class SlurmCluster final : public controller::Cluster {
     // Asks for what changed since the last call only: where nothing did, Slurm answers in a few
     // bytes. In a full queue, jobs whose resize is under way are seen at once, others seconds
     // later.
-    controller::Answer observe(controller::Observation &out) override;
-    controller::Answer write_intent(uint32_t job_id, const std::string &admin_comment,
-                                    std::optional<int64_t> nice) override;
-    controller::Answer update_pending(uint32_t job_id,
-                                      const controller::PendingUpdate &update) override;
-    controller::Answer signal_steps(uint32_t job_id, int signal) override;
-    controller::Answer still_runs(uint32_t job_id) override;
+    controller::RpcStatus observe(controller::Observation &out) override;
+    controller::RpcStatus write_intent(uint32_t job_id, const std::string &admin_comment,
+                                       std::optional<int64_t> nice) override;
+    controller::RpcStatus update_pending(uint32_t job_id,
+                                         const controller::PendingUpdate &update) override;
+    controller::RpcStatus signal_steps(uint32_t job_id, int signal) override;
+    controller::RpcStatus still_runs(uint32_t job_id) override;
     // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
-    controller::Answer requeue_if_gone(uint32_t job_id) override;
-    controller::Answer complete_if_gone(uint32_t job_id) override;
-    controller::Answer requeue_failed(uint32_t job_id) override;
+    controller::RpcStatus requeue_if_gone(uint32_t job_id) override;
+    controller::RpcStatus complete_if_gone(uint32_t job_id) override;
+    controller::RpcStatus requeue_failed(uint32_t job_id) override;
 
     // As of the last observation.
     [[nodiscard]] const controller::Observation &seen() const { return seen_; }
@@ -85,21 +85,21 @@ class SlurmCluster final : public controller::Cluster {
         return api_.time(call, std::move(work));
     }
     using JobMessage = std::unique_ptr<job_info_msg_t, Freed<free_jobs>>;
-    controller::Answer load_job(uint32_t job_id, JobMessage &out);  // ok: it holds that one job
+    controller::RpcStatus load_job(uint32_t job_id, JobMessage &out);  // ok: it holds that one job
     [[nodiscard]] controller::JobRecord record_of(const slurm_job_info_t &job) const;
     void clear_up(uint32_t job_id, int restarts);
-    controller::Answer is_gone(uint32_t job_id);
+    controller::RpcStatus is_gone(uint32_t job_id);
     void requeue_cancelled();
-    controller::Answer load_jobs();
-    controller::Answer load_moving();
+    controller::RpcStatus load_jobs();
+    controller::RpcStatus load_moving();
     [[nodiscard]] bool is_time_for_all() const;
     void note_moving(uint32_t job_id);
     void keep_details(const slurm_job_info_t &job, controller::JobRecord &record);
-    controller::Answer load_nodes();
-    controller::Answer load_partitions();
+    controller::RpcStatus load_nodes();
+    controller::RpcStatus load_partitions();
     void keep_jobs();
     void keep_nodes();
-    controller::Answer answer(int return_code, std::string_view what);
+    controller::RpcStatus answer(int return_code, std::string_view what);
 
     JobMessage jobs_;
     std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;

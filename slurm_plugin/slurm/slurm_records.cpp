@@ -15,7 +15,7 @@ namespace {
 using controller::JobPhase;
 using controller::JobRecord;
 using controller::NodeRecord;
-using controller::Waits;
+using controller::PendingReason;
 
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kJobNameBytesMax = 64;
@@ -52,25 +52,25 @@ bool is_shared_limit(uint32_t reason) {
     return std::ranges::find(kLimits, reason) != std::end(kLimits);
 }
 
-Waits waits_of(const slurm_job_info_t &job) {
-    if (job.priority == 0) return Waits::held;
+PendingReason waits_of(const slurm_job_info_t &job) {
+    if (job.priority == 0) return PendingReason::held;
     switch (job.state_reason) {
         case WAIT_NO_REASON:
-            return Waits::none;
+            return PendingReason::none;
         case WAIT_HELD:
         case WAIT_HELD_USER:
-            return Waits::held;
+            return PendingReason::held;
         case WAIT_TIME:
-            return Waits::begin_time;
+            return PendingReason::begin_time;
         case WAIT_RESOURCES:
-            return Waits::resources;
+            return PendingReason::resources;
         case WAIT_PRIORITY:
-            return Waits::priority;
+            return PendingReason::priority;
         case WAIT_DEPENDENCY:
         case WAIT_DEP_INVALID:
-            return Waits::dependency;
+            return PendingReason::dependency;
         default:
-            return is_shared_limit(job.state_reason) ? Waits::limit : Waits::other;
+            return is_shared_limit(job.state_reason) ? PendingReason::limit : PendingReason::other;
     }
 }
 
@@ -192,7 +192,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .comment = bounded_text(job.comment),
     };
     if (record.phase == JobPhase::pending) {
-        record.waits = waits_of(job);
+        record.pending_reason = waits_of(job);
         record.slurm_hold = slurm_hold_of(job);
     } else if (record.phase != JobPhase::finished) {
         add_held_gpus(job, nodes, record);

@@ -11,7 +11,7 @@
 namespace ringrt::slurm {
 namespace {
 
-using controller::Answer;
+using controller::RpcStatus;
 
 // From a job's start until its script can be asked for on its node: as long as Slurm itself waits
 // before it takes one for missing, for a prolog may take long. None: slurmctld does not say.
@@ -25,19 +25,19 @@ std::optional<time_t> launch_s() {
 
 }  // namespace
 
-Answer SlurmCluster::still_runs(uint32_t job_id) {
+RpcStatus SlurmCluster::still_runs(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
-    if (known == malleable_.end()) return Answer::gone;
+    if (known == malleable_.end()) return RpcStatus::not_found;
     JobMessage found;
-    const Answer said = load_job(job_id, found);
-    if (said == Answer::ok) {
+    const RpcStatus said = load_job(job_id, found);
+    if (said == RpcStatus::ok) {
         const slurm_job_info_t &job = found->job_array[0];
         if (record_of(job).phase == controller::JobPhase::running &&
             job.restart_cnt == known->second.restarts)
-            return Answer::ok;
+            return RpcStatus::ok;
     }
     note_moving(job_id);
-    return said == Answer::unreachable ? said : Answer::again;
+    return said == RpcStatus::unreachable ? said : RpcStatus::busy;
 }
 
 // A job whose nodes have all said that they are done with it waits at once after its requeue. Where
@@ -46,36 +46,37 @@ Answer SlurmCluster::still_runs(uint32_t job_id) {
 // ended clears it.
 void SlurmCluster::clear_up(uint32_t job_id, int restarts) {
     JobMessage found;
-    if (load_job(job_id, found) != Answer::ok) return;
+    if (load_job(job_id, found) != RpcStatus::ok) return;
     const slurm_job_info_t &job = found->job_array[0];
     if (job.job_state != JOB_PENDING || job.restart_cnt != restarts + 1) return;
     if (bounded_text(job.nodes, 1).empty()) return;
-    if (answer(cancel(job_id), "slurm_kill_job") != Answer::ok) return;
+    if (answer(cancel(job_id), "slurm_kill_job") != RpcStatus::ok) return;
     cancelled_by_us_.insert(job_id);
     requeue_cancelled();
 }
 
 // Until it is known that they wait again, or are gone: else a job would be lost.
 void SlurmCluster::requeue_cancelled() {
-    Answer said = Answer::ok;
+    RpcStatus said = RpcStatus::ok;
     std::erase_if(cancelled_by_us_, [&](uint32_t job_id) {
-        if (said != Answer::unreachable) said = requeue_failed(job_id);  // each can take a time-out
-        return said != Answer::again && said != Answer::unreachable;
+        if (said != RpcStatus::unreachable)
+            said = requeue_failed(job_id);  // each can take a time-out
+        return said != RpcStatus::busy && said != RpcStatus::unreachable;
     });
 }
 
-Answer SlurmCluster::requeue_failed(uint32_t job_id) {
+RpcStatus SlurmCluster::requeue_failed(uint32_t job_id) {
     note_moving(job_id);
     return answer(timed(Call::requeue, [&] { return requeue_ended(job_id); }), "slurm_requeue");
 }
 
 // ok: Slurm believes that it runs, and its node knows nothing of it.
-Answer SlurmCluster::is_gone(uint32_t job_id) {
+RpcStatus SlurmCluster::is_gone(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
-    if (known == malleable_.end() || known->second.batch_host.empty()) return Answer::refused;
+    if (known == malleable_.end() || known->second.batch_host.empty()) return RpcStatus::refused;
     const std::optional<time_t> launched_s = launch_s();
     if (!launched_s || std::time(nullptr) - known->second.start < *launched_s)
-        return Answer::refused;
+        return RpcStatus::refused;
     slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
     job_step_pids_response_msg_t *pids = nullptr;
     const int rc = timed(Call::list_pids, [&] {
@@ -83,26 +84,26 @@ Answer SlurmCluster::is_gone(uint32_t job_id) {
     });
     if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
     // A step without a process is not gone: it waits to tell slurmctld how the job has ended.
-    if (rc != ESLURM_INVALID_JOB_ID) return Answer::refused;
+    if (rc != ESLURM_INVALID_JOB_ID) return RpcStatus::refused;
     // Slurm says ok to a requeue also where the job has ended or waits by now.
-    return still_runs(job_id) == Answer::ok ? Answer::ok : Answer::refused;
+    return still_runs(job_id) == RpcStatus::ok ? RpcStatus::ok : RpcStatus::refused;
 }
 
-Answer SlurmCluster::complete_if_gone(uint32_t job_id) {
-    if (is_gone(job_id) != Answer::ok) return Answer::refused;
-    const Answer completed =
+RpcStatus SlurmCluster::complete_if_gone(uint32_t job_id) {
+    if (is_gone(job_id) != RpcStatus::ok) return RpcStatus::refused;
+    const RpcStatus completed =
         answer(timed(Call::complete, [&] { return complete(job_id); }), "slurm_complete_job");
     note_moving(job_id);
     return completed;
 }
 
-Answer SlurmCluster::requeue_if_gone(uint32_t job_id) {
-    if (is_gone(job_id) != Answer::ok) return Answer::refused;
+RpcStatus SlurmCluster::requeue_if_gone(uint32_t job_id) {
+    if (is_gone(job_id) != RpcStatus::ok) return RpcStatus::refused;
     const int restarts = malleable_.at(job_id).restarts;
-    const Answer requeued =
+    const RpcStatus requeued =
         answer(timed(Call::requeue, [&] { return requeue_running(job_id); }), "slurm_requeue");
     note_moving(job_id);
-    if (requeued == Answer::ok) clear_up(job_id, restarts);
+    if (requeued == RpcStatus::ok) clear_up(job_id, restarts);
     return requeued;
 }
 

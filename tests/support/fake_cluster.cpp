@@ -44,7 +44,7 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
     records::Intent intent{.gpus_min = min, .gpus_max = max, .grace_s = 20, .since_s = now_s_};
     JobRecord &r = ctld.record;
     r = {.id = id,
-         .waits = Waits::begin_time,
+         .pending_reason = PendingReason::begin_time,
          .submit_s = now_s_,
          .begin_s = now_s_ + kSubmitHold_s,
          .priority = 1,
@@ -63,7 +63,7 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
 uint32_t FakeCluster::submit_rigid(int gpus, double duration_s, double priority, int nodes) {
     const uint32_t id = next_id_++;
     ctld_[id].record = {.id = id,
-                        .waits = Waits::none,
+                        .pending_reason = PendingReason::none,
                         .submit_s = now_s_,
                         .priority = priority,
                         .gpus_requested = gpus,
@@ -168,7 +168,7 @@ void FakeCluster::finish_completing(Ctld &ctld) {
     }
     r.phase = JobPhase::pending;
     if (ctld.limit_wall_s > 0) r.time_limit_s = ctld.limit_most_s;
-    r.waits = Waits::begin_time;
+    r.pending_reason = PendingReason::begin_time;
     r.begin_s = std::floor(ctld.revoked_s) + kRequeueHold_s;
     ++r.restarts;
     ctld.requeued = false;
@@ -203,9 +203,9 @@ void FakeCluster::schedule() {
             r.slurm_hold = SlurmHold::bad_constraints;
         }
         if (ctld.held)
-            r.waits = Waits::held;
+            r.pending_reason = PendingReason::held;
         else if (r.begin_s > now_s_)
-            r.waits = Waits::begin_time;
+            r.pending_reason = PendingReason::begin_time;
         else
             queue.push_back(id);
     }
@@ -217,7 +217,8 @@ void FakeCluster::schedule() {
     bool blocked = false;
     for (const uint32_t id : queue) {
         if (start(id, ctld_[id], real_[id])) continue;
-        ctld_[id].record.waits = blocked ? Waits::priority : Waits::resources;
+        ctld_[id].record.pending_reason =
+            blocked ? PendingReason::priority : PendingReason::resources;
         blocked = true;
     }
 }
@@ -240,7 +241,7 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     if (now_s_ < ctld.own_begin_s) violation(id, "started before the start time its user set");
     r.gpus_on_node = on_node;
     r.phase = JobPhase::running;
-    r.waits = Waits::none;
+    r.pending_reason = PendingReason::none;
     r.start_s = std::floor(now_s_);
     if (ctld.limit_wall_s > 0) r.time_limit_s = ctld.limit_wall_s;
     real.alive = true;
@@ -268,7 +269,8 @@ void FakeCluster::cancel(uint32_t id) {
 void FakeCluster::hold(uint32_t id, bool on) {
     Ctld &ctld = ctld_.at(id);
     ctld.held = on;
-    if (ctld.record.phase == JobPhase::pending) ctld.record.waits = on ? Waits::held : Waits::none;
+    if (ctld.record.phase == JobPhase::pending)
+        ctld.record.pending_reason = on ? PendingReason::held : PendingReason::none;
 }
 
 void FakeCluster::fail_launch(uint32_t id) {
@@ -303,7 +305,7 @@ void FakeCluster::set_begin(uint32_t id, double begin_s) {
     Ctld &ctld = ctld_.at(id);
     if (ctld.record.phase != JobPhase::pending) return;
     ctld.record.begin_s = ctld.own_begin_s = begin_s;
-    ctld.record.waits = Waits::begin_time;
+    ctld.record.pending_reason = PendingReason::begin_time;
 }
 
 void FakeCluster::set_time_limit(uint32_t id, int64_t limit_s) {
@@ -401,20 +403,20 @@ bool FakeCluster::loses_answer() {
                    std::uniform_real_distribution<>(0, 1)(random_) < faults.lost_answer);
 }
 
-bool FakeCluster::answers(Answer &answer) {
+bool FakeCluster::answers(RpcStatus &answer) {
     ++calls;
     const auto chance = [&](double p) {
         return std::uniform_real_distribution<>(0, 1)(random_) < p;
     };
     answer = next_answer;
-    next_answer = Answer::ok;
-    if (answer == Answer::ok && chance(faults.again)) answer = Answer::again;
-    if (answer == Answer::ok && chance(faults.refused)) answer = Answer::refused;
-    if (answer == Answer::ok && chance(faults.unreachable)) answer = Answer::unreachable;
-    return answer == Answer::ok;
+    next_answer = RpcStatus::ok;
+    if (answer == RpcStatus::ok && chance(faults.again)) answer = RpcStatus::busy;
+    if (answer == RpcStatus::ok && chance(faults.refused)) answer = RpcStatus::refused;
+    if (answer == RpcStatus::ok && chance(faults.unreachable)) answer = RpcStatus::unreachable;
+    return answer == RpcStatus::ok;
 }
 
-Answer FakeCluster::observe(controller::Observation &out) {
+RpcStatus FakeCluster::observe(controller::Observation &out) {
     out = {.now_s = now_s_};
     for (const auto &[id, ctld] : ctld_) {
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
@@ -425,7 +427,7 @@ Answer FakeCluster::observe(controller::Observation &out) {
                              .gpus = node_gpus_[i],
                              .cpus = node_cpus,
                              .usable = is_open(i)});
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
 records::Intent FakeCluster::intent(uint32_t id) const {
@@ -457,59 +459,59 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
         violation(id, "asked to grow into GPUs that are not free (I7)");
 }
 
-Answer FakeCluster::write_intent(uint32_t id, const std::string &admin_comment,
-                                 std::optional<int64_t> nice) {
-    Answer answer;
+RpcStatus FakeCluster::write_intent(uint32_t id, const std::string &admin_comment,
+                                    std::optional<int64_t> nice) {
+    RpcStatus answer;
     frozen_.erase(id);
     const bool lost_answer = loses_answer();
     if (!answers(answer)) return answer;
     const auto found = ctld_.find(id);
-    if (found == ctld_.end()) return Answer::gone;
+    if (found == ctld_.end()) return RpcStatus::not_found;
     Ctld &ctld = found->second;
     if (ctld.record.phase == JobPhase::finished) {
         violation(id, "a finished job was touched (I9)");
-        return Answer::refused;
+        return RpcStatus::refused;
     }
-    if (ctld.record.phase == JobPhase::completing) return Answer::again;
+    if (ctld.record.phase == JobPhase::completing) return RpcStatus::busy;
     const auto after = records::parse_intent(admin_comment);
     if (admin_comment == "site=1") {  // handed back: a rigid job from now on
         ctld.malleable = false;
         ctld.record.admin_comment = admin_comment;
         if (nice) ctld.record.nice = *nice;
-        return lost_answer ? Answer::unreachable : Answer::ok;
+        return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
     }
     if (!after || !admin_comment.starts_with("site=1 ")) {
         violation(id, "wrote a broken record: " + admin_comment);
-        return Answer::refused;
+        return RpcStatus::refused;
     }
     if (after->state == IntentState::asked && intent(id).state != IntentState::asked)
         check_ask(id, ctld, *after);
     ctld.record.admin_comment = admin_comment;
     if (nice) ctld.record.nice = *nice;
-    return lost_answer ? Answer::unreachable : Answer::ok;
+    return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
 }
 
-Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
-    Answer answer;
+RpcStatus FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
+    RpcStatus answer;
     frozen_.erase(id);
     const bool lost_answer = loses_answer();
     if (!answers(answer)) return answer;
     const auto found = ctld_.find(id);
-    if (found == ctld_.end()) return Answer::gone;
+    if (found == ctld_.end()) return RpcStatus::not_found;
     Ctld &ctld = found->second;
     JobRecord &r = ctld.record;
     if (r.phase == JobPhase::finished) violation(id, "a finished job was touched (I9)");
-    if (r.phase != JobPhase::pending) return Answer::again;
+    if (r.phase != JobPhase::pending) return RpcStatus::busy;
     if (update.undo_slurm_hold && r.slurm_hold != SlurmHold::none) {
         r.slurm_hold = SlurmHold::none;
         ctld.held = false;
-        r.waits = Waits::none;
+        r.pending_reason = PendingReason::none;
     }
     if (ctld.held) violation(id, "a held job was changed (I8)");
     if (ctld.own_begin_s > now_s_ + 1) violation(id, "its user's start time was changed (I8)");
     const auto after = records::parse_intent(update.admin_comment);
     if (!after) violation(id, "an update without a record");
-    if (update.gpus > gpus_allowed) return Answer::refused;
+    if (update.gpus > gpus_allowed) return RpcStatus::refused;
     if (update.gpus > 0) {
         if (after && !records::on_ladder({after->gpus_min, after->gpus_max}, update.gpus))
             violation(id, "sized off its ladder (I6): " + std::to_string(update.gpus));
@@ -523,49 +525,49 @@ Answer FakeCluster::update_pending(uint32_t id, const controller::PendingUpdate 
     else if (update.first_in_queue && r.nice == ctld.own_nice)
         r.nice -= kLentNice;
     if (!update.admin_comment.empty()) r.admin_comment = update.admin_comment;
-    return lost_answer ? Answer::unreachable : Answer::ok;
+    return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
 }
 
-Answer FakeCluster::signal_steps(uint32_t id, int signal) {
-    Answer answer;
+RpcStatus FakeCluster::signal_steps(uint32_t id, int signal) {
+    RpcStatus answer;
     if (!answers(answer)) return answer;
     const auto found = ctld_.find(id);
-    if (found == ctld_.end()) return Answer::gone;
+    if (found == ctld_.end()) return RpcStatus::not_found;
     const Ctld &ctld = found->second;
-    if (ctld.record.phase == JobPhase::completing) return Answer::again;
+    if (ctld.record.phase == JobPhase::completing) return RpcStatus::busy;
     if (ctld.record.phase != JobPhase::running) {
         violation(id, "signalled although it does not run");
-        return Answer::refused;
+        return RpcStatus::refused;
     }
     const records::Intent now = intent(id);
     if (now.state != IntentState::asked) violation(id, "signalled before the intent was written");
     if (signal != now.signal) violation(id, "the wrong signal was sent");
     Real &real = real_[id];
     if (real.alive && (real.up || !real.program.has_handler_late)) real.flagged = true;
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer FakeCluster::still_runs(uint32_t id) {
+RpcStatus FakeCluster::still_runs(uint32_t id) {
     const bool as_seen = !frozen_.contains(id) || frozen_.at(id).restarts == job(id).restarts;
     frozen_.erase(id);
-    return as_seen && job(id).phase == JobPhase::running ? Answer::ok : Answer::again;
+    return as_seen && job(id).phase == JobPhase::running ? RpcStatus::ok : RpcStatus::busy;
 }
 
-Answer FakeCluster::requeue_if_gone(uint32_t id) {
-    Answer answer;
+RpcStatus FakeCluster::requeue_if_gone(uint32_t id) {
+    RpcStatus answer;
     return answers(answer) ? requeue_gone(id) : answer;
 }
 
-Answer FakeCluster::requeue_gone(uint32_t id) {
+RpcStatus FakeCluster::requeue_gone(uint32_t id) {
     Ctld &ctld = ctld_.at(id);
     Real &real = real_[id];
     const bool on_record =
         ctld.record.phase == JobPhase::running || ctld.record.phase == JobPhase::suspended;
-    if (!on_record || real.alive) return Answer::refused;
+    if (!on_record || real.alive) return RpcStatus::refused;
     const double lost = real.lost_steps;
     stop(ctld, real, true);
     real.lost_steps = lost;
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
 // ---- what tests look at -----------------------------------------------------------------------

@@ -20,10 +20,10 @@
 
 namespace ringrt::test {
 
-using controller::Answer;
 using controller::JobPhase;
 using controller::JobRecord;
-using controller::Waits;
+using controller::PendingReason;
+using controller::RpcStatus;
 
 // How a job's program behaves.
 struct Program {
@@ -74,13 +74,13 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void freeze(uint32_t id) { frozen_[id] = ctld_.at(id).record; }
     void kill(double lost_s);  // kill -9 of slurmctld and a restart from the state of lost_s ago
 
-    Answer observe(controller::Observation &out) override;
-    Answer write_intent(uint32_t id, const std::string &admin_comment,
-                        std::optional<int64_t> nice) override;
-    Answer update_pending(uint32_t id, const controller::PendingUpdate &update) override;
-    Answer signal_steps(uint32_t id, int signal) override;
-    Answer still_runs(uint32_t id) override;
-    Answer requeue_if_gone(uint32_t id) override;
+    RpcStatus observe(controller::Observation &out) override;
+    RpcStatus write_intent(uint32_t id, const std::string &admin_comment,
+                           std::optional<int64_t> nice) override;
+    RpcStatus update_pending(uint32_t id, const controller::PendingUpdate &update) override;
+    RpcStatus signal_steps(uint32_t id, int signal) override;
+    RpcStatus still_runs(uint32_t id) override;
+    RpcStatus requeue_if_gone(uint32_t id) override;
     void write(const controller::Event &event) override { events.push_back(event); }
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
@@ -99,13 +99,14 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
 
     static constexpr double kTick_s = 0.25;
     Faults faults;
-    Answer next_answer = Answer::ok;  // of the next call that changes something, then ok again
-    bool next_lost = false;           // the next such call is done, but its answer is lost
-    int calls = 0;                    // that change something
-    int gpus_allowed = 1 << 20;       // a limit: a larger size is refused
-    int node_cpus = 0;                // of each node; 0: not known
-    int gpus_placeable = 1 << 20;     // a job that asks for more is held: no node can satisfy it
-    int resizes_in_flight_most = 8;   // what the controller was configured with
+    RpcStatus next_answer =
+        RpcStatus::ok;               // of the next call that changes something, then ok again
+    bool next_lost = false;          // the next such call is done, but its answer is lost
+    int calls = 0;                   // that change something
+    int gpus_allowed = 1 << 20;      // a limit: a larger size is refused
+    int node_cpus = 0;               // of each node; 0: not known
+    int gpus_placeable = 1 << 20;    // a job that asks for more is held: no node can satisfy it
+    int resizes_in_flight_most = 8;  // what the controller was configured with
     std::vector<controller::Event> events;
     std::vector<std::string> violations;
 
@@ -143,13 +144,13 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void schedule();
     bool start(uint32_t id, Ctld &ctld, Real &real);
     void settle_after_kill();
-    Answer requeue_gone(uint32_t id);
+    RpcStatus requeue_gone(uint32_t id);
     [[nodiscard]] bool is_open(std::size_t node) const {
         return node_up_[node] && !node_drained_[node];
     }
     [[nodiscard]] bool is_placeable(const JobRecord &record) const;
     [[nodiscard]] std::vector<int> free_gpus() const;
-    [[nodiscard]] bool answers(Answer &answer);
+    [[nodiscard]] bool answers(RpcStatus &answer);
     [[nodiscard]] bool loses_answer();
     [[nodiscard]] bool waits_long(const Ctld &ctld) const;
     void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);

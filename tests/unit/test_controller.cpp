@@ -18,12 +18,12 @@ namespace {
 // One state of a cluster that says ok to everything.
 class Agreeing : public Cluster, public EventSink {
   public:
-    Answer observe(Observation &out) override { return out = seen, Answer::ok; }
-    Answer write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
-        return Answer::ok;
+    RpcStatus observe(Observation &out) override { return out = seen, RpcStatus::ok; }
+    RpcStatus write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
+        return RpcStatus::ok;
     }
-    Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::ok; }
-    Answer signal_steps(uint32_t, int) override { return Answer::ok; }
+    RpcStatus update_pending(uint32_t, const PendingUpdate &) override { return RpcStatus::ok; }
+    RpcStatus signal_steps(uint32_t, int) override { return RpcStatus::ok; }
     void write(const Event &event) override { said.push_back(event); }
     Observation seen;
     std::vector<Event> said;
@@ -58,8 +58,8 @@ TEST(a_job_comes_back_as_soon_as_its_credential_allows) {
         double left_s = 0;
         int returns = 0;
         for (const Event &event : world.cluster.events) {
-            if (event.kind == EventKind::left) left_s = event.time_s;
-            if (event.kind != EventKind::sized || left_s == 0) continue;
+            if (event.kind == EventKind::requeued) left_s = event.time_s;
+            if (event.kind != EventKind::released || left_s == 0) continue;
             ck_assert_msg(event.time_s - left_s <= 1.25, "%g s ahead: after %g s", ahead_s,
                           event.time_s - left_s);
             left_s = 0;
@@ -180,7 +180,7 @@ TEST(what_is_left_is_learned_from_the_loss) {
                       world.cluster.story().c_str());
         ck_assert_int_eq(world.cluster.job(soon).gpus_requested, tells_loss ? 2 : 4);
         Observation seen;
-        ck_assert(world.cluster.observe(seen) == Answer::ok);
+        ck_assert(world.cluster.observe(seen) == RpcStatus::ok);
         const Decision decision = decide(seen, malleable_jobs(seen), {}, options);
         for (const Wish &wish : decision.wishes) {
             const double truth = (wish.job.id == late ? 30000 : 900) - wish.job.steps_done;
@@ -199,7 +199,7 @@ TEST(what_a_restart_costs_is_learned_for_each_job) {
         world.run(20);
         const auto believed_s = [&] {
             Observation seen;
-            ck_assert(world.cluster.observe(seen) == Answer::ok);
+            ck_assert(world.cluster.observe(seen) == RpcStatus::ok);
             for (const Wish &wish : decide(seen, malleable_jobs(seen), {}, world.options).wishes)
                 if (wish.job.id == id) return wish.job.restart_s;
             return -1.0;
@@ -355,8 +355,8 @@ TEST(observe_says_and_touches_nothing) {
     const std::string record = world.cluster.job(a).admin_comment;
     expect_all_finish(world, 1000, "observe");
     EXPECT_TEXT(world.cluster.job(a).admin_comment, record);
-    ck_assert_int_ge(world.cluster.count(EventKind::would), 1);
-    ck_assert_int_le(world.cluster.count(EventKind::would), 3);
+    ck_assert_int_ge(world.cluster.count(EventKind::dry_run), 1);
+    ck_assert_int_le(world.cluster.count(EventKind::dry_run), 3);
     ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
 }
 
@@ -438,7 +438,7 @@ TEST(a_released_job_takes_what_is_left) {
         world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 60);
     ck_assert_msg(wait > 5 && wait < 15, "%g s\n%s", wait, world.cluster.story().c_str());
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 4);
-    ck_assert_int_eq(world.cluster.count(EventKind::refitted), 1);
+    ck_assert_int_eq(world.cluster.count(EventKind::downsized), 1);
     expect_all_finish(world, 500, "taken");
 }
 
@@ -461,7 +461,7 @@ TEST(a_size_that_somebody_else_set_stands) {
     world.run(20);
     world.cluster.set_gpus(a, 3);
     world.run(5);
-    ck_assert_int_eq(world.cluster.count(EventKind::let_go), 1);
+    ck_assert_int_eq(world.cluster.count(EventKind::user_override), 1);
     world.cluster.submit_malleable(1, 8, {.steps = 100});
     expect_all_finish(world, 1000, "somebody's size");
     ck_assert_int_eq(world.cluster.intent(a).resize_id, 0);
@@ -477,9 +477,9 @@ TEST(a_running_job_without_a_record_is_not_said_to_have_ended) {
     world.cluster.remove_record(a);
     world.run(5);
     ck_assert(world.cluster.job(a).phase == JobPhase::running);
-    ck_assert_msg(
-        world.cluster.count(EventKind::let_go) == 1 && world.cluster.count(EventKind::ended) == 0,
-        "%s", world.cluster.story().c_str());
+    ck_assert_msg(world.cluster.count(EventKind::user_override) == 1 &&
+                      world.cluster.count(EventKind::ended) == 0,
+                  "%s", world.cluster.story().c_str());
     expect_all_finish(world, 500, "no record");
 }
 
@@ -494,7 +494,7 @@ TEST(the_breaker_pauses_all_resizes) {
         world.cluster.submit_malleable(1, 4, {.steps = 4000, .heeds_signal = false});
     world.run(30);
     for (int i = 0; i < 8; ++i) world.cluster.submit_rigid(2, 1e6);
-    const auto paused = [&] { return world.cluster.count(EventKind::trouble) > 0; };
+    const auto paused = [&] { return world.cluster.count(EventKind::error) > 0; };
     ck_assert_msg(world.run_until(paused, 300) >= 0, "%s", world.cluster.story().c_str());
     ck_assert_int_eq(world.cluster.count(EventKind::called_off), 3);
     const int asked = world.cluster.count(EventKind::asked);
@@ -503,7 +503,7 @@ TEST(the_breaker_pauses_all_resizes) {
     ck_assert(world.controller->statistics().breaker_until_s > world.cluster.now_s());
     world.run(60);  // on trial: one is asked, it fails, and all wait again
     ck_assert_int_eq(world.cluster.count(EventKind::asked), asked + 1);
-    ck_assert_int_eq(world.cluster.count(EventKind::trouble), 2);
+    ck_assert_int_eq(world.cluster.count(EventKind::error), 2);
     ck_assert_uint_eq(world.controller->statistics().resizes.called_off, 4);
 }
 
@@ -523,10 +523,10 @@ TEST(the_breaker_counts_jobs_and_not_failures) {
 TEST(a_quiet_queue_is_not_gone_through_again) {
     class Counting final : public Agreeing {
       public:
-        Answer observe(Observation &out) override {
+        RpcStatus observe(Observation &out) override {
             copies += out.version != seen.version;
             if (out.version != seen.version) out = seen;
-            return Answer::ok;
+            return RpcStatus::ok;
         }
         int copies = 0;
     } cluster;
@@ -553,7 +553,9 @@ namespace {
 // One job, in Slurm's list from some moment on, whose requeue succeeds at the third try.
 class Ended final : public Agreeing {
   public:
-    Answer requeue_failed(uint32_t) override { return ++asked < 3 ? Answer::again : Answer::ok; }
+    RpcStatus requeue_failed(uint32_t) override {
+        return ++asked < 3 ? RpcStatus::busy : RpcStatus::ok;
+    }
     int asked = 0;
 };
 
@@ -579,7 +581,7 @@ int requeues(const JobRecord &job, double begun_s, double now_s,
     controller.pass(begun_s);
     cluster.seen.jobs = {job};
     for (int i = 0; i < 5 && cluster.asked < 3; ++i) controller.pass(now_s + i);
-    const bool told = std::ranges::count(cluster.said, EventKind::left, &Event::kind) == 1;
+    const bool told = std::ranges::count(cluster.said, EventKind::requeued, &Event::kind) == 1;
     ck_assert(told == (cluster.asked == 3));
     return cluster.asked;
 }
@@ -610,7 +612,7 @@ TEST(a_forgotten_request_is_known_from_the_event_log) {
     const std::string asked =
         to_json({.time_s = 985, .job_id = 7, .kind = EventKind::asked}) + "\n";
     const std::string ran = to_json({.time_s = 986, .job_id = 7, .kind = EventKind::resized});
-    const std::string sized = to_json({.time_s = 987, .job_id = 8, .kind = EventKind::sized});
+    const std::string sized = to_json({.time_s = 987, .job_id = 8, .kind = EventKind::released});
     ck_assert_int_eq(requeues(job, 990, 1000, "7\"}\n" + asked + "torn\n" + sized), 3);
     ck_assert_int_eq(requeues(job, 990, 1000, asked + ran + "\n"), 0);
     ck_assert_int_eq(requeues(job, 990, 1000, sized), 0);
@@ -622,11 +624,11 @@ TEST(a_forgotten_request_is_known_from_the_event_log) {
 TEST(a_resize_of_a_job_that_has_left_is_not_called_off) {
     class Left final : public Agreeing {
       public:
-        Answer requeue_if_gone(uint32_t) override {
-            if (seen.jobs.at(0).phase != JobPhase::running) return Answer::refused;
+        RpcStatus requeue_if_gone(uint32_t) override {
+            if (seen.jobs.at(0).phase != JobPhase::running) return RpcStatus::refused;
             seen.jobs.at(0).phase = JobPhase::pending;  // as the next observation shows it
             ++seen.jobs.at(0).restarts;
-            return Answer::ok;
+            return RpcStatus::ok;
         }
     };
     Left cluster;
@@ -650,11 +652,11 @@ TEST(a_resize_of_a_job_that_has_left_is_not_called_off) {
 TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
     class Forgot final : public Agreeing {
       public:
-        Answer requeue_if_gone(uint32_t) override { return ++requeued, Answer::ok; }
-        Answer complete_if_gone(uint32_t) override {
+        RpcStatus requeue_if_gone(uint32_t) override { return ++requeued, RpcStatus::ok; }
+        RpcStatus complete_if_gone(uint32_t) override {
             seen.jobs.at(0).phase = JobPhase::finished;
             seen.jobs.at(0).completed = true;
-            return ++completed, Answer::ok;
+            return ++completed, RpcStatus::ok;
         }
         int requeued = 0, completed = 0;
     };
@@ -674,7 +676,7 @@ TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
     const auto ended = [](double time_s, std::string text, EventKind kind = EventKind::ended) {
         return to_json({.time_s = time_s, .job_id = 7, .kind = kind, .text = text}) + "\n";
     };
-    const std::string began = ended(995, "", EventKind::sized);
+    const std::string began = ended(995, "", EventKind::released);
     std::string logged;
     ck_assert(after("") == std::pair(true, false));
     ck_assert(after(ended(990, "has ended"), &logged) == std::pair(false, true));
@@ -724,7 +726,7 @@ TEST(only_a_completed_job_is_said_to_have_ended) {
 TEST(a_pass_that_throws_is_said_and_survived) {
     class Throwing final : public Agreeing {
       public:
-        Answer observe(Observation &) override { throw std::runtime_error("no such luck"); }
+        RpcStatus observe(Observation &) override { throw std::runtime_error("no such luck"); }
     } cluster;
     Controller controller(cluster, cluster, quick_options());
     ck_assert(controller.pass(1000) > 1020);
@@ -811,7 +813,7 @@ TEST(a_job_waits_for_what_is_left_on_a_node_that_comes_back) {
         });
     expect_late_return("lost after an asked job had left it", [](World &world, uint32_t) {
         (void)world.cluster.submit_malleable(1, 4, {.steps = 300});
-        const auto has_left = [&] { return world.cluster.count(EventKind::left) == 1; };
+        const auto has_left = [&] { return world.cluster.count(EventKind::requeued) == 1; };
         ck_assert(world.run_until(has_left, 60) >= 0);
         world.cluster.lose_node(0);
         world.run(1.25);
@@ -887,13 +889,13 @@ TEST(a_size_that_fits_no_node_ends_the_resize_and_not_the_job) {
     world.cluster.gpus_placeable = 2;
     const auto is_back = [&] {
         return world.cluster.job(rigid).phase == JobPhase::finished &&
-               world.cluster.count(EventKind::refitted) > 0 &&
+               world.cluster.count(EventKind::downsized) > 0 &&
                world.cluster.job(id).phase == JobPhase::running;
     };
     const double took = world.run_until(is_back, 120);
     ck_assert_msg(took >= 0, "%s", world.cluster.story(id).c_str());
     world.run(600);  // within the ceiling it is not asked for more than half of what was refused
-    ck_assert_msg(world.cluster.count(EventKind::refitted) == 1, "%s",
+    ck_assert_msg(world.cluster.count(EventKind::downsized) == 1, "%s",
                   world.cluster.story(id).c_str());
     expect_all_finish(world, 5000, "BadConstraints");
 }
@@ -913,7 +915,7 @@ TEST(a_job_that_fits_no_node_even_at_its_smallest_is_tried_again) {
     world.cluster.gpus_placeable = 0;
     (void)world.cluster.submit_malleable(1, 8, {.steps = 300});
     world.run(1000);
-    ck_assert_int_le(world.cluster.count(EventKind::refitted), 8);  // and Slurm is not flooded
+    ck_assert_int_le(world.cluster.count(EventKind::downsized), 8);  // and Slurm is not flooded
     world.cluster.gpus_placeable = 8;
     expect_all_finish(world, 3000, "BadConstraints");
 }
@@ -928,7 +930,7 @@ TEST(jobs_ask_for_nodes_that_have_their_cpus) {
     ck_assert(world.run_until(runs, 60) >= 0);
     ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);  // sixteen CPU pairs for 8 tasks
     ck_assert_int_eq(world.cluster.job(id).nodes_requested, 4);
-    ck_assert_int_eq(world.cluster.count(EventKind::refitted), 0);
+    ck_assert_int_eq(world.cluster.count(EventKind::downsized), 0);
 }
 
 // A lent place in the queue is for the one restart: a user must not get another out of it.
@@ -1015,8 +1017,9 @@ TEST(a_job_whose_user_is_at_a_limit_is_not_asked) {
     world.cluster.submit_rigid(4, 10000);
     world.run(20);
     Observation seen;
-    ck_assert(world.cluster.observe(seen) == Answer::ok);
-    seen.jobs.push_back({.id = 99, .waits = Waits::limit, .user_id = 7, .gpus_requested = 1});
+    ck_assert(world.cluster.observe(seen) == RpcStatus::ok);
+    seen.jobs.push_back(
+        {.id = 99, .pending_reason = PendingReason::limit, .user_id = 7, .gpus_requested = 1});
     for (const uint32_t user : {7, 8}) {
         for (JobRecord &record : seen.jobs)
             if (record.id == a) record.user_id = user;
@@ -1084,7 +1087,7 @@ class StillCluster : public Cluster, public EventSink {
                 intent.state = IntentState::running;
                 intent.gpus = 4;
             } else {
-                r.waits = Waits::resources;
+                r.pending_reason = PendingReason::resources;
             }
             if (i < 70) r.admin_comment = format_into("", intent);
             r.comment =
@@ -1093,12 +1096,12 @@ class StillCluster : public Cluster, public EventSink {
             seen_.jobs.push_back(r);
         }
     }
-    Answer observe(Observation &out) override { return out = seen_, Answer::ok; }
-    Answer write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
-        return Answer::again;
+    RpcStatus observe(Observation &out) override { return out = seen_, RpcStatus::ok; }
+    RpcStatus write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
+        return RpcStatus::busy;
     }
-    Answer update_pending(uint32_t, const PendingUpdate &) override { return Answer::again; }
-    Answer signal_steps(uint32_t, int) override { return Answer::again; }
+    RpcStatus update_pending(uint32_t, const PendingUpdate &) override { return RpcStatus::busy; }
+    RpcStatus signal_steps(uint32_t, int) override { return RpcStatus::busy; }
     void write(const Event &) override { ++said; }
     long said = 0;
 
@@ -1180,14 +1183,14 @@ struct Happening {
     void (*happen)(World &, uint32_t id);
 };
 
-void next(World &world, Answer answer) { world.cluster.next_answer = answer; }
+void next(World &world, RpcStatus answer) { world.cluster.next_answer = answer; }
 
 const Happening kHappenings[] = {
     {"nothing", false, [](World &, uint32_t) {}},
-    {"again", false, [](World &w, uint32_t) { next(w, Answer::again); }},
-    {"gone", false, [](World &w, uint32_t) { next(w, Answer::gone); }},
-    {"refused", false, [](World &w, uint32_t) { next(w, Answer::refused); }},
-    {"unreachable", false, [](World &w, uint32_t) { next(w, Answer::unreachable); }},
+    {"again", false, [](World &w, uint32_t) { next(w, RpcStatus::busy); }},
+    {"gone", false, [](World &w, uint32_t) { next(w, RpcStatus::not_found); }},
+    {"refused", false, [](World &w, uint32_t) { next(w, RpcStatus::refused); }},
+    {"unreachable", false, [](World &w, uint32_t) { next(w, RpcStatus::unreachable); }},
     {"answers lost for a while", false,
      [](World &w, uint32_t) {
          w.cluster.faults.lost_answer = 1;

@@ -27,10 +27,10 @@ struct Happening {
 };
 
 const Happening kHappenings[] = {
-    {"again", [](World &w, uint32_t) { w.cluster.next_answer = Answer::again; }, 0, nullptr},
-    {"refused", [](World &w, uint32_t) { w.cluster.next_answer = Answer::refused; }, 0, nullptr},
-    {"gone", [](World &w, uint32_t) { w.cluster.next_answer = Answer::gone; }, 0, nullptr},
-    {"unreachable", [](World &w, uint32_t) { w.cluster.next_answer = Answer::unreachable; }, 0,
+    {"again", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::busy; }, 0, nullptr},
+    {"refused", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::refused; }, 0, nullptr},
+    {"gone", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::not_found; }, 0, nullptr},
+    {"unreachable", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::unreachable; }, 0,
      nullptr},
     {"lost", [](World &w, uint32_t) { w.cluster.next_lost = true; }, 0, nullptr},
     {"restart", [](World &w, uint32_t) { w.restart(); }, 0, nullptr},

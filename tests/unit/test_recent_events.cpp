@@ -40,8 +40,8 @@ TEST(another_controller_reads_how_a_job_ended) {
     EXPECT_TEXT(first.read(), "");
     first.write({.time_s = 1, .job_id = 7, .kind = EventKind::asked});
     first.write(ended(7, 2));
-    first.write({.time_s = 3, .kind = EventKind::trouble});
-    first.write({.time_s = 3, .job_id = 7, .kind = EventKind::would});
+    first.write({.time_s = 3, .kind = EventKind::error});
+    first.write({.time_s = 3, .job_id = 7, .kind = EventKind::dry_run});
     const auto past = past_of(RecentEvents(errors, folder.path + "/recent").read());
     ck_assert(past.ended.contains(7) && past.ended.at(7).completed);
     ck_assert(past.asked_s.empty());

@@ -291,13 +291,13 @@ TEST(jobs_are_sorted_by_any_column) {
 namespace {
 
 std::vector<PastEvent> two_jobs() {
-    return {{.time_s = 100, .job = 1, .event = "sized", .to = 8, .name = "base", .user_id = 7},
+    return {{.time_s = 100, .job = 1, .event = "released", .to = 8, .name = "base", .user_id = 7},
             {.time_s = 110, .job = 1, .event = "started", .to = 8, .name = "base", .user_id = 7},
             {.time_s = 130, .job = 1, .event = "asked", .from = 8, .to = 4},
-            {.time_s = 131, .job = 1, .event = "left", .from = 8, .to = 4},
+            {.time_s = 131, .job = 1, .event = "requeued", .from = 8, .to = 4},
             {.time_s = 134, .job = 1, .event = "resized", .from = 8, .to = 4},
             {.time_s = 140, .job = 2, .event = "called_off", .from = 2, .to = 4},
-            {.time_s = 150, .job = 0, .event = "trouble"},
+            {.time_s = 150, .job = 0, .event = "error"},
             {.time_s = 160, .job = 1, .event = "ended", .text = "has ended"}};
 }
 

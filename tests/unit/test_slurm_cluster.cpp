@@ -17,9 +17,9 @@
 #include "slurm_plugin/slurm/slurm_records.h"
 #include "tests/support/check.h"
 
-using ringrt::controller::Answer;
 using ringrt::controller::JobPhase;
 using ringrt::controller::Observation;
+using ringrt::controller::RpcStatus;
 using ringrt::slurm::SlurmCluster;
 
 namespace {
@@ -154,7 +154,7 @@ struct Watched {
         the_slurm = {};
         look();
     }
-    Answer look() { return cluster.observe(seen); }
+    RpcStatus look() { return cluster.observe(seen); }
     SlurmCluster cluster;
     Observation seen;
 };
@@ -171,12 +171,12 @@ int waits_with_its_nodes(uint32_t) {
 TEST(only_what_its_node_does_not_know_is_gone) {
     Watched job;
     the_slurm.pids_answer = 0;  // a step without a process has yet to tell how the job ended
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
     the_slurm.pids_answer = SLURM_ERROR;  // the node did not answer
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
     ck_assert(the_slurm.calls.empty());
     the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
     ck_assert(the_slurm.calls == Calls{"requeue"});
 }
 
@@ -184,21 +184,21 @@ TEST(only_what_its_node_does_not_know_is_gone) {
 TEST(what_may_still_be_in_its_prolog_is_not_gone) {
     Watched job;  // it started 1000 s ago
     the_slurm.batch_start_timeout_s = 995;
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
     ck_assert(the_slurm.calls.empty());
     the_slurm.batch_start_timeout_s = 985;
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
 }
 
 TEST(what_ended_well_and_is_gone_is_told_to_have_ended) {
     Watched job;
     the_slurm.pids_answer = 0;
-    ck_assert(job.cluster.complete_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.complete_if_gone(7) == RpcStatus::refused);
     the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
-    ck_assert(job.cluster.complete_if_gone(7) == Answer::ok);
+    ck_assert(job.cluster.complete_if_gone(7) == RpcStatus::ok);
     ck_assert(the_slurm.calls == Calls{"complete"});
     the_slurm.state = JOB_COMPLETE;
-    ck_assert(job.cluster.complete_if_gone(7) == Answer::refused);
+    ck_assert(job.cluster.complete_if_gone(7) == RpcStatus::refused);
     ck_assert(the_slurm.calls == Calls{"complete"});
 }
 
@@ -206,15 +206,15 @@ TEST(what_ended_or_was_requeued_since_is_left_alone) {
     for (const uint32_t state : {JOB_COMPLETE, JOB_PENDING, JOB_FAILED}) {
         Watched job;
         the_slurm.state = state;
-        ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
-        ck_assert(job.cluster.still_runs(7) == Answer::again);
+        ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
+        ck_assert(job.cluster.still_runs(7) == RpcStatus::busy);
         ck_assert(the_slurm.calls.empty());
     }
     Watched job;
-    ck_assert(job.cluster.still_runs(7) == Answer::ok);
+    ck_assert(job.cluster.still_runs(7) == RpcStatus::ok);
     the_slurm.restarts = 1;  // it runs again
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::refused);
-    ck_assert(job.cluster.still_runs(7) == Answer::again);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
+    ck_assert(job.cluster.still_runs(7) == RpcStatus::busy);
     ck_assert(the_slurm.calls.empty());
 }
 
@@ -224,7 +224,7 @@ TEST(a_requeue_that_cleared_the_job_needs_no_cancel) {
         the_slurm.nodes.clear();
         return waits_with_its_nodes(flags);
     };
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
     ck_assert(the_slurm.calls == Calls{"requeue"});
 }
 
@@ -238,7 +238,7 @@ TEST(a_job_cancelled_for_its_requeue_is_requeued_until_it_is) {
         the_slurm.state = JOB_PENDING;
         return 0;
     };
-    ck_assert(job.cluster.requeue_if_gone(7) == Answer::ok);
+    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
     ck_assert(the_slurm.calls == (Calls{"requeue", "cancel", "requeue ended"}));
     job.look();
     ck_assert_uint_eq(the_slurm.state, JOB_CANCELLED);
@@ -306,18 +306,18 @@ TEST(what_starts_no_jobs_is_in_nobodys_pool) {
 }
 
 TEST(a_limit_is_told_from_other_reasons) {
-    using ringrt::controller::Waits;
+    using ringrt::controller::PendingReason;
     const auto waits = [](uint32_t reason) {
         slurm_job_info_t job{};
         job.job_state = JOB_PENDING;
         job.priority = 1;
         job.state_reason = static_cast<decltype(job.state_reason)>(reason);
-        return ringrt::slurm::job_record(job, {}).waits;
+        return ringrt::slurm::job_record(job, {}).pending_reason;
     };
     for (const uint32_t reason : {WAIT_ASSOC_MAX_JOBS, WAIT_QOS_MAX_GRES_PER_USER})
-        ck_assert(waits(reason) == Waits::limit);
+        ck_assert(waits(reason) == PendingReason::limit);
     for (const uint32_t reason : {WAIT_PART_DOWN, WAIT_LICENSES, WAIT_QOS_MAX_GRES_PER_JOB})
-        ck_assert(waits(reason) == Waits::other);
+        ck_assert(waits(reason) == PendingReason::other);
 }
 
 // A time-out and a lost node have exit code 0 too.
@@ -408,10 +408,10 @@ TEST(what_passes_by_itself_is_no_refusal) {
     Watched job;
     for (const int error : {int(ESLURM_JOB_NOT_PENDING), ringrt::slurm::kSettingDbIndex}) {
         the_slurm.update_answer = error;
-        ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::again);
+        ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == RpcStatus::busy);
     }
     the_slurm.update_answer = ESLURM_ACCESS_DENIED;
-    ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == Answer::refused);
+    ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == RpcStatus::refused);
 }
 
 int main() {

@@ -9,10 +9,10 @@
 
 namespace ringrt::sim {
 
-using controller::Answer;
 using controller::JobPhase;
 using controller::JobRecord;
-using controller::Waits;
+using controller::PendingReason;
+using controller::RpcStatus;
 
 namespace {
 
@@ -45,7 +45,7 @@ void SimCluster::submit() {
             (spec.gpus_min + scenario_.sim.gpus_per_node - 1) / scenario_.sim.gpus_per_node;
         if (spec.limit_s > 0) record.time_limit_s = std::llround(spec.limit_s);
         if (!job.malleable) continue;
-        record.waits = Waits::begin_time;
+        record.pending_reason = PendingReason::begin_time;
         record.begin_s = record.submit_s + scenario_.controller.submit_hold_s;
         records::Intent intent{
             .gpus_min = spec.gpus_min, .gpus_max = spec.gpus_max, .grace_s = kGrace_s};
@@ -132,7 +132,7 @@ void SimCluster::finish_completing(Job &job) {
     record.phase = job.requeued ? JobPhase::pending : JobPhase::finished;
     record.completed = !job.requeued;
     if (!job.requeued) return;
-    record.waits = Waits::begin_time;
+    record.pending_reason = PendingReason::begin_time;
     record.begin_s = record.end_s + scenario_.controller.requeue_hold_s;
     ++record.restarts;
     job.requeued = job.first = false;
@@ -153,7 +153,7 @@ void SimCluster::schedule() {
     for (auto &[id, job] : jobs_) {
         if (job.record.phase != JobPhase::pending) continue;
         if (job.record.begin_s > now_s_)
-            job.record.waits = Waits::begin_time;
+            job.record.pending_reason = PendingReason::begin_time;
         else
             queue.push_back(&job);
     }
@@ -164,7 +164,7 @@ void SimCluster::schedule() {
     bool blocked = false;
     for (Job *job : queue) {
         if (start(*job)) continue;
-        job->record.waits = blocked ? Waits::priority : Waits::resources;
+        job->record.pending_reason = blocked ? PendingReason::priority : PendingReason::resources;
         blocked = true;
     }
 }
@@ -185,7 +185,7 @@ bool SimCluster::start(Job &job) {
     if (left > 0 || static_cast<int>(held.size()) > nodes) return false;
     record.gpus_on_node = held;
     record.phase = JobPhase::running;
-    record.waits = Waits::none;
+    record.pending_reason = PendingReason::none;
     record.start_s = std::floor(now_s_);
     job.ran_from_s = now_s_;
     job.up = job.flagged = false;
@@ -202,7 +202,7 @@ SimCluster::Job *SimCluster::find(uint32_t id) {
     return found == jobs_.end() ? nullptr : &found->second;
 }
 
-Answer SimCluster::observe(controller::Observation &out) {
+RpcStatus SimCluster::observe(controller::Observation &out) {
     out = {.now_s = now_s_};
     for (const auto &[id, job] : jobs_) {
         out.jobs.push_back(job.record);
@@ -211,25 +211,25 @@ Answer SimCluster::observe(controller::Observation &out) {
     for (int node = 0; node < scenario_.sim.nodes; ++node)
         out.nodes.push_back(
             {.name = "n" + std::to_string(node + 1), .gpus = scenario_.sim.gpus_per_node});
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer SimCluster::write_intent(uint32_t id, const std::string &admin_comment,
-                                std::optional<int64_t>) {
+RpcStatus SimCluster::write_intent(uint32_t id, const std::string &admin_comment,
+                                   std::optional<int64_t>) {
     Job *job = find(id);
-    if (!job) return Answer::gone;
-    if (job->record.phase == JobPhase::completing) return Answer::again;
-    if (job->record.phase == JobPhase::finished) return Answer::refused;
+    if (!job) return RpcStatus::not_found;
+    if (job->record.phase == JobPhase::completing) return RpcStatus::busy;
+    if (job->record.phase == JobPhase::finished) return RpcStatus::refused;
     job->record.admin_comment = admin_comment;
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer SimCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
+RpcStatus SimCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
     Job *job = find(id);
-    if (!job) return Answer::gone;
+    if (!job) return RpcStatus::not_found;
     JobRecord &record = job->record;
-    if (record.phase == JobPhase::completing) return Answer::again;
-    if (record.phase != JobPhase::pending) return Answer::refused;
+    if (record.phase == JobPhase::completing) return RpcStatus::busy;
+    if (record.phase != JobPhase::pending) return RpcStatus::refused;
     if (update.gpus > 0) {
         record.gpus_requested = update.gpus;
         record.nodes_requested = update.nodes;
@@ -238,17 +238,17 @@ Answer SimCluster::update_pending(uint32_t id, const controller::PendingUpdate &
     if (update.begin_s > 0) record.begin_s = update.begin_s;
     job->first = update.first_in_queue;
     if (!update.admin_comment.empty()) record.admin_comment = update.admin_comment;
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
-Answer SimCluster::signal_steps(uint32_t id, int) {
+RpcStatus SimCluster::signal_steps(uint32_t id, int) {
     Job *job = find(id);
-    if (!job) return Answer::gone;
-    if (job->record.phase == JobPhase::completing) return Answer::again;
-    if (job->record.phase != JobPhase::running) return Answer::refused;
-    if (!job->up) return Answer::again;
+    if (!job) return RpcStatus::not_found;
+    if (job->record.phase == JobPhase::completing) return RpcStatus::busy;
+    if (job->record.phase != JobPhase::running) return RpcStatus::refused;
+    if (!job->up) return RpcStatus::busy;
     job->flagged = true;
-    return Answer::ok;
+    return RpcStatus::ok;
 }
 
 RunResult SimCluster::result() const {

@@ -29,12 +29,12 @@ class SimCluster final : public controller::Cluster {
     [[nodiscard]] double now_s() const { return now_s_; }
     [[nodiscard]] bool is_over() const { return finished_ == scenario_.workload.jobs.size(); }
 
-    controller::Answer observe(controller::Observation &out) override;
-    controller::Answer write_intent(uint32_t id, const std::string &admin_comment,
-                                    std::optional<int64_t> nice) override;
-    controller::Answer update_pending(uint32_t id,
-                                      const controller::PendingUpdate &update) override;
-    controller::Answer signal_steps(uint32_t id, int signal) override;
+    controller::RpcStatus observe(controller::Observation &out) override;
+    controller::RpcStatus write_intent(uint32_t id, const std::string &admin_comment,
+                                       std::optional<int64_t> nice) override;
+    controller::RpcStatus update_pending(uint32_t id,
+                                         const controller::PendingUpdate &update) override;
+    controller::RpcStatus signal_steps(uint32_t id, int signal) override;
 
     // What became of each job, as the other runs report it. lost_gpu_s: from the signal's save to
     // running again.

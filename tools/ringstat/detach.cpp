@@ -43,7 +43,7 @@ struct Progress {
 
 void look(slurm::SlurmCluster &cluster, Progress &progress) {
     controller::Observation observation;
-    progress.answered = cluster.observe(observation) == controller::Answer::ok;
+    progress.answered = cluster.observe(observation) == controller::RpcStatus::ok;
     if (!progress.answered) return;
     progress.left.clear();
     for (const controller::JobView &job : controller::malleable_jobs(observation)) {

@@ -28,7 +28,7 @@ Explanations explain_all(const controller::Options &options) {
     slurm::init_slurm_library();
     slurm::SlurmCluster cluster;
     controller::Observation observation;
-    if (cluster.observe(observation) != controller::Answer::ok)
+    if (cluster.observe(observation) != controller::RpcStatus::ok)
         return {.error = "slurmctld does not answer: " + cluster.last_error()};
     return {.explanations = controller::explain(observation, options)};
 }

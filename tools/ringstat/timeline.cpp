@@ -19,8 +19,9 @@ class LaneBuilder {
         if (!event.name.empty()) lane_.name = event.name, lane_.user_id = event.user_id;
         const std::string &kind = event.event;
         if (kind == "resized") ++lane_.resizes;
-        if (kind == "sized" || kind == "refitted" || kind == "left" || kind == "launch_failed") {
-            if (kind == "left" && fresh()) go_on(first_s_, event.from, "");
+        if (kind == "released" || kind == "downsized" || kind == "requeued" ||
+            kind == "launch_failed") {
+            if (kind == "requeued" && fresh()) go_on(first_s_, event.from, "");
             go_on(event.time_s, 0, "");
         } else if (kind == "started" || kind == "resized") {
             go_on(event.time_s, event.to, event.reason);

@@ -17,6 +17,6 @@ trap 'clear_jobs; timeout 10 scontrol delete reservationname=one' EXIT
 start_job reserved --malleable=1:8 --reservation=one -- 300 100
 wait_for 60 "run on one node's GPUs" is_state "$job" RUNNING
 [ "$(gpus_of "$job")" -le 4 ] || fail "more GPUs than the reservation has"
-has_event "$job" refitted || note "Slurm never said BadConstraints"
+has_event "$job" downsized || note "Slurm never said BadConstraints"
 wait_for 20 "steps" has_steps 5
 check_steps

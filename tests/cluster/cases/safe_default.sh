@@ -17,7 +17,7 @@ reload
 wait_for 20 "mode observe where the file names none" mode_is observe
 start_job first --malleable=1:8 --gpus=2 -- 100000 100
 wait_for 40 "start with 2 GPUs" runs_with "$job" 2
-wait_for 20 "word of what would be done" has_event "$job" would
+wait_for 20 "word of what would be done" has_event "$job" dry_run
 sleep 2
 runs_with "$job" 2 && [ "$(starts)" = 1 ] || fail "the job was touched"
 clear_jobs

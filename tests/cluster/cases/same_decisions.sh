@@ -31,7 +31,7 @@ scenario() {
 }
 
 decisions() { # FILE FIRST_JOB: "job event from->to", jobs counted from 1
-    sed -nE 's/.*"job":([0-9]+),"event":"(sized|refitted|asked|called_off)","from":([0-9]+),"to":([0-9]+),.*/\1 \2 \3->\4/p' "$1" |
+    sed -nE 's/.*"job":([0-9]+),"event":"(released|downsized|asked|called_off)","from":([0-9]+),"to":([0-9]+),.*/\1 \2 \3->\4/p' "$1" |
         awk -v first="$2" '$1 >= first { $1 -= first - 1; print }'
 }
 
