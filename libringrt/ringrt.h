@@ -4,17 +4,19 @@
  *
  * In short (contrib/examples/digits_training.cpp is the long form):
  *
+ *     ringrt_config_t config = RINGRT_CONFIG_INIT;     // the rest comes from Slurm's environment
+ *     config.global_batch = 256;                       // samples of one step, over all ranks
  *     ringrt_t *rt;
- *     ringrt_init(&rt, NULL);                          // from Slurm's environment, one rank per GPU
+ *     ringrt_init(&rt, &config);                       // one rank per GPU
  *     ringrt_register(rt, "w", w, RINGRT_FLOAT32, 2, (uint64_t[]){64, 10});
  *     uint64_t step = 0;
  *     ringrt_restore(rt, &step);                       // RINGRT_NOT_FOUND: a first start
  *     for (ringrt_action_t action = RINGRT_CONTINUE; step < steps && action == RINGRT_CONTINUE;) {
  *         ringrt_batch_t batch;
  *         ringrt_batch(rt, &batch);                    // which samples of the global batch are mine
- *         ... gradients of samples [batch.first, batch.first + batch.count) ...
+ *         // grad: the gradients of samples [batch.first, batch.first + batch.count)
  *         ringrt_allreduce(rt, grad, grad, n, RINGRT_FLOAT32, RINGRT_SUM);
- *         ... update ...
+ *         // w: one step along them
  *         ringrt_step(rt, ++step, &action);            // may save, and say: leave
  *     }
  *     ringrt_finalize(rt);
@@ -126,8 +128,8 @@ typedef struct ringrt_config {
     uint32_t save_interval_s;    /* periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
     uint32_t keep_checkpoints;   /* the newest so many, and the one this run started from
                                     [RINGRT_KEEP_CHECKPOINTS] (3) */
-    uint32_t timeout_ms;         /* of one operation; ten times as much in a save or a restore, where
-                                    ranks wait for files [RINGRT_TIMEOUT_MS] (60000) */
+    uint32_t timeout_ms;         /* of one operation; in a save or a restore, where ranks wait for files,
+                                    ten times as much, up to 30 minutes [RINGRT_TIMEOUT_MS] (600000) */
     uint32_t start_timeout_ms;   /* of the start-up [RINGRT_START_TIMEOUT_MS] (120000) */
     uint32_t telemetry_s;        /* least time between two reports [RINGRT_TELEMETRY_S] (30) */
     uint32_t save_inline;        /* 1: training waits for periodic saves too [RINGRT_SAVE_INLINE] (0: they

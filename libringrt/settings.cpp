@@ -26,7 +26,7 @@ constexpr std::array kNumbers = {
     NumberRow{"RINGRT_SAVE_INTERVAL_S", &Settings::save_interval_s, 1, 31536000, 600},
     NumberRow{"RINGRT_KEEP_CHECKPOINTS", &Settings::keep_checkpoints, 1, 1000, 3},
     NumberRow{"RINGRT_SAVE_INLINE", &Settings::save_inline, 0, 1, 0},
-    NumberRow{"RINGRT_TIMEOUT_MS", &Settings::timeout_ms, 1, 86400000, 60000},
+    NumberRow{"RINGRT_TIMEOUT_MS", &Settings::timeout_ms, 1, 86400000, 600000},
     NumberRow{"RINGRT_START_TIMEOUT_MS", &Settings::start_timeout_ms, 1, 86400000, 120000},
     NumberRow{"RINGRT_TELEMETRY_S", &Settings::telemetry_s, 1, 86400, 30},
     NumberRow{"RINGRT_LEAVE_TIMEOUT_S", &Settings::leave_timeout_s, 1, 3600, 60},

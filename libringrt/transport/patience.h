@@ -20,7 +20,7 @@ struct World {
     int rank = 0, size = 1;
     std::vector<std::string> hosts;  // by rank; empty before start-up has found them out
     std::atomic<bool> aborted{false};
-    std::atomic<uint32_t> timeout_ms{60000};
+    std::atomic<uint32_t> timeout_ms{600000};
     std::function<void(const std::string &)> warn;
     // For tests: called wherever this rank could die in the middle of an operation (a message about
     // to be sent or just received, a gate of the node about to be arrived at).
