@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-noinst_LTLIBRARIES += libcollective.la
+noinst_LTLIBRARIES += libbase.la libcollective.la
+libbase_la_SOURCES = libringrt/base/thread.h libringrt/base/thread.cpp
 libcollective_la_SOURCES = \
+  libringrt/gpu/device_pointer.h libringrt/gpu/device_pointer.cpp \
   libringrt/transport/status.h \
   libringrt/transport/patience.h libringrt/transport/patience.cpp \
   libringrt/transport/socket.h libringrt/transport/socket.cpp \

@@ -27,12 +27,19 @@ libruntime_la_SOURCES = \
 	slurm_plugin/policy/loss_model.cpp slurm_plugin/policy/loss_model.h
 libruntime_la_LIBADD = librecords.la
 
-lib_LTLIBRARIES += libringrt.la
-libringrt_la_SOURCES = \
+# The C boundary alone, for tests that look inside as well. (No convenience library contains another
+# here: libtool cannot take files of one name out of both.)
+noinst_LTLIBRARIES += libapi.la
+libapi_la_SOURCES = \
 	libringrt/api/handle.cpp libringrt/api/handle.h \
 	libringrt/api/collectives.cpp libringrt/api/gradients.cpp libringrt/api/training.cpp \
 	libringrt/ringrt.h
-libringrt_la_LIBADD = libruntime.la libexchange.la libcollective.la
+
+lib_LTLIBRARIES += libringrt.la
+libringrt_la_SOURCES =
+libringrt_la_LIBADD = libapi.la libruntime.la libexchange.la libcollective.la libbase.la
+# Linked as C++
+nodist_EXTRA_libringrt_la_SOURCES = libringrt/none.cpp
 libringrt_la_LDFLAGS = -version-info 0:0:0 $(NO_UNDEFINED) -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
 EXTRA_libringrt_la_DEPENDENCIES = libringrt/ringrt.map
 EXTRA_DIST += libringrt/ringrt.map

@@ -5,6 +5,7 @@
 using namespace ringrt;
 
 struct ringrt_request {
+    const pid_t pid = getpid();
     std::unique_ptr<ringrt::Request> operation;
 };
 
@@ -70,7 +71,8 @@ ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done) 
 }
 
 ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request) {
-    std::unique_ptr<ringrt_request> owned(rt && rt->pid == getpid() ? request : nullptr);
+    // Freed whatever is wrong with the handle; but not in a forked child, where it is the parent's.
+    std::unique_ptr<ringrt_request> owned(request && request->pid == getpid() ? request : nullptr);
     ringrt_status_t status = RINGRT_OK;
     if (owned) status = owned->operation->wait();  // also where rt was aborted meanwhile
     return guard(rt, [&] {

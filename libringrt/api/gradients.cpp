@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "libringrt/api/handle.h"
+#include "libringrt/collective/fold.h"
 
 namespace ringrt {
 namespace {
@@ -26,6 +27,8 @@ void tell_boundary(ringrt_t &rt) {
 Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
                           ringrt_op_t op, int *id) {
     if (!name || !id) return invalid("name or id is NULL");
+    if (!can_fold(dtype, op))
+        return invalid("dtype must be one of the numbers (not uint8), op one of the five");
     if (!rt.exchange) {
         const char *trace = getenv("RINGRT_TRACE"), *profile = getenv("RINGRT_PROFILE");
         rt.gradient_dtype = dtype;
@@ -62,8 +65,9 @@ ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
     return guard(rt, [&] {
         if (!rt->exchange) return invalid("no gradient was registered");
         if (rt->communicator.on_gpu(buffer))
-            return invalid(
-                "gradients must be in ordinary memory: ringrt_allreduce_start() takes a GPU's");
+            return Outcome{
+                RINGRT_UNSUPPORTED,
+                "gradients must be in ordinary memory: ringrt_allreduce_start() takes a GPU's"};
         return outcome(rt->exchange->ready(id, buffer));
     });
 }

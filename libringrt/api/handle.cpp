@@ -88,44 +88,45 @@ const char *ringrt_status_string(ringrt_status_t status) {
 }
 
 const char *ringrt_last_error(const ringrt_t *rt) {
-    if (!rt) return init_error.c_str();
+    if (!rt || rt->pid != getpid()) return thread_error.c_str();
     thread_local std::string line;  // another thread's call may fail while this one's caller reads
     try {
         const std::scoped_lock lock(rt->error_mutex);
         line = rt->last_error;
-    } catch (const std::bad_alloc &) {
+    } catch (const std::exception &) {
         return "out of memory";
     }
     return line.c_str();
 }
 
 ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {
-    Outcome outcome = run_guarded([&] {
-        if (!out) return invalid("out is NULL");
-        Settings settings;
-        if (Outcome resolved = resolve(config, getenv, settings); !resolved.ok()) return resolved;
-        auto rt = std::make_unique<ringrt_runtime>(std::move(settings));
-        if (Outcome started = start(*rt); !started.ok()) return started;
-        *out = rt.release();
-        return Outcome{};
-    });
-    if (!outcome.ok()) init_error = std::move(outcome.message);
-    return outcome.status;
+    return run_guarded(
+        [&] {
+            if (!out) return invalid("out is NULL");
+            Settings settings;
+            if (Outcome resolved = resolve(config, getenv, settings); !resolved.ok()) return resolved;
+            auto rt = std::make_unique<ringrt_runtime>(std::move(settings));
+            if (Outcome started = start(*rt); !started.ok()) return started;
+            *out = rt.release();
+            return Outcome{};
+        },
+        [](Outcome outcome) { keep_error(nullptr, std::move(outcome.message)); });
 }
 
 ringrt_status_t ringrt_finalize(ringrt_t *rt) {
     if (!rt) return RINGRT_OK;
     if (rt->pid != getpid()) return RINGRT_FORKED;  // nothing of the parent's may be touched
     if (rt->exchange && !rt->exchange->idle()) rt->communicator.abort();  // nobody waits for it
-    Outcome outcome = run_guarded([&] {
-        if (rt->left || rt->aborted) return Outcome{};
-        Outcome finished = rt->boundary->finish();
-        Outcome parted = rt->peers.outcome(rt->communicator.finish());
-        return finished.ok() ? parted : finished;
-    });
-    delete rt;
-    if (!outcome.ok()) init_error = std::move(outcome.message);
-    return outcome.status;
+    const std::unique_ptr<ringrt_t> owned(rt);
+    return run_guarded(
+        [&] {
+            if (rt->left) rt->communicator.leave_to_exit();
+            if (rt->left || rt->aborted) return Outcome{};
+            Outcome finished = rt->boundary->finish();
+            Outcome parted = rt->peers.outcome(rt->communicator.finish());
+            return finished.ok() ? parted : finished;
+        },
+        [](Outcome outcome) { keep_error(nullptr, std::move(outcome.message)); });
 }
 
 ringrt_status_t ringrt_abort(ringrt_t *rt) {

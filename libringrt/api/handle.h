@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -34,14 +35,15 @@ class CommunicatorPeers final : public checkpoint::Peers {
     }
     void expect_file_work(bool begins) override {
         file_works_ += begins ? 1 : -1;
-        communicator_.set_timeout_ms(file_works_ > 0 ? kFileWorkFactor * timeout_ms_ : timeout_ms_);
+        const uint32_t longer_ms = std::min(kFileWorkFactor * timeout_ms_, kFileWorkMax_ms);
+        communicator_.set_timeout_ms(file_works_ > 0 ? std::max(longer_ms, timeout_ms_) : timeout_ms_);
     }
     Outcome outcome(ringrt_status_t status) const {
         return status == RINGRT_OK ? Outcome{} : Outcome{status, communicator_.last_error()};
     }
 
   private:
-    static constexpr uint32_t kFileWorkFactor = 10;
+    static constexpr uint32_t kFileWorkFactor = 10, kFileWorkMax_ms = 1800000;
     Communicator &communicator_;
     const uint32_t timeout_ms_;
     int file_works_ = 0;
@@ -49,8 +51,8 @@ class CommunicatorPeers final : public checkpoint::Peers {
 
 CommunicatorConfig communicator_config(const Settings &settings);
 
-// The last failure without a handle, of this thread.
-inline thread_local std::string init_error;
+// The last failure of this thread without a handle, or with one of the parent process's.
+inline thread_local std::string thread_error;
 
 }  // namespace ringrt
 
@@ -81,17 +83,25 @@ namespace ringrt {
 
 inline Outcome invalid(const char *what) { return {RINGRT_INVALID_ARGUMENT, what}; }
 
-template <typename Body>
-Outcome run_guarded(Body &&body) noexcept {
+// Runs the body of a call; then keep(outcome) may store what failed. Whatever either throws becomes a
+// status: memory may be short while the line about short memory is written, too.
+template <typename Body, typename Keep>
+ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
+    ringrt_status_t status = RINGRT_SYSTEM_ERROR;
     try {
-        return body();
-    } catch (const std::bad_alloc &) {
-        return {RINGRT_NO_MEMORY, "out of memory"};
-    } catch (const std::exception &error) {
-        return {RINGRT_SYSTEM_ERROR, std::string("internal error: ") + error.what()};
-    } catch (...) {
-        return {RINGRT_SYSTEM_ERROR, "internal error"};
+        Outcome outcome;
+        try {
+            outcome = body();
+        } catch (const std::bad_alloc &) {
+            outcome = {RINGRT_NO_MEMORY, "out of memory"};
+        } catch (const std::exception &error) {
+            outcome = {RINGRT_SYSTEM_ERROR, std::string("internal error: ") + error.what()};
+        }
+        status = outcome.status;
+        if (!outcome.ok()) keep(std::move(outcome));
+    } catch (...) {  // without a line
     }
+    return status;
 }
 
 inline Outcome check_handle(const ringrt_t *rt) {
@@ -101,24 +111,31 @@ inline Outcome check_handle(const ringrt_t *rt) {
     return {};
 }
 
+// For ringrt_last_error(). In a forked child the handle's mutex may be held by a thread that is not there:
+// the line is this thread's alone.
+inline void keep_error(const ringrt_t *rt, std::string message) {
+    if (rt && rt->pid == getpid()) {
+        const std::scoped_lock lock(rt->error_mutex);
+        rt->last_error = std::move(message);
+    } else {
+        thread_error = std::move(message);
+    }
+}
+
 // Runs one call on a handle; whatever fails leaves one line behind.
 template <typename Body>
 ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
-    Outcome outcome = run_guarded([&] {
-        Outcome valid = check_handle(rt);
-        if (valid.ok() && rt->aborted) valid = {RINGRT_ABORTED, "ringrt_abort() was called"};
-        return valid.ok() ? body() : valid;
-    });
-    if (outcome.ok()) return RINGRT_OK;
-    if (outcome.status == RINGRT_PEER_LOST && rt->boundary)
-        outcome.message += "; " + rt->boundary->last_checkpoint();
-    if (rt) {
-        const std::scoped_lock lock(rt->error_mutex);
-        rt->last_error = std::move(outcome.message);
-    } else {
-        init_error = std::move(outcome.message);
-    }
-    return outcome.status;
+    return run_guarded(
+        [&] {
+            Outcome valid = check_handle(rt);
+            if (valid.ok() && rt->aborted) valid = {RINGRT_ABORTED, "ringrt_abort() was called"};
+            return valid.ok() ? body() : valid;
+        },
+        [&](Outcome outcome) {
+            if (outcome.status == RINGRT_PEER_LOST && rt->boundary)
+                outcome.message += "; " + rt->boundary->last_checkpoint();
+            keep_error(rt, std::move(outcome.message));
+        });
 }
 
 // A call that needs the ranks' connections for itself.

@@ -12,6 +12,8 @@ namespace {
 Outcome add(ringrt_t &rt, checkpoint::Buffer buffer) {
     if (Outcome valid = check(buffer.parameter); !valid.ok()) return valid;
     if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
+    if (rt.communicator.on_gpu(buffer.data))
+        return {RINGRT_UNSUPPORTED, "checkpoints take buffers in host memory only: register a copy"};
     if (rt.buffers.size() == checkpoint::kParametersMax) return invalid("at most 4096 buffers");
     auto by_name = [](const checkpoint::Buffer &held, const std::string &name) {
         return held.parameter.name < name;

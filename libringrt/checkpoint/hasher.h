@@ -39,6 +39,7 @@ class Hasher {
     std::vector<Piece> pieces_;  // never moved: reserved
     size_t claimed_ = 0;         // of them, from the front
     bool closed_ = false;        // no more will be added
+    bool failed_ = false;        // the thread threw: what it hashed is not to be trusted
     std::thread thread_;         // from the second piece on
 };
 

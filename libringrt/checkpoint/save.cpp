@@ -7,6 +7,8 @@
 #include <exception>
 #include <new>
 
+#include "libringrt/base/thread.h"
+
 namespace ringrt::checkpoint {
 namespace {
 
@@ -138,7 +140,6 @@ void Saver::copy(std::vector<Source> &sources) {
 }
 
 void Saver::write(const std::vector<Source> &sources) {
-    // On a thread of its own nobody would catch what is thrown.
     try {
         Outcome wrote;
         if (!sources.empty())
@@ -153,7 +154,10 @@ void Saver::write(const std::vector<Source> &sources) {
 
 bool Saver::write_in_background(std::vector<Source> &sources) try {
     copy(sources);
-    writer_ = std::thread([this, sources] { write(sources); });
+    writer_ = start_thread([this, sources] { write(sources); },
+                           [this](ringrt_status_t, const char *) {  // wrote_ says that it failed
+                               written_.store(true, std::memory_order_release);
+                           });
     return true;
 } catch (const std::exception &) {
     return false;  // no memory, or no thread: then the copy is as good as the buffers

@@ -256,12 +256,16 @@ bool Communicator::on_gpu(const void *memory) {
     return impl_->device != nullptr && impl_->device->device_of(memory) >= 0;
 }
 
+void Communicator::leave_to_exit() noexcept {
+    if (impl_->device != nullptr) impl_->device->leave_to_exit();
+}
+
 void Communicator::abort() noexcept {
     impl_->world.aborted = true;
     // A call under way sees the flag within kSliceMs and tells the peers itself.
     std::unique_lock lock(impl_->call_mutex, std::try_to_lock);
     if (!lock.owns_lock() || impl_->guard.in_child()) return;
-    if (!impl_->failure.ok()) return;
+    if (impl_->failure != RINGRT_OK) return;
     (void)impl_->answer(
         {RINGRT_ABORTED, format_line("rank %d: aborted", impl_->world.rank), impl_->world.rank});
 }

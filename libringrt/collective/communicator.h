@@ -39,7 +39,7 @@ struct CommunicatorConfig {
     void *allgather_context = nullptr;
     // When set, messages between nodes go through it instead of TCP. The same on all ranks.
     const ringrt_messenger_t *messenger = nullptr;
-    uint32_t timeout_ms = 60000;         // of one operation
+    uint32_t timeout_ms = 600000;        // of one operation
     uint32_t start_timeout_ms = 120000;  // of start()
     // Receives one-line warnings (a silent peer, a refused connection); no newline. Empty: stderr.
     std::function<void(const std::string &)> warn;
@@ -122,6 +122,10 @@ class Communicator {
     // From any thread, also during start(): calls under way or to come return RINGRT_ABORTED, the
     // peers' calls RINGRT_PEER_LOST.
     void abort() noexcept;
+
+    // The process ends after this, and so do its peers, none waiting for another: what is open on the
+    // GPU is neither finished nor aborted. No call may follow.
+    void leave_to_exit() noexcept;
 
     // Of the operations from now on; after start().
     void set_timeout_ms(uint32_t timeout_ms) noexcept;

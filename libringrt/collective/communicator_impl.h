@@ -3,6 +3,7 @@
 // it out; start-up is in start.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -42,7 +43,8 @@ struct Communicator::Impl {
     std::map<void *, std::unique_ptr<void, Release>> allocated;  // by one rank alone on its node
     std::mutex call_mutex;   // held during a call
     std::mutex start_mutex;  // and during one that only starts something
-    Status failure;          // of an operation: final
+    // Of an operation: final. Read by a call that starts something while the progress thread's fails.
+    std::atomic<ringrt_status_t> failure{RINGRT_OK};
     mutable std::mutex line_mutex;
     std::string line;
     std::unique_ptr<Progress> progress;  // last: its thread uses all of the above
@@ -85,7 +87,7 @@ ringrt_status_t Communicator::Impl::guarded(Body body, Beside beside) {
     }
     std::unique_lock lock(beside == kAlone ? call_mutex : start_mutex);
     try {
-        if (!failure.ok()) return failure.code;
+        if (ringrt_status_t before = failure; before != RINGRT_OK) return before;
         if (beside == kAlone && progress != nullptr && !progress->may_call()) {
             return answer(
                 {RINGRT_INVALID_ARGUMENT,

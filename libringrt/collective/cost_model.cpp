@@ -13,10 +13,7 @@ int log2_floor(int ranks) { return std::bit_width(unsigned(ranks)) - 1; }
 double seconds(const CostModel &model, Algorithm algorithm, int ranks, size_t bytes) {
     double p = ranks, n = double(bytes), share = (p - 1) / p * n;
     double alpha = model.alpha_s, beta = model.beta_s_per_byte, gamma = model.gamma_s_per_byte;
-    // The p-1 messages of one exchange leave one after the other, but wait for each other only
-    // once.
-    constexpr double kOverlap = 0.3;
-    double burst = alpha * (1 + kOverlap * (p - 2));
+    double burst = alpha * exchange_latency(ranks);
     switch (algorithm) {
         case Algorithm::OneShot:
             return burst + (p - 1) * n * beta + (p - 1) * n * gamma;

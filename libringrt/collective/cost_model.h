@@ -20,6 +20,13 @@ enum class Algorithm : uint8_t { OneShot, Pairwise, BinaryBlocks, Chain };
 inline constexpr std::array kAlgorithms = {Algorithm::OneShot, Algorithm::Pairwise,
                                            Algorithm::BinaryBlocks, Algorithm::Chain};
 
+// Latency of one pairwise exchange, a reduce-scatter or an all-gather, in units of α: its ranks − 1
+// messages leave one after the other, but wait for each other only once. At least 2 ranks.
+[[nodiscard]] constexpr double exchange_latency(int ranks) {
+    constexpr double kNext = 0.3;  // of α, for every message after the first
+    return 1 + kNext * (ranks - 2);
+}
+
 // Of an allreduce of `bytes` over `ranks`.
 [[nodiscard]] double seconds(const CostModel &model, Algorithm algorithm, int ranks, size_t bytes);
 // All ranks with the same model choose the same.

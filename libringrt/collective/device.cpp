@@ -51,10 +51,15 @@ void DeviceCollectives::release() {
 
 Status DeviceCollectives::side_of(const void *send, const void *recv, bool *on_gpu) {
     *on_gpu = false;
-    if (gpu_ == nullptr) return {};
     int of_send = device_of(send), of_recv = send == recv ? of_send : device_of(recv);
     *on_gpu = of_send >= 0;
     if (of_send < 0 && of_recv < 0) return {};
+    if (gpu_ == nullptr) {
+        return {RINGRT_UNSUPPORTED,
+                format_line("rank %d: this buffer is in the memory of GPU %d, and this libringrt was "
+                            "built without NCCL: copy it to host memory, or build with --with-nccl",
+                            world_.rank, std::max(of_send, of_recv))};
+    }
     if (of_send != of_recv) {
         return {RINGRT_INVALID_ARGUMENT,
                 format_line("rank %d: send and recv lie on different devices (GPU %d and %d; -1 is "
@@ -68,9 +73,9 @@ Status DeviceCollectives::side_of(const void *send, const void *recv, bool *on_g
 Status DeviceCollectives::mark(Gpu::Event *out) { return gpu_->mark(stream_, out); }
 
 // Looks often at first, and after the others once a slice.
-Status DeviceCollectives::wait(const char *phase) {
+Status DeviceCollectives::wait(const char *phase, uint32_t timeout_ms) {
     constexpr auto kBusy = std::chrono::microseconds(200), kNap = std::chrono::microseconds(50);
-    Patience patience(world_, phase);
+    Patience patience(world_, phase, timeout_ms);
     auto start = Clock::now(), looked = start;
     for (;;) {
         Gpu::State state = Gpu::State::Running;
@@ -196,7 +201,7 @@ Status DeviceCollectives::start_nccl(const std::vector<int> &ranks, const char *
     RINGRT_TRY(host_.all_gather(&mine, all.data(), sizeof mine));
     int index = int(std::find(ranks.begin(), ranks.end(), world_.rank) - ranks.begin());
     RINGRT_TRY(gpu_->nccl_start(all[size_t(ranks.front())], index, int(ranks.size())));
-    return wait(phase);
+    return wait(phase, host_.start_timeout_ms);
 }
 
 // Each rank's staging, open to all; whether every rank could.

@@ -18,6 +18,7 @@
 
 #include "libringrt/collective/execute.h"
 #include "libringrt/collective/topology.h"
+#include "libringrt/gpu/device_pointer.h"
 #include "libringrt/transport/gpu.h"
 
 namespace ringrt {
@@ -31,6 +32,7 @@ class DeviceCollectives {
         std::function<Status(const Work &)> allreduce;
         std::function<Status(const Work &)> allreduce_on_rail;  // this rank of all nodes
         std::function<Status()> watch;                          // is a rank lost?
+        uint32_t start_timeout_ms = 120000;                     // of the start of NCCL
     };
     DeviceCollectives(const World &world, const Topology &topology, std::unique_ptr<Gpu> gpu,
                       Host host)
@@ -39,9 +41,11 @@ class DeviceCollectives {
 
     // The GPU that `memory` lies on; -1: ordinary memory. From any thread.
     [[nodiscard]] int device_of(const void *memory) {
-        return gpu_ == nullptr || memory == nullptr ? -1 : gpu_->device_of(memory);
+        if (memory == nullptr) return -1;
+        return gpu_ == nullptr ? device_of_pointer(memory) : gpu_->device_of(memory);
     }
-    // On which side send and recv lie; INVALID_ARGUMENT when not on the same. Opens the GPU.
+    // On which side send and recv lie; INVALID_ARGUMENT when not on the same, UNSUPPORTED where they
+    // are on a GPU that this library cannot use. Opens the GPU.
     Status side_of(const void *send, const void *recv, bool *on_gpu);
     // What was put into the caller's stream so far comes before an allreduce with this event.
     void set_stream(void *stream) { stream_ = stream; }
@@ -53,7 +57,9 @@ class DeviceCollectives {
     Status copy_now(void *out, const void *in, size_t bytes, const Gpu::Event &ready = nullptr);
     // Collective, when all is well at the end. Without it the destructor lets go of everything.
     Status end();
-    [[nodiscard]] bool opened() const { return opened_; }
+    // The process is about to end, and its peers too: all of the GPU's is left to that. NCCL asks that
+    // its communicators be aborted by all ranks of a node together, or not at all.
+    void leave_to_exit() { (void)gpu_.release(); }
 
   private:
     enum Route : int { Auto, Nccl, Hierarchical, Ipc, Through, kRoutes };
@@ -66,7 +72,8 @@ class DeviceCollectives {
     Status by_nodes(const Work &work);
     Status by_ipc(const Work &work);
     Status through_host(const Work &work);
-    Status wait(const char *phase);
+    Status wait(const char *phase) { return wait(phase, world_.timeout_ms); }
+    Status wait(const char *phase, uint32_t timeout_ms);
     Status make(size_t bytes, bool host, void **out);
     void release();
     [[nodiscard]] std::vector<int> neighbours() const;

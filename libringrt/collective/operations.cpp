@@ -35,8 +35,8 @@ ringrt_status_t Communicator::Impl::answer(Status status) {
     }
     bool harmless = status.code == RINGRT_INVALID_ARGUMENT || status.code == RINGRT_UNSUPPORTED ||
                     status.code == RINGRT_FORKED || !status.fatal;
-    if (!harmless && failure.ok()) {
-        failure = status;
+    ringrt_status_t none = RINGRT_OK;
+    if (!harmless && failure.compare_exchange_strong(none, status.code)) {
         int culprit = status.culprit < 0 ? world.rank : status.culprit;
         if (transport != nullptr) transport->farewell(culprit, status);
         if (memory != nullptr) memory->farewell(culprit, status);
@@ -118,7 +118,8 @@ std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
                 bool moved = false;
                 if (memory != nullptr) RINGRT_TRY(memory->look_around(last_meeting));
                 return transport == nullptr ? Status{} : transport->progress(0, &moved);
-            }});
+            },
+            .start_timeout_ms = config.start_timeout_ms});
 }
 
 Status Communicator::Impl::alloc_alone(size_t bytes, void **out) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "libringrt/base/thread.h"
 #include "libringrt/collective/placement.h"
 
 namespace ringrt {
@@ -38,10 +39,14 @@ class Progress::Handle : public Request {
 };
 
 Progress::Progress(Communicator &communicator, uint32_t timeout_ms)
-    : communicator_(communicator), timeout_ms_(timeout_ms), thread_([this, cpu = sched_getcpu()] {
-          stay_near(cpu);
-          run();
-      }) {}
+    : communicator_(communicator),
+      timeout_ms_(timeout_ms),
+      thread_(start_thread(
+          [this, cpu = sched_getcpu()] {
+              stay_near(cpu);
+              run();
+          },
+          [this](ringrt_status_t status, const char *) { end_all(status); })) {}
 
 Progress::~Progress() {
     {
@@ -58,6 +63,10 @@ std::unique_ptr<Request> Progress::start(const Operation &operation) {
     {
         std::lock_guard lock(mutex_);
         entry->number = started_++;
+        if (ended_ != RINGRT_OK) {
+            entry->done = true, entry->status = ended_;
+            return handle;
+        }
         open_.push_back(std::move(entry));
     }
     changed_.notify_all();
@@ -106,6 +115,18 @@ void Progress::finish(const std::shared_ptr<Entry> &entry, ringrt_status_t statu
     changed_.notify_all();
 }
 
+// The thread ends: so does all that is open, or will be started.
+void Progress::end_all(ringrt_status_t status) {
+    {
+        std::lock_guard lock(mutex_);
+        ended_ = status;
+        for (const auto &entry : open_) entry->done = true, entry->status = status;
+        open_.clear();
+    }
+    changed_.notify_all();
+    communicator_.abort();  // the peers wait for what this rank does not do
+}
+
 void Progress::run() {
     for (;;) {
         {
@@ -121,10 +142,10 @@ void Progress::run() {
             continue;
         }
         // Nobody can go on after a lost rank: all that is open ends the same way.
-        std::unique_lock lock(mutex_);
-        auto all = open_;
-        lock.unlock();
-        for (const auto &each : all) finish(each, status);
+        std::lock_guard lock(mutex_);
+        for (const auto &each : open_) each->done = true, each->status = status;
+        open_.clear();
+        changed_.notify_all();
     }
 }
 

@@ -45,6 +45,7 @@ class Progress {
     std::shared_ptr<Entry> next(ringrt_status_t *status);
     std::shared_ptr<Entry> find(uint64_t number, ringrt_status_t *status);
     void finish(const std::shared_ptr<Entry> &entry, ringrt_status_t status);
+    void end_all(ringrt_status_t status);
 
     Communicator &communicator_;
     uint32_t timeout_ms_;
@@ -53,6 +54,7 @@ class Progress {
     std::deque<std::shared_ptr<Entry>> open_;  // in the order of starting
     uint64_t started_ = 0;
     bool stop_ = false;
+    ringrt_status_t ended_ = RINGRT_OK;  // not ok: the thread has ended
     std::thread thread_;
 };
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/exchange/exchange.h"
 
+#include "libringrt/base/thread.h"
 #include "libringrt/exchange/clock.h"
-#include "libringrt/grouping/rules.h"
 
 namespace ringrt {
 
 using namespace grouping;
 
 namespace {
-
-constexpr double kGuessGbps = 10, kGuessAlphaUs = 50;
 
 uint64_t bytes_of(ringrt_dtype_t dtype) {
     switch (dtype) {
@@ -36,7 +34,8 @@ Exchange::Exchange(Communicator &communicator, ExchangeConfig config)
       config_(std::move(config)),
       element_bytes_(bytes_of(config_.dtype)),
       trace_(config_.trace_file, communicator.rank()),
-      thread_([this] { run(); }) {}
+      thread_(start_thread([this] { run_steps(); },
+                           [this](ringrt_status_t status, const char *what) { fail(status, what); })) {}
 
 Exchange::~Exchange() {
     {
@@ -83,8 +82,6 @@ void Exchange::begin_step(double now) {
         learner_ = std::make_unique<Learner>(gradient_bytes(), ranks);
         if (recalled_ && !learner_->recall(*recalled_, samples_per_rank(ranks))) recalled_.reset();
         if (recalled_) plan_version_ = recalled_->plan_version;
-        const Network guess{kGuessGbps, kGuessAlphaUs, ranks};
-        reset_plan(config_.plan.blocks.empty() ? predictive(sizes_only(), guess) : config_.plan);
     }
     learner_->calls().begin_backward(now);
     step_start_us_ = now;

@@ -101,8 +101,8 @@ class Exchange {
         std::vector<std::byte> stand_in{};  // where this rank has none
     };
 
-    void run();
     void run_steps();
+    void fail(ringrt_status_t status, const char *what);
     void begin_step(double now_us);
     void end_step();
     void reset_plan(grouping::Plan plan);
@@ -110,11 +110,12 @@ class Exchange {
     static void give_stand_in(Gradient &gradient);
     bool wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     bool wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
-    [[nodiscard]] std::vector<std::byte *> buffers() const;
-    ringrt_status_t reduce(const Transfer &transfer, const std::vector<std::byte *> &buffers);
-    ringrt_status_t gather(const Transfer &transfer, const std::vector<std::byte *> &buffers);
+    void point_at_buffers(const Transfer &transfer);
+    ringrt_status_t reduce(const Transfer &transfer);
+    ringrt_status_t gather(const Transfer &transfer);
     void complete(const Transfer &transfer);
     ringrt_status_t agree_on_plan();
+    void make_first_plan(std::unique_lock<std::mutex> &lock);
     std::vector<uint64_t> new_plan();
     void plan_a_speed(std::unique_lock<std::mutex> &lock);
     [[nodiscard]] grouping::Profile measured() const;
@@ -141,6 +142,7 @@ class Exchange {
     ExchangeResult failed_;
     grouping::Plan plan_;
     Layout layout_;
+    std::vector<std::byte *> buffers_;  // by gradient: of the transfer under way
     std::vector<std::byte> own_, staging_;   // shares of this rank; small ones of a transfer
     std::vector<std::byte> zeros_, unread_;  // padding
     std::optional<Learned> recalled_;

@@ -8,17 +8,15 @@
 
 namespace ringrt {
 
-// On a thread of its own nobody would catch what is thrown; the other ranks hear of it too.
-void Exchange::run() {
-    try {
-        run_steps();
-        return;
-    } catch (const std::bad_alloc &) {
-        const std::scoped_lock lock(mutex_);
-        failed_ = {RINGRT_NO_MEMORY, "gradients: out of memory"};
-    }
+// The thread has thrown: this rank's calls fail, and the other ranks hear of it too.
+void Exchange::fail(ringrt_status_t status, const char *what) {
     communicator_.abort();
-    changed_.notify_all();
+    {
+        const std::scoped_lock lock(mutex_);
+        failed_.status = status;
+        changed_.notify_all();  // before the line, for which there may be no memory
+        failed_.message = std::string("gradients: ") + what;
+    }
 }
 
 void Exchange::run_steps() {
@@ -29,6 +27,7 @@ void Exchange::run_steps() {
         if (stop_) return;
         const double begun = thread_cpu_us();
         network_cpu_us_ = 0;
+        if (next == 0) make_first_plan(lock);
         const ringrt_status_t status = run_step(lock);
         cpu_us_ += thread_cpu_us() - begun - network_cpu_us_;
         if (stop_ && status == RINGRT_OK) return;
@@ -64,11 +63,11 @@ ringrt_status_t Exchange::run_step(std::unique_lock<std::mutex> &lock) {
     for (const Transfer &transfer : layout_.transfers) {
         if (transfer.reduces && !wait_until_ready(transfer, lock)) return RINGRT_OK;
         if (!wait_until_due(transfer, lock)) return RINGRT_OK;
-        const std::vector<std::byte *> to_use = buffers();
+        point_at_buffers(transfer);
         lock.unlock();
         const double start = now_us();
         const ringrt_status_t status =
-            transfer.reduces ? reduce(transfer, to_use) : gather(transfer, to_use);
+            transfer.reduces ? reduce(transfer) : gather(transfer);
         const double end = now_us();
         lock.lock();
         if (status != RINGRT_OK) return status;
@@ -112,20 +111,20 @@ bool Exchange::wait_until_due(const Transfer &transfer, std::unique_lock<std::mu
     return !stop_;
 }
 
-// By gradient; null for those that are not in the transfer and have none yet.
-std::vector<std::byte *> Exchange::buffers() const {
-    std::vector<std::byte *> out;
-    out.reserve(gradients_.size());
-    for (const Gradient &gradient : gradients_) out.push_back(gradient.buffer);
-    return out;
+// Of the transfer's gradients; the others' pointers are of an earlier step, and not used.
+void Exchange::point_at_buffers(const Transfer &transfer) {
+    buffers_.resize(gradients_.size());
+    for (uint32_t atom : transfer.atoms) {
+        const uint32_t id = layout_.atoms[atom].gradient;
+        buffers_[id] = gradients_[id].buffer;
+    }
 }
 
-ringrt_status_t Exchange::reduce(const Transfer &transfer,
-                                 const std::vector<std::byte *> &buffers) {
+ringrt_status_t Exchange::reduce(const Transfer &transfer) {
     const int ranks = communicator_.size();
-    stage(layout_, transfer, buffers, staging_.data(), ranks);
+    stage(layout_, transfer, buffers_, staging_.data(), ranks);
     const Ranges shares =
-        ranges_of(layout_, transfer, buffers, staging_.data(), zeros_.data(), ranks);
+        ranges_of(layout_, transfer, buffers_, staging_.data(), zeros_.data(), ranks);
     const size_t count = shares.bytes() / element_bytes_;
     std::byte *own = own_.data() + layout_.atoms[transfer.atoms.front()].own_at;
     const double begun = thread_cpu_us();
@@ -135,16 +134,15 @@ ringrt_status_t Exchange::reduce(const Transfer &transfer,
     return status;
 }
 
-ringrt_status_t Exchange::gather(const Transfer &transfer,
-                                 const std::vector<std::byte *> &buffers) {
+ringrt_status_t Exchange::gather(const Transfer &transfer) {
     const int ranks = communicator_.size();
     const Ranges mine = own_ranges(layout_, transfer, own_.data());
     const Ranges shares =
-        ranges_of(layout_, transfer, buffers, staging_.data(), unread_.data(), ranks);
+        ranges_of(layout_, transfer, buffers_, staging_.data(), unread_.data(), ranks);
     const double begun = thread_cpu_us();
     const ringrt_status_t status = communicator_.all_gather(mine, shares, transfer.share_bytes);
     network_cpu_us_ += thread_cpu_us() - begun;
-    if (status == RINGRT_OK) unstage(layout_, transfer, buffers, staging_.data(), ranks);
+    if (status == RINGRT_OK) unstage(layout_, transfer, buffers_, staging_.data(), ranks);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "libringrt/collective/cost_model.h"
 #include "libringrt/grouping/rules.h"
 #include "libringrt/grouping/timeline.h"
 
@@ -97,11 +98,21 @@ Profile profile_at(const Learned &learned, double samples_per_rank) {
     return out;
 }
 
-double planned_step_ms(const Learned &learned, int ranks, double samples_per_rank) {
+// Network charges a phase (ranks − 1)·α. That holds for the size at which α was measured; the messages of
+// one exchange overlap, so at other sizes the phase's latency follows the cost model's form instead.
+static double alpha_at(double alpha_us, int measured_ranks, int ranks) {
+    if (measured_ranks < 2 || ranks < 2) return alpha_us;
+    const double measured_us = alpha_us * (measured_ranks - 1);
+    return measured_us * exchange_latency(ranks) / exchange_latency(measured_ranks) / (ranks - 1);
+}
+
+double planned_step_ms(const Learned &learned, int measured_ranks, int ranks,
+                       double samples_per_rank) {
     if (!(learned.gbps > 0) && ranks > 1) return 0;
     const Profile profile = profile_at(learned, samples_per_rank);
     if (ranks == 1) return (backward_us(profile) + forward_us(profile)) / 1e3;
-    const Network network{learned.gbps, learned.alpha_us, ranks};
+    const double alpha_us = alpha_at(learned.alpha_us, measured_ranks, ranks);
+    const Network network{learned.gbps, alpha_us, ranks};
     return simulate(profile, network, predictive(profile, network)).iteration_us / 1e3;
 }
 

@@ -2,7 +2,6 @@
 #include "libringrt/telemetry/reporter.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "libringrt/base/thread.h"
 #include "libringrt/outcome.h"
 #include "libringrt/telemetry/command.h"
 
@@ -33,11 +33,9 @@ std::string comment_in(const std::string &output) {
 }
 
 Reporter::Reporter(ReporterOptions options) : options_(std::move(options)) {
-    sigset_t all, before;  // the program's signals are for the program's threads
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { loop(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    thread_ = start_thread([this] { loop(); }, [](ringrt_status_t, const char *what) {
+        log_line(std::string("telemetry: no more reports to the scheduler: ") + what);
+    });
 }
 
 Reporter::~Reporter() {
@@ -98,22 +96,19 @@ void Reporter::report(const records::Telemetry &telemetry) {
     complained_ = true;
     std::lock_guard lock(mutex_);
     if (!stopping_)
-        log_line("telemetry: cannot report to the scheduler (" + why + "): going on without");
+        log_line("telemetry: cannot report to the scheduler (" + why + "): training continues without reports");
 }
 
 bool Reporter::report_to_slurm(const records::Telemetry &telemetry, std::string &why) {
     const std::string job = std::to_string(options_.job);
-    if (!user_text_known_) {
-        std::string shown;
-        if (!run_until_stopped({options_.scontrol, "show", "job", job}, shown)) {
-            why = shown;
-            return false;
-        }
-        user_text_ = comment_in(shown);
-        user_text_known_ = true;
+    // Read each time: the user may change the Comment while the job runs.
+    std::string shown;
+    if (!run_until_stopped({options_.scontrol, "show", "job", job}, shown)) {
+        why = shown;
+        return false;
     }
     return run_until_stopped({options_.scontrol, "update", "JobId=" + job,
-                              "Comment=" + records::format_into(user_text_, telemetry)},
+                              "Comment=" + records::format_into(comment_in(shown), telemetry)},
                              why);
 }
 

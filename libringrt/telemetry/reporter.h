@@ -54,8 +54,6 @@ class Reporter {
     records::Telemetry reported_;
     double reported_at_s_ = -1e9;
     int reports_ = 0;
-    bool user_text_known_ = false;
-    std::string user_text_;
     bool complained_ = false;
     std::thread thread_;  // last: starts when all else stands
 };

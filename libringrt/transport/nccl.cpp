@@ -2,6 +2,7 @@
 // Gpu behind NVIDIA's driver and NCCL (NCCL user guide, "Fault tolerance": non-blocking
 // communicators, whose errors come asynchronously and which any thread may abort).
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -95,8 +96,8 @@ class NvidiaGpu : public Gpu {
     class Here {
       public:
         explicit Here(const NvidiaGpu &gpu) : gpu_(gpu) {
-            pushed_ = gpu.context_ != nullptr &&
-                      gpu.cuda_.cuCtxPushCurrent(gpu.context_) == CUDA_SUCCESS;
+            const CUcontext context = gpu.context_;
+            pushed_ = context != nullptr && gpu.cuda_.cuCtxPushCurrent(context) == CUDA_SUCCESS;
         }
         ~Here() {
             CUcontext ignored;
@@ -117,7 +118,7 @@ class NvidiaGpu : public Gpu {
     enum { Unknown, There, Missing } has_nccl_ = Unknown, can_fold_ = Unknown;
     int device_ = -1;
     Name name_{};
-    CUcontext context_ = nullptr;
+    std::atomic<CUcontext> context_ = nullptr;  // device_of() reads it on any thread
     CUstream stream_ = nullptr;
     CUmodule kernels_ = nullptr;
     ncclComm_t ring_ = nullptr;
@@ -173,10 +174,21 @@ Status NvidiaGpu::open(int device) {
     CUuuid uuid{};
     RINGRT_TRY(said(cuda_.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid"));
     memcpy(name_.data(), &uuid, sizeof uuid);
-    RINGRT_TRY(said(cuda_.cuDevicePrimaryCtxRetain(&context_, device), "its primary context"));
-    device_ = device;
-    Here here(*this);
-    return said(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    CUcontext context = nullptr;
+    RINGRT_TRY(said(cuda_.cuDevicePrimaryCtxRetain(&context, device), "its primary context"));
+    context_ = context;
+    Status made;
+    {
+        Here here(*this);
+        made = said(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    }
+    if (made.ok()) {
+        device_ = device;
+    } else {  // as before the call: work without a stream would go to the program's default stream
+        context_ = nullptr;
+        cuda_.cuDevicePrimaryCtxRelease(device);
+    }
+    return made;
 }
 
 Status NvidiaGpu::mark(void *stream, Event *out) {

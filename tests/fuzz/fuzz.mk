@@ -57,27 +57,27 @@ tests_fuzz_profile_LDADD = libgrouping.la
 tests_fuzz_profile_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_manifest_SOURCES = tests/fuzz/manifest.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_manifest_LDADD = libruntime.la
+tests_fuzz_manifest_LDADD = libruntime.la libbase.la
 tests_fuzz_manifest_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_shard_SOURCES = tests/fuzz/shard.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_shard_LDADD = libruntime.la
+tests_fuzz_shard_LDADD = libruntime.la libbase.la
 tests_fuzz_shard_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_notes_SOURCES = tests/fuzz/notes.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_notes_LDADD = libruntime.la libexchange.la libgrouping.la libpolicy.la
+tests_fuzz_notes_LDADD = libruntime.la libbase.la libexchange.la libgrouping.la libpolicy.la
 tests_fuzz_notes_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_settings_SOURCES = tests/fuzz/settings.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_settings_LDADD = libruntime.la
+tests_fuzz_settings_LDADD = libruntime.la libbase.la
 tests_fuzz_settings_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_rendezvous_SOURCES = tests/fuzz/rendezvous.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_rendezvous_LDADD = libcollective.la
+tests_fuzz_rendezvous_LDADD = libcollective.la libbase.la
 tests_fuzz_rendezvous_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_handshake_SOURCES = tests/fuzz/handshake.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_handshake_LDADD = libcollective.la
+tests_fuzz_handshake_LDADD = libcollective.la libbase.la
 tests_fuzz_handshake_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_pollux_SOURCES = tests/fuzz/pollux.cpp tests/fuzz/fuzz.h $(fuzz_main) tests/fuzz/jobs.h

@@ -161,6 +161,34 @@ TEST(a_hanging_sum_times_out) {
     ck_assert(comm.last_error().find("NCCL") != std::string::npos);
 }
 
+// NCCL's start takes seconds on many nodes: it has the time of a start, not of an operation.
+TEST(the_start_of_nccl_has_the_time_of_a_start) {
+    CommunicatorConfig config{.timeout_ms = 200, .start_timeout_ms = 20000};
+    config.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.start_ms = 700}); };
+    Communicator comm(std::move(config));
+    ck_assert_int_eq(comm.start(), RINGRT_OK);
+    void *data = FakeGpu::make(4096);
+    const ringrt_status_t status = comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM);
+    ck_assert_msg(status == RINGRT_OK, "%s", comm.last_error().c_str());
+}
+
+// After RINGRT_LEAVE ranks end one by one: an abort, which NCCL wants from all of a node, could hang.
+TEST(a_rank_that_leaves_does_not_abort_nccl) {
+    for (bool leaves : {false, true}) {
+        int aborts = 0;
+        {
+            Communicator comm({.find_gpu = [&] {
+                return std::make_unique<FakeGpu>(FakeGpuPlan{.aborts = &aborts});
+            }});
+            ck_assert_int_eq(comm.start(), RINGRT_OK);
+            void *data = FakeGpu::make(4096);
+            ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
+            if (leaves) comm.leave_to_exit();
+        }
+        ck_assert_int_eq(aborts, leaves ? 0 : 1);
+    }
+}
+
 TEST(a_rank_that_dies_in_nccl_is_named) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
         TemporaryFolder folder;
@@ -189,5 +217,6 @@ int main() {
                     what_is_impossible_is_refused, one_rank_in_ordinary_memory_is_a_mismatch,
                     two_sides_are_refused, an_asynchronous_error_ends_the_sum,
                     an_abort_ends_a_hanging_sum, a_hanging_sum_times_out,
-                    a_rank_that_dies_in_nccl_is_named});
+                    the_start_of_nccl_has_the_time_of_a_start,
+                    a_rank_that_leaves_does_not_abort_nccl, a_rank_that_dies_in_nccl_is_named});
 }

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "libringrt/exchange/clock.h"
 #include "libringrt/exchange/exchange.h"
 #include "libringrt/exchange/packed_plan.h"
 #include "libringrt/grouping/rules.h"
@@ -341,8 +342,9 @@ TEST(what_was_learned_gives_the_first_step_a_plan) {
     }
 }
 
-// Where the exchange's own thread finds no memory, all ranks are told, and none waits for ever.
-TEST(no_memory_on_the_exchanges_thread_ends_the_step) {
+// Where the exchange's own thread throws, all ranks are told, none waits for ever and none is ended.
+template <typename Thrown>
+void expect_told(const Thrown &thrown, ringrt_status_t expected) {
     Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
     learned.profile = profile_of(kCounts);
     const std::string text = format_learned(learned);
@@ -351,7 +353,7 @@ TEST(no_memory_on_the_exchanges_thread_ends_the_step) {
         Job job(2, rank, folder.path);
         const auto own_thread = std::this_thread::get_id();
         const auto samples = [&](int n) {
-            if (std::this_thread::get_id() != own_thread) throw std::bad_alloc();
+            if (std::this_thread::get_id() != own_thread) throw thrown;
             return 96.0 / n;
         };
         Exchange exchange(job.communicator, {.samples_per_rank = samples});
@@ -364,7 +366,32 @@ TEST(no_memory_on_the_exchanges_thread_ends_the_step) {
             for (size_t g = 0; g < kCounts.size() && result.status == RINGRT_OK; ++g)
                 result = exchange.wait(static_cast<int>(g), nullptr);
         }
-        return result.status == (rank == 0 ? RINGRT_NO_MEMORY : RINGRT_PEER_LOST) ? 0 : 1;
+        return result.status == (rank == 0 ? expected : RINGRT_PEER_LOST) ? 0 : 1;
+    });
+    expect_all_zero(ranks.wait());
+}
+
+TEST(no_memory_on_the_exchanges_thread_ends_the_step) { expect_told(std::bad_alloc(), RINGRT_NO_MEMORY); }
+TEST(an_exception_on_the_exchanges_thread_ends_the_step) {
+    expect_told(std::length_error("too long"), RINGRT_SYSTEM_ERROR);
+    expect_told(77, RINGRT_SYSTEM_ERROR);
+}
+
+// The plan of a model with many gradients takes tens of milliseconds: not of the caller's.
+TEST(the_first_gradient_is_ready_at_once) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        Job job(2, rank, folder.path);
+        Exchange exchange(job.communicator, {});
+        Training training(exchange, std::vector<uint64_t>(1000, 16));
+        training.fill(rank, 0);
+        const double before_us = thread_cpu_us();
+        training.ready(999);
+        const double took_us = thread_cpu_us() - before_us;
+        for (size_t g = 999; g-- > 0;) training.ready(g);
+        training.wait_and_check(2, 0);
+        need(took_us < 5000, "the first ready() took " + std::to_string(took_us) + " us");
+        return 0;
     });
     expect_all_zero(ranks.wait());
 }
@@ -417,7 +444,9 @@ int main() {
          a_missing_gradient_counts_as_zero, wrong_calls_get_one_line,
          a_lost_rank_is_an_error_not_a_hang, the_profile_is_learned_and_the_plan_follows,
          what_was_learned_gives_the_first_step_a_plan,
-         no_memory_on_the_exchanges_thread_ends_the_step, what_was_learned_of_others_is_ignored,
+         no_memory_on_the_exchanges_thread_ends_the_step,
+                    an_exception_on_the_exchanges_thread_ends_the_step,
+                    the_first_gradient_is_ready_at_once, what_was_learned_of_others_is_ignored,
          a_plan_travels_whole_and_damage_is_found},
         120);
 }

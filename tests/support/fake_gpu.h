@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <string>
@@ -23,6 +24,8 @@ struct FakeGpuPlan {
     bool nccl = true, folds = true, opens = true;
     bool hang = false;        // NCCL never ends, as when a rank is gone
     int fail_after = -1;      // so many looks, then NCCL says that it failed
+    int start_ms = 0;         // how long NCCL's start takes
+    int *aborts = nullptr;    // counts NCCL communicators that were aborted
 };
 
 class FakeGpu : public Gpu {
@@ -67,7 +70,7 @@ class FakeGpu : public Gpu {
         return {};
     }
     Status look(State *out) override {
-        *out = State::Over;
+        *out = std::chrono::steady_clock::now() < up_at_ ? State::Running : State::Over;
         if (started_ && plan_.fail_after >= 0 && looks_++ >= plan_.fail_after)
             return {RINGRT_PEER_LOST, "NCCL on GPU 0: asynchronous error: remote"};
         if (started_ && (plan_.hang || plan_.fail_after >= 0)) *out = State::Running;
@@ -124,6 +127,7 @@ class FakeGpu : public Gpu {
             mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
         ::close(fd);
         rank_ = rank, ranks_ = ranks;
+        up_at_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(plan_.start_ms);
         gate();
         unlink(name);
         return {};
@@ -162,7 +166,11 @@ class FakeGpu : public Gpu {
         gate();
         return {};
     }
-    void nccl_end(bool) override { started_ = false; }
+    void nccl_end(bool failed) override {
+        if (failed && ring_ != nullptr && plan_.aborts != nullptr) ++*plan_.aborts;
+        started_ = false;
+        ring_ = nullptr;
+    }
 
   private:
     struct Ring {
@@ -183,6 +191,7 @@ class FakeGpu : public Gpu {
     Ring *ring_ = nullptr;
     int rank_ = 0, ranks_ = 1, looks_ = 0;
     bool started_ = false;
+    std::chrono::steady_clock::time_point up_at_{};
 };
 
 }  // namespace ringrt::test

@@ -13,11 +13,11 @@ fake_cluster = tests/support/fake_cluster.cpp tests/support/fake_cluster.h tests
 tests_unit_test_controller_SOURCES = tests/unit/test_controller.cpp tests/support/check.h \
 	$(fake_cluster)
 tests_unit_test_controller_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_controller_LDADD = libcontroller.la libruntime.la $(CHECK_LIBS)
+tests_unit_test_controller_LDADD = libcontroller.la libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_model_SOURCES = tests/unit/test_model.cpp tests/support/check.h $(fake_cluster)
 tests_unit_test_model_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_model_LDADD = libcontroller.la libruntime.la $(CHECK_LIBS)
+tests_unit_test_model_LDADD = libcontroller.la libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_policy_SOURCES = tests/unit/test_policy.cpp tests/support/check.h tests/support/jobs.h
 tests_unit_test_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -43,7 +43,7 @@ tests_unit_test_grouping_online_LDADD = libgrouping.la $(CHECK_LIBS)
 tests_unit_test_grouping_learner_SOURCES = tests/unit/test_grouping_learner.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h
 tests_unit_test_grouping_learner_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_grouping_learner_LDADD = libexchange.la libcollective.la $(CHECK_LIBS)
+tests_unit_test_grouping_learner_LDADD = libexchange.la libcollective.la libbase.la $(CHECK_LIBS)
 
 if HAVE_TOOL_HEADERS
 check_PROGRAMS += tests/unit/test_ringplan
@@ -59,7 +59,7 @@ TESTS += tests/multiproc/test_exchange
 tests_multiproc_test_exchange_SOURCES = tests/multiproc/test_exchange.cpp \
 	tests/unit/grouping_profiles.h tests/support/check.h tests/support/ranks.h
 tests_multiproc_test_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_multiproc_test_exchange_LDADD = libexchange.la libcollective.la $(CHECK_LIBS)
+tests_multiproc_test_exchange_LDADD = libexchange.la libcollective.la libbase.la $(CHECK_LIBS)
 
 # Predicted against measured times of all rules over shaped links, and a link that changes while training;
 # needs root, and a quarter of an hour: run it by hand, or by "make check-netns-train".

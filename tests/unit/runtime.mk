@@ -8,6 +8,7 @@ runtime_tests = \
 	tests/unit/test_checkpoint_levels \
 	tests/unit/test_checkpoint_killed \
 	tests/unit/test_runtime \
+	tests/unit/test_guard \
 	tests/unit/test_ringrt_api \
 	tests/unit/test_ringrt_limits \
 	tests/multiproc/test_step
@@ -18,30 +19,34 @@ checkpoint_support = tests/support/check.h tests/support/checkpoint_model.h \
 	tests/support/memory_files.h tests/support/thread_peers.h
 tests_unit_test_checkpoint_SOURCES = tests/unit/test_checkpoint.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_checkpoint_LDADD = libruntime.la $(CHECK_LIBS)
+tests_unit_test_checkpoint_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_checkpoint_levels_SOURCES = tests/unit/test_checkpoint_levels.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_levels_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_checkpoint_levels_LDADD = libruntime.la $(CHECK_LIBS)
+tests_unit_test_checkpoint_levels_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_checkpoint_faults_SOURCES = tests/unit/test_checkpoint_faults.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_checkpoint_faults_LDADD = libruntime.la $(CHECK_LIBS)
+tests_unit_test_checkpoint_faults_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 tests_unit_test_checkpoint_incarnations_SOURCES = tests/unit/test_checkpoint_incarnations.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_incarnations_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_checkpoint_incarnations_LDADD = libruntime.la $(CHECK_LIBS)
+tests_unit_test_checkpoint_incarnations_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_checkpoint_memory_SOURCES = tests/unit/test_checkpoint_memory.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_memory_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_checkpoint_memory_LDADD = libruntime.la $(CHECK_LIBS)
+tests_unit_test_checkpoint_memory_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_checkpoint_killed_SOURCES = tests/unit/test_checkpoint_killed.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_killed_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_checkpoint_killed_LDADD = libruntime.la $(CHECK_LIBS)
+tests_unit_test_checkpoint_killed_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.cpp tests/support/check.h
 tests_unit_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_runtime_LDADD = libruntime.la $(CHECK_LIBS)
+tests_unit_test_runtime_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_test_guard_SOURCES = tests/unit/test_guard.cpp tests/support/check.h
+tests_unit_test_guard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_guard_LDADD = libapi.la libruntime.la libexchange.la libcollective.la libbase.la $(CHECK_LIBS)
 
 # Through the shared library, as programs use it
 api_support = tests/support/alone.h tests/support/check.h tests/support/ranks.h
@@ -61,7 +66,7 @@ tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 # Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
 EXTRA_PROGRAMS += tests/speed/checkpoint_speed
 tests_speed_checkpoint_speed_SOURCES = tests/speed/checkpoint_speed.cpp
-tests_speed_checkpoint_speed_LDADD = libringrt.la libruntime.la
+tests_speed_checkpoint_speed_LDADD = libringrt.la libruntime.la libbase.la
 
 if HAVE_MPI
 check_PROGRAMS += tests/multiproc/mpi_start

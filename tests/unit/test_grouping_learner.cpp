@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "libringrt/collective/cost_model.h"
 #include "libringrt/exchange/learner.h"
 #include "libringrt/grouping/rules.h"
 #include "libringrt/grouping/timeline.h"
@@ -208,18 +209,32 @@ TEST(planned_speeds_follow_the_size_of_the_ring) {
                           .alpha_us = 50,
                           .profile = layered(50, 100e6, 200e3, 1.02, 0, 0.1)};
     const double compute_ms = (backward_us(learned.profile) + forward_us(learned.profile)) / 1e3;
-    ck_assert_double_eq_tol(planned_step_ms(learned, 1, 64), 2 * compute_ms, 1e-6);
+    ck_assert_double_eq_tol(planned_step_ms(learned, 2, 1, 64), 2 * compute_ms, 1e-6);
     double before = 2 * compute_ms;
     for (int ranks : {2, 4, 8}) {
-        const double ms = planned_step_ms(learned, ranks, 64.0 / ranks);
+        const double ms = planned_step_ms(learned, 2, ranks, 64.0 / ranks);
         ck_assert_double_ge(ms, 2 * compute_ms / ranks);
         ck_assert_double_lt(ms, before);
         before = ms;
     }
-    ck_assert_double_ge(planned_step_ms(learned, 64, 1), 2 * 100e6 * 8 / 10e9 * 1e3 * 63 / 64);
+    ck_assert_double_ge(planned_step_ms(learned, 2, 64, 1), 2 * 100e6 * 8 / 10e9 * 1e3 * 63 / 64);
     Learned unknown = learned;
     unknown.gbps = 0;
-    ck_assert_double_eq(planned_step_ms(unknown, 4, 16), 0);
+    ck_assert_double_eq(planned_step_ms(unknown, 2, 4, 16), 0);
+}
+
+// Where latency is all that counts, the speed promised at 64 ranks is that of the communicator's own
+// cost model, whose messages overlap, and not 63 messages one after the other.
+TEST(planned_latency_is_the_cost_models) {
+    Learned learned{.plan_version = 1, .gbps = 1e6, .alpha_us = 1000};
+    learned.profile.gradients = {{"", 4, 1, 1}};
+    const auto both_phases_ms = [&](int measured, int ranks) {
+        return planned_step_ms(learned, measured, ranks, 0);
+    };
+    ck_assert_double_eq_tol(both_phases_ms(2, 2), 2, 0.1);
+    ck_assert_double_eq_tol(both_phases_ms(2, 64), 2 * exchange_latency(64), 0.1);
+    ck_assert_double_eq_tol(both_phases_ms(8, 8), 2 * 7, 0.1);  // as measured there
+    ck_assert_double_eq_tol(both_phases_ms(8, 2), 2 * 7 / exchange_latency(8), 0.1);
 }
 
 int main() {
@@ -227,5 +242,6 @@ int main() {
                                  {ten_iterations_after_drift_the_plan_is_as_good_as_a_fresh_one,
                                   what_was_learned_travels_as_text, damaged_text_does_no_harm,
                                   a_resize_carries_the_profile_and_the_link_over,
-                                  planned_speeds_follow_the_size_of_the_ring});
+                                  planned_speeds_follow_the_size_of_the_ring,
+                    planned_latency_is_the_cost_models});
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pure parts of the runtime: shares of a batch, the order of samples, settings, step times,
 // what Slurm's answers mean, claims on a folder.
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
@@ -14,8 +18,10 @@
 #include "libringrt/telemetry/reporter.h"
 #include "libringrt/telemetry/step_clock.h"
 #include "tests/support/check.h"
+#include "tests/support/ranks.h"
 
 using namespace ringrt;
+using ringrt::test::TemporaryFolder;
 
 namespace {
 
@@ -308,6 +314,39 @@ TEST(the_users_comment_is_found) {
     EXPECT_TEXT(telemetry::comment_in(""), "");
 }
 
+// scontrol of a job whose Comment stands in a file.
+TEST(a_comment_that_the_user_changes_meanwhile_stays) {
+    TemporaryFolder folder;
+    const std::string comment = folder.path + "/comment", script = folder.path + "/scontrol";
+    std::ofstream(script) << "#!/bin/sh\ncase $1 in\n"
+                          << "show) printf 'JobId=7\\n   Comment=%s \\n   Power=\\n' \"$(cat "
+                          << comment << ")\" ;;\n"
+                          << "update) printf '%s' \"${3#Comment=}\" >" << comment << ".new; mv "
+                          << comment << ".new " << comment << " ;;\nesac\n";
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    const auto text = [&] {
+        std::ifstream in(comment);
+        std::string line;
+        std::getline(in, line);
+        return line;
+    };
+    const auto await = [&](const std::string &part) {
+        for (int i = 0; i < 500 && text().find(part) == std::string::npos; ++i) usleep(10000);
+        ck_assert_msg(text().find(part) != std::string::npos, "no \"%s\" in \"%s\"", part.c_str(),
+                      text().c_str());
+    };
+    std::ofstream(comment) << "mine";
+    telemetry::Reporter reporter({.job = 7, .scontrol = script});
+    reporter.update({.step = 41});
+    await("step=41");
+    await("mine ");
+    std::ofstream(comment) << "yours";
+    reporter.update({.step = 42});
+    reporter.report_soon();
+    await("step=42");
+    await("yours ");
+}
+
 TEST(claims_are_ordered) {
     using namespace ringrt::checkpoint;
     const Claim old{1, {7, 1, 11}}, late_old{3, {7, 0, 12}}, fresh{2, {7, 2, 13}},
@@ -335,5 +374,6 @@ int main() {
          ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line, the_nodes_own_folder_is_one_per_job,
          step_times_are_medians, steps_left_follow_from_the_loss,
          a_loss_curve_that_cannot_be_read_changes_nothing, slurms_answers_are_understood, the_users_comment_is_found,
+         a_comment_that_the_user_changes_meanwhile_stays,
          claims_are_ordered});
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/base/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+namespace ringrt {
+namespace {
+
+// All signals but those that a thread causes itself.
+sigset_t others_signals() {
+    sigset_t set;
+    sigfillset(&set);
+    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGXFSZ})
+        sigdelset(&set, own);
+    return set;
+}
+
+// While it lives, a thread that is created inherits the mask without the program's signals.
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {
+        const sigset_t blocked = others_signals();
+        pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked &) = delete;
+    SignalsBlocked &operator=(const SignalsBlocked &) = delete;
+
+  private:
+    sigset_t before_;
+};
+
+using Failed = std::function<void(ringrt_status_t, const char *)>;
+
+void report(const Failed &failed, ringrt_status_t status, const char *what) noexcept {
+    try {
+        failed(status, what);
+    } catch (...) {  // reporting is all that can be done
+    }
+}
+
+void run(const std::function<void()> &body, const Failed &failed) noexcept {
+    try {
+        body();
+    } catch (const std::bad_alloc &) {
+        report(failed, RINGRT_NO_MEMORY, "out of memory");
+    } catch (const std::exception &error) {
+        report(failed, RINGRT_SYSTEM_ERROR, error.what());
+    } catch (...) {
+        report(failed, RINGRT_SYSTEM_ERROR, "internal error");
+    }
+}
+
+}  // namespace
+
+std::thread start_thread(std::function<void()> body, Failed failed) {
+    const SignalsBlocked blocked;
+    return std::thread([body = std::move(body), failed = std::move(failed)] { run(body, failed); });
+}
+
+}  // namespace ringrt

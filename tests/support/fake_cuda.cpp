@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A libcuda.so.1 for machines without a GPU. Its device memory cannot be touched by the host, as the real
+// one's cannot: what takes it for ordinary memory dies by SIGSEGV. With FAKE_CUDA_DRIVER it has every
+// function that libringrt looks for, else only the one that says where a pointer lies.
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace {
+
+constexpr size_t kBytes = 1 << 20;
+void *memory = nullptr;
+int streams_to_refuse = 0;
+int contexts = 0;
+
+}  // namespace
+
+extern "C" {
+
+// ---- for the tests ----------------------------------------------------------------------------------
+
+void *fake_cuda_memory() {
+    if (memory == nullptr)
+        memory = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory;
+}
+void fake_cuda_refuse_streams(int number) { streams_to_refuse = number; }
+int fake_cuda_contexts() { return contexts; }  // retained and not released
+
+// ---- the driver's -----------------------------------------------------------------------------------
+
+int cuPointerGetAttribute(void *data, int attribute, uintptr_t pointer) {
+    const auto start = reinterpret_cast<uintptr_t>(memory);
+    if (memory == nullptr || pointer < start || pointer >= start + kBytes) return 1;
+    if (attribute == 2)  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CU_MEMORYTYPE_DEVICE
+        *static_cast<unsigned *>(data) = 2;
+    else
+        *static_cast<int *>(data) = 0;  // not managed; of GPU 0
+    return 0;
+}
+
+#ifdef FAKE_CUDA_DRIVER
+
+int cuGetErrorString(int, const char **out) {
+    *out = "as the test wants";
+    return 0;
+}
+int cuDevicePrimaryCtxRetain(void **out, int) {
+    *out = &contexts;
+    ++contexts;
+    return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+    --contexts;
+    return 0;
+}
+int cuStreamCreate(void **out, unsigned) {
+    if (streams_to_refuse-- > 0) return 2;
+    *out = &streams_to_refuse;
+    return 0;
+}
+// A null stream is the program's default stream: not the library's business.
+int cuStreamWaitEvent(void *stream, void *, unsigned) { return stream == nullptr ? 1 : 0; }
+
+#define DOES_NOTHING(name) \
+    int name(void) { return 0; }
+DOES_NOTHING(cuDeviceGet)
+DOES_NOTHING(cuDeviceGetUuid)
+DOES_NOTHING(cuDeviceGetUuid_v2)
+DOES_NOTHING(cuCtxPushCurrent_v2)
+DOES_NOTHING(cuCtxPopCurrent_v2)
+DOES_NOTHING(cuStreamDestroy_v2)
+DOES_NOTHING(cuStreamQuery)
+DOES_NOTHING(cuEventCreate)
+DOES_NOTHING(cuEventDestroy_v2)
+DOES_NOTHING(cuEventRecord)
+DOES_NOTHING(cuMemAlloc_v2)
+DOES_NOTHING(cuMemFree_v2)
+DOES_NOTHING(cuMemHostAlloc)
+DOES_NOTHING(cuMemFreeHost)
+DOES_NOTHING(cuMemcpyAsync)
+DOES_NOTHING(cuIpcGetMemHandle)
+DOES_NOTHING(cuIpcOpenMemHandle_v2)
+DOES_NOTHING(cuIpcCloseMemHandle)
+DOES_NOTHING(cuModuleLoadData)
+DOES_NOTHING(cuModuleGetFunction)
+DOES_NOTHING(cuModuleUnload)
+DOES_NOTHING(cuLaunchKernel)
+
+#endif
+
+}  // extern "C"
