@@ -33,7 +33,13 @@ static inline int ringrt_mpi_allgather(void *context, const void *send, void *re
                          *(MPI_Comm *)context) != MPI_SUCCESS;
 }
 
-/* ---- messages (ringrt_messenger_t): context is an MPI_Comm, a request an MPI_Request, both malloc'd ---- */
+/* ---- messages (ringrt_messenger_t): context is the link, a request an MPI_Request, both malloc'd ---- */
+
+typedef struct ringrt_mpi_link {
+    MPI_Comm comm;
+    int starting; /* ringrt_init() has not returned */
+    int released;
+} ringrt_mpi_link_t;
 
 /* Describes the pieces as one datatype; MPI_DATATYPE_NULL on failure. */
 static inline MPI_Datatype ringrt_mpi_layout(const ringrt_piece_t *pieces, size_t count) {
@@ -56,7 +62,7 @@ static inline MPI_Datatype ringrt_mpi_layout(const ringrt_piece_t *pieces, size_
 
 static inline int ringrt_mpi_start(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag,
                                    void **request, int send) {
-    MPI_Comm comm = *(MPI_Comm *)context;
+    MPI_Comm comm = ((ringrt_mpi_link_t *)context)->comm;
     MPI_Request *made = (MPI_Request *)malloc(sizeof *made);
     MPI_Datatype type = MPI_BYTE;
     void *place = MPI_BOTTOM;
@@ -112,27 +118,38 @@ static inline int ringrt_mpi_cancel(void *context, void **request) {
 }
 
 static inline void ringrt_mpi_release(void *context, int clean) {
-    MPI_Comm *comm = (MPI_Comm *)context;
+    ringrt_mpi_link_t *link = (ringrt_mpi_link_t *)context;
     int over = 1;
     MPI_Finalized(&over);
-    if (clean && !over) MPI_Comm_free(comm);
-    free(comm);
+    if (clean && !over) MPI_Comm_free(&link->comm);
+    link->released = 1;
+    if (!link->starting) free(link);
+}
+
+/* After ringrt_init(), which lets go of the link unless it failed before it had taken it. */
+static inline void ringrt_mpi_started(ringrt_mpi_link_t *link, ringrt_status_t status) {
+    link->starting = 0;
+    if (link->released)
+        free(link);
+    else if (status != RINGRT_OK)
+        ringrt_mpi_release(link, 1); /* nothing was sent over it */
 }
 
 /* Fills *out where this MPI may be used by any thread; collective. Not 0: MPI failed. */
 static inline int ringrt_mpi_messenger(MPI_Comm comm, ringrt_messenger_t *out, int *usable) {
     int level = MPI_THREAD_SINGLE;
-    MPI_Comm *own;
+    ringrt_mpi_link_t *own;
     *usable = 0;
     if (MPI_Query_thread(&level) != MPI_SUCCESS) return 1;
     if (level < MPI_THREAD_MULTIPLE) return 0;
-    own = (MPI_Comm *)malloc(sizeof *own);
+    own = (ringrt_mpi_link_t *)calloc(1, sizeof *own);
     if (!own) return 1;
-    if (MPI_Comm_dup(comm, own) != MPI_SUCCESS) {
+    own->starting = 1;
+    if (MPI_Comm_dup(comm, &own->comm) != MPI_SUCCESS) {
         free(own);
         return 1;
     }
-    MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(own->comm, MPI_ERRORS_RETURN);
     out->context = own;
     out->send = ringrt_mpi_send;
     out->receive = ringrt_mpi_receive;
@@ -177,6 +194,7 @@ static inline ringrt_status_t ringrt_init_mpi(ringrt_t **out, const ringrt_confi
         if (usable) filled.messenger = &messenger;
     }
     status = ringrt_init(out, &filled);
+    if (usable) ringrt_mpi_started((ringrt_mpi_link_t *)messenger.context, status);
     return status;
 }
 
