@@ -112,6 +112,12 @@ tarball_is_whole() {
 # removes, and that it holds every file, those of the tests too. ccache has compiled it all before
 # where the build folder lies two below the checkout, as distcheck's does: the same relative paths.
 stage_dist() {
+    has_tarball=1
     step "make distcheck" make -C "$build_dir" -j"$jobs" distcheck TESTS= \
         DISTCHECK_CONFIGURE_FLAGS="--without-check --enable-werror CXXFLAGS='$flags'" && step "all files in the tarball" tarball_is_whole
+}
+
+stage_packages() {
+    [ "${has_tarball:-0}" = 1 ] || step "make dist" make -C "$build_dir" dist || return
+    on_cluster tests/packages "$source_dir/tests/packages" "$build_dir"/ringrt-*.tar.xz
 }

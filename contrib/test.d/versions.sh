@@ -42,7 +42,7 @@ prepare() { # VERSION
     "$source_dir/contrib/root" make "$1" --dir "$roots_dir" || return 77
     copy_source "$to/source" || { echo "cannot copy the sources"; return 1; }
     mkdir -p "$to/build"
-    in_root "$1" --net -- "$to/source/contrib/packages" install || { echo "the packages cannot be installed"; return 77; }
+    in_root "$1" --net -- "$to/source/contrib/packages" install build cluster test deb || { echo "the packages cannot be installed"; return 77; }
     in_root "$1" --net -- "$to/source/contrib/examples/get-digits" "$to/build/digits.csv" || return 77
     has=$(in_root "$1" -- slurmctld -V | sed -n 's/^[^ ]* \([0-9]*\.[0-9]*\).*/\1/p')
     [ "$has" = "$1" ] || { echo "the distribution has Slurm ${has:-none} now, not $1"; return 77; }
@@ -70,7 +70,8 @@ run_version() { # VERSION STAGES: its whole output; what it needs is prepared
     local version=$1 to=$build_dir/$1 status
     heading "$version"
     if [ "$version" = "$native" ]; then
-        "$source_dir/contrib/test" --no-install --jobs "$jobs" --build-dir "$to" --stages "$2"
+        # packages: see packages_of_native
+        "$source_dir/contrib/test" --no-install --jobs "$jobs" --build-dir "$to" --stages "build$(tr , '\n' <<<"$2" | sed '/^packages$/d; s/^/,/' | tr -d '\n')"
         return
     fi
     status=$(cat "$to/prepared" 2>/dev/null)
@@ -85,15 +86,37 @@ run_version() { # VERSION STAGES: its whole output; what it needs is prepared
     fi
 }
 
+# The packages of the version that is installed here: they, too, are installed in a root folder, from the
+# tarball that the stage dist has left.
+native_packages_in_root() {
+    local to=$build_dir/$native
+    (
+        stand_back
+        "$source_dir/contrib/root" make "$native" --dir "$roots_dir" && copy_source "$to/source" &&
+            in_root "$native" --net -- "$to/source/contrib/packages" install plugins deb cluster
+    ) >"$to/prepare.log" 2>&1 || { echo "1..0 # SKIP $(tail -n 1 "$to/prepare.log" | sed 's/^root: //')"; return 77; }
+    in_root "$native" -- "$to/source/tests/packages" "$to"/ringrt-*.tar.xz
+}
+
+packages_of_native() {
+    (
+        # shellcheck disable=SC2034,SC2030 # for finish
+        passed=0 failed=0 skipped=0 failures=() flaky=()
+        heading "$native"
+        on_cluster tests/packages native_packages_in_root
+        finish
+    )
+}
+
 # Adds the last line of a version's output to the sum.
-add_version() { # VERSION LOG SECONDS
+add_version() { # VERSION LOG SECONDS [WHAT]
     local line p f s
     line=$(tail -n 1 "$2")
     [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]] || line="0 passed, 1 failed, 0 skipped"
     read -r p _ f _ s _ <<<"$line"
     count "Slurm $1" "$p" "$f" "$s" "$2"
     mapfile -t -O "${#flaky[@]}" flaky < <(sed -n '/^Flaky, /,$s/^  \(tests.*\)/Slurm '"$1"': \1/p' "$2")
-    summary+=("$(printf 'Slurm %s: %s, %d s%s' "$1" "$line" "$3" "$(sed -n 's/^skipped: /: /p' "$2" | head -n 1)")")
+    summary+=("$(printf 'Slurm %s%s: %s, %d s%s' "$1" "${4:+, $4}" "$line" "$3" "$(sed -n 's/^skipped: /: /p' "$2" | head -n 1)")")
 }
 
 run_and_add() { # VERSION STAGES
@@ -103,15 +126,23 @@ run_and_add() { # VERSION STAGES
     add_version "$1" "$logs/slurm-$1.log" $((SECONDS - began))
 }
 
+has_packages_of_native() { [ "${versions[0]}" = "$native" ] && [[ ",$stages," == *,dist,*packages,* ]]; }
+add_packages_of_native() { # SECONDS
+    cat "$logs/slurm-$native-packages.log"
+    add_version "$native" "$logs/slurm-$native-packages.log" "$1" packages
+}
+
 # The short list waits more than it computes, and each root has a network of its own.
 run_side_by_side() { # VERSION...
     local version began=$SECONDS
     declare -A running=()
+    ! has_packages_of_native || { packages_of_native >"$logs/slurm-$native-packages.log" 2>&1 & running[$native]=$!; }
     for version in "$@"; do
         wait "${preparing[$version]}"
-        run_version "$version" short,demo >"$logs/slurm-$version.log" 2>&1 &
+        run_version "$version" short,demo,packages >"$logs/slurm-$version.log" 2>&1 &
         running[$version]=$!
     done
+    [ -z "${running[$native]:-}" ] || { wait "${running[$native]}"; add_packages_of_native $((SECONDS - began)); }
     for version in "$@"; do
         wait "${running[$version]}"
         cat "$logs/slurm-$version.log"
