@@ -327,7 +327,8 @@ void Controller::notice(const JobView &job, JobMemory &memory, double now_s) {
         memory.pending_told_s = record.told_s;
         const bool asked = job.intent.state == IntentState::asked;
         const bool watched = memory.seen_s > 0 && memory.seen_s >= unwatched_s_;
-        memory.doubt_s = asked && watched && usable ? 0 : now_s;
+        const bool as_before = past_.goes_on && begun_s_ == now_s && was_watched(record, now_s);
+        memory.doubt_s = asked && ((watched && usable) || as_before) ? 0 : now_s;
     } else if (usable != memory.nodes_usable) {
         memory.doubt_s = now_s;
     }
@@ -364,6 +365,15 @@ bool Controller::are_usable(const std::vector<int> &nodes) const {
         return node >= 0 && static_cast<std::size_t>(node) < observation_.nodes.size() &&
                observation_.nodes[static_cast<std::size_t>(node)].usable;
     });
+}
+
+// By the controller before this one, whose slurmctld was not killed. It has not released the job
+// since: a slurmctld that is in a hurry may go on without its last seconds.
+bool Controller::was_watched(const JobRecord &record, double now_s) const {
+    const auto last = past_.under_way_s.find(record.id);
+    return last != past_.under_way_s.end() && age_s(last->second, now_s) < kGapMost_s &&
+           std::ranges::all_of(observation_.nodes,
+                               [](const NodeRecord &node) { return node.usable; });
 }
 
 void Controller::forget_ended(double now_s) {

@@ -43,6 +43,7 @@ class Controller {
     void forget_ended(double now_s);
     void forget(uint32_t job_id, const JobMemory &memory, const JobRecord *record, double now_s);
     [[nodiscard]] bool are_usable(const std::vector<int> &nodes) const;
+    [[nodiscard]] bool was_watched(const JobRecord &record, double now_s) const;
     void look_for_gone(const std::vector<JobView> &jobs, double now_s);
     RpcStatus settle_gone(uint32_t job_id, double now_s);
     [[nodiscard]] const Past::Ending *ending_of_run(uint32_t job_id) const;

@@ -63,10 +63,14 @@ Past past_of(const std::string &lines) {
                         &time_s, &job_id, kind) != 3)
             continue;
         out.ended.erase(job_id);
-        if (to_string(EventKind::asked) == kind)
-            out.asked_s[job_id] = time_s;
-        else if (to_string(EventKind::requeued) != kind)
+        const bool asked = to_string(EventKind::asked) == kind;
+        if (asked) out.asked_s[job_id] = time_s;
+        if (asked || to_string(EventKind::requeued) == kind) {
+            out.under_way_s[job_id] = time_s;
+        } else {
             out.asked_s.erase(job_id);
+            out.under_way_s.erase(job_id);
+        }
         if (to_string(EventKind::ended) == kind || to_string(EventKind::lost) == kind) {
             const std::string_view line = std::string_view(lines).substr(at, next - at);
             out.ended[job_id] = {time_s, line.find(completed) != line.npos};

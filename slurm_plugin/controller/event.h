@@ -60,6 +60,8 @@ struct Past {
     std::map<uint32_t, double>
         asked_s;                       // jobs whose resize was under way at the end, and since when
     std::map<uint32_t, Ending> ended;  // jobs that did not begin anew since
+    std::map<uint32_t, double> under_way_s;  // jobs asked or requeued last, and when
+    bool goes_on = false;  // slurmctld was not killed: it has only read its configuration anew
 };
 
 // What the text of the end of a completed job, and of no other one, begins with.

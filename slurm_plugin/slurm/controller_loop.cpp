@@ -146,7 +146,9 @@ void ControllerLoop::begin(Life &life) {
         life.controller->set_options(options_.controller);
     } else {
         life.controller.emplace(life.fenced, life.events, options_.controller);
-        life.controller->remember(controller::past_of(life.events.recent.read()));
+        controller::Past past = controller::past_of(life.events.recent.read());
+        past.goes_on = host_.take_reconfigured();
+        life.controller->remember(std::move(past));
     }
     life.diag.options = &life.controller->options();
     life.diag.statistics = &life.controller->statistics();

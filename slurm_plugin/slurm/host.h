@@ -42,6 +42,9 @@ class Host : public Log {
     // slurmctld was started anew since this was last asked. It may have forgotten its last seconds,
     // so the controller begins as it does at its own start.
     [[nodiscard]] virtual bool take_restart() { return false; }
+    // At the start: this slurmctld goes on where one has stopped that was told to read slurm.conf
+    // anew (said once).
+    [[nodiscard]] virtual bool take_reconfigured() { return false; }
     // Asked before each single change.
     [[nodiscard]] virtual bool may_act() const { return true; }
     // At the start, while slurmctld does not answer: why, in Slurm's words; how long to wait at

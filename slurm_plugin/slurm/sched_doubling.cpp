@@ -4,11 +4,13 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "slurm_plugin/slurm/backfill_host.h"
 #include "slurm_plugin/slurm/controller_thread.h"
@@ -23,7 +25,8 @@ using ringrt::slurm::SchedFacts;
 
 class PluginThread final : public ControllerThread {
   public:
-    PluginThread() : ControllerThread("sched_doubling") {}
+    explicit PluginThread(bool is_reconfigured)
+        : ControllerThread("sched_doubling"), is_reconfigured_(is_reconfigured) {}
 
     void info(const std::string &line) override { slurm_info("sched/doubling: %s", line.c_str()); }
     void error(const std::string &line) override {
@@ -31,6 +34,9 @@ class PluginThread final : public ControllerThread {
     }
     [[nodiscard]] std::string_view reload_command() const override {
         return "scontrol reconfigure";
+    }
+    [[nodiscard]] bool take_reconfigured() override {
+        return std::exchange(is_reconfigured_, false);
     }
     void publish(const ringrt::slurm::SlurmCluster &cluster, int hold_s,
                  bool keeps_records) override {
@@ -40,6 +46,7 @@ class PluginThread final : public ControllerThread {
 
   private:
     SchedFacts facts_;
+    bool is_reconfigured_;
 };
 
 // Slurmctld's own threads may use it until the process ends. A backup slurmctld starts and stops it
@@ -57,10 +64,18 @@ void keep_loaded() {
         dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+// From 23.11 on `scontrol reconfigure` ends this process in good order, and starts a new one with
+// this variable. A backup that takes over later in the same process knows nothing of the last
+// seconds.
+bool goes_on_after_reconfigure() {
+    static bool is_first = true;
+    return std::exchange(is_first, false) && std::getenv("SLURMCTLD_RECONF") != nullptr;
+}
+
 // Malleability is an extra: where it cannot start, Slurm runs without.
 void start_controller() noexcept {
     try {
-        auto *fresh = new PluginThread;
+        auto *fresh = new PluginThread(goes_on_after_reconfigure());
         if (fresh->start())
             thread = fresh;
         else

@@ -803,6 +803,34 @@ TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
     });
 }
 
+// From Slurm 23.11 on `scontrol reconfigure` is a new slurmctld that has forgotten nothing.
+TEST(a_reconfigured_slurmctld_makes_no_job_wait) {
+    // How long the job takes to run again.
+    const auto gap_s = [](bool goes_on, double silent_s, bool one_is_down) {
+        World world({4, 4, 4});
+        world.cluster.lose_node(2);
+        const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+        world.run(20);
+        (void)world.cluster.submit_malleable(1, 8, {.steps = 3000});
+        const auto is_asked = [&] { return world.cluster.count(EventKind::asked) == 1; };
+        ck_assert(world.run_until(is_asked, 60) >= 0);
+        if (!one_is_down) world.return_node(2);
+        world.cluster.advance(2);
+        world.restart();
+        Past past{.goes_on = goes_on};
+        if (silent_s > 0) past.under_way_s[id] = world.cluster.now_s() - silent_s;
+        world.controller->remember(past);
+        const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+        return world.run_until(runs, 90);
+    };
+    const double reconfigured_s = gap_s(true, 2, false);
+    ck_assert_msg(reconfigured_s >= 0 && reconfigured_s < 6, "%g s", reconfigured_s);
+    ck_assert_msg(gap_s(false, 2, false) >= 19, "slurmctld was killed");
+    ck_assert_msg(gap_s(true, 0, false) >= 19, "it was released since");
+    ck_assert_msg(gap_s(true, 11, false) >= 19, "nobody watched for a while");
+    ck_assert_msg(gap_s(true, 2, true) >= 19, "a node is lost: perhaps its own");
+}
+
 TEST(a_job_waits_for_what_is_left_on_a_node_that_comes_back) {
     // Just before what is left would be taken for gone; and much later, with nothing else free.
     for (const double away_s : {17.0, 60.0})
@@ -1439,6 +1467,7 @@ int main() {
          a_requeue_that_nobody_asked_for_waits_for_what_is_left,
          a_job_whose_node_was_lost_unseen_is_not_started_beside_itself,
          a_job_waits_for_what_is_left_on_a_node_that_comes_back,
+         a_reconfigured_slurmctld_makes_no_job_wait,
          a_run_that_nobody_saw_raises_a_new_doubt,
          a_failed_launch_is_forgiven_three_times,
          a_size_that_fits_no_node_ends_the_resize_and_not_the_job,
