@@ -23,9 +23,8 @@ libruntime_la_SOURCES = \
 	libringrt/telemetry/command.cpp libringrt/telemetry/command.h \
 	libringrt/telemetry/loss_curve.cpp libringrt/telemetry/loss_curve.h \
 	libringrt/telemetry/reporter.cpp libringrt/telemetry/reporter.h \
-	libringrt/telemetry/step_clock.cpp libringrt/telemetry/step_clock.h \
-	slurm_plugin/policy/loss_model.cpp slurm_plugin/policy/loss_model.h
-libruntime_la_LIBADD = librecords.la
+	libringrt/telemetry/step_clock.cpp libringrt/telemetry/step_clock.h
+libruntime_la_LIBADD = librecords.la libmodel.la
 
 # The C boundary alone, for tests that look inside as well. (No convenience library contains another
 # here: libtool cannot take files of one name out of both.)

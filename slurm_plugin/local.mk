@@ -19,16 +19,13 @@ libpolicy_la_SOURCES = \
 	slurm_plugin/policy/gain.cpp slurm_plugin/policy/gain.h \
 	slurm_plugin/policy/growth.cpp slurm_plugin/policy/growth.h \
 	slurm_plugin/policy/ladder.cpp slurm_plugin/policy/ladder.h \
-	slurm_plugin/policy/loss_model.cpp slurm_plugin/policy/loss_model.h \
-	slurm_plugin/policy/nnls.cpp slurm_plugin/policy/nnls.h \
 	slurm_plugin/policy/optimum.cpp slurm_plugin/policy/optimum.h \
-	slurm_plugin/policy/placement_model.cpp slurm_plugin/policy/placement_model.h \
 	slurm_plugin/policy/placement.cpp slurm_plugin/policy/placement.h \
 	slurm_plugin/policy/policy.h \
 	slurm_plugin/policy/proposal.cpp slurm_plugin/policy/proposal.h \
 	slurm_plugin/policy/registry.cpp \
-	slurm_plugin/policy/squeeze.cpp slurm_plugin/policy/squeeze.h \
-	slurm_plugin/policy/speed_model.cpp slurm_plugin/policy/speed_model.h
+	slurm_plugin/policy/squeeze.cpp slurm_plugin/policy/squeeze.h
+libpolicy_la_LIBADD = libmodel.la
 
 # ---- controller: the resize loop ------------------------------------------------------------------
 noinst_LTLIBRARIES += libcontroller.la

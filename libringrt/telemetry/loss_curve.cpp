@@ -51,7 +51,7 @@ void LossCurve::add(uint64_t step, double loss, double goal) {
 
 void LossCurve::halve() {
     for (std::size_t i = 0; i < kSamplesMax / 2; ++i) {
-        const policy::LossSample &a = samples_[2 * i], &b = samples_[2 * i + 1];
+        const model::LossSample &a = samples_[2 * i], &b = samples_[2 * i + 1];
         samples_[i] = {.step = (a.step + b.step) / 2, .loss = (a.loss + b.loss) / 2};
     }
     samples_.resize(kSamplesMax / 2);
@@ -62,12 +62,12 @@ void LossCurve::refit(uint64_t step) {
     const auto done = static_cast<double>(step);
     refit_at_ = step + 1 + static_cast<uint64_t>(kOver * done);
     ends_at_.reset();
-    const auto model = policy::fit_loss_model(samples_);
+    const auto model = model::fit_loss_model(samples_);
     if (!model) return;
     const double most = kMostTimesDone * done;
     const std::optional<double> left =
-        has_goal() ? policy::steps_to_reach(*model, done, goal_, most)
-                   : policy::steps_to_converge(*model, done, std::max(1.0, kOver * done),
+        has_goal() ? model::steps_to_reach(*model, done, goal_, most)
+                   : model::steps_to_converge(*model, done, std::max(1.0, kOver * done),
                                                kConverged * model->loss(done), most);
     if (left) ends_at_ = step + static_cast<uint64_t>(*left);
 }
@@ -82,7 +82,7 @@ std::optional<uint64_t> LossCurve::steps_left(uint64_t step) {
 std::string LossCurve::text() const {
     if (samples_.empty()) return {};
     std::string out = std::to_string(run_) + " " + number_text(goal_);
-    for (const policy::LossSample &sample : samples_)
+    for (const model::LossSample &sample : samples_)
         out += " " + number_text(sample.step) + ":" + number_text(sample.loss);
     return out;
 }
@@ -91,9 +91,9 @@ void LossCurve::recall(std::string_view text) {
     double run = 0, goal = 0;
     if (!take(text, 0, run) || !(run >= 1 && run <= kRunMax)) return;
     if (!take(text, ' ', goal) || !(goal == 0 || is_loss(goal))) return;
-    std::vector<policy::LossSample> samples;
+    std::vector<model::LossSample> samples;
     while (!text.empty()) {
-        policy::LossSample sample;
+        model::LossSample sample;
         if (samples.size() + 1 == kSamplesMax || !take(text, ' ', sample.step) ||
             !take(text, ':', sample.loss) || !is_loss(sample.loss) ||
             !(sample.step >= 0 && sample.step <= kStepMax))

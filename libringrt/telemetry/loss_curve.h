@@ -2,7 +2,7 @@
 // How many steps are left, of a program that knows its loss and not its end. PURE.
 //
 // The losses are averaged over equal runs of steps, at most kSamplesMax of them; Optimus's curve
-// (slurm_plugin/policy/loss_model.h) is fitted to these anew whenever a tenth more steps were made.
+// (model/loss.h) is fitted to these anew whenever a tenth more steps were made.
 // Training ends where the curve reaches the goal; without a goal, where the loss would fall by less
 // than a hundredth of itself over the next tenth of the steps.
 #pragma once
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "slurm_plugin/policy/loss_model.h"
+#include "model/loss.h"
 
 namespace ringrt::telemetry {
 
@@ -39,8 +39,8 @@ class LossCurve {
     void halve();
     void refit(uint64_t step);
 
-    std::vector<policy::LossSample> samples_;
-    policy::LossSample sum_;  // of the run of steps that is not full yet
+    std::vector<model::LossSample> samples_;
+    model::LossSample sum_;  // of the run of steps that is not full yet
     uint64_t in_sum_ = 0;
     uint64_t run_ = 1;  // steps averaged into one sample
     double goal_ = 0;

@@ -18,7 +18,7 @@ namespace {
 // valued.
 void add_telemetry(policy::Job &job, const JobView &view, const Options &options) {
     job.restart_s = view.intent.restart_s > 0 ? view.intent.restart_s : options.restart_s;
-    job.speed = policy::default_speed_model();
+    job.speed = model::default_speed_model();
     if (!view.telemetry) return;
     const records::Telemetry &telemetry = *view.telemetry;
     job.steps_done = static_cast<double>(telemetry.step);

@@ -3,11 +3,11 @@
 // at, and planned by its exchange of gradients at others.
 #pragma once
 
-#include "slurm_plugin/policy/speed_model.h"
+#include "model/speed.h"
 #include "slurm_plugin/records/telemetry.h"
 
 namespace ringrt::controller {
 
-[[nodiscard]] policy::SpeedModel speed_of(const records::Telemetry &telemetry);
+[[nodiscard]] model::SpeedModel speed_of(const records::Telemetry &telemetry);
 
 }  // namespace ringrt::controller

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "slurm_plugin/policy/speed_model.h"
+#include "model/speed.h"
 
 namespace ringrt::policy {
 
@@ -33,7 +33,7 @@ struct Job {
     double steps_done = 0;
     double attained_gpu_s = 0;       // GPU-seconds received so far
     double restart_s = 10;           // cost of one stop and restart
-    SpeedModel speed;
+    model::SpeedModel speed;
 
     // What the simulator, the baselines and the models learned online need besides.
     int gpus_asked = 0;              // the size its user asked for, for rigid policies; 0: gpus_max

@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "man/ringrt-messages.7"
-FOLDERS = ("libringrt", "slurm_plugin", "tools")
+FOLDERS = ("model", "libringrt", "slurm_plugin", "tools")
 # Help texts and pictures: other pages list them.
 NOT_MESSAGES = re.compile(
     r"slurm_plugin/(controller/options|policy/registry"

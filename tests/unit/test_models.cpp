@@ -4,14 +4,14 @@
 #include <cmath>
 #include <random>
 
-#include "slurm_plugin/policy/loss_model.h"
-#include "slurm_plugin/policy/nnls.h"
-#include "slurm_plugin/policy/placement_model.h"
-#include "slurm_plugin/policy/speed_model.h"
+#include "model/loss.h"
+#include "model/nnls.h"
+#include "model/placement.h"
+#include "model/speed.h"
 #include "tests/support/check.h"
 #include "tests/support/jobs.h"
 
-using namespace ringrt::policy;
+using namespace ringrt::model;
 using namespace ringrt::test;
 
 // Karush-Kuhn-Tucker: x >= 0; the gradient is >= 0 everywhere and 0 where x > 0.

@@ -30,7 +30,7 @@ Job job(uint32_t id, int min, int max, double steps, int now = 0) {
             .submit_s = 1.0 * id,
             .steps_left = steps,
             .restart_s = 10,
-            .speed = default_speed_model()};
+            .speed = ringrt::model::default_speed_model()};
 }
 
 int total(const Capacity &capacity) {
@@ -221,7 +221,7 @@ TEST(a_job_that_slows_down_with_each_gpu_stops_nobody_else) {
     std::vector<Job> jobs{job(1, 1, 2, 1e5, 1), job(2, 1, 4, 1e5, 1), job(3, 1, 4, 1e5, 4)};
     jobs[0].held = jobs[1].held = {{0, 1}};
     jobs[2].held = {{0, 4}};
-    jobs[0].speed = fit_speed_model(std::vector<SpeedSample>{{2, 100}, {4, 350}});
+    jobs[0].speed = ringrt::model::fit_speed_model(std::vector<ringrt::model::SpeedSample>{{2, 100}, {4, 350}});
     ck_assert_double_eq(jobs[0].speed.step_ms(1), 0);
     jobs[2].speed.t = {100, 0, 0, 900};  // gains next to nothing from four
     for (const GainRule rule :

@@ -230,7 +230,7 @@ TEST(step_times_are_medians) {
 
 // To its goal, to convergence, or not at all; in whole or with a checkpoint in between.
 TEST(steps_left_follow_from_the_loss) {
-    const policy::LossModel truth{.b0 = 2e-3, .b1 = 0.4, .b2 = 0.3};
+    const model::LossModel truth{.b0 = 2e-3, .b1 = 0.4, .b2 = 0.3};
     constexpr double kGoal = 0.33;  // reached after (1 / 0.03 - 0.4) / 0.002 = 16,467 steps
     std::mt19937_64 random(3);
     std::uniform_real_distribution<> noise(0.97, 1.03);
@@ -257,7 +257,7 @@ TEST(steps_left_follow_from_the_loss) {
         const double done = double(step);
         ck_assert(left.has_value());
         ck_assert_double_eq_tol(double(*left), 16467 - done, 0.3 * (16467 - done));
-        const double rest = policy::steps_to_converge(truth, done, 0.1 * done,
+        const double rest = model::steps_to_converge(truth, done, 0.1 * done,
                                                       0.01 * truth.loss(done), 1e9);
         ck_assert_double_eq_tol(double(to_convergence.steps_left(step).value_or(0)), rest,
                                 0.5 * rest + 0.15 * done);

@@ -49,22 +49,22 @@ Samples from_telemetry(const std::string &text, const std::string &where) {
 Fit fit_all(const Samples &samples, int gpus_max, double window, double threshold) {
     Fit fit;
     std::set<int> sizes;
-    for (const policy::SpeedSample &sample : samples.speed) sizes.insert(sample.gpus);
+    for (const model::SpeedSample &sample : samples.speed) sizes.insert(sample.gpus);
     fit.sizes_measured = static_cast<int>(sizes.size());
     if (!samples.speed.empty()) {
-        fit.speed = policy::fit_speed_model(samples.speed);
+        fit.speed = model::fit_speed_model(samples.speed);
         fit.fastest = fit.efficient = 1;
         for (int gpus = 1; gpus <= gpus_max; gpus *= 2) {
             if (fit.speed->step_ms(gpus) < fit.speed->step_ms(fit.fastest)) fit.fastest = gpus;
             if (2 * fit.speed->step_ms(1) >= gpus * fit.speed->step_ms(gpus)) fit.efficient = gpus;
         }
     }
-    fit.loss = policy::fit_loss_model(samples.loss);
+    fit.loss = model::fit_loss_model(samples.loss);
     if (!fit.loss) return fit;
     double last = 0;
-    for (const policy::LossSample &sample : samples.loss) last = std::max(last, sample.step);
+    for (const model::LossSample &sample : samples.loss) last = std::max(last, sample.step);
     fit.window = window > 0 ? window : last / 10;
-    fit.steps_left = policy::steps_to_converge(*fit.loss, last, fit.window, threshold, 1000 * last);
+    fit.steps_left = model::steps_to_converge(*fit.loss, last, fit.window, threshold, 1000 * last);
     return fit;
 }
 
@@ -72,7 +72,7 @@ std::string to_json(const Samples &samples, const Fit &fit) {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
     if (fit.speed) {
         nlohmann::ordered_json residuals = nlohmann::ordered_json::array();
-        for (const policy::SpeedSample &s : samples.speed)
+        for (const model::SpeedSample &s : samples.speed)
             residuals.push_back({{"gpus", s.gpus},
                                  {"step_ms", s.step_ms},
                                  {"fitted_ms", fit.speed->step_ms(s.gpus)}});
@@ -131,25 +131,25 @@ std::string to_svg(const Samples &samples, const Fit &fit, int gpus_max) {
         "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
     if (fit.speed) {
         double highest = fit.speed->step_ms(1);
-        for (const policy::SpeedSample &s : samples.speed) highest = std::max(highest, s.step_ms);
+        for (const model::SpeedSample &s : samples.speed) highest = std::max(highest, s.step_ms);
         const Axes axes{.x_max = double(gpus_max), .y_max = highest * 1.05, .top = 30};
         const auto curve = [&](double w) {
             const auto &t = fit.speed->t;
             return t[0] / w + t[1] * (w - 1) + t[2] * (w - 1) / w + t[3];
         };
         draw(out, axes, "step time [ms], by GPUs", 1, curve);
-        for (const policy::SpeedSample &s : samples.speed)
+        for (const model::SpeedSample &s : samples.speed)
             if (s.gpus <= gpus_max) dot(out, axes, s.gpus, s.step_ms);
     }
     if (fit.loss) {
         double last = 0, highest = 0;
-        for (const policy::LossSample &s : samples.loss) {
+        for (const model::LossSample &s : samples.loss) {
             last = std::max(last, s.step);
             highest = std::max(highest, s.loss);
         }
         const Axes axes{.x_max = last * 1.5, .y_max = highest * 1.05, .top = 310};
         draw(out, axes, "loss, by steps", 0, [&](double k) { return fit.loss->loss(k); });
-        for (const policy::LossSample &s : samples.loss) dot(out, axes, s.step, s.loss);
+        for (const model::LossSample &s : samples.loss) dot(out, axes, s.step, s.loss);
     }
     return out + "</svg>\n";
 }

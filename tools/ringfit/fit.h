@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "slurm_plugin/policy/loss_model.h"
-#include "slurm_plugin/policy/speed_model.h"
+#include "model/loss.h"
+#include "model/speed.h"
 #include "tools/ringsim/csv.h"
 
 namespace ringrt::fit {
 
 struct Samples {
-    std::vector<policy::SpeedSample> speed;
-    std::vector<policy::LossSample> loss;
+    std::vector<model::SpeedSample> speed;
+    std::vector<model::LossSample> loss;
 };
 
 struct Fit {
-    std::optional<policy::SpeedModel> speed;
+    std::optional<model::SpeedModel> speed;
     int sizes_measured = 0;
     int fastest = 0;    // power of two with the shortest step
     int efficient = 0;  // largest power of two whose speed-up is at least half its GPUs
-    std::optional<policy::LossModel> loss;
+    std::optional<model::LossModel> loss;
     double window = 0, steps_left = 0;
 };
 

@@ -51,7 +51,7 @@ void print(const Samples &samples, const Fit &fit, const Arguments &a) {
             std::puts(
                 "one size measured: the usual curve (90 % shrinks with the GPUs), scaled to it");
         std::puts("    GPUs  measured ms    fitted ms  residual");
-        for (const policy::SpeedSample &s : samples.speed)
+        for (const model::SpeedSample &s : samples.speed)
             std::printf("%8d %12.3f %12.3f %8.1f%%\n", s.gpus, s.step_ms,
                         fit.speed->step_ms(s.gpus),
                         100 * (fit.speed->step_ms(s.gpus) / s.step_ms - 1));

@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "slurm_plugin/policy/placement_model.h"
+#include "model/placement.h"
 #include "tools/ringsim/batch_choice.h"
 #include "tools/ringsim/engine.h"
 
@@ -35,19 +35,19 @@ struct Family {
     Mean restart_s;
     std::map<std::array<int, 4>, double> step_ms;  // by GPUs, nodes, passes, local batch
     int largest = 0;                               // GPUs of the largest size measured
-    policy::PlacementModel model;
+    model::PlacementModel model;
     bool stale = false;
     uint64_t version = 1;
 
     void refit() {
-        std::vector<policy::StepSample> samples;
+        std::vector<model::StepSample> samples;
         for (const auto &[key, ms] : step_ms)
             samples.push_back({.gpus = key[0],
                                .nodes = key[1],
                                .passes = key[2],
                                .local_batch = double(key[3]),
                                .step_ms = ms});
-        model = policy::fit_placement_model(samples);
+        model = model::fit_placement_model(samples);
         stale = false;
         ++version;
     }

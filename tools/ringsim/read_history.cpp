@@ -14,7 +14,7 @@
 #include <cmath>
 #include <ctime>
 
-#include "slurm_plugin/policy/speed_model.h"
+#include "model/speed.h"
 #include "tools/ringsim/csv.h"
 #include "tools/ringsim/workload.h"
 
@@ -28,7 +28,7 @@ JobSpec recorded_job(double submit_s, double seconds, int gpus, const WorkloadOp
     const int most = std::clamp(std::max(gpus, options.malleable_max), 1, options.cluster_gpus);
     job.gpus_limit = most;
     job.gpus_max = static_cast<int>(std::bit_floor(static_cast<unsigned>(most)));
-    const policy::SpeedModel model = policy::default_speed_model();
+    const model::SpeedModel model = model::default_speed_model();
     std::vector<int> sizes;
     std::vector<double> step_s;
     for (int size = 1; size <= most; ++size) {

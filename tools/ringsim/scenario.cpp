@@ -5,7 +5,7 @@
 #include <bit>
 #include <map>
 
-#include "slurm_plugin/policy/speed_model.h"
+#include "model/speed.h"
 #include "tools/ringsim/contender.h"
 #include "tools/ringsim/csv.h"
 #include "tools/ringsim/yaml_tree.h"
@@ -36,7 +36,7 @@ void read(const YamlNode &map, const char *key, int &out, int low, int high) {
 void read_curve(const YamlNode &node, int gpus_max, std::vector<int> &sizes,
                 std::vector<double> &step_s) {
     if (node.kind == YamlNode::Kind::scalar) {
-        const auto model = policy::default_speed_model(node.number("step_ms", 1e-3, 1e9));
+        const auto model = model::default_speed_model(node.number("step_ms", 1e-3, 1e9));
         for (int gpus = 1; gpus <= gpus_max; ++gpus) {
             sizes.push_back(gpus);
             step_s.push_back(model.step_ms(gpus) / 1000);

@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-namespace ringrt::policy {
+namespace ringrt::model {
 
 struct LossSample {
     double step = 0;
@@ -38,4 +38,4 @@ struct LossModel {
 [[nodiscard]] std::optional<double> steps_to_reach(const LossModel &model, double step, double goal,
                                                    double most);
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model

@@ -11,7 +11,7 @@
 #include <array>
 #include <span>
 
-namespace ringrt::policy {
+namespace ringrt::model {
 
 struct SpeedSample {
     int gpus = 0;
@@ -36,4 +36,4 @@ struct SpeedModel {
 // returned as it is. Samples with a non-finite or non-positive number are ignored.
 [[nodiscard]] SpeedModel fit_speed_model(std::span<const SpeedSample> samples);
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model

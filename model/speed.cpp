@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/policy/speed_model.h"
+#include "model/speed.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "slurm_plugin/policy/nnls.h"
+#include "model/nnls.h"
 
-namespace ringrt::policy {
+namespace ringrt::model {
 
 namespace {
 
@@ -69,4 +69,4 @@ SpeedModel fit_speed_model(std::span<const SpeedSample> samples) {
     return sound && model.step_ms(first_size) > 0 ? model : scaled_default(samples);
 }
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/policy/nnls.h"
+#include "model/nnls.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace ringrt::policy {
+namespace ringrt::model {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::array<double, kUnknowns> solve_nnls(const NormalEquations &equations) {
     return x;
 }
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model

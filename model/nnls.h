@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace ringrt::policy {
+namespace ringrt::model {
 
 inline constexpr int kUnknowns = 4;
 
@@ -20,4 +20,4 @@ struct NormalEquations {
 // and both loops are bounded besides.
 [[nodiscard]] std::array<double, kUnknowns> solve_nnls(const NormalEquations &equations);
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model

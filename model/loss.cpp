@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/policy/loss_model.h"
+#include "model/loss.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "slurm_plugin/policy/placement_model.h"
+#include "model/placement.h"
 
-namespace ringrt::policy {
+namespace ringrt::model {
 namespace {
 
 constexpr std::size_t kSamplesMin = 3;
@@ -96,4 +96,4 @@ std::optional<double> steps_to_reach(const LossModel &model, double step, double
     return std::clamp(reached_at - step, 0.0, most);
 }
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/policy/placement_model.h"
+#include "model/placement.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace ringrt::policy {
+namespace ringrt::model {
 namespace {
 
 using Row = std::array<double, 6>;
@@ -81,4 +81,4 @@ PlacementModel fit_placement_model(std::span<const StepSample> samples) {
     return model;
 }
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model

@@ -14,7 +14,7 @@
 #include <array>
 #include <span>
 
-namespace ringrt::policy {
+namespace ringrt::model {
 
 struct StepSample {
     int gpus = 1, nodes = 1;
@@ -55,4 +55,4 @@ template <std::size_t N>
     return x;
 }
 
-}  // namespace ringrt::policy
+}  // namespace ringrt::model
