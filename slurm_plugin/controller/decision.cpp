@@ -5,7 +5,7 @@
 #include <set>
 
 #include "slurm_plugin/controller/speed.h"
-#include "slurm_plugin/policy/placement.h"
+#include "slurm_plugin/policy/engine/packing.h"
 
 namespace ringrt::controller {
 
@@ -35,7 +35,7 @@ policy::Job policy_job(const JobView &view, const JobMemory &memory, double now_
                     .gpus_max = view.intent.gpus_max,
                     .submit_s = record.submit_s,
                     .priority = record.priority};
-    if (now_s < memory.ceiling_until_s) job.gpus_believed = memory.ceiling_gpus;
+    if (now_s < memory.ceiling_until_s) job.gpus_cap = memory.ceiling_gpus;
     add_telemetry(job, view, options);
     return job;
 }
@@ -118,17 +118,17 @@ void match_free(const Pool &pool, const std::vector<JobView> &jobs, std::vector<
     });
     for (const std::size_t i : waiting) {
         const int most = std::max(wishes[i].allotment.gpus, jobs[i].intent.gpus_min);
-        wishes[i].fitting = packing.place_largest(jobs[i].intent.gpus_min, most);
+        wishes[i].fitting = packing.place_largest({jobs[i].intent.gpus_min, most});
     }
     std::stable_sort(growing.begin(), growing.end(), [&](std::size_t a, std::size_t b) {
         return wishes[a].allotment.gain_s_per_gpu > wishes[b].allotment.gain_s_per_gpu;
     });
     for (const std::size_t i : growing) {
         const auto &held = wishes[i].job.held;
-        packing.give(held);
+        packing.release(held);
         wishes[i].fitting = packing.place(wishes[i].allotment.gpus) ? wishes[i].allotment.gpus
                                                                     : wishes[i].job.gpus_now;
-        packing.take(held);  // they are not free before it has left
+        packing.occupy(held);  // they are not free before it has left
     }
 }
 
@@ -136,7 +136,11 @@ void match_free(const Pool &pool, const std::vector<JobView> &jobs, std::vector<
 
 policy::Options policy_options(const Options &options) {
     policy::Options out;
-    if (const policy::Policy *policy = policy::find_policy(options.policy)) out.gain = policy->gain;
+    if (const policy::Policy *policy = policy::find_policy(options.policy))
+        out = policy::options_of(*policy, [&](const policy::Param &param) {
+            const auto set = options.policy_params.find(param.name);
+            return set == options.policy_params.end() ? param.initial : set->second;
+        });
     out.payback = options.payback;
     return out;
 }
@@ -163,8 +167,8 @@ Decision decide(const Observation &observation, const std::vector<JobView> &jobs
             wish.pool = static_cast<int>(p);
             wish.job = policy_job(jobs[i], remembered, observation.now_s, options);
             if (const int cpus = jobs[i].record->cpus_per_task; cpus > 1)
-                wish.job.gpus_believed =
-                    std::min(wish.job.gpus_believed, reach_of(observation, pool, cpus).gpus_in_all);
+                wish.job.gpus_cap =
+                    std::min(wish.job.gpus_cap, reach_of(observation, pool, cpus).gpus_in_all);
             plan(wish, jobs[i], remembered, observation.now_s, pool, options);
             input.push_back(wish.job);
             index.push_back(i);

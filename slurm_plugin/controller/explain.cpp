@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/policy/explain.h"
+#include "slurm_plugin/policy/reason.h"
 
 #include "slurm_plugin/controller/controller.h"
 

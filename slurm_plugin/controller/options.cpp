@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/controller/options.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <variant>
+#include <vector>
 
 #include "slurm_plugin/policy/policy.h"
 
@@ -13,7 +14,7 @@ namespace ringrt::controller {
 namespace {
 
 using Member = std::variant<double Options::*, int Options::*, Mode Options::*, Reclaim Options::*,
-                            std::string Options::*>;
+                            std::string Options::*, const policy::Param *>;
 
 struct Row {
     Parameter parameter;
@@ -49,10 +50,20 @@ std::string policy_names() {
     return names;
 }
 
-// A function's static, so that the plugin has no object with a constructor of its own at load time.
-const auto &rows() {
+// Those that policies declare, each once: several policies may share one.
+void add_policy_params(std::vector<Row> &rows) {
+    for (const policy::Policy &policy : policy::policies())
+        for (const policy::Param &param : policy.params)
+            if (std::ranges::none_of(
+                    rows, [&](const Row &row) { return row.parameter.name == param.name; }))
+                rows.push_back(
+                    {{param.name, ParameterType::number, param.low, param.high, "", param.help},
+                     &param});
+}
+
+std::vector<Row> all_rows() {
     static const std::string policy_choices = policy_names();
-    static const std::array table{
+    std::vector<Row> table{
         choice(
             "mode", &Options::mode, "act|observe|off|detach",
             "act; observe: decide and log, touch nothing; off: do nothing; detach: hand every job "
@@ -96,6 +107,13 @@ const auto &rows() {
             "reclaim", &Options::reclaim, "any|higher-priority",
             "Which waiting rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
     };
+    add_policy_params(table);
+    return table;
+}
+
+// A function's static, so that the plugin has no object with a constructor of its own at load time.
+const std::vector<Row> &rows() {
+    static const std::vector<Row> table = all_rows();
     return table;
 }
 
@@ -149,6 +167,9 @@ struct SetNumber {
     double value;
     bool operator()(double Options::*m) const { return options.*m = value, true; }
     bool operator()(int Options::*m) const { return options.*m = static_cast<int>(value), true; }
+    bool operator()(const policy::Param *p) const {
+        return options.policy_params.insert_or_assign(std::string(p->name), value), true;
+    }
     template <typename Other>
     bool operator()(Other) const {
         return false;
@@ -176,6 +197,10 @@ struct Get {
     std::string operator()(double Options::*m) const { return shown(options.*m); }
     std::string operator()(int Options::*m) const { return std::to_string(options.*m); }
     std::string operator()(std::string Options::*m) const { return options.*m; }
+    std::string operator()(const policy::Param *p) const {
+        const auto set = options.policy_params.find(p->name);
+        return shown(set == options.policy_params.end() ? p->initial : set->second);
+    }
     template <typename Choice>
     std::string operator()(Choice Options::*m) const {
         return std::string(choice_name(choices, static_cast<int>(options.*m)));
@@ -186,8 +211,8 @@ struct Get {
 
 std::span<const Parameter> parameters() {
     static const auto list = [] {
-        std::array<Parameter, std::tuple_size_v<std::remove_cvref_t<decltype(rows())>>> out;
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = rows()[i].parameter;
+        std::vector<Parameter> out;
+        for (const Row &row : rows()) out.push_back(row.parameter);
         return out;
     }();
     return list;

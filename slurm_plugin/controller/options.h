@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +37,7 @@ struct Options {
     double payback = 1;            // a growth must save more seconds than payback x its restart's
     double restart_s = 10;         // assumed cost of a restart until a job's own is measured
     Reclaim reclaim = Reclaim::any;  // which waiting rigid jobs get borrowed GPUs back
+    std::map<std::string, double, std::less<>> policy_params;  // set ones that policies declare
 };
 
 enum class ParameterType : uint8_t { seconds, number, integer, choice };

@@ -1,105 +1,150 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The doubling heuristic.
+//
+// Tim Capes, Vishal Raheja, Mete Kemertas, Iqbal Mohomed: Dynamic Scheduling of MPI-based
+// Distributed Deep Learning Training Jobs, arXiv 1908.08082, 2019: the "doubling heuristic" for its
+// integer program min Σ Q/f(w), Σ w <= GPUs. Every job gets one GPU in order of arrival while GPUs
+// last. Then the job with the largest gain is doubled, again and again, while one fits and gains:
+//
+//   gain = (Q/f(w) − Q/f(2w)) / w     Q: steps left, w: its GPUs, f: steps per second on them
+//
+// Here besides:
+//   - A job starts with MIN GPUs, and priority comes before arrival. Who runs keeps MIN at least.
+//   - value.h says what a size is worth; the paper's −Q/f(w) is GainRule::absolute. A restart
+//     counts, so that a growth pays for its own. Other rules look beyond the next doubling.
+//   - Sizes need nodes. No waiting job may overtake one that found none.
+//   - Two proposals are made, one from MIN up and one from the present sizes up. The first is taken
+//     only where it serves more jobs or is worth more. So every change is worth its restarts, and a
+//     decision that was carried out is the next one too.
+//   - Of few jobs, the exact optimum is taken where it is worth more (not by the paper's rule).
 #include "slurm_plugin/policy/doubling.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "slurm_plugin/policy/exchange.h"
-#include "slurm_plugin/policy/growth.h"
-#include "slurm_plugin/policy/ladder.h"
-#include "slurm_plugin/policy/proposal.h"
+#include "slurm_plugin/policy/engine/allotment.h"
+#include "slurm_plugin/policy/engine/fast_doubling.h"
+#include "slurm_plugin/policy/engine/fitting.h"
+#include "slurm_plugin/policy/engine/improve.h"
 
 namespace ringrt::policy {
-
 namespace {
+enum class Start : uint8_t { from_min, from_present };
 
-constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
-
-// Would the next step be taken if restarts cost nothing? Every rule then wants what is faster.
-bool is_restart_in_the_way(const Job &job, int gpus, const Options &options) {
-    if (!(job.weight > 0 && steps_left(job, options) > 0)) return false;
-    const double now_ms = step_ms(job, gpus);
-    const int most =
-        std::min(options.gain == GainRule::absolute ? 2 * gpus : job.gpus_max, job.gpus_max);
-    for (int to = 2 * gpus; to <= most; to *= 2) {
-        if (step_ms(job, to) < now_ms) return true;
-        if (to > kAnySize / 2) break;
+// First GPUs, by rank: those who run come before those who wait. Behind a job that finds no GPUs,
+// or that is known to find no nodes (`blocked`), nobody who waits is served.
+std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked, BlockBound &room) {
+    std::vector<Level> levels;
+    bool somebody_waits = false;
+    for (int rank = 0; rank < table.size(); ++rank) {
+        const Row &job = table.row(rank);
+        const bool waits = job.now == 0 && !job.fixed;
+        somebody_waits |= rank == blocked || (waits && !room.fits(job.min));
+        const bool stays = job.fixed || (start == Start::from_present && !waits);
+        const Level level = waits && somebody_waits ? kWaits : stays ? job.stay : Level{0};
+        room.change(0, table.gpus(rank, level));
+        levels.push_back(level);
     }
-    return false;
+    return levels;
 }
 
-struct Facts {  // of the whole decision
-    bool rigid_took = false;
-    int free_gpus = 0;
-};
-
-Reason reason_of(const Ladders &ladders, int rank, int gpus, const Step &next, const Facts &facts,
-                 const Capacity &capacity, const Options &options) {
-    const Row &row = ladders.row(rank);
-    if (row.fixed) return Reason::pinned;
-    if (gpus == 0) return Reason::waits;
-    if (gpus < row.now) {
-        const bool crowded = ladders.gpus(rank, row.stay) < row.now;
-        return facts.rigid_took || crowded ? Reason::gave_to_rigid : Reason::gave_to_other;
+// The growth with the most value per GPU, up to level `most`; compared without rounding divisions.
+Growth best_growth(const SizeTable &table, int rank, Level from, Level most, GainRule rule) {
+    if (from == kWaits) return {};
+    Growth best;
+    if (rule == GainRule::absolute) most = std::min(most, static_cast<Level>(from + 1));
+    double best_more = 0, best_added = 1;
+    for (auto to = static_cast<Level>(from + 1); to <= most; ++to) {
+        const double more = table.value(rank, to) - table.value(rank, from);
+        const double added = table.gpus(rank, to) - table.gpus(rank, from);
+        if (more * best_added <= best_more * added) continue;
+        best_more = more;
+        best_added = added;
+        best = {.gain = more / added, .to = to};
     }
-    if (gpus > row.max / 2) return Reason::at_max;
-    if (gpus > std::max(row.now, row.min)) return Reason::best_gain;
-    if (next.to >= 0) {
-        const bool rigid_would_do =
-            capacity.kept_for_rigid > 0 && facts.free_gpus + capacity.kept_for_rigid >= gpus;
-        return rigid_would_do ? Reason::keeps_for_rigid : Reason::no_capacity;
-    }
-    if (ladders.gpus(rank, row.top) == gpus) return Reason::no_capacity;  // as Slurm has found
-    return is_restart_in_the_way(ladders.job(rank), gpus, options) ? Reason::restart_cost
-                                                                   : Reason::no_gain;
+    return best;
 }
 
-Allotment allotment(const Ladders &ladders, int rank, Level level, const Facts &facts,
-                    const Capacity &capacity, const Options &options) {
-    const Row &row = ladders.row(rank);
-    const int gpus = ladders.gpus(rank, level);
-    const Step next = ladders.best_step(rank, level, kAnyLevel);
-    Allotment out{.job_id = row.id,
-                  .gpus = gpus,
-                  .reason = reason_of(ladders, rank, gpus, next, facts, capacity, options),
-                  .gain_s_per_gpu = next.gain,
-                  .next_gpus = next.to >= 0 ? ladders.gpus(rank, next.to) : 0};
-    if (row.fixed || gpus <= std::max(row.now, row.min)) return out;
-    Level from = 0;
-    while (ladders.gpus(rank, from) < row.now) ++from;
-    out.gain_s_per_gpu = (ladders.value(rank, level) - ladders.value(rank, from)) /
-                         (gpus - ladders.gpus(rank, from));
+// Grows whoever gains the most, while it fits. Returns what this may fall short of the best by (the
+// first refused gain times the GPUs then free, less what was granted after: Dantzig 1957).
+double grow(const SizeTable &table, std::vector<Level> &levels, BlockBound &room, GainRule rule) {
+    std::vector<Level> most;  // larger sizes were refused
+    for (int rank = 0; rank < table.size(); ++rank) most.push_back(table.row(rank).top);
+    double short_by = 0;
+    bool refused = false;
+    while (room.free_gpus() > 0) {
+        Growth best;
+        std::size_t who = 0;
+        for (std::size_t i = 0; i < levels.size(); ++i) {
+            const Growth growth = best_growth(table, static_cast<int>(i), levels[i], most[i], rule);
+            if (growth.gain > best.gain) best = growth, who = i;
+        }
+        if (best.to == kWaits) break;
+        const int from = table.gpus(static_cast<int>(who), levels[who]);
+        const int to = table.gpus(static_cast<int>(who), best.to);
+        if (room.fits(to, from)) {
+            room.change(from, to);
+            levels[who] = best.to;
+            short_by -= refused ? best.gain * (to - from) : 0;
+        } else {
+            if (!refused) short_by = best.gain * room.free_gpus();
+            refused = true;
+            most[who] = static_cast<Level>(best.to - 1);
+        }
+    }
+    return std::max(0.0, short_by);
+}
+
+Proposal propose(const SizeTable &table, const EmptyNodes &nodes, Start start, GainRule rule) {
+    Proposal out;
+    for (int round = 0, blocked = kNone; round < kRounds; ++round) {
+        BlockBound room = nodes.room;
+        out.levels = serve_first(table, start, blocked, room);
+        const double short_by = grow(table, out.levels, room, rule);
+        if (round == 0) out.bound = worth_of(table, out.levels).sum + short_by;
+        out.wanted = out.levels;
+        fit_to_nodes(table, nodes, out.levels);
+        blocked = overtaken(table, out);
+        if (blocked == kNone) break;
+    }
+    out.worth = worth_of(table, out.levels);
     return out;
 }
 
-Proposal best_proposal(const Ladders &ladders, const EmptyNodes &nodes, bool may_stay) {
-    if (!may_stay) return *propose(ladders, nodes, Start::from_min);
-    Either either = propose_either(ladders, nodes);
-    if (either.proposal) return *std::move(either.proposal);
-    Proposal best = *propose(ladders, nodes, Start::from_min, nullptr, either.refused);
-    std::optional<Proposal> calm = propose(ladders, nodes, Start::from_present, &best);
-    if (!calm || is_better(best.worth, calm->worth)) return best;
-    calm->bound = best.bound;  // holds for every decision
-    return *std::move(calm);
-}
+constexpr Policy kPolicies[] = {
+    {"doubling", decide_doubling_fast, "our choice: doubling-short-first", kValueParams,
+     GainRule::short_first},
+    {"doubling-absolute", decide_doubling_fast,
+     "double whoever saves the most seconds per GPU (arXiv 1908.08082)", kValueParams},
+    {"doubling-relative", decide_doubling_fast,
+     "grow whoever gains the most speed-up per GPU; needs no remaining time", kValueParams,
+     GainRule::relative},
+    {"doubling-short-first", decide_doubling_fast,
+     "the most speed-up per GPU, short jobs somewhat before long ones", kValueParams,
+     GainRule::short_first},
+    {"doubling-hull", decide_doubling_fast,
+     "absolute, over any 2^k at once: escapes a first doubling that loses", kValueParams,
+     GainRule::hull},
+};
 
 }  // namespace
 
 std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity &capacity,
                                        const Options &options) {
-    const Ladders ladders(jobs, capacity, options);
+    const SizeTable table(jobs, capacity, options);
     const EmptyNodes nodes(capacity);
-    const bool present_fits = fits_as_it_is(ladders, nodes);
-    Proposal best = best_proposal(ladders, nodes, present_fits && ladders.anybody_runs());
-    if (options.gain != GainRule::absolute) exchange(ladders, capacity, nodes, options, best);
-    Facts facts{.rigid_took = !present_fits, .free_gpus = nodes.room.free_gpus()};
-    for (int rank = 0; rank < ladders.size(); ++rank)
-        facts.free_gpus -= ladders.gpus(rank, best.levels[static_cast<std::size_t>(rank)]);
-    std::vector<Allotment> out(jobs.size());
-    for (int rank = 0; rank < ladders.size(); ++rank)
-        out[static_cast<std::size_t>(ladders.index(rank))] = allotment(
-            ladders, rank, best.levels[static_cast<std::size_t>(rank)], facts, capacity, options);
-    return out;
+    const bool present_fits = fits_as_it_is(table, nodes.room);
+    Proposal best = propose(table, nodes, Start::from_min, options.gain);
+    if (present_fits && table.anybody_runs()) {
+        Proposal calm = propose(table, nodes, Start::from_present, options.gain);
+        calm.bound = best.bound;  // holds for every decision
+        if (!is_better(best.worth, calm.worth)) best = calm;
+    }
+    if (options.gain != GainRule::absolute)
+        improve_with_knapsack(table, capacity, nodes, options, best);
+    return allotments(table, best.levels, capacity, present_fits, options);
 }
+
+extern const PolicyList doubling_policies;  // for policies.mk
+const PolicyList doubling_policies{kPolicies};
 
 }  // namespace ringrt::policy

@@ -1,43 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of policies: a new one is a file of its own and a row here.
+// The table of policies, made of the files that policies.mk names.
 #include <algorithm>
-#include <array>
+#include <numeric>
 
-#include "slurm_plugin/policy/doubling.h"
 #include "slurm_plugin/policy/policy.h"
 
 namespace ringrt::policy {
 
-namespace {
+// RINGRT_POLICIES(X) is X(doubling) and so on, from policies.mk.
+#define DECLARE(file) extern const PolicyList file##_policies;
+RINGRT_POLICIES(DECLARE)
 
-constexpr std::array kPolicies{
-    Policy{"doubling", decide_doubling, GainRule::short_first,
-           "our choice: doubling-short-first"},
-    Policy{"doubling-absolute", decide_doubling, GainRule::absolute,
-           "double whoever saves the most seconds per GPU (arXiv 1908.08082)"},
-    Policy{"doubling-relative", decide_doubling, GainRule::relative,
-           "grow whoever gains the most speed-up per GPU; needs no remaining time"},
-    Policy{"doubling-short-first", decide_doubling, GainRule::short_first,
-           "the most speed-up per GPU, short jobs somewhat before long ones"},
-    Policy{"doubling-hull", decide_doubling, GainRule::hull,
-           "absolute, over any 2^k at once: escapes a first doubling that loses"},
-};
-
-constexpr std::array<std::string_view, 11> kReasons{
-    "none",         "at_max",        "best_gain",     "no_gain",         "no_capacity", "restart_cost",
-    "gave_to_other", "gave_to_rigid", "keeps_for_rigid", "waits",         "pinned",
-};
-
-}  // namespace
-
-std::span<const Policy> policies() { return kPolicies; }
-
-const Policy *find_policy(std::string_view name) {
-    const auto *found = std::find_if(kPolicies.begin(), kPolicies.end(),
-                                     [name](const Policy &p) { return p.name == name; });
-    return found == kPolicies.end() ? nullptr : found;
+// A function's static, so that the plugin has no object with a constructor of its own at load time.
+PolicyList policies() {
+    static const std::vector<Policy> all = [] {
+        std::vector<Policy> out;
+#define APPEND(file) out.insert(out.end(), file##_policies.begin(), file##_policies.end());
+        RINGRT_POLICIES(APPEND)
+        return out;
+    }();
+    return all;
 }
 
-std::string_view to_string(Reason reason) { return kReasons[static_cast<std::size_t>(reason)]; }
+const Policy *find_policy(std::string_view name) {
+    const auto found = std::ranges::find(policies(), name, &Policy::name);
+    return found == policies().end() ? nullptr : &*found;
+}
+
+const Param *find_param(std::string_view name) {
+    for (const Policy &policy : policies())
+        for (const Param &param : policy.params)
+            if (param.name == name) return &param;
+    return nullptr;
+}
+
+int total_gpus(const Capacity &capacity) {
+    return std::accumulate(capacity.node_gpus.begin(), capacity.node_gpus.end(), 0,
+                           [](int sum, int gpus) { return sum + std::max(0, gpus); });
+}
 
 }  // namespace ringrt::policy

@@ -81,19 +81,19 @@ tests_fuzz_handshake_LDADD = libcollective.la libbase.la
 tests_fuzz_handshake_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_pollux_SOURCES = tests/fuzz/pollux.cpp tests/fuzz/fuzz.h $(fuzz_main) tests/fuzz/jobs.h
-tests_fuzz_pollux_LDADD = libringsim.la
+tests_fuzz_pollux_LDADD = libsim.la
 tests_fuzz_pollux_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_elasticflow_SOURCES = tests/fuzz/elasticflow.cpp tests/fuzz/fuzz.h $(fuzz_main) tests/fuzz/jobs.h
-tests_fuzz_elasticflow_LDADD = libringsim.la
+tests_fuzz_elasticflow_LDADD = libsim.la
 tests_fuzz_elasticflow_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_swf_SOURCES = tests/fuzz/swf.cpp tests/fuzz/fuzz.h $(fuzz_main) tests/fuzz/jobs.h
-tests_fuzz_swf_LDADD = libringsim.la
+tests_fuzz_swf_LDADD = libsim.la
 tests_fuzz_swf_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_sacct_SOURCES = tests/fuzz/sacct.cpp tests/fuzz/fuzz.h $(fuzz_main) tests/fuzz/jobs.h
-tests_fuzz_sacct_LDADD = libringsim.la
+tests_fuzz_sacct_LDADD = libsim.la
 tests_fuzz_sacct_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_event_SOURCES = tests/fuzz/event.cpp tests/fuzz/fuzz.h $(fuzz_main)
@@ -123,5 +123,5 @@ tests_fuzz_spank_environment_LDADD = librecords.la
 tests_fuzz_spank_environment_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_scenario_SOURCES = tests/fuzz/scenario.cpp tests/fuzz/fuzz.h $(fuzz_main) tests/fuzz/jobs.h
-tests_fuzz_scenario_LDADD = libringsim.la
+tests_fuzz_scenario_LDADD = libsim.la
 tests_fuzz_scenario_LDFLAGS = $(FUZZ_LDFLAGS)

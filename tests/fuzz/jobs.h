@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tests/fuzz/fuzz.h"
-#include "tools/ringsim/workload.h"
+#include "sim/workload/workload.h"
 
 namespace ringrt::fuzz {
 

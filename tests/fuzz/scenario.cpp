@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scenarios (YAML), which ringsim reads.
-#include "tools/ringsim/scenario.h"
+#include "sim/slurm/scenario.h"
 
 #include "tests/fuzz/jobs.h"
 

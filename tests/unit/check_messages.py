@@ -11,16 +11,17 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "man/ringrt-messages.7"
-FOLDERS = ("model", "libringrt", "slurm_plugin", "tools")
+FOLDERS = ("model", "libringrt", "slurm_plugin", "sim", "tools")
 # Help texts and pictures: other pages list them.
 NOT_MESSAGES = re.compile(
-    r"slurm_plugin/(controller/options|policy/registry"
+    r"slurm_plugin/(controller/options|policy/(registry|value|doubling)"
     r"|slurm/daemon_options|slurm/metrics_server)\.cpp"
     r"|slurm_plugin/slurm/metrics\.(cpp|h)"
     r"|libringrt/(grouping/rules|grouping/plan|checkpoint/hash|signal_watch)\.cpp"
     r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
-    r"|command_line|contender|columns|grade|comparison|chrome_trace|options|profile|placer|fit"
-    r"|compare|chart_svg|summary)\.cpp|tools/ringstat/when\.h")
+    r"|command_line|columns|grade|comparison|chrome_trace|options|fit"
+    r"|compare|chart_svg|summary)\.cpp|tools/ringstat/when\.h"
+    r"|sim/(workload/profile|engine/(policy_spec|placer))\.cpp|slurm_plugin/policy/value\.h")
 TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|#\s*include[^\n]*|static_assert\([^;]*;|"((?:[^"\\\n]|\\.)*)"|'
     r"'(?:[^'\\]|\\.)*'", re.S)

@@ -3,7 +3,6 @@
 core_tests = \
 	tests/unit/test_controller \
 	tests/unit/test_model \
-	tests/unit/test_policy \
 	tests/unit/test_records
 check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
@@ -18,10 +17,6 @@ tests_unit_test_controller_LDADD = libcontroller.la libruntime.la libbase.la $(C
 tests_unit_test_model_SOURCES = tests/unit/test_model.cpp tests/support/check.h $(fake_cluster)
 tests_unit_test_model_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_model_LDADD = libcontroller.la libruntime.la libbase.la $(CHECK_LIBS)
-
-tests_unit_test_policy_SOURCES = tests/unit/test_policy.cpp tests/support/check.h tests/support/jobs.h
-tests_unit_test_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_policy_LDADD = libpolicy.la $(CHECK_LIBS)
 
 tests_unit_test_records_SOURCES = tests/unit/test_records.cpp tests/support/check.h
 tests_unit_test_records_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

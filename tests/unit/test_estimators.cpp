@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the simulator's estimators tell policies about jobs.
 #include "tests/support/check.h"
-#include "tools/ringsim/contender.h"
+#include "sim/engine/engine.h"
 
 using namespace ringrt::sim;
 
@@ -17,8 +17,8 @@ TEST(a_restart_costs_what_the_job_says_and_is_learned) {
     const SimOptions options{.restart_s = 30, .knowledge = Knowledge::learned};
     ck_assert_double_eq(restart_seconds(own, options), 200);
     ck_assert_double_eq(restart_seconds(other, options), 30);
-    const NamedContender doubling = find_contender("doubling");
-    const auto learned = make_estimator(doubling.contender, options);
+    const PolicySpec doubling = parse_policy("doubling");
+    const auto learned = make_estimator(doubling, options);
     JobState jobs[3];
     const auto believed = [&](std::size_t i) {
         ringrt::policy::Job out;
@@ -50,8 +50,8 @@ TEST(curves_that_jobs_share_stay_where_they_are) {
     large.gpus_max = large.gpus_limit = 8;
     const SimOptions options{.nodes = 64, .gpus_per_node = 4, .knowledge = Knowledge::oracle};
     for (const char *name : {"goodput@oracle", "doubling@oracle", "optimus"}) {
-        const NamedContender contender = find_contender(name);
-        const auto oracle = make_estimator(contender.contender, options);
+        const PolicySpec policy = parse_policy(name);
+        const auto oracle = make_estimator(policy, options);
         JobState first, second;
         first.spec = &small;
         second.spec = &large;

@@ -7,9 +7,8 @@
 #include <numeric>
 #include <random>
 
-#include "slurm_plugin/policy/baselines.h"
-#include "slurm_plugin/policy/doubling.h"
-#include "slurm_plugin/policy/placement.h"
+#include "slurm_plugin/policy/engine/fast_doubling.h"
+#include "slurm_plugin/policy/engine/packing.h"
 #include "tests/support/check.h"
 #include "tests/support/jobs.h"
 
@@ -34,7 +33,7 @@ bool seat(std::vector<Job> &jobs, const std::vector<Allotment> &out, const Capac
             if ((job.held.back().second -= part) == 0) job.held.pop_back();
         }
         if (shrinks) job.gpus_now = out[i].gpus;
-        if (stay_close || out[i].gpus == job.gpus_now) packing.take(job.held);
+        if (stay_close || out[i].gpus == job.gpus_now) packing.occupy(job.held);
         if (out[i].gpus != job.gpus_now) moving.push_back(i);
     }
     std::stable_sort(moving.begin(), moving.end(),
@@ -42,13 +41,13 @@ bool seat(std::vector<Job> &jobs, const std::vector<Allotment> &out, const Capac
     bool all = true;
     for (const std::size_t i : moving) {
         std::vector<NodeShare> place;
-        if (stay_close) packing.give(jobs[i].held);
+        if (stay_close) packing.release(jobs[i].held);
         if (packing.place(out[i].gpus, &place)) {
             jobs[i].held = std::move(place);
             jobs[i].gpus_now = out[i].gpus;
         } else {
             all = false;
-            if (stay_close) packing.take(jobs[i].held);
+            if (stay_close) packing.occupy(jobs[i].held);
         }
     }
     return all;
@@ -75,7 +74,7 @@ TEST(nobody_starves) {
                 jobs.push_back(
                     {.id = large, .gpus_min = 16, .gpus_max = 16, .submit_s = double(round)});
             for (Job &job : jobs) job.steps_left = 1000;
-            const auto out = decide_doubling(jobs, nodes(1, 16), {.gain = rule});
+            const auto out = decide_doubling_fast(jobs, nodes(1, 16), {.gain = rule});
             for (std::size_t i = 0; i < jobs.size(); ++i) {
                 if (jobs[i].gpus_now == 0 && out[i].gpus > 0) ends[jobs[i].id] = round + kLasts;
                 jobs[i].gpus_now = out[i].gpus;
@@ -112,7 +111,7 @@ TEST(nobody_starves_on_broken_nodes) {
                 jobs.push_back(
                     {.id = next++, .gpus_max = random() % 4 ? 1 : 4, .submit_s = double(round)});
             for (Job &job : jobs) job.steps_left = 1000;
-            const auto out = decide_doubling(jobs, capacity, {.gain = rule});
+            const auto out = decide_doubling_fast(jobs, capacity, {.gain = rule});
             const auto waits = [&](std::size_t i) { return out[i].gpus == 0; };
             const auto is_large = [&](const Job &job) { return job.id == large; };
             const auto first = std::find_if(jobs.begin(), jobs.end(), is_large) - jobs.begin();
@@ -136,8 +135,7 @@ TEST(nobody_starves_on_broken_nodes) {
 }
 
 // All GPUs are held, one here and one there, by jobs that could give enough back for those who wait
-// and need one each: nobody waits. (Once, where four rounds of fitting sizes to nodes failed,
-// nobody changed at all, and those who had found no place in the first round were forgotten.)
+// and need one each: nobody waits.
 TEST(nobody_waits_while_others_can_give) {
     std::mt19937_64 random(11);
     for (int round = 0; round < 300; ++round) {
@@ -171,7 +169,7 @@ TEST(nobody_waits_while_others_can_give) {
         const std::size_t most = running + std::size_t(can_give);
         jobs.resize(std::min({jobs.size(), most, running + 1 + random() % 40}));
         for (const GainRule rule : kRules)
-            for (const Allotment &a : decide_doubling(jobs, capacity, {.gain = rule}))
+            for (const Allotment &a : decide_doubling_fast(jobs, capacity, {.gain = rule}))
                 ck_assert_msg(a.gpus > 0, "round %d, rule %d: job %u waits", round, int(rule),
                               a.job_id);
     }
@@ -187,9 +185,9 @@ TEST(weights_are_respected) {
         const Capacity capacity = nodes(4, 4);
         const std::size_t i = random() % jobs.size();
         const Options options{.gain = GainRule::short_first};
-        const int before = decide_doubling(jobs, capacity, options)[i].gpus;
+        const int before = decide_doubling_fast(jobs, capacity, options)[i].gpus;
         jobs[i].weight = 16;
-        const int after = decide_doubling(jobs, capacity, options)[i].gpus;
+        const int after = decide_doubling_fast(jobs, capacity, options)[i].gpus;
         ck_assert_msg(after >= before, "round %d: %d GPUs at weight 1, %d at 16", round, before,
                       after);
         light += before;
@@ -205,7 +203,7 @@ TEST(priorities_are_respected) {
         std::vector<Job> jobs = random_jobs(random, 30, 16);
         for (Job &job : jobs) job.priority = double(random() % 4);
         for (const GainRule rule : kRules) {
-            const auto out = decide_doubling(jobs, nodes(4, 4), {.gain = rule});
+            const auto out = decide_doubling_fast(jobs, nodes(4, 4), {.gain = rule});
             double least_served = 9, most_waiting = -1;
             for (std::size_t i = 0; i < jobs.size(); ++i)
                 if (out[i].gpus > 0)

@@ -6,7 +6,7 @@
 
 #include "tests/support/check.h"
 #include "tools/ringfit/fit.h"
-#include "tools/ringsim/csv.h"
+#include "sim/workload/csv.h"
 
 using namespace ringrt;
 using namespace ringrt::fit;

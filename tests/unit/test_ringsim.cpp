@@ -11,8 +11,8 @@
 #include <new>
 
 #include "tests/support/check.h"
-#include "tools/ringsim/contender.h"
-#include "tools/ringsim/csv.h"
+#include "sim/engine/policy_spec.h"
+#include "sim/workload/csv.h"
 #include "tools/ringsim/report.h"
 
 using namespace ringrt::sim;
@@ -129,11 +129,11 @@ TEST(sacct_steps_and_jobs_without_gpus_are_left_out) {
 TEST(a_recorded_job_alone_lasts_as_recorded) {
     const Workload workload =
         read_text("one.swf", "1 100 0 500 4 -1 -1 4 600 -1 1 1 1 1 1 1 -1 -1\n");
-    const NamedContender fifo = find_contender("fifo");
+    const PolicySpec fifo = parse_policy("fifo");
     SimOptions options{.nodes = 1, .gpus_per_node = 8};
     options.start_s = 0;
     options.interval_s = 0;
-    const RunResult run = simulate(workload, fifo.contender, options);
+    const RunResult run = simulate(workload, fifo, options);
     ck_assert_double_eq_tol(run.jobs[0].start_s, 100, 1e-6);
     ck_assert_double_eq_tol(run.jobs[0].finish_s, 600, 1e-3);
 }
@@ -177,9 +177,9 @@ TEST(costly_restarts_are_rarer) {
     Workload workload = read_text("sacct.txt", jobs);
     for (JobSpec &job : workload.jobs) job.restart_s = job.application == "big" ? 900 : 5;
     for (const char *name : {"doubling@oracle", "doubling@learned"}) {
-        const NamedContender named = find_contender(name);
+        const PolicySpec named = parse_policy(name);
         SimOptions options{.nodes = 4, .gpus_per_node = 4, .knowledge = named.knowledge};
-        const RunResult run = simulate(workload, named.contender, options);
+        const RunResult run = simulate(workload, named, options);
         int big = 0, small = 0;
         for (std::size_t i = 0; i < run.jobs.size(); ++i) {
             (workload.jobs[i].application == "big" ? big : small) += run.jobs[i].restarts;
@@ -215,12 +215,12 @@ TEST(memory_is_flat_in_time) {
     };
     const Workload one = days(1), eight = days(8);
     for (const char *name : {"doubling", "doubling@oracle", "doubling@wrong", "tiresias", "fifo"}) {
-        const NamedContender named = find_contender(name);
+        const PolicySpec named = parse_policy(name);
         const SimOptions options{.nodes = 4, .gpus_per_node = 4, .knowledge = named.knowledge};
         std::size_t peak[2];
         for (int i = 0; i < 2; ++i) {
             const HeapPeak heap;
-            const RunResult run = simulate(i == 0 ? one : eight, named.contender, options);
+            const RunResult run = simulate(i == 0 ? one : eight, named, options);
             ck_assert_double_ge(run.jobs.back().finish_s, 0);
             peak[i] = heap.bytes();
         }
@@ -232,7 +232,7 @@ TEST(memory_is_flat_in_time) {
 
 TEST(an_unknown_policy_is_refused_with_the_known_ones) {
     try {
-        (void)find_contender("lottery");
+        (void)parse_policy("lottery");
         ck_abort_msg("accepted");
     } catch (const InputError &error) {
         ck_assert(std::string(error.what()).find("tiresias") != std::string::npos);
@@ -240,7 +240,7 @@ TEST(an_unknown_policy_is_refused_with_the_known_ones) {
     for (const char *name : {"fixed:0", "fixed:x", "doubling@truth"}) {
         bool refused = false;
         try {
-            (void)find_contender(name);
+            (void)parse_policy(name);
         } catch (const InputError &) {
             refused = true;
         }
@@ -262,9 +262,9 @@ TEST(published_means_are_reproduced_within_3_percent) {
             data + "/pollux/workloads/workload-" + std::to_string(w + 1) + ".csv", read);
         int p = 0;
         for (const char *name : {"tiresias", "optimus"}) {
-            const NamedContender named = find_contender(name);
+            const PolicySpec named = parse_policy(name);
             const SimOptions options;
-            const RunResult run = simulate(workload, named.contender, options);
+            const RunResult run = simulate(workload, named, options);
             const double mean = summarise(workload, run, options).mean_jct_s;
             ck_assert_double_eq_tol(mean, published[w][p], 0.03 * published[w][p]);
             ++p;

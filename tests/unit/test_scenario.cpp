@@ -6,9 +6,9 @@
 
 #include "slurm_plugin/controller/controller.h"
 #include "tests/support/check.h"
-#include "tools/ringsim/csv.h"
-#include "tools/ringsim/scenario.h"
-#include "tools/ringsim/sim_cluster.h"
+#include "sim/workload/csv.h"
+#include "sim/slurm/scenario.h"
+#include "sim/slurm/sim_cluster.h"
 
 using namespace ringrt;
 using namespace ringrt::sim;

@@ -8,7 +8,7 @@
 
 #include "model/loss.h"
 #include "model/speed.h"
-#include "tools/ringsim/csv.h"
+#include "sim/workload/csv.h"
 
 namespace ringrt::fit {
 

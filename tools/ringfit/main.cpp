@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "sim/workload/csv.h"
 #include "tools/ringfit/fit.h"
-#include "tools/ringsim/csv.h"
 #include "tools/ringsim/report.h"
 #include "tools/usage.h"
 

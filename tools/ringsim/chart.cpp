@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tools/ringsim/csv.h"
+#include "sim/workload/csv.h"
 #include "tools/ringsim/report.h"
 
 namespace ringrt::sim {

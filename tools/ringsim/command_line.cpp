@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "sim/engine/policy_spec.h"
 #include "tools/ringsim/commands.h"
-#include "tools/ringsim/contender.h"
 #include "tools/usage.h"
 
 namespace ringrt::sim {
@@ -15,7 +15,7 @@ std::string policy_help() {
     std::string text =
         "Policies (NAME, or NAME@oracle, NAME@learned, NAME@wrong for what it knows of "
         "speeds):\n";
-    for (const ContenderRow &row : contender_rows()) {
+    for (const PolicyRow &row : policy_rows()) {
         char line[200];
         std::snprintf(line, sizeof line, "  %-22s %s [%s]\n", std::string(row.name).c_str(),
                       std::string(row.help).c_str(),
@@ -77,8 +77,9 @@ void add_output(CLI::App &app, CompareArguments &a) {
         ->check(CLI::Range(1, 1024));
 }
 
-void add_compare(CLI::App &app, CompareArguments &a) {
-    app.add_option("--policies", a.policies, "comma-separated names")->delimiter(',')->required();
+void add_compare(CLI::App &app, CompareArguments &a, std::vector<std::string> &names) {
+    // Not read before all of the line is: a wrong name is wrong input, not wrong usage.
+    app.add_option("--policies", names, "comma-separated names")->delimiter(',')->required();
     app.add_option("--workload", a.workloads,
                    "files: Pollux, ElasticFlow, SWF (*.swf), or the output of sacct -P")
         ->required();
@@ -117,7 +118,8 @@ int run_command_line(int argc, char **argv) {
     CompareArguments compare;
     CLI::App *compare_command =
         app.add_subcommand("compare", "simulate workloads under several policies, side by side");
-    add_compare(*compare_command, compare);
+    std::vector<std::string> policies;
+    add_compare(*compare_command, compare, policies);
     PaperArguments paper;
     CLI::App *paper_command =
         app.add_subcommand("paper", "reproduce the tables of arXiv 1908.08082");
@@ -140,6 +142,7 @@ int run_command_line(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         return end_of_usage(app, error, "ringsim");
     }
+    for (const std::string &name : policies) compare.policies.push_back(parse_policy(name));
     if (compare_command->parsed()) return run_compare(compare);
     if (scale_command->parsed()) return run_scale();
 #ifdef RINGSIM_HAVE_YAML

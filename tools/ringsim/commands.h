@@ -7,15 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "tools/ringsim/engine.h"
-#include "tools/ringsim/workload.h"
+#include "sim/engine/engine.h"
+#include "sim/workload/workload.h"
 
 namespace ringrt::sim {
 
 int run_command_line(int argc, char **argv);
 
 struct CompareArguments {
-    std::vector<std::string> policies, workloads;
+    std::vector<PolicySpec> policies;
+    std::vector<std::string> workloads;
     std::string profiles_dir;
     std::string models = "auto";
     SimOptions sim;

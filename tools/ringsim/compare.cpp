@@ -9,9 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "sim/workload/csv.h"
 #include "tools/ringsim/commands.h"
-#include "tools/ringsim/contender.h"
-#include "tools/ringsim/csv.h"
 #include "tools/ringsim/report.h"
 
 namespace ringrt::sim {
@@ -24,13 +23,12 @@ void on_interrupt(int) { g_stop.store(true); }
 
 struct Task {
     const Workload *workload;
-    NamedContender contender;
+    PolicySpec policy;
     RunResult result;
 };
 
-Knowledge knowledge_of(const CompareArguments &a, const NamedContender &named) {
-    if (named.contender.name.find('@') != std::string::npos || a.models == "auto")
-        return named.knowledge;
+Knowledge knowledge_of(const CompareArguments &a, const PolicySpec &policy) {
+    if (policy.says_knowledge || a.models == "auto") return policy.knowledge;
     return a.models == "oracle"    ? Knowledge::oracle
            : a.models == "learned" ? Knowledge::learned
                                    : Knowledge::wrong;
@@ -39,10 +37,10 @@ Knowledge knowledge_of(const CompareArguments &a, const NamedContender &named) {
 void run_task(Task &task, const CompareArguments &a, std::atomic<uint64_t> &done) {
     SimOptions options = a.sim;
     options.start_s = a.start_s >= 0 ? a.start_s : std::min(a.sim.restart_s, 30.0);
-    options.knowledge = knowledge_of(a, task.contender);
+    options.knowledge = knowledge_of(a, task.policy);
     options.timeline = !a.svg_path.empty() || !a.html_path.empty() || !a.trace_path.empty();
-    task.contender.contender.options.payback = a.payback;
-    task.result = simulate(*task.workload, task.contender.contender, options, &g_stop, &done);
+    task.policy.options.payback = a.payback;
+    task.result = simulate(*task.workload, task.policy, options, &g_stop, &done);
 }
 
 // One line on a terminal, rewritten twice a second.
@@ -131,19 +129,16 @@ void check_outputs(const CompareArguments &a) {
 }  // namespace
 
 int run_compare(const CompareArguments &a) {
-    for (const std::string &name : a.policies) (void)find_contender(name);  // before a long read
     check_outputs(a);
     return run_compared(a, read_all(a));
 }
 
 int run_compared(const CompareArguments &a, const std::vector<Workload> &workloads) {
-    std::vector<NamedContender> contenders;
-    for (const std::string &name : a.policies) contenders.push_back(find_contender(name));
     std::vector<Task> tasks;
     uint64_t jobs = 0;
     for (const Workload &workload : workloads)
-        for (const NamedContender &contender : contenders) {
-            tasks.push_back({.workload = &workload, .contender = contender});
+        for (const PolicySpec &policy : a.policies) {
+            tasks.push_back({.workload = &workload, .policy = policy, .result = {}});
             jobs += workload.jobs.size();
         }
     g_stop.store(false);

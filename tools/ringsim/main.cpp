@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "sim/workload/csv.h"
 #include "tools/ringsim/commands.h"
-#include "tools/ringsim/csv.h"
 #include "tools/usage.h"
 
 int main(int argc, char **argv) {

@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <random>
 
+#include "sim/engine/policy_spec.h"
 #include "tools/ringsim/commands.h"
-#include "tools/ringsim/contender.h"
 #include "tools/ringsim/report.h"
 
 namespace ringrt::sim {
@@ -87,7 +87,7 @@ Workload arrivals(const Contention &contention, uint64_t seed) {
 
 struct Strategy {
     std::string_view name;  // the paper's
-    std::string_view contender;
+    std::string_view policy;
 };
 constexpr std::array kStrategies{Strategy{"precompute", "doubling-absolute@oracle"},
                                  Strategy{"precompute-short-first", "doubling@oracle"},
@@ -107,17 +107,16 @@ Spread over_seeds(const Strategy &strategy, const Contention &contention,
     double sum = 0, squares = 0;
     for (int seed = 1; seed <= arguments.seeds; ++seed) {
         const Workload workload = arrivals(contention, static_cast<uint64_t>(seed));
-        NamedContender named = find_contender(strategy.contender);
-        named.contender.options.payback = 1;
+        const PolicySpec policy = parse_policy(strategy.policy);
         SimOptions options{.nodes = kNodes,
                            .gpus_per_node = kGpusPerNode,
                            .restart_s = arguments.restart_s,
                            .start_s = 0,
                            .interval_s = 0};
-        options.knowledge = named.knowledge;
+        options.knowledge = policy.knowledge;
         // What was learned must be looked at again before the next arrival.
-        if (named.knowledge == Knowledge::learned) options.interval_s = 150;
-        const RunResult run = simulate(workload, named.contender, options);
+        if (policy.knowledge == Knowledge::learned) options.interval_s = 150;
+        const RunResult run = simulate(workload, policy, options);
         const double hours = summarise(workload, run, options).mean_jct_s / 3600;
         sum += hours;
         squares += hours * hours;

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "tools/ringsim/csv.h"
+#include "sim/workload/csv.h"
 
 namespace ringrt::sim {
 namespace {

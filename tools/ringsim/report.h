@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "tools/ringsim/engine.h"
+#include "sim/engine/engine.h"
 
 namespace ringrt::sim {
 

@@ -2,12 +2,12 @@
 // `ringsim run`: a scenario under its policies, or through the plugin's own controller.
 #include <cstdio>
 
+#include "sim/slurm/scenario.h"
+#include "sim/slurm/sim_cluster.h"
+#include "sim/workload/csv.h"
 #include "slurm_plugin/controller/controller.h"
 #include "tools/ringsim/commands.h"
-#include "tools/ringsim/csv.h"
 #include "tools/ringsim/report.h"
-#include "tools/ringsim/scenario.h"
-#include "tools/ringsim/sim_cluster.h"
 
 namespace ringrt::sim {
 namespace {

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <random>
 
-#include "slurm_plugin/policy/doubling.h"
-#include "slurm_plugin/policy/placement.h"
+#include "sim/engine/processor_time.h"
+#include "slurm_plugin/policy/engine/fast_doubling.h"
+#include "slurm_plugin/policy/engine/packing.h"
 #include "tools/ringsim/commands.h"
-#include "tools/ringsim/processor_time.h"
 
 namespace ringrt::sim {
 namespace {
@@ -39,7 +39,7 @@ double shortest_ms(const std::vector<policy::Job> &jobs, const policy::Capacity 
     for (int i = 0; i < kTries; ++i) {
         const double start = processor_ms();
         const auto decision =
-            policy::decide_doubling(jobs, capacity, {.gain = policy::GainRule::short_first});
+            policy::decide_doubling_fast(jobs, capacity, {.gain = policy::GainRule::short_first});
         const double spent = processor_ms() - start;
         if (i == 0 || spent < shortest) shortest = spent;
         if (decision.size() != jobs.size()) return -1;
@@ -72,7 +72,7 @@ int run_scale() {
                                           kNodeGpus)};
         const double fresh_ms = shortest_ms(jobs, capacity);
         const auto decision =
-            policy::decide_doubling(jobs, capacity, {.gain = policy::GainRule::short_first});
+            policy::decide_doubling_fast(jobs, capacity, {.gain = policy::GainRule::short_first});
         run_all_but_first(jobs, decision, capacity);
         const double next_ms = shortest_ms(jobs, capacity);
         std::printf("%8d %10d %11.2f %11.2f %10.3f\n", count, count * kGpusPerJob, fresh_ms,

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The estimator that knows nothing at the start of a trace and learns from what jobs measure.
+//
+// A job tells what libringrt's telemetry tells: the time of its steps where it runs, the progress
+// it has made of what it was asked for, and, if its batch adapts, its gradient noise now. What its
+// restarts cost is measured by who restarts it. Speeds and, until a job's own is known, restarts
+// are learned per family (the job's application, as a site knows jobs by their names); a family
+// that was never measured, and sizes far beyond what was measured, are guesses: a job may grow to
+// twice the largest size its family has measured, so that exploring costs little.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "model/placement.h"
+#include "sim/engine/engine.h"
+#include "sim/workload/batch_choice.h"
+
+namespace ringrt::sim {
+namespace {
+
+constexpr std::size_t kSamplesMax = 256;
+
+struct Mean {
+    double sum = 0;
+    int count = 0;
+    void add(double value) {
+        sum += value;
+        ++count;
+    }
+    [[nodiscard]] double value() const { return sum / count; }
+};
+
+struct Family {
+    Mean restart_s;
+    std::map<std::array<int, 4>, double> step_ms;  // by GPUs, nodes, passes, local batch
+    int largest = 0;                               // GPUs of the largest size measured
+    model::PlacementModel model;
+    bool stale = false;
+    uint64_t version = 1;
+
+    void refit() {
+        std::vector<model::StepSample> samples;
+        for (const auto &[key, ms] : step_ms)
+            samples.push_back({.gpus = key[0],
+                               .nodes = key[1],
+                               .passes = key[2],
+                               .local_batch = double(key[3]),
+                               .step_ms = ms});
+        model = model::fit_placement_model(samples);
+        stale = false;
+        ++version;
+    }
+};
+
+struct Curve {
+    std::vector<float> ms;
+    uint64_t version = 0;
+    int epoch = -1;
+};
+
+class Learned final : public Estimator {
+  public:
+    Learned(const PolicySpec &policy, const SimOptions &options)
+        : policy_(policy), adapts_(policy.adapts_batch), options_(options) {}
+
+    void ran(const JobState &job, double steps) override {
+        if (steps < 1) return;
+        Family &family = family_of(job);
+        if (family.step_ms.size() >= kSamplesMax) return;
+        const std::array<int, 4> key{job.gpus, int(job.shape.size()), job.plan.passes,
+                                     job.plan.local};
+        if (!family.step_ms.emplace(key, job.step_s * 1000).second) return;
+        family.largest = std::max(family.largest, job.gpus);
+        family.stale = true;
+    }
+
+    void restarted(const JobState &job, double seconds) override {
+        family_of(job).restart_s.add(seconds);
+        restarts_[job.index].add(seconds);
+    }
+
+    void describe(const JobState &job, policy::Job &out) override {
+        Family &family = family_of(job);
+        const auto own = restarts_.find(job.index);
+        out.restart_s = own != restarts_.end()       ? own->second.value()
+                        : family.restart_s.count > 0 ? family.restart_s.value()
+                                                     : options_.restart_s;
+        if (family.stale) family.refit();
+        Curve &curve = curves_[job.index];
+        if (curve.version != family.version || (adapts_ && curve.epoch != job.epoch))
+            redraw(job, family, curve);
+        out.curve_ms = curve.ms;
+        out.gpus_cap = std::max({1, job.gpus, 2 * family.largest});
+        const double left = job.spec->profile->epoch_ends().back() - job.progress;
+        const double worth = adapts_ ? 1 : noise_now(job).progress(job.spec->batch);
+        out.steps_left = left / worth;
+        out.steps_done = job.progress / worth;
+        if (family.largest == 0) out.steps_left = policy::kUnknown;
+    }
+
+    BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
+        Family &family = family_of(job);
+        if (family.stale) family.refit();
+        return best_batch(job, family, noise_now(job), gpus_of(shape), int(shape.size())).plan;
+    }
+
+    void forget(const JobState &job) override {
+        curves_.erase(job.index);
+        restarts_.erase(job.index);
+    }
+
+  private:
+    Family &family_of(const JobState &job) { return families_[job.spec->application]; }
+
+    // What a job measures of its gradients now, and what a step is worth at another batch.
+    struct Noise {
+        double square, variance;
+        int initial_batch;
+        [[nodiscard]] double progress(int total_batch) const {
+            const double denominator = variance * initial_batch / total_batch + square;
+            return denominator > 0 ? (variance + square) / denominator : 1;
+        }
+    };
+    static Noise noise_now(const JobState &job) {
+        const Profile &profile = *job.spec->profile;
+        const int now = job.gpus > 0 ? job.plan.total(job.gpus) : profile.batch.initial;
+        const auto [square, variance] = profile.gradient(now, job.epoch);
+        return {square, variance, profile.batch.initial};
+    }
+
+    static BatchChoice best_batch(const JobState &job, const Family &family, const Noise &noise,
+                                  int gpus, int nodes) {
+        const BatchLimits &limits = job.spec->profile->batch;
+        const auto cost = [&](BatchPlan plan) {
+            return family.model.step_ms(gpus, nodes, plan.passes, plan.local) /
+                   noise.progress(plan.total(gpus));
+        };
+        if (family.largest > 0) return sim::choose_batch(limits, gpus, cost);
+        const int least =
+            std::max(limits.initial, limits.local_min * gpus);  // nothing measured yet
+        const BatchPlan plan = split_batch(limits, std::min(least, limits.total_max), gpus);
+        return {plan, cost(plan)};
+    }
+
+    void redraw(const JobState &job, const Family &family, Curve &curve) const {
+        const int most = std::max(job.spec->gpus_limit, job.spec->gpus_asked);
+        const Noise noise = noise_now(job);
+        curve.ms.assign(static_cast<std::size_t>(most), 0);
+        for (int gpus = 1; gpus <= most; gpus = policy_.next_size(*job.spec, gpus)) {
+            const int nodes = (gpus + options_.gpus_per_node - 1) / options_.gpus_per_node;
+            float &ms = curve.ms[static_cast<std::size_t>(gpus) - 1];
+            if (adapts_) {
+                ms =
+                    static_cast<float>(best_batch(job, family, noise, gpus, nodes).ms_per_progress);
+                continue;
+            }
+            const BatchPlan plan = split_batch(job.spec->profile->batch, job.spec->batch, gpus);
+            ms = static_cast<float>(family.model.step_ms(gpus, nodes, plan.passes, plan.local));
+        }
+        curve.version = family.version;
+        curve.epoch = job.epoch;
+    }
+
+    const PolicySpec &policy_;
+    bool adapts_;
+    const SimOptions &options_;
+    std::map<std::string, Family> families_;
+    std::map<std::size_t, Curve> curves_;
+    std::map<std::size_t, Mean> restarts_;  // of jobs that had one
+};
+
+}  // namespace
+
+std::unique_ptr<Estimator> make_learned(const PolicySpec &policy, const SimOptions &options) {
+    return std::make_unique<Learned>(policy, options);
+}
+
+}  // namespace ringrt::sim

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/engine/policy_spec.h"
+
+#include <array>
+#include <charconv>
+
+#include "sim/workload/csv.h"
+#include "slurm_plugin/policy/engine/fast_doubling.h"
+#include "slurm_plugin/policy/engine/knapsack.h"
+
+namespace ringrt::sim {
+namespace {
+
+using policy::GainRule;
+
+// Where the batch adapts, long jobs gain from GPUs for longer and need less weight
+// (doc/policies.md).
+constexpr double kGoodputPower = 0.6;
+
+std::vector<policy::Allotment> decide_optimum(const policy::SimJobs &jobs,
+                                              const policy::Capacity &capacity,
+                                              const policy::Options &options) {
+    return policy::decide_optimum(jobs.jobs, capacity, options);
+}
+
+struct Row {
+    std::string_view name;
+    std::variant<policy::Decide, policy::SimDecide> decide;
+    Placement placement;
+    Knowledge knowledge;
+    std::string_view help;
+};
+
+constexpr std::array kRows{
+    Row{"fifo", policy::decide_fifo, Placement::spread, Knowledge::oracle,
+        "stock Slurm: first come, first served, with backfill; rigid"},
+    Row{"fixed:", policy::decide_fifo, Placement::pack, Knowledge::oracle,
+        "as fifo, but every job has K GPUs: fixed:1, fixed:8"},
+    Row{"srtf", policy::decide_srtf, Placement::spread, Knowledge::oracle,
+        "shortest remaining time first, rigid, jobs are stopped for shorter ones"},
+    Row{"tiresias", policy::decide_tiresias, Placement::spread, Knowledge::oracle,
+        "two-dimensional least attained service, rigid (NSDI 2019)"},
+    Row{"optimus", policy::decide_optimus, Placement::spread_small_first, Knowledge::oracle,
+        "one GPU at a time to the largest saving (EuroSys 2018)"},
+    Row{"afs", policy::decide_afs, Placement::spread_small_first, Knowledge::oracle,
+        "apathetic future share: short jobs first, unless long ones scale better "
+        "(NSDI 2021)"},
+    Row{"optimum", decide_optimum, Placement::pack, Knowledge::learned,
+        "the exact optimum of each decision by the value of doubling-short-first; "
+        "slow"},
+    Row{"goodput", policy::decide_doubling_fast, Placement::pack, Knowledge::learned,
+        "doubling-short-first on throughput x statistical efficiency; the batch "
+        "adapts"},
+};
+
+PolicySpec spec_of(std::string_view name) {
+    PolicySpec out{.name = std::string(name)};
+    if (const policy::Policy *found = policy::find_policy(name)) {
+        out.decide = found->decide;
+        out.options = policy::options_of(*found, [](const policy::Param &p) { return p.initial; });
+        return out;
+    }
+    for (const Row &row : kRows) {
+        if (row.name != name && !(row.name == "fixed:" && name.starts_with(row.name))) continue;
+        out.decide = row.decide;
+        out.placement = row.placement;
+        out.knowledge = row.knowledge;
+        out.adapts_batch = row.name == "goodput";
+        if (row.name == "optimum" || out.adapts_batch) out.options.gain = GainRule::short_first;
+        if (out.adapts_batch) out.options.power = kGoodputPower;
+        return out;
+    }
+    std::string known;
+    for (const PolicyRow &row : policy_rows())
+        known += (known.empty() ? "" : ", ") + std::string(row.name);
+    throw InputError("policy \"" + printable(name) + "\" is not known; known are " + known);
+}
+
+int fixed_size(std::string_view name) {
+    int gpus = 0;
+    const std::string_view digits = name.substr(6);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), gpus);
+    if (error != std::errc{} || end != digits.data() + digits.size() || gpus < 1 || gpus > 65536)
+        throw InputError(
+            "policy: expected fixed:K with K in 1..65536 (for example fixed:8), got \"" +
+            printable(name) + "\"");
+    return gpus;
+}
+
+Knowledge knowledge_of(std::string_view text) {
+    if (text == "oracle") return Knowledge::oracle;
+    if (text == "learned") return Knowledge::learned;
+    if (text == "wrong") return Knowledge::wrong;
+    throw InputError("policy: expected NAME@oracle, NAME@learned or NAME@wrong, got \"@" +
+                     printable(text) + "\"");
+}
+
+}  // namespace
+
+std::vector<PolicyRow> policy_rows() {
+    std::vector<PolicyRow> rows;
+    for (const Row &row : kRows)
+        rows.push_back({row.name == "fixed:" ? "fixed:K" : row.name, row.knowledge, row.help});
+    for (const policy::Policy &policy : policy::policies())
+        rows.push_back({policy.name, Knowledge::learned, policy.help});
+    return rows;
+}
+
+PolicySpec parse_policy(std::string_view text) {
+    const std::size_t at = text.find('@');
+    const std::string_view name = text.substr(0, at);
+    PolicySpec out = spec_of(name);
+    out.name = std::string(text);
+    out.says_knowledge = at != std::string_view::npos;
+    if (out.says_knowledge) out.knowledge = knowledge_of(text.substr(at + 1));
+    if (name.starts_with("fixed:")) out.fixed_gpus = fixed_size(name);
+    return out;
+}
+
+}  // namespace ringrt::sim

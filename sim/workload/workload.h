@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Jobs to simulate, and the formats they are read from.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/workload/csv.h"
+#include "sim/workload/profile.h"
+
+namespace ringrt::sim {
+
+struct JobSpec {
+    std::string name;
+    std::string application;
+    double submit_s = 0;  // from the first arrival of the trace
+    int gpus_asked = 1;   // as its user asked: what rigid policies give it
+    int gpus_min = 1;     // the ladder of malleable policies
+    int gpus_max = 1;
+    int gpus_limit = 1;     // the most for policies that give any size
+    int batch = 1;          // its fixed global batch, in samples
+    double limit_s = 0;     // its time limit; 0: none was given
+    double restart_s = -1;  // that a stop and restart of it costs; negative: as SimOptions has it
+    double weight = 1;      // of one of its seconds (QOS)
+    double priority = 0;    // higher comes first, before arrival
+    std::shared_ptr<const Profile> profile;
+};
+
+struct Workload {
+    std::string name;           // the file's name without its extension
+    std::vector<JobSpec> jobs;  // by submit_s
+};
+
+// What the readers need to know besides the file.
+struct WorkloadOptions {
+    std::string profiles_dir;  // of the applications (pollux) or throughput tables (elasticflow)
+    int cluster_gpus = 64;     // no job may ask for more
+    int gpus_per_node = 4;
+    int malleable_max = 64;  // upper end of the ladder where the format names none
+    uint64_t seed = 1;       // assigns applications where the format names none
+};
+
+// The format is told from the header: Pollux (name,time,application,…), ElasticFlow
+// (job_id,submission_time,duration,num_gpu), `sacct -P` (JobID|…), or SWF (*.swf, comments with
+// ';'). Throws InputError with file and line.
+[[nodiscard]] Workload read_workload(const std::string &path, const WorkloadOptions &options);
+
+// Gives every application restart costs of its own where its jobs do not name theirs: `restart_s`
+// times a random factor between 1 / (1 + spread) and 1 + spread.
+void spread_restarts(Workload &workload, double restart_s, double spread, uint64_t seed);
+
+// Gives a job without a batch its curve: any size divides what stands for one.
+void set_curve(JobSpec &job, std::shared_ptr<Profile> profile);
+
+// One workload of all their jobs.
+[[nodiscard]] Workload merge_workloads(const std::vector<Workload> &workloads);
+
+// One format each, from memory. `applications` reads the measurements of one of them, by its name;
+// `tables` are throughput tables.
+using ReadApplication = std::function<std::vector<TextFile>(const std::string &name)>;
+[[nodiscard]] Workload parse_pollux(TextFile file, const ReadApplication &applications,
+                                    const WorkloadOptions &options);
+[[nodiscard]] Workload parse_elasticflow(TextFile file, std::vector<TextFile> tables,
+                                         const WorkloadOptions &options);
+[[nodiscard]] Workload parse_sacct(TextFile file, const WorkloadOptions &options);
+[[nodiscard]] Workload parse_swf(const TextFile &file, const WorkloadOptions &options);
+
+}  // namespace ringrt::sim

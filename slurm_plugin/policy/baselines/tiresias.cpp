@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tiresias: two-dimensional least attained service, discretised.
+//
+// Gu et al., Tiresias, NSDI 2019. A job keeps the size its user asked for; jobs are ranked by the
+// GPU-seconds they have received, in two queues: below the threshold first, beyond it second, each
+// in order of arrival. Down that ranking every job whose size still fits runs; the others are
+// stopped.
+//
+// Needs no model and no remaining time. Guarantees: a job's rank falls only once, so it is stopped
+// only for jobs that came earlier or have received less; a small job never waits for a large one
+// that does not fit. A job beyond the threshold can starve under steady load (the paper's
+// PromoteKnob is off, as in the reference simulator of Pollux, whose threshold of 16 GPU-hours is
+// taken).
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "slurm_plugin/policy/baselines/baselines.h"
+
+namespace ringrt::policy {
+namespace {
+
+constexpr double kDemotedAfter_gpu_s = 16 * 3600;
+
+}  // namespace
+
+std::vector<Allotment> decide_tiresias(const SimJobs &jobs, const Capacity &capacity,
+                                       const Options &) {
+    std::vector<std::size_t> order(jobs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const auto rank = [&](std::size_t i) {
+            const Job &job = jobs.jobs[i];
+            return std::tuple(jobs.facts[i].attained_gpu_s >= kDemotedAfter_gpu_s, -job.priority,
+                              job.submit_s, job.id);
+        };
+        return rank(a) < rank(b);
+    });
+    return give_in_order(jobs, order, capacity);
+}
+
+}  // namespace ringrt::policy

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/policy/engine/fast_doubling.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "slurm_plugin/policy/engine/allotment.h"
+#include "slurm_plugin/policy/engine/fitting.h"
+#include "slurm_plugin/policy/engine/greedy.h"
+#include "slurm_plugin/policy/engine/improve.h"
+
+namespace ringrt::policy {
+namespace {
+
+constexpr Level kTop = std::numeric_limits<Level>::max();
+constexpr double kAnyGain = std::numeric_limits<double>::infinity();
+
+enum class Start : uint8_t { from_min, from_present };
+
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+// First GPUs, as serve_first of doubling.cpp.
+std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked, BlockBound &room) {
+    std::vector<Level> levels(at(table.size()), kWaits);
+    bool somebody_waits = false;
+    for (int rank = 0; rank < table.size(); ++rank) {
+        const Row &row = table.row(rank);
+        somebody_waits |= rank == blocked;
+        Level level = row.stay;
+        if (!row.fixed && (row.now == 0 || start == Start::from_min)) {
+            level = 0;
+            if (row.now == 0 && (somebody_waits || !room.fits(row.min))) {
+                somebody_waits = true;
+                level = kWaits;
+            }
+        }
+        room.change(0, table.gpus(rank, level));
+        levels[at(rank)] = level;
+    }
+    return levels;
+}
+
+// Nothing where it would be no better than `other`, as can be told at once: it serves fewer jobs,
+// or wants the same. `likely` is grow's.
+std::optional<Proposal> propose(const SizeTable &table, const EmptyNodes &nodes, Start start,
+                                const Proposal *other = nullptr, double likely = kAnyGain) {
+    Proposal out;
+    const int served = other ? other->worth.served : 0;
+    int blocked = kNone;
+    for (int round = 0; round < kRounds; ++round) {
+        BlockBound room = nodes.room;
+        out.levels = serve_first(table, start, blocked, room);
+        if (std::ranges::count(out.levels, kWaits) > table.size() - served) return std::nullopt;
+        const double short_by = grow(table, out.levels, room, likely);
+        if (blocked == kNone) out.bound = worth_of(table, out.levels).sum + short_by;
+        out.wanted = out.levels;
+        if (other && out.wanted == other->wanted) return std::nullopt;
+        fit_to_nodes(table, nodes, out.levels);
+        blocked = overtaken(table, out);
+        if (blocked == kNone) break;
+    }
+    out.worth = worth_of(table, out.levels);
+    return out;
+}
+
+double largest_next_gain(const SizeTable &table, const std::vector<Level> &levels) {
+    double largest = 0;
+    for (int rank = 0; rank < table.size(); ++rank)
+        largest = std::max(largest, table.best_growth(rank, levels[at(rank)], kTop).gain);
+    return largest;
+}
+
+// Would growth from MIN come to these sizes too, at which growth from the present ones has ended?
+// It does where everybody is served and every growth on the way up gains more than `refused`, the
+// largest next one: those are granted first, all of them fit, and no next one does.
+bool is_growth_from_min(const SizeTable &table, const BlockBound &room,
+                        const std::vector<Level> &levels, double refused) {
+    for (int rank = 0; rank < table.size(); ++rank) {
+        if (table.row(rank).fixed) continue;
+        const Level level = levels[at(rank)];
+        if (level == kWaits || !room.has_node_for(table.gpus(rank, level))) return false;
+        for (Level from = 0; from < level;) {
+            const Growth growth = table.best_growth(rank, from, kTop);
+            if (growth.to > level || growth.gain <= refused) return false;
+            from = growth.to;
+        }
+    }
+    return true;
+}
+
+// The proposal from the present sizes where it is seen to be the one from MIN too, in O(n); nothing
+// elsewhere. `refused` is the largest gain of a growth that found no GPUs.
+struct Shortcut {
+    std::optional<Proposal> proposal;
+    double refused = kAnyGain;
+};
+
+Shortcut propose_shortcut(const SizeTable &table, const EmptyNodes &nodes) {
+    BlockBound room = nodes.room;
+    Proposal out{.levels = serve_first(table, Start::from_present, kNone, room)};
+    grow(table, out.levels, room);
+    const double refused = largest_next_gain(table, out.levels);
+    if (!is_growth_from_min(table, room, out.levels, refused)) return {.refused = refused};
+    out.bound = worth_of(table, out.levels).sum + refused * room.free_gpus();
+    out.wanted = out.levels;
+    fit_to_nodes(table, nodes, out.levels);
+    if (first_dropped(out.wanted, out.levels) != kNone) return {.refused = refused};
+    out.worth = worth_of(table, out.levels);
+    return {.proposal = std::move(out)};
+}
+
+Proposal best_proposal(const SizeTable &table, const EmptyNodes &nodes, bool may_stay) {
+    if (!may_stay) return *propose(table, nodes, Start::from_min);
+    Shortcut shortcut = propose_shortcut(table, nodes);
+    if (shortcut.proposal) return *std::move(shortcut.proposal);
+    Proposal best = *propose(table, nodes, Start::from_min, nullptr, shortcut.refused);
+    std::optional<Proposal> calm = propose(table, nodes, Start::from_present, &best);
+    if (!calm || is_better(best.worth, calm->worth)) return best;
+    calm->bound = best.bound;  // holds for every decision
+    return *std::move(calm);
+}
+
+}  // namespace
+
+std::vector<Allotment> decide_doubling_fast(std::span<const Job> jobs, const Capacity &capacity,
+                                            const Options &options) {
+    const SizeTable table(jobs, capacity, options);
+    const EmptyNodes nodes(capacity);
+    const bool present_fits = fits_as_it_is(table, nodes.room);
+    Proposal best = best_proposal(table, nodes, present_fits && table.anybody_runs());
+    if (options.gain != GainRule::absolute)
+        improve_with_knapsack(table, capacity, nodes, options, best);
+    return allotments(table, best.levels, capacity, present_fits, options);
+}
+
+}  // namespace ringrt::policy

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/policy/engine/fitting.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ringrt::policy {
+namespace {
+
+constexpr int kRetries = 4;         // rounds of fitting to nodes before nobody is moved
+constexpr int kMostRefilled = 128;  // jobs; of more, what a node's border leaves is a small share
+constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
+
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+bool keeps_its_place(const SizeTable &table, int rank, Level level) {
+    const Row &row = table.row(rank);
+    return row.now > 0 && table.gpus(rank, level) == row.now;
+}
+
+// A key that sorts by size, the largest first, and by rank among equals.
+uint64_t by_size(int gpus, int rank) {
+    return uint64_t(~static_cast<uint32_t>(gpus)) << 32 | static_cast<uint32_t>(rank);
+}
+
+int rank_of(uint64_t key) { return static_cast<int>(key & 0xffffffff); }
+
+// The jobs that need a place, the largest first.
+std::vector<int> jobs_to_place(const SizeTable &table, const std::vector<Level> &levels,
+                               Packing &packing) {
+    std::vector<uint64_t> keys;
+    for (int rank = 0; rank < table.size(); ++rank) {
+        const int gpus = table.gpus(rank, levels[at(rank)]);
+        if (gpus == 0) continue;
+        const Row &row = table.row(rank);
+        if (gpus == row.now && !table.held(rank).empty())
+            packing.occupy(table.held(rank));
+        else
+            keys.push_back(by_size(gpus, rank));
+    }
+    std::sort(keys.begin(), keys.end());
+    std::vector<int> ranks(keys.size());
+    std::transform(keys.begin(), keys.end(), ranks.begin(), rank_of);
+    return ranks;
+}
+
+using Places = std::vector<std::vector<NodeShare>>;  // by rank, of those that were given one
+
+// Returns the jobs that must rather stay at their present size.
+std::vector<int> place_all(const SizeTable &table, Packing &packing, std::vector<Level> &levels,
+                           Places &places) {
+    std::vector<int> stay;
+    for (const int rank : jobs_to_place(table, levels, packing)) {
+        const Row &row = table.row(rank);
+        Level &level = levels[at(rank)];
+        std::vector<NodeShare> *place = places.empty() ? nullptr : &places[at(rank)];
+        if (packing.place(table.gpus(rank, level), place) || keeps_its_place(table, rank, level))
+            continue;
+        do --level;
+        while (level >= 0 && !keeps_its_place(table, rank, level) &&
+               !packing.place(table.gpus(rank, level), place));
+        if (row.now > 0 && (level < 0 || keeps_its_place(table, rank, level))) stay.push_back(rank);
+    }
+    return stay;
+}
+
+// One job to its best larger level that finds a place; false: none does.
+bool grow_in_place(const SizeTable &table, int rank, Packing &packing, Level &level,
+                   std::vector<NodeShare> &place) {
+    const std::vector<NodeShare> own = place;
+    const std::span<const NodeShare> before =
+        keeps_its_place(table, rank, level) ? table.held(rank) : std::span(own);
+    if (before.empty()) return false;
+    packing.release(before);
+    for (Level most = kAnyLevel;;) {
+        const Growth growth = table.best_growth(rank, level, most);
+        if (growth.to < 0) break;
+        std::vector<NodeShare> found;
+        if (packing.place(table.gpus(rank, growth.to), &found)) {
+            level = growth.to;
+            place = std::move(found);
+            return true;
+        }
+        most = static_cast<Level>(growth.to - 1);
+    }
+    packing.occupy(before);
+    return false;
+}
+
+// The best growth that needs no more than `free` GPUs.
+Growth growth_within(const SizeTable &table, int rank, Level level, int free) {
+    const int now = table.gpus(rank, level);
+    if (level < 0 || now > free) return {};  // already the next size needs more
+    Level most = level;
+    while (most < table.row(rank).top &&
+           table.gpus(rank, static_cast<Level>(most + 1)) - now <= free)
+        ++most;
+    return table.best_growth(rank, level, most);
+}
+
+struct Candidate {
+    int rank = 0;
+    Growth growth;
+};
+
+// What the nodes' borders left free goes to whoever gains the most from it. Who has no growth, or
+// finds no place for it, has none later: less will be free, not more.
+void fill_leftovers(const SizeTable &table, Packing &packing, std::vector<Level> &levels,
+                    Places &places) {
+    if (packing.free_gpus() == 0) return;
+    std::vector<Candidate> candidates;
+    for (int rank = 0; rank < table.size(); ++rank) {
+        const Growth growth = growth_within(table, rank, levels[at(rank)], packing.free_gpus());
+        if (growth.to >= 0) candidates.push_back({rank, growth});
+    }
+    while (packing.free_gpus() > 0 && !candidates.empty()) {
+        const auto best = std::ranges::max_element(
+            candidates, {}, [](const Candidate &candidate) { return candidate.growth.gain; });
+        const int free = packing.free_gpus();
+        if (!grow_in_place(table, best->rank, packing, levels[at(best->rank)],
+                           places[at(best->rank)]))
+            candidates.erase(best);
+        if (packing.free_gpus() == free) continue;
+        for (Candidate &left : candidates)
+            left.growth =
+                growth_within(table, left.rank, levels[at(left.rank)], packing.free_gpus());
+        std::erase_if(candidates, [](const Candidate &left) { return left.growth.to < 0; });
+    }
+}
+
+// Of a running job that keeps its size or gives some back: what it holds then of its own place.
+void occupy_part(std::span<const NodeShare> held, int gpus, Packing &packing) {
+    for (const auto &[node, share] : held) {
+        if (gpus <= 0) return;
+        const NodeShare kept{node, std::min(share, gpus)};
+        packing.occupy({&kept, 1});
+        gpus -= share;
+    }
+}
+
+// Places everybody without a failure: all who run keep their places or parts of them, and leave
+// them only for a larger one that is free. So those who wait are served from what others give back,
+// however broken up the nodes are.
+void place_without_moving(const SizeTable &table, const EmptyNodes &nodes,
+                          std::vector<Level> &levels) {
+    Packing packing = nodes.packing;
+    std::vector<uint64_t> to_place;
+    for (int rank = 0; rank < table.size(); ++rank) {
+        const int gpus = table.gpus(rank, levels[at(rank)]), now = table.row(rank).now;
+        occupy_part(table.held(rank), std::min(gpus, now), packing);
+        if (gpus > now) to_place.push_back(by_size(gpus, rank));
+    }
+    std::sort(to_place.begin(), to_place.end());
+    for (const uint64_t key : to_place) {
+        const int rank = rank_of(key);
+        const std::span<const NodeShare> held = table.held(rank);
+        Level &level = levels[at(rank)];
+        packing.release(held);
+        while (level >= 0 && !keeps_its_place(table, rank, level) &&
+               !packing.place(table.gpus(rank, level)))
+            --level;
+        if (keeps_its_place(table, rank, level)) packing.occupy(held);
+    }
+}
+
+// Fits by rounds in which those who find no place at their new size stay as they are. False: in
+// vain.
+bool place_with_retries(const SizeTable &table, const EmptyNodes &nodes,
+                        std::vector<Level> &levels) {
+    const bool refills = table.size() <= kMostRefilled;
+    for (int round = 0; round < kRetries; ++round) {
+        Packing packing = nodes.packing;
+        Places places(refills ? levels.size() : 0);
+        const std::vector<int> stay = place_all(table, packing, levels, places);
+        if (stay.empty() && refills) fill_leftovers(table, packing, levels, places);
+        for (const int rank : stay) levels[at(rank)] = table.level_of(rank, table.row(rank).now);
+        if (stay.empty()) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+int first_dropped(const std::vector<Level> &wanted, const std::vector<Level> &levels) {
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        if (levels[i] == kWaits && wanted[i] != kWaits) return static_cast<int>(i);
+    return kNone;
+}
+
+void fit_to_nodes(const SizeTable &table, const EmptyNodes &nodes, std::vector<Level> &levels) {
+    std::vector<Level> settled = levels;
+    const bool repaired = place_with_retries(table, nodes, levels);
+    if (repaired && first_dropped(settled, levels) == kNone) return;
+    place_without_moving(table, nodes, settled);
+    if (!repaired || is_better(worth_of(table, settled), worth_of(table, levels)))
+        levels = std::move(settled);
+}
+
+}  // namespace ringrt::policy

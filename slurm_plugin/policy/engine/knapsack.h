@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exact optimum of one decision: where greedy growth falls short, and to grade heuristics with.
+//
+// A multiple-choice knapsack (as in FfDL and Lyra): every job takes one size of its ladder, or
+// none, so that the sizes add up to at most the GPUs there are, the most jobs are served, and the
+// sum of their values (gain.h) is the largest. Dynamic programming over jobs and GPUs: O(jobs x
+// GPUs x ladder) time, O(jobs x GPUs) bytes. It knows no nodes: with powers of two and movable jobs
+// every such solution can be placed. Pinned jobs keep their size.
+#pragma once
+
+#include "slurm_plugin/policy/policy.h"
+
+namespace ringrt::policy {
+
+[[nodiscard]] std::vector<Allotment> decide_optimum(std::span<const Job> jobs,
+                                                    const Capacity &capacity,
+                                                    const Options &options);
+
+// What a decision is worth by the rule: jobs served, then the sum of their values.
+struct Worth {
+    int served = 0;
+    double sum = 0;
+};
+[[nodiscard]] Worth worth_of(std::span<const Job> jobs, std::span<const Allotment> decision,
+                             const Options &options);
+
+// How much a decision falls short of the optimum of its own rule, as a share of the optimum (0:
+// none). Of one that serves fewer jobs: 1.
+[[nodiscard]] double gap_to_optimum(std::span<const Job> jobs, std::span<const Allotment> decision,
+                                    const Capacity &capacity, const Options &options);
+
+}  // namespace ringrt::policy

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/policy/engine/packing.h"
+
+#include <algorithm>
+
+namespace ringrt::policy {
+
+namespace {
+
+int whole_node(const Capacity &capacity) {
+    int largest = 1;
+    for (const int gpus : capacity.node_gpus) largest = std::max(largest, gpus);
+    return capacity.gpus_per_node > 0 ? capacity.gpus_per_node : largest;
+}
+
+long ceil_div(long a, long b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+BlockBound::BlockBound(const Capacity &capacity) : node_(whole_node(capacity)) {
+    while (classes_ < kClasses && (1 << classes_) <= node_) ++classes_;
+    for (const int gpus : capacity.node_gpus) {
+        largest_ = std::max(largest_, gpus);
+        whole_nodes_ += gpus >= node_;
+        for (int k = 0; k < classes_; ++k) blocks_[k] += std::max(gpus, 0) >> k;
+    }
+}
+
+bool BlockBound::fits(int add, int instead_of) const {
+    if (!has_node_for(add)) return false;
+    if (add > node_) {
+        const long before = instead_of > node_ ? ceil_div(instead_of, node_) : 0;
+        if (used_nodes_ - before + ceil_div(add, node_) > whole_nodes_) return false;
+    }
+    for (int k = 0; k < classes_ && (1 << k) <= add; ++k) {
+        const long before = instead_of >= (1 << k) ? blocks(instead_of, k) : 0;
+        if (used_[k] - before + blocks(add, k) > blocks_[k]) return false;
+    }
+    return true;
+}
+
+bool BlockBound::is_over() const {
+    for (int k = 0; k < classes_; ++k)
+        if (used_[k] > blocks_[k]) return true;
+    return used_nodes_ > whole_nodes_;
+}
+
+Packing::Packing(const Capacity &capacity) : node_(whole_node(capacity)) {
+    const std::size_t nodes = capacity.node_gpus.size();
+    closed_.resize(nodes);
+    free_.assign(nodes, -1);
+    int largest = node_;
+    for (const int gpus : capacity.node_gpus) largest = std::max(largest, gpus);
+    top_.assign(static_cast<std::size_t>(largest) + 1, -1);
+    for (std::size_t i = 0; i < nodes; ++i) {
+        closed_[i] = capacity.node_gpus[i] < 0;
+        set_free(static_cast<int>(i), std::max(0, capacity.node_gpus[i]));
+    }
+}
+
+void Packing::list_nodes() {
+    listed_ = true;
+    entries_.reserve(2 * free_.size());
+    for (std::size_t i = free_.size(); i-- > 0;)  // so that the lowest index is found first
+        push(static_cast<int>(i));
+}
+
+void Packing::push(int node) {
+    int &top = top_[free_[node]];
+    entries_.push_back({.node = node, .below = top});
+    top = static_cast<int>(entries_.size()) - 1;
+}
+
+void Packing::set_free(int node, int gpus) {
+    free_total_ += gpus - std::max(free_[node], 0);
+    free_[node] = gpus;
+    if (listed_) push(node);
+}
+
+int Packing::pop(int free) {
+    for (int &top = top_[free]; top >= 0;) {
+        const int node = entries_[top].node;
+        top = entries_[top].below;
+        if (free_[node] == free) return node;
+    }
+    return -1;
+}
+
+void Packing::occupy(std::span<const NodeShare> held) {
+    for (const auto &[node, gpus] : held)
+        if (node >= 0 && static_cast<std::size_t>(node) < free_.size())
+            set_free(node, std::max(0, free_[node] - gpus));
+}
+
+void Packing::release(std::span<const NodeShare> held) {
+    for (const auto &[node, gpus] : held)
+        if (node >= 0 && static_cast<std::size_t>(node) < free_.size() && !closed_[node])
+            set_free(node, std::min(free_[node] + gpus, most_free()));
+}
+
+bool Packing::place(int gpus, std::vector<NodeShare> *where) {
+    if (!listed_) list_nodes();
+    if (gpus <= node_) {
+        for (int free = gpus; free <= most_free(); ++free) {
+            const int node = pop(free);
+            if (node < 0) continue;
+            set_free(node, free - gpus);
+            if (where) where->push_back({node, gpus});
+            return true;
+        }
+        return false;
+    }
+    std::vector<int> nodes;
+    while (static_cast<int>(nodes.size()) * node_ < gpus) {
+        const int node = pop(node_);
+        if (node < 0) break;
+        nodes.push_back(node);
+        free_[node] = -node_ - 1;  // so that a second entry of the same node is not found
+    }
+    const bool fits = static_cast<int>(nodes.size()) * node_ >= gpus;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) free_[*node] = node_;
+    int left = gpus;
+    for (const int node : nodes) {
+        const int share = fits ? std::min(left, node_) : 0;
+        set_free(node, node_ - share);
+        if (fits && where) where->push_back({node, share});
+        left -= share;
+    }
+    return fits;
+}
+
+int Packing::place_largest(const Ladder &ladder) {
+    for (int size = ladder.floor(ladder.max); size >= ladder.min && size > 0; size /= 2)
+        if (place(size)) return size;
+    return 0;
+}
+
+}  // namespace ringrt::policy
