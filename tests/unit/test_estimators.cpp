@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the simulator's estimators tell policies about jobs.
-#include "tests/support/check.h"
 #include "sim/engine/engine.h"
+#include "tests/support/check.h"
 
 using namespace ringrt::sim;
 

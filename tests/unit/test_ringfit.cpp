@@ -4,9 +4,9 @@
 #include <cmath>
 #include <regex>
 
+#include "sim/workload/csv.h"
 #include "tests/support/check.h"
 #include "tools/ringfit/fit.h"
-#include "sim/workload/csv.h"
 
 using namespace ringrt;
 using namespace ringrt::fit;

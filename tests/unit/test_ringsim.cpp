@@ -10,9 +10,9 @@
 #include <fstream>
 #include <new>
 
-#include "tests/support/check.h"
 #include "sim/engine/policy_spec.h"
 #include "sim/workload/csv.h"
+#include "tests/support/check.h"
 #include "tools/ringsim/report.h"
 
 using namespace ringrt::sim;
@@ -167,8 +167,8 @@ TEST(packed_jobs_sit_on_one_node_and_never_overlap) {
     }
 }
 
-// Jobs whose restarts cost more than resizing brings are left alone, once that is known; and what is
-// lost is what each says.
+// Jobs whose restarts cost more than resizing brings are left alone, once that is known; and what
+// is lost is what each says.
 TEST(costly_restarts_are_rarer) {
     std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";
     for (int i = 0; i < 60; ++i)
@@ -186,7 +186,8 @@ TEST(costly_restarts_are_rarer) {
             const double least = workload.jobs[i].restart_s * (run.jobs[i].restarts - 1);
             ck_assert_double_ge(run.jobs[i].lost_gpu_s, least);
         }
-        ck_assert_msg(2 * big < small, "%s: %d restarts of big jobs, %d of small", name, big, small);
+        ck_assert_msg(2 * big < small, "%s: %d restarts of big jobs, %d of small", name, big,
+                      small);
     }
 }
 
@@ -210,7 +211,8 @@ TEST(memory_is_flat_in_time) {
         std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";
         for (int i = 0; i < 200 * count; ++i)
             jobs += std::to_string(i) + "|a" + std::to_string(i % 7) + "|" +
-                    std::to_string(1200 * i) + "|3000|gres/gpu=" + std::to_string(1 << i % 4) + "\n";
+                    std::to_string(1200 * i) + "|3000|gres/gpu=" + std::to_string(1 << i % 4) +
+                    "\n";
         return read_text("sacct.txt", jobs);
     };
     const Workload one = days(1), eight = days(8);

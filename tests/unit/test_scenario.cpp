@@ -4,11 +4,11 @@
 #include <cmath>
 #include <random>
 
-#include "slurm_plugin/controller/controller.h"
-#include "tests/support/check.h"
-#include "sim/workload/csv.h"
 #include "sim/slurm/scenario.h"
 #include "sim/slurm/sim_cluster.h"
+#include "sim/workload/csv.h"
+#include "slurm_plugin/controller/controller.h"
+#include "tests/support/check.h"
 
 using namespace ringrt;
 using namespace ringrt::sim;

@@ -43,7 +43,9 @@ std::vector<int> canonical_order(std::span<const Job> jobs) {
     return order;
 }
 
-Level ladder_level(const Job &job, int gpus) { return static_cast<Level>(job.ladder().level(gpus)); }
+Level ladder_level(const Job &job, int gpus) {
+    return static_cast<Level>(job.ladder().level(gpus));
+}
 
 void fetch(const Job &job) {
     const char *bytes = reinterpret_cast<const char *>(&job);
