@@ -134,15 +134,15 @@ add_packages_of_native() { # SECONDS
 
 # The short list waits more than it computes, and each root has a network of its own.
 run_side_by_side() { # VERSION...
-    local version began=$SECONDS
+    local version began=$SECONDS aside=''
     declare -A running=()
-    ! has_packages_of_native || { packages_of_native >"$logs/slurm-$native-packages.log" 2>&1 & running[$native]=$!; }
+    ! has_packages_of_native || { packages_of_native >"$logs/slurm-$native-packages.log" 2>&1 & aside=$!; }
     for version in "$@"; do
         wait "${preparing[$version]}"
         run_version "$version" short,demo,packages >"$logs/slurm-$version.log" 2>&1 &
         running[$version]=$!
     done
-    [ -z "${running[$native]:-}" ] || { wait "${running[$native]}"; add_packages_of_native $((SECONDS - began)); }
+    [ -z "$aside" ] || { wait "$aside"; add_packages_of_native $((SECONDS - began)); }
     for version in "$@"; do
         wait "${running[$version]}"
         cat "$logs/slurm-$version.log"
