@@ -13,19 +13,31 @@ include slurm_plugin/policy/local.mk
 # ---- controller: the resize loop ------------------------------------------------------------------
 noinst_LTLIBRARIES += libcontroller.la
 libcontroller_la_SOURCES = \
+	slurm_plugin/controller/action.h \
 	slurm_plugin/controller/breaker.cpp slurm_plugin/controller/breaker.h \
 	slurm_plugin/controller/capacity.cpp slurm_plugin/controller/capacity.h \
 	slurm_plugin/controller/cluster.h \
 	slurm_plugin/controller/controller.cpp slurm_plugin/controller/controller.h \
 	slurm_plugin/controller/decision.cpp slurm_plugin/controller/decision.h \
+	slurm_plugin/controller/decision_clock.h \
 	slurm_plugin/controller/event.cpp slurm_plugin/controller/event.h \
-	slurm_plugin/controller/explain.cpp \
+	slurm_plugin/controller/executor.cpp slurm_plugin/controller/executor.h \
+	slurm_plugin/controller/explain.cpp slurm_plugin/controller/explain.h \
+	slurm_plugin/controller/fence.cpp slurm_plugin/controller/fence.h \
+	slurm_plugin/controller/job.cpp slurm_plugin/controller/job.h \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
-	slurm_plugin/controller/job_view.cpp slurm_plugin/controller/job_view.h \
+	slurm_plugin/controller/journal.cpp slurm_plugin/controller/journal.h \
 	slurm_plugin/controller/nearest.cpp slurm_plugin/controller/nearest.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
+	slurm_plugin/controller/pacing.h \
+	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
-	slurm_plugin/controller/statistics.h
+	slurm_plugin/controller/stage.cpp slurm_plugin/controller/stage.h \
+	slurm_plugin/controller/statistics.h \
+	slurm_plugin/controller/text.h \
+	slurm_plugin/controller/time_limit.cpp slurm_plugin/controller/time_limit.h \
+	slurm_plugin/controller/tracker.cpp slurm_plugin/controller/tracker.h \
+	slurm_plugin/controller/waiting.cpp slurm_plugin/controller/waiting.h
 libcontroller_la_LIBADD = librecords.la libpolicy.la
 
 # ---- slurm: the plugins

@@ -11,6 +11,7 @@ libringstat_la_SOURCES = \
 	tools/ringstat/history.cpp tools/ringstat/history.h \
 	tools/ringstat/job_view.cpp tools/ringstat/job_view.h \
 	tools/ringstat/options.cpp tools/ringstat/options.h \
+	tools/ringstat/published.cpp tools/ringstat/published.h \
 	tools/ringstat/report.cpp tools/ringstat/report.h \
 	tools/ringstat/screen.cpp tools/ringstat/screen.h \
 	tools/ringstat/summary.cpp tools/ringstat/summary.h \

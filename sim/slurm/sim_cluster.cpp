@@ -51,6 +51,7 @@ void SimCluster::submit() {
             .gpus_min = spec.gpus_min, .gpus_max = spec.gpus_max, .grace_s = kGrace_s};
         intent.since_s = record.submit_s;
         record.admin_comment = records::format_into("", intent);
+        record.intent = records::parse_intent(record.admin_comment);
     }
 }
 
@@ -75,8 +76,7 @@ void SimCluster::run(Job &job) {
     JobRecord &record = job.record;
     if (record.phase != JobPhase::running) return;
     job.result.gpu_s += kTick_s * record.gpus_requested;
-    if (record.time_limit_s >= 0 &&
-        now_s_ - record.start_s > static_cast<double>(record.time_limit_s))
+    if (record.time_limit_s && now_s_ - record.start_s > static_cast<double>(*record.time_limit_s))
         return stop(job, false);
     if (job.malleable && now_s_ - job.ran_from_s < job.program->up_s) return;
     job.up = true;
@@ -102,7 +102,7 @@ void SimCluster::report(Job &job) {
     told.steps_left = std::llround(job.spec->profile->epoch_ends().back() - job.step);
     told.up = true;
     // The speeds at earlier sizes, which a job carries with it in its checkpoint.
-    if (const auto before = records::parse_telemetry(job.record.comment)) {
+    if (const auto &before = job.record.telemetry) {
         told.samples = before->samples;
         told.speed = before->speed;
     }
@@ -110,7 +110,7 @@ void SimCluster::report(Job &job) {
                                     [&](const auto &s) { return s.gpus == told.gpus; });
     if (known == told.speed.begin() + told.samples && told.samples < records::kSpeedSamplesMax)
         told.speed[static_cast<std::size_t>(told.samples++)] = {told.gpus, told.step_ms};
-    job.record.comment = records::format_into(job.record.comment, told);
+    job.record.telemetry = records::parse_telemetry(records::format_telemetry(told));
 }
 
 void SimCluster::stop(Job &job, bool requeued) {
@@ -130,7 +130,7 @@ void SimCluster::finish_completing(Job &job) {
     record.gpus_on_node.clear();
     record.start_s = 0;
     record.phase = job.requeued ? JobPhase::pending : JobPhase::finished;
-    record.completed = !job.requeued;
+    if (!job.requeued) record.end = controller::End{.how = controller::End::How::completed};
     if (!job.requeued) return;
     record.pending_reason = PendingReason::begin_time;
     record.begin_s = record.end_s + scenario_.controller.requeue_hold_s;
@@ -221,6 +221,7 @@ RpcStatus SimCluster::write_intent(uint32_t id, const std::string &admin_comment
     if (job->record.phase == JobPhase::completing) return RpcStatus::busy;
     if (job->record.phase == JobPhase::finished) return RpcStatus::refused;
     job->record.admin_comment = admin_comment;
+    job->record.intent = records::parse_intent(admin_comment);
     return RpcStatus::ok;
 }
 
@@ -230,14 +231,17 @@ RpcStatus SimCluster::update_pending(uint32_t id, const controller::PendingUpdat
     JobRecord &record = job->record;
     if (record.phase == JobPhase::completing) return RpcStatus::busy;
     if (record.phase != JobPhase::pending) return RpcStatus::refused;
-    if (update.gpus > 0) {
-        record.gpus_requested = update.gpus;
-        record.nodes_requested = update.nodes;
+    if (update.size) {
+        record.gpus_requested = update.size->gpus;
+        record.nodes_requested = update.size->nodes;
     }
-    if (update.time_limit_s != 0) record.time_limit_s = update.time_limit_s;
-    if (update.begin_s > 0) record.begin_s = update.begin_s;
+    if (update.time_limit_s) record.time_limit_s = update.time_limit_s;
+    if (update.begin_s) record.begin_s = *update.begin_s;
     job->first = update.first_in_queue;
-    if (!update.admin_comment.empty()) record.admin_comment = update.admin_comment;
+    if (!update.admin_comment.empty()) {
+        record.admin_comment = update.admin_comment;
+        record.intent = records::parse_intent(record.admin_comment);
+    }
     return RpcStatus::ok;
 }
 

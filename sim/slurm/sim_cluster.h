@@ -35,6 +35,17 @@ class SimCluster final : public controller::Cluster {
     controller::RpcStatus update_pending(uint32_t id,
                                          const controller::PendingUpdate &update) override;
     controller::RpcStatus signal_steps(uint32_t id, int signal) override;
+    // Nothing fails here, so there is nothing to repair.
+    controller::RpcStatus confirm_run(uint32_t) override { return controller::RpcStatus::ok; }
+    controller::Liveness probe_run(uint32_t) override { return controller::Liveness::alive; }
+    controller::RpcStatus requeue_running(uint32_t) override {
+        return controller::RpcStatus::refused;
+    }
+    controller::RpcStatus requeue_ended(uint32_t) override {
+        return controller::RpcStatus::refused;
+    }
+    controller::RpcStatus complete(uint32_t) override { return controller::RpcStatus::refused; }
+    controller::RpcStatus cancel(uint32_t) override { return controller::RpcStatus::refused; }
 
     // What became of each job, as the other runs report it. lost_gpu_s: from the signal's save to
     // running again.

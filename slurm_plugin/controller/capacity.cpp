@@ -52,34 +52,36 @@ class PoolNames {
 };
 
 // Takes GPUs out of one pool for the rigid jobs that wait in it, by priority and arrival.
-class Keeper {
+class RigidReservation {
   public:
-    Keeper(Pool &pool, const std::vector<JobView> &jobs, Reclaim reclaim) : pool_(pool) {
+    RigidReservation(Pool &pool, const std::vector<MalleableJob> &jobs, Reclaim reclaim)
+        : pool_(pool) {
         room_ = pool.capacity.node_gpus;
         for (std::size_t node = 0; node < room_.size(); ++node)
             if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // nobody could start there
         for (const std::size_t index : pool.jobs) {
-            const JobView &job = jobs[index];
-            if (holds_gpus(*job.record)) {
-                leave_to(job, job.intent.gpus_min);
+            const MalleableJob &job = jobs[index];
+            if (holds_gpus(job.stage)) {
+                keep_min(job, job.intent.gpus_min);
                 if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
-            } else if (is_resizing(job)) {
-                owed_ += job.intent.gpus_min;
+            } else if (job.is_resizing()) {
+                promised_min_ += job.intent.gpus_min;
             } else {
                 by_priority_.push_back(&job);
             }
         }
-        std::sort(by_priority_.begin(), by_priority_.end(), [](const JobView *a, const JobView *b) {
-            return a->record->priority > b->record->priority;
-        });
+        std::sort(by_priority_.begin(), by_priority_.end(),
+                  [](const MalleableJob *a, const MalleableJob *b) {
+                      return a->record->priority > b->record->priority;
+                  });
     }
 
     // The next rigid job, of lower or equal priority than the one before.
-    void keep_for(const JobRecord &rigid) {
+    void reserve_for(const JobRecord &rigid) {
         for (;
              next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority;
              ++next_)
-            leave_all_to(*by_priority_[next_]);
+            keep_all(*by_priority_[next_]);
         const std::vector<int> nodes = nodes_for(rigid);
         if (nodes.empty()) {
             int &smallest = pool_.smallest_rigid;
@@ -103,28 +105,28 @@ class Keeper {
 
   private:
     // A running job keeps its MIN, on its first nodes.
-    void leave_to(const JobView &job, int gpus) {
+    void keep_min(const MalleableJob &job, int gpus) {
         for (const auto &[node, held] : job.record->gpus_on_node) {
-            take_room(node, std::min(held, gpus));
+            subtract(node, std::min(held, gpus));
             gpus -= std::min(held, gpus);
         }
     }
 
     // The index is Slurm's: after a change of its configuration it may be of a node that is gone.
-    void take_room(int node, int gpus) {
+    void subtract(int node, int gpus) {
         if (node >= 0 && static_cast<std::size_t>(node) < room_.size())
             room_[static_cast<std::size_t>(node)] -= gpus;
     }
 
     // One that comes before the rigid job: what it holds is not reclaimed, or its MIN comes first.
-    void leave_all_to(const JobView &job) {
-        if (!holds_gpus(*job.record)) {
-            owed_ += job.intent.gpus_min;
+    void keep_all(const MalleableJob &job) {
+        if (!holds_gpus(job.stage)) {
+            promised_min_ += job.intent.gpus_min;
             return;
         }
         int min = job.intent.gpus_min;
         for (const auto &[node, held] : job.record->gpus_on_node) {
-            take_room(node, held - std::min(held, min));
+            subtract(node, held - std::min(held, min));
             min -= std::min(held, min);
         }
     }
@@ -136,7 +138,7 @@ class Keeper {
         const int share =
             (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
         std::vector<int> nodes;
-        int total = -owed_;
+        int total = -promised_min_;
         for (std::size_t i = 0; i < room_.size(); ++i) {
             total += std::max(0, room_[i]);
             if (room_[i] >= share) nodes.push_back(static_cast<int>(i));
@@ -154,22 +156,22 @@ class Keeper {
 
     Pool &pool_;
     std::vector<int> room_;  // what rigid jobs may have, per node
-    int owed_ = 0;           // to malleable jobs that hold nothing and come first
-    std::vector<const JobView *>
+    int promised_min_ = 0;   // to malleable jobs that hold nothing and come first
+    std::vector<const MalleableJob *>
         by_priority_;  // those that come first only before rigid jobs below them
     std::size_t next_ = 0;
 };
 
-void keep_for_rigid(Pool &pool, const std::vector<JobView> &jobs,
-                    std::vector<const JobRecord *> waiting, Reclaim reclaim) {
+void reserve_for_rigid(Pool &pool, const std::vector<MalleableJob> &jobs,
+                       std::vector<const JobRecord *> waiting, Reclaim reclaim) {
     std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
         if (a->priority != b->priority) return a->priority > b->priority;
         return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
     });
     // As many as Slurm's own backfill looks at: the later ones have no chance yet.
     if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
-    Keeper keeper(pool, jobs, reclaim);
-    for (const JobRecord *rigid : waiting) keeper.keep_for(*rigid);
+    RigidReservation reservation(pool, jobs, reclaim);
+    for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
 }
 
 struct Holdings {
@@ -181,8 +183,8 @@ Holdings holdings(const Observation &observation, PoolNames &names) {
     Holdings out{std::vector<int>(observation.nodes.size()),
                  std::vector<int>(observation.nodes.size())};
     for (const JobRecord &job : observation.jobs) {
-        if (!holds_gpus(job)) continue;
-        const bool may_resize = is_malleable(job) && names.find(job.partition) >= 0;
+        if (job.gpus_on_node.empty()) continue;
+        const bool may_resize = job.intent && names.find(job.partition) >= 0;
         std::vector<int> &held = may_resize ? out.malleable : out.rigid;
         for (const auto &[node, gpus] : job.gpus_on_node)
             if (node >= 0 && static_cast<std::size_t>(node) < held.size()) held[node] += gpus;
@@ -225,7 +227,7 @@ Reach reach_of(const Observation &observation, const Pool &pool, int cpus_per_ta
     return reach;
 }
 
-std::vector<Pool> make_pools(const Observation &observation, const std::vector<JobView> &jobs,
+std::vector<Pool> make_pools(const Observation &observation, const std::vector<MalleableJob> &jobs,
                              const Options &options) {
     const std::size_t nodes = observation.nodes.size();
     PoolNames names(observation.nodes);
@@ -247,18 +249,16 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<J
         if (index < 0 || nodes == 0) continue;
         Pool &pool = pool_at(pools, index, nodes);
         pool.jobs.push_back(i);
-        if (waits_for_size(jobs[i]) && !is_resizing(jobs[i]) &&
-            !is_kept_back(jobs[i], observation.now_s, options))
-            pool.somebody_waits = true;
+        if (jobs[i].stage == Stage::unsized && !jobs[i].is_resizing()) pool.somebody_waits = true;
     }
     std::map<int, std::vector<const JobRecord *>> waiting;
     for (const JobRecord &job : observation.jobs)
-        if (waits_for_gpus(job, observation.now_s) && !is_malleable(job))
+        if (waits_for_gpus(job, observation.now_s) && !job.intent)
             waiting[names.find(job.partition)].push_back(&job);
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
-            keep_for_rigid(pools[static_cast<std::size_t>(index)], jobs, std::move(rigid),
-                           options.reclaim);
+            reserve_for_rigid(pools[static_cast<std::size_t>(index)], jobs, std::move(rigid),
+                              options.reclaim);
     return pools;
 }
 

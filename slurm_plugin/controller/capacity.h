@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
-#include "slurm_plugin/controller/job_view.h"
+#include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/controller/options.h"
 #include "slurm_plugin/policy/policy.h"
 
@@ -25,6 +25,7 @@ struct Pool {
     int smallest_rigid =
         0;  // GPUs of the smallest waiting rigid job for which none are kept; 0: none
     bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
+    bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };
 
 // What the nodes of a pool can take of a job at most, with one GPU and `cpus_per_task` CPUs a task.
@@ -36,7 +37,7 @@ struct Reach {
 [[nodiscard]] Reach reach_of(const Observation &observation, const Pool &pool, int cpus_per_task);
 
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
-                                           const std::vector<JobView> &jobs,
+                                           const std::vector<MalleableJob> &jobs,
                                            const Options &options);
 
 }  // namespace ringrt::controller

@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/records/telemetry.h"
+
 namespace ringrt::controller {
 
 enum class RpcStatus : uint8_t {
@@ -44,11 +47,33 @@ enum class SlurmHold : uint8_t {
     bad_constraints,  // no node can ever satisfy what it asks for: often a size that we have set
 };
 
+// How a job ended, as Slurm says.
+struct End {
+    enum class How : uint8_t {
+        completed,  // with exit code 0, in its own time
+        cancelled,  // by its user or an administrator
+        failed,     // by its own failure
+        by_slurm,   // its time was up, or a node was lost
+    };
+    How how = How::by_slurm;
+    int exit_code = 0;
+    int signal = 0;  // that ended it; 0: none
+
+    bool operator==(const End &) const = default;
+};
+
+// Do processes of a job's run exist?
+enum class Liveness : uint8_t {
+    alive,      // its node knows of it; or Slurm does not show that run any more
+    gone,       // Slurm shows it as running, and its node knows nothing of it
+    too_early,  // it started so recently that its node may not know of it yet
+    unknown,    // its node, or slurmctld, does not answer
+};
+
 struct JobRecord {
     uint32_t id = 0;
     JobPhase phase = JobPhase::pending;
     PendingReason pending_reason = PendingReason::none;
-    bool batch = true;
     std::string name;  // hostile: bounded to 64 bytes
     std::string partition;
     uint32_t user_id = 0;
@@ -64,16 +89,17 @@ struct JobRecord {
     int gpus_requested = 0;  // of the whole job
     int nodes_requested = 1;
     int cpus_per_task = 1;
-    int64_t time_limit_s = -1;  // -1: unlimited
-    bool completed = false;     // of a finished job: with exit code 0, in its own time
-    bool cancelled = false;     // of a finished job: by its user or an administrator
-    bool failed = false;        // of a finished job: by its own end, no time limit, no node
-    int exit_code = 0;          // of a finished job
-    int end_signal = 0;         // of a finished job: the signal that ended it, 0: none
+    std::optional<int64_t> time_limit_s;  // none: unlimited
+    std::optional<End> end;               // of a finished job
+    // It waits and still has the nodes of its last run: each step of the next one would be refused
+    // (22.05 without accounting).
+    bool has_stale_nodes = false;
     std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any
-    std::string admin_comment;  // intent is parsed from here: bounded to 4096 bytes
-    std::string comment;        // telemetry is parsed from here: bounded to 4096 bytes, hostile
-    double told_s = 0;          // when this was told, by slurmctld's own clock, in whole seconds
+    std::string admin_comment;                      // bounded to 4096 bytes
+    // Read by the Cluster from the AdminComment and the Comment, which is hostile.
+    std::optional<records::Intent> intent;  // none: it is rigid
+    std::optional<records::Telemetry> telemetry;
+    double told_s = 0;  // when this was told, by slurmctld's own clock, in whole seconds
 
     bool operator==(const JobRecord &) const = default;
 };
@@ -97,18 +123,24 @@ struct Observation {
 
 // Applied to a pending job in one request, so that all of it happens or none.
 struct PendingUpdate {
-    int gpus = 0;  // tasks = GPUs; 0: leave the size
-    int nodes = 0;
-    int cpus = 0;
-    int64_t time_limit_s = 0;      // 0: leave; -1: unlimited
-    double begin_s = 0;            // earliest start; 0: leave
-    bool first_in_queue = false;   // ahead of the others for the gap between stop and restart;
-                                   // must not undo a user's hold (lower the nice value instead)
-    bool undo_slurm_hold = false;  // only of a record with a SlurmHold
-    std::optional<int64_t> nice;   // none: leave
-    std::string admin_comment;     // empty: leave
+    struct Size {
+        int gpus = 0;  // tasks = GPUs
+        int nodes = 0;
+        int cpus = 0;
+    };
+    // What is absent stays as it is.
+    std::optional<Size> size;
+    std::optional<int64_t> time_limit_s;
+    std::optional<double> begin_s;  // earliest start
+    bool first_in_queue = false;    // ahead of the others for the gap between stop and restart;
+                                    // must not undo a user's hold (lower the nice value instead)
+    bool undo_slurm_hold = false;   // only of a record with a SlurmHold
+    std::optional<int64_t> nice;
+    std::string admin_comment;
 };
 
+// Each verb does one thing, and may fail at any time. observe(), confirm_run() and probe_run()
+// change nothing.
 class Cluster {
   public:
     virtual ~Cluster() = default;
@@ -119,20 +151,17 @@ class Cluster {
                                    std::optional<int64_t> nice) = 0;
     virtual RpcStatus update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
     // To every process of the job's steps, not to the batch script. A job that has no step yet:
-    // again.
+    // busy.
     virtual RpcStatus signal_steps(uint32_t job_id, int signal) = 0;
     // An observation may be seconds old. ok: the job still runs as it was observed, in the same
-    // run. again: it does not, and the next observation tells what it does.
-    virtual RpcStatus still_runs(uint32_t) { return RpcStatus::ok; }
-    // slurmctld may be killed after a job has left and before it has saved that: it then believes
-    // for many minutes that the job runs. Where the job's node says that nothing of it is there,
-    // the job is requeued, and the answer is ok. Any other answer: it lives, or nobody knows;
-    // nothing was done.
-    virtual RpcStatus requeue_if_gone(uint32_t) { return RpcStatus::refused; }
-    // The same for a job of which it is known that it ended with exit code 0: it is COMPLETED then.
-    virtual RpcStatus complete_if_gone(uint32_t) { return RpcStatus::refused; }
-    // A job that has failed waits again.
-    virtual RpcStatus requeue_failed(uint32_t) { return RpcStatus::refused; }
+    // run. busy: it does not, and the next observation tells what it does.
+    virtual RpcStatus confirm_run(uint32_t job_id) = 0;
+    // Asks the job's node; may take as long as a time-out.
+    virtual Liveness probe_run(uint32_t job_id) = 0;
+    virtual RpcStatus requeue_running(uint32_t job_id) = 0;  // refused where it does not run
+    virtual RpcStatus requeue_ended(uint32_t job_id) = 0;    // a job that has ended waits again
+    virtual RpcStatus complete(uint32_t job_id) = 0;  // a running job has ended with exit code 0
+    virtual RpcStatus cancel(uint32_t job_id) = 0;
 };
 
 }  // namespace ringrt::controller

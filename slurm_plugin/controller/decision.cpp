@@ -16,27 +16,28 @@ namespace {
 
 // What the job's own reports say: it may forge them, which only changes how its own GPUs are
 // valued.
-void add_telemetry(policy::Job &job, const JobView &view, const Options &options) {
-    job.restart_s = view.intent.restart_s > 0 ? view.intent.restart_s : options.restart_s;
+void add_telemetry(const MalleableJob &malleable, const Options &options, policy::Job &job) {
+    const double measured_s = malleable.intent.restart_s;
+    job.restart_s = measured_s > 0 ? measured_s : options.restart_s;
     job.speed = model::default_speed_model();
-    if (!view.telemetry) return;
-    const records::Telemetry &telemetry = *view.telemetry;
+    if (!malleable.record->telemetry) return;
+    const records::Telemetry &telemetry = *malleable.record->telemetry;
     job.steps_done = static_cast<double>(telemetry.step);
     if (telemetry.steps_left >= 0) job.steps_left = static_cast<double>(telemetry.steps_left);
     job.speed = speed_of(telemetry);
-    if (view.intent.restart_s > 0) job.restart_s += telemetry.load_ms / 1000;
+    if (measured_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
-policy::Job policy_job(const JobView &view, const JobMemory &memory, double now_s,
+policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker, double now_s,
                        const Options &options) {
-    const JobRecord &record = *view.record;
+    const JobRecord &record = *malleable.record;
     policy::Job job{.id = record.id,
-                    .gpus_min = view.intent.gpus_min,
-                    .gpus_max = view.intent.gpus_max,
+                    .gpus_min = malleable.intent.gpus_min,
+                    .gpus_max = malleable.intent.gpus_max,
                     .submit_s = record.submit_s,
                     .priority = record.priority};
-    if (now_s < memory.ceiling_until_s) job.gpus_cap = memory.ceiling_gpus;
-    add_telemetry(job, view, options);
+    if (tracker.ceiling.holds(now_s)) job.gpus_cap = tracker.ceiling.gpus();
+    add_telemetry(malleable, options, job);
     return job;
 }
 
@@ -50,32 +51,30 @@ bool stands_on_closed(const Pool &pool, const JobRecord &record) {
 }
 
 // The size with which a job stands in the plan, and why it is left alone there.
-void plan(Wish &wish, const JobView &view, const JobMemory &memory, double now_s, const Pool &pool,
-          const Options &options) {
-    const JobRecord &record = *view.record;
-    policy::Job &job = wish.job;
-    if (record.phase == JobPhase::pending) {
-        // Of a resize under way the size was decided when it was asked; others are decided now.
-        job.gpus_now = is_resizing(view) ? view.intent.target : 0;
-        if (job.gpus_now > 0) wish.why_pinned = "its resize is under way";
-    } else if (is_resizing(view) && view.intent.state == IntentState::asked) {
-        job.gpus_now = view.intent.target;
-        wish.why_pinned = "its resize is under way";
-    } else {
-        job.gpus_now = record.gpus_requested;
-        job.held = record.gpus_on_node;
-        wish.why_pinned = why_not_askable(view, memory, now_s, pool.somebody_waits, options);
-        if (wish.why_pinned.empty() && stands_on_closed(pool, record))
-            wish.why_pinned = "one of its nodes takes no new jobs";
+void set_present(Target &target, const MalleableJob &malleable, const JobTracker &tracker,
+                 double now_s, const Pool &pool, const Options &options) {
+    policy::Job &job = target.job;
+    const bool waits = is_waiting(malleable.stage);
+    if (malleable.is_resizing() && (waits || malleable.intent.state == IntentState::asked)) {
+        // Its size was decided when it was asked.
+        job.gpus_now = malleable.intent.target;
+        if (job.gpus_now > 0 || !waits) target.why_pinned = "its resize is under way";
+    } else if (!waits) {
+        job.gpus_now = malleable.record->gpus_requested;
+        job.held = malleable.record->gpus_on_node;
+        target.why_pinned =
+            why_not_askable(malleable, tracker, now_s, pool.somebody_waits, options);
+        if (target.why_pinned.empty() && stands_on_closed(pool, *malleable.record))
+            target.why_pinned = "one of its nodes takes no new jobs";
     }
-    job.pinned = !wish.why_pinned.empty();
+    job.pinned = !target.why_pinned.empty();
 }
 
 // Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped, or another
 // job of its user come under a limit? While a job is away for two seconds it can not be first in
 // the queue. Shrinks for rigid jobs are made all the same.
-bool may_lose_place(const Pool &pool, const policy::Job &job, bool at_limit,
-                    policy::Reason reason) {
+bool is_gap_contended(const Pool &pool, const policy::Job &job, bool at_limit,
+                      policy::Reason reason) {
     if (reason == policy::Reason::gave_to_rigid) return false;
     if (at_limit) return true;
     if (pool.smallest_rigid == 0) return false;
@@ -94,40 +93,41 @@ std::set<uint32_t> users_at_limit(const Observation &observation) {
     return users;
 }
 
-// Which of the wishes could be fulfilled at once: waiting jobs first, then growths by their gain.
+// Which of the targets could be reached at once: waiting jobs first, then growths by their gain.
 // What one gets is not there for the next.
-void match_free(const Pool &pool, const std::vector<JobView> &jobs, std::vector<Wish> &wishes,
-                double now_s, const Options &options) {
+void match_free(const Pool &pool, const std::vector<MalleableJob> &jobs,
+                std::vector<Target> &targets) {
     Packing packing(pool.free);
     std::vector<std::size_t> waiting, growing;
     for (const std::size_t i : pool.jobs) {
-        if (wishes[i].job.id == 0) continue;
-        if (jobs[i].record->phase == JobPhase::pending) {
-            if (!is_kept_back(jobs[i], now_s, options)) waiting.push_back(i);
-        } else if (!wishes[i].job.pinned && wishes[i].allotment.gpus > wishes[i].job.gpus_now) {
+        if (targets[i].job.id == 0) continue;
+        if (is_waiting(jobs[i].stage)) {
+            if (jobs[i].stage != Stage::held_back) waiting.push_back(i);
+        } else if (!targets[i].job.pinned && targets[i].allotment.gpus > targets[i].job.gpus_now) {
             growing.push_back(i);
         } else {
-            wishes[i].fitting = wishes[i].allotment.gpus;
+            targets[i].placeable_gpus = targets[i].allotment.gpus;
         }
     }
     std::stable_sort(waiting.begin(), waiting.end(), [&](std::size_t a, std::size_t b) {
-        const bool resizing_a = is_resizing(jobs[a]), resizing_b = is_resizing(jobs[b]);
+        const bool resizing_a = jobs[a].is_resizing(), resizing_b = jobs[b].is_resizing();
         if (resizing_a != resizing_b) return resizing_a;
         const JobRecord &x = *jobs[a].record, &y = *jobs[b].record;
         return x.priority != y.priority ? x.priority > y.priority : x.submit_s < y.submit_s;
     });
     for (const std::size_t i : waiting) {
-        const int most = std::max(wishes[i].allotment.gpus, jobs[i].intent.gpus_min);
-        wishes[i].fitting = packing.place_largest({jobs[i].intent.gpus_min, most});
+        const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
+        targets[i].placeable_gpus = packing.place_largest({jobs[i].intent.gpus_min, most});
     }
     std::stable_sort(growing.begin(), growing.end(), [&](std::size_t a, std::size_t b) {
-        return wishes[a].allotment.gain_s_per_gpu > wishes[b].allotment.gain_s_per_gpu;
+        return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
     });
     for (const std::size_t i : growing) {
-        const auto &held = wishes[i].job.held;
+        const auto &held = targets[i].job.held;
         packing.release(held);
-        wishes[i].fitting = packing.place(wishes[i].allotment.gpus) ? wishes[i].allotment.gpus
-                                                                    : wishes[i].job.gpus_now;
+        targets[i].placeable_gpus = packing.place(targets[i].allotment.gpus)
+                                        ? targets[i].allotment.gpus
+                                        : targets[i].job.gpus_now;
         packing.occupy(held);  // they are not free before it has left
     }
 }
@@ -145,44 +145,69 @@ policy::Options policy_options(const Options &options) {
     return out;
 }
 
-Decision decide(const Observation &observation, const std::vector<JobView> &jobs,
-                const std::map<uint32_t, JobMemory> &memory, const Options &options) {
-    Decision out{.pools = make_pools(observation, jobs, options),
-                 .wishes = std::vector<Wish>(jobs.size())};
+namespace {
+
+// The policy's sizes for the jobs of one pool.
+void decide_pool(int index, const Observation &observation, const std::vector<MalleableJob> &jobs,
+                 const std::map<uint32_t, JobTracker> &trackers, const std::set<uint32_t> &limited,
+                 const policy::Policy &policy, const Options &options, Plan &out) {
+    const Pool &pool = out.pools[static_cast<std::size_t>(index)];
+    const JobTracker nothing;
+    std::vector<policy::Job> input;
+    std::vector<std::size_t> in_input;
+    for (const std::size_t i : pool.jobs) {
+        if (jobs[i].stage == Stage::held_back) continue;
+        Target &target = out.targets[i];
+        const auto found = trackers.find(jobs[i].record->id);
+        const JobTracker &tracker = found == trackers.end() ? nothing : found->second;
+        target.pool = index;
+        target.job = policy_job(jobs[i], tracker, observation.now_s, options);
+        if (const int cpus = jobs[i].record->cpus_per_task; cpus > 1)
+            target.job.gpus_cap =
+                std::min(target.job.gpus_cap, reach_of(observation, pool, cpus).gpus_in_all);
+        set_present(target, jobs[i], tracker, observation.now_s, pool, options);
+        input.push_back(target.job);
+        in_input.push_back(i);
+    }
+    const std::vector<policy::Allotment> allotments =
+        policy.decide(input, pool.capacity, policy_options(options));
+    for (std::size_t k = 0; k < in_input.size() && k < allotments.size(); ++k) {
+        Target &target = out.targets[in_input[k]];
+        target.allotment = allotments[k];
+        const bool at_limit = limited.contains(jobs[in_input[k]].record->user_id);
+        target.gap_contended =
+            is_gap_contended(pool, target.job, at_limit, target.allotment.reason);
+    }
+    match_free(pool, jobs, out.targets);
+}
+
+// Where a job is leaving to come back smaller, or will be asked to.
+void note_room_coming(const std::vector<MalleableJob> &jobs, Plan &plan) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const Target &target = plan.targets[i];
+        if (target.pool < 0 || !holds_gpus(jobs[i].stage)) continue;
+        const bool leaves = jobs[i].intent.state == IntentState::asked &&
+                            jobs[i].intent.target < jobs[i].record->gpus_requested;
+        const bool will_be_asked =
+            !target.job.pinned && target.allotment.gpus < target.job.gpus_now;
+        if (leaves || will_be_asked)
+            plan.pools[static_cast<std::size_t>(target.pool)].room_is_coming = true;
+    }
+}
+
+}  // namespace
+
+Plan decide(const Observation &observation, const std::vector<MalleableJob> &jobs,
+            const std::map<uint32_t, JobTracker> &trackers, const Options &options) {
+    Plan out{.pools = make_pools(observation, jobs, options),
+             .targets = std::vector<Target>(jobs.size())};
     const policy::Policy *policy = policy::find_policy(options.policy);
     if (!policy) return out;
-    const JobMemory nothing;
     const std::set<uint32_t> limited = users_at_limit(observation);
-    for (std::size_t p = 0; p < out.pools.size(); ++p) {
-        const Pool &pool = out.pools[p];
-        std::vector<policy::Job> input;
-        std::vector<std::size_t> index;
-        for (const std::size_t i : pool.jobs) {
-            if (jobs[i].record->phase == JobPhase::pending &&
-                is_kept_back(jobs[i], observation.now_s, options))
-                continue;
-            Wish &wish = out.wishes[i];
-            const auto found = memory.find(jobs[i].record->id);
-            const JobMemory &remembered = found == memory.end() ? nothing : found->second;
-            wish.pool = static_cast<int>(p);
-            wish.job = policy_job(jobs[i], remembered, observation.now_s, options);
-            if (const int cpus = jobs[i].record->cpus_per_task; cpus > 1)
-                wish.job.gpus_cap =
-                    std::min(wish.job.gpus_cap, reach_of(observation, pool, cpus).gpus_in_all);
-            plan(wish, jobs[i], remembered, observation.now_s, pool, options);
-            input.push_back(wish.job);
-            index.push_back(i);
-        }
-        const std::vector<policy::Allotment> allotments =
-            policy->decide(input, pool.capacity, policy_options(options));
-        for (std::size_t k = 0; k < index.size() && k < allotments.size(); ++k) {
-            Wish &wish = out.wishes[index[k]];
-            wish.allotment = allotments[k];
-            const bool at_limit = limited.contains(jobs[index[k]].record->user_id);
-            wish.may_lose_place = may_lose_place(pool, wish.job, at_limit, wish.allotment.reason);
-        }
-        match_free(pool, jobs, out.wishes, observation.now_s, options);
-    }
+    for (std::size_t p = 0; p < out.pools.size(); ++p)
+        decide_pool(static_cast<int>(p), observation, jobs, trackers, limited, *policy, options,
+                    out);
+    note_room_coming(jobs, out);
     return out;
 }
 

@@ -8,27 +8,28 @@
 #include <vector>
 
 #include "slurm_plugin/controller/capacity.h"
-#include "slurm_plugin/controller/job_view.h"
+#include "slurm_plugin/controller/job.h"
+#include "slurm_plugin/controller/tracker.h"
 #include "slurm_plugin/policy/policy.h"
 
 namespace ringrt::controller {
 
-struct Wish {
+struct Target {
     policy::Job job;  // as the policy saw it; id 0: the policy did not see it
     policy::Allotment allotment;
     std::string_view why_pinned;  // why it is left alone; empty: it is not
     int pool = -1;
-    int fitting = 0;              // the largest size up to the wish whose GPUs are free now
-    bool may_lose_place = false;  // another job would take its GPUs while it is away
+    int placeable_gpus = 0;      // the largest size up to the target whose GPUs are free now
+    bool gap_contended = false;  // another job would take its GPUs while it is away
 };
 
-struct Decision {
+struct Plan {
     std::vector<Pool> pools;
-    std::vector<Wish> wishes;  // one per job, in the order of the views
+    std::vector<Target> targets;  // one per job, in their order
 };
 
-[[nodiscard]] Decision decide(const Observation &observation, const std::vector<JobView> &jobs,
-                              const std::map<uint32_t, JobMemory> &memory, const Options &options);
+[[nodiscard]] Plan decide(const Observation &observation, const std::vector<MalleableJob> &jobs,
+                          const std::map<uint32_t, JobTracker> &trackers, const Options &options);
 
 [[nodiscard]] policy::Options policy_options(const Options &options);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the controller did and why, one value per step of a resize. The plugin writes them to
-// slurmctld.log and as JSON lines to its event log; ringstat, ringsim and the demo read those.
+// slurmctld.log and as JSON lines to its event log, for people and tools (ringstat, ringsim, the
+// demo); no controller reads those (journal.h).
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,12 +28,25 @@ enum class EventKind : uint8_t {
     error,          // Slurm does not answer (job_id 0)
 };
 
+// What became of it, for programs; the text is for people.
+enum class Outcome : uint8_t {
+    none,
+    resize,     // requeued: it left for its resize
+    recovered,  // requeued: slurmctld had forgotten that it left
+    completed,  // ended: with exit code 0, in its own time
+    cancelled,  // ended: by its user or an administrator
+    failed,     // ended or lost: by its own failure
+    by_slurm,   // ended: its time was up, or a node was lost
+    gone,       // ended: Slurm shows it no more
+};
+
 struct Event {
     double time_s = 0;  // Unix time
     uint32_t job_id = 0;
     EventKind kind = EventKind::started;
     int from = 0, to = 0;  // GPUs
     std::string reason;    // the policy's reason code, e.g. "best_gain"
+    Outcome outcome = Outcome::none;
     double gap_s = 0;      // of a resize: from the signal until it runs again
     std::string text;      // one line for people
     std::string name;      // of the job, hostile; empty: not known
@@ -46,28 +60,12 @@ class EventSink {
 };
 
 [[nodiscard]] std::string_view to_string(EventKind kind);
+[[nodiscard]] std::optional<EventKind> event_kind(std::string_view text);
+[[nodiscard]] std::string_view to_string(Outcome outcome);
+[[nodiscard]] std::optional<Outcome> outcome_of(std::string_view text);
 
-// {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,"text":"…",
-//  "name":"train","user":1000}
+// {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,
+//  "text":"…","name":"train","user":1000}; "outcome" stands before the text where there is one.
 [[nodiscard]] std::string to_json(const Event &event);  // one line, without the newline
-
-// What such lines tell of before: slurmctld, killed, may have forgotten the last seconds.
-struct Past {
-    struct Ending {
-        double time_s = 0;
-        bool completed = false;  // with exit code 0, in its own time
-    };
-    std::map<uint32_t, double>
-        asked_s;                       // jobs whose resize was under way at the end, and since when
-    std::map<uint32_t, Ending> ended;  // jobs that did not begin anew since
-    std::map<uint32_t, double> under_way_s;  // jobs asked or requeued last, and when
-    bool goes_on = false;  // slurmctld was not killed: it has only read its configuration anew
-};
-
-// What the text of the end of a completed job, and of no other one, begins with.
-inline constexpr std::string_view kCompleted = "has ended";
-
-// A first line that is cut off, and what is no event, is passed over.
-[[nodiscard]] Past past_of(const std::string &lines);
 
 }  // namespace ringrt::controller

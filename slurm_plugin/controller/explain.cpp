@@ -1,70 +1,126 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/policy/reason.h"
+#include "slurm_plugin/controller/explain.h"
 
-#include "slurm_plugin/controller/controller.h"
+#include "slurm_plugin/controller/text.h"
+#include "slurm_plugin/policy/reason.h"
 
 namespace ringrt::controller {
 
 namespace {
 
-std::string seconds(double value) { return std::to_string(static_cast<long>(value)) + " s"; }
+struct Scene {
+    double now_s = 0;
+    const Limits &limits;
+    const Options &options;
 
-std::string gpus(int count) { return std::to_string(count) + (count == 1 ? " GPU" : " GPUs"); }
+    [[nodiscard]] std::string until(double then_s) const { return seconds_text(then_s - now_s); }
+};
 
 // The state of a resize under way, empty where there is none.
-std::string under_way(const JobView &job, double now_s) {
-    if (!is_resizing(job)) return {};
-    const std::string since = seconds(age_s(job.intent.asked_s, now_s)) + " ago";
-    if (job.record->phase == JobPhase::pending)
-        return "asked " + since + ", it has left and comes back with " + gpus(job.intent.target);
-    return "asked " + since + " to save and come back with " + gpus(job.intent.target) +
+std::string under_way(const MalleableJob &job, double now_s) {
+    if (!job.is_resizing()) return {};
+    const std::string since = seconds_text(age_s(job.intent.asked_s, now_s)) + " ago";
+    if (is_waiting(job.stage))
+        return "asked " + since + ", it has left and comes back with " +
+               gpus_text(job.intent.target);
+    return "asked " + since + " to save and come back with " + gpus_text(job.intent.target) +
            " instead of " + std::to_string(job.record->gpus_requested) + "; called off after " +
            std::to_string(job.intent.grace_s) + " s";
 }
 
-std::string explain_job(const JobView &job, const Wish &wish, double now_s,
-                        const Options &options) {
-    const JobRecord &record = *job.record;
-    if (options.mode == Mode::detach) return "is being handed back to Slurm (mode: detach)";
-    if (const std::string text = under_way(job, now_s); !text.empty()) return text;
-    if (record.phase == JobPhase::pending && is_kept_back(job, now_s, options))
-        return "waits: held, depends on another job, or has a later start time";
-    if (wish.pool < 0) return "left alone: its partition has no nodes, or starts no jobs now";
-    const std::string size = gpus(record.gpus_requested);
-    if (record.phase == JobPhase::pending) {
-        const std::string text = policy::explain(wish.job, wish.allotment, policy_options(options));
-        return waits_for_size(job)
-                   ? "not released yet; " + text
-                   : "released with " + size + ", waits for Slurm to start it; " + text;
+// What keeps the controller from asking for the other size that the policy wants; empty: nothing.
+std::string what_delays(const MalleableJob &job, const Target &target, const Scene &scene) {
+    const int gpus = target.allotment.gpus;
+    if (gpus > job.record->gpus_requested && target.placeable_gpus < gpus)
+        return "; waits until these GPUs are free";
+    if (target.gap_contended) return "; not now: a job that waits would take its place";
+    if (scene.limits.paused_until_s > scene.now_s)
+        return "; not now: no resizes for " + scene.until(scene.limits.paused_until_s) +
+               ", for those of several jobs in a row failed";
+    if (scene.limits.in_flight >= scene.limits.in_flight_most)
+        return "; not now: " + std::to_string(scene.limits.in_flight) +
+               " resizes are under way, and no more may be at once";
+    if (scene.options.mode == Mode::observe) return "; it is not asked (mode: observe)";
+    return {};
+}
+
+std::string what_limits(const JobTracker &tracker, const Scene &scene) {
+    if (!tracker.ceiling.holds(scene.now_s)) return {};
+    return "; for " + scene.until(tracker.ceiling.until_s()) + " no more than " +
+           gpus_text(tracker.ceiling.gpus()) + ", for Slurm did not start it with more";
+}
+
+std::string explain_waiting(const MalleableJob &job, const Target &target,
+                            const JobTracker &tracker, const Scene &scene) {
+    const std::string text =
+        policy::explain(target.job, target.allotment, policy_options(scene.options)) +
+        what_limits(tracker, scene);
+    if (job.stage == Stage::eligible)
+        return "released with " + gpus_text(job.record->gpus_requested) +
+               ", waits for Slurm to start it; " + text;
+    if (tracker.fence.clear_s() > scene.now_s)
+        return "not released for " + scene.until(tracker.fence.clear_s()) +
+               ", for its last run may still be alive on its nodes; " + text;
+    return "not released yet; " + text;
+}
+
+std::string explain_running(const MalleableJob &job, const Target &target,
+                            const JobTracker &tracker, const Scene &scene) {
+    const std::string size = gpus_text(job.record->gpus_requested);
+    if (target.job.pinned) {
+        std::string text = size + ": left alone, because " + std::string(target.why_pinned);
+        if (tracker.backoff.holds(scene.now_s))
+            text += "; tried again in " + scene.until(tracker.backoff.until_s());
+        return text;
     }
-    if (wish.job.pinned) return size + ": left alone, because " + std::string(wish.why_pinned);
-    std::string text = policy::explain(wish.job, wish.allotment, policy_options(options));
-    if (wish.allotment.gpus != record.gpus_requested) text = "has " + size + ", shall get " + text;
-    if (wish.allotment.gpus > record.gpus_requested && wish.fitting < wish.allotment.gpus)
-        text += "; waits until these GPUs are free";
-    if (wish.may_lose_place && wish.allotment.gpus != record.gpus_requested)
-        text += "; not now: a job that waits would take its place";
-    return text;
+    const std::string text =
+        policy::explain(target.job, target.allotment, policy_options(scene.options));
+    if (target.allotment.gpus == job.record->gpus_requested)
+        return text + what_limits(tracker, scene);
+    return "has " + size + ", shall get " + text + what_delays(job, target, scene) +
+           what_limits(tracker, scene);
+}
+
+std::string explain_job(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+                        const Scene &scene) {
+    if (scene.options.mode == Mode::detach) return "is being handed back to Slurm (mode: detach)";
+    if (std::string text = under_way(job, scene.now_s); !text.empty()) return text;
+    if (job.stage == Stage::held_back)
+        return "waits: held, depends on another job, or has a later start time";
+    if (target.pool < 0) return "left alone: its partition has no nodes, or starts no jobs now";
+    return is_waiting(job.stage) ? explain_waiting(job, target, tracker, scene)
+                                 : explain_running(job, target, tracker, scene);
 }
 
 }  // namespace
 
-std::vector<Explanation> explain(const Observation &observation, const Options &options) {
-    const std::vector<JobView> jobs = malleable_jobs(observation);
-    const Decision decision = decide(observation, jobs, {}, options);
+std::vector<Explanation> explain(const Observation &observation,
+                                 const std::vector<MalleableJob> &jobs, const Plan &plan,
+                                 const std::map<uint32_t, JobTracker> &trackers,
+                                 const Limits &limits, const Options &options) {
+    const Scene scene{.now_s = observation.now_s, .limits = limits, .options = options};
+    const JobTracker nothing;
     std::vector<Explanation> out;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const JobRecord &record = *jobs[i].record;
-        const Wish &wish = decision.wishes[i];
-        const bool under_way = is_resizing(jobs[i]);
-        out.push_back({.job_id = record.id,
-                       .gpus = holds_gpus(record) ? record.gpus_requested : 0,
-                       .wanted = under_way ? jobs[i].intent.target : wish.allotment.gpus,
-                       .reason = under_way ? jobs[i].intent.why
-                                           : std::string(to_string(wish.allotment.reason)),
-                       .text = explain_job(jobs[i], wish, observation.now_s, options)});
+        const MalleableJob &job = jobs[i];
+        const Target &target = plan.targets[i];
+        const auto found = trackers.find(job.record->id);
+        const JobTracker &tracker = found == trackers.end() ? nothing : found->second;
+        out.push_back({.job_id = job.record->id,
+                       .gpus = holds_gpus(job.stage) ? job.record->gpus_requested : 0,
+                       .wanted = job.is_resizing() ? job.intent.target : target.allotment.gpus,
+                       .reason = job.is_resizing()
+                                     ? job.intent.why
+                                     : std::string(to_string(target.allotment.reason)),
+                       .text = explain_job(job, target, tracker, scene)});
     }
     return out;
+}
+
+std::vector<Explanation> explain(const Observation &observation, const Options &options) {
+    const std::vector<MalleableJob> jobs = malleable_jobs(observation, options);
+    const std::map<uint32_t, JobTracker> none;
+    return explain(observation, jobs, decide(observation, jobs, none, options), none, {}, options);
 }
 
 }  // namespace ringrt::controller

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Intent: what the scheduler wants of one malleable job, kept in the job's AdminComment.
 //
-// It is the plugin's only memory: after a restart of slurmctld the controller goes on from these
-// records. Only Slurm's administrators can write an AdminComment, yet the text is parsed as hostile
-// input: ASCII, at most kRecordBytesMax bytes, unknown keys ignored (a newer plugin may have
-// written them), a missing or malformed required key makes the record invalid.
+// After a restart of slurmctld the controller goes on from these records; of the last seconds before
+// it, which they may lack, the journal tells (controller/journal.h). Only Slurm's administrators can
+// write an AdminComment, yet the text is parsed as hostile input: ASCII, at most kRecordBytesMax
+// bytes, unknown keys ignored (a newer plugin may have written them), a missing or malformed
+// required key makes the record invalid.
 //
 //   malleable/1 min=1 max=8 sig=23 grace=60 state=asked id=7 gpus=4 target=8 since=1763721600 n=3
 //
@@ -55,6 +56,8 @@ struct Intent {
     // The job's own nice value while a lower one is lent to it for a restart, else none.
     std::optional<int64_t> own_nice;
     std::string why;  // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
+
+    bool operator==(const Intent &) const = default;
 };
 
 // nullopt where no valid record is in `text`. Never throws; looks at the last `malleable/1` only.

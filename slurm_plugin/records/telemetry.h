@@ -20,6 +20,8 @@ namespace ringrt::records {
 struct SpeedSample {
     int gpus = 0;
     double step_ms = 0;
+
+    bool operator==(const SpeedSample &) const = default;
 };
 
 inline constexpr int kSpeedSamplesMax = 12;
@@ -39,6 +41,8 @@ struct Telemetry {
     std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size the job has run at, any run
     int planned_sizes = 0;  // of `planned`: what its plans of communication promise, sizes rising
     std::array<SpeedSample, kPlannedSpeedsMax> planned{};
+
+    bool operator==(const Telemetry &) const = default;
 };
 
 [[nodiscard]] std::optional<Telemetry> parse_telemetry(std::string_view text);

@@ -15,8 +15,8 @@
 #include "slurm_plugin/slurm/diag.h"
 #include "slurm_plugin/slurm/event_log.h"
 #include "slurm_plugin/slurm/fenced_cluster.h"
+#include "slurm_plugin/slurm/journal_file.h"
 #include "slurm_plugin/slurm/metrics.h"
-#include "slurm_plugin/slurm/recent_events.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
 #include "slurm_plugin/slurm/slurm_paths.h"
 
@@ -48,14 +48,14 @@ double thread_cpu_s() {
 // For people, and for the next start of a controller.
 class Events final : public controller::EventSink {
   public:
-    Events(Log &host, const std::string &recent_path) : log(host), recent(host, recent_path) {}
+    Events(Log &host, const std::string &journal_path) : log(host), journal(host, journal_path) {}
     void write(const controller::Event &event) override {
-        recent.write(event);
+        journal.write(event);
         log.write(event);
     }
 
     EventLog log;
-    RecentEvents recent;
+    JournalFile journal;
 };
 
 }  // namespace
@@ -87,7 +87,7 @@ void ControllerLoop::write_metrics(const Diag &diag) {
 // One life of the controller, and what it works with.
 struct ControllerLoop::Life {
     Life(Host &host, SlurmSetup found)
-        : setup(std::move(found)), events(host, setup.paths.recent), fenced(cluster, host) {
+        : setup(std::move(found)), events(host, setup.paths.journal), fenced(cluster, host) {
         diag.started_s = unix_now_s();
         diag.api = &cluster.api_times();
     }
@@ -100,7 +100,7 @@ struct ControllerLoop::Life {
     controller::Observation seen;                      // then
     bool has_read = false;                             // options_
     Diag diag;
-    double diag_due_s = 0;
+    double diag_due_s = 0, explain_due_s = 0;
 };
 
 void ControllerLoop::serve() {
@@ -117,7 +117,10 @@ void ControllerLoop::serve() {
     double next_s = 0;
     for (Duty duty; (duty = host_.duty(life.setup)) != Duty::end;) {
         if (duty == Duty::act) {
-            if (host_.take_restart()) life.controller.reset();
+            if (host_.take_restart()) {
+                life.controller.reset();
+                acts_since_s_.reset();
+            }
             if (host_.take_reload() || !life.has_read || !life.controller) begin(life);
             next_s = pass(life);
         } else {
@@ -134,7 +137,7 @@ void ControllerLoop::read_options(Life &life) {
     life.has_read = true;
     life.diag.refusal = accepted_.refusal();
     life.diag.refused_since_s = accepted_.refused_since_s();
-    life.diag_due_s = 0;
+    life.diag_due_s = life.explain_due_s = 0;
 }
 
 // At the start, when another one has stopped acting, and at a reload.
@@ -146,9 +149,10 @@ void ControllerLoop::begin(Life &life) {
         life.controller->set_options(options_.controller);
     } else {
         life.controller.emplace(life.fenced, life.events, options_.controller);
-        controller::Past past = controller::past_of(life.events.recent.read());
-        past.goes_on = host_.take_reconfigured();
-        life.controller->remember(std::move(past));
+        if (!acts_since_s_) acts_since_s_ = unix_now_s();
+        controller::Journal journal = life.events.journal.read();
+        journal.goes_on = host_.take_reconfigured();
+        life.controller->restore(std::move(journal), acts_since_s_);
     }
     life.diag.options = &life.controller->options();
     life.diag.statistics = &life.controller->statistics();
@@ -172,15 +176,27 @@ double ControllerLoop::pass(Life &life) {
         host_.account(diag);
         life.diag_due_s = diag.time_s + kDiagEvery_s;
     }
+    write_explanations(life, began_s);
     publish(life);
     const double rest_s =
         std::min(kRestPerWork * (thread_cpu_s() - began_cpu_s), options_.controller.idle_poll_s);
     return std::max(next_s, unix_now_s() + rest_s);
 }
 
+// A pass that found nothing new has none: then those of the last one that did stand.
+void ControllerLoop::write_explanations(Life &life, double now_s) {
+    if (now_s < life.explain_due_s) return;
+    const auto explanations = life.controller->explanations();
+    if (!explanations) return;
+    const std::string json = to_json(*explanations, options_.controller, now_s);
+    (void)write_diag(life.setup.paths.explain, json);  // for people, too
+    life.explain_due_s = now_s + kDiagEvery_s;
+}
+
 // Another one acts, from another host perhaps: here, too, jobs are submitted.
 double ControllerLoop::stand_by(Life &life) {
     life.controller.reset();
+    acts_since_s_.reset();
     life.diag.options = nullptr;
     if (life.cluster.observe(life.seen) == controller::RpcStatus::ok) publish(life);
     return unix_now_s() + kLookEvery_s;

@@ -3,6 +3,8 @@
 // write the account for `ringstat diag`, pass after pass.
 #pragma once
 
+#include <optional>
+
 #include "slurm_plugin/slurm/accepted_options.h"
 #include "slurm_plugin/slurm/host.h"
 
@@ -13,7 +15,7 @@ class ControllerLoop {
     explicit ControllerLoop(Host &host) : host_(host) {}
 
     // Until the host says stop. Never throws what a pass throws: Slurm goes on as without us, and
-    // the controller is started afresh later, for all it needs to know stands in the job records.
+    // the controller is started afresh later: it goes on from the jobs' records and the journal.
     void run();
 
   private:
@@ -27,10 +29,13 @@ class ControllerLoop {
     [[nodiscard]] bool rest(const Life &life, Duty duty, double next_s);
 
     void write_metrics(const Diag &diag);
+    void write_explanations(Life &life, double now_s);
 
     Host &host_;
     AcceptedOptions accepted_;
     bool is_over_ = false;  // the host said Duty::end
+    // When a controller first acted here since slurmctld was started: not anew after an exception.
+    std::optional<double> acts_since_s_;
     PluginOptions options_;
     bool metrics_failed_ = false;  // said already
 };

@@ -179,9 +179,7 @@ void DaemonThread::publish(const SlurmCluster &cluster, int hold_s, bool keeps_r
         other) {
         std::map<uint32_t, std::string> intents;
         for (const controller::JobRecord &job : cluster.seen().jobs)
-            if (const auto intent = records::parse_intent(job.admin_comment);
-                keeps_records && intent)
-                intents[job.id] = records::format_intent(*intent);
+            if (keeps_records && job.intent) intents[job.id] = records::format_intent(*job.intent);
         (void)write_diag(options_.facts + ".intents", format_intents(intents));
     }
     refresh_facts();

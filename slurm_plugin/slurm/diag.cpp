@@ -121,6 +121,25 @@ std::string to_json(const Diag &diag) {
     return out + "}\n";
 }
 
+std::string to_json(const std::vector<controller::Explanation> &explanations,
+                    const controller::Options &options, double time_s) {
+    std::string out = "{";
+    add(out, "time", time_s);
+    add_text(out, "mode", controller::get_parameter(options, "mode"));
+    std::string jobs = "[";
+    for (const controller::Explanation &one : explanations) {
+        std::string job = "{";
+        add(job, "job", one.job_id);
+        add(job, "gpus", one.gpus);
+        add(job, "wanted", one.wanted);
+        add_text(job, "reason", one.reason);
+        add_text(job, "text", one.text);
+        jobs += (jobs.size() > 1 ? "," : "") + job + "}";
+    }
+    add_text(out, "jobs", jobs + "]", false);
+    return out + "}\n";
+}
+
 bool write_diag(const std::string &path, const std::string &json) {
     // Not through a link, and a pipe without a reader is not waited for.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;

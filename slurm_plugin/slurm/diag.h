@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "slurm_plugin/controller/controller.h"
 #include "slurm_plugin/slurm/api_times.h"
@@ -29,6 +30,11 @@ struct Diag {
 };
 
 [[nodiscard]] std::string to_json(const Diag &diag);  // one line, with the newline
+
+// {"time":1763721600.250,"mode":"act","jobs":[{"job":12,"gpus":2,"wanted":8,"reason":"best_gain",
+//  "text":"…"}]}: one line, with the newline. time: of the pass that decided so.
+[[nodiscard]] std::string to_json(const std::vector<controller::Explanation> &explanations,
+                                  const controller::Options &options, double time_s);
 
 // Written whole and renamed into place. False: errno says why.
 [[nodiscard]] bool write_diag(const std::string &path, const std::string &json);

@@ -30,17 +30,23 @@ class FencedCluster final : public controller::Cluster {
     controller::RpcStatus signal_steps(uint32_t job_id, int signal) override {
         return fenced([&] { return cluster_.signal_steps(job_id, signal); });
     }
-    controller::RpcStatus still_runs(uint32_t job_id) override {
-        return fenced([&] { return cluster_.still_runs(job_id); });
+    controller::RpcStatus confirm_run(uint32_t job_id) override {
+        return fenced([&] { return cluster_.confirm_run(job_id); });
     }
-    controller::RpcStatus requeue_if_gone(uint32_t job_id) override {
-        return fenced([&] { return cluster_.requeue_if_gone(job_id); });
+    controller::Liveness probe_run(uint32_t job_id) override {
+        return host_.may_act() ? cluster_.probe_run(job_id) : controller::Liveness::unknown;
     }
-    controller::RpcStatus complete_if_gone(uint32_t job_id) override {
-        return fenced([&] { return cluster_.complete_if_gone(job_id); });
+    controller::RpcStatus requeue_running(uint32_t job_id) override {
+        return fenced([&] { return cluster_.requeue_running(job_id); });
     }
-    controller::RpcStatus requeue_failed(uint32_t job_id) override {
-        return fenced([&] { return cluster_.requeue_failed(job_id); });
+    controller::RpcStatus requeue_ended(uint32_t job_id) override {
+        return fenced([&] { return cluster_.requeue_ended(job_id); });
+    }
+    controller::RpcStatus complete(uint32_t job_id) override {
+        return fenced([&] { return cluster_.complete(job_id); });
+    }
+    controller::RpcStatus cancel(uint32_t job_id) override {
+        return fenced([&] { return cluster_.cancel(job_id); });
     }
 
   private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "slurm_plugin/slurm/slurm_compat.h"
 
@@ -78,6 +79,12 @@ std::optional<GpuTres> parse_gpu_tres(std::string_view text) {
 std::string format_gpu_tres(std::string_view like, int count) {
     const std::optional<GpuTres> given = parse_gpu_tres(like);
     return (given ? given->name : std::string(kGpuTres)) + ":" + std::to_string(count);
+}
+
+std::string job_gpu_tres(const char *per_job, const char *per_task, int count) {
+    const char *asked = per_job != nullptr ? per_job : per_task;
+    return format_gpu_tres(
+        asked != nullptr ? std::string_view(asked, strnlen(asked, kTextBytesMax)) : "", count);
 }
 
 int count_gpus(std::string_view list) {

@@ -23,6 +23,9 @@ struct GpuTres {
 // `count`.
 [[nodiscard]] std::string format_gpu_tres(std::string_view like, int count);
 
+// The same for a whole job that asked for GPUs per job or per task: of the kind that it named.
+[[nodiscard]] std::string job_gpu_tres(const char *per_job, const char *per_task, int count);
+
 // All GPUs in a comma-separated list as nodes and allocations show them, of whatever kind.
 [[nodiscard]] int count_gpus(std::string_view list);
 

@@ -70,8 +70,7 @@ std::string intent_text_of(uint32_t job_id) {
 // One task per GPU; the controller sets nodes when it sizes the job.
 void set_size(job_desc_msg_t &job, int gpus) {
     const bool has_cpus = job.cpus_per_task != 0 && job.cpus_per_task != NO_VAL16;
-    replace(job.tres_per_job,
-            format_gpu_tres(job.tres_per_job != nullptr ? job.tres_per_job : "", gpus));
+    replace(job.tres_per_job, job_gpu_tres(job.tres_per_job, job.tres_per_task, gpus));
     slurm_xfree(reinterpret_cast<void **>(&job.tres_per_task));
     job.num_tasks = static_cast<uint32_t>(gpus);
     job.min_cpus = static_cast<uint32_t>(gpus) * (has_cpus ? job.cpus_per_task : 1U);

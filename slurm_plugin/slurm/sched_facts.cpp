@@ -5,8 +5,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "slurm_plugin/records/intent.h"
-
 namespace ringrt::slurm {
 
 void SchedFacts::publish(const SlurmCluster &cluster, int hold_s, bool keeps_records) {
@@ -14,8 +12,7 @@ void SchedFacts::publish(const SlurmCluster &cluster, int hold_s, bool keeps_rec
         return;
     std::map<uint32_t, std::string> intents;
     for (const controller::JobRecord &job : cluster.seen().jobs)
-        if (keeps_records && records::parse_intent(job.admin_comment))
-            intents[job.id] = job.admin_comment;
+        if (keeps_records && job.intent) intents[job.id] = job.admin_comment;
     const std::scoped_lock lock(mutex_);
     partitions_ = cluster.partitions();
     intents_ = std::move(intents);

@@ -38,7 +38,7 @@ libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/slurm_cluster.cpp slurm_plugin/slurm/slurm_cluster.h \
 	slurm_plugin/slurm/slurm_compat.h \
 	slurm_plugin/slurm/slurm_records.cpp slurm_plugin/slurm/slurm_records.h \
-	slurm_plugin/slurm/slurm_requeue.cpp
+	slurm_plugin/slurm/slurm_runs.cpp
 libslurmcluster_la_CPPFLAGS = $(slurm_cppflags)
 
 if HAVE_YAML
@@ -61,7 +61,7 @@ libhost_la_SOURCES = \
 	slurm_plugin/slurm/event_log.cpp slurm_plugin/slurm/event_log.h \
 	slurm_plugin/slurm/fenced_cluster.h \
 	slurm_plugin/slurm/host.h \
-	slurm_plugin/slurm/recent_events.cpp slurm_plugin/slurm/recent_events.h \
+	slurm_plugin/slurm/journal_file.cpp slurm_plugin/slurm/journal_file.h \
 	slurm_plugin/slurm/metrics.cpp slurm_plugin/slurm/metrics.h \
 	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
 libhost_la_CPPFLAGS = $(slurm_cppflags)

@@ -28,8 +28,9 @@ constexpr double kListEvery_ms = 30000;  // ... but so often it is done
 constexpr std::size_t kListedPerSingle = 50;
 
 // A resize of it is under way: it is looked at in each pass.
-bool is_moving(const controller::JobRecord &record, const std::optional<records::Intent> &intent) {
-    return intent && intent->asked_s > 0 && record.phase != controller::JobPhase::finished;
+bool is_hot(const controller::JobRecord &record) {
+    return record.intent && record.intent->asked_s > 0 &&
+           record.phase != controller::JobPhase::finished;
 }
 
 // Slurm keeps nice values as unsigned numbers around NICE_OFFSET.
@@ -42,7 +43,7 @@ double unix_now_s() {
     return std::chrono::duration<double>(now).count();
 }
 
-RpcStatus answer_of(int error) {
+RpcStatus status_of_error(int error) {
     switch (error) {
         case ESLURM_TRANSITION_STATE_NO_UPDATE:
         case ESLURM_NODES_BUSY:
@@ -94,11 +95,11 @@ std::string batch_host_of(const slurm_job_info_t &job) {
 
 }  // namespace
 
-RpcStatus SlurmCluster::answer(int return_code, std::string_view what) {
+RpcStatus SlurmCluster::status_of(int return_code, std::string_view what) {
     if (return_code == SLURM_SUCCESS) return RpcStatus::ok;
     const int error = errno;
     last_error_ = std::string(what) + ": " + slurm_strerror(error);
-    return answer_of(error);
+    return status_of_error(error);
 }
 
 RpcStatus SlurmCluster::load_jobs() {
@@ -109,10 +110,10 @@ RpcStatus SlurmCluster::load_jobs() {
     });
     last_full_ = Clock::now();
     if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA)
-        return load_moving();  // for slurmctld's clock
-    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_jobs");
+        return load_hot();  // for slurmctld's clock
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_jobs");
     jobs_.reset(fresh);
-    keep_jobs();
+    convert_jobs();
     ++seen_.version;
     return RpcStatus::ok;
 }
@@ -123,9 +124,9 @@ RpcStatus SlurmCluster::load_nodes() {
     const int rc =
         timed(Call::load_nodes, [&] { return slurm_load_node(since, &fresh, SHOW_ALL); });
     if (rc != SLURM_SUCCESS && nodes_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
-    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_node");
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_node");
     nodes_.reset(fresh);
-    if (parts_) keep_nodes();
+    if (parts_) convert_nodes();
     return RpcStatus::ok;
 }
 
@@ -139,84 +140,77 @@ RpcStatus SlurmCluster::load_partitions() {
                          [&] { return slurm_load_partitions(since, &fresh, SHOW_ALL); });
     partitions_asked_ = now;
     if (rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
-    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_load_partitions");
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_partitions");
     parts_.reset(fresh);
-    if (nodes_) keep_nodes();
+    if (nodes_) convert_nodes();
     return RpcStatus::ok;
 }
 
-void SlurmCluster::keep_nodes() {
+void SlurmCluster::convert_nodes() {
     std::vector<controller::NodeRecord> nodes = node_records(*nodes_, *parts_);
-    if (nodes != seen_.nodes) ++seen_.version;  // not where only what they are used for has changed
-    seen_.nodes = std::move(nodes);
-    partitions_.clear();
+    std::map<std::string, PartitionLimits, std::less<>> partitions;
     for (const partition_info_t &partition :
          std::span(parts_->partition_array, parts_->record_count))
-        partitions_[bounded_text(partition.name, 256)] = limits_of(partition, seen_.nodes);
+        partitions[bounded_text(partition.name, 256)] = limits_of(partition, nodes);
+    // Not where only what the nodes are used for has changed.
+    if (nodes != seen_.nodes || partitions != partitions_) ++seen_.version;
+    seen_.nodes = std::move(nodes);
+    partitions_ = std::move(partitions);
 }
 
 // Rigid jobs without GPUs and rigid jobs that have ended matter to nobody here.
-void SlurmCluster::keep_jobs() {
+void SlurmCluster::convert_jobs() {
     seen_.jobs.clear();
     malleable_.clear();
-    moving_.clear();
+    hot_.clear();
     for (const slurm_job_info_t &job : std::span(jobs_->job_array, jobs_->record_count)) {
-        const auto intent = records::parse_intent(bounded_text(job.admin_comment));
-        if (!intent && gpus_requested(job) == 0) continue;
-        controller::JobRecord record = record_of(job);
-        record.told_s = static_cast<double>(jobs_->last_update);
-        if (!intent && record.phase == controller::JobPhase::finished) continue;
-        if (intent) {
-            keep_details(job, record);
-            if (is_moving(record, intent)) moving_.push_back(seen_.jobs.size());
-        }
+        const bool may_be_malleable = job.admin_comment != nullptr && job.admin_comment[0] != '\0';
+        if (!may_be_malleable && gpus_requested(job) == 0) continue;
+        controller::JobRecord record = convert(job, jobs_->last_update);
+        const bool has_ended = record.phase == controller::JobPhase::finished;
+        if (!record.intent && (has_ended || record.gpus_requested == 0)) continue;
+        if (is_hot(record)) hot_.push_back(seen_.jobs.size());
         seen_.jobs.push_back(std::move(record));
     }
 }
 
-// What is lent for a restart adds to the priority, and is no merit of the job's.
-void SlurmCluster::keep_details(const slurm_job_info_t &job, controller::JobRecord &record) {
-    const auto intent = records::parse_intent(record.admin_comment);
-    const bool lent = intent && intent->own_nice.has_value();
+controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
+    controller::JobRecord record = job_record(job, seen_.nodes);
+    record.told_s = static_cast<double>(told);
+    if (!record.intent) return record;
+    const std::optional<int64_t> own_nice = record.intent->own_nice;
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .batch_host = batch_host_of(job),
                              .start = job.start_time,
                              .restarts = job.restart_cnt,
                              .nice = job.nice,
-                             .has_lent_nice = lent,
+                             .has_lent_nice = own_nice.has_value(),
                              .priority = job.priority,
                              .cpus_per_task = static_cast<uint32_t>(record.cpus_per_task)};
-    if (lent && record.priority > 0)
+    // What is lent for a restart adds to the priority; they compare as the site set them.
+    if (own_nice && record.priority > 0)
         record.priority =
-            std::max(1.0, record.priority - static_cast<double>(*intent->own_nice - record.nice));
+            std::max(1.0, record.priority - static_cast<double>(*own_nice - record.nice));
+    return record;
 }
 
-// All jobs of a full queue take Slurm a while to list, and the lock that this needs is the
-// scheduler's: some 20 us a job. So they are listed no more often than lets that take a hundredth
-// of the time. (Not by what the last one took: on a busy machine that is mostly waiting, and a new
-// job on a small cluster then was not seen for half a minute.) In between, only the jobs whose
-// resize is under way are looked at, one by one, and once each that was just updated.
+// All jobs of a full queue take Slurm a while to list, under the scheduler's lock: some 20 us a
+// job. They are listed no more often than lets that take a hundredth of the time. In between, only
+// the hot jobs are looked at, one by one, and once each that was just updated. (The time is
+// reckoned by the number of jobs: on a busy machine a listing mostly waits.)
 bool SlurmCluster::is_time_for_all() const {
-    if (!jobs_ || moving_.size() * kListedPerSingle > jobs_->record_count) return true;
+    if (!jobs_ || hot_.size() * kListedPerSingle > jobs_->record_count) return true;
     const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
     return age.count() >= std::min(kListPerJob_ms * jobs_->record_count, kListEvery_ms);
 }
 
 // What was just changed must not be seen as it was before.
-void SlurmCluster::note_moving(uint32_t job_id) {
+void SlurmCluster::mark_hot(uint32_t job_id) {
     const auto found = std::ranges::find(seen_.jobs, job_id,
                                          [](const controller::JobRecord &job) { return job.id; });
     const auto index = static_cast<std::size_t>(found - seen_.jobs.begin());
-    if (found != seen_.jobs.end() && std::ranges::find(moving_, index) == moving_.end())
-        moving_.push_back(index);
-}
-
-// One that is cancelled only to be requeued has not ended.
-controller::JobRecord SlurmCluster::record_of(const slurm_job_info_t &job) const {
-    controller::JobRecord record = job_record(job, seen_.nodes);
-    if (cancelled_by_us_.contains(record.id) && record.phase == controller::JobPhase::finished)
-        record.phase = controller::JobPhase::completing;
-    return record;
+    if (found != seen_.jobs.end() && std::ranges::find(hot_, index) == hot_.end())
+        hot_.push_back(index);
 }
 
 RpcStatus SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
@@ -224,12 +218,12 @@ RpcStatus SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
     const int rc = timed(Call::load_job, [&] { return slurm::load_job(job_id, &found); });
     out.reset(rc == SLURM_SUCCESS ? found : nullptr);
     if (out && out->record_count != 1) return RpcStatus::not_found;
-    return answer(rc, "slurm_load_job");
+    return status_of(rc, "slurm_load_job");
 }
 
-RpcStatus SlurmCluster::load_moving() {
+RpcStatus SlurmCluster::load_hot() {
     std::vector<std::size_t> still;
-    for (const std::size_t index : moving_) {
+    for (const std::size_t index : hot_) {
         JobMessage found;
         // Gone: the next full listing tells.
         if (const RpcStatus said = load_job(seen_.jobs[index].id, found);
@@ -237,26 +231,23 @@ RpcStatus SlurmCluster::load_moving() {
             continue;
         else if (said != RpcStatus::ok)
             return said;
-        controller::JobRecord record = record_of(found->job_array[0]);
-        record.told_s = static_cast<double>(found->last_update);
-        keep_details(found->job_array[0], record);
-        if (is_moving(record, records::parse_intent(record.admin_comment))) still.push_back(index);
+        controller::JobRecord record = convert(found->job_array[0], found->last_update);
+        if (is_hot(record)) still.push_back(index);
         if (record == seen_.jobs[index]) continue;
         seen_.jobs[index] = std::move(record);
         ++seen_.version;
     }
-    moving_ = std::move(still);
+    hot_ = std::move(still);
     return RpcStatus::ok;
 }
 
 RpcStatus SlurmCluster::observe(controller::Observation &out) {
-    requeue_cancelled();
     if (const RpcStatus partitions = load_partitions(); partitions != RpcStatus::ok)
         return partitions;
     if (const RpcStatus nodes = load_nodes(); nodes != RpcStatus::ok) return nodes;
     if (is_time_for_all()) {
         if (const RpcStatus jobs = load_jobs(); jobs != RpcStatus::ok) return jobs;
-    } else if (const RpcStatus jobs = load_moving(); jobs != RpcStatus::ok) {
+    } else if (const RpcStatus jobs = load_hot(); jobs != RpcStatus::ok) {
         return jobs;
     }
     if (out.version != seen_.version) out = seen_;
@@ -271,37 +262,34 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
     set_job_id(change, job_id);
     change.admin_comment = const_cast<char *>(admin_comment.c_str());
     if (nice) change.nice = slurm_nice(*nice);
-    note_moving(job_id);
-    return answer(timed(Call::update_job, [&] { return slurm_update_job(&change); }),
-                  "slurm_update_job");
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
 }
 
 RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
     const auto known = malleable_.find(job_id);
     const Details details = known != malleable_.end() ? known->second : Details{};
-    const std::string tres = format_gpu_tres(details.tres_per_job, update.gpus);
     job_desc_msg_t change;
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
-    if (update.gpus > 0) {
-        change.num_tasks = static_cast<uint32_t>(update.gpus);
-        change.tres_per_job = const_cast<char *>(tres.c_str());
-    }
-    if (update.nodes > 0) change.min_nodes = change.max_nodes = static_cast<uint32_t>(update.nodes);
-    // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
-    if (update.gpus > 0 && update.nodes > 0) {
-        change.ntasks_per_node =
-            static_cast<uint16_t>((update.gpus + update.nodes - 1) / update.nodes);
+    std::string tres;
+    if (update.size) {
+        const auto &[gpus, nodes, cpus] = *update.size;
+        tres = format_gpu_tres(details.tres_per_job, gpus);
+        change.tres_per_job = tres.data();
+        change.num_tasks = static_cast<uint32_t>(gpus);
+        change.min_cpus = static_cast<uint32_t>(cpus);
+        change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);
+        // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
+        change.ntasks_per_node = static_cast<uint16_t>((gpus + nodes - 1) / nodes);
         // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
         // them: from 24.11 on, a job that shrinks within a node would never start again.
         change.pn_min_cpus = static_cast<uint16_t>(
             std::min<uint32_t>(change.ntasks_per_node * details.cpus_per_task, NO_VAL16 - 1));
     }
-    if (update.cpus > 0) change.min_cpus = static_cast<uint32_t>(update.cpus);
-    if (update.time_limit_s > 0)
-        change.time_limit = static_cast<uint32_t>((update.time_limit_s + 59) / 60);
-    if (update.time_limit_s < 0) change.time_limit = INFINITE;
-    if (update.begin_s > 0) change.begin_time = static_cast<time_t>(update.begin_s);
+    if (update.time_limit_s)
+        change.time_limit = static_cast<uint32_t>((*update.time_limit_s + 59) / 60);
+    if (update.begin_s) change.begin_time = static_cast<time_t>(*update.begin_s);
     if (update.nice) {
         change.nice = slurm_nice(*update.nice);
     } else if (update.first_in_queue && !details.has_lent_nice) {
@@ -312,15 +300,14 @@ RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::Pendin
     if (update.undo_slurm_hold) change.priority = INFINITE;  // as scontrol release does
     if (!update.admin_comment.empty())
         change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
-    note_moving(job_id);
-    return answer(timed(Call::update_job, [&] { return slurm_update_job(&change); }),
-                  "slurm_update_job");
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
 }
 
 RpcStatus SlurmCluster::signal_steps(uint32_t job_id, int signal) {
     job_step_info_response_msg_t *steps = nullptr;
     const int rc = timed(Call::load_steps, [&] { return load_steps(job_id, &steps); });
-    if (rc != SLURM_SUCCESS) return answer(rc, "slurm_get_job_steps");
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_get_job_steps");
     const bool has_step = std::ranges::any_of(
         std::span(steps->job_steps, steps->job_step_count), [](const job_step_info_t &step) {
             return step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
@@ -328,7 +315,7 @@ RpcStatus SlurmCluster::signal_steps(uint32_t job_id, int signal) {
         });
     free_steps(steps);
     if (!has_step) return RpcStatus::busy;
-    return answer(
+    return status_of(
         timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
         "slurm_kill_job");
 }

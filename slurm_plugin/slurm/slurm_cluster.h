@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +29,8 @@ struct PartitionLimits {
     int gpus_in_all = 0;    // of the partition's nodes, the MaxNodes largest
     int gpus_per_node = 0;  // of its largest node
     bool is_default = false;
+
+    bool operator==(const PartitionLimits &) const = default;
 };
 
 class SlurmCluster final : public controller::Cluster {
@@ -43,11 +44,13 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus update_pending(uint32_t job_id,
                                          const controller::PendingUpdate &update) override;
     controller::RpcStatus signal_steps(uint32_t job_id, int signal) override;
-    controller::RpcStatus still_runs(uint32_t job_id) override;
+    controller::RpcStatus confirm_run(uint32_t job_id) override;
     // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
-    controller::RpcStatus requeue_if_gone(uint32_t job_id) override;
-    controller::RpcStatus complete_if_gone(uint32_t job_id) override;
-    controller::RpcStatus requeue_failed(uint32_t job_id) override;
+    controller::Liveness probe_run(uint32_t job_id) override;
+    controller::RpcStatus requeue_running(uint32_t job_id) override;
+    controller::RpcStatus requeue_ended(uint32_t job_id) override;
+    controller::RpcStatus complete(uint32_t job_id) override;
+    controller::RpcStatus cancel(uint32_t job_id) override;
 
     // As of the last observation.
     [[nodiscard]] const controller::Observation &seen() const { return seen_; }
@@ -59,7 +62,7 @@ class SlurmCluster final : public controller::Cluster {
     [[nodiscard]] const ApiTimes &api_times() const { return api_; }
 
   private:
-    // What a job's update needs of the job and the controller does not know.
+    // What a job's update needs of the job, and the controller does not know.
     struct Details {
         std::string tres_per_job;  // keeps the kind of GPU that the user asked for
         std::string batch_host;    // empty unless it runs
@@ -86,20 +89,22 @@ class SlurmCluster final : public controller::Cluster {
     }
     using JobMessage = std::unique_ptr<job_info_msg_t, Freed<free_jobs>>;
     controller::RpcStatus load_job(uint32_t job_id, JobMessage &out);  // ok: it holds that one job
-    [[nodiscard]] controller::JobRecord record_of(const slurm_job_info_t &job) const;
-    void clear_up(uint32_t job_id, int restarts);
-    controller::RpcStatus is_gone(uint32_t job_id);
-    void requeue_cancelled();
     controller::RpcStatus load_jobs();
-    controller::RpcStatus load_moving();
+    controller::RpcStatus load_hot();
     [[nodiscard]] bool is_time_for_all() const;
-    void note_moving(uint32_t job_id);
-    void keep_details(const slurm_job_info_t &job, controller::JobRecord &record);
+    void mark_hot(uint32_t job_id);
+    controller::JobRecord convert(const slurm_job_info_t &job, time_t told);
+    [[nodiscard]] std::optional<time_t> launch_time_s();
+    template <typename Work>
+    controller::RpcStatus change(uint32_t job_id, Call call, std::string_view what, Work work) {
+        mark_hot(job_id);
+        return status_of(timed(call, std::move(work)), what);
+    }
     controller::RpcStatus load_nodes();
     controller::RpcStatus load_partitions();
-    void keep_jobs();
-    void keep_nodes();
-    controller::RpcStatus answer(int return_code, std::string_view what);
+    void convert_jobs();
+    void convert_nodes();
+    controller::RpcStatus status_of(int return_code, std::string_view what);
 
     JobMessage jobs_;
     std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;
@@ -110,9 +115,10 @@ class SlurmCluster final : public controller::Cluster {
     time_t partitions_asked_ = 0;
     std::string last_error_;
     ApiTimes api_;
-    Clock::time_point last_full_;         // end of the last listing of all jobs
-    std::set<uint32_t> cancelled_by_us_;  // by clear_up(), and not requeued yet
-    std::vector<std::size_t> moving_;     // into seen_.jobs: those whose resize is under way
+    Clock::time_point last_full_;   // end of the last listing of all jobs
+    std::vector<std::size_t> hot_;  // into seen_.jobs: polled singly, for a resize is under way
+    std::optional<time_t> launch_time_cached_s_;
+    Clock::time_point launch_time_asked_;
 };
 
 }  // namespace ringrt::slurm

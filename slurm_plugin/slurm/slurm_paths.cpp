@@ -35,9 +35,10 @@ std::optional<SlurmSetup> ask_slurm_setup(std::string *error) {
     return SlurmSetup{
         .paths = {.yaml = folder_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
                   .last_good = state + "/malleable.yaml.accepted",
-                  .recent = state + "/malleable_recent.jsonl",
+                  .journal = state + "/malleable_journal",
                   .event_log = beside + "/malleable_events.jsonl",
-                  .diag = beside + "/malleable_diag.json"},
+                  .diag = beside + "/malleable_diag.json",
+                  .explain = beside + "/malleable_explain.json"},
         .state = state,
         .version = bounded_text(conf->version),
         .scheduler = bounded_text(conf->schedtype),

@@ -11,10 +11,11 @@ namespace ringrt::slurm {
 struct SlurmPaths {
     std::string yaml;       // malleable.yaml beside slurm.conf
     std::string last_good;  // its copy in StateSaveLocation, as last accepted
-    std::string recent;     // malleable_recent.jsonl in StateSaveLocation
+    std::string journal;    // malleable_journal in StateSaveLocation
     // Beside slurmctld's log, or in StateSaveLocation where that goes to syslog:
     std::string event_log;  // malleable_events.jsonl
     std::string diag;       // malleable_diag.json
+    std::string explain;    // malleable_explain.json
 };
 
 // What else a daemon beside slurmctld must know of it.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/records/telemetry.h"
 #include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
@@ -119,22 +121,32 @@ void add_times(const slurm_job_info_t &job, JobRecord &record) {
                                                              : 0);
     // Of a waiting job without any (no --time, no DefaultTime; or requeued, and it was the MaxWall
     // of its QOS) Slurm shows the MaxTime of its partition.
-    if (job.time_limit == INFINITE || job.time_limit == NO_VAL)
-        record.time_limit_s = -1;
-    else
+    if (job.time_limit != INFINITE && job.time_limit != NO_VAL)
         record.time_limit_s = static_cast<int64_t>(job.time_limit) * 60;
 }
 
 void add_end(const slurm_job_info_t &job, JobRecord &record) {
-    const int status = static_cast<int>(job.exit_code);
+    using How = controller::End::How;
     if (record.phase != JobPhase::finished) return;
-    record.completed = (job.job_state & JOB_STATE_BASE) == JOB_COMPLETE;
-    record.cancelled = (job.job_state & JOB_STATE_BASE) == JOB_CANCELLED;
-    record.failed = (job.job_state & JOB_STATE_BASE) == JOB_FAILED;
+    const auto status = static_cast<int>(job.exit_code);
+    controller::End &end = record.end.emplace();
+    switch (job.job_state & JOB_STATE_BASE) {
+        case JOB_COMPLETE:
+            end.how = How::completed;
+            break;
+        case JOB_CANCELLED:
+            end.how = How::cancelled;
+            break;
+        case JOB_FAILED:
+            end.how = How::failed;
+            break;
+        default:
+            end.how = How::by_slurm;
+    }
     if (WIFSIGNALED(status))
-        record.end_signal = WTERMSIG(status);
+        end.signal = WTERMSIG(status);
     else
-        record.exit_code = WEXITSTATUS(status);
+        end.exit_code = WEXITSTATUS(status);
 }
 
 bool is_usable(uint32_t state) {
@@ -178,7 +190,6 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     JobRecord record{
         .id = job_id_of(job),
         .phase = phase_of(job.job_state),
-        .batch = job.batch_flag != 0,
         .name = bounded_text(job.name, kJobNameBytesMax),
         .partition = bounded_text(job.partition, kNameBytesMax),
         .user_id = job.user_id,
@@ -189,11 +200,13 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),
         .cpus_per_task = job.cpus_per_task == NO_VAL16 ? 1 : std::max<int>(1, job.cpus_per_task),
         .admin_comment = bounded_text(job.admin_comment),
-        .comment = bounded_text(job.comment),
     };
+    record.intent = records::parse_intent(record.admin_comment);
+    if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
     if (record.phase == JobPhase::pending) {
         record.pending_reason = waits_of(job);
         record.slurm_hold = slurm_hold_of(job);
+        record.has_stale_nodes = job.restart_cnt > 0 && !bounded_text(job.nodes, 1).empty();
     } else if (record.phase != JobPhase::finished) {
         add_held_gpus(job, nodes, record);
     }

@@ -212,7 +212,7 @@ class Watch:
             job, kind = event.get("job"), event.get("event")
             if kind == "asked":
                 self.asked[job] = self.asked.get(job, 0) + 1
-            if kind == "requeued" and "requeued" in event.get("text", ""):
+            if kind == "requeued" and event.get("outcome") == "recovered":
                 self.check("I9", job not in self.forgotten, f"job {job} was COMPLETED, and we had it requeued")
             if kind == "resized":
                 sizes = (event.get("from"), event.get("to"))

@@ -27,7 +27,10 @@ CHECKPOINT = "tests/unit/test_checkpoint"
 SAVES = "tests/unit/test_checkpoint_faults"
 INCARNATIONS = "tests/unit/test_checkpoint_incarnations"
 FAILURES = "tests/multiproc/test_failures"
-CONTROLLER = "tests/unit/test_controller"
+PACING = "tests/unit/test_pacing"
+RESIZE = "tests/unit/test_resize"
+TIME_LIMIT = "tests/unit/test_time_limit"
+WALK = "tests/unit/test_walk"
 RECORDS = "tests/unit/test_records"
 
 ROWS = [
@@ -72,17 +75,17 @@ ROWS = [
         tests={"tests/unit/test_model": ("every_happening_at_every_moment",)}),
     Row("F22", "the plugin's thread throws, hangs, is slow; an API call blocks", cases=("stops_quickly", "faults/thread_fails")),
     Row("F23", "many malleable jobs told to shrink at once", cases=("faults/storm",),
-        tests={CONTROLLER: ("five_hundred_jobs_shrink_a_few_at_a_time", "the_breaker_pauses_all_resizes")},
+        tests={RESIZE: ("five_hundred_jobs_shrink_a_few_at_a_time",), PACING: ("the_breaker_pauses_all_resizes",)},
         partly="8 jobs on a real cluster, 500 in virtual time"),
     Row("F24", "scancel, hold, suspend, requeue, update in each state", cases=("cancel", "user_wins", "admin_comment", "partition_down", "faults/cancel_at_requeue"),
-        tests={CONTROLLER: ("every_state_and_every_event",)}),
+        tests={WALK: ("every_state_and_every_happening",)}),
     Row("F25", "a job exits 0 in the same second as its requeue", cases=("faults/exit_at_requeue",),
         partly="RINGRT_TIMES=200 for all 200; 12 by default"),
     Row("F26", "10,000 queued, a tenth malleable; 500 running, reporting, resized", scripts=("tests/faults/load",), long=True),
     Row("F27", "other jobs wait for the GPUs in the gap", cases=("faults/gap_contended",)),
     Row("F28", "bad configuration; plugin absent; reconfigure 100 times during resizes", cases=("bad_yaml", "faults/reconfigure_often")),
     Row("F29", "the time limit over several runs", cases=("faults/time_limit",),
-        tests={CONTROLLER: ("the_time_limit_counts_over_all_runs", "a_time_limit_that_slurm_chose_counts_over_all_runs",
+        tests={TIME_LIMIT: ("the_time_limit_counts_over_all_runs", "a_time_limit_that_slurm_chose_counts_over_all_runs",
                             "an_administrators_time_limit_for_a_running_job_stands", "a_suspension_counts_for_no_time_limit")}),
     Row("F31", "kill -9 of slurmd, slurmstepd; node down, for a moment", cases=("node_lost", "faults/node_blinks", "faults/daemon_killed")),
     Row("F32", "the SPANK plugin missing, failing, of another version", cases=("spank_missing", "faults/spank_fails")),

@@ -2,7 +2,7 @@
 # Fuzz targets, one per parser. `make check` replays the corpus; `make fuzz` tries FUZZ_SECONDS of new
 # inputs each (best in a build with --enable-sanitize=fuzzer CXX=clang++).
 fuzz_targets = \
-	tests/fuzz/flag tests/fuzz/intent tests/fuzz/telemetry tests/fuzz/past \
+	tests/fuzz/flag tests/fuzz/intent tests/fuzz/telemetry tests/fuzz/journal \
 	tests/fuzz/profile \
 	tests/fuzz/manifest tests/fuzz/shard tests/fuzz/notes tests/fuzz/settings \
 	tests/fuzz/rendezvous tests/fuzz/handshake
@@ -48,9 +48,9 @@ tests_fuzz_telemetry_SOURCES = tests/fuzz/telemetry.cpp tests/fuzz/fuzz.h $(fuzz
 tests_fuzz_telemetry_LDADD = librecords.la
 tests_fuzz_telemetry_LDFLAGS = $(FUZZ_LDFLAGS)
 
-tests_fuzz_past_SOURCES = tests/fuzz/past.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_past_LDADD = libcontroller.la
-tests_fuzz_past_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_journal_SOURCES = tests/fuzz/journal.cpp tests/fuzz/fuzz.h $(fuzz_main)
+tests_fuzz_journal_LDADD = libcontroller.la
+tests_fuzz_journal_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_profile_SOURCES = tests/fuzz/profile.cpp tests/fuzz/fuzz.h $(fuzz_main)
 tests_fuzz_profile_LDADD = libgrouping.la

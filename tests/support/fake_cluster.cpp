@@ -36,11 +36,10 @@ FakeCluster::FakeCluster(std::vector<int> node_gpus, uint64_t seed)
 // ---- submission -------------------------------------------------------------------------------
 
 uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program, int gpus,
-                                       int64_t time_limit_s, double begin_in_s) {
+                                       std::optional<int64_t> time_limit_s, double begin_in_s) {
     const uint32_t id = next_id_++;
     Ctld &ctld = ctld_[id];
     ctld.malleable = true;
-    ctld.limit_total_s = time_limit_s;
     records::Intent intent{.gpus_min = min, .gpus_max = max, .grace_s = 20, .since_s = now_s_};
     JobRecord &r = ctld.record;
     r = {.id = id,
@@ -55,7 +54,6 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
         intent.begin_s = std::llround(r.begin_s);
     }
     r.admin_comment = records::format_into("site=1", intent);
-    r.comment = "user text";
     real_[id].program = program;
     return id;
 }
@@ -94,8 +92,8 @@ void FakeCluster::tick() {
 void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
     if (!real.alive || ctld.record.phase != JobPhase::running) return;
     real.run_time_s += kTick_s;
-    if (ctld.record.time_limit_s >= 0 &&
-        now_s_ - real.started_s > static_cast<double>(ctld.record.time_limit_s) + 1)
+    if (ctld.record.time_limit_s &&
+        now_s_ - real.started_s > static_cast<double>(*ctld.record.time_limit_s) + 1)
         return stop(ctld, real, false);
     if (now_s_ - real.started_s < (ctld.malleable ? real.program.start_s : 0)) return;
     if (!real.up) {
@@ -141,7 +139,7 @@ void FakeCluster::report(Ctld &ctld, Real &real) {
     else if (const auto left = real.losses.steps_left(t.step))
         t.steps_left = static_cast<int64_t>(*left);
     t.up = true;
-    ctld.record.comment = records::format_into(ctld.record.comment, t);
+    ctld.record.telemetry = records::parse_telemetry(records::format_into("user text", t));
 }
 
 // The job's end or requeue begins; its GPUs are free once it has completed.
@@ -163,11 +161,12 @@ void FakeCluster::finish_completing(Ctld &ctld) {
     r.start_s = r.suspended_s = 0;
     if (!ctld.requeued) {
         r.phase = JobPhase::finished;
-        r.completed = !ctld.cancelled;
+        r.end = controller::End{.how = ctld.cancelled ? controller::End::How::cancelled
+                                                      : controller::End::How::completed};
         return;
     }
     r.phase = JobPhase::pending;
-    if (ctld.limit_wall_s > 0) r.time_limit_s = ctld.limit_most_s;
+    if (ctld.limit_wall_s) r.time_limit_s = ctld.limit_most_s;
     r.pending_reason = PendingReason::begin_time;
     r.begin_s = std::floor(ctld.revoked_s) + kRequeueHold_s;
     ++r.restarts;
@@ -243,9 +242,9 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     r.phase = JobPhase::running;
     r.pending_reason = PendingReason::none;
     r.start_s = std::floor(now_s_);
-    if (ctld.limit_wall_s > 0) r.time_limit_s = ctld.limit_wall_s;
+    if (ctld.limit_wall_s) r.time_limit_s = ctld.limit_wall_s;
     real.alive = true;
-    real.up = real.flagged = false;
+    real.up = real.flagged = real.completed = false;
     real.run = r.restarts;
     real.started_s = now_s_;
     real.step = real.first_step = real.saved_step;
@@ -255,7 +254,7 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
 
 // ---- users and fate ---------------------------------------------------------------------------
 
-void FakeCluster::cancel(uint32_t id) {
+void FakeCluster::cancel_as_user(uint32_t id) {
     Ctld &ctld = ctld_.at(id);
     ctld.cancelled = true;
     ctld.requeued = false;
@@ -263,7 +262,9 @@ void FakeCluster::cancel(uint32_t id) {
     real_[id].alive = false;
     if (ctld.record.phase == JobPhase::running || ctld.record.phase == JobPhase::suspended)
         return stop(ctld, real_[id], false);
-    if (ctld.record.phase == JobPhase::pending) ctld.record.phase = JobPhase::finished;
+    if (ctld.record.phase != JobPhase::pending) return;
+    ctld.record.phase = JobPhase::finished;
+    ctld.record.end = controller::End{.how = controller::End::How::cancelled};
 }
 
 void FakeCluster::hold(uint32_t id, bool on) {
@@ -310,10 +311,10 @@ void FakeCluster::set_begin(uint32_t id, double begin_s) {
 
 void FakeCluster::set_time_limit(uint32_t id, int64_t limit_s) {
     ctld_.at(id).record.time_limit_s = limit_s;
-    ctld_.at(id).limit_wall_s = 0;
+    ctld_.at(id).limit_wall_s.reset();
 }
 
-void FakeCluster::leave_time_limit(uint32_t id, int64_t wall_s, int64_t most_s) {
+void FakeCluster::leave_time_limit(uint32_t id, int64_t wall_s, std::optional<int64_t> most_s) {
     Ctld &ctld = ctld_.at(id);
     ctld.limit_wall_s = wall_s;
     ctld.record.time_limit_s = ctld.limit_most_s = most_s;
@@ -362,7 +363,7 @@ void FakeCluster::kill(double lost_s) {
             const bool suspended = ctld.record.phase == JobPhase::suspended;
             ctld = before.at(id);
             if (suspended != (ctld.record.phase == JobPhase::suspended)) suspend(id, suspended);
-            if (cancelled != ctld.cancelled) cancel(id);
+            if (cancelled != ctld.cancelled) cancel_as_user(id);
             if (held != ctld.held) hold(id, held);
         }
     while (!saved_.empty() && saved_.back().first > now_s_ - lost_s) saved_.pop_back();
@@ -376,7 +377,7 @@ void FakeCluster::settle_after_kill() {
         Real &real = real_[id];
         JobRecord &r = ctld.record;
         const bool on_record = r.phase == JobPhase::running || r.phase == JobPhase::suspended;
-        if (on_record && real.completed) {
+        if (on_record && real.completed && !ctld.malleable) {
             stop(ctld, real, false);
         } else if (on_record && (!real.alive || real.run != r.restarts)) {
             // Seen on 22.05: slurmctld goes on believing that it runs, until the node's next full
@@ -388,7 +389,10 @@ void FakeCluster::settle_after_kill() {
             real.alive = real.up = real.flagged = false;
             real.save_until_s = 0;
         }
-        if (r.phase == JobPhase::pending && real.completed) r.phase = JobPhase::finished;
+        if (r.phase == JobPhase::pending && real.completed) {
+            r.phase = JobPhase::finished;
+            r.end = controller::End{.how = controller::End::How::completed};
+        }
         if (r.phase == JobPhase::finished && !real.completed && !ctld.cancelled)
             violation(id, "vanished");
     }
@@ -410,17 +414,20 @@ bool FakeCluster::answers(RpcStatus &answer) {
     };
     answer = next_answer;
     next_answer = RpcStatus::ok;
-    if (answer == RpcStatus::ok && chance(faults.again)) answer = RpcStatus::busy;
+    if (answer == RpcStatus::ok && chance(faults.busy)) answer = RpcStatus::busy;
     if (answer == RpcStatus::ok && chance(faults.refused)) answer = RpcStatus::refused;
     if (answer == RpcStatus::ok && chance(faults.unreachable)) answer = RpcStatus::unreachable;
     return answer == RpcStatus::ok;
 }
 
 RpcStatus FakeCluster::observe(controller::Observation &out) {
+    if (std::uniform_real_distribution<>(0, 1)(random_) < faults.unreachable)
+        return RpcStatus::unreachable;
     out = {.now_s = now_s_};
     for (const auto &[id, ctld] : ctld_) {
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
         if (!frozen_.contains(id)) out.jobs.back().told_s = std::floor(now_s_);
+        out.jobs.back().intent = records::parse_intent(out.jobs.back().admin_comment);
     }
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
         out.nodes.push_back({.name = "n" + std::to_string(i),
@@ -511,15 +518,16 @@ RpcStatus FakeCluster::update_pending(uint32_t id, const controller::PendingUpda
     if (ctld.own_begin_s > now_s_ + 1) violation(id, "its user's start time was changed (I8)");
     const auto after = records::parse_intent(update.admin_comment);
     if (!after) violation(id, "an update without a record");
-    if (update.gpus > gpus_allowed) return RpcStatus::refused;
-    if (update.gpus > 0) {
-        if (after && !records::on_ladder({after->gpus_min, after->gpus_max}, update.gpus))
-            violation(id, "sized off its ladder (I6): " + std::to_string(update.gpus));
-        r.gpus_requested = update.gpus;
-        r.nodes_requested = update.nodes;
+    if (update.size) {
+        const int gpus = update.size->gpus;
+        if (gpus > gpus_allowed) return RpcStatus::refused;
+        if (after && !records::on_ladder({after->gpus_min, after->gpus_max}, gpus))
+            violation(id, "sized off its ladder (I6): " + std::to_string(gpus));
+        r.gpus_requested = gpus;
+        r.nodes_requested = update.size->nodes;
     }
-    if (update.time_limit_s != 0) set_time_limit(id, update.time_limit_s);
-    if (update.begin_s > 0) r.begin_s = update.begin_s;
+    if (update.time_limit_s) set_time_limit(id, *update.time_limit_s);
+    if (update.begin_s) r.begin_s = *update.begin_s;
     if (update.nice)
         r.nice = *update.nice;
     else if (update.first_in_queue && r.nice == ctld.own_nice)
@@ -547,15 +555,63 @@ RpcStatus FakeCluster::signal_steps(uint32_t id, int signal) {
     return RpcStatus::ok;
 }
 
-RpcStatus FakeCluster::still_runs(uint32_t id) {
+RpcStatus FakeCluster::confirm_run(uint32_t id) {
     const bool as_seen = !frozen_.contains(id) || frozen_.at(id).restarts == job(id).restarts;
     frozen_.erase(id);
     return as_seen && job(id).phase == JobPhase::running ? RpcStatus::ok : RpcStatus::busy;
 }
 
-RpcStatus FakeCluster::requeue_if_gone(uint32_t id) {
+Liveness FakeCluster::probe_run(uint32_t id) {
     RpcStatus answer;
-    return answers(answer) ? requeue_gone(id) : answer;
+    if (!answers(answer)) return Liveness::unknown;
+    if (job(id).phase != JobPhase::running) return Liveness::alive;
+    if (now_s_ - job(id).start_s < launch_s) return Liveness::too_early;
+    return real_.at(id).alive ? Liveness::alive : Liveness::gone;
+}
+
+RpcStatus FakeCluster::requeue_running(uint32_t id) {
+    RpcStatus answer;
+    if (!answers(answer)) return answer;
+    if (real_.at(id).alive) violation(id, "requeued although it is alive");
+    if (was_completed(id)) violation(id, "requeued although it is known to have ended (I9)");
+    return requeue_gone(id);
+}
+
+// It is known: the controller has told of it since the run began.
+bool FakeCluster::was_completed(uint32_t id) const {
+    return std::ranges::any_of(events, [&](const controller::Event &event) {
+        return event.job_id == id && event.outcome == controller::Outcome::completed &&
+               event.time_s >= job(id).start_s;
+    });
+}
+
+RpcStatus FakeCluster::requeue_ended(uint32_t id) {
+    RpcStatus answer;
+    if (!answers(answer)) return answer;
+    Ctld &ctld = ctld_.at(id);
+    if (ctld.record.phase != JobPhase::finished) return RpcStatus::refused;
+    if (real_.at(id).completed || ctld.cancelled) violation(id, "its end was undone (I9)");
+    ctld.record.end.reset();
+    ctld.requeued = true;
+    finish_completing(ctld);
+    return RpcStatus::ok;
+}
+
+RpcStatus FakeCluster::complete(uint32_t id) {
+    RpcStatus answer;
+    if (!answers(answer)) return answer;
+    Ctld &ctld = ctld_.at(id);
+    if (ctld.record.phase != JobPhase::running) return RpcStatus::refused;
+    if (!real_.at(id).completed) violation(id, "completed although it had not ended");
+    stop(ctld, real_.at(id), false);
+    return RpcStatus::ok;
+}
+
+RpcStatus FakeCluster::cancel(uint32_t id) {
+    RpcStatus answer;
+    if (!answers(answer)) return answer;
+    violation(id, "cancelled");  // it leaves no stale nodes
+    return RpcStatus::refused;
 }
 
 RpcStatus FakeCluster::requeue_gone(uint32_t id) {
@@ -608,7 +664,7 @@ void FakeCluster::violation(uint32_t id, const std::string &text) {
 }
 
 std::string FakeCluster::story(uint32_t id) const {
-    constexpr std::size_t kShown = 6000;  // Check can not carry much more
+    constexpr std::size_t kShown = 3500;  // Check can not carry much more
     std::string out;
     for (const std::string &v : violations) out += "VIOLATION " + v + "\n";
     for (const controller::Event &e : events)
@@ -622,7 +678,7 @@ std::string FakeCluster::story(uint32_t id) const {
                std::to_string(static_cast<int>(ctld.record.phase)) + " gpus " +
                std::to_string(ctld.record.gpus_requested) + " begin +" +
                std::to_string(ctld.record.begin_s - now_s_) + " " + ctld.record.admin_comment +
-               " | " + ctld.record.comment + "\n";
+               "\n";
     if (out.size() > kShown) out.replace(kShown / 2, out.size() - kShown, "\n[...]\n");
     return out;
 }

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ namespace ringrt::test {
 
 using controller::JobPhase;
 using controller::JobRecord;
+using controller::Liveness;
 using controller::PendingReason;
 using controller::RpcStatus;
 
@@ -39,7 +41,7 @@ struct Program {
 };
 
 struct Faults {
-    double again = 0, unreachable = 0, lost_answer = 0, refused = 0;  // chance per call
+    double busy = 0, unreachable = 0, lost_answer = 0, refused = 0;  // chance per call
 };
 
 class FakeCluster : public controller::Cluster, public controller::EventSink {
@@ -47,12 +49,12 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     explicit FakeCluster(std::vector<int> node_gpus, uint64_t seed = 1);
 
     uint32_t submit_malleable(int min, int max, const Program &program, int gpus = 0,
-                              int64_t time_limit_s = -1, double begin_in_s = 0);
+                              std::optional<int64_t> time_limit_s = {}, double begin_in_s = 0);
     uint32_t submit_rigid(int gpus, double duration_s, double priority = 1, int nodes = 1);
     void advance(double seconds);  // in steps of kTick_s
 
     // What users, administrators and fate do.
-    void cancel(uint32_t id);
+    void cancel_as_user(uint32_t id);
     void hold(uint32_t id, bool on);
     void fail_launch(uint32_t id);  // Slurm requeues it and holds it
     void suspend(uint32_t id, bool on);
@@ -64,8 +66,9 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     }
     void set_time_limit(uint32_t id, int64_t limit_s);
     // Without --time, under the MaxWall of its QOS: Slurm gives it that at each start, and shows
-    // its partition's MaxTime (-1: unlimited) while it waits.
-    void leave_time_limit(uint32_t id, int64_t wall_s, int64_t most_s);
+    // its partition's MaxTime (none: unlimited) while it waits.
+    void leave_time_limit(uint32_t id, int64_t wall_s, std::optional<int64_t> most_s);
+    void ignore_signals(uint32_t id) { real_.at(id).program.heeds_signal = false; }
     void remove_record(uint32_t id);       // its AdminComment is the site's alone
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
@@ -79,8 +82,12 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
                            std::optional<int64_t> nice) override;
     RpcStatus update_pending(uint32_t id, const controller::PendingUpdate &update) override;
     RpcStatus signal_steps(uint32_t id, int signal) override;
-    RpcStatus still_runs(uint32_t id) override;
-    RpcStatus requeue_if_gone(uint32_t id) override;
+    RpcStatus confirm_run(uint32_t id) override;
+    Liveness probe_run(uint32_t id) override;
+    RpcStatus requeue_running(uint32_t id) override;
+    RpcStatus requeue_ended(uint32_t id) override;
+    RpcStatus complete(uint32_t id) override;
+    RpcStatus cancel(uint32_t id) override;
     void write(const controller::Event &event) override { events.push_back(event); }
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
@@ -99,6 +106,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
 
     static constexpr double kTick_s = 0.25;
     Faults faults;
+    double launch_s = 20;  // from its start on, its node can be asked for a job
     RpcStatus next_answer =
         RpcStatus::ok;               // of the next call that changes something, then ok again
     bool next_lost = false;          // the next such call is done, but its answer is lost
@@ -119,8 +127,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double ghost_until_s = 0;  // believed to run, but gone from its nodes (after kill())
         double own_begin_s = 0;    // a start time that its user set
         int64_t own_nice = 0;
-        int64_t limit_total_s = -1;
-        int64_t limit_wall_s = 0, limit_most_s = 0;  // of one without --time; 0: it has one
+        std::optional<int64_t> limit_wall_s, limit_most_s;  // of one without --time
         double suspended_at_s = 0;
     };
     struct Real {
@@ -145,6 +152,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     bool start(uint32_t id, Ctld &ctld, Real &real);
     void settle_after_kill();
     RpcStatus requeue_gone(uint32_t id);
+    [[nodiscard]] bool was_completed(uint32_t id) const;
     [[nodiscard]] bool is_open(std::size_t node) const {
         return node_up_[node] && !node_drained_[node];
     }

@@ -37,6 +37,10 @@ struct World {
     void restart() {
         excuse(20);
         controller = std::make_unique<controller::Controller>(cluster, cluster, options);
+        std::string journal;
+        for (const controller::Event &event : cluster.events)
+            journal += controller::journal_line(event) + "\n";
+        controller->restore(controller::read_journal(journal));
     }
     void return_node(int node) {
         excuse(20);

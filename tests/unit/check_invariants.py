@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../faults"))
 from invariants import Watch  # noqa: E402
 
-REQUEUED = json.dumps({"job": 9, "event": "requeued", "text": "had left before slurmctld was killed: requeued"})
+REQUEUED = json.dumps({"job": 9, "event": "requeued", "outcome": "recovered", "text": "requeued"})
 
 
 def look(time_s, pid, state, events=()):

@@ -9,11 +9,11 @@ tests_unit_test_slurm_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHEC
 tests_unit_test_slurm_cluster_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
 
 if HAVE_YAML
-check_PROGRAMS += tests/unit/test_recent_events
-TESTS += tests/unit/test_recent_events
-tests_unit_test_recent_events_SOURCES = tests/unit/test_recent_events.cpp tests/support/check.h
-tests_unit_test_recent_events_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_recent_events_LDADD = libhost.la libslurmcluster.la libyamloptions.la \
+check_PROGRAMS += tests/unit/test_journal
+TESTS += tests/unit/test_journal
+tests_unit_test_journal_SOURCES = tests/unit/test_journal.cpp tests/support/check.h
+tests_unit_test_journal_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_journal_LDADD = libhost.la libslurmcluster.la libyamloptions.la \
 	libcontroller.la $(YAML_LIBS) $(SLURM_LIBS) $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_yaml

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tests/support/check.h"
+#include "tests/support/happenings.h"
 #include "tests/support/world.h"
 
 using namespace ringrt::controller;
@@ -19,44 +20,14 @@ using namespace ringrt::test;
 
 namespace {
 
-struct Happening {
-    const char *name;
-    void (*begin)(World &, uint32_t id);
-    double lasts_s;
-    void (*end)(World &, uint32_t id);
-};
-
-const Happening kHappenings[] = {
-    {"again", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::busy; }, 0, nullptr},
-    {"refused", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::refused; }, 0, nullptr},
-    {"gone", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::not_found; }, 0, nullptr},
-    {"unreachable", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::unreachable; }, 0,
-     nullptr},
-    {"lost", [](World &w, uint32_t) { w.cluster.next_lost = true; }, 0, nullptr},
-    {"restart", [](World &w, uint32_t) { w.restart(); }, 0, nullptr},
-    {"kill1", [](World &w, uint32_t) { w.kill(1); }, 0, nullptr},
-    {"kill3", [](World &w, uint32_t) { w.kill(3); }, 0, nullptr},
-    {"kill5", [](World &w, uint32_t) { w.kill(5.5); }, 0, nullptr},
-    {"cancel", [](World &w, uint32_t id) { w.cluster.cancel(id); }, 0, nullptr},
-    {"hold", [](World &w, uint32_t id) { w.cluster.hold(id, true); }, 15,
-     [](World &w, uint32_t id) { w.cluster.hold(id, false); }},
-    {"suspend", [](World &w, uint32_t id) { w.cluster.suspend(id, true); }, 10,
-     [](World &w, uint32_t id) { w.cluster.suspend(id, false); }},
-    {"requeue", [](World &w, uint32_t id) { w.cluster.requeue(id); }, 0, nullptr},
-    {"node", [](World &w, uint32_t) { w.cluster.lose_node(0); }, 8,
-     [](World &w, uint32_t) { w.return_node(0); }},
-    {"rigid", [](World &w, uint32_t) { w.cluster.submit_rigid(4, 10); }, 0, nullptr},
-    {"away", [](World &w, uint32_t) { w.go_away(30); }, 0, nullptr},
-};
-constexpr int kHappeningCount = static_cast<int>(std::size(kHappenings));
-
 int setting(const char *name, int otherwise) {
     const char *text = std::getenv(name);
     return text ? std::atoi(text) : otherwise;
 }
 
 struct Choice {
-    int moment = 0, happening = 0;
+    int moment = 0;
+    std::size_t happening = 0;
 };
 
 std::string name_of(const std::vector<Choice> &choices) {
@@ -130,7 +101,8 @@ void explore(std::vector<Choice> &choices, int depth, int stride, long &skipped,
     if (depth == 0) return;
     const int first = choices.empty() ? 0 : choices.back().moment;
     for (int moment = first; moment < moments; ++moment)
-        for (int happening = 0; happening < kHappeningCount; ++happening) {
+        for (std::size_t happening = 0; happening < std::size(kHappenings); ++happening) {
+            if (!kHappenings[happening].in_model) continue;
             choices.push_back({moment, happening});
             explore(choices, depth - 1, stride, skipped, runs);
             choices.pop_back();
@@ -155,7 +127,7 @@ TEST(one_named_run) {
         const std::string part = text.substr(0, text.find(','));
         text.erase(0, part.size() + 1);
         const std::string name = part.substr(part.find(':') + 1);
-        for (int h = 0; h < kHappeningCount; ++h)
+        for (std::size_t h = 0; h < std::size(kHappenings); ++h)
             if (name == kHappenings[h].name) choices.push_back({std::atoi(part.c_str()), h});
     }
     ck_assert(play(choices) > 10);

@@ -12,13 +12,18 @@
 #include <vector>
 
 #include "slurm_plugin/controller/capacity.h"
+#include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
 #include "slurm_plugin/slurm/slurm_records.h"
 #include "tests/support/check.h"
 
+using ringrt::controller::End;
 using ringrt::controller::JobPhase;
+using ringrt::controller::Liveness;
 using ringrt::controller::Observation;
+using ringrt::controller::PendingUpdate;
 using ringrt::controller::RpcStatus;
 using ringrt::slurm::SlurmCluster;
 
@@ -159,93 +164,74 @@ struct Watched {
     Observation seen;
 };
 
-// What 22.05 without accounting leaves: the job waits, with its old nodes.
-int waits_with_its_nodes(uint32_t) {
-    the_slurm.state = JOB_PENDING;
-    ++the_slurm.restarts;
-    return 0;
-}
-
 }  // namespace
 
 TEST(only_what_its_node_does_not_know_is_gone) {
     Watched job;
     the_slurm.pids_answer = 0;  // a step without a process has yet to tell how the job ended
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
+    ck_assert(job.cluster.probe_run(7) == Liveness::alive);
     the_slurm.pids_answer = SLURM_ERROR;  // the node did not answer
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
-    ck_assert(the_slurm.calls.empty());
+    ck_assert(job.cluster.probe_run(7) == Liveness::unknown);
     the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
-    ck_assert(the_slurm.calls == Calls{"requeue"});
+    ck_assert(job.cluster.probe_run(7) == Liveness::gone);
+    ck_assert(job.cluster.probe_run(8) == Liveness::alive);  // not one of ours
+    ck_assert(the_slurm.calls.empty());
 }
 
 // A node knows of a job's script once its prolog is done.
 TEST(what_may_still_be_in_its_prolog_is_not_gone) {
-    Watched job;  // it started 1000 s ago
-    the_slurm.batch_start_timeout_s = 995;
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
-    ck_assert(the_slurm.calls.empty());
-    the_slurm.batch_start_timeout_s = 985;
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
-}
-
-TEST(what_ended_well_and_is_gone_is_told_to_have_ended) {
+    // It started 1000 s ago; slurmctld is asked for its limits once a minute.
+    for (const int timeout_s : {995, 985}) {
+        Watched job;
+        the_slurm.batch_start_timeout_s = timeout_s;
+        ck_assert(job.cluster.probe_run(7) ==
+                  (timeout_s > 990 ? Liveness::too_early : Liveness::gone));
+    }
     Watched job;
-    the_slurm.pids_answer = 0;
-    ck_assert(job.cluster.complete_if_gone(7) == RpcStatus::refused);
-    the_slurm.pids_answer = ESLURM_INVALID_JOB_ID;
-    ck_assert(job.cluster.complete_if_gone(7) == RpcStatus::ok);
-    ck_assert(the_slurm.calls == Calls{"complete"});
-    the_slurm.state = JOB_COMPLETE;
-    ck_assert(job.cluster.complete_if_gone(7) == RpcStatus::refused);
-    ck_assert(the_slurm.calls == Calls{"complete"});
+    the_slurm.state = JOB_RUNNING | JOB_CONFIGURING;
+    job.look();
+    ck_assert(job.cluster.probe_run(7) == Liveness::too_early);
 }
 
 TEST(what_ended_or_was_requeued_since_is_left_alone) {
     for (const uint32_t state : {JOB_COMPLETE, JOB_PENDING, JOB_FAILED}) {
         Watched job;
         the_slurm.state = state;
-        ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
-        ck_assert(job.cluster.still_runs(7) == RpcStatus::busy);
-        ck_assert(the_slurm.calls.empty());
+        ck_assert(job.cluster.probe_run(7) == Liveness::alive);
+        ck_assert(job.cluster.confirm_run(7) == RpcStatus::busy);
     }
     Watched job;
-    ck_assert(job.cluster.still_runs(7) == RpcStatus::ok);
+    ck_assert(job.cluster.confirm_run(7) == RpcStatus::ok);
     the_slurm.restarts = 1;  // it runs again
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::refused);
-    ck_assert(job.cluster.still_runs(7) == RpcStatus::busy);
+    ck_assert(job.cluster.probe_run(7) == Liveness::alive);
+    ck_assert(job.cluster.confirm_run(7) == RpcStatus::busy);
     ck_assert(the_slurm.calls.empty());
 }
 
-TEST(a_requeue_that_cleared_the_job_needs_no_cancel) {
+TEST(each_verb_does_one_thing) {
     Watched job;
-    the_slurm.requeue = [](uint32_t flags) {
-        the_slurm.nodes.clear();
-        return waits_with_its_nodes(flags);
-    };
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
-    ck_assert(the_slurm.calls == Calls{"requeue"});
+    ck_assert(job.cluster.requeue_running(7) == RpcStatus::ok);
+    ck_assert(job.cluster.requeue_ended(7) == RpcStatus::ok);
+    ck_assert(job.cluster.complete(7) == RpcStatus::ok);
+    ck_assert(job.cluster.cancel(7) == RpcStatus::ok);
+    ck_assert(the_slurm.calls == (Calls{"requeue", "requeue ended", "complete", "cancel"}));
+    for (int i = 0; i < 3; ++i) ck_assert(job.look() == RpcStatus::ok);
+    ck_assert_uint_eq(the_slurm.calls.size(), 4);  // to look changes nothing
+    the_slurm.requeue = [](uint32_t) { return static_cast<int>(ETIMEDOUT); };
+    ck_assert(job.cluster.requeue_running(7) == RpcStatus::unreachable);
 }
 
-TEST(a_job_cancelled_for_its_requeue_is_requeued_until_it_is) {
+TEST(a_waiting_job_with_its_old_nodes_shows) {
     Watched job;
-    int times = 0;
-    the_slurm.requeue = [&](uint32_t flags) {
-        if (flags == JOB_RUNNING) return waits_with_its_nodes(flags);
-        if (++times < 3) return static_cast<int>(ETIMEDOUT);
-        the_slurm.nodes.clear();
-        the_slurm.state = JOB_PENDING;
-        return 0;
-    };
-    ck_assert(job.cluster.requeue_if_gone(7) == RpcStatus::ok);
-    ck_assert(the_slurm.calls == (Calls{"requeue", "cancel", "requeue ended"}));
+    the_slurm.state = JOB_PENDING;
     job.look();
-    ck_assert_uint_eq(the_slurm.state, JOB_CANCELLED);
-    ck_assert(job.seen.jobs.at(0).phase == JobPhase::completing);  // nobody has cancelled it
-    for (int i = 0; i < 3; ++i) job.look();
-    ck_assert_int_eq(times, 3);
-    ck_assert(job.seen.jobs.at(0).phase == JobPhase::pending);
+    ck_assert(!job.seen.jobs.at(0).has_stale_nodes);  // it never ran: they are those it shall get
+    the_slurm.restarts = 1;
+    job.look();
+    ck_assert(job.seen.jobs.at(0).has_stale_nodes);
+    the_slurm.nodes.clear();
+    job.look();
+    ck_assert(!job.seen.jobs.at(0).has_stale_nodes);
 }
 
 namespace {
@@ -292,13 +278,11 @@ TEST(what_starts_no_jobs_is_in_nobodys_pool) {
     partitions[1].node_inx = down_nodes;
     Observation seen;
     seen.nodes = records_of({std::vector<uint32_t>(4, NODE_STATE_IDLE), partitions});
-    seen.jobs = {{.id = 1, .partition = "down,up", .admin_comment = intent_text()},
-                 {.id = 2,
-                  .phase = JobPhase::running,
-                  .partition = "down",
-                  .gpus_on_node = {{1, 4}},
-                  .admin_comment = intent_text()}};
-    const auto pools = make_pools(seen, malleable_jobs(seen), {});
+    seen.jobs = {
+        {.id = 1, .partition = "down,up"},
+        {.id = 2, .phase = JobPhase::running, .partition = "down", .gpus_on_node = {{1, 4}}}};
+    for (auto &job : seen.jobs) job.intent = ringrt::records::parse_intent(intent_text());
+    const auto pools = make_pools(seen, malleable_jobs(seen, {}), {});
     ck_assert_uint_eq(pools.at(0).jobs.size(), 1);
     ck_assert_uint_eq(pools.at(0).jobs.at(0), 0);
     ck_assert(pools.at(0).free.node_gpus == (std::vector<int>{4, 0, 0, 4}));
@@ -325,13 +309,13 @@ TEST(only_slurms_own_word_makes_a_job_completed) {
     const auto end = [](uint32_t state) {
         slurm_job_info_t job{};
         job.job_state = state;
-        return ringrt::slurm::job_record(job, {});
+        return ringrt::slurm::job_record(job, {}).end.value().how;
     };
-    ck_assert(end(JOB_COMPLETE).completed);
-    for (const uint32_t state : {JOB_FAILED, JOB_CANCELLED, JOB_TIMEOUT, JOB_NODE_FAIL, JOB_OOM})
-        ck_assert(!end(state).completed);
-    ck_assert(end(JOB_FAILED).failed && !end(JOB_TIMEOUT).failed);
-    ck_assert(end(JOB_CANCELLED).cancelled && !end(JOB_TIMEOUT).cancelled);
+    ck_assert(end(JOB_COMPLETE) == End::How::completed);
+    ck_assert(end(JOB_FAILED) == End::How::failed);
+    ck_assert(end(JOB_CANCELLED) == End::How::cancelled);
+    for (const uint32_t state : {JOB_TIMEOUT, JOB_NODE_FAIL, JOB_OOM})
+        ck_assert(end(state) == End::How::by_slurm);
 }
 
 // This cluster only remembers it.
@@ -344,8 +328,7 @@ TEST(a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here) {
 
 // I8: what a user or an operator has set comes back as it was.
 TEST(a_nice_value_is_lowered_once_and_given_back) {
-    const auto given = [](uint32_t nice, std::optional<int64_t> own,
-                          const ringrt::controller::PendingUpdate &update) {
+    const auto given = [](uint32_t nice, std::optional<int64_t> own, const PendingUpdate &update) {
         the_slurm = {.nice = nice, .own_nice = own};
         SlurmCluster cluster;
         Observation seen;
@@ -368,7 +351,8 @@ TEST(the_cpus_of_a_node_follow_the_tasks) {
         SlurmCluster cluster;
         Observation seen;
         cluster.observe(seen);
-        (void)cluster.update_pending(7, {.gpus = gpus, .nodes = nodes});
+        (void)cluster.update_pending(7,
+                                     {.size = PendingUpdate::Size{.gpus = gpus, .nodes = nodes}});
         return the_slurm.node_cpus_given;
     };
     ck_assert_uint_eq(given(1, 2, 1), 2);
@@ -404,14 +388,27 @@ TEST(a_node_about_to_restart_takes_nobody) {
     ck_assert(records_of({{NODE_STATE_ALLOCATED | NODE_STATE_PLANNED}}).at(0).usable);
 }
 
+// --gpus-per-task=a100:1 asks for that kind at every size.
+TEST(a_jobs_gpus_stay_of_their_kind) {
+    using ringrt::slurm::job_gpu_tres;
+    const std::string plain = ringrt::slurm::kGpuTres;
+    EXPECT_TEXT(job_gpu_tres(nullptr, nullptr, 4), plain + ":4");
+    EXPECT_TEXT(job_gpu_tres("gres:gpu:a100:2", nullptr, 4), "gres:gpu:a100:4");
+    EXPECT_TEXT(job_gpu_tres(nullptr, "gres:gpu:a100:1", 4), "gres:gpu:a100:4");
+    EXPECT_TEXT(job_gpu_tres(nullptr, "cpu:10,gres/gpu:gtx:1,license/iop1:1", 8), "gres/gpu:gtx:8");
+    EXPECT_TEXT(job_gpu_tres(nullptr, "gres:gpu:1", 2), "gres:gpu:2");
+}
+
 TEST(what_passes_by_itself_is_no_refusal) {
     Watched job;
     for (const int error : {int(ESLURM_JOB_NOT_PENDING), ringrt::slurm::kSettingDbIndex}) {
         the_slurm.update_answer = error;
-        ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == RpcStatus::busy);
+        ck_assert(job.cluster.update_pending(7, {.size = PendingUpdate::Size{4, 1, 4}}) ==
+                  RpcStatus::busy);
     }
     the_slurm.update_answer = ESLURM_ACCESS_DENIED;
-    ck_assert(job.cluster.update_pending(7, {.gpus = 4, .nodes = 1}) == RpcStatus::refused);
+    ck_assert(job.cluster.update_pending(7, {.size = PendingUpdate::Size{4, 1, 4}}) ==
+              RpcStatus::refused);
 }
 
 int main() {
@@ -421,11 +418,9 @@ int main() {
          a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here,
          a_nice_value_is_lowered_once_and_given_back, the_cpus_of_a_node_follow_the_tasks,
          slurms_own_holds_are_told_from_anybody_elses,
-         what_ended_well_and_is_gone_is_told_to_have_ended,
-         what_ended_or_was_requeued_since_is_left_alone,
-         a_requeue_that_cleared_the_job_needs_no_cancel,
-         a_job_cancelled_for_its_requeue_is_requeued_until_it_is,
-         what_starts_no_jobs_is_in_nobodys_pool, a_limit_is_told_from_other_reasons,
-         only_slurms_own_word_makes_a_job_completed, a_node_about_to_restart_takes_nobody,
-         what_passes_by_itself_is_no_refusal});
+         what_ended_or_was_requeued_since_is_left_alone, each_verb_does_one_thing,
+         a_waiting_job_with_its_old_nodes_shows, what_starts_no_jobs_is_in_nobodys_pool,
+         a_limit_is_told_from_other_reasons, only_slurms_own_word_makes_a_job_completed,
+         a_node_about_to_restart_takes_nobody, what_passes_by_itself_is_no_refusal,
+         a_jobs_gpus_stay_of_their_kind});
 }

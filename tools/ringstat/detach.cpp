@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "slurm_plugin/controller/job_view.h"
+#include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/slurm/administrator.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
 #include "slurm_plugin/slurm/slurm_library.h"
@@ -29,10 +29,10 @@ int fail(const std::string &what) {
 }
 
 // "7 (asked)": where its resize stands, or what Slurm does with it.
-std::string state_of(const controller::JobView &job) {
+std::string state_of(const controller::MalleableJob &job) {
     if (job.record->phase == controller::JobPhase::completing) return "completing";
     if (job.record->phase == controller::JobPhase::pending) return "pending";
-    return controller::is_resizing(job) ? "asked to resize" : "running";
+    return job.is_resizing() ? "asked to resize" : "running";
 }
 
 struct Progress {
@@ -46,7 +46,7 @@ void look(slurm::SlurmCluster &cluster, Progress &progress) {
     progress.answered = cluster.observe(observation) == controller::RpcStatus::ok;
     if (!progress.answered) return;
     progress.left.clear();
-    for (const controller::JobView &job : controller::malleable_jobs(observation)) {
+    for (const controller::MalleableJob &job : controller::malleable_jobs(observation, {})) {
         progress.seen.insert(job.record->id);
         progress.left.emplace_back(job.record->id, state_of(job));
     }

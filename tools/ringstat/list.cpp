@@ -44,7 +44,7 @@ void take_reasons(std::vector<JobView> &jobs) {
     const PluginView plugin = view_plugin();
     if (!plugin.error.empty()) return;
     std::map<uint32_t, std::string> reasons;
-    for (controller::Explanation &one : explain_all(plugin.options).explanations)
+    for (controller::Explanation &one : explain_all(plugin, unix_now_s()).explanations)
         reasons[one.job_id] = std::move(one.reason);
     for (JobView &job : jobs)
         if (const auto now = reasons.find(job.id); job.state == "steady" && now != reasons.end())

@@ -117,14 +117,18 @@ int explain_other(const Options &options) {
 int show_explanation(const Options &options) {
     const PluginView plugin = view_plugin();
     if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
-    if (!plugin.note.empty()) fail(kOk, plugin.note);
-    const Explanations told = explain_all(plugin.options);
+    const double now_s = unix_now_s();
+    const auto find = [&](const Explanations &told) {
+        return std::ranges::find(told.explanations, options.job, &controller::Explanation::job_id);
+    };
+    Explanations told = explain_all(plugin, now_s);
+    // One that the controller has not told of has just been submitted, or has ended.
+    if (told.told_s && find(told) == told.explanations.end()) told = compute_all(plugin);
     if (!told.error.empty()) return fail(kNoAnswer, told.error);
-    const auto one =
-        std::ranges::find(told.explanations, options.job, &controller::Explanation::job_id);
+    if (!told.told_s && !plugin.note.empty()) fail(kOk, plugin.note);
+    const auto one = find(told);
     if (one == told.explanations.end()) return explain_other(options);
-    put(options.json ? explanation_json(*one, plugin.options.mode)
-                     : explanation_text(*one, plugin.options.mode));
+    put(options.json ? explanation_json(*one, told, now_s) : explanation_text(*one, told, now_s));
     return kOk;
 }
 

@@ -5,6 +5,7 @@
 #include "slurm_plugin/slurm/slurm_library.h"
 #include "slurm_plugin/slurm/slurm_paths.h"
 #include "slurm_plugin/slurm/yaml_options.h"
+#include "tools/ringstat/published.h"
 
 namespace ringrt::ringstat {
 
@@ -12,7 +13,10 @@ PluginView view_plugin() {
     slurm::init_slurm_library();
     const auto paths = slurm::ask_slurm_paths();
     if (!paths) return {.error = "slurmctld does not answer"};
-    PluginView view{.yaml = paths->yaml, .event_log = paths->event_log, .diag = paths->diag};
+    PluginView view{.yaml = paths->yaml,
+                    .event_log = paths->event_log,
+                    .diag = paths->diag,
+                    .explain = paths->explain};
     const auto read = slurm::read_yaml(paths->yaml);
     if (const auto *error = std::get_if<slurm::YamlError>(&read)) {
         view.note = error->message + "; going by the defaults";
@@ -24,13 +28,24 @@ PluginView view_plugin() {
     return view;
 }
 
-Explanations explain_all(const controller::Options &options) {
+Explanations compute_all(const PluginView &plugin) {
     slurm::init_slurm_library();
     slurm::SlurmCluster cluster;
     controller::Observation observation;
-    if (cluster.observe(observation) != controller::RpcStatus::ok)
-        return {.error = "slurmctld does not answer: " + cluster.last_error()};
-    return {.explanations = controller::explain(observation, options)};
+    Explanations out{.mode = controller::get_parameter(plugin.options, "mode")};
+    if (cluster.observe(observation) == controller::RpcStatus::ok)
+        out.explanations = controller::explain(observation, plugin.options);
+    else
+        out.error = "slurmctld does not answer: " + cluster.last_error();
+    return out;
+}
+
+Explanations explain_all(const PluginView &plugin, double now_s) {
+    Published published = read_published(plugin.explain, now_s);
+    if (published.time_s <= 0) return compute_all(plugin);
+    return {.explanations = std::move(published.explanations),
+            .told_s = published.time_s,
+            .mode = std::move(published.mode)};
 }
 
 }  // namespace ringrt::ringstat

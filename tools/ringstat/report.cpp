@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ringstat/report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/ringstat/text.h"
@@ -55,20 +56,6 @@ std::string dumped(const Json &json) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-const char *mode_name(controller::Mode mode) {
-    switch (mode) {
-        case controller::Mode::act:
-            return "act";
-        case controller::Mode::observe:
-            return "observe";
-        case controller::Mode::off:
-            return "off";
-        case controller::Mode::detach:
-            return "detach";
-    }
-    return "?";
-}
-
 }  // namespace
 
 std::string jobs_json(std::span<const JobView> jobs, const std::optional<Summary> &summary,
@@ -90,21 +77,27 @@ std::string history_json(std::span<const PastEvent> events) {
     return dumped({{"events", list}});
 }
 
-std::string explanation_json(const controller::Explanation &explanation, controller::Mode mode) {
+std::string explanation_json(const controller::Explanation &explanation, const Explanations &told,
+                             double now_s) {
     return dumped({{"job", explanation.job_id},
                    {"gpus", explanation.gpus},
                    {"wanted", explanation.wanted},
                    {"reason", camel_case(explanation.reason)},
                    {"text", explanation.text},
-                   {"mode", mode_name(mode)}});
+                   {"mode", told.mode},
+                   {"age_s", told.told_s ? Json(now_s - *told.told_s) : Json(nullptr)}});
 }
 
-std::string explanation_text(const controller::Explanation &explanation, controller::Mode mode) {
+std::string explanation_text(const controller::Explanation &explanation, const Explanations &told,
+                             double now_s) {
     std::string text =
         "job " + std::to_string(explanation.job_id) + ": " + printable(explanation.text) + "\n";
-    if (mode != controller::Mode::act)
-        text += "malleable.yaml says mode: " + std::string(mode_name(mode)) +
-                ", so nothing is resized\n";
+    if (told.told_s)
+        text += "decided " + duration(std::max(0.0, now_s - *told.told_s)) + " ago\n";
+    else
+        text += "computed here: the controller has told nothing for a minute\n";
+    if (told.mode != "act")
+        text += "malleable.yaml says mode: " + printable(told.mode) + ", so nothing is resized\n";
     return text;
 }
 

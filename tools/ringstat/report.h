@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "slurm_plugin/controller/controller.h"
 #include "tools/ringstat/history.h"
 #include "tools/ringstat/job_view.h"
+#include "tools/ringstat/plugin_view.h"
 #include "tools/ringstat/summary.h"
 
 namespace ringrt::ringstat {
@@ -22,11 +22,11 @@ namespace ringrt::ringstat {
 
 // {"job": 7, "gpus": 4, "wanted": 8, "reason": "BestGain", "text": …, "mode": "act"}
 [[nodiscard]] std::string explanation_json(const controller::Explanation &explanation,
-                                           controller::Mode mode);
+                                           const Explanations &told, double now_s);
 // Of a job that has ended, or is ending: how, and what it was.
 [[nodiscard]] std::string ended_text(const JobView &job, double end_s);
 [[nodiscard]] std::string ended_json(const JobView &job);
 [[nodiscard]] std::string explanation_text(const controller::Explanation &explanation,
-                                           controller::Mode mode);
+                                           const Explanations &told, double now_s);
 
 }  // namespace ringrt::ringstat

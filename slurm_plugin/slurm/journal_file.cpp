@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "slurm_plugin/slurm/recent_events.h"
+#include "slurm_plugin/slurm/journal_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ std::string contents(const std::string &path) {
     std::size_t bytes = 0;
     const int file = open_plain(path, O_RDONLY, &bytes);
     if (file < 0) return {};
-    std::string out(std::min(bytes, 2 * kRecentBytes), '\0');
+    std::string out(std::min(bytes, 2 * kJournalBytes), '\0');
     const ssize_t got = pread(file, out.data(), out.size(), 0);
     close(file);
     out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -43,10 +43,10 @@ std::string contents(const std::string &path) {
 
 }  // namespace
 
-bool RecentEvents::append(const std::string &line) const {
+bool JournalFile::append(const std::string &line) const {
     std::size_t bytes = 0;
     int file = open_plain(path_, O_WRONLY | O_APPEND | O_CREAT, &bytes);
-    if (file >= 0 && bytes > kRecentBytes) {
+    if (file >= 0 && bytes > kJournalBytes) {
         close(file);
         if (std::rename(path_.c_str(), (path_ + ".1").c_str()) != 0) return false;
         file = open_plain(path_, O_WRONLY | O_APPEND | O_CREAT, &bytes);
@@ -61,17 +61,19 @@ bool RecentEvents::append(const std::string &line) const {
     return written && closed;
 }
 
-void RecentEvents::write(const controller::Event &event) {
-    // What would be done, and what concerns no job, tells a start nothing.
-    if (event.job_id == 0 || event.kind == controller::EventKind::dry_run) return;
+void JournalFile::write(const controller::Event &event) {
+    const std::string line = controller::journal_line(event);
+    if (line.empty()) return;
     // Of a line that a killed writer has left unfinished, this one begins apart.
-    const bool good = append("\n" + controller::to_json(event) + "\n");
+    const bool good = append("\n" + line + "\n");
     if (!good && !failing_)
         log_.error("cannot write " + path_ + ": " + std::strerror(errno) +
                    "; a job that ends just before slurmctld is killed may run again");
     failing_ = !good;
 }
 
-std::string RecentEvents::read() const { return contents(path_ + ".1") + contents(path_); }
+controller::Journal JournalFile::read() const {
+    return controller::read_journal(contents(path_ + ".1") + contents(path_));
+}
 
 }  // namespace ringrt::slurm

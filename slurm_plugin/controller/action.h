@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one thing to do next for a job, and what is needed to decide on it besides the job itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/records/intent.h"
+
+namespace ringrt::controller {
+
+struct Action {
+    enum class Kind : uint8_t {
+        nothing,
+        note,       // write the intent: something was seen
+        call_off,   // write the intent: back to running at the old size
+        ask,        // write the intent, then signal
+        signal,     // signal again
+        release,    // update the pending job: size, time limit, start time, intent
+        hand_back,  // remove the intent: it is a rigid job from now on
+    };
+    Kind kind = Kind::nothing;
+    records::Intent intent;       // to be written (note, call_off, ask) or within the update
+    PendingUpdate update;         // release
+    std::optional<Event> event;   // logged once it is done; its time and job are filled in then
+    std::optional<int64_t> nice;  // note, hand_back: the nice value that is set with the intent
+    const char *cause = "";       // call_off: for the statistics
+    // release: Slurm does not start it at its old size, although that is free: it is over a limit,
+    // or fits no node.
+    bool slurm_declined = false;
+    bool poll_fast = false;  // look again after busy_poll_s
+};
+
+struct PassContext {
+    double now_s = 0;
+    int gpus_per_node = 1;        // that a node of its pool can give the job, with its CPUs
+    bool room_is_coming = false;  // a resize under way will free GPUs in its pool
+    bool may_ask = false;         // it is time for a decision, and no limit of resizes is reached
+};
+
+}  // namespace ringrt::controller

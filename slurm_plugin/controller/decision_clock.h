@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When resizes are decided on: at once where a job comes, goes or changes its size, and otherwise
+// every interval_s, so that jobs are not asked for each small change of what they report.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/job.h"
+
+namespace ringrt::controller {
+
+class DecisionClock {
+  public:
+    // In each pass. True: it is time, and the interval begins anew.
+    bool is_time(const Observation &observation, const std::vector<MalleableJob> &jobs,
+                 double interval_s, double now_s) {
+        std::vector<Present> present;
+        for (const MalleableJob &job : jobs)
+            present.push_back({job.record->id, job.record->gpus_requested, job.record->phase});
+        for (const JobRecord &record : observation.jobs)
+            if (record.phase == JobPhase::pending && record.gpus_requested > 0)
+                present.push_back({record.id, 0, JobPhase::pending});
+        if (present == present_ && !is_over(interval_s, now_s)) return false;
+        present_ = std::move(present);
+        decided_s_ = now_s;
+        return true;
+    }
+    [[nodiscard]] bool is_over(double interval_s, double now_s) const {
+        return age_s(decided_s_, now_s) >= interval_s;
+    }
+
+  private:
+    struct Present {
+        uint32_t id = 0;
+        int gpus = 0;
+        JobPhase phase = JobPhase::pending;
+        bool operator==(const Present &) const = default;
+    };
+    std::vector<Present> present_;
+    double decided_s_ = 0;  // Unix time
+};
+
+}  // namespace ringrt::controller

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/executor.h"
+
+#include <cmath>
+#include <utility>
+
+namespace ringrt::controller {
+
+using Kind = Action::Kind;
+
+namespace {
+
+constexpr double kRefusedWait_s = 60;
+
+}  // namespace
+
+RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
+    const JobRecord &record = *job.record;
+    switch (action.kind) {
+        case Kind::release:
+            return cluster_.update_pending(record.id, action.update);
+        case Kind::hand_back:
+            return cluster_.write_intent(record.id, records::without_intent(record.admin_comment),
+                                         action.nice);
+        case Kind::signal:
+            return RpcStatus::ok;
+        default:
+            return cluster_.write_intent(
+                record.id, records::format_into(record.admin_comment, action.intent), action.nice);
+    }
+}
+
+RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                              const Options &options, double now_s) {
+    const uint32_t id = job.record->id;
+    // A request in the record of a job that was requeued meanwhile would tell of a resize.
+    if (action.kind == Kind::ask)
+        if (const RpcStatus runs = cluster_.confirm_run(id); runs != RpcStatus::ok) return runs;
+    // It has not come back in time. Has it left, and slurmctld has forgotten that?
+    if (action.kind == Kind::call_off)
+        if (const Recovery::Found found = recovery_.recover(*job.record); found.event) {
+            log(*found.event, now_s, job.record);
+            return RpcStatus::busy;
+        }
+    RpcStatus status = write(job, action);
+    if (status == RpcStatus::refused) note_refusal(job, action, tracker, options, now_s);
+    if (status != RpcStatus::ok) return status;
+    // The intent stands: now the signal, which is repeated until something happens.
+    if (action.kind == Kind::ask || action.kind == Kind::signal) {
+        tracker.signalled_s = now_s;
+        status = cluster_.signal_steps(id, job.intent.signal);
+        if (status == RpcStatus::busy) tracker.signalled_s = now_s - options.signal_again_s + 1;
+    }
+    note_success(job, action, tracker, options, now_s);
+    return status;
+}
+
+void Executor::note_success(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                            const Options &options, double now_s) {
+    switch (action.kind) {
+        case Kind::ask:
+            count(&ResizeCounts::asked, action.intent.why);
+            break;
+        case Kind::call_off:
+            count(&ResizeCounts::called_off, job.intent.why);
+            ++statistics_.called_off_why[action.cause];
+            if (job.record->phase == JobPhase::running)
+                note_failure(job.record->id, options, now_s);
+            tracker.backoff.failed(options.back_off_s, now_s);
+            break;
+        case Kind::release:
+            if (action.slurm_declined && action.update.size)
+                tracker.ceiling.set(action.update.size->gpus, now_s);
+            break;
+        case Kind::note:
+            if (job.is_resizing()) tracker.backoff.succeeded();
+            break;
+        default:
+            break;
+    }
+    tracker.state = action.kind == Kind::signal ? job.intent.state : action.intent.state;
+    if (!action.event) return;
+    if (action.event->gap_s > 0) {
+        ++statistics_.restarts;
+        statistics_.restart_s += action.event->gap_s;
+        statistics_.restart_gpu_s += action.event->gap_s * action.event->from;
+    }
+    if (action.event->kind == EventKind::resized) {
+        count(&ResizeCounts::resized, job.intent.why);
+        breaker_.succeeded();
+    }
+    log(*action.event, now_s, job.record);
+}
+
+void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                            const Options &options, double now_s) {
+    count(&ResizeCounts::refused, action.intent.why);
+    if (action.kind == Kind::release) {
+        // Next a smaller size, then without one; then the start time that is set comes by itself.
+        const auto &size = action.update.size;
+        tracker.update_pause.until(now_s + (size ? options.idle_poll_s : kRefusedWait_s));
+        if (size) tracker.ceiling.set(size->gpus / 2, now_s);
+    } else {
+        tracker.backoff.paused(options.back_off_s, now_s);
+        tracker.write_pause.until(now_s + kRefusedWait_s);
+    }
+    log({.kind = EventKind::refused,
+         .from = job.intent.gpus,
+         .to = action.intent.target,
+         .reason = job.intent.why,
+         .text = "Slurm refused the update to " + std::to_string(action.intent.target) + " GPUs"},
+        now_s, job.record);
+}
+
+void Executor::note_lost(uint32_t job_id, const std::string &reason, const Options &options,
+                         double now_s) {
+    count(&ResizeCounts::lost, reason);
+    note_failure(job_id, options, now_s);
+}
+
+void Executor::note_failure(uint32_t job_id, const Options &options, double now_s) {
+    if (!breaker_.failed(job_id, now_s, options.breaker_jobs, options.breaker_pause_s)) return;
+    log({.kind = EventKind::error,
+         .text = "no resizes for " + std::to_string(std::lround(options.breaker_pause_s)) +
+                 " s: those of several jobs in a row were called off or failed"},
+        now_s);
+}
+
+void Executor::count(uint64_t ResizeCounts::*member, const std::string &reason) {
+    ++(statistics_.resizes.*member);
+    ++(statistics_.by_reason[reason].*member);
+}
+
+void Executor::log_dry_run(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                           double now_s) {
+    if (action.kind == Kind::note) tracker.dry_run_intent = action.intent;
+    if (action.kind != Kind::ask || tracker.last_dry_run_gpus == action.intent.target) return;
+    tracker.last_dry_run_gpus = action.intent.target;
+    Event event = *action.event;
+    event.kind = EventKind::dry_run;
+    event.text = "would be " + event.text;
+    log(std::move(event), now_s, job.record);
+}
+
+void Executor::log(Event event, double now_s, const JobRecord *record) {
+    event.time_s = now_s;
+    if (record) {
+        event.job_id = record->id;
+        event.name = record->name;
+        event.user_id = record->user_id;
+    }
+    events_.write(event);
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries out one action on the cluster, and notes what came of it: in the job's tracker, in the
+// breaker, in the statistics and in the events.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/controller/action.h"
+#include "slurm_plugin/controller/breaker.h"
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/controller/job.h"
+#include "slurm_plugin/controller/options.h"
+#include "slurm_plugin/controller/recovery.h"
+#include "slurm_plugin/controller/statistics.h"
+#include "slurm_plugin/controller/tracker.h"
+
+namespace ringrt::controller {
+
+class Executor {
+  public:
+    Executor(Cluster &cluster, EventSink &events, Recovery &recovery, Statistics &statistics)
+        : cluster_(cluster), events_(events), recovery_(recovery), statistics_(statistics) {}
+
+    RpcStatus carry_out(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                        const Options &options, double now_s);
+    // Mode observe: what would be asked is logged, and nothing is touched.
+    void log_dry_run(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                     double now_s);
+    // A job that was asked to resize has ended by its own failure.
+    void note_lost(uint32_t job_id, const std::string &reason, const Options &options,
+                   double now_s);
+
+    // record: of the event's job, where it is known.
+    void log(Event event, double now_s, const JobRecord *record = nullptr);
+    [[nodiscard]] const Breaker &breaker() const { return breaker_; }
+
+  private:
+    RpcStatus write(const MalleableJob &job, const Action &action);
+    void note_success(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                      const Options &options, double now_s);
+    void note_refusal(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                      const Options &options, double now_s);
+    void note_failure(uint32_t job_id, const Options &options, double now_s);
+    void count(uint64_t ResizeCounts::*member, const std::string &reason);
+
+    Cluster &cluster_;
+    EventSink &events_;
+    Recovery &recovery_;
+    Statistics &statistics_;
+    Breaker breaker_;
+};
+
+}  // namespace ringrt::controller

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A malleable job as the controller sees it in one pass.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/options.h"
+#include "slurm_plugin/controller/stage.h"
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/records/telemetry.h"
+
+namespace ringrt::controller {
+
+struct JobTracker;
+
+struct MalleableJob {
+    const JobRecord *record = nullptr;  // of the Observation, which must outlive this
+    records::Intent intent;             // the record's; in mode observe the one of the dry run
+    Stage stage = Stage::ended;
+
+    // A resize that was asked and is not yet over.
+    [[nodiscard]] bool is_resizing() const { return intent.asked_s > 0; }
+    // The telemetry of the present run, nullptr where there is none yet.
+    [[nodiscard]] const records::Telemetry *current_telemetry() const;
+};
+
+[[nodiscard]] Holds holds_of(const Options &options);
+
+// The malleable jobs that have not ended, in the order of the observation, by their records alone:
+// for one who does not follow them from pass to pass.
+[[nodiscard]] std::vector<MalleableJob> malleable_jobs(const Observation &observation,
+                                                       const Options &options);
+
+// Why a running job cannot be asked to resize now; empty: it can.
+[[nodiscard]] std::string_view why_not_askable(const MalleableJob &job, const JobTracker &tracker,
+                                               double now_s, bool somebody_waits,
+                                               const Options &options);
+
+// Seconds since a moment noted in a record; infinite where the clock was set back since.
+[[nodiscard]] double age_s(double then_s, double now_s);
+
+}  // namespace ringrt::controller

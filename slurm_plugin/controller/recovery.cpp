@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/recovery.h"
+
+#include <algorithm>
+#include <csignal>
+
+namespace ringrt::controller {
+
+using records::IntentState;
+
+namespace {
+
+constexpr double kTakenDown_s = 120;  // after a restart of slurmctld
+constexpr double kFirstProbe_s = 3;   // slurmctld has to find its nodes first
+constexpr double kNextProbe_s = 6;    // a job takes a while to go
+constexpr double kTooEarlyAgain_s = 5;
+constexpr double kRetryMost_s = 300;
+constexpr int kProbesPerPass = 8;
+constexpr double kWatchedMost_s = 10;  // longer than any stop and restart
+
+bool may_be_orphan(const JobRecord &record) {
+    return record.phase == JobPhase::running || record.phase == JobPhase::suspended;
+}
+
+}  // namespace
+
+bool Recovery::was_watched(uint32_t job_id, const std::vector<NodeRecord> &nodes,
+                           double now_s) const {
+    const auto last = journal_.under_way_s.find(job_id);
+    return journal_.goes_on && first_pass_s_ == now_s && last != journal_.under_way_s.end() &&
+           age_s(last->second, now_s) < kWatchedMost_s &&
+           std::ranges::all_of(nodes, [](const NodeRecord &node) { return node.usable; });
+}
+
+// ---- forgotten requeues -------------------------------------------------------------------------
+
+bool Recovery::was_taken_down(const JobRecord &record, double now_s) const {
+    if (!record.end || record.end->how != End::How::failed || record.end->signal != SIGTERM)
+        return false;
+    if (age_s(*begun_s_, now_s) > kTakenDown_s || age_s(record.end_s, now_s) > kTakenDown_s)
+        return false;
+    if (!record.intent || record.intent->run != record.restarts) return false;
+    const auto before = journal_.asked_s.find(record.id);
+    return record.intent->state == IntentState::asked ||
+           (before != journal_.asked_s.end() && age_s(before->second, record.end_s) < kTakenDown_s);
+}
+
+std::vector<Event> Recovery::requeue_lost(const Observation &observation, double now_s) {
+    std::vector<Event> events;
+    for (const JobRecord &record : observation.jobs)
+        if (was_taken_down(record, now_s)) returning_.try_emplace(record.id, false);
+    const auto find = [&](uint32_t job_id) {
+        const auto found = std::ranges::find(observation.jobs, job_id, &JobRecord::id);
+        return found == observation.jobs.end() ? nullptr : &*found;
+    };
+    std::erase_if(requeued_, [&](const auto &job) {
+        const JobRecord *record = find(job.first);
+        return !record || clear_stale_nodes(*record, job.second);
+    });
+    for (auto it = returning_.begin(); it != returning_.end();) {
+        const JobRecord *record = find(it->first);
+        const bool over = !record || requeue_until_done(*record, it->second, events, now_s);
+        it = over ? returning_.erase(it) : std::next(it);
+    }
+    return events;
+}
+
+// False: not yet.
+bool Recovery::clear_stale_nodes(const JobRecord &record, int restarts_before) {
+    if (record.restarts <= restarts_before) return record.phase == JobPhase::finished;
+    if (!record.has_stale_nodes) return true;
+    const RpcStatus cancelled = cluster_.cancel(record.id);
+    if (cancelled == RpcStatus::busy || cancelled == RpcStatus::unreachable) return false;
+    if (cancelled == RpcStatus::ok) returning_.try_emplace(record.id, false);
+    return true;
+}
+
+// Until it is known that it waits again, or is gone: else a job would be lost. False: not yet.
+bool Recovery::requeue_until_done(const JobRecord &record, bool &done, std::vector<Event> &events,
+                                  double now_s) {
+    if (record.phase != JobPhase::finished) return done;
+    if (done) return false;  // the record is older than the requeue
+    const RpcStatus requeued = cluster_.requeue_ended(record.id);
+    done = requeued == RpcStatus::ok;
+    if (done && was_taken_down(record, now_s))
+        events.push_back({.job_id = record.id,
+                          .kind = EventKind::requeued,
+                          .outcome = Outcome::recovered,
+                          .text = "its requeue was lost in a slurmctld crash: requeued again"});
+    return requeued == RpcStatus::refused || requeued == RpcStatus::not_found;
+}
+
+// ---- orphans ------------------------------------------------------------------------------------
+
+// How the run that Slurm shows has ended; nullptr: the journal knows of no end.
+const Journal::Ending *Recovery::ending_of_run(const JobRecord &record) const {
+    const auto told = journal_.ended.find(record.id);
+    const bool same_run = told != journal_.ended.end() && record.start_s <= told->second.time_s;
+    return same_run ? &told->second : nullptr;
+}
+
+Recovery::Found Recovery::recover(const JobRecord &record) {
+    const Journal::Ending *ending = ending_of_run(record);
+    if (ending && !ending->completed) return {};  // it failed or was cancelled: Slurm's own affair
+    Found found{.liveness = cluster_.probe_run(record.id)};
+    if (found.liveness != Liveness::gone) return found;
+    found.repaired = ending ? cluster_.complete(record.id) : cluster_.requeue_running(record.id);
+    if (found.repaired != RpcStatus::ok) return found;
+    found.event = Event{.job_id = record.id,
+                        .kind = EventKind::requeued,
+                        .outcome = Outcome::recovered,
+                        .text = "had left before slurmctld crashed, which forgot that: requeued"};
+    if (ending)
+        found.event = Event{.job_id = record.id,
+                            .kind = EventKind::ended,
+                            .outcome = Outcome::completed,
+                            .text =
+                                "had ended before slurmctld crashed, which forgot that: "
+                                "completed again"};
+    else
+        requeued_[record.id] = record.restarts;
+    return found;
+}
+
+void Recovery::list_running(const std::vector<MalleableJob> &jobs, double now_s) {
+    if (has_listed_) return;
+    has_listed_ = true;
+    for (const MalleableJob &job : jobs)
+        if (may_be_orphan(*job.record))
+            probes_.push_back({.job_id = job.record->id,
+                               .restarts = job.record->restarts,
+                               .due_s = now_s + kFirstProbe_s});
+}
+
+bool Recovery::is_due(double now_s) const {
+    return is_busy() ||
+           std::ranges::any_of(probes_, [&](const Probe &probe) { return probe.due_s <= now_s; });
+}
+
+void Recovery::retry_later(Probe &probe, double now_s) {
+    probe.due_s = now_s + probe.retry_s;
+    probe.retry_s = std::min(2 * probe.retry_s, kRetryMost_s);
+}
+
+std::vector<Event> Recovery::probe_orphans(std::vector<MalleableJob> &jobs, double now_s) {
+    list_running(jobs, now_s);
+    std::vector<Event> events;
+    int probed = 0;
+    for (Probe &probe : probes_) {
+        if (probe.due_s > now_s || probed == kProbesPerPass) continue;
+        const auto job = std::ranges::find(
+            jobs, probe.job_id, [](const MalleableJob &view) { return view.record->id; });
+        if (job == jobs.end() || !may_be_orphan(*job->record) ||
+            job->record->restarts != probe.restarts) {
+            probe.looks_left = 0;
+            continue;
+        }
+        if (job->record->phase == JobPhase::suspended) {  // until it goes on
+            probe.due_s = now_s + kNextProbe_s;
+            continue;
+        }
+        ++probed;
+        Found found = recover(*job->record);
+        if (found.event) {
+            events.push_back(std::move(*found.event));
+            job->stage = Stage::completing;
+        }
+        switch (found.liveness) {
+            case Liveness::alive:
+                --probe.looks_left;
+                probe.due_s = now_s + kNextProbe_s;
+                break;
+            case Liveness::gone:
+                if (found.repaired == RpcStatus::ok || found.repaired == RpcStatus::not_found)
+                    probe.looks_left = 0;
+                else if (found.repaired == RpcStatus::refused)
+                    retry_later(probe, now_s);
+                break;
+            case Liveness::too_early:
+                probe.due_s = now_s + kTooEarlyAgain_s;
+                break;
+            case Liveness::unknown:  // each such answer can take a time-out: no more in this pass
+                retry_later(probe, now_s);
+                probed = kProbesPerPass;
+                break;
+        }
+    }
+    std::erase_if(probes_, [](const Probe &probe) { return probe.looks_left == 0; });
+    return events;
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/stage.h"
+
+#include <array>
+
+namespace ringrt::controller {
+
+using records::Intent;
+using records::IntentState;
+
+namespace {
+
+constexpr std::array<std::string_view, kStages> kNames{
+    "held_back", "unsized",   "eligible",   "starting", "running",
+    "signalled", "suspended", "completing", "ended",
+};
+
+// Slurm rounds times to whole seconds and reads its clock several times.
+constexpr double kRequeueSlack_s = 3, kUpdateSlack_s = 2, kStartSlack_s = 1;
+
+// Its size is not decided: it never was, or it has run since, or Slurm did a part of the update
+// only (then the intent says released, and size and start time do not).
+bool is_unsized(const JobRecord &record, const Intent &intent, SlurmHold hold) {
+    if (intent.state != IntentState::released) return true;
+    if (hold == SlurmHold::launch_failed) return true;
+    if (intent.run != record.restarts) return true;
+    return record.gpus_requested != intent.target &&
+           record.begin_s > intent.since_s + kUpdateSlack_s;
+}
+
+// Is the start time the one that Slurm's requeue or job_submit set? Another one is somebody's wish.
+bool is_own_start_time(const JobRecord &record, const Intent &intent, const Holds &holds) {
+    if (record.restarts == 0 && intent.gpus == 0)
+        return record.begin_s <= record.submit_s + holds.submit_s + kRequeueSlack_s;
+    const double requeued_s = record.end_s > 0 ? record.end_s : record.submit_s;
+    return record.begin_s <= requeued_s + holds.requeue_s + kRequeueSlack_s;
+}
+
+bool is_held_back(const JobRecord &record, const Intent &intent, SlurmHold hold, bool unsized,
+                  const Holds &holds, double now_s) {
+    if (record.pending_reason == PendingReason::held && hold == SlurmHold::none) return true;
+    if (record.pending_reason == PendingReason::dependency) return true;
+    if (record.begin_s <= now_s) return false;
+    if (!unsized) return record.begin_s > now_s + kStartSlack_s;  // set after our release
+    const bool user_begins_later =
+        record.restarts == 0 && now_s < static_cast<double>(intent.begin_s);
+    return user_begins_later || !is_own_start_time(record, intent, holds);
+}
+
+Stage stage_of_running(const JobRecord &record, const Intent &intent) {
+    const bool noted = intent.state == IntentState::running || intent.state == IntentState::asked;
+    if (!noted || intent.run != record.restarts) return Stage::starting;
+    return intent.state == IntentState::asked ? Stage::signalled : Stage::running;
+}
+
+}  // namespace
+
+Stage stage_of(const JobRecord &record, const Intent &intent, SlurmHold hold, const Holds &holds,
+               double now_s) {
+    switch (record.phase) {
+        case JobPhase::finished:
+            return Stage::ended;
+        case JobPhase::completing:
+            return Stage::completing;
+        case JobPhase::suspended:
+            return Stage::suspended;
+        case JobPhase::running:
+            return stage_of_running(record, intent);
+        case JobPhase::pending:
+            break;
+    }
+    const bool unsized = is_unsized(record, intent, hold);
+    if (is_held_back(record, intent, hold, unsized, holds, now_s)) return Stage::held_back;
+    return unsized ? Stage::unsized : Stage::eligible;
+}
+
+std::string_view to_string(Stage stage) { return kNames[static_cast<std::size_t>(stage)]; }
+
+}  // namespace ringrt::controller

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers as people read them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/records/intent.h"
+
+namespace ringrt::controller {
+
+inline std::string gpus_text(int gpus) {
+    return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+}
+
+// "2.6 s"
+inline std::string tenths_text(double seconds) {
+    const long tenths = std::lround(std::clamp(seconds, 0.0, 1e9) * 10);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+// "12 s"
+inline std::string seconds_text(double seconds) {
+    return std::to_string(static_cast<long>(std::clamp(seconds, 0.0, 1e12))) + " s";
+}
+
+inline Event event_of(EventKind kind, const records::Intent &intent, int from, int to,
+                      std::string text) {
+    return {.kind = kind, .from = from, .to = to, .reason = intent.why, .text = std::move(text)};
+}
+
+}  // namespace ringrt::controller

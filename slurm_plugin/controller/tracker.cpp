@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/tracker.h"
+
+#include "slurm_plugin/records/intent.h"
+
+namespace ringrt::controller {
+
+using records::IntentState;
+
+namespace {
+
+// How Slurm ended a job may come with an exit code (a time limit) or without (a lost node).
+bool has_failed(const End &end) {
+    return end.how != End::How::completed && end.how != End::How::cancelled &&
+           (end.exit_code != 0 || end.signal != 0);
+}
+
+Outcome outcome_of(const End &end) {
+    if (end.how == End::How::completed) return Outcome::completed;
+    if (end.how == End::How::cancelled) return Outcome::cancelled;
+    return has_failed(end) ? Outcome::failed : Outcome::by_slurm;
+}
+
+std::string text_of(const JobRecord *record) {
+    if (!record || !record->end) return "is gone";
+    switch (outcome_of(*record->end)) {
+        case Outcome::completed:
+            return "has ended";
+        case Outcome::cancelled:
+            return "was cancelled";
+        case Outcome::failed:
+            return "has failed with exit code " + std::to_string(record->end->exit_code) +
+                   ", signal " + std::to_string(record->end->signal);
+        default:
+            return "was ended by Slurm: its time was up, or a node failed";
+    }
+}
+
+}  // namespace
+
+SlurmHold JobTracker::hold_of(const JobRecord &record, std::vector<Event> &events) {
+    const bool failed = record.slurm_hold == SlurmHold::launch_failed;
+    const bool is_new = launches.update(failed);
+    const bool gives_up = launches.gives_up();
+    if (is_new)
+        events.push_back(
+            {.job_id = record.id,
+             .kind = EventKind::launch_failed,
+             .text = gives_up ? "its launch failed again and Slurm holds it: that stands"
+                              : "its launch failed and Slurm holds it: released again soon"});
+    return failed && gives_up ? SlurmHold::none : record.slurm_hold;
+}
+
+void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &nodes,
+                        double gap_end_s, double now_s, bool was_watched,
+                        std::vector<Event> &events) {
+    const bool was_waiting = stage && is_waiting(*stage);
+    const bool was_held_back = stage == Stage::held_back;
+    const bool asked = job.intent.state == IntentState::asked;
+    stage = job.stage;
+    state = job.intent.state;
+    fence.update(*job.record, job.stage, asked, nodes, gap_end_s, now_s, was_watched);
+    if (job.stage != Stage::eligible)
+        eligible_since_s.reset();
+    else if (!eligible_since_s)
+        eligible_since_s = now_s;
+    if (!is_waiting(job.stage)) {
+        why = job.intent.why;
+        update_pause.end();
+        return;
+    }
+    const auto log = [&](EventKind kind, Outcome outcome, std::string text) {
+        events.push_back({.job_id = job.record->id,
+                          .kind = kind,
+                          .from = job.intent.gpus,
+                          .to = job.intent.target,
+                          .reason = job.intent.why,
+                          .outcome = outcome,
+                          .text = std::move(text)});
+    };
+    if (asked && !was_waiting)
+        log(EventKind::requeued, Outcome::resize,
+            "has left to come back with " + std::to_string(job.intent.target) + " GPUs");
+    if (job.is_resizing() && job.stage == Stage::held_back && !was_held_back)
+        log(EventKind::user_override, Outcome::none,
+            "held, or given another start time, by its user or an administrator: that stands");
+}
+
+Event end_event(const JobTracker &tracker, const JobRecord *record) {
+    // It goes on, but nothing says any more that it is malleable.
+    if (record && record->phase != JobPhase::finished)
+        return {.job_id = record->id,
+                .kind = EventKind::user_override,
+                .text = "its record in the AdminComment was removed: it keeps its size"};
+    const bool asked = tracker.state == IntentState::asked;
+    const bool failed = record && record->end && has_failed(*record->end);
+    Event event{.kind = asked && failed ? EventKind::lost : EventKind::ended,
+                .reason = tracker.why,
+                .outcome = record && record->end ? outcome_of(*record->end) : Outcome::gone,
+                .text = text_of(record)};
+    if (asked) event.text += " while it was asked to resize";
+    return event;
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/waiting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "slurm_plugin/controller/text.h"
+#include "slurm_plugin/controller/time_limit.h"
+#include "slurm_plugin/policy/policy.h"
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt::controller {
+
+using records::Intent;
+using records::IntentState;
+
+namespace {
+
+using Kind = Action::Kind;
+
+constexpr double kImpossibleAgain_s = 300;  // until the smallest size is tried again
+
+Action wait() { return {.poll_fast = true}; }
+
+bool has_run(const MalleableJob &job) { return job.record->restarts > 0 || job.intent.gpus > 0; }
+
+bool is_on_ladder(const MalleableJob &job, int gpus) {
+    return records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, gpus);
+}
+
+// When its last run stopped.
+double stopped_s(const MalleableJob &job, const JobTracker &tracker, double otherwise_s) {
+    if (job.record->end_s > 0 && has_run(job)) return job.record->end_s;
+    return tracker.fence.waits_since_s().value_or(otherwise_s);
+}
+
+Action release(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+               const PassContext &pass, int gpus, EventKind kind) {
+    const JobRecord &record = *job.record;
+    Action action{.kind = Kind::release, .intent = job.intent, .poll_fast = true};
+    Intent &intent = action.intent;
+    PendingUpdate &update = action.update;
+    update.time_limit_s =
+        carry_time_limit(record, tracker.fence.waits_since_s().value_or(pass.now_s), intent);
+    intent.state = IntentState::released;
+    intent.target = gpus > 0 ? gpus : record.gpus_requested;
+    intent.since_s = pass.now_s;
+    intent.run = record.restarts;
+    intent.base_step = -1;
+    intent.begin_s = 0;
+    if (!job.is_resizing()) intent.why = to_string(target.allotment.reason);
+    if (gpus > 0)
+        update.size =
+            PendingUpdate::Size{.gpus = gpus,
+                                .nodes = (gpus + pass.gpus_per_node - 1) / pass.gpus_per_node,
+                                .cpus = gpus * std::max(1, record.cpus_per_task)};
+    update.begin_s = pass.now_s;
+    update.first_in_queue = job.is_resizing();
+    if (update.first_in_queue && !intent.own_nice)
+        intent.own_nice = record.nice;
+    else if (!update.first_in_queue)
+        update.nice = std::exchange(intent.own_nice, std::nullopt);
+    update.undo_slurm_hold = record.slurm_hold != SlurmHold::none;
+    update.admin_comment = records::format_into(record.admin_comment, intent);
+    action.event = event_of(kind, intent, job.intent.gpus, intent.target,
+                            "released with " + gpus_text(intent.target));
+    return action;
+}
+
+// The size to release a job with now; 0: not yet.
+int size_now(const MalleableJob &job, const Target &target, const PassContext &pass,
+             double waited_s, const Options &options) {
+    const int wanted = std::max(target.allotment.gpus, job.intent.gpus_min);
+    if (target.placeable_gpus == wanted) return wanted;
+    if (pass.room_is_coming && (target.placeable_gpus == 0 || waited_s < options.fit_wait_s))
+        return 0;
+    return std::max(target.placeable_gpus, job.intent.gpus_min);
+}
+
+// The largest size up to `gpus` that Slurm has not refused; 0: it keeps the one that it has.
+int size_below_ceiling(const MalleableJob &job, const JobTracker &tracker, int gpus, double now_s) {
+    while (gpus >= job.intent.gpus_min && tracker.ceiling.forbids(gpus, now_s)) gpus /= 2;
+    return gpus < job.intent.gpus_min ? 0 : gpus;
+}
+
+// Both of slurmd's rules: a newer credential, and nothing left of the old run.
+bool may_start(const MalleableJob &job, const JobTracker &tracker, double now_s,
+               const Options &options) {
+    const JobRecord &record = *job.record;
+    if (!has_run(job)) return true;
+    const bool failed = record.slurm_hold == SlurmHold::launch_failed;
+    if (failed && now_s < stopped_s(job, tracker, 0) + kFence_s) return false;
+    return now_s >= tracker.fence.clear_s() &&
+           tracker.fence.has_new_credential(record, options.release_delay_s, now_s);
+}
+
+// Slurm holds it, for no node can satisfy what it asks for (CPUs, features, a reservation): at the
+// size that it ran with last it could be satisfied, so a resize ends there. A job that never ran
+// gets less and less. At the smallest size it is tried again now and then: nodes come back.
+Action downsize_impossible(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+                           const PassContext &pass) {
+    if (tracker.update_pause.holds(pass.now_s)) return wait();
+    const int size = job.record->gpus_requested, min = job.intent.gpus_min;
+    const bool ran_smaller = job.intent.gpus > 0 && job.intent.gpus < size;
+    int next = ran_smaller ? job.intent.gpus : size / 2;
+    if (next < min || !is_on_ladder(job, next)) next = min;
+    if (next == size && age_s(job.intent.since_s, pass.now_s) < kImpossibleAgain_s) return {};
+    Action action = release(job, target, tracker, pass, next, EventKind::downsized);
+    action.slurm_declined = next < size;
+    action.event->text = "Slurm cannot place it with " + gpus_text(size) +
+                         " (BadConstraints): released with " + gpus_text(next);
+    return action;
+}
+
+}  // namespace
+
+int first_size(const MalleableJob &job) {
+    return job.intent.first_gpus > 0 ? job.intent.first_gpus : job.intent.gpus_min;
+}
+
+Action size_and_release(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+                        const PassContext &pass, const Options &options) {
+    if (tracker.update_pause.holds(pass.now_s)) return wait();
+    if (!may_start(job, tracker, pass.now_s, options)) return wait();
+    // Released for GPUs that are to come, it would start in the moment in which the lost node is
+    // back. Until then Slurm's own start delay keeps it.
+    const bool only_lost_node = tracker.fence.has_lost_node() && target.placeable_gpus == 0;
+    if (has_run(job) && only_lost_node && job.record->begin_s > pass.now_s) return wait();
+    const double since_s = has_run(job) ? stopped_s(job, tracker, 0) : job.record->submit_s;
+    const int gpus = options.mode == Mode::detach
+                         ? first_size(job)
+                         : size_now(job, target, pass, age_s(since_s, pass.now_s), options);
+    if (gpus == 0) return wait();
+    return release(job, target, tracker, pass, size_below_ceiling(job, tracker, gpus, pass.now_s),
+                   EventKind::released);
+}
+
+Action downsize_if_stuck(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+                         const PassContext &pass, const Options &options) {
+    if (job.record->slurm_hold == SlurmHold::bad_constraints)
+        return downsize_impossible(job, target, tracker, pass);
+    const int size = job.record->gpus_requested;
+    if (job.record->begin_s > pass.now_s || !tracker.eligible_since_s) return wait();
+    const double since_s = std::max(job.intent.since_s, *tracker.eligible_since_s);
+    if (age_s(since_s, pass.now_s) < options.fit_wait_s) return wait();
+    const bool changed_by_somebody = size != job.intent.target;
+    if (changed_by_somebody || tracker.update_pause.holds(pass.now_s)) return {};
+    if (size <= job.intent.gpus_min || !is_on_ladder(job, size)) return {};
+    const int fits = target.placeable_gpus;
+    if (fits == 0 && pass.room_is_coming) return {};
+    const int smaller = fits < size ? std::max(fits, job.intent.gpus_min) : size / 2;
+    Action action = release(job, target, tracker, pass, smaller, EventKind::downsized);
+    action.slurm_declined = fits >= size;
+    return action;
+}
+
+bool keeps_lent_place(const MalleableJob &job) {
+    const bool ran_since = job.intent.run != job.record->restarts;
+    return job.intent.own_nice && (job.stage == Stage::held_back || ran_since);
+}
+
+Action give_place_back(const MalleableJob &job) {
+    const bool held_back = job.stage == Stage::held_back;
+    Action action{.kind = Kind::note, .intent = job.intent, .poll_fast = !held_back};
+    action.nice = std::exchange(action.intent.own_nice, std::nullopt);
+    if (!held_back) action.intent.asked_s = 0;  // that resize is over: it ran
+    return action;
+}
+
+}  // namespace ringrt::controller

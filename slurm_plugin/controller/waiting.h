@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is done for a job that waits: it gets a size and is released, or a smaller one where Slurm
+// does not start it. Part of the machine (job_machine.h). Pure.
+#pragma once
+
+#include "slurm_plugin/controller/action.h"
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/job.h"
+#include "slurm_plugin/controller/tracker.h"
+
+namespace ringrt::controller {
+
+[[nodiscard]] Action size_and_release(const MalleableJob &job, const Target &target,
+                                      const JobTracker &tracker, const PassContext &pass,
+                                      const Options &options);
+
+// Released, and not started by Slurm for a while: its size is not free, or over a limit.
+[[nodiscard]] Action downsize_if_stuck(const MalleableJob &job, const Target &target,
+                                       const JobTracker &tracker, const PassContext &pass,
+                                       const Options &options);
+
+// Its place in the queue is lent for the one restart of its resize. A job that has had it and was
+// requeued since, or that its user holds, gives it back before anything else.
+[[nodiscard]] bool keeps_lent_place(const MalleableJob &job);
+[[nodiscard]] Action give_place_back(const MalleableJob &job);
+
+// The size that it was submitted with: its script's environment is of that size, and stock Slurm
+// does not correct it.
+[[nodiscard]] int first_size(const MalleableJob &job);
+
+}  // namespace ringrt::controller

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the controller says of each job, word by word.
+#include <algorithm>
+
+#include "tests/support/check.h"
+#include "tests/support/world.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+
+namespace {
+
+// After the next pass.
+std::string said_of(World &world, uint32_t id) {
+    for (const int passes = world.passes; world.passes == passes;) world.tick();
+    const auto all = world.controller->explanations();
+    if (!all) return "nothing";
+    const auto found = std::ranges::find(*all, id, &Explanation::job_id);
+    return found == all->end() ? "nothing of it" : found->text;
+}
+
+bool says(World &world, uint32_t id, std::string_view part) {
+    return said_of(world, id).find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST(in_mode_observe_it_explains_from_the_first_minute) {
+    Options options = quick_options();
+    options.mode = Mode::observe;
+    World world({4, 4}, options);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(40);
+    EXPECT_TEXT(said_of(world, id),
+                "has 1 GPU, shall get 8 GPUs: its MAX; a larger MAX would let it grow; it is not "
+                "asked (mode: observe)");
+}
+
+TEST(a_resize_under_way_is_told) {
+    World world({4, 4});
+    const uint32_t id =
+        world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
+    world.run(20);
+    EXPECT_TEXT(said_of(world, id), "8 GPUs: its MAX; a larger MAX would let it grow");
+    world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run_until([&] { return world.cluster.count(EventKind::asked) > 0; }, 30);
+    EXPECT_TEXT(said_of(world, id),
+                "asked 0 s ago to save and come back with 4 GPUs instead of 8; called off after "
+                "20 s");
+}
+
+TEST(a_backoff_is_told_with_its_end) {
+    World world({4, 4});
+    const uint32_t id =
+        world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
+    world.run(20);
+    world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run_until([&] { return world.cluster.count(EventKind::called_off) > 0; }, 60);
+    EXPECT_TEXT(said_of(world, id),
+                "8 GPUs: left alone, because its last resize failed; tried again in 9 s");
+}
+
+TEST(the_breaker_is_told) {
+    Options options = quick_options();
+    options.breaker_jobs = 1;
+    options.breaker_pause_s = 300;
+    options.back_off_s = 1;
+    World world({4, 4}, options);
+    const uint32_t id =
+        world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
+    world.run(20);
+    world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run_until([&] { return world.cluster.count(EventKind::error) > 0; }, 60);
+    world.run(5);
+    ck_assert_msg(says(world, id, "; not now: no resizes for 29"), "%s",
+                  said_of(world, id).c_str());
+    ck_assert(says(world, id, " s, for those of several jobs in a row failed"));
+}
+
+TEST(a_ceiling_is_told) {
+    World world({4, 4});
+    world.cluster.gpus_allowed = 2;
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(20);
+    ck_assert_msg(says(world, id, " no more than 2 GPUs, for Slurm did not start it with more"),
+                  "%s", said_of(world, id).c_str());
+}
+
+TEST(the_fence_is_told) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(20);
+    world.cluster.requeue(id);
+    world.run(3);
+    ck_assert_msg(says(world, id, "not released for 1") &&
+                      says(world, id, " s, for its last run may still be alive on its nodes; "),
+                  "%s", said_of(world, id).c_str());
+}
+
+TEST(a_job_that_is_held_or_handed_back_is_told) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.cluster.hold(id, true);
+    EXPECT_TEXT(said_of(world, id),
+                "waits: held, depends on another job, or has a later start time");
+}
+
+// What one says who knows the records only.
+TEST(without_a_controller_the_records_alone_are_explained) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(20);
+    Observation seen;
+    ck_assert(world.cluster.observe(seen) == RpcStatus::ok);
+    const auto all = explain(seen, world.options);
+    ck_assert_uint_eq(all.size(), 1);
+    ck_assert_uint_eq(all[0].job_id, id);
+    ck_assert_int_eq(all[0].gpus, 8);
+    EXPECT_TEXT(all[0].text, "8 GPUs: its MAX; a larger MAX would let it grow");
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "explain", {in_mode_observe_it_explains_from_the_first_minute, a_resize_under_way_is_told,
+                    a_backoff_is_told_with_its_end, the_breaker_is_told, a_ceiling_is_told,
+                    the_fence_is_told, a_job_that_is_held_or_handed_back_is_told,
+                    without_a_controller_the_records_alone_are_explained});
+}

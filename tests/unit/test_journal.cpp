@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a controller that starts learns from the one before it.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "slurm_plugin/slurm/journal_file.h"
+#include "tests/support/check.h"
+
+namespace {
+
+using namespace ringrt::slurm;
+using ringrt::controller::Event;
+using ringrt::controller::EventKind;
+using ringrt::controller::Outcome;
+
+struct Errors final : Log {
+    void info(const std::string &) override {}
+    void error(const std::string &) override { ++count; }
+    int count = 0;
+};
+
+struct Folder {
+    Folder() { ck_assert_ptr_nonnull(mkdtemp(path.data())); }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::string path = "/tmp/ringrt-journal.XXXXXX";
+};
+
+Event ended(uint32_t job_id, double time_s) {
+    return {.time_s = time_s,
+            .job_id = job_id,
+            .kind = EventKind::ended,
+            .outcome = Outcome::completed};
+}
+
+TEST(another_controller_reads_how_a_job_ended) {
+    const Folder folder;
+    Errors errors;
+    JournalFile first(errors, folder.path + "/journal");
+    ck_assert(first.read().ended.empty());
+    first.write({.time_s = 1, .job_id = 7, .kind = EventKind::asked});
+    first.write(ended(7, 2));
+    first.write({.time_s = 3, .kind = EventKind::error});
+    first.write({.time_s = 3, .job_id = 7, .kind = EventKind::dry_run});
+    const auto journal = JournalFile(errors, folder.path + "/journal").read();
+    ck_assert(journal.ended.contains(7) && journal.ended.at(7).completed);
+    ck_assert(journal.asked_s.empty());
+    ck_assert_int_eq(errors.count, 0);
+}
+
+TEST(it_is_bounded_and_keeps_the_last_thousand) {
+    const Folder folder;
+    Errors errors;
+    JournalFile events(errors, folder.path + "/journal");
+    for (uint32_t job = 1; job <= 9000; ++job) events.write(ended(job, job));
+    const auto journal = events.read();
+    ck_assert(journal.ended.contains(9000) && journal.ended.contains(8000));
+    ck_assert(!journal.ended.contains(1));
+    ck_assert_uint_le(std::filesystem::file_size(folder.path + "/journal"), kJournalBytes + 1000);
+    ck_assert_uint_le(std::filesystem::file_size(folder.path + "/journal.1"), kJournalBytes + 1000);
+}
+
+TEST(what_is_no_file_is_said_once_and_blocks_nothing) {
+    const Folder folder;
+    Errors errors;
+    const std::string path = folder.path + "/journal";
+    JournalFile events(errors, path);
+    ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
+    ck_assert(events.read().ended.empty());
+    events.write(ended(1, 1));
+    events.write(ended(2, 2));
+    ck_assert_int_eq(errors.count, 1);
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(folder.path + "/elsewhere", path);
+    events.write(ended(3, 3));
+    ck_assert(!std::filesystem::exists(folder.path + "/elsewhere"));
+    std::filesystem::remove(path);
+    events.write(ended(4, 4));
+    ck_assert(events.read().ended.contains(4));
+    ck_assert_int_eq(errors.count, 1);
+}
+
+TEST(a_torn_last_line_spoils_no_other) {
+    const Folder folder;
+    Errors errors;
+    JournalFile events(errors, folder.path + "/journal");
+    events.write(ended(1, 1));
+    std::ofstream(folder.path + "/journal", std::ios::app)
+        << "event/1 time=2.0 job=2 kind=ended outcome=comp";
+    events.write(ended(3, 3));
+    events.write(ended(4, 4));
+    const auto journal = events.read();
+    ck_assert(journal.ended.contains(1) && journal.ended.contains(3) && journal.ended.contains(4));
+    ck_assert(!journal.ended.contains(2));
+}
+
+// The journal's own grammar: what is no whole line of it tells nothing.
+TEST(only_whole_lines_count) {
+    using ringrt::controller::journal_line;
+    using ringrt::controller::read_journal;
+    EXPECT_TEXT(journal_line(ended(12, 1763721600.25)),
+                "event/1 time=1763721600.2 job=12 kind=ended outcome=completed");
+    EXPECT_TEXT(journal_line({.job_id = 12, .kind = EventKind::dry_run}), "");
+    EXPECT_TEXT(journal_line({.kind = EventKind::error}), "");
+    const std::string asked = journal_line({.time_s = 5, .job_id = 7, .kind = EventKind::asked});
+    for (std::size_t bytes = 0; bytes < asked.size(); ++bytes)
+        ck_assert(read_journal(asked.substr(0, bytes)).asked_s.empty());
+    ck_assert(read_journal(asked).asked_s.contains(7));
+    ck_assert(read_journal("event/1 x=1 time=5 job=7 kind=asked outcome=none").asked_s.contains(7));
+    for (const char *line :
+         {"event/1 time=5 job=0 kind=asked outcome=none",
+          "event/1 time=-1 job=7 kind=asked outcome=none",
+          "event/1 time=5 job=7 job=8 kind=asked outcome=none",
+          "event/1 job=7 kind=asked outcome=none", " event/1 time=5 job=7 kind=asked outcome=none",
+          "event/2 time=5 job=7 kind=asked outcome=none"})
+        ck_assert_msg(read_journal(line).asked_s.empty(), "%s", line);
+    // What a newer version writes of a job happened to it.
+    ck_assert(
+        read_journal(asked + "\nevent/1 time=6 job=7 kind=moved outcome=none").asked_s.empty());
+}
+
+}  // namespace
+
+int main() {
+    return ringrt::test::run_all(
+        "journal",
+        {another_controller_reads_how_a_job_ended, it_is_bounded_and_keeps_the_last_thousand,
+         what_is_no_file_is_said_once_and_blocks_nothing, a_torn_last_line_spoils_no_other,
+         only_whole_lines_count});
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Backoff, ceiling, breaker and quiet passes: nobody is asked again and again.
+#include "tests/support/agreeing.h"
+#include "tests/support/check.h"
+#include "tests/support/world.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+using ringrt::records::IntentState;
+
+namespace {
+
+// What never changes: 50 running malleable jobs, 20 that wait, 100 rigid ones.
+class StillCluster final : public Agreeing {
+  public:
+    StillCluster() {
+        for (int i = 0; i < 60; ++i)
+            seen.nodes.push_back({.name = "n" + std::to_string(i), .gpus = 4});
+        for (int i = 0; i < 170; ++i) {
+            JobRecord r{.id = static_cast<uint32_t>(i + 1),
+                        .submit_s = 1000.0 + i,
+                        .priority = 1,
+                        .gpus_requested = 1 + i % 4};
+            ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8};
+            if (i < 50) {
+                r.phase = JobPhase::running;
+                r.gpus_requested = 4;
+                r.gpus_on_node = {{i, 4}, {1000, 4}, {-1, 4}};
+                intent.state = IntentState::running;
+                intent.gpus = 4;
+            } else {
+                r.pending_reason = PendingReason::resources;
+            }
+            if (i < 70) set_intent(r, intent);
+            r.telemetry = ringrt::records::parse_telemetry(
+                "ringrt/1 run=0 gpus=4 step=100 step_ms=100 left=1000 ckpt=50 up=1 "
+                "speed=1:300,2:170,4:100");
+            seen.jobs.push_back(r);
+        }
+    }
+    RpcStatus write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
+        return RpcStatus::busy;
+    }
+    RpcStatus update_pending(uint32_t, const PendingUpdate &) override { return RpcStatus::busy; }
+    RpcStatus signal_steps(uint32_t, int) override { return RpcStatus::busy; }
+    void write(const Event &) override { ++written; }
+    long written = 0;
+};
+
+long resident_kib() {
+    long pages = 0, resident = 0;
+    std::FILE *file = std::fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    std::fclose(file);
+    return resident * 4;
+}
+
+}  // namespace
+
+TEST(a_backoff_doubles_to_a_day) {
+    Backoff backoff;
+    ck_assert(!backoff.holds(0));
+    double pause_s = 60;
+    for (int failure = 0; failure < 40; ++failure) {
+        backoff.failed(60, 1000);
+        ck_assert_double_eq(backoff.until_s(), 1000 + std::min(pause_s, 86400.0));
+        pause_s *= 2;
+    }
+    ck_assert(backoff.holds(1000 + 86399) && !backoff.holds(1000 + 86400));
+    backoff.succeeded();
+    backoff.failed(60, 2000);
+    ck_assert_double_eq(backoff.until_s(), 2060);
+    backoff.paused(5, 3000);  // a refusal is no failure of the job's
+    backoff.failed(60, 4000);
+    ck_assert_double_eq(backoff.until_s(), 4120);
+}
+
+TEST(a_ceiling_forbids_larger_sizes_for_half_an_hour) {
+    Ceiling ceiling;
+    ck_assert(!ceiling.forbids(1000, 0));
+    ceiling.set(4, 100);
+    ck_assert(ceiling.forbids(8, 1899) && !ceiling.forbids(4, 1899) && !ceiling.forbids(8, 1900));
+}
+
+TEST(launches_are_forgiven_and_counted_once) {
+    LaunchFailures launches;
+    for (int failure = 1; failure <= 4; ++failure) {
+        ck_assert(launches.update(true) && !launches.update(true));
+        ck_assert(launches.gives_up() == (failure == 4));
+        ck_assert(!launches.update(false));
+    }
+}
+
+TEST(a_job_that_ignores_the_signal_goes_on) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
+    world.run(20);
+    world.cluster.submit_malleable(1, 8, {.steps = 100});
+    ck_assert(world.run_until([&] { return world.cluster.count(EventKind::called_off) > 0; }, 60) >=
+              0);
+    ck_assert(world.cluster.intent(a).state == IntentState::running);
+    ck_assert_int_eq(world.cluster.job(a).restarts, 0);
+    // Back-off: the pauses between two asks get longer.
+    for (int i = 0; i < 20; ++i) {
+        world.run(40);
+        world.cluster.submit_malleable(1, 8, {.steps = 100});
+    }
+    std::vector<double> asked_s;
+    for (const Event &event : world.cluster.events)
+        if (event.job_id == a && event.kind == EventKind::asked) asked_s.push_back(event.time_s);
+    ck_assert_msg(asked_s.size() >= 4, "%s", world.cluster.story(a).c_str());
+    for (std::size_t i = 3; i < asked_s.size(); ++i)
+        ck_assert(asked_s[i] - asked_s[i - 1] > 1.2 * (asked_s[i - 1] - asked_s[i - 2]));
+    expect_all_finish(world, 8000, "ignores");
+}
+
+// Jobs one after the other never come to their checkpoint: after some, none is asked for a while;
+// then one is, and when that fails too all wait again.
+TEST(the_breaker_pauses_all_resizes) {
+    Options options = quick_options();
+    options.breaker_jobs = 3;
+    options.breaker_pause_s = 300;
+    options.resizes_in_flight = 1;
+    options.back_off_s = 5000;  // each job is asked once
+    World world(std::vector<int>(8, 4), options);
+    for (int i = 0; i < 8; ++i)
+        world.cluster.submit_malleable(1, 4, {.steps = 4000, .heeds_signal = false});
+    world.run(30);
+    for (int i = 0; i < 8; ++i) world.cluster.submit_rigid(2, 1e6);
+    const auto paused = [&] { return world.cluster.count(EventKind::error) > 0; };
+    ck_assert_msg(world.run_until(paused, 300) >= 0, "%s", world.cluster.story().c_str());
+    ck_assert_int_eq(world.cluster.count(EventKind::called_off), 3);
+    const int asked = world.cluster.count(EventKind::asked);
+    world.run(290);
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), asked);
+    ck_assert(world.controller->statistics().breaker_until_s > world.cluster.now_s());
+    world.run(60);  // on trial: one is asked, it fails, and all wait again
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), asked + 1);
+    ck_assert_int_eq(world.cluster.count(EventKind::error), 2);
+    ck_assert_uint_eq(world.controller->statistics().resizes.called_off, 4);
+}
+
+TEST(the_breaker_counts_jobs_and_not_failures) {
+    Breaker breaker;
+    for (int i = 0; i < 10; ++i) ck_assert(!breaker.failed(7, 100 + i, 2, 60));
+    ck_assert(breaker.failed(8, 110, 2, 60));
+    ck_assert(breaker.is_open(169) && !breaker.is_open(171));
+    ck_assert_int_eq(breaker.in_flight_most(120, 8), 0);
+    ck_assert_int_eq(breaker.in_flight_most(171, 8), 1);
+    breaker.succeeded();
+    ck_assert_int_eq(breaker.in_flight_most(172, 8), 8);
+}
+
+// With nothing to do and the same state again nothing is done; a new state, the next decision and a
+// reload are looked at.
+TEST(a_quiet_queue_is_not_gone_through_again) {
+    class Counting final : public Agreeing {
+      public:
+        RpcStatus observe(Observation &out) override {
+            copies += out.version != seen.version;
+            if (out.version != seen.version) out = seen;
+            return RpcStatus::ok;
+        }
+        int copies = 0;
+    } cluster;
+    cluster.seen.version = 1;
+    cluster.seen.nodes = {{.name = "n0", .gpus = 4}};
+    Options options = quick_options();
+    options.interval_s = 10;
+    Controller controller(cluster, cluster, options);
+    double now_s = 1000;
+    int decisions = 0;
+    const auto pass = [&] {
+        controller.pass(now_s);
+        decisions += controller.explanations().has_value();
+    };
+    for (; now_s < 1009; ++now_s) pass();
+    ck_assert_int_eq(decisions, 1);
+    for (; now_s < 1019; ++now_s) pass();  // one more decision
+    ck_assert_int_eq(decisions, 2);
+    cluster.seen.version = 2;
+    pass();
+    ck_assert_int_eq(decisions, 3);
+    controller.set_options(options);
+    pass();
+    ck_assert_int_eq(decisions, 4);
+    ck_assert_int_eq(cluster.copies, 2);  // of each version one: nothing is changed in it
+    ck_assert_uint_eq(controller.statistics().passes, 21);
+}
+
+TEST(idle_asks_once_a_second_at_most) {
+    World world({4});
+    world.cluster.submit_malleable(4, 4, {.steps = 500});
+    world.run(30);
+    const uint64_t before = world.controller->statistics().passes;
+    world.run(60);
+    ck_assert_int_le(world.controller->statistics().passes - before, 61);
+}
+
+// A site's job_modify may refuse every change: that is said now and then, and Slurm is not flooded.
+TEST(a_record_that_is_refused_is_not_offered_in_each_pass) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100000});
+    world.cluster.faults.refused = 1;
+    world.run(120);
+    ck_assert(world.cluster.job(a).phase == JobPhase::running);
+    ck_assert_int_le(world.cluster.count(EventKind::refused), 10);
+    world.cluster.faults.refused = 0;
+    world.run(70);
+    ck_assert(world.cluster.intent(a).state == IntentState::running);
+}
+
+TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
+    World world({4, 4});
+    world.cluster.gpus_allowed = 2;
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 60});
+    ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 9) >=
+              0);
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 2);
+    expect_all_finish(world, 500, "limit");
+    ck_assert_int_eq(world.cluster.count(EventKind::refused), 2);
+}
+
+TEST(a_failed_launch_is_forgiven_three_times) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    for (int failure = 1; failure <= 3; ++failure) {
+        ck_assert(world.run_until(runs, 60) >= 0);
+        world.run(5);
+        world.cluster.fail_launch(id);
+        const double took = world.run_until(runs, 60);
+        ck_assert_msg(took >= 15, "after failure %d: %g s", failure, took);  // what is left may end
+        ck_assert_int_eq(world.cluster.count(EventKind::launch_failed), failure);
+    }
+    world.run(5);
+    world.cluster.fail_launch(id);
+    ck_assert(world.run_until(runs, 200) < 0);
+    ck_assert_int_eq(world.cluster.count(EventKind::launch_failed), 4);
+    world.cluster.hold(id, false);  // an administrator has looked
+    ck_assert(world.run_until(runs, 60) >= 0);
+    expect_all_finish(world, 3000, "failed launches");
+}
+
+// A size that no node can satisfy (CPUs per task, a reservation, a feature): Slurm itself holds the
+// job, and no user could release it.
+TEST(a_size_that_fits_no_node_ends_the_resize_and_not_the_job) {
+    World world({4, 4});
+    const uint32_t rigid = world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(30);
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 1);
+    world.cluster.gpus_placeable = 2;
+    const auto is_back = [&] {
+        return world.cluster.job(rigid).phase == JobPhase::finished &&
+               world.cluster.count(EventKind::downsized) > 0 &&
+               world.cluster.job(id).phase == JobPhase::running;
+    };
+    const double took = world.run_until(is_back, 120);
+    ck_assert_msg(took >= 0, "%s", world.cluster.story(id).c_str());
+    world.run(600);  // within the ceiling it is not asked for more than half of what was refused
+    ck_assert_msg(world.cluster.count(EventKind::downsized) == 1, "%s",
+                  world.cluster.story(id).c_str());
+    expect_all_finish(world, 5000, "BadConstraints");
+}
+
+TEST(a_job_that_never_ran_gets_less_until_it_can_be_placed) {
+    World world({4, 4});
+    world.cluster.gpus_placeable = 2;
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    ck_assert_msg(world.run_until(runs, 60) >= 0, "%s", world.cluster.story().c_str());
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 2);
+    expect_all_finish(world, 3000, "BadConstraints");
+}
+
+TEST(a_job_that_fits_no_node_even_at_its_smallest_is_tried_again) {
+    World world({4, 4});
+    world.cluster.gpus_placeable = 0;
+    (void)world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run(1000);
+    ck_assert_int_le(world.cluster.count(EventKind::downsized), 8);  // and Slurm is not flooded
+    world.cluster.gpus_placeable = 8;
+    expect_all_finish(world, 3000, "BadConstraints");
+}
+
+// Faults F53, on a tenth of the passes; the cluster refuses everything, so that every pass tries
+// again.
+TEST(ten_thousand_passes_need_no_more_memory) {
+    StillCluster cluster;
+    Controller controller(cluster, cluster, quick_options());
+    double now_s = 2000;
+    for (int i = 0; i < 1000; ++i) now_s = controller.pass(now_s);
+    const long before = resident_kib(), said = cluster.written;
+    for (int i = 0; i < 10000; ++i) now_s = controller.pass(now_s);
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // those keep freed memory aside
+    ck_assert_msg(resident_kib() - before < 512, "%ld KiB more", resident_kib() - before);
+#endif
+    (void)before;
+    ck_assert_int_eq(cluster.written, said);
+    ck_assert_uint_eq(controller.statistics().exceptions, 0);
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "pacing",
+        {a_backoff_doubles_to_a_day, a_ceiling_forbids_larger_sizes_for_half_an_hour,
+         launches_are_forgiven_and_counted_once, a_job_that_ignores_the_signal_goes_on,
+         the_breaker_pauses_all_resizes, the_breaker_counts_jobs_and_not_failures,
+         a_quiet_queue_is_not_gone_through_again, idle_asks_once_a_second_at_most,
+         a_record_that_is_refused_is_not_offered_in_each_pass,
+         a_size_over_a_limit_is_halved_until_it_is_allowed, a_failed_launch_is_forgiven_three_times,
+         a_size_that_fits_no_node_ends_the_resize_and_not_the_job,
+         a_job_that_never_ran_gets_less_until_it_can_be_placed,
+         a_job_that_fits_no_node_even_at_its_smallest_is_tried_again,
+         ten_thousand_passes_need_no_more_memory},
+        600);
+}

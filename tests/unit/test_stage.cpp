@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job's stage, for every record and every intent, and the arrows of stage.h's drawing.
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tests/support/check.h"
+#include "tests/support/happenings.h"
+#include "tests/support/world.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+using ringrt::records::Intent;
+using ringrt::records::IntentState;
+
+namespace {
+
+constexpr double kNow_s = 10'000;
+
+// What of a record and an intent decides on the stage.
+struct Facts {
+    JobPhase phase;
+    IntentState state;
+    bool same_run;  // the intent tells of the present run
+    PendingReason reason;
+    SlurmHold hold;
+    enum Begin { past, slurms, somebodys } begin;  // the start time
+};
+
+JobRecord record_of(const Facts &f) {
+    JobRecord job{.id = 7, .phase = f.phase, .pending_reason = f.reason, .submit_s = 9000};
+    job.restarts = 3;
+    job.end_s = kNow_s - 10;
+    job.begin_s = f.begin == Facts::past     ? kNow_s - 5
+                  : f.begin == Facts::slurms ? job.end_s + 121
+                                             : kNow_s + 5000;
+    job.gpus_requested = 4;
+    return job;
+}
+
+// From the words of stage.h and of the man page, and not from its code.
+Stage expected(const Facts &f) {
+    const bool asked = f.state == IntentState::asked;
+    switch (f.phase) {
+        case JobPhase::finished:
+            return Stage::ended;
+        case JobPhase::completing:
+            return Stage::completing;
+        case JobPhase::suspended:
+            return Stage::suspended;
+        case JobPhase::running:
+            if (!f.same_run || f.state == IntentState::queued || f.state == IntentState::released)
+                return Stage::starting;
+            return asked ? Stage::signalled : Stage::running;
+        case JobPhase::pending:
+            break;
+    }
+    const bool sized =
+        f.state == IntentState::released && f.same_run && f.hold != SlurmHold::launch_failed;
+    const bool held = f.reason == PendingReason::held && f.hold == SlurmHold::none;
+    // Once we have released it, every later start time is somebody's.
+    const bool later = f.begin == Facts::somebodys || (sized && f.begin == Facts::slurms);
+    if (held || f.reason == PendingReason::dependency || later) return Stage::held_back;
+    return sized ? Stage::eligible : Stage::unsized;
+}
+
+std::string text_of(const Facts &f) {
+    std::string out;
+    for (const int part :
+         {static_cast<int>(f.phase), static_cast<int>(f.state), int{f.same_run},
+          static_cast<int>(f.reason), static_cast<int>(f.hold), static_cast<int>(f.begin)})
+        out += std::to_string(part) + " ";
+    return out;
+}
+
+template <typename Visit>
+void for_all_facts(Visit visit) {
+    for (int phase = 0; phase <= static_cast<int>(JobPhase::finished); ++phase)
+        for (int state = 0; state <= static_cast<int>(IntentState::asked); ++state)
+            for (const bool same_run : {false, true})
+                for (int reason = 0; reason <= static_cast<int>(PendingReason::other); ++reason)
+                    for (int hold = 0; hold <= static_cast<int>(SlurmHold::bad_constraints); ++hold)
+                        for (int begin = 0; begin <= 2; ++begin)
+                            visit(Facts{
+                                static_cast<JobPhase>(phase), static_cast<IntentState>(state),
+                                same_run, static_cast<PendingReason>(reason),
+                                static_cast<SlurmHold>(hold), static_cast<Facts::Begin>(begin)});
+}
+
+}  // namespace
+
+TEST(every_record_and_intent_has_its_stage) {
+    int count = 0;
+    std::set<Stage> seen;
+    for_all_facts([&](const Facts &facts) {
+        const JobRecord job = record_of(facts);
+        const Intent intent{.gpus_min = 1,
+                            .gpus_max = 8,
+                            .state = facts.state,
+                            .gpus = 2,
+                            .target = 4,
+                            .since_s = kNow_s - 8,
+                            .run = facts.same_run ? 3 : 2};
+        const Stage stage = stage_of(job, intent, facts.hold, {}, kNow_s);
+        ck_assert_msg(stage == expected(facts), "%s: %s, expected %s", text_of(facts).c_str(),
+                      std::string(to_string(stage)).c_str(),
+                      std::string(to_string(expected(facts))).c_str());
+        seen.insert(stage);
+        ++count;
+    });
+    ck_assert_int_eq(count, 5 * 4 * 2 * 8 * 3 * 3);
+    ck_assert_uint_eq(seen.size(), kStages);
+}
+
+// Slurm may have done the half of an update only: the record says released, and the size does not.
+TEST(a_half_done_release_is_none) {
+    JobRecord job{.id = 7, .submit_s = 9990, .begin_s = 10'050, .restarts = 1};
+    job.end_s = 9990, job.gpus_requested = 2;
+    const Intent intent{.gpus_max = 8,
+                        .state = IntentState::released,
+                        .gpus = 2,
+                        .target = 4,
+                        .since_s = 9995,
+                        .run = 1};
+    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::unsized);
+    job.begin_s = 9996;  // it came later: only the size is another, which somebody has set since
+    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::eligible);
+}
+
+TEST(a_new_job_waits_for_its_users_start_time) {
+    JobRecord job{.id = 7, .submit_s = 9995, .begin_s = 10'005};
+    Intent intent{.gpus_max = 8};
+    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::unsized);
+    intent.begin_s = 10'005;
+    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::held_back);
+    intent.begin_s = 0;
+    job.begin_s = 10'060;  // submit_hold_s is less
+    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::held_back);
+    ck_assert(stage_of(job, intent, SlurmHold::none, {.submit_s = 100}, kNow_s) == Stage::unsized);
+}
+
+// ---- the drawing --------------------------------------------------------------------------------
+
+namespace {
+
+using Arrow = std::pair<Stage, Stage>;
+
+// As drawn in stage.h.
+std::set<Arrow> drawn() {
+    using enum Stage;
+    std::set<Arrow> arrows{{unsized, eligible},     {eligible, starting},   {starting, running},
+                           {running, signalled},    {signalled, running},   {completing, unsized},
+                           {suspended, starting},   {suspended, running},   {suspended, completing},
+                           {unsized, starting},     {held_back, unsized},   {held_back, eligible}};
+    for (const Stage stage : {starting, running, signalled}) {
+        arrows.insert({stage, completing});
+        arrows.insert({stage, suspended});
+    }
+    for (const Stage stage : {completing, unsized, eligible}) arrows.insert({stage, held_back});
+    for (const Stage stage : {completing, held_back, unsized, eligible})
+        arrows.insert({stage, ended});
+    return arrows;
+}
+
+Stage stage_in(const FakeCluster &cluster, uint32_t id, const Options &options) {
+    const JobRecord &job = cluster.job(id);
+    return stage_of(job, cluster.intent(id), job.slurm_hold, holds_of(options), cluster.now_s());
+}
+
+// A job that shrinks and grows, and to which something happens at some moment: before the cluster's
+// turn, or between its turn and the controller's.
+class Followed {
+  public:
+    Followed(const Happening &happening, double after_s, bool late, std::set<Arrow> &taken)
+        : happening_(happening), begins_s_(world_.cluster.now_s() + after_s), taken_(taken) {
+        id_ = world_.cluster.submit_malleable(1, 8, {.steps = 250, .telemetry_s = 1});
+        last_ = stage_in(world_.cluster, id_, world_.options);
+        const double start_s = world_.cluster.now_s();
+        while (world_.cluster.now_s() < start_s + after_s + 40 && last_ != Stage::ended) {
+            if (!second_ && world_.cluster.now_s() >= start_s + 5) {
+                second_ = true;
+                world_.cluster.submit_malleable(1, 4, {.steps = 20, .telemetry_s = 1});
+            }
+            if (!late) happen();
+            world_.cluster.advance(FakeCluster::kTick_s);
+            watch();
+            if (late) happen();
+            if (world_.cluster.now_s() > world_.away_until_s)
+                world_.controller->pass(world_.cluster.now_s());
+            watch();
+        }
+    }
+
+  private:
+    void happen() {
+        if (!begun_ && world_.cluster.now_s() >= begins_s_) {
+            begun_ = true;
+            happening_.begin(world_, id_);
+        } else if (begun_ && !over_ && world_.cluster.now_s() >= begins_s_ + happening_.lasts_s) {
+            over_ = true;
+            if (happening_.end) happening_.end(world_, id_);
+        }
+        watch();
+    }
+    void watch() {
+        const Stage now = stage_in(world_.cluster, id_, world_.options);
+        if (now != last_) taken_.insert({last_, now});
+        last_ = now;
+    }
+
+    World world_{{4, 4}};
+    const Happening &happening_;
+    double begins_s_;
+    std::set<Arrow> &taken_;
+    uint32_t id_ = 0;
+    Stage last_ = Stage::ended;
+    bool second_ = false, begun_ = false, over_ = false;
+};
+
+void hold(World &world, uint32_t id) { world.cluster.hold(id, true); }
+void suspend(World &world, uint32_t id) { world.cluster.suspend(id, true); }
+void cancel(World &world, uint32_t id) { world.cluster.cancel_as_user(id); }
+
+}  // namespace
+
+// A crash of slurmctld may take a job from anywhere to anywhere; all else goes along the arrows, and
+// each of them is taken.
+TEST(the_stages_follow_the_drawing) {
+    const Happening happenings[] = {
+        {"cancel", cancel},
+        {"hold", hold, 5, [](World &w, uint32_t id) { w.cluster.hold(id, false); }},
+        {"hold, cancel", hold, 3, cancel},
+        {"suspend", suspend, 3, [](World &w, uint32_t id) { w.cluster.suspend(id, false); }},
+        {"suspend, cancel", suspend, 3, cancel},
+        {"requeue", [](World &w, uint32_t id) { w.cluster.requeue(id); }},
+        {"node", [](World &w, uint32_t) { w.cluster.lose_node(0); }, 4,
+         [](World &w, uint32_t) { w.return_node(0); }},
+        {"away", [](World &w, uint32_t) { w.go_away(20); }},
+        {"ignores", [](World &w, uint32_t id) { w.cluster.ignore_signals(id); }},
+    };
+    std::set<Arrow> taken;
+    for (double after_s = 0; after_s < 20; after_s += FakeCluster::kTick_s)
+        for (const Happening &happening : happenings)
+            for (const bool late : {false, true}) Followed(happening, after_s, late, taken);
+    for (const auto &[from, to] : taken)
+        ck_assert_msg(drawn().contains({from, to}), "%s -> %s is not drawn",
+                      std::string(to_string(from)).c_str(), std::string(to_string(to)).c_str());
+    for (const auto &[from, to] : drawn())
+        ck_assert_msg(taken.contains({from, to}), "%s -> %s is never taken",
+                      std::string(to_string(from)).c_str(), std::string(to_string(to)).c_str());
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "stage",
+        {every_record_and_intent_has_its_stage, a_half_done_release_is_none,
+         a_new_job_waits_for_its_users_start_time, the_stages_follow_the_drawing},
+        300);
+}

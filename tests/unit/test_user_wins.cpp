@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What users and administrators do stands; modes detach, observe and off.
+#include "tests/support/check.h"
+#include "tests/support/world.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+using ringrt::records::IntentState;
+
+// A start time set after we released it is its user's, even one sooner than Slurm's own hold.
+TEST(a_start_time_set_after_the_release_stands) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 200});
+    world.run(20);
+    world.cluster.requeue(a);
+    world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 40);
+    world.cluster.set_begin(a, world.cluster.now_s() + 60);
+    world.run(59);
+    ck_assert(world.cluster.job(a).phase == JobPhase::pending);
+    expect_all_finish(world, 500, "start time");
+}
+
+TEST(a_size_that_somebody_else_set_stands) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run(20);
+    world.cluster.set_gpus(a, 3);
+    world.run(5);
+    ck_assert_int_eq(world.cluster.count(EventKind::user_override), 1);
+    world.cluster.submit_malleable(1, 8, {.steps = 100});
+    expect_all_finish(world, 1000, "somebody's size");
+    ck_assert_int_eq(world.cluster.intent(a).resize_id, 0);
+    ck_assert_int_eq(world.cluster.job(a).gpus_requested, 3);
+}
+
+TEST(a_running_job_without_a_record_is_not_said_to_have_ended) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    world.run(20);
+    world.cluster.remove_record(a);
+    world.run(5);
+    ck_assert(world.cluster.job(a).phase == JobPhase::running);
+    ck_assert_msg(world.cluster.count(EventKind::user_override) == 1 &&
+                      world.cluster.count(EventKind::ended) == 0,
+                  "%s", world.cluster.story().c_str());
+    expect_all_finish(world, 500, "no record");
+}
+
+// A lent place in the queue is for the one restart: a user must not get another out of it.
+TEST(a_lent_place_in_the_queue_is_given_back) {
+    World world({4, 4});
+    const uint32_t rigid = world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.cluster.set_nice(id, 500);
+    world.run(30);
+    const auto has_lent = [&] { return world.cluster.job(id).nice < 500; };
+    ck_assert(world.run_until(has_lent, 120) >= 0);
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    ck_assert(world.run_until(runs, 60) >= 0);
+    world.run(2);
+    ck_assert_int_eq(world.cluster.job(id).nice, 500);
+    ck_assert(world.cluster.job(rigid).phase == JobPhase::finished);
+    expect_all_finish(world, 3000, "nice");
+}
+
+TEST(a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back) {
+    World world({4, 4});
+    (void)world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(30);
+    const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
+    ck_assert(world.run_until(has_lent, 120) >= 0);
+    while (world.cluster.job(id).phase != JobPhase::running) world.cluster.advance(0.25);
+    world.cluster.requeue(id);
+    ck_assert_int_lt(world.cluster.job(id).nice, 0);
+    world.run(3);
+    ck_assert(world.cluster.job(id).phase == JobPhase::pending);
+    ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
+    expect_all_finish(world, 3000, "nice");
+    world.cluster.advance(1);
+}
+
+TEST(a_job_that_its_user_holds_gives_the_place_back) {
+    World world({4, 4});
+    (void)world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(30);
+    const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
+    ck_assert(world.run_until(has_lent, 120) >= 0);
+    world.cluster.hold(id, true);
+    world.run(5);
+    ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
+    world.cluster.hold(id, false);
+    expect_all_finish(world, 3000, "nice");
+}
+
+// mode: detach, at many moments of a resize, and with a controller that is started anew meanwhile.
+TEST(every_job_is_handed_back) {
+    for (int moment = 0; moment < 40; ++moment) {
+        World world({4, 4});
+        const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 200000});
+        world.run(20);
+        const uint32_t b = world.cluster.submit_malleable(1, 8, {.steps = 200000});
+        const uint32_t held = world.cluster.submit_malleable(2, 8, {.steps = 100}, 4, {}, 5000);
+        world.run(moment * 0.4);
+        world.options.mode = Mode::detach;
+        if (moment % 3 == 0)
+            world.restart();
+        else
+            world.controller->set_options(world.options);
+        const int asked = world.cluster.count(EventKind::asked);
+        world.run(150);
+        for (const uint32_t id : {a, b, held})
+            EXPECT_TEXT(world.cluster.job(id).admin_comment, "site=1");
+        ck_assert_int_eq(world.cluster.job(held).gpus_requested, 4);
+        ck_assert_int_eq(world.cluster.count(EventKind::asked), asked);
+        expect_sound(world, "detach");
+        ck_assert_double_eq(world.cluster.lost_steps(a), 0);
+    }
+}
+
+TEST(observe_says_and_touches_nothing) {
+    Options options = quick_options();
+    options.mode = Mode::observe;
+    World world({4, 4}, options);
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
+    const std::string record = world.cluster.job(a).admin_comment;
+    expect_all_finish(world, 1000, "observe");
+    EXPECT_TEXT(world.cluster.job(a).admin_comment, record);
+    ck_assert_int_ge(world.cluster.count(EventKind::dry_run), 1);
+    ck_assert_int_le(world.cluster.count(EventKind::dry_run), 3);
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
+}
+
+TEST(off_does_nothing) {
+    Options options = quick_options();
+    options.mode = Mode::off;
+    World world({4});
+    world.options = options;
+    world.restart();
+    world.cluster.submit_malleable(1, 4, {.steps = 20});
+    expect_all_finish(world, 200, "off");
+    ck_assert(world.cluster.events.empty());
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "user_wins",
+        {a_start_time_set_after_the_release_stands, a_size_that_somebody_else_set_stands,
+         a_running_job_without_a_record_is_not_said_to_have_ended,
+         a_lent_place_in_the_queue_is_given_back,
+         a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back,
+         a_job_that_its_user_holds_gives_the_place_back, every_job_is_handed_back,
+         observe_says_and_touches_nothing, off_does_nothing},
+        600);
+}
