@@ -4,11 +4,13 @@
 #include <slurm/slurm_errno.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "slurm_plugin/controller/capacity.h"
@@ -159,7 +161,11 @@ struct Watched {
         the_slurm = {};
         look();
     }
-    RpcStatus look() { return cluster.observe(seen); }
+    // Jobs are listed anew after 2 ms for each.
+    RpcStatus look() {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        return cluster.observe(seen);
+    }
     SlurmCluster cluster;
     Observation seen;
 };
