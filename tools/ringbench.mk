@@ -13,7 +13,7 @@ tools_ringbench_ringbench_SOURCES = \
 	tools/ringbench/train.cpp tools/ringbench/train.h \
 	tools/ringbench/replay.cpp tools/ringbench/replay.h
 tools_ringbench_ringbench_CPPFLAGS = $(AM_CPPFLAGS) -DRINGBENCH_LIBEXEC='"$(pkglibexecdir)"'
-tools_ringbench_ringbench_LDADD = libexchange.la libcollective.la libbase.la
+tools_ringbench_ringbench_LDADD = libgradients.la libcollective.la libbase.la
 endif
 
 pkglibexec_PROGRAMS =

@@ -9,7 +9,7 @@ libringplan_la_SOURCES = \
 	tools/ringplan/report.cpp tools/ringplan/report.h \
 	tools/ringplan/svg.cpp tools/ringplan/svg.h \
 	tools/ringplan/text.cpp tools/ringplan/text.h
-libringplan_la_LIBADD = libgrouping.la
+libringplan_la_LIBADD = libbucketing.la
 
 bin_PROGRAMS += ringplan
 dist_man_MANS += man/ringplan.1

@@ -3,50 +3,49 @@
 #include <cstdlib>
 
 #include "libringrt/api/handle.h"
-#include "libringrt/collective/fold.h"
+#include "libringrt/reduce/reduce.h"
 
 namespace ringrt {
 namespace {
 
-Outcome outcome(ExchangeResult result) { return {result.status, std::move(result.message)}; }
-
 // What was learned travels in checkpoints; what is planned for other sizes goes to the scheduler.
 void tell_boundary(ringrt_t &rt) {
-    rt.exchange->recall(rt.boundary->restored_gradients());
+    rt.reducer->recall(rt.boundary->restored_gradients());
     rt.boundary->set_gradients(
-        {.learned = [&rt] { return rt.exchange->learned(); },
+        {.learned = [&rt] { return rt.reducer->learned(); },
          .add_planned =
              [&rt](records::Telemetry &telemetry) {
-                 for (const Exchange::PlannedSpeed &speed : rt.exchange->planned_speeds())
+                 for (const GradientReducer::PlannedSpeed &speed : rt.reducer->planned_speeds())
                      if (telemetry.planned_sizes < records::kPlannedSpeedsMax && speed.step_ms > 0)
                          telemetry.planned[static_cast<size_t>(telemetry.planned_sizes++)] = {
                              speed.ranks, speed.step_ms};
              }});
 }
 
-Outcome register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
-                          ringrt_op_t op, int *id) {
+Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
+                         ringrt_op_t op, int *id) {
     if (!name || !id) return invalid("name or id is NULL");
-    if (!can_fold(dtype, op))
+    if (!can_reduce(dtype, op))
         return invalid("dtype must be one of the numbers (not uint8), op one of the five");
-    if (!rt.exchange) {
+    if (!rt.reducer) {
         const char *trace = getenv("RINGRT_TRACE"), *profile = getenv("RINGRT_PROFILE");
         rt.gradient_dtype = dtype;
         rt.gradient_op = op;
-        rt.exchange = std::make_unique<Exchange>(
+        rt.reducer = std::make_unique<GradientReducer>(
             rt.communicator,
-            ExchangeConfig{.dtype = dtype,
-                           .op = op,
-                           .trace_file = trace ? trace : "",
-                           .profile_file = profile ? profile : "",
-                           .samples_per_rank = [batch = rt.settings.batch](int ranks) {
-                               return static_cast<double>(samples_per_step(batch, ranks)) / ranks;
-                           }});
+            GradientReducerConfig{.dtype = dtype,
+                                  .op = op,
+                                  .trace_file = trace ? trace : "",
+                                  .profile_file = profile ? profile : "",
+                                  .samples_per_rank = [batch = rt.settings.batch](int ranks) {
+                                      return static_cast<double>(samples_per_step(batch, ranks)) /
+                                             ranks;
+                                  }});
         tell_boundary(rt);
     }
     if (dtype != rt.gradient_dtype || op != rt.gradient_op)
         return invalid("all gradients have one dtype and one op");
-    return outcome(rt.exchange->add(name, count, id));
+    return rt.reducer->add(name, count, id);
 }
 
 }  // namespace
@@ -63,19 +62,19 @@ ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t 
 
 ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
     return guard(rt, [&] {
-        if (!rt->exchange) return invalid("no gradient was registered");
+        if (!rt->reducer) return invalid("no gradient was registered");
         if (rt->communicator.on_gpu(buffer))
-            return Outcome{
+            return Status{
                 RINGRT_UNSUPPORTED,
                 "gradients must be in ordinary memory: ringrt_allreduce_start() takes a GPU's"};
-        return outcome(rt->exchange->ready(id, buffer));
+        return rt->reducer->ready(id, buffer);
     });
 }
 
 ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum) {
     return guard(rt, [&] {
-        if (!rt->exchange) return invalid("no gradient was registered");
-        return outcome(rt->exchange->wait(id, sum));
+        if (!rt->reducer) return invalid("no gradient was registered");
+        return rt->reducer->wait(id, sum);
     });
 }
 

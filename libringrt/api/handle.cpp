@@ -26,23 +26,23 @@ CommunicatorConfig communicator_config(const Settings &settings) {
 namespace {
 
 // Rank 0's, so that all ranks have one.
-Outcome make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
+Status make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
     fence = {.job = rt.settings.job, .restart = rt.settings.restart};
     if (getrandom(&fence.nonce, sizeof fence.nonce, 0) != sizeof fence.nonce)
         return {RINGRT_SYSTEM_ERROR, "no random numbers"};
-    return checkpoint::broadcast(rt.peers, fence);
+    return broadcast(rt.group, fence);
 }
 
-Outcome start(ringrt_t &rt) {
+Status start(ringrt_t &rt) {
     using namespace checkpoint;
-    if (Outcome caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
+    if (Status caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
     if (rt.settings.size > 1 && !rt.settings.allgather)  // ranks meet in a file there
         if (int made = make_folders(real_files(), rt.settings.checkpoint_dir); made < 0)
             return write_failure(made, rt.settings.checkpoint_dir);
-    if (Outcome met = rt.peers.outcome(rt.communicator.start()); !met.ok()) return met;
+    if (Status met = rt.group.outcome(rt.communicator.start()); !met.ok()) return met;
     Fence fence;
-    if (Outcome made = make_fence(rt, fence); !made.ok()) return made;
-    rt.boundary = std::make_unique<StepBoundary>(rt.settings, rt.peers, fence, rt.buffers);
+    if (Status made = make_fence(rt, fence); !made.ok()) return made;
+    rt.boundary = std::make_unique<StepBoundary>(rt.settings, rt.group, fence, rt.buffers);
     return rt.boundary->start();
 }
 
@@ -104,29 +104,30 @@ ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {
         [&] {
             if (!out) return invalid("out is NULL");
             Settings settings;
-            if (Outcome resolved = resolve(config, getenv, settings); !resolved.ok()) return resolved;
+            if (Status resolved = resolve(config, getenv, settings); !resolved.ok())
+                return resolved;
             auto rt = std::make_unique<ringrt_runtime>(std::move(settings));
-            if (Outcome started = start(*rt); !started.ok()) return started;
+            if (Status started = start(*rt); !started.ok()) return started;
             *out = rt.release();
-            return Outcome{};
+            return Status{};
         },
-        [](Outcome outcome) { keep_error(nullptr, std::move(outcome.message)); });
+        [](Status outcome) { keep_error(nullptr, std::move(outcome.message)); });
 }
 
 ringrt_status_t ringrt_finalize(ringrt_t *rt) {
     if (!rt) return RINGRT_OK;
     if (rt->pid != getpid()) return RINGRT_FORKED;  // nothing of the parent's may be touched
-    if (rt->exchange && !rt->exchange->idle()) rt->communicator.abort();  // nobody waits for it
+    if (rt->reducer && !rt->reducer->idle()) rt->communicator.abort();  // nobody waits for it
     const std::unique_ptr<ringrt_t> owned(rt);
     return run_guarded(
         [&] {
             if (rt->left) rt->communicator.leave_to_exit();
-            if (rt->left || rt->aborted) return Outcome{};
-            Outcome finished = rt->boundary->finish();
-            Outcome parted = rt->peers.outcome(rt->communicator.finish());
+            if (rt->left || rt->aborted) return Status{};
+            Status finished = rt->boundary->finish();
+            Status parted = rt->group.outcome(rt->communicator.finish());
             return finished.ok() ? parted : finished;
         },
-        [](Outcome outcome) { keep_error(nullptr, std::move(outcome.message)); });
+        [](Status outcome) { keep_error(nullptr, std::move(outcome.message)); });
 }
 
 ringrt_status_t ringrt_abort(ringrt_t *rt) {

@@ -14,32 +14,33 @@
 #include <vector>
 
 #include "libringrt/collective/communicator.h"
-#include "libringrt/exchange/exchange.h"
+#include "libringrt/gradients/gradient_reducer.h"
+#include "libringrt/job/step.h"
 #include "libringrt/ringrt.h"
-#include "libringrt/step.h"
 
 namespace ringrt {
 
 // The communicator as the step boundary and the checkpoints see it.
-class CommunicatorPeers final : public checkpoint::Peers {
+class CommunicatorGroup final : public Group {
   public:
-    CommunicatorPeers(Communicator &communicator, uint32_t timeout_ms)
+    CommunicatorGroup(Communicator &communicator, uint32_t timeout_ms)
         : communicator_(communicator), timeout_ms_(timeout_ms) {}
     int rank() const override { return communicator_.rank(); }
     int size() const override { return communicator_.size(); }
-    Outcome allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    Status allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         return outcome(communicator_.all_gather(mine.data(), all.data(), mine.size()));
     }
-    Outcome broadcast(std::span<std::byte> bytes) override {
+    Status broadcast(std::span<std::byte> bytes) override {
         return outcome(communicator_.broadcast(bytes.data(), bytes.size(), 0));
     }
     void expect_file_work(bool begins) override {
         file_works_ += begins ? 1 : -1;
         const uint32_t longer_ms = std::min(kFileWorkFactor * timeout_ms_, kFileWorkMax_ms);
-        communicator_.set_timeout_ms(file_works_ > 0 ? std::max(longer_ms, timeout_ms_) : timeout_ms_);
+        communicator_.set_timeout_ms(file_works_ > 0 ? std::max(longer_ms, timeout_ms_)
+                                                     : timeout_ms_);
     }
-    Outcome outcome(ringrt_status_t status) const {
-        return status == RINGRT_OK ? Outcome{} : Outcome{status, communicator_.last_error()};
+    Status outcome(ringrt_status_t status) const {
+        return status == RINGRT_OK ? Status{} : Status{status, communicator_.last_error()};
     }
 
   private:
@@ -60,17 +61,17 @@ struct ringrt_runtime {
     explicit ringrt_runtime(ringrt::Settings given)
         : settings(std::move(given)),
           communicator(ringrt::communicator_config(settings)),
-          peers(communicator, settings.timeout_ms) {}
+          group(communicator, settings.timeout_ms) {}
 
     const pid_t pid = getpid();
     const ringrt::Settings settings;
     // While it counts, a write beyond the limit of a file's size fails, and does not end the rank.
     ringrt::SignalCounter file_limit;
     ringrt::Communicator communicator;
-    ringrt::CommunicatorPeers peers;
+    ringrt::CommunicatorGroup group;
     std::vector<ringrt::checkpoint::Buffer> buffers;  // by name
     std::unique_ptr<ringrt::StepBoundary> boundary;
-    std::unique_ptr<ringrt::Exchange> exchange;  // once a gradient is registered
+    std::unique_ptr<ringrt::GradientReducer> reducer;  // once a gradient is registered
     ringrt_dtype_t gradient_dtype = RINGRT_FLOAT32;
     ringrt_op_t gradient_op = RINGRT_SUM;
     bool left = false;  // ringrt_step() said leave: nobody waits for anybody any more
@@ -81,15 +82,15 @@ struct ringrt_runtime {
 
 namespace ringrt {
 
-inline Outcome invalid(const char *what) { return {RINGRT_INVALID_ARGUMENT, what}; }
+inline Status invalid(const char *what) { return {RINGRT_INVALID_ARGUMENT, what}; }
 
-// Runs the body of a call; then keep(outcome) may store what failed. Whatever either throws becomes a
-// status: memory may be short while the line about short memory is written, too.
+// Runs the body of a call; then keep(outcome) may store what failed. Whatever either throws becomes
+// a status: memory may be short while the line about short memory is written, too.
 template <typename Body, typename Keep>
 ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
     ringrt_status_t status = RINGRT_SYSTEM_ERROR;
     try {
-        Outcome outcome;
+        Status outcome;
         try {
             outcome = body();
         } catch (const std::bad_alloc &) {
@@ -97,22 +98,22 @@ ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
         } catch (const std::exception &error) {
             outcome = {RINGRT_SYSTEM_ERROR, std::string("internal error: ") + error.what()};
         }
-        status = outcome.status;
+        status = outcome.code;
         if (!outcome.ok()) keep(std::move(outcome));
     } catch (...) {  // without a line
     }
     return status;
 }
 
-inline Outcome check_handle(const ringrt_t *rt) {
+inline Status check_handle(const ringrt_t *rt) {
     if (!rt) return {RINGRT_INVALID_ARGUMENT, "the handle is NULL"};
     if (rt->pid != getpid())
         return {RINGRT_FORKED, "this handle belongs to the process that fork()ed this one"};
     return {};
 }
 
-// For ringrt_last_error(). In a forked child the handle's mutex may be held by a thread that is not there:
-// the line is this thread's alone.
+// For ringrt_last_error(). In a forked child the handle's mutex may be held by a thread that is not
+// there: the line is this thread's alone.
 inline void keep_error(const ringrt_t *rt, std::string message) {
     if (rt && rt->pid == getpid()) {
         const std::scoped_lock lock(rt->error_mutex);
@@ -127,12 +128,12 @@ template <typename Body>
 ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
     return run_guarded(
         [&] {
-            Outcome valid = check_handle(rt);
+            Status valid = check_handle(rt);
             if (valid.ok() && rt->aborted) valid = {RINGRT_ABORTED, "ringrt_abort() was called"};
             return valid.ok() ? body() : valid;
         },
-        [&](Outcome outcome) {
-            if (outcome.status == RINGRT_PEER_LOST && rt->boundary)
+        [&](Status outcome) {
+            if (outcome.code == RINGRT_PEER_LOST && rt->boundary)
                 outcome.message += "; " + rt->boundary->last_checkpoint();
             keep_error(rt, std::move(outcome.message));
         });
@@ -142,7 +143,7 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
 template <typename Body>
 ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
     return guard(rt, [&] {
-        if (rt->exchange && !rt->exchange->idle())
+        if (rt->reducer && !rt->reducer->idle())
             return invalid(
                 "gradients are under way: ringrt_gradient_wait() for each of them first");
         return body();

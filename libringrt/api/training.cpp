@@ -9,11 +9,12 @@ namespace ringrt {
 namespace {
 
 // Adds a buffer where its name sorts.
-Outcome add(ringrt_t &rt, checkpoint::Buffer buffer) {
-    if (Outcome valid = check(buffer.parameter); !valid.ok()) return valid;
+Status add(ringrt_t &rt, checkpoint::Buffer buffer) {
+    if (Status valid = check(buffer.parameter); !valid.ok()) return valid;
     if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
     if (rt.communicator.on_gpu(buffer.data))
-        return {RINGRT_UNSUPPORTED, "checkpoints take buffers in host memory only: register a copy"};
+        return {RINGRT_UNSUPPORTED,
+                "checkpoints take buffers in host memory only: register a copy"};
     if (rt.buffers.size() == checkpoint::kParametersMax) return invalid("at most 4096 buffers");
     auto by_name = [](const checkpoint::Buffer &held, const std::string &name) {
         return held.parameter.name < name;
@@ -26,8 +27,8 @@ Outcome add(ringrt_t &rt, checkpoint::Buffer buffer) {
     return {};
 }
 
-Outcome describe(const char *name, ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
-                 checkpoint::Parameter &out) {
+Status describe(const char *name, ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
+                checkpoint::Parameter &out) {
     if (!name) return invalid("a buffer's name is NULL");
     if (ndim < 0 || static_cast<size_t>(ndim) > checkpoint::kDimensionsMax)
         return invalid("a buffer has 0 to 16 dimensions");
@@ -61,7 +62,7 @@ ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data, ring
                                 int ndim, const uint64_t *shape) {
     return guard(rt, [&] {
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
-        if (Outcome valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
+        if (Status valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
             return valid;
         buffer.bytes = bytes_of(buffer.parameter);
         return add(*rt, std::move(buffer));
@@ -73,7 +74,7 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
                                      uint64_t first_row, uint64_t rows) {
     return guard(rt, [&] {
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
-        if (Outcome valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
+        if (Status valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
             return valid;
         if (ndim == 0) return invalid("a scalar has no rows: use ringrt_register()");
         if (first_row > shape[0] || rows > shape[0] - first_row)
@@ -89,8 +90,8 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
 ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
     return guard_alone(rt, [&] {
         if (!step) return invalid("step is NULL");
-        Outcome restored = rt->boundary->restore(*step);
-        if (restored.ok() && rt->exchange) rt->exchange->recall(rt->boundary->restored_gradients());
+        Status restored = rt->boundary->restore(*step);
+        if (restored.ok() && rt->reducer) rt->reducer->recall(rt->boundary->restored_gradients());
         return restored;
     });
 }
@@ -104,7 +105,7 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
         if (!action) return invalid("action is NULL");
         if (rt->left)
             return invalid("ringrt_step() said RINGRT_LEAVE: call ringrt_finalize() and end");
-        Outcome stepped = rt->boundary->step(step, *action);
+        Status stepped = rt->boundary->step(step, *action);
         rt->left = stepped.ok() && *action == RINGRT_LEAVE;
         return stepped;
     });
@@ -112,8 +113,8 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
 
 ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
     return guard(rt, [&] {
-        rt->boundary->note_loss(loss, goal);
-        return Outcome{};
+        rt->boundary->record_loss(loss, goal);
+        return Status{};
     });
 }
 
@@ -121,7 +122,7 @@ ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left) {
     return guard(rt, [&] {
         if (steps_left > INT64_MAX) return invalid("steps_left is larger than 2^63 - 1");
         rt->boundary->set_steps_left(steps_left);
-        return Outcome{};
+        return Status{};
     });
 }
 

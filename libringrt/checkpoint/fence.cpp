@@ -4,7 +4,7 @@
 #include <charconv>
 #include <tuple>
 
-#include "libringrt/outcome.h"
+#include "libringrt/base/status.h"
 
 namespace ringrt::checkpoint {
 namespace {
@@ -28,9 +28,9 @@ bool take(std::string_view &rest, Number &out, int base = 10) {
 }  // namespace
 
 std::string claim_name(const Claim &claim) {
-    return text("fence-%llu-%llu-%u-%016llx", static_cast<u64>(claim.number),
-                static_cast<u64>(claim.fence.job), claim.fence.restart,
-                static_cast<u64>(claim.fence.nonce));
+    return format_text("fence-%llu-%llu-%u-%016llx", static_cast<u64>(claim.number),
+                       static_cast<u64>(claim.fence.job), claim.fence.restart,
+                       static_cast<u64>(claim.fence.nonce));
 }
 
 std::optional<Claim> parse_claim_name(std::string_view name) {

@@ -161,7 +161,7 @@ int remove_flat_folder(Files &files, const std::string &path) {
     return files.remove_folder(path);
 }
 
-Outcome write_failure(int negative_errno, const std::string &path) {
+Status write_failure(int negative_errno, const std::string &path) {
     int error = -negative_errno;
     if (error == ENOSPC)
         return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: no space left: free some in " + path};
@@ -169,7 +169,7 @@ Outcome write_failure(int negative_errno, const std::string &path) {
         return {RINGRT_CHECKPOINT_FAILED,
                 "checkpoint failed: disk quota used up: free some in " + path};
     return {RINGRT_CHECKPOINT_FAILED,
-            text("checkpoint failed: %s: %s", path.c_str(), strerror(error))};
+            format_text("checkpoint failed: %s: %s", path.c_str(), strerror(error))};
 }
 
 }  // namespace ringrt::checkpoint

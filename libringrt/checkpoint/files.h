@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "libringrt/outcome.h"
+#include "libringrt/base/status.h"
 
 namespace ringrt::checkpoint {
 
@@ -61,6 +61,6 @@ int make_folders(Files &files, const std::string &path);
 int remove_flat_folder(Files &files, const std::string &path);
 
 // CHECKPOINT_FAILED with "checkpoint failed: no space left: …" and the like.
-Outcome write_failure(int negative_errno, const std::string &path);
+Status write_failure(int negative_errno, const std::string &path);
 
 }  // namespace ringrt::checkpoint

@@ -7,18 +7,6 @@
 namespace ringrt::checkpoint {
 namespace {
 
-struct TypeRow {
-    ringrt_dtype_t dtype;
-    std::string_view name;
-    uint64_t bytes;
-};
-constexpr std::array kTypes = {
-    TypeRow{RINGRT_FLOAT32, "float32", 4}, TypeRow{RINGRT_FLOAT64, "float64", 8},
-    TypeRow{RINGRT_FLOAT16, "float16", 2}, TypeRow{RINGRT_BFLOAT16, "bfloat16", 2},
-    TypeRow{RINGRT_INT32, "int32", 4},     TypeRow{RINGRT_INT64, "int64", 8},
-    TypeRow{RINGRT_UINT8, "uint8", 1},
-};
-
 // Cuts point to multiples of this, so that no element is torn and large copies stay aligned.
 constexpr uint64_t kCutBytes = 64;
 
@@ -51,27 +39,6 @@ bool valid_name_part(std::string_view part) { return !part.empty() && part != ".
 
 }  // namespace
 
-uint64_t dtype_bytes(ringrt_dtype_t dtype) {
-    for (const TypeRow &row : kTypes)
-        if (row.dtype == dtype) return row.bytes;
-    return 0;
-}
-
-std::string_view dtype_name(ringrt_dtype_t dtype) {
-    for (const TypeRow &row : kTypes)
-        if (row.dtype == dtype) return row.name;
-    return "?";
-}
-
-bool dtype_from_name(std::string_view name, ringrt_dtype_t &dtype) {
-    for (const TypeRow &row : kTypes) {
-        if (row.name != name) continue;
-        dtype = row.dtype;
-        return true;
-    }
-    return false;
-}
-
 bool valid_name(std::string_view name) {
     if (name.empty() || name.size() > kNameBytesMax) return false;
     for (char c : name) {
@@ -83,18 +50,19 @@ bool valid_name(std::string_view name) {
     return valid_name_part(name);
 }
 
-Outcome check(const Parameter &parameter) {
+Status check(const Parameter &parameter) {
     const char *name = parameter.name.c_str();
     if (!valid_name(parameter.name))
         return {RINGRT_INVALID_ARGUMENT,
                 "a buffer's name is 1 to 200 of [A-Za-z0-9._/-], without empty, . or .. parts"};
     if (dtype_bytes(parameter.dtype) == 0)
-        return {RINGRT_INVALID_ARGUMENT, text("buffer %s: unknown type %d", name, parameter.dtype)};
+        return {RINGRT_INVALID_ARGUMENT,
+                format_text("buffer %s: unknown type %d", name, parameter.dtype)};
     if (parameter.shape.size() > kDimensionsMax)
         return {RINGRT_INVALID_ARGUMENT,
-                text("buffer %s: at most %zu dimensions", name, kDimensionsMax)};
+                format_text("buffer %s: at most %zu dimensions", name, kDimensionsMax)};
     if (parameter.by_rows && parameter.shape.empty())
-        return {RINGRT_INVALID_ARGUMENT, text("buffer %s: a scalar has no rows", name)};
+        return {RINGRT_INVALID_ARGUMENT, format_text("buffer %s: a scalar has no rows", name)};
     uint64_t bytes = dtype_bytes(parameter.dtype);
     bool empty = std::ranges::find(parameter.shape, uint64_t{0}) != parameter.shape.end();
     for (uint64_t extent : parameter.shape) {
@@ -102,7 +70,7 @@ Outcome check(const Parameter &parameter) {
             bytes *= empty ? 1 : extent;
             continue;
         }
-        return {RINGRT_INVALID_ARGUMENT, text("buffer %s: larger than 2^60 bytes", name)};
+        return {RINGRT_INVALID_ARGUMENT, format_text("buffer %s: larger than 2^60 bytes", name)};
     }
     return {};
 }
@@ -134,7 +102,7 @@ std::vector<Piece> pieces_to_write(const std::vector<Buffer> &buffers, int rank,
     return out;
 }
 
-Outcome check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece> pieces) {
+Status check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece> pieces) {
     std::ranges::sort(pieces, [](const Piece &a, const Piece &b) {
         return a.parameter != b.parameter ? a.parameter < b.parameter : a.offset < b.offset;
     });
@@ -149,9 +117,10 @@ Outcome check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece
         }
         bool more = next < pieces.size() && pieces[next].parameter == i;
         if (more || covered != bytes)
-            return {RINGRT_MISMATCH,
-                    text("buffer %s: the ranks' rows do not tile it (at byte %llu)",
-                         parameters[i].name.c_str(), static_cast<unsigned long long>(covered))};
+            return {
+                RINGRT_MISMATCH,
+                format_text("buffer %s: the ranks' rows do not tile it (at byte %llu)",
+                            parameters[i].name.c_str(), static_cast<unsigned long long>(covered))};
     }
     if (next != pieces.size()) return {RINGRT_MISMATCH, "a piece belongs to no buffer"};
     return {};

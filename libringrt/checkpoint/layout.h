@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "libringrt/outcome.h"
+#include "libringrt/base/dtype.h"
+#include "libringrt/base/status.h"
 
 namespace ringrt::checkpoint {
 
@@ -47,15 +48,10 @@ struct Piece {
     bool operator==(const Piece &) const = default;
 };
 
-// Bytes of one element; 0 for an unknown type.
-[[nodiscard]] uint64_t dtype_bytes(ringrt_dtype_t dtype);
-[[nodiscard]] std::string_view dtype_name(ringrt_dtype_t dtype);
-[[nodiscard]] bool dtype_from_name(std::string_view name, ringrt_dtype_t &dtype);
-
 [[nodiscard]] bool valid_name(std::string_view name);
 
 // INVALID_ARGUMENT with what is wrong: name, type, shape, overflow.
-Outcome check(const Parameter &parameter);
+Status check(const Parameter &parameter);
 
 // Bytes of the whole of a parameter that passed check().
 [[nodiscard]] uint64_t bytes_of(const Parameter &parameter);
@@ -71,6 +67,6 @@ struct LayoutOptions {
                                                  int size, const LayoutOptions &options);
 
 // Ok where the pieces cover every byte of every parameter exactly once; else which do not.
-Outcome check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece> pieces);
+Status check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece> pieces);
 
 }  // namespace ringrt::checkpoint

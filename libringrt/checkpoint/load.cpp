@@ -16,12 +16,12 @@ namespace {
 
 // What rank 0 tells the others to try next.
 struct Candidate {
-    Verdict verdict;  // ok: try `name`; NOT_FOUND: nothing left
+    StatusMessage status_message;  // ok: try `name`; NOT_FOUND: nothing left
     char name[80] = {};
     uint64_t manifest_bytes = 0;
 };
 
-Outcome same_parameters(const Manifest &manifest, const std::vector<Buffer> &buffers) {
+Status same_parameters(const Manifest &manifest, const std::vector<Buffer> &buffers) {
     for (size_t i = 0; i < std::max(manifest.parameters.size(), buffers.size()); ++i) {
         const Parameter *saved = i < manifest.parameters.size() ? &manifest.parameters[i] : nullptr;
         const Parameter *here = i < buffers.size() ? &buffers[i].parameter : nullptr;
@@ -43,14 +43,14 @@ Part read_shards(Files &files, const std::string &folder, const Manifest &manife
     for (size_t i = 0; i < manifest.shards.size(); ++i) {
         const Shard &shard = manifest.shards[i];
         ShardReader reader(files);
-        Outcome outcome =
+        Status outcome =
             reader.open(folder + "/" + shard_name(shard.rank), shard, manifest.parameters.size());
         if (outcome.ok()) outcome = reader.read_into(buffers);
         if (!outcome.ok()) return {outcome, static_cast<int32_t>(i)};
         for (const TableRow &row : reader.table())
             pieces.push_back({row.parameter, row.offset, row.bytes});
     }
-    if (Outcome tiled = check_tiling(manifest.parameters, std::move(pieces)); !tiled.ok())
+    if (Status tiled = check_tiling(manifest.parameters, std::move(pieces)); !tiled.ok())
         return {{RINGRT_CORRUPT, "shards: " + tiled.message}};
     return {};
 }
@@ -59,15 +59,15 @@ Part read_shards(Files &files, const std::string &folder, const Manifest &manife
 
 Part load_from(Store &store, const std::string &name, const std::string &manifest_text,
                const std::vector<Buffer> &buffers, Manifest &manifest) {
-    if (Outcome parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return {parsed};
-    if (Outcome same = same_parameters(manifest, buffers); !same.ok()) return {same};
+    if (Status parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return {parsed};
+    if (Status same = same_parameters(manifest, buffers); !same.ok()) return {same};
     return read_shards(store.files(), store.folder() + "/" + name, manifest, buffers);
 }
 
 namespace {
 
 std::string step_text(const std::string &name) {
-    return text("step %llu", static_cast<unsigned long long>(step_of(name).value_or(0)));
+    return format_text("step %llu", static_cast<unsigned long long>(step_of(name).value_or(0)));
 }
 
 std::string join(const std::vector<std::string> &names) {
@@ -79,20 +79,20 @@ std::string join(const std::vector<std::string> &names) {
 void wait_s(double pause_s) { std::this_thread::sleep_for(std::chrono::duration<double>(pause_s)); }
 
 void say_again(const std::string &what, double pause_s) {
-    log_line(what + text(": trying again in %.0f s", pause_s));
+    log_line(what + format_text(": trying again in %.0f s", pause_s));
 }
 
 }  // namespace
 
-bool is_of_no_use(const Outcome &outcome) {
-    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_SYSTEM_ERROR;
+bool is_unusable(const Status &outcome) {
+    return outcome.code == RINGRT_CORRUPT || outcome.code == RINGRT_SYSTEM_ERROR;
 }
 
-Outcome patiently(const Pauses &pauses_s, const std::function<Outcome()> &what) {
+Status patiently(const Pauses &pauses_s, const std::function<Status()> &what) {
     for (size_t tries = 0;; ++tries) {
-        Outcome outcome = what();
-        if (outcome.status == RINGRT_CHECKPOINT_FAILED) outcome.status = RINGRT_SYSTEM_ERROR;
-        if (outcome.status != RINGRT_SYSTEM_ERROR || tries == pauses_s.size()) return outcome;
+        Status outcome = what();
+        if (outcome.code == RINGRT_CHECKPOINT_FAILED) outcome.code = RINGRT_SYSTEM_ERROR;
+        if (outcome.code != RINGRT_SYSTEM_ERROR || tries == pauses_s.size()) return outcome;
         say_again(outcome.message, pauses_s[tries]);
         wait_s(pauses_s[tries]);
     }
@@ -105,39 +105,39 @@ class Walk {
   public:
     Walk(Store &store, const Pauses &pauses_s) : store_(store), pauses_s_(pauses_s) {}
 
-    Outcome begin() {
+    Status begin() {
         return patiently(pauses_s_, [&] { return store_.claim_and_look(names_); });
     }
 
     // The next candidate with a readable manifest; damaged ones on the way are set aside.
-    Outcome next(std::string &name, std::string &manifest_text) {
+    Status next(std::string &name, std::string &manifest_text) {
         for (; at_ < names_.size(); ++at_) {
-            Outcome read = patiently(
+            Status read = patiently(
                 pauses_s_, [&] { return store_.read_manifest(names_[at_], manifest_text); });
             if (read.ok()) {
                 name = names_[at_];
                 return {};
             }
-            if (read.status != RINGRT_CORRUPT) return read;
+            if (read.code != RINGRT_CORRUPT) return read;
             give_up(read);
         }
         return nothing_left();
     }
 
-    void refuse(const Outcome &why) {
+    void refuse(const Status &why) {
         give_up(why);
         ++at_;
     }
 
   private:
-    void give_up(const Outcome &why) {
+    void give_up(const Status &why) {
         bool last = at_ + 1 == names_.size();
         log_line("checkpoint " + step_text(names_[at_]) + " incomplete (" + why.message +
                  "): " + (last ? "no older one is left" : "using " + step_text(names_[at_ + 1])));
-        store_.set_aside(names_[at_]);
+        store_.quarantine(names_[at_]);
     }
 
-    Outcome nothing_left() {
+    Status nothing_left() {
         std::vector<std::string> bad = store_.set_aside_names();
         if (bad.empty()) return {RINGRT_NOT_FOUND, "no checkpoint in " + store_.folder()};
         return {RINGRT_CORRUPT, "every checkpoint in " + store_.folder() + " is damaged (" +
@@ -151,57 +151,58 @@ class Walk {
     size_t at_ = 0;
 };
 
-Outcome share_manifest(Peers &peers, const Candidate &candidate, std::string &manifest_text) {
+Status share_manifest(Group &group, const Candidate &candidate, std::string &manifest_text) {
     manifest_text.resize(candidate.manifest_bytes);
-    return peers.broadcast(std::as_writable_bytes(std::span(manifest_text)));
+    return group.broadcast(std::as_writable_bytes(std::span(manifest_text)));
 }
 
 // What a rank tells of its part.
 struct Told {
-    Verdict verdict;
+    StatusMessage status_message;
     int32_t shard = -1;
     char node[60] = {};
 };
 
 Told tell(const Part &mine) {
-    Told told{.verdict = Verdict::of(mine.outcome), .shard = mine.shard};
+    Told told{.status_message = StatusMessage::of(mine.outcome), .shard = mine.shard};
     gethostname(told.node, sizeof told.node - 1);
     return told;
 }
 
 // Rank 0's own look at the shard that some rank failed at.
-Outcome look_again(Store &store, const std::string &name, const Manifest &manifest,
-                   const Part &mine, int32_t shard) {
+Status look_again(Store &store, const std::string &name, const Manifest &manifest, const Part &mine,
+                  int32_t shard) {
     if (shard < 0 || static_cast<size_t>(shard) >= manifest.shards.size()) return mine.outcome;
     const Shard &expected = manifest.shards[static_cast<size_t>(shard)];
     ShardReader reader(store.files());
-    Outcome seen = reader.open(store.folder() + "/" + name + "/" + shard_name(expected.rank),
-                               expected, manifest.parameters.size());
+    Status seen = reader.open(store.folder() + "/" + name + "/" + shard_name(expected.rank),
+                              expected, manifest.parameters.size());
     return seen.ok() ? reader.verify() : seen;
 }
 
 // Collective: one candidate. CORRUPT where rank 0 has seen it with its own eyes.
-Outcome try_one(Peers &peers, Store &store, const std::string &name,
-                const std::string &manifest_text, const std::vector<Buffer> &buffers, Manifest &out,
-                const Pauses &pauses_s) {
+Status try_one(Group &group, Store &store, const std::string &name,
+               const std::string &manifest_text, const std::vector<Buffer> &buffers, Manifest &out,
+               const Pauses &pauses_s) {
     for (size_t tries = 0;; ++tries) {
         const Part mine = load_from(store, name, manifest_text, buffers, out);
         std::vector<Told> all;
-        if (Outcome told = gather(peers, tell(mine), all); !told.ok()) return told;
+        if (Status told = gather(group, tell(mine), all); !told.ok()) return told;
         const auto failed = std::ranges::find_if(
-            all, [](const Told &told) { return told.verdict.status != RINGRT_OK; });
+            all, [](const Told &told) { return told.status_message.code != RINGRT_OK; });
         if (failed == all.end()) return {};
-        const Outcome why = failed->verdict.outcome();
-        if (!is_of_no_use(why)) return why;
-        Outcome seen;
-        if (peers.rank() == 0) seen = look_again(store, name, out, mine, failed->shard);
-        seen = follow(peers, seen);
-        if (!seen.ok() && seen.status != RINGRT_SYSTEM_ERROR) return seen;
-        const std::string who = text("rank %td on %s: ", failed - all.begin(), failed->node) +
-                                why.message + (seen.ok() ? ", but rank 0 reads it" : "");
+        const Status why = failed->status_message.outcome();
+        if (!is_unusable(why)) return why;
+        Status seen;
+        if (group.rank() == 0) seen = look_again(store, name, out, mine, failed->shard);
+        seen = broadcast_status(group, seen);
+        if (!seen.ok() && seen.code != RINGRT_SYSTEM_ERROR) return seen;
+        const std::string who =
+            format_text("rank %td on %s: ", failed - all.begin(), failed->node) + why.message +
+            (seen.ok() ? ", but rank 0 reads it" : "");
         if (tries == pauses_s.size())
             return {RINGRT_SYSTEM_ERROR, "cannot load " + store.folder() + "/" + name + ": " + who};
-        if (peers.rank() == 0) say_again(who, pauses_s[tries]);
+        if (group.rank() == 0) say_again(who, pauses_s[tries]);
         wait_s(pauses_s[tries]);
         std::vector<std::string> names;  // asked for, a network file system looks what is there
         store.files().list(store.folder() + "/" + name, names);
@@ -209,38 +210,38 @@ Outcome try_one(Peers &peers, Store &store, const std::string &name,
 }
 
 // Collective: tries candidates until one is loaded by all, or a reason to stop.
-Outcome try_candidates(Peers &peers, Store &store, Walk &walk, Outcome begun,
-                       const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
+Status try_candidates(Group &group, Store &store, Walk &walk, Status begun,
+                      const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
     for (;;) {
         Candidate candidate;
         std::string manifest_text, name;
-        if (peers.rank() == 0) {
+        if (group.rank() == 0) {
             if (begun.ok()) begun = walk.next(name, manifest_text);
-            candidate.verdict = Verdict::of(begun);
+            candidate.status_message = StatusMessage::of(begun);
             std::memcpy(candidate.name, name.data(),
                         std::min(name.size(), sizeof candidate.name - 1));
             candidate.manifest_bytes = manifest_text.size();
         }
-        if (Outcome sent = broadcast(peers, candidate); !sent.ok()) return sent;
-        if (candidate.verdict.status != RINGRT_OK) return candidate.verdict.outcome();
-        if (Outcome sent = share_manifest(peers, candidate, manifest_text); !sent.ok()) return sent;
-        Outcome all = try_one(peers, store, candidate.name, manifest_text, buffers, out, pauses_s);
-        if (all.ok() && peers.rank() == 0)
+        if (Status sent = broadcast(group, candidate); !sent.ok()) return sent;
+        if (candidate.status_message.code != RINGRT_OK) return candidate.status_message.outcome();
+        if (Status sent = share_manifest(group, candidate, manifest_text); !sent.ok()) return sent;
+        Status all = try_one(group, store, candidate.name, manifest_text, buffers, out, pauses_s);
+        if (all.ok() && group.rank() == 0)
             store.started_from(candidate.name, hash_text(manifest_text));
-        if (all.status != RINGRT_CORRUPT) return all;
-        if (peers.rank() == 0) walk.refuse(all);
+        if (all.code != RINGRT_CORRUPT) return all;
+        if (group.rank() == 0) walk.refuse(all);
     }
 }
 
 }  // namespace
 
-Outcome load(Peers &peers, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
-             const Pauses &pauses_s) {
-    if (Outcome agreed = agree_on_parameters(peers, buffers, 0); !agreed.ok()) return agreed;
+Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
+            const Pauses &pauses_s) {
+    if (Status agreed = agree_on_parameters(group, buffers, 0); !agreed.ok()) return agreed;
     Walk walk(store, pauses_s);
-    Outcome begun;
-    if (peers.rank() == 0) begun = walk.begin();
-    return try_candidates(peers, store, walk, begun, buffers, out, pauses_s);
+    Status begun;
+    if (group.rank() == 0) begun = walk.begin();
+    return try_candidates(group, store, walk, begun, buffers, out, pauses_s);
 }
 
 }  // namespace ringrt::checkpoint

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "libringrt/checkpoint/peers.h"
+#include "libringrt/base/group.h"
 #include "libringrt/checkpoint/store.h"
 
 namespace ringrt::checkpoint {
@@ -17,7 +17,7 @@ inline const Pauses kPauses_s = {1, 4, 10};
 
 // `what` until it is something else than SYSTEM_ERROR or CHECKPOINT_FAILED, which become
 // SYSTEM_ERROR; with a line in the log before each pause.
-Outcome patiently(const Pauses &pauses_s, const std::function<Outcome()> &what);
+Status patiently(const Pauses &pauses_s, const std::function<Status()> &what);
 
 // Collective. Tries LATEST, else newest to oldest; checks everything. One that rank 0 too finds
 // damaged is set aside with a line in the log; one that it reads, or that nobody can read just now,
@@ -31,15 +31,15 @@ Outcome patiently(const Pauses &pauses_s, const std::function<Outcome()> &what);
 //   SUPERSEDED    a newer incarnation holds the folder
 // On anything but ok and NOT_FOUND the buffers' contents are undefined. `buffers` are in the order
 // of their names; `store` is used on rank 0 only.
-Outcome load(Peers &peers, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
-             const Pauses &pauses_s = kPauses_s);
+Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
+            const Pauses &pauses_s = kPauses_s);
 
 // A checkpoint that is damaged, or cannot be read: another one may do.
-[[nodiscard]] bool is_of_no_use(const Outcome &outcome);
+[[nodiscard]] bool is_unusable(const Status &outcome);
 
 // How one rank's part of a load ended.
 struct Part {
-    Outcome outcome;
+    Status outcome;
     int32_t shard = -1;  // which of the manifest's it failed at
 };
 

@@ -13,13 +13,13 @@ namespace {
 constexpr size_t kKept = 1;  // the shared level keeps the older ones
 
 struct Begun {
-    Verdict verdict;
+    StatusMessage status_message;
     char fresh[96] = {};
 };
 
 // What one node has, as its first rank tells it.
 struct Offer {
-    Verdict verdict;
+    StatusMessage status_message;
     uint64_t has = 0;
     uint64_t step = 0;
     Fence fence;  // whose save it is: the same step of another run of the job is another state
@@ -27,9 +27,9 @@ struct Offer {
 };
 
 template <typename Told>
-Outcome worst_of(const std::vector<Told> &all) {
+Status worst_of(const std::vector<Told> &all) {
     for (const Told &told : all)
-        if (told.verdict.status != RINGRT_OK) return told.verdict.outcome();
+        if (told.status_message.code != RINGRT_OK) return told.status_message.outcome();
     return {};
 }
 
@@ -40,15 +40,15 @@ void put(char (&out)[N], const std::string &text) {
 
 Offer offer_of(Store &store) {
     Offer offer;
-    Outcome claimed = store.claim();
-    if (claimed.status == RINGRT_SUPERSEDED) offer.verdict = Verdict::of(claimed);
+    Status claimed = store.claim();
+    if (claimed.code == RINGRT_SUPERSEDED) offer.status_message = StatusMessage::of(claimed);
     std::vector<std::string> names;
     if (!claimed.ok() || !store.candidates(names).ok() || names.empty()) return offer;
     std::string manifest_text;
     Manifest manifest;
-    Outcome read = store.read_manifest(names[0], manifest_text);
+    Status read = store.read_manifest(names[0], manifest_text);
     if (read.ok()) read = parse_manifest(manifest_text, manifest);
-    if (read.status == RINGRT_CORRUPT) store.set_aside(names[0]);
+    if (read.code == RINGRT_CORRUPT) store.quarantine(names[0]);
     if (!read.ok()) return offer;
     offer.has = 1;
     offer.step = manifest.step;
@@ -59,71 +59,72 @@ Offer offer_of(Store &store) {
 
 }  // namespace
 
-LocalLevel::LocalLevel(Peers &peers, Files &files, const std::string &folder,
+LocalLevel::LocalLevel(Group &group, Files &files, const std::string &folder,
                        const std::string &node, Fence fence, LayoutOptions options)
-    : peers_(peers),
+    : group_(group),
       store_(files, folder, fence, kKept),
       options_(options),
       node_(folder.empty() ? 0 : hash_text(node + "/" + folder) | 1) {}
 
-Outcome LocalLevel::join() {
-    if (Outcome told = gather(peers_, node_, node_of_); !told.ok()) return told;
+Status LocalLevel::join() {
+    if (Status told = gather(group_, node_, node_of_); !told.ok()) return told;
     there_ = std::ranges::count(node_of_, uint64_t{0}) == 0;
     if (!there_) return {};
     std::vector<uint64_t> nodes = node_of_;
     std::ranges::sort(nodes);
     nodes_ = static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
-    const auto here = node_of_.begin() + peers_.rank();
+    const auto here = node_of_.begin() + group_.rank();
     first_ = static_cast<int>(std::ranges::find(node_of_, node_) - node_of_.begin());
     node_rank_ = static_cast<int>(std::count(node_of_.begin(), here, node_));
     node_size_ = static_cast<int>(std::ranges::count(node_of_, node_));
     return {};
 }
 
-Outcome LocalLevel::begin(uint64_t step, uint64_t bytes, std::string &fresh) {
-    Outcome outcome = store_.claim();
+Status LocalLevel::begin(uint64_t step, uint64_t bytes, std::string &fresh) {
+    Status outcome = store_.claim();
     if (outcome.ok()) outcome = store_.check_space(bytes_on_disk(bytes));
     if (outcome.ok()) outcome = store_.begin(step, fresh);
     return as_checkpoint_failure(outcome);
 }
 
 // The ranks of a node share the work as all ranks do on the shared level.
-Outcome LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &fresh,
-                          Shard &shard) {
+Status LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &fresh,
+                         Shard &shard) {
     const std::vector<Source> sources = sources_to_write(buffers, node_rank_, node_size_, options_);
     if (sources.empty()) return {};
     return write_shard(store_.files(), store_.folder() + "/" + fresh + "/" + shard_name(shard.rank),
                        sources, shard);
 }
 
-Outcome LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &buffers,
-                           const Meta &meta, std::vector<Shard> shards) {
-    Manifest manifest = manifest_of(store_.fence(), meta, peers_.size(), buffers);
+Status LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &buffers,
+                          const Meta &meta, std::vector<Shard> shards) {
+    Manifest manifest = manifest_of(store_.fence(), meta, group_.size(), buffers);
     manifest.shards = std::move(shards);
     return as_checkpoint_failure(store_.commit(fresh, manifest));
 }
 
-Outcome LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
+Status LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
     const bool by_rows =
         std::ranges::any_of(buffers, [](const Buffer &buffer) { return buffer.parameter.by_rows; });
     if (by_rows && nodes_ > 1)
         return {RINGRT_CHECKPOINT_FAILED,
                 "checkpoint failed: buffers by rows over several nodes are kept on none of them"};
-    if (Outcome agreed = agree_on_parameters(peers_, buffers, meta.step); !agreed.ok())
+    if (Status agreed = agree_on_parameters(group_, buffers, meta.step); !agreed.ok())
         return agreed;
     std::string fresh;
     Begun mine;
-    if (leads()) mine.verdict = Verdict::of(begin(meta.step, total_bytes(buffers), fresh));
+    if (leads())
+        mine.status_message = StatusMessage::of(begin(meta.step, total_bytes(buffers), fresh));
     put(mine.fresh, fresh);
     std::vector<Begun> begun;
-    if (Outcome told = gather(peers_, mine, begun); !told.ok()) return told;
-    Outcome worst = worst_of(begun);
+    if (Status told = gather(group_, mine, begun); !told.ok()) return told;
+    Status worst = worst_of(begun);
     fresh = begun[static_cast<size_t>(first_)].fresh;
 
-    Written wrote{.verdict = {}, .shard = {.rank = static_cast<uint32_t>(node_rank_)}};
-    if (worst.ok()) wrote.verdict = Verdict::of(write(buffers, fresh, wrote.shard));
+    Written wrote{.status_message = {}, .shard = {.rank = static_cast<uint32_t>(node_rank_)}};
+    if (worst.ok()) wrote.status_message = StatusMessage::of(write(buffers, fresh, wrote.shard));
     std::vector<Written> written;
-    if (Outcome told = gather(peers_, wrote, written); !told.ok()) return told;
+    if (Status told = gather(group_, wrote, written); !told.ok()) return told;
     if (worst.ok()) worst = worst_of(written);
     if (leads() && worst.ok()) {
         std::vector<Shard> shards;
@@ -133,15 +134,15 @@ Outcome LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
         worst = commit(fresh, buffers, meta, std::move(shards));
     }
     if (leads() && !worst.ok() && !fresh.empty()) store_.discard(fresh);
-    return vote(peers_, worst);
+    return agree(group_, worst);
 }
 
-Outcome LocalLevel::newest(std::optional<uint64_t> &step) {
+Status LocalLevel::newest(std::optional<uint64_t> &step) {
     step.reset();
     std::vector<Offer> all;
     const Offer mine = leads() ? offer_of(store_) : Offer{};
-    if (Outcome told = gather(peers_, mine, all); !told.ok()) return told;
-    if (Outcome worst = worst_of(all); !worst.ok()) return worst;
+    if (Status told = gather(group_, mine, all); !told.ok()) return told;
+    if (Status worst = worst_of(all); !worst.ok()) return worst;
     for (size_t rank = 0; rank < all.size(); ++rank) {
         const bool first = std::ranges::find(node_of_, node_of_[rank]) - node_of_.begin() ==
                            static_cast<std::ptrdiff_t>(rank);
@@ -154,84 +155,84 @@ Outcome LocalLevel::newest(std::optional<uint64_t> &step) {
     return {};
 }
 
-Outcome LocalLevel::load(const std::vector<Buffer> &buffers, Manifest &out) {
+Status LocalLevel::load(const std::vector<Buffer> &buffers, Manifest &out) {
     std::string manifest_text;
-    Outcome mine = store_.read_manifest(name_, manifest_text);
+    Status mine = store_.read_manifest(name_, manifest_text);
     if (mine.ok()) mine = load_from(store_, name_, manifest_text, buffers, out).outcome;
-    std::vector<Verdict> all;
-    if (Outcome told = gather(peers_, Verdict::of(mine), all); !told.ok()) return told;
-    Outcome worst;
+    std::vector<StatusMessage> all;
+    if (Status told = gather(group_, StatusMessage::of(mine), all); !told.ok()) return told;
+    Status worst;
     bool damaged_here = false;
     for (size_t rank = 0; rank < all.size(); ++rank) {
         if (worst.ok()) worst = all[rank].outcome();
-        damaged_here |= node_of_[rank] == node_ && all[rank].status == RINGRT_CORRUPT;
+        damaged_here |= node_of_[rank] == node_ && all[rank].code == RINGRT_CORRUPT;
     }
-    if (leads() && damaged_here) store_.set_aside(name_);
+    if (leads() && damaged_here) store_.quarantine(name_);
     if (!worst.ok()) return worst;
     if (leads()) store_.started_from(name_, hash_text(manifest_text));
     return follow_manifest(manifest_text, out);
 }
 
 // What was learned stands in rank 0's manifest only, and all ranks must go on with the same.
-Outcome LocalLevel::follow_manifest(std::string &manifest_text, Manifest &out) {
+Status LocalLevel::follow_manifest(std::string &manifest_text, Manifest &out) {
     uint64_t bytes = manifest_text.size();
-    if (Outcome sent = broadcast(peers_, bytes); !sent.ok()) return sent;
+    if (Status sent = broadcast(group_, bytes); !sent.ok()) return sent;
     manifest_text.resize(bytes);
-    Outcome sent = peers_.broadcast(std::as_writable_bytes(std::span(manifest_text)));
+    Status sent = group_.broadcast(std::as_writable_bytes(std::span(manifest_text)));
     return sent.ok() ? parse_manifest(manifest_text, out) : sent;
 }
 
 namespace {
 
 struct SharedNewest {
-    Verdict verdict;
+    StatusMessage status_message;
     int64_t step = -1;
 };
 
 // Rank 0's claim comes before anybody looks. What cannot be read is not taken for empty: the nodes'
 // own checkpoint may be an older one.
-Outcome shared_newest(Peers &peers, Store &shared, const Pauses &pauses_s, int64_t &step) {
+Status shared_newest(Group &group, Store &shared, const Pauses &pauses_s, int64_t &step) {
     SharedNewest found;
-    if (peers.rank() == 0) {
+    if (group.rank() == 0) {
         std::vector<std::string> names;
-        found.verdict =
-            Verdict::of(patiently(pauses_s, [&] { return shared.claim_and_look(names); }));
+        found.status_message =
+            StatusMessage::of(patiently(pauses_s, [&] { return shared.claim_and_look(names); }));
         if (!names.empty()) found.step = static_cast<int64_t>(step_of(names[0]).value_or(0));
     }
-    if (Outcome sent = broadcast(peers, found); !sent.ok()) return sent;
+    if (Status sent = broadcast(group, found); !sent.ok()) return sent;
     step = found.step;
-    return found.verdict.outcome();
+    return found.status_message.outcome();
 }
 
-bool is_damage(const Outcome &outcome) {
-    return outcome.status == RINGRT_CORRUPT || outcome.status == RINGRT_NOT_FOUND;
+bool is_damage(const Status &outcome) {
+    return outcome.code == RINGRT_CORRUPT || outcome.code == RINGRT_NOT_FOUND;
 }
 
 }  // namespace
 
-Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
-                    const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
-    if (!local || !local->is_there()) return load(peers, shared, buffers, out, pauses_s);
-    if (Outcome agreed = agree_on_parameters(peers, buffers, 0); !agreed.ok()) return agreed;
+Status load_newest(Group &group, LocalLevel *local, Store &shared,
+                   const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
+    if (!local || !local->is_there()) return load(group, shared, buffers, out, pauses_s);
+    if (Status agreed = agree_on_parameters(group, buffers, 0); !agreed.ok()) return agreed;
     int64_t above = -1;
     std::optional<uint64_t> here;
-    if (Outcome told = shared_newest(peers, shared, pauses_s, above); !told.ok()) return told;
-    if (Outcome told = local->newest(here); !told.ok()) return told;
+    if (Status told = shared_newest(group, shared, pauses_s, above); !told.ok()) return told;
+    if (Status told = local->newest(here); !told.ok()) return told;
     const bool is_newer = here && static_cast<int64_t>(*here) > above;
     if (is_newer) {
-        Outcome loaded = local->load(buffers, out);
-        if (!is_of_no_use(loaded)) return loaded;
-        if (peers.rank() == 0)
+        Status loaded = local->load(buffers, out);
+        if (!is_unusable(loaded)) return loaded;
+        if (group.rank() == 0)
             log_line("the nodes' own checkpoint cannot be used (" + loaded.message +
                      "): using the shared one");
     }
-    Outcome loaded = load(peers, shared, buffers, out, pauses_s);
+    Status loaded = load(group, shared, buffers, out, pauses_s);
     const bool is_worse = is_damage(loaded) || (loaded.ok() && here && out.step < *here);
     if (!here || is_newer || !is_worse) return loaded;
     // The newest shared one was damaged, and what is left is older than the nodes' own.
-    Outcome instead = local->load(buffers, out);
-    if (!is_of_no_use(instead)) return instead;
-    return loaded.ok() ? load(peers, shared, buffers, out, pauses_s) : loaded;
+    Status instead = local->load(buffers, out);
+    if (!is_unusable(instead)) return instead;
+    return loaded.ok() ? load(group, shared, buffers, out, pauses_s) : loaded;
 }
 
 }  // namespace ringrt::checkpoint

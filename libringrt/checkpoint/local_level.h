@@ -21,33 +21,33 @@ namespace ringrt::checkpoint {
 class LocalLevel {
   public:
     // `folder` empty: this rank has no such level. `node`: the same on the ranks of one node only.
-    LocalLevel(Peers &peers, Files &files, const std::string &folder, const std::string &node,
+    LocalLevel(Group &group, Files &files, const std::string &folder, const std::string &node,
                Fence fence, LayoutOptions options);
 
     // Collective, once, before all else. The level is there only where every rank has a folder.
-    Outcome join();
+    Status join();
     [[nodiscard]] bool is_there() const { return there_; }
 
     // Collective; returns when the checkpoint is on every node's disk. CHECKPOINT_FAILED: it is not
     // on all of them, which costs nothing but this level. The outcome is the same on all ranks.
-    Outcome save(const std::vector<Buffer> &buffers, const Meta &meta);
+    Status save(const std::vector<Buffer> &buffers, const Meta &meta);
 
     // Collective. The step of the newest checkpoint of which every node has a copy; nullopt: none.
-    Outcome newest(std::optional<uint64_t> &step);
+    Status newest(std::optional<uint64_t> &step);
 
     // Collective, after newest() named one: loads it. CORRUPT: set aside; on anything but ok the
     // contents are undefined.
-    Outcome load(const std::vector<Buffer> &buffers, Manifest &out);
+    Status load(const std::vector<Buffer> &buffers, Manifest &out);
 
   private:
     [[nodiscard]] bool leads() const { return node_rank_ == 0; }
-    Outcome begin(uint64_t step, uint64_t bytes, std::string &fresh);
-    Outcome write(const std::vector<Buffer> &buffers, const std::string &fresh, Shard &shard);
-    Outcome commit(const std::string &fresh, const std::vector<Buffer> &buffers, const Meta &meta,
-                   std::vector<Shard> shards);
-    Outcome follow_manifest(std::string &manifest_text, Manifest &out);
+    Status begin(uint64_t step, uint64_t bytes, std::string &fresh);
+    Status write(const std::vector<Buffer> &buffers, const std::string &fresh, Shard &shard);
+    Status commit(const std::string &fresh, const std::vector<Buffer> &buffers, const Meta &meta,
+                  std::vector<Shard> shards);
+    Status follow_manifest(std::string &manifest_text, Manifest &out);
 
-    Peers &peers_;
+    Group &group_;
     Store store_;  // written by the first rank of each node only
     LayoutOptions options_;
     uint64_t node_ = 0;
@@ -60,8 +60,8 @@ class LocalLevel {
 
 // Collective. The newest checkpoint of both levels that is whole; `local` may be nullptr. As
 // load().
-Outcome load_newest(Peers &peers, LocalLevel *local, Store &shared,
-                    const std::vector<Buffer> &buffers, Manifest &out,
-                    const Pauses &pauses_s = kPauses_s);
+Status load_newest(Group &group, LocalLevel *local, Store &shared,
+                   const std::vector<Buffer> &buffers, Manifest &out,
+                   const Pauses &pauses_s = kPauses_s);
 
 }  // namespace ringrt::checkpoint

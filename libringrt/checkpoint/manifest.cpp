@@ -74,7 +74,7 @@ bool strip_seal(std::string_view &text) {
 }
 
 std::string seal(std::string body) {
-    return body + ringrt::text("end %016llx\n", static_cast<u64>(hash_text(body)));
+    return body + format_text("end %016llx\n", static_cast<u64>(hash_text(body)));
 }
 
 // Not printf, whose decimal point depends on the program's locale.
@@ -184,29 +184,31 @@ uint64_t hash_text(std::string_view text) { return hash64(std::as_bytes(std::spa
 
 std::string format_manifest(const Manifest &m) {
     std::string out = std::string(kManifestHead) + "\n";
-    out += text("job %llu restart %u nonce %016llx\n", static_cast<u64>(m.fence.job),
-                m.fence.restart, static_cast<u64>(m.fence.nonce));
-    out += text("step %llu samples %llu seed %llu ranks %u time %lld\n", static_cast<u64>(m.step),
-                static_cast<u64>(m.samples), static_cast<u64>(m.seed), m.ranks,
-                static_cast<long long>(m.time_s));
+    out += format_text("job %llu restart %u nonce %016llx\n", static_cast<u64>(m.fence.job),
+                       m.fence.restart, static_cast<u64>(m.fence.nonce));
+    out += format_text("step %llu samples %llu seed %llu ranks %u time %lld\n",
+                       static_cast<u64>(m.step), static_cast<u64>(m.samples),
+                       static_cast<u64>(m.seed), m.ranks, static_cast<long long>(m.time_s));
     for (const Speed &speed : m.speeds)
-        out += text("speed %u ", speed.gpus) + milliseconds_text(speed.step_ms) + "\n";
+        out += format_text("speed %u ", speed.gpus) + milliseconds_text(speed.step_ms) + "\n";
     if (!m.gradients.empty() && m.gradients.size() <= kNoteBytesMax)
         out += "gradients " + m.gradients + "\n";
     if (!m.losses.empty() && m.losses.size() <= kNoteBytesMax) out += "losses " + m.losses + "\n";
     for (const Parameter &parameter : m.parameters) {
-        out += text("param %s %s %zu", dtype_name(parameter.dtype).data(),
-                    parameter.by_rows ? "rows" : "whole", parameter.shape.size());
-        for (uint64_t extent : parameter.shape) out += text(" %llu", static_cast<u64>(extent));
+        out += format_text("param %s %s %zu", dtype_of(parameter.dtype)->name.data(),
+                           parameter.by_rows ? "rows" : "whole", parameter.shape.size());
+        for (uint64_t extent : parameter.shape)
+            out += format_text(" %llu", static_cast<u64>(extent));
         out += " " + parameter.name + "\n";
     }
     for (const Shard &shard : m.shards)
-        out += text("shard %u %llu %llu %016llx\n", shard.rank, static_cast<u64>(shard.data_bytes),
-                    static_cast<u64>(shard.pieces), static_cast<u64>(shard.table_hash));
+        out += format_text("shard %u %llu %llu %016llx\n", shard.rank,
+                           static_cast<u64>(shard.data_bytes), static_cast<u64>(shard.pieces),
+                           static_cast<u64>(shard.table_hash));
     return seal(std::move(out));
 }
 
-Outcome parse_manifest(std::string_view text, Manifest &out) {
+Status parse_manifest(std::string_view text, Manifest &out) {
     if (text.size() > kManifestBytesMax) return {RINGRT_CORRUPT, "manifest: too long"};
     if (!strip_seal(text)) return {RINGRT_CORRUPT, "manifest: its hash does not match"};
     Manifest manifest;
@@ -215,14 +217,14 @@ Outcome parse_manifest(std::string_view text, Manifest &out) {
     int number = 4;
     for (std::string_view line; take_line(text, line); ++number)
         if (!parse_body_line(line, manifest))
-            return {RINGRT_CORRUPT, ringrt::text("manifest: line %d is not right", number)};
+            return {RINGRT_CORRUPT, format_text("manifest: line %d is not right", number)};
     out = std::move(manifest);
     return {};
 }
 
 std::string format_latest(const Latest &latest) {
     return seal(std::string(kLatestHead) + "\n" + latest.folder +
-                text(" %016llx\n", static_cast<u64>(latest.manifest_hash)));
+                format_text(" %016llx\n", static_cast<u64>(latest.manifest_hash)));
 }
 
 bool parse_latest(std::string_view text, Latest &out) {

@@ -9,12 +9,13 @@
 //     job 77 restart 3 nonce 9f3c5a1e00b2d4c7
 //     step 1200 samples 76800 seed 1 ranks 4 time 1763721600
 //     speed 1 520.1                             one per size the job has run at: GPUs, ms per step
-//     gradients 1 7 16 9.4 …                    what the exchange has learned (exchange/learned.h) ...
-//     losses 4 0.2 2.5:0.7 6.5:0.61 …           ... and how the loss fell (telemetry/loss_curve.h);
+//     gradients 1 7 16 9.4 …                    what the exchange has learned (exchange/learned.h)
+//     ... losses 4 0.2 2.5:0.7 6.5:0.61 …           ... and how the loss fell
+//     (telemetry/loss_curve.h);
 //                                               both unchecked here
 //     param float32 rows 2 64 10 layer1/w       type, whole|rows, dimensions, extents, name
-//     shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of the piece table
-//     end 5e0c…                                 hash of everything above
+//     shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of the piece
+//     table end 5e0c…                                 hash of everything above
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@
 #include <string_view>
 #include <vector>
 
+#include "libringrt/base/status.h"
 #include "libringrt/checkpoint/fence.h"
 #include "libringrt/checkpoint/layout.h"
-#include "libringrt/outcome.h"
 
 namespace ringrt::checkpoint {
 
@@ -64,7 +65,7 @@ struct Manifest {
 [[nodiscard]] std::string format_manifest(const Manifest &manifest);
 
 // RINGRT_CORRUPT with the line and what is wrong with it.
-Outcome parse_manifest(std::string_view text, Manifest &out);
+Status parse_manifest(std::string_view text, Manifest &out);
 
 // `folder 0123456789abcdef`: the folder's name and the hash of its manifest, with a hash of its
 // own.

@@ -22,7 +22,7 @@ struct Held {
 };
 
 struct Begun {
-    Verdict verdict;
+    StatusMessage status_message;
     char fresh[96] = {};
 };
 
@@ -30,16 +30,16 @@ uint64_t parameters_hash(const std::vector<Buffer> &buffers) {
     return hash_text(format_manifest({.parameters = parameters_of(buffers)}));
 }
 
-Outcome gather_held(Peers &peers, const std::vector<Buffer> &buffers, std::vector<Held> &all) {
+Status gather_held(Group &group, const std::vector<Buffer> &buffers, std::vector<Held> &all) {
     std::vector<Held> mine;
     for (const Buffer &buffer : buffers)
         if (buffer.parameter.by_rows) mine.push_back({buffer.offset, buffer.bytes});
-    all.resize(mine.size() * static_cast<size_t>(peers.size()));
+    all.resize(mine.size() * static_cast<size_t>(group.size()));
     if (mine.empty()) return {};
-    return peers.allgather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+    return group.allgather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
 }
 
-Outcome check_rows(const std::vector<Buffer> &buffers, const std::vector<Held> &all) {
+Status check_rows(const std::vector<Buffer> &buffers, const std::vector<Held> &all) {
     std::vector<Parameter> parameters;
     for (const Buffer &buffer : buffers)
         if (buffer.parameter.by_rows) parameters.push_back(buffer.parameter);
@@ -73,8 +73,8 @@ Manifest manifest_of(const Fence &fence, const Meta &meta, int ranks,
             .parameters = parameters_of(buffers)};
 }
 
-Outcome as_checkpoint_failure(Outcome outcome) {
-    if (outcome.status != RINGRT_SYSTEM_ERROR && outcome.status != RINGRT_NO_MEMORY) return outcome;
+Status as_checkpoint_failure(Status outcome) {
+    if (outcome.code != RINGRT_SYSTEM_ERROR && outcome.code != RINGRT_NO_MEMORY) return outcome;
     return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: " + outcome.message};
 }
 
@@ -87,22 +87,24 @@ uint64_t total_bytes(const std::vector<Buffer> &buffers) {
     return total;
 }
 
-Outcome agree_on_parameters(Peers &peers, const std::vector<Buffer> &buffers, uint64_t step) {
+Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step) {
     const Registered mine{parameters_hash(buffers), step};
     std::vector<Registered> all;
-    if (Outcome gathered = gather(peers, mine, all); !gathered.ok()) return gathered;
+    if (Status gathered = gather(group, mine, all); !gathered.ok()) return gathered;
     for (size_t rank = 1; rank < all.size(); ++rank) {
         if (all[rank].parameters_hash != all[0].parameters_hash)
             return {
                 RINGRT_MISMATCH,
-                text("rank %zu registered other buffers than rank 0 (names, types, shapes)", rank)};
+                format_text("rank %zu registered other buffers than rank 0 (names, types, shapes)",
+                            rank)};
         if (all[rank].step != all[0].step)
-            return {RINGRT_MISMATCH, text("rank %zu is at step %llu, rank 0 at step %llu", rank,
-                                          static_cast<unsigned long long>(all[rank].step),
-                                          static_cast<unsigned long long>(all[0].step))};
+            return {RINGRT_MISMATCH,
+                    format_text("rank %zu is at step %llu, rank 0 at step %llu", rank,
+                                static_cast<unsigned long long>(all[rank].step),
+                                static_cast<unsigned long long>(all[0].step))};
     }
     std::vector<Held> held;
-    if (Outcome gathered = gather_held(peers, buffers, held); !gathered.ok()) return gathered;
+    if (Status gathered = gather_held(group, buffers, held); !gathered.ok()) return gathered;
     return check_rows(buffers, held);
 }
 
@@ -110,21 +112,21 @@ Saver::~Saver() {
     if (writer_.joinable()) writer_.join();
 }
 
-Outcome Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
-    if (Outcome agreed = agree_on_parameters(peers_, buffers, meta.step); !agreed.ok())
+Status Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
+    if (Status agreed = agree_on_parameters(group_, buffers, meta.step); !agreed.ok())
         return agreed;
     Begun begun;
-    if (peers_.rank() == 0) {
+    if (group_.rank() == 0) {
         std::string fresh;
-        Outcome outcome = store_.claim();
+        Status outcome = store_.claim();
         if (outcome.ok()) outcome = store_.check_space(bytes_on_disk(total_bytes(buffers)));
         if (outcome.ok()) outcome = store_.begin(meta.step, fresh);
-        begun.verdict = Verdict::of(as_checkpoint_failure(outcome));
+        begun.status_message = StatusMessage::of(as_checkpoint_failure(outcome));
         std::memcpy(begun.fresh, fresh.data(), std::min(fresh.size(), sizeof begun.fresh - 1));
     }
-    if (Outcome sent = broadcast(peers_, begun); !sent.ok()) return sent;
+    if (Status sent = broadcast(group_, begun); !sent.ok()) return sent;
     fresh_ = begun.fresh;
-    return begun.verdict.outcome();
+    return begun.status_message.outcome();
 }
 
 void Saver::copy(std::vector<Source> &sources) {
@@ -141,7 +143,7 @@ void Saver::copy(std::vector<Source> &sources) {
 
 void Saver::write(const std::vector<Source> &sources) {
     try {
-        Outcome wrote;
+        Status wrote;
         if (!sources.empty())
             wrote = write_shard(store_.files(),
                                 store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
@@ -163,17 +165,17 @@ bool Saver::write_in_background(std::vector<Source> &sources) try {
     return false;  // no memory, or no thread: then the copy is as good as the buffers
 }
 
-Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
-    if (Outcome prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
-    manifest_ = manifest_of(store_.fence(), meta, peers_.size(), buffers);
-    shard_ = {.rank = static_cast<uint32_t>(peers_.rank())};
+Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
+    if (Status prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
+    manifest_ = manifest_of(store_.fence(), meta, group_.size(), buffers);
+    shard_ = {.rank = static_cast<uint32_t>(group_.rank())};
     // Until it is written: whatever is thrown before leaves nothing that could be committed.
     wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory to write a shard"});
     written_.store(false, std::memory_order_relaxed);
     under_way_ = true;
     try {
         std::vector<Source> sources =
-            sources_to_write(buffers, peers_.rank(), peers_.size(), options_);
+            sources_to_write(buffers, group_.rank(), group_.size(), options_);
         const bool beside = mode == SaveMode::in_background && write_in_background(sources);
         if (!beside) write(sources);
     } catch (const std::bad_alloc &) {  // finish() tells all ranks
@@ -182,24 +184,25 @@ Outcome Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveM
     if (mode == SaveMode::inline_write) return {};
     // Without memory for a copy, or a thread, a rank writes at once, and the others wait for it
     // here: in what comes next they would give it up sooner than a disk is done.
-    return vote(peers_, {});
+    return agree(group_, {});
 }
 
-Outcome Saver::finish() {
+Status Saver::finish() {
     if (writer_.joinable()) writer_.join();
     under_way_ = false;
-    const Written mine{Verdict::of(wrote_), shard_};
+    const Written mine{StatusMessage::of(wrote_), shard_};
     std::vector<Written> all;
-    if (Outcome gathered = gather(peers_, mine, all); !gathered.ok()) return gathered;
-    Outcome worst;
+    if (Status gathered = gather(group_, mine, all); !gathered.ok()) return gathered;
+    Status worst;
     for (const Written &written : all) {
-        if (worst.ok() && written.verdict.status != RINGRT_OK) worst = written.verdict.outcome();
+        if (worst.ok() && written.status_message.code != RINGRT_OK)
+            worst = written.status_message.outcome();
         if (written.shard.pieces > 0) manifest_.shards.push_back(written.shard);
     }
-    if (peers_.rank() == 0 && worst.ok())
+    if (group_.rank() == 0 && worst.ok())
         worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
-    if (peers_.rank() == 0 && !worst.ok()) store_.discard(fresh_);
-    return follow(peers_, worst);
+    if (group_.rank() == 0 && !worst.ok()) store_.discard(fresh_);
+    return broadcast_status(group_, worst);
 }
 
 }  // namespace ringrt::checkpoint

@@ -3,7 +3,7 @@
 //
 //     start()   agree on what is saved; rank 0: fence, free space, a fresh folder
 //     (write)   every rank its shard: inline, or from a copy on a thread while training goes on
-//     finish()  all ranks vote; rank 0 writes the manifest and renames the folder into place
+//     finish()  all ranks agree; rank 0 writes the manifest and renames the folder into place
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "libringrt/checkpoint/peers.h"
+#include "libringrt/base/group.h"
 #include "libringrt/checkpoint/shard.h"
 #include "libringrt/checkpoint/store.h"
 
@@ -32,37 +32,37 @@ enum class SaveMode { inline_write, in_background };
 class Saver {
   public:
     // `store` is used on rank 0 only.
-    Saver(Peers &peers, Store &store, LayoutOptions options)
-        : peers_(peers), store_(store), options_(options) {}
+    Saver(Group &group, Store &store, LayoutOptions options)
+        : group_(group), store_(store), options_(options) {}
     ~Saver();
     Saver(const Saver &) = delete;
     Saver &operator=(const Saver &) = delete;
 
     // Collective. In the background the buffers are copied, or written, before it returns. On
     // anything but ok nothing will be committed. The outcome is the same on all ranks.
-    Outcome start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode);
+    Status start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode);
 
-    // Collective. Waits for the shards and commits. The outcome is the same on all ranks.
-    Outcome finish();
+    // Collective. WaitChain for the shards and commits. The outcome is the same on all ranks.
+    Status finish();
 
     bool under_way() const { return under_way_; }
     // This rank's shard is written, well or not.
     bool written() const { return written_.load(std::memory_order_acquire); }
 
   private:
-    Outcome prepare(const std::vector<Buffer> &buffers, const Meta &meta);
+    Status prepare(const std::vector<Buffer> &buffers, const Meta &meta);
     void copy(std::vector<Source> &sources);
     void write(const std::vector<Source> &sources);
     bool write_in_background(std::vector<Source> &sources);
 
-    Peers &peers_;
+    Group &group_;
     Store &store_;
     LayoutOptions options_;
     bool under_way_ = false;
     std::string fresh_;  // folder name
     Manifest manifest_;
     std::vector<std::byte> copy_;
-    Outcome wrote_;
+    Status wrote_;
     Shard shard_;
     std::thread writer_;
     std::atomic<bool> written_{false};
@@ -70,7 +70,7 @@ class Saver {
 
 // What a rank tells of its shard.
 struct Written {
-    Verdict verdict;
+    StatusMessage status_message;
     Shard shard;
 };
 
@@ -80,7 +80,7 @@ struct Written {
                                    const std::vector<Buffer> &buffers);
 
 // What fails on the way to a checkpoint is a failed checkpoint, and training can go on.
-[[nodiscard]] Outcome as_checkpoint_failure(Outcome outcome);
+[[nodiscard]] Status as_checkpoint_failure(Status outcome);
 
 // At most, for so many bytes of parameters.
 [[nodiscard]] uint64_t bytes_on_disk(uint64_t parameters);
@@ -90,6 +90,6 @@ struct Written {
 
 // Collective. MISMATCH where ranks registered different parameters or are at different steps, or
 // where their rows do not tile.
-Outcome agree_on_parameters(Peers &peers, const std::vector<Buffer> &buffers, uint64_t step);
+Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step);
 
 }  // namespace ringrt::checkpoint

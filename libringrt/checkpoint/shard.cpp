@@ -42,7 +42,7 @@ int write_pieces(Files &files, int fd, const std::vector<Source> &sources,
 
 std::string file_of(const std::string &path) { return path.substr(path.find_last_of('/') + 1); }
 
-Outcome damaged(const std::string &name, const char *what) {
+Status damaged(const std::string &name, const char *what) {
     return {RINGRT_CORRUPT, name + ": " + what};
 }
 
@@ -69,7 +69,7 @@ std::vector<Source> sources_to_write(const std::vector<Buffer> &buffers, int ran
     return sources;
 }
 
-std::string shard_name(uint32_t rank) { return text("shard-%05u", rank); }
+std::string shard_name(uint32_t rank) { return format_text("shard-%05u", rank); }
 
 uint64_t shard_bytes(const std::vector<Source> &sources) {
     uint64_t bytes = sources.size() * sizeof(TableRow);
@@ -77,8 +77,8 @@ uint64_t shard_bytes(const std::vector<Source> &sources) {
     return bytes;
 }
 
-Outcome write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
-                    Shard &out) {
+Status write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
+                   Shard &out) {
     int fd = files.open_new(path);
     if (fd < 0) return write_failure(fd, path);
     std::vector<TableRow> table;
@@ -96,7 +96,7 @@ Outcome write_shard(Files &files, const std::string &path, const std::vector<Sou
     return {};
 }
 
-Outcome read_failure(int negative_errno, const std::string &name) {
+Status read_failure(int negative_errno, const std::string &name) {
     switch (-negative_errno) {
         case ENOENT:
             return damaged(name, "missing");
@@ -108,7 +108,7 @@ Outcome read_failure(int negative_errno, const std::string &name) {
             return damaged(name, strerror(-negative_errno));
         default:
             return {RINGRT_SYSTEM_ERROR,
-                    text("cannot read %s: %s", name.c_str(), strerror(-negative_errno))};
+                    format_text("cannot read %s: %s", name.c_str(), strerror(-negative_errno))};
     }
 }
 
@@ -116,7 +116,7 @@ ShardReader::~ShardReader() {
     if (fd_ >= 0) files_.close(fd_);
 }
 
-Outcome ShardReader::open(const std::string &path, const Shard &expected, size_t parameters) {
+Status ShardReader::open(const std::string &path, const Shard &expected, size_t parameters) {
     name_ = file_of(path);
     fd_ = files_.open_read(path);
     if (fd_ < 0) return read_failure(fd_, name_);
@@ -134,7 +134,7 @@ Outcome ShardReader::open(const std::string &path, const Shard &expected, size_t
     return {};
 }
 
-Outcome ShardReader::read_into(const std::vector<Buffer> &buffers) {
+Status ShardReader::read_into(const std::vector<Buffer> &buffers) {
     Hasher hasher(table_.size());
     std::vector<uint64_t> expected;  // of what the hasher was given
     uint64_t position = 0;
@@ -158,10 +158,10 @@ Outcome ShardReader::read_into(const std::vector<Buffer> &buffers) {
         if (hash64(bytes) != row.hash) return damaged(name_, kWrongHash);
         std::memcpy(place, bytes.data() + (from - row.offset), to - from);
     }
-    return hasher.finish() == expected ? Outcome() : damaged(name_, kWrongHash);
+    return hasher.finish() == expected ? Status() : damaged(name_, kWrongHash);
 }
 
-Outcome ShardReader::verify() {
+Status ShardReader::verify() {
     uint64_t at = 0;
     for (const TableRow &row : table_) {
         scratch_.resize(row.bytes);

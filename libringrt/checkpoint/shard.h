@@ -39,8 +39,8 @@ static_assert(sizeof(TableRow) == 32 && std::endian::native == std::endian::litt
 [[nodiscard]] uint64_t shard_bytes(const std::vector<Source> &sources);
 
 // Writes, hashes and syncs a new file in one pass. out.rank is left alone.
-Outcome write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
-                    Shard &out);
+Status write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
+                   Shard &out);
 
 // An open shard whose size and table match the manifest.
 class ShardReader {
@@ -51,15 +51,15 @@ class ShardReader {
     ShardReader &operator=(const ShardReader &) = delete;
 
     // RINGRT_CORRUPT where it does not match, RINGRT_SYSTEM_ERROR where it cannot be read now.
-    Outcome open(const std::string &path, const Shard &expected, size_t parameters);
+    Status open(const std::string &path, const Shard &expected, size_t parameters);
     const std::vector<TableRow> &table() const { return table_; }
 
     // Reads every piece that shares bytes with one of `buffers`, checks it, and copies what is
     // shared.
-    Outcome read_into(const std::vector<Buffer> &buffers);
+    Status read_into(const std::vector<Buffer> &buffers);
 
     // Reads and checks all of it.
-    Outcome verify();
+    Status verify();
 
   private:
     Files &files_;
@@ -71,6 +71,6 @@ class ShardReader {
 
 // CORRUPT where the file is not there or not the one that was written; SYSTEM_ERROR where that is
 // not said: EIO is also what a file system returns that has lost its server for a moment.
-Outcome read_failure(int negative_errno, const std::string &name);
+Status read_failure(int negative_errno, const std::string &name);
 
 }  // namespace ringrt::checkpoint

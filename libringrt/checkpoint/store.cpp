@@ -15,7 +15,9 @@ namespace {
 constexpr size_t kBadKept = 3;  // damaged checkpoints kept for a look
 constexpr const char *kManifest = "manifest";
 
-std::string hex(uint64_t value) { return text("%016llx", static_cast<unsigned long long>(value)); }
+std::string hex(uint64_t value) {
+    return format_text("%016llx", static_cast<unsigned long long>(value));
+}
 
 bool is_bad(const std::string &name) { return name.starts_with("step-") && name.ends_with(".bad"); }
 
@@ -36,9 +38,9 @@ std::vector<std::string> only(const std::vector<std::string> &names,
 
 bool is_checkpoint(const std::string &name) { return step_of(name).has_value(); }
 
-Outcome superseded(const Fence &newer, const Fence &own) {
-    std::string by = text("job %llu", static_cast<unsigned long long>(newer.job));
-    if (newer.job == own.job) by = text("restart %u", newer.restart);
+Status superseded(const Fence &newer, const Fence &own) {
+    std::string by = format_text("job %llu", static_cast<unsigned long long>(newer.job));
+    if (newer.job == own.job) by = format_text("restart %u", newer.restart);
     if (newer.job == own.job && newer.restart == own.restart) by = "another start of this program";
     return {RINGRT_SUPERSEDED,
             "superseded by " + by + ": this one must not write checkpoints, and ends"};
@@ -58,16 +60,16 @@ std::optional<uint64_t> step_of(const std::string &name) {
     return copy_error == std::errc() && last == end ? std::optional(step) : std::nullopt;
 }
 
-Outcome Store::claim() {
+Status Store::claim() {
     if (claim_) return check_fence();
     if (int result = make_folders(files_, folder_); result < 0)
         return write_failure(result, folder_);
-    if (Outcome made = make_claim(); !made.ok()) return made;
+    if (Status made = make_claim(); !made.ok()) return made;
     remove_leftovers();
     return {};
 }
 
-Outcome Store::make_claim() {
+Status Store::make_claim() {
     std::vector<std::string> names;
     int result = files_.list(folder_, names);
     if (result < 0) return write_failure(result, folder_);
@@ -83,14 +85,14 @@ Outcome Store::make_claim() {
     return check_fence();
 }
 
-Outcome Store::check_fence() {
+Status Store::check_fence() {
     std::vector<std::string> names;
     if (int result = files_.list(folder_, names); result < 0) return write_failure(result, folder_);
     std::optional<Claim> newest;
     for (const Claim &claim : claims_in(names))
         if (!newest || supersedes(claim, *newest)) newest = claim;
     if (newest && *newest != *claim_) return superseded(newest->fence, fence_);
-    return newest ? Outcome{} : make_claim();  // somebody emptied the folder
+    return newest ? Status{} : make_claim();  // somebody emptied the folder
 }
 
 // What an earlier incarnation left behind, or is still writing: LATEST's successor first, and a
@@ -103,25 +105,26 @@ void Store::remove_leftovers() {
     int number = 0;
     for (const std::string &name : names) {
         if (!name.starts_with(".tmp-")) continue;
-        const std::string gone = at(".tmp-" + hex(fence_.nonce) + text("-gone-%d", number++));
+        const std::string gone =
+            at(".tmp-" + hex(fence_.nonce) + format_text("-gone-%d", number++));
         if (files_.rename(at(name), gone) == 0) remove_flat_folder(files_, gone);
     }
     for (const Claim &claim : claims_in(names))
         if (supersedes(*claim_, claim)) files_.remove(at(claim_name(claim)));
 }
 
-Outcome Store::check_space(uint64_t bytes) {
+Status Store::check_space(uint64_t bytes) {
     int64_t available = files_.free_bytes(folder_);
     if (available < 0 || static_cast<uint64_t>(available) >= bytes) return {};  // unknown: try
     return {RINGRT_CHECKPOINT_FAILED,
-            text("checkpoint failed: no space left (needs %s, has %s): free some in %s",
-                 bytes_text(bytes).c_str(), bytes_text(static_cast<uint64_t>(available)).c_str(),
-                 folder_.c_str())};
+            format_text("checkpoint failed: no space left (needs %s, has %s): free some in %s",
+                        bytes_text(bytes).c_str(),
+                        bytes_text(static_cast<uint64_t>(available)).c_str(), folder_.c_str())};
 }
 
-Outcome Store::begin(uint64_t step, std::string &fresh) {
+Status Store::begin(uint64_t step, std::string &fresh) {
     std::string name =
-        ".tmp-" + hex(fence_.nonce) + text("-%llu", static_cast<unsigned long long>(step));
+        ".tmp-" + hex(fence_.nonce) + format_text("-%llu", static_cast<unsigned long long>(step));
     remove_flat_folder(files_, at(name));  // of a failed save at this step
     if (int result = files_.make_folder(at(name)); result < 0)
         return write_failure(result, at(name));
@@ -129,23 +132,23 @@ Outcome Store::begin(uint64_t step, std::string &fresh) {
     return {};
 }
 
-Outcome Store::commit(const std::string &fresh, const Manifest &manifest) {
+Status Store::commit(const std::string &fresh, const Manifest &manifest) {
     const std::string path = at(fresh);
     const std::string content = format_manifest(manifest);
     const std::string name = free_name(manifest.step);
     int result = write_new_file(files_, path + "/" + kManifest, content);
     if (result == 0) result = files_.sync_folder(path);
     if (result < 0) return write_failure(result, path);
-    if (Outcome ready = prepare_latest({name, hash_text(content)}); !ready.ok()) return ready;
-    if (Outcome own = check_fence(); !own.ok()) return own;
+    if (Status ready = prepare_latest({name, hash_text(content)}); !ready.ok()) return ready;
+    if (Status own = check_fence(); !own.ok()) return own;
     result = files_.rename(path, at(name));
     if (result == -ENOENT) {  // removed by a newer incarnation's claim
-        Outcome own = check_fence();
+        Status own = check_fence();
         return own.ok() ? write_failure(result, path) : own;
     }
     if (result == 0) result = files_.sync_folder(folder_);
     if (result < 0) return write_failure(result, at(name));
-    if (Outcome named = publish_latest(); !named.ok()) return named;
+    if (Status named = publish_latest(); !named.ok()) return named;
     rotate();
     return {};
 }
@@ -159,24 +162,24 @@ void Store::discard(const std::string &fresh) {
 std::string Store::free_name(uint64_t step) {
     std::vector<std::string> names;
     files_.list(folder_, names);
-    const std::string plain = text("step-%012llu", static_cast<unsigned long long>(step));
+    const std::string plain = format_text("step-%012llu", static_cast<unsigned long long>(step));
     std::string name = plain;
     for (int copy = 1; std::ranges::find(names, name) != names.end(); ++copy)
-        name = plain + text(".%d", copy);
+        name = plain + format_text(".%d", copy);
     return name;
 }
 
-Outcome Store::prepare_latest(const Latest &latest) {
+Status Store::prepare_latest(const Latest &latest) {
     const std::string fresh = at(".latest-" + hex(fence_.nonce));
     files_.remove(fresh);
     int result = write_new_file(files_, fresh, format_latest(latest));
-    return result < 0 ? write_failure(result, fresh) : Outcome{};
+    return result < 0 ? write_failure(result, fresh) : Status{};
 }
 
-Outcome Store::publish_latest() {
+Status Store::publish_latest() {
     int result = files_.rename(at(".latest-" + hex(fence_.nonce)), at("LATEST"));
     if (result == 0) result = files_.sync_folder(folder_);
-    return result < 0 ? write_failure(result, at("LATEST")) : Outcome{};
+    return result < 0 ? write_failure(result, at("LATEST")) : Status{};
 }
 
 std::optional<Latest> Store::read_latest() {
@@ -187,12 +190,12 @@ std::optional<Latest> Store::read_latest() {
     return latest;
 }
 
-Outcome Store::candidates(std::vector<std::string> &names) {
+Status Store::candidates(std::vector<std::string> &names) {
     std::vector<std::string> all;
     int result = files_.list(folder_, all);
     if (result < 0)
         return {RINGRT_SYSTEM_ERROR,
-                text("cannot list %s: %s", folder_.c_str(), strerror(-result))};
+                format_text("cannot list %s: %s", folder_.c_str(), strerror(-result))};
     names = only(all, is_checkpoint);
     if (std::optional<Latest> latest = read_latest()) {
         auto found = std::ranges::find(names, latest->folder);
@@ -203,8 +206,8 @@ Outcome Store::candidates(std::vector<std::string> &names) {
     return {};
 }
 
-Outcome Store::claim_and_look(std::vector<std::string> &names) {
-    const Outcome claimed = claim();
+Status Store::claim_and_look(std::vector<std::string> &names) {
+    const Status claimed = claim();
     return claimed.ok() ? candidates(names) : claimed;
 }
 
@@ -214,11 +217,11 @@ std::vector<std::string> Store::set_aside_names() {
     return only(names, is_bad);
 }
 
-Outcome Store::read_manifest(const std::string &name, std::string &manifest_text) {
+Status Store::read_manifest(const std::string &name, std::string &manifest_text) {
     int result = read_file(files_, at(name) + "/" + kManifest, kManifestBytesMax, manifest_text);
     if (result < 0) return read_failure(result, kManifest);
     Manifest manifest;
-    if (Outcome parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return parsed;
+    if (Status parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return parsed;
     std::optional<Latest> latest = read_latest();
     if (latest && latest->folder == name && latest->manifest_hash != hash_text(manifest_text))
         return {RINGRT_CORRUPT, "manifest: not the one that LATEST names"};
@@ -234,19 +237,20 @@ Outcome Store::read_manifest(const std::string &name, std::string &manifest_text
     return {};
 }
 
-void Store::set_aside(const std::string &name) {
+void Store::quarantine(const std::string &name) {
     std::string to = at(name) + ".bad";
     remove_flat_folder(files_, to);
     int result = files_.rename(at(name), to);
     if (result == 0) result = files_.sync_folder(folder_);
-    if (result < 0) log_line(text("cannot set %s aside: %s", name.c_str(), strerror(-result)));
+    if (result < 0)
+        log_line(format_text("cannot set %s aside: %s", name.c_str(), strerror(-result)));
 }
 
 void Store::started_from(const std::string &name, uint64_t manifest_hash) {
     started_from_ = name;
     std::optional<Latest> latest = read_latest();
     if (latest && latest->folder == name) return;
-    Outcome named = prepare_latest({name, manifest_hash});
+    Status named = prepare_latest({name, manifest_hash});
     if (named.ok()) named = check_fence();  // reading took its time
     if (named.ok()) named = publish_latest();
     if (named.ok()) return;

@@ -35,31 +35,31 @@ class Store {
 
     // Makes this incarnation the one that may write (once; later calls only check).
     // RINGRT_SUPERSEDED where a newer one is there.
-    Outcome claim();
-    Outcome check_fence();
+    Status claim();
+    Status check_fence();
 
     // CHECKPOINT_FAILED where `bytes` do not fit.
-    Outcome check_space(uint64_t bytes);
+    Status check_space(uint64_t bytes);
 
     // Makes the empty folder for a save at `step`; `fresh` is its name in folder().
-    Outcome begin(uint64_t step, std::string &fresh);
+    Status begin(uint64_t step, std::string &fresh);
 
     // The commit: manifest, sync, rename into place, sync, LATEST the same way; then rotates.
-    Outcome commit(const std::string &fresh, const Manifest &manifest);
+    Status commit(const std::string &fresh, const Manifest &manifest);
     void discard(const std::string &fresh);  // after a failed save
 
     // Folder names to try in turn: what LATEST names first, then newest to oldest.
-    Outcome candidates(std::vector<std::string> &names);
+    Status candidates(std::vector<std::string> &names);
     // claim(), then candidates(): after it no older incarnation commits.
-    Outcome claim_and_look(std::vector<std::string> &names);
+    Status claim_and_look(std::vector<std::string> &names);
     // Names of folders set aside earlier.
     std::vector<std::string> set_aside_names();
 
     // The manifest of `name`, checked against LATEST's hash where LATEST names it.
-    Outcome read_manifest(const std::string &name, std::string &manifest_text);
+    Status read_manifest(const std::string &name, std::string &manifest_text);
 
     // Renames a damaged checkpoint to ….bad.
-    void set_aside(const std::string &name);
+    void quarantine(const std::string &name);
 
     // After claim(). This run goes on from `name`: rotation never deletes it, and LATEST names it
     // from now on (best effort: a full disk must not stop a load).
@@ -67,12 +67,12 @@ class Store {
 
   private:
     std::string at(const std::string &name) const { return folder_ + "/" + name; }
-    Outcome make_claim();
+    Status make_claim();
     void remove_leftovers();
     std::string free_name(uint64_t step);
-    Outcome write_latest(const Latest &latest);
-    Outcome prepare_latest(const Latest &latest);
-    Outcome publish_latest();
+    Status write_latest(const Latest &latest);
+    Status prepare_latest(const Latest &latest);
+    Status publish_latest();
     void rotate();
     void remove_checkpoint(const std::string &name);
     std::optional<Latest> read_latest();

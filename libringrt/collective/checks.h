@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "libringrt/collective/fold.h"
-#include "libringrt/collective/ranges.h"
-#include "libringrt/transport/status.h"
+#include "libringrt/base/status.h"
+#include "libringrt/reduce/reduce.h"
+#include "libringrt/schedule/ranges.h"
 
 namespace ringrt {
 
@@ -15,8 +15,8 @@ inline Status check_started(bool started) {
     return {RINGRT_INVALID_ARGUMENT, "start() has not succeeded"};
 }
 
-inline Status check_fold(ringrt_dtype_t dtype, ringrt_op_t op) {
-    if (can_fold(dtype, op)) return {};
+inline Status check_reduce(ringrt_dtype_t dtype, ringrt_op_t op) {
+    if (can_reduce(dtype, op)) return {};
     return {RINGRT_INVALID_ARGUMENT,
             "no such sum: dtype must be one of the numbers (not uint8), op one of the five"};
 }
@@ -46,7 +46,7 @@ inline Status check_buffers(const void *send, size_t send_bytes, const void *rec
 inline Status check_ranges(const Ranges &ranges, size_t bytes) {
     if (ranges.bytes() == bytes) return {};
     return {RINGRT_INVALID_ARGUMENT,
-            format_line("the ranges hold %zu bytes instead of %zu", ranges.bytes(), bytes)};
+            format_text("the ranges hold %zu bytes instead of %zu", ranges.bytes(), bytes)};
 }
 
 }  // namespace ringrt

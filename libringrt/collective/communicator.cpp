@@ -12,11 +12,11 @@ namespace ringrt {
 
 Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<Impl>()) {
     impl_->config = std::move(config);
-    impl_->world.timeout_ms = impl_->config.timeout_ms;
-    impl_->world.warn = impl_->config.warn;
-    impl_->world.hop = impl_->config.hop;
-    if (!impl_->world.warn) {
-        impl_->world.warn = [](const std::string &line) {
+    impl_->self.timeout_ms = impl_->config.timeout_ms;
+    impl_->self.warn = impl_->config.warn;
+    impl_->self.fault_point = impl_->config.fault_point;
+    if (!impl_->self.warn) {
+        impl_->self.warn = [](const std::string &line) {
             fprintf(stderr, "ringrt: %s\n", line.c_str());
         };
     }
@@ -38,19 +38,15 @@ ringrt_status_t Communicator::finish() {
     return impl_->guarded([&]() -> Status {
         if (impl_->device != nullptr) RINGRT_TRY(impl_->device->end());
         RINGRT_TRY(impl_->barrier(kFinish));
-        if (impl_->transport != nullptr) impl_->transport->farewell(-1, {});
-        if (impl_->memory != nullptr) impl_->memory->farewell(-1, {});
+        if (impl_->transport != nullptr) impl_->transport->notify_abort(-1, {});
+        if (impl_->memory != nullptr) impl_->memory->notify_abort(-1, {});
         return {};
     });
 }
 
-int Communicator::rank() const { return impl_->world.rank; }
-int Communicator::size() const { return impl_->world.size; }
+int Communicator::rank() const { return impl_->self.rank; }
+int Communicator::size() const { return impl_->self.size; }
 int Communicator::local_rank() const { return impl_->local_rank; }
-int Communicator::local_size() const { return impl_->local_size; }
-int Communicator::nodes() const { return impl_->topology.nodes; }
-const std::vector<int> &Communicator::node_of_rank() const { return impl_->topology.node_of_rank; }
-const std::vector<std::string> &Communicator::host_of_rank() const { return impl_->topology.hosts; }
 
 namespace {
 
@@ -59,7 +55,7 @@ Status scatter_copy(const Work &work) {
     each_output(
         work, 0, work.count * work.element_bytes, [&](std::byte *to, size_t bytes, size_t passed) {
             each_input(work, passed, bytes, [&](const std::byte *from, size_t part, size_t done) {
-                copy(to + done, from, part, Store::Plain);
+                copy(to + done, from, part, StoreHint::Cached);
             });
         });
     return {};
@@ -72,13 +68,13 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
                                         const std::shared_ptr<void> &ready) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        RINGRT_TRY(check_fold(dtype, op));
+        RINGRT_TRY(check_reduce(dtype, op));
         RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
         size_t bytes = count * dtype_bytes(dtype);
         RINGRT_TRY(check_buffers(send, bytes, recv, bytes, 0));
-        Work work = sum_of(send, recv, count, dtype, op, impl_->world.size);
+        Work work = sum_of(send, recv, count, dtype, op, impl_->self.size);
         bool on_gpu = false;
-        if (bytes > 0) RINGRT_TRY(impl_->device->side_of(send, recv, &on_gpu));
+        if (bytes > 0) RINGRT_TRY(impl_->device->memory_kind_of(send, recv, &on_gpu));
         if (on_gpu) {
             Gpu::Event now = ready;
             if (now == nullptr) RINGRT_TRY(impl_->device->mark(&now));
@@ -92,8 +88,8 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
                                              ringrt_dtype_t dtype, ringrt_op_t op) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        RINGRT_TRY(check_fold(dtype, op));
-        int rank = impl_->world.rank, size = impl_->world.size;
+        RINGRT_TRY(check_reduce(dtype, op));
+        int rank = impl_->self.rank, size = impl_->self.size;
         size_t each = dtype_bytes(dtype);
         RINGRT_TRY(check_count(count, each));
         RINGRT_TRY(
@@ -111,27 +107,27 @@ ringrt_status_t Communicator::reduce_scatter(const Ranges &send, void *recv, siz
                                              ringrt_dtype_t dtype, ringrt_op_t op) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        RINGRT_TRY(check_fold(dtype, op));
+        RINGRT_TRY(check_reduce(dtype, op));
         RINGRT_TRY(check_ranges(send, count * dtype_bytes(dtype)));
-        Work work = sum_of(nullptr, recv, count, dtype, op, impl_->world.size);
+        Work work = sum_of(nullptr, recv, count, dtype, op, impl_->self.size);
         work.inputs = &send;
-        return impl_->world.size == 1 ? scatter_copy(work) : impl_->reduce_scatter(work);
+        return impl_->self.size == 1 ? scatter_copy(work) : impl_->reduce_scatter(work);
     });
 }
 
 ringrt_status_t Communicator::all_gather(const Ranges &send, const Ranges &recv, size_t bytes) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        int size = impl_->world.size;
+        int size = impl_->self.size;
         RINGRT_TRY(check_ranges(send, bytes));
         RINGRT_TRY(check_ranges(recv, bytes * size_t(size)));
         Work work = bytes_of(nullptr, nullptr, bytes * size_t(size), size);
-        work.only_input_block = impl_->world.rank;
+        work.only_input_block = impl_->self.rank;
         work.inputs = &send;
         work.outputs = &recv;
         if (size == 1) return scatter_copy(work);
-        return impl_->run(work, impl_->next_call(kAllGather, work, bytes),
-                          &NodeCollectives::all_gather, gather);
+        return impl_->run(work, impl_->next_op(kAllGather, work, bytes),
+                          &ShmCollectives::all_gather, all_gather_schedule);
     });
 }
 
@@ -142,7 +138,7 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
         size_t each = dtype_bytes(dtype);
         if (each == 0) return {RINGRT_INVALID_ARGUMENT, "no such dtype"};
         RINGRT_TRY(check_count(count, each));
-        int rank = impl_->world.rank, size = impl_->world.size;
+        int rank = impl_->self.rank, size = impl_->self.size;
         Share own = share(count, size, rank);
         RINGRT_TRY(check_buffers(send, own.count * each, recv, count * each, own.first * each));
         auto body = [&](const void *from, void *to) -> Status {
@@ -154,8 +150,8 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
                       .dtype = dtype,
                       .ranks = size,
                       .only_input_block = rank};
-            return impl_->run(work, impl_->next_call(kAllGatherShares, work, count),
-                              &NodeCollectives::all_gather, gather);
+            return impl_->run(work, impl_->next_op(kAllGatherShares, work, count),
+                              &ShmCollectives::all_gather, all_gather_schedule);
         };
         return impl_->in_host_memory(send, own.count * each, recv, count * each, body);
     });
@@ -164,7 +160,7 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
 ringrt_status_t Communicator::all_gather(const void *send, void *recv, size_t bytes) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        auto size = size_t(impl_->world.size), rank = size_t(impl_->world.rank);
+        auto size = size_t(impl_->self.size), rank = size_t(impl_->self.rank);
         RINGRT_TRY(check_count(bytes, size));
         RINGRT_TRY(check_buffers(send, bytes, recv, bytes * size, bytes * rank));
         return impl_->in_host_memory(
@@ -176,7 +172,7 @@ ringrt_status_t Communicator::all_gather(const void *send, void *recv, size_t by
 ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        int rank = impl_->world.rank, size = impl_->world.size;
+        int rank = impl_->self.rank, size = impl_->self.size;
         if (root < 0 || root >= size) return {RINGRT_INVALID_ARGUMENT, "root is not a rank"};
         RINGRT_TRY(check_count(bytes, 1));
         if (bytes > 0 && buffer == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
@@ -184,9 +180,9 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         auto body = [&](const void *from, void *to) -> Status {
             void *data = rank == root ? const_cast<void *>(from) : to;  // which the root only reads
             Work work = bytes_of(data, data, bytes, size);
-            Call call = impl_->next_call(kBroadcast, work, bytes, root);
+            OpHeader call = impl_->next_op(kBroadcast, work, bytes, root);
             if (impl_->one_node()) return impl_->node->broadcast(data, bytes, root, call);
-            return execute(tree_broadcast(rank, size, root), work, call, impl_->world,
+            return execute(binary_tree_broadcast(rank, size, root), work, call, impl_->self,
                            impl_->transport.get());
         };
         return impl_->in_host_memory(buffer, rank == root ? bytes : 0, buffer,
@@ -207,7 +203,7 @@ ringrt_status_t Communicator::start_allreduce(const void *send, void *recv, size
     return impl_->guarded(
         [&]() -> Status {
             RINGRT_TRY(check_started(impl_->started));
-            RINGRT_TRY(check_fold(dtype, op));
+            RINGRT_TRY(check_reduce(dtype, op));
             RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
             size_t bytes = count * dtype_bytes(dtype);
             RINGRT_TRY(check_buffers(send, bytes, recv, bytes, 0));
@@ -216,7 +212,7 @@ ringrt_status_t Communicator::start_allreduce(const void *send, void *recv, size
             }
             bool on_gpu = false;
             Gpu::Event ready;  // what is in the caller's stream now
-            if (count > 0) RINGRT_TRY(impl_->device->side_of(send, recv, &on_gpu));
+            if (count > 0) RINGRT_TRY(impl_->device->memory_kind_of(send, recv, &on_gpu));
             if (on_gpu) RINGRT_TRY(impl_->device->mark(&ready));
             *out = impl_->progress->start({send, recv, count, dtype, op, priority, ready});
             return {};
@@ -238,7 +234,7 @@ ringrt_status_t Communicator::free(void *memory) {
         if (impl_->memory != nullptr) return impl_->memory->free(memory);
         if (impl_->allocated.erase(memory) > 0) return {};
         return {RINGRT_INVALID_ARGUMENT,
-                format_line("rank %d: this memory was not made by alloc", impl_->world.rank)};
+                format_text("rank %d: this memory was not made by alloc", impl_->self.rank)};
     });
 }
 
@@ -261,17 +257,17 @@ void Communicator::leave_to_exit() noexcept {
 }
 
 void Communicator::abort() noexcept {
-    impl_->world.aborted = true;
+    impl_->self.aborted = true;
     // A call under way sees the flag within kSliceMs and tells the peers itself.
     std::unique_lock lock(impl_->call_mutex, std::try_to_lock);
     if (!lock.owns_lock() || impl_->guard.in_child()) return;
     if (impl_->failure != RINGRT_OK) return;
     (void)impl_->answer(
-        {RINGRT_ABORTED, format_line("rank %d: aborted", impl_->world.rank), impl_->world.rank});
+        {RINGRT_ABORTED, format_text("rank %d: aborted", impl_->self.rank), impl_->self.rank});
 }
 
 void Communicator::set_timeout_ms(uint32_t timeout_ms) noexcept {
-    impl_->world.timeout_ms = timeout_ms;
+    impl_->self.timeout_ms = timeout_ms;
 }
 
 std::string Communicator::last_error() const {

@@ -20,8 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "libringrt/collective/ranges.h"
+#include "libringrt/base/share.h"
 #include "libringrt/ringrt.h"
+#include "libringrt/schedule/ranges.h"
 
 namespace ringrt {
 
@@ -43,7 +44,7 @@ struct CommunicatorConfig {
     uint32_t start_timeout_ms = 120000;  // of start()
     // Receives one-line warnings (a silent peer, a refused connection); no newline. Empty: stderr.
     std::function<void(const std::string &)> warn;
-    std::function<void()> hop;  // for tests; see World::hop
+    std::function<void()> fault_point;               // for tests; see RankContext::fault_point
     std::function<std::unique_ptr<Gpu>()> find_gpu;  // for tests; see transport/gpu.h
 };
 
@@ -72,16 +73,12 @@ class Communicator {
     [[nodiscard]] int rank() const;
     [[nodiscard]] int size() const;
     [[nodiscard]] int local_rank() const;  // the GPU to use
-    [[nodiscard]] int local_size() const;  // ranks that share this rank's memory
-    [[nodiscard]] int nodes() const;
-    [[nodiscard]] const std::vector<int> &node_of_rank() const;          // by rank, 0 .. nodes-1
-    [[nodiscard]] const std::vector<std::string> &host_of_rank() const;  // host names, by rank
 
     // Collective. recv[i] = op over ranks of send[i]; recv may be send, else they may not overlap.
     // count is the same on all ranks and may be 0. On all ranks both are in ordinary memory or both
-    // in the rank's GPU's (device.h); then what the caller has put into its stream comes before
-    // (or only what came before `ready`, a Gpu::Event). The other collectives take memory of a GPU
-    // too, through the host's.
+    // in the rank's GPU's (device_collectives.h); then what the caller has put into its stream
+    // comes before (or only what came before `ready`, a Gpu::Event). The other collectives take
+    // memory of a GPU too, through the host's.
     [[nodiscard]] ringrt_status_t allreduce(const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op,
                                             const std::shared_ptr<void> &ready = nullptr);
@@ -123,8 +120,8 @@ class Communicator {
     // peers' calls RINGRT_PEER_LOST.
     void abort() noexcept;
 
-    // The process ends after this, and so do its peers, none waiting for another: what is open on the
-    // GPU is neither finished nor aborted. No call may follow.
+    // The process ends after this, and so do its peers, none waiting for another: what is open on
+    // the GPU is neither finished nor aborted. No call may follow.
     void leave_to_exit() noexcept;
 
     // Of the operations from now on; after start().
@@ -137,15 +134,5 @@ class Communicator {
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
-
-// The part of `count` elements that belongs to `rank`: [first, first + count). The first
-// count % size ranks have one element more.
-struct Share {
-    size_t first = 0, count = 0;
-};
-[[nodiscard]] constexpr Share share(size_t count, int size, int rank) {
-    size_t p = size_t(size), r = size_t(rank), base = count / p, extra = count % p;
-    return {.first = r * base + (r < extra ? r : extra), .count = base + (r < extra ? 1 : 0)};
-}
 
 }  // namespace ringrt

@@ -10,57 +10,58 @@
 #include <new>
 #include <optional>
 
+#include "libringrt/base/fork_guard.h"
+#include "libringrt/bootstrap/topology.h"
 #include "libringrt/collective/communicator.h"
-#include "libringrt/collective/cost_model.h"
-#include "libringrt/collective/device.h"
-#include "libringrt/collective/execute.h"
-#include "libringrt/collective/fork_guard.h"
-#include "libringrt/collective/node.h"
 #include "libringrt/collective/progress.h"
-#include "libringrt/collective/topology.h"
+#include "libringrt/gpu/device_collectives.h"
+#include "libringrt/schedule/cost_model.h"
+#include "libringrt/schedule/executor.h"
+#include "libringrt/shm/shm_collectives.h"
 
 namespace ringrt {
 
 struct Communicator::Impl {
     CommunicatorConfig config;
-    World world;
+    RankContext self;
     Topology topology;
     int local_rank = 0, local_size = 1;
     ForkGuard guard;
     bool started = false;
-    std::unique_ptr<NodeMemory> memory;     // null for one rank alone on its node
-    std::unique_ptr<NodeCollectives> node;  // over it
-    std::unique_ptr<Transport> transport;   // null where all ranks share one node
-    bool by_rails = false;                  // nodes of equal size, several ranks each (across.h)
-    CostModel costs;                        // of the transport, the same on all ranks
+    std::unique_ptr<ShmSegment> memory;    // null for one rank alone on its node
+    std::unique_ptr<ShmCollectives> node;  // over it
+    std::unique_ptr<Transport> transport;  // null where all ranks share one node
+    bool by_rails = false;  // nodes of equal size, several ranks each (hierarchical.h)
+    CostModel costs;        // of the transport, the same on all ranks
     std::optional<Algorithm> forced;
     std::unique_ptr<DeviceCollectives> device;  // for buffers in GPU memory
-    Call last_meeting;                          // of ranks with such buffers
+    OpHeader last_barrier_op;                   // of ranks with such buffers
     uint32_t calls = 0;
     struct Release {
         void operator()(void *each) const { ::free(each); }
     };
     std::map<void *, std::unique_ptr<void, Release>> allocated;  // by one rank alone on its node
-    std::mutex call_mutex;   // held during a call
+    std::mutex call_mutex;                                       // held during a call
     std::mutex start_mutex;  // and during one that only starts something
-    // Of an operation: final. Read by a call that starts something while the progress thread's fails.
+    // Of an operation: final. Read by a call that starts something while the progress thread's
+    // fails.
     std::atomic<ringrt_status_t> failure{RINGRT_OK};
     mutable std::mutex line_mutex;
     std::string line;
     std::unique_ptr<Progress> progress;  // last: its thread uses all of the above
 
     Status start();
-    Call next_call(CallKind kind, const Work &work, uint64_t count, int root = 0);
+    OpHeader next_op(OpKind kind, const Work &work, uint64_t count, int root = 0);
     [[nodiscard]] bool one_node() const;
     Status allreduce(const Work &work);
     Status allreduce_on_rail(const Work &work);
     Status alloc_alone(size_t bytes, void **out);
     Status gather_all(const void *mine, void *all, size_t bytes);
     [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
-    // Over this node's memory or by the program.
-    using OnNode = Status (NodeCollectives::*)(const Work &, const Call &);
-    Status run(const Work &work, const Call &call, OnNode on_node,
-               Program (*program)(int rank, int size));
+    // Over this node's memory or by the schedule.
+    using OnNode = Status (ShmCollectives::*)(const Work &, const OpHeader &);
+    Status run(const Work &work, const OpHeader &call, OnNode on_node,
+               Schedule (*schedule)(int rank, int size));
     // body(send, recv), through ordinary memory where they are in a GPU's.
     template <class Body>
     Status in_host_memory(const void *send, size_t send_bytes, void *recv, size_t recv_bytes,
@@ -68,7 +69,7 @@ struct Communicator::Impl {
     // One rank alone has everybody's data: true, and out is a copy of it.
     [[nodiscard]] bool alone(void *out, const void *in, size_t bytes) const;
     Status reduce_scatter(Work work);  // to recv: this rank's share
-    Status barrier(CallKind kind);
+    Status barrier(OpKind kind);
     Status measure();
     [[nodiscard]] Algorithm algorithm_for(size_t bytes) const;
     ringrt_status_t answer(Status status);
@@ -91,18 +92,17 @@ ringrt_status_t Communicator::Impl::guarded(Body body, Beside beside) {
         if (beside == kAlone && progress != nullptr && !progress->may_call()) {
             return answer(
                 {RINGRT_INVALID_ARGUMENT,
-                 format_line("rank %d: wait for the started operations before calling another",
-                             world.rank)});
+                 format_text("rank %d: wait for the started operations before calling another",
+                             self.rank)});
         }
-        if (world.aborted) {
-            return answer(
-                {RINGRT_ABORTED, format_line("rank %d: aborted", world.rank), world.rank});
+        if (self.aborted) {
+            return answer({RINGRT_ABORTED, format_text("rank %d: aborted", self.rank), self.rank});
         }
         return answer(body());
     } catch (const std::bad_alloc &) {
-        return answer({RINGRT_NO_MEMORY, format_line("rank %d: out of memory", world.rank)});
+        return answer({RINGRT_NO_MEMORY, format_text("rank %d: out of memory", self.rank)});
     } catch (const std::exception &e) {
-        return answer({RINGRT_SYSTEM_ERROR, format_line("rank %d: %s", world.rank, e.what())});
+        return answer({RINGRT_SYSTEM_ERROR, format_text("rank %d: %s", self.rank, e.what())});
     }
 }
 
@@ -113,7 +113,7 @@ Status Communicator::Impl::in_host_memory(const void *send, size_t send_bytes, v
     bool to_gpu = recv_bytes > 0 && device->device_of(recv) >= 0;
     if (!from_gpu && !to_gpu) return body(send, recv);
     bool ignored = false;
-    RINGRT_TRY(device->side_of(from_gpu ? send : recv, from_gpu ? send : recv, &ignored));
+    RINGRT_TRY(device->memory_kind_of(from_gpu ? send : recv, from_gpu ? send : recv, &ignored));
     std::vector<std::byte> in(from_gpu ? send_bytes : 0), out(to_gpu ? recv_bytes : 0);
     if (from_gpu) {
         Gpu::Event ready;

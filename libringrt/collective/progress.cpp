@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "libringrt/base/affinity.h"
 #include "libringrt/base/thread.h"
-#include "libringrt/collective/placement.h"
 
 namespace ringrt {
 

@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "libringrt/base/slurm_env.h"
+#include "libringrt/bootstrap/connect.h"
 #include "libringrt/collective/communicator_impl.h"
-#include "libringrt/rendezvous/connect.h"
-#include "libringrt/rendezvous/identity.h"
-#include "libringrt/transport/messenger.h"
+#include "libringrt/shm/open.h"
+#include "libringrt/transport/host_callbacks.h"
 #include "libringrt/transport/tcp.h"
 
 namespace ringrt {
@@ -32,51 +33,55 @@ double since(Clock::time_point start) {
 }  // namespace
 
 Status Communicator::Impl::start() {
-    Identity identity = identity_from_environment();
+    SlurmIdentity slurm;
+    Status in_slurm = slurm_identity(getenv, &slurm);
     if (config.size == 0) {
-        config.rank = identity.rank, config.size = identity.size;
-        if (config.local_rank < 0) config.local_rank = identity.local_rank;
+        RINGRT_TRY(std::move(in_slurm));
+        config.rank = slurm.rank, config.size = slurm.size;
+        if (config.local_rank < 0) config.local_rank = slurm.local_rank;
     }
     if (config.size < 1 || config.rank < 0 || config.rank >= config.size) {
         return {
             RINGRT_INVALID_ARGUMENT,
-            format_line("rank %d of %d: a rank is between 0 and size-1", config.rank, config.size)};
+            format_text("rank %d of %d: a rank is between 0 and size-1", config.rank, config.size)};
     }
-    world.rank = config.rank, world.size = config.size;
+    self.rank = config.rank, self.size = config.size;
     if (config.rendezvous.empty()) {
-        config.rendezvous = config.rendezvous_dir + "/rendezvous-" + identity.job;
+        config.rendezvous = config.rendezvous_dir + "/rendezvous-" + slurm.run;
     }
-    Patience patience(world, "start-up", config.start_timeout_ms);
+    Deadline deadline(self, "start-up", config.start_timeout_ms);
     topology = {.hosts = {"localhost"}, .node_of_rank = {0}, .endpoints = {}, .nodes = 1};
-    if (world.size > 1) {
-        std::unique_ptr<Meeting> meeting;
-        RINGRT_TRY(config.allgather != nullptr
-                       ? meet(world, config.allgather, config.allgather_context, &meeting)
-                       : meet(world, config.rendezvous, &patience, &meeting));
+    if (self.size > 1) {
+        std::unique_ptr<Bootstrap> bootstrap;
+        RINGRT_TRY(
+            config.allgather != nullptr
+                ? open_bootstrap(self, config.allgather, config.allgather_context, &bootstrap)
+                : open_bootstrap(self, config.rendezvous, &deadline, &bootstrap));
         Fd listener;
         int port = 0;
         RINGRT_TRY(listen_on(&port, &listener));
         topology = {};
-        RINGRT_TRY(find_topology(world, meeting.get(), port, config.messenger != nullptr, &topology));
-        world.hosts = topology.hosts;
-        RINGRT_TRY(share_memory(world, meeting.get(), &topology, &memory));
-        if (memory != nullptr) node = std::make_unique<NodeCollectives>(*memory);
+        RINGRT_TRY(
+            find_topology(self, bootstrap.get(), port, config.messenger != nullptr, &topology));
+        self.hosts = topology.hosts;
+        RINGRT_TRY(open_shm(self, bootstrap.get(), &topology, &memory));
+        if (memory != nullptr) node = std::make_unique<ShmCollectives>(*memory);
         std::vector<Fd> peers;
         if (topology.nodes > 1 && config.messenger != nullptr) {
-            transport = make_messenger(world, *config.messenger);
+            transport = make_host_transport(self, *config.messenger);
         } else if (topology.nodes > 1) {
-            RINGRT_TRY(connect_all(world, topology.endpoints, std::move(listener),
-                                   meeting->secret(), &patience, &peers));
-            transport = make_tcp(world, std::move(peers));
+            RINGRT_TRY(connect_all(self, topology.endpoints, std::move(listener),
+                                   bootstrap->secret(), &deadline, &peers));
+            transport = make_tcp(self, std::move(peers));
         }
     }
     if (config.messenger != nullptr && transport == nullptr)  // one node: nothing to send
         config.messenger->release(config.messenger->context, 1);
-    std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(world.rank)]);
+    std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(self.rank)]);
     local_size = int(here.size());
     local_rank = config.local_rank;
     for (int i = 0; local_rank < 0; ++i) {
-        if (here[size_t(i)] == world.rank) local_rank = i;
+        if (here[size_t(i)] == self.rank) local_rank = i;
     }
     by_rails = topology.nodes > 1 && local_size > 1 && topology.regular() && memory != nullptr;
     forced = forced_algorithm();
@@ -86,39 +91,39 @@ Status Communicator::Impl::start() {
     return {};
 }
 
-// α from barriers of ceil(log2 p) messages, β from a pairwise allreduce, γ from a fold; rank 0's
-// are everybody's, so that all choose alike.
+// α from barriers of ceil(log2 p) messages, β from a pairwise allreduce, γ from a reduction; rank
+// 0's are everybody's, so that all choose alike.
 Status Communicator::Impl::measure() {
     constexpr size_t kCount = 64 << 10;
     std::vector<float> data(kCount, 0.0f);
-    int rounds = std::bit_width(unsigned(world.size - 1));
-    double barrier_s = 1e9, sum_s = 1e9, fold_s = 1e9;
-    Work work{.input = data.data(), .output = data.data(), .count = kCount, .ranks = world.size};
+    int rounds = std::bit_width(unsigned(self.size - 1));
+    double barrier_s = 1e9, sum_s = 1e9, reduce_s = 1e9;
+    Work work{.input = data.data(), .output = data.data(), .count = kCount, .ranks = self.size};
     const void *sources[] = {data.data(), data.data()};
     for (int i = 0; i < 3; ++i) {
         auto start = Clock::now();
         RINGRT_TRY(barrier(kBarrier));
         barrier_s = std::min(barrier_s, since(start));
         start = Clock::now();
-        RINGRT_TRY(execute(pairwise(world.rank, world.size), work,
-                           next_call(kAllreduce, work, kCount), world, transport.get()));
+        RINGRT_TRY(execute(pairwise(self.rank, self.size), work, next_op(kAllreduce, work, kCount),
+                           self, transport.get()));
         sum_s = std::min(sum_s, since(start));
         start = Clock::now();
-        fold({.sources = sources, .out = data.data(), .count = kCount});
-        fold_s = std::min(fold_s, since(start));
+        reduce({.sources = sources, .out = data.data(), .count = kCount});
+        reduce_s = std::min(reduce_s, since(start));
     }
-    double sent = 2.0 * (world.size - 1) / world.size * double(kCount * sizeof(float));
+    double sent = 2.0 * (self.size - 1) / self.size * double(kCount * sizeof(float));
     costs.alpha_s = barrier_s / rounds;
-    costs.gamma_s_per_byte = fold_s / double(kCount * sizeof(float));
+    costs.gamma_s_per_byte = reduce_s / double(kCount * sizeof(float));
     costs.beta_s_per_byte = std::max(sum_s - 2 * costs.alpha_s, 1e-9) / sent;
     Work model{.input = &costs,
                .output = &costs,
                .count = sizeof costs,
                .element_bytes = 1,
                .dtype = RINGRT_UINT8,
-               .ranks = world.size};
-    return execute(tree_broadcast(world.rank, world.size, 0), model,
-                   next_call(kBroadcast, model, sizeof costs), world, transport.get());
+               .ranks = self.size};
+    return execute(binary_tree_broadcast(self.rank, self.size, 0), model,
+                   next_op(kBroadcast, model, sizeof costs), self, transport.get());
 }
 
 }  // namespace ringrt

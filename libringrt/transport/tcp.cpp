@@ -23,17 +23,17 @@ std::vector<int> numbers_of(const std::vector<Fd> &fds) {
 
 }  // namespace
 
-Tcp::Tcp(const World &world, std::vector<Fd> fds)
-    : world_(world), peers_(fds.size()), waits_(world), closed_in_children_(numbers_of(fds)) {
+Tcp::Tcp(const RankContext &self, std::vector<Fd> fds)
+    : self_(self), peers_(fds.size()), wait_chain_(self), closed_in_children_(numbers_of(fds)) {
     for (size_t r = 0; r < fds.size(); ++r) {
         peers_[r].fd = std::move(fds[r]);
         if (peers_[r].fd.valid()) peers_[r].buffer.resize(kBufferBytes);
     }
-    polled_.reserve(fds.size());  // a farewell must do without memory
+    polled_.reserve(fds.size());  // an abort notice must do without memory
 }
 
 Status Tcp::send(Message *message) {
-    world_.pass_hop();
+    self_.pass_fault_point();
     bool moved = false;
     return queue(message,
                  {.call = call_,
@@ -85,7 +85,7 @@ Status Tcp::push(int rank, bool *moved) {
             // Whatever it said before it went explains more than a broken pipe. (To a rank that
             // goes it explains nothing more, and what it sent need not be what is expected.)
             const char *why = strerror(errno);
-            if (said_farewell_) return lost(rank, why);
+            if (sent_notice_) return lost(rank, why);
             if (Status status = pull(rank, moved); !status.ok()) return status;
             return vanished(rank, false, why);
         }
@@ -109,7 +109,7 @@ Status Tcp::sleep(int sleep_ms) {
         polled_.push_back({.fd = events == 0 ? -1 : peer.fd.get(), .events = events, .revents = 0});
     }
     if (poll(polled_.data(), polled_.size(), sleep_ms) >= 0 || errno == EINTR) return {};
-    return {RINGRT_SYSTEM_ERROR, format_line("rank %d: poll: %s", world_.rank, strerror(errno))};
+    return {RINGRT_SYSTEM_ERROR, format_text("rank %d: poll: %s", self_.rank, strerror(errno))};
 }
 
 Status Tcp::progress(int sleep_ms, bool *moved) {
@@ -125,14 +125,14 @@ Status Tcp::progress(int sleep_ms, bool *moved) {
         if (*moved || sleep_ms == 0) break;
         if (attempt == 0) RINGRT_TRY(sleep(sleep_ms));
     }
-    if (*moved) waits_.moved();
+    if (*moved) wait_chain_.moved();
     return {};
 }
 
 Status Tcp::waiting(int peer, int *blame) {
     if (peer < 0) peer = first_outstanding();
-    *blame = waits_.blame(peer);
-    return waits_.due() ? tell_waiting(peer) : Status{};
+    *blame = wait_chain_.blame(peer);
+    return wait_chain_.due() ? tell_waiting(peer) : Status{};
 }
 
 int Tcp::first_outstanding() const {
@@ -145,16 +145,16 @@ int Tcp::first_outstanding() const {
     return -1;
 }
 
-// Finishes the message that is half sent, and sends as much of a farewell behind it as there is
-// room for. What comes in is dropped, so that peers who do the same get on. True: no more is to be
-// done, for the peer's host has all of it, or nobody is there.
-bool Tcp::tell(int rank, std::span<const std::byte> farewell) {
+// Finishes the message that is half sent, and sends as much of an abort notice behind it as there
+// is room for. What comes in is dropped, so that peers who do the same get on. True: no more is to
+// be done, for the peer's host has all of it, or nobody is there.
+bool Tcp::tell(int rank, std::span<const std::byte> notice) {
     TcpPeer &peer = peers_[size_t(rank)];
     while (peer.outgoing.size() > size_t(peer.sent != 0)) peer.outgoing.pop_back();
     bool moved = false;
     if (!push(rank, &moved).ok() || peer.gone) return true;
-    if (peer.outgoing.empty() && peer.told < farewell.size()) {
-        const auto rest = farewell.subspan(peer.told);
+    if (peer.outgoing.empty() && peer.told < notice.size()) {
+        const auto rest = notice.subspan(peer.told);
         const ssize_t sent =
             ::send(peer.fd.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent > 0) peer.told += size_t(sent);
@@ -162,28 +162,29 @@ bool Tcp::tell(int rank, std::span<const std::byte> farewell) {
     }
     if (recv(peer.fd.get(), peer.buffer.data(), kBufferBytes, MSG_DONTWAIT) == 0) return true;
     int under_way = 0;
-    return peer.told == farewell.size() &&
+    return peer.told == notice.size() &&
            (ioctl(peer.fd.get(), SIOCOUTQ, &under_way) != 0 || under_way == 0);
 }
 
 // Of a failure each peer shall hear why, and not see a closed connection first, which takes with it
-// what is still under way: for a moment that is waited for. (Not for the culprit, who may be gone.)
-void Tcp::farewell(int culprit, const Status &why) {
-    if (said_farewell_) return;
-    const bool failed = culprit >= 0;
-    said_farewell_ = in_doubt_ = failed;
+// what is still under way: for a moment that is waited for. (Not for the failed_rank, who may be
+// gone.)
+void Tcp::notify_abort(int failed_rank, const Status &why) {
+    if (sent_notice_) return;
+    const bool failed = failed_rank >= 0;
+    sent_notice_ = in_doubt_ = failed;
     struct {
         Frame frame;
-        Farewell farewell;
-    } out{.frame = {.kind = kFarewell, .call = call_, .bytes = sizeof(Farewell)},
-          .farewell = make_farewell(culprit, why)};
+        AbortNotice notice;
+    } out{.frame = {.kind = kAbortNotice, .call = call_, .bytes = sizeof(AbortNotice)},
+          .notice = make_abort_notice(failed_rank, why)};
     const auto start = Clock::now();
     do {
         polled_.clear();
         for (size_t r = 0; r < peers_.size(); ++r) {
             const TcpPeer &peer = peers_[r];
             if (!peer.fd.valid() || peer.gone) continue;
-            if (tell(int(r), std::as_bytes(std::span(&out, 1))) || int(r) == culprit) continue;
+            if (tell(int(r), std::as_bytes(std::span(&out, 1))) || int(r) == failed_rank) continue;
             const short speak = peer.told < sizeof out ? POLLOUT : 0;
             polled_.push_back({.fd = peer.fd.get(), .events = short(POLLIN | speak), .revents = 0});
         }
@@ -197,8 +198,8 @@ void Tcp::farewell(int culprit, const Status &why) {
     }
 }
 
-std::unique_ptr<Transport> make_tcp(const World &world, std::vector<Fd> peers) {
-    return std::make_unique<Tcp>(world, std::move(peers));
+std::unique_ptr<Transport> make_tcp(const RankContext &self, std::vector<Fd> peers) {
+    return std::make_unique<Tcp>(self, std::move(peers));
 }
 
 }  // namespace ringrt

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "libringrt/transport/socket.h"
+#include "libringrt/base/socket.h"
 #include "libringrt/transport/transport.h"
 
 namespace ringrt {
 
 // `peers` by rank; an invalid Fd where there is no connection (this rank itself).
-[[nodiscard]] std::unique_ptr<Transport> make_tcp(const World &world, std::vector<Fd> peers);
+[[nodiscard]] std::unique_ptr<Transport> make_tcp(const RankContext &self, std::vector<Fd> peers);
 
 }  // namespace ringrt

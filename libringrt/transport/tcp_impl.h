@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind make_tcp(): one connection to each peer. tcp.cpp sends, sleeps and says farewell;
-// tcp_receive.cpp takes what comes in.
+// What is behind make_tcp(): one connection to each peer. tcp.cpp sends messages and the abort
+// notice, and sleeps; tcp_receive.cpp takes what comes in.
 #pragma once
 
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "libringrt/transport/closed_in_children.h"
+#include "libringrt/base/closed_in_children.h"
 #include "libringrt/transport/frame.h"
 #include "libringrt/transport/tcp.h"
 
@@ -18,7 +18,7 @@ namespace ringrt {
 
 inline constexpr size_t kBufferBytes = 64 << 10;  // small frames are read many at a time
 inline constexpr size_t kPiecesMax = 64;          // of one system call
-// Given to peers to take the rest of a message and the farewell behind it.
+// Given to peers to take the rest of a message and the abort notice behind it.
 inline constexpr auto kSettle = std::chrono::seconds(1);
 inline constexpr int kLookMs = 5;  // has its host got it?
 
@@ -58,21 +58,21 @@ struct TcpPeer {
     bool held = false;            // its message is not expected yet
     Message *incoming = nullptr;  // of a data frame
     size_t taken = 0;             // bytes of the payload
-    Farewell farewell;
-    bool gone = false;  // said farewell in peace
-    size_t told = 0;    // bytes of our own farewell that are sent
+    AbortNotice notice;
+    bool gone = false;  // left in order
+    size_t told = 0;    // bytes of our own abort notice that are sent
     Message waiting;    // a kWaiting frame under way, unless done
 };
 
 class Tcp : public Transport {
   public:
-    Tcp(const World &world, std::vector<Fd> fds);
-    void begin(const Call &call) override { call_ = call; }
+    Tcp(const RankContext &self, std::vector<Fd> fds);
+    void begin(const OpHeader &call) override { call_ = call; }
     Status send(Message *message) override;
     Status receive(Message *message) override;
     Status progress(int sleep_ms, bool *moved) override;
     Status waiting(int peer, int *blame) override;
-    void farewell(int culprit, const Status &why) override;
+    void notify_abort(int failed_rank, const Status &why) override;
 
   private:
     Status push(int rank, bool *moved);
@@ -83,21 +83,21 @@ class Tcp : public Transport {
     Status find_message(int rank);
     Status queue(Message *message, const Frame &frame, bool *moved);
     Status tell_waiting(int waits_for);
-    Status lost(int rank, const char *why) const { return peer_lost(world_, rank, why, call_); }
+    Status lost(int rank, const char *why) const { return peer_lost(self_, rank, why, call_); }
     Status vanished(int rank, bool in_order, const char *why);
-    bool tell(int rank, std::span<const std::byte> farewell);
+    bool tell(int rank, std::span<const std::byte> notice);
     Status sleep(int sleep_ms);
     int first_outstanding() const;
 
-    const World &world_;
+    const RankContext &self_;
     std::vector<TcpPeer> peers_;
     std::vector<pollfd> polled_;
-    Call call_;
-    Waits waits_;
+    OpHeader call_;
+    WaitChain wait_chain_;
     // This rank is about to go: data that nobody expects yet are dropped, for behind them there may
-    // be a farewell that tells why.
+    // be an abort notice that tells why.
     bool in_doubt_ = false;
-    bool said_farewell_ = false;
+    bool sent_notice_ = false;
     const ClosedInChildren closed_in_children_;
 };
 

@@ -45,7 +45,7 @@ Status Tcp::receive(Message *message) {
 // follows stays in the socket.
 Status Tcp::find_message(int rank) {
     TcpPeer &peer = peers_[size_t(rank)];
-    RINGRT_TRY(match(world_, call_, rank, peer.frame, &peer.expected, &peer.incoming));
+    RINGRT_TRY(match(self_, call_, rank, peer.frame, &peer.expected, &peer.incoming));
     peer.held = peer.incoming == nullptr;
     return {};
 }
@@ -69,14 +69,14 @@ Status Tcp::close_frame(int rank) {
             peer.held = false;
             if (peer.incoming == nullptr) return {};
             peer.incoming->done = true;
-            world_.pass_hop();
+            self_.pass_fault_point();
             return {};
         case kWaiting:
-            waits_.heard(rank, peer.frame.segment);
+            wait_chain_.heard(rank, peer.frame.segment);
             return {};
         default:
-            peer.gone = peer.farewell.culprit < 0;
-            return hear_farewell(world_, rank, peer.farewell, call_);
+            peer.gone = peer.notice.failed_rank < 0;
+            return receive_abort_notice(self_, rank, peer.notice, call_);
     }
 }
 
@@ -98,7 +98,7 @@ Status Tcp::take(int rank, bool *moved) {
         if (peer.held || (peer.frame.kind == kData && peer.incoming == nullptr)) {
             // Dropped.
         } else if (peer.incoming == nullptr) {
-            memcpy(reinterpret_cast<std::byte *>(&peer.farewell) + peer.taken, from, rest);
+            memcpy(reinterpret_cast<std::byte *>(&peer.notice) + peer.taken, from, rest);
         } else {
             iovec pieces[kPiecesMax];
             size_t used = fill_pieces(peer.incoming->pieces, peer.taken, pieces, kPiecesMax),
@@ -122,7 +122,7 @@ Status Tcp::take(int rank, bool *moved) {
     }
 }
 
-// A connection ended without a farewell. In order and between two messages: a death. Otherwise it
+// A connection ended without a notice. In order and between two messages: a death. Otherwise it
 // may be a rank that goes because of another's death and could not say so: whoever else has news
 // within a moment knows better.
 Status Tcp::vanished(int rank, bool in_order, const char *why) {

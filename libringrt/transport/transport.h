@@ -8,23 +8,23 @@
 #include <span>
 #include <vector>
 
-#include "libringrt/transport/status.h"
+#include "libringrt/base/status.h"
 
 namespace ringrt {
 
 // The collective operation under way. It travels with every message, so that ranks that called
 // different operations find out at the first one.
-struct Call {
+struct OpHeader {
     uint32_t number = 0;  // of the operation, counted from the start of the job
-    uint8_t kind = 0;     // CallKind
+    uint8_t kind = 0;     // OpKind
     uint8_t dtype = 0, op = 0;
     uint8_t root_low = 0;  // low bits of a broadcast's root
     uint64_t count = 0;    // elements or bytes
 
-    bool operator==(const Call &) const = default;
+    bool operator==(const OpHeader &) const = default;
 };
 
-enum CallKind : uint8_t {
+enum OpKind : uint8_t {
     kAllreduce = 1,
     kReduceScatter,
     kAllGather,
@@ -36,7 +36,7 @@ enum CallKind : uint8_t {
 };
 
 // "allreduce of 1000 float32 with sum", for messages.
-[[nodiscard]] std::string describe(const Call &call);
+[[nodiscard]] std::string describe(const OpHeader &call);
 
 // One message within an operation, found at the receiver by (segment, slot). The pieces and the
 // Message itself stay where they are until done.
@@ -54,30 +54,29 @@ struct Message {
     }
 };
 
-class Patience;
+class Deadline;
 
 class Transport {
   public:
     virtual ~Transport() = default;
     // All messages until the next begin() belong to `call`.
-    virtual void begin(const Call &call) = 0;
+    virtual void begin(const OpHeader &call) = 0;
     // Queue a message; `done` becomes true during progress() (or at once). Messages to one peer may
     // be received in any order of (segment, slot); the receiver must have at most those of its
-    // active segments outstanding (see execute.h).
+    // active segments outstanding (see executor.h).
     virtual Status send(Message *message) = 0;
     virtual Status receive(Message *message) = 0;
     // Moves what can be moved. When nothing can, sleeps for up to `sleep_ms` and looks again. Not
     // ok when a peer of the job is lost, whether or not it is waited for.
     virtual Status progress(int sleep_ms, bool *moved) = 0;
-    // Nothing moves: this rank waits for `peer` (-1: for whatever is outstanding here). Tells the
-    // others so from time to time. *blame is the rank at the end of that chain, which says nothing;
-    // -1 when nothing is outstanding.
+    // Called while nothing moves: this rank waits for `peer` (-1: for whatever is outstanding
+    // here). Tells the other ranks so about once a second. *blame is the rank at the end of the
+    // chain of waiting ranks, the one that is silent; -1 where nothing is outstanding.
     virtual Status waiting(int peer, int *blame) = 0;
-    // Tells all peers, as far as that works within a moment, that this rank goes and who is to
-    // blame
-    // (`culprit` -1: nobody, the job is done). After a failure: while the messages of the operation
-    // still stand. The first one counts.
-    virtual void farewell(int culprit, const Status &why) = 0;
+    // Sends the abort notice to all peers, without waiting long for any: this rank stops, and
+    // `failed_rank` is why (-1: none, the job is done). After a failure, call it while the messages
+    // of the operation still exist. Only the first call has an effect.
+    virtual void notify_abort(int failed_rank, const Status &why) = 0;
 };
 
 // Carries an operation over `transport` out; the peers hear of a failure while its messages stand.
@@ -87,9 +86,10 @@ Status concluded(int own_rank, Transport *transport, Body body) {
     try {
         status = body();
     } catch (const std::bad_alloc &) {
-        status = {RINGRT_NO_MEMORY, format_line("rank %d: out of memory", own_rank)};
+        status = {RINGRT_NO_MEMORY, format_text("rank %d: out of memory", own_rank)};
     }
-    if (!status.ok()) transport->farewell(status.culprit < 0 ? own_rank : status.culprit, status);
+    if (!status.ok())
+        transport->notify_abort(status.failed_rank < 0 ? own_rank : status.failed_rank, status);
     return status;
 }
 

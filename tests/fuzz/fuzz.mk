@@ -53,7 +53,7 @@ tests_fuzz_journal_LDADD = libcontroller.la
 tests_fuzz_journal_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_profile_SOURCES = tests/fuzz/profile.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_profile_LDADD = libgrouping.la
+tests_fuzz_profile_LDADD = libbucketing.la
 tests_fuzz_profile_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_manifest_SOURCES = tests/fuzz/manifest.cpp tests/fuzz/fuzz.h $(fuzz_main)
@@ -65,7 +65,7 @@ tests_fuzz_shard_LDADD = libruntime.la libbase.la
 tests_fuzz_shard_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_notes_SOURCES = tests/fuzz/notes.cpp tests/fuzz/fuzz.h $(fuzz_main)
-tests_fuzz_notes_LDADD = libruntime.la libbase.la libexchange.la libgrouping.la libpolicy.la
+tests_fuzz_notes_LDADD = libruntime.la libbase.la libgradients.la libbucketing.la libpolicy.la
 tests_fuzz_notes_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_settings_SOURCES = tests/fuzz/settings.cpp tests/fuzz/fuzz.h $(fuzz_main)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first bytes on a connection between ranks, in both directions. Without the secret nobody gets
-// in, whatever is sent. With it, only whom the door waits for. From memory; what ends
+// in, whatever is sent. With it, only whom the acceptor waits for. From memory; what ends
 // with "socket" also through sockets, which cost ten times as much.
-#include "libringrt/rendezvous/handshake.h"
+#include "libringrt/bootstrap/handshake.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -18,8 +18,8 @@ using namespace ringrt::fuzz;
 
 namespace {
 
-World &world() {
-    static World made;
+RankContext &self() {
+    static RankContext made;
     made.rank = 0;
     made.size = 4;
     made.timeout_ms = 1000;
@@ -30,9 +30,10 @@ World &world() {
 constexpr Secret kSecret{std::byte{7}};
 constexpr Side kServer{kSecret, Purpose::Start, 0, 4};
 
-// What a stranger, or a rank gone wrong that has the secret, says at the door in two parts.
-Verdict say(std::string_view input, bool has_secret) {
-    Visit visit{.nonce = {std::byte{1}}};
+// What an unauthenticated, or a rank gone wrong that has the secret, says at the acceptor in two
+// parts.
+HelloResult say(std::string_view input, bool has_secret) {
+    PendingHello visit{.nonce = {std::byte{1}}};
     std::string said(input.substr(0, sizeof(Hello)));
     if (has_secret && said.size() == sizeof(Hello)) {
         Hello hello;
@@ -42,22 +43,22 @@ Verdict say(std::string_view input, bool has_secret) {
         std::memcpy(said.data() + offsetof(Hello, mac), mac.data(), mac.size());
     }
     const size_t cut = said.empty() ? 0 : uint8_t(said.front()) % (said.size() + 1);
-    Verdict verdict = Verdict::incomplete;
+    HelloResult verdict = HelloResult::incomplete;
     for (const std::string_view part :
          {std::string_view(said).substr(0, cut), std::string_view(said).substr(cut)}) {
-        if (verdict == Verdict::stranger) return verdict;
+        if (verdict == HelloResult::unauthenticated) return verdict;
         std::memcpy(visit.unheard().data(), part.data(), part.size());
         visit.heard += part.size();
-        verdict = judge(visit, kServer);
-        if (verdict != Verdict::rank_of_job) continue;
+        verdict = classify(visit, kServer);
+        if (verdict != HelloResult::authenticated) continue;
         expect(has_secret && visit.hello.purpose == 1 && visit.hello.size == 4 &&
                    visit.hello.rank >= 1 && visit.hello.rank < 4,
-               "only ranks that the door waits for come in");
+               "only ranks that the acceptor waits for come in");
     }
     return verdict;
 }
 
-// What listens where a rank should be, as knock() takes it.
+// What listens where a rank should be, as connect_handshake() takes it.
 void believe(std::string_view input) {
     Greeting greeting{};
     Mac proof{};
@@ -103,18 +104,19 @@ void send_all(int fd, std::string_view bytes) {
                "send");
 }
 
-// A stranger at the door: sends the input in two parts, and leaves.
+// An unauthenticated at the acceptor: sends the input in two parts, and leaves.
 void visit(std::string_view input) {
     static Listener listener;
-    static Door door(listener.take(), kSecret, Purpose::Start, world());
-    std::vector<Door::Arrival> arrivals;
+    static Acceptor acceptor(listener.take(), kSecret, Purpose::Start, self());
+    std::vector<Acceptor::Accepted> arrivals;
     Fd fd = listener.connect();
     const size_t cut = input.empty() ? 0 : uint8_t(input[0]) % (input.size() + 1);
     send_all(fd.get(), input.substr(0, cut));
-    expect(door.serve(0, &arrivals).ok(), "the door stays open");
+    expect(acceptor.serve(0, &arrivals).ok(), "the acceptor stays open");
     send_all(fd.get(), input.substr(cut));
     fd.close();
-    for (int i = 0; i < 3; ++i) expect(door.serve(0, &arrivals).ok(), "the door stays open");
+    for (int i = 0; i < 3; ++i)
+        expect(acceptor.serve(0, &arrivals).ok(), "the acceptor stays open");
     expect(arrivals.empty(), "nobody without the secret comes in");
 }
 
@@ -126,16 +128,16 @@ void knock_at(std::string_view input) {
     fcntl(ours.get(), F_SETFL, O_NONBLOCK);
     send_all(theirs.get(), input);
     shutdown(theirs.get(), SHUT_WR);
-    const Status status = knock(ours.get(), kSecret, Purpose::Data, world(), 1);
+    const Status status = connect_handshake(ours.get(), kSecret, Purpose::Data, self(), 1);
     expect(!status.ok(), "nobody without the secret is believed");
-    expect(is_one_line(status.line), "and the refusal is one line");
+    expect(is_one_line(status.message), "and the refusal is one line");
 }
 
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string_view input = text_of(data, size);
-    expect(say(input, false) != Verdict::rank_of_job, "nobody without the secret comes in");
+    expect(say(input, false) != HelloResult::authenticated, "nobody without the secret comes in");
     say(input, true);
     believe(input);
     // No longer than a socket's buffer: the writer must not wait for the reader.

@@ -13,14 +13,14 @@ namespace {
 
 std::string sealed(std::string_view body) {
     return std::string(body) +
-           ringrt::text("end %016llx\n", static_cast<unsigned long long>(hash_text(body)));
+           ringrt::format_text("end %016llx\n", static_cast<unsigned long long>(hash_text(body)));
 }
 
 void try_manifest(std::string_view text) {
     Manifest manifest;
-    const ringrt::Outcome parsed = parse_manifest(text, manifest);
+    const ringrt::Status parsed = parse_manifest(text, manifest);
     if (!parsed.ok()) {
-        expect(parsed.status == RINGRT_CORRUPT, "a refused manifest is corrupt");
+        expect(parsed.code == RINGRT_CORRUPT, "a refused manifest is corrupt");
         expect(is_one_line(parsed.message), "and gets one line");
         return;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a checkpoint keeps for the next run: the gradients' times, and the curve of the loss.
-#include "libringrt/exchange/learned.h"
-#include "libringrt/telemetry/loss_curve.h"
+#include "libringrt/gradients/learned.h"
+#include "libringrt/job/loss_curve.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace ringrt;
@@ -22,10 +22,10 @@ void try_learned(std::string_view text) {
 }
 
 void try_curve(std::string_view text) {
-    telemetry::LossCurve curve;
+    job::LossCurve curve;
     curve.recall(text);
     const std::string kept = curve.text();
-    telemetry::LossCurve again;
+    job::LossCurve again;
     again.recall(kept);
     expect(again.text() == kept, "what was written can be read");
     if (text.size() % 16 != 0) return;  // a fit takes ten times as long as all else here

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradient profiles (CSV), which ringplan reads.
-#include "libringrt/grouping/profile.h"
+#include "libringrt/bucketing/profile.h"
 
 #include <cmath>
 
 #include "tests/fuzz/fuzz.h"
 
-using namespace ringrt::grouping;
+using namespace ringrt::bucketing;
 using namespace ringrt::fuzz;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rendezvous file.
-#include "libringrt/rendezvous/rendezvous_file.h"
+#include "libringrt/bootstrap/rendezvous_file.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace ringrt;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The environment of a rank: lines of NAME=VALUE. And what scontrol answers.
-#include "libringrt/settings.h"
+#include "libringrt/job/settings.h"
 
 #include <signal.h>
 
 #include <map>
 
-#include "libringrt/requeue.h"
-#include "libringrt/telemetry/reporter.h"
+#include "libringrt/job/reporter.h"
+#include "libringrt/job/requeue.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace ringrt;
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         variables[name] = std::string(line);
     }
     Settings settings;
-    const Outcome resolved = resolve(
+    const Status resolved = resolve(
         nullptr,
         [&](const char *name) -> const char * {
             const auto found = variables.find(std::string_view(name));
@@ -43,9 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         },
         settings);
     if (resolved.ok()) check_bounds(settings);
-    expect(resolved.ok() || resolved.status == RINGRT_INVALID_ARGUMENT, "refused or resolved");
+    expect(resolved.ok() || resolved.code == RINGRT_INVALID_ARGUMENT, "refused or resolved");
     (void)judge({.exit_code = 1, .output = std::string(text)});
-    const std::string comment = telemetry::comment_in(std::string(text));
+    const std::string comment = job::comment_in(std::string(text));
     expect(comment.find('\n') == comment.npos, "a comment is one line");
     return 0;
 }

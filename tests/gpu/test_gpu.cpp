@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On a real GPU: one rank through NCCL, device buffers and streams, and several ranks that share the GPU
-// through CUDA IPC and through the host. TAP on standard output; 77 where there is no GPU.
+// On a real GPU: one rank through NCCL, device buffers and streams, and several ranks that share
+// the GPU through CUDA IPC and through the host. TAP on standard output; 77 where there is no GPU.
 // Ranks are forked before anything touches CUDA, which does not survive a fork.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -27,7 +27,7 @@ int gpus() {
 
 struct Job {
     int ranks = 1;
-    const char *route = "";   // RINGRT_GPU
+    const char *route = "";  // RINGRT_GPU
     bool gpu_each = false;
 };
 
@@ -81,8 +81,8 @@ int sums(ringrt_t *rt, int rank, const Job &job) {
                        cudaSuccess);
                 ringrt_request_t *request = nullptr;
                 if (started) {
-                    EXPECT(ringrt_allreduce_start(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM, 0,
-                                                  &request) == RINGRT_OK);
+                    EXPECT(ringrt_allreduce_start(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM,
+                                                  0, &request) == RINGRT_OK);
                     EXPECT(ringrt_wait(rt, request) == RINGRT_OK);
                 } else {
                     EXPECT(ringrt_allreduce(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM) ==
@@ -121,8 +121,8 @@ int as_on_the_host(ringrt_t *rt, int rank) {
             void *data;
             EXPECT(cudaMalloc(&data, bytes) == cudaSuccess);
             EXPECT(cudaMemcpy(data, mine.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess);
-            EXPECT(ringrt_allreduce(rt, data, data, kCount, ringrt_dtype_t(dtype), ringrt_op_t(op)) ==
-                   RINGRT_OK);
+            EXPECT(ringrt_allreduce(rt, data, data, kCount, ringrt_dtype_t(dtype),
+                                    ringrt_op_t(op)) == RINGRT_OK);
             EXPECT(ringrt_allreduce(rt, mine.data(), host.data(), kCount, ringrt_dtype_t(dtype),
                                     ringrt_op_t(op)) == RINGRT_OK);
             EXPECT(cudaMemcpy(got.data(), data, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
@@ -133,7 +133,8 @@ int as_on_the_host(ringrt_t *rt, int rank) {
     return kGood;
 }
 
-ringrt_config_t config_of(const TemporaryFolder &folder, const std::string &meet, int rank, int size) {
+ringrt_config_t config_of(const TemporaryFolder &folder, const std::string &meet, int rank,
+                          int size) {
     ringrt_config_t config = ringrt_config_init();
     config.rank = rank, config.size = size;
     config.checkpoint_dir = folder.path.c_str(), config.rendezvous = meet.c_str();
@@ -150,8 +151,8 @@ int rank_of(const Job &job, const TemporaryFolder &folder, int rank) {
     ringrt_t *rt = nullptr;
     EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
     if (int code = sums(rt, rank, job); code != kGood) return code;
-    bool by_nccl = strcmp(job.route, "nccl") == 0;
-    if (!by_nccl && as_on_the_host(rt, rank) != kGood) return 2;
+    bool with_nccl = strcmp(job.route, "nccl") == 0;
+    if (!with_nccl && as_on_the_host(rt, rank) != kGood) return 2;
     return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
 }
 
@@ -167,7 +168,8 @@ int survivor(const Job &job, const TemporaryFolder &folder, int rank) {
     EXPECT(cudaMalloc(&data, 4 << 20) == cudaSuccess);
     for (int i = 0;; ++i) {
         if (rank == 1 && i == 20) raise(SIGKILL);
-        ringrt_status_t status = ringrt_allreduce(rt, data, data, 1 << 20, RINGRT_FLOAT32, RINGRT_SUM);
+        ringrt_status_t status =
+            ringrt_allreduce(rt, data, data, 1 << 20, RINGRT_FLOAT32, RINGRT_SUM);
         if (status == RINGRT_OK) continue;
         EXPECT(status == RINGRT_PEER_LOST && strstr(ringrt_last_error(rt), "rank 1"));
         ringrt_finalize(rt);

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "libringrt/collective/communicator.h"
-#include "libringrt/collective/fold.h"
+#include "libringrt/reduce/reduce.h"
 #include "tests/multiproc/layout.h"
 #include "tests/support/check.h"
 #include "tests/support/ranks.h"
@@ -91,12 +91,12 @@ std::vector<std::byte> expected(int ranks, size_t count, ringrt_dtype_t dtype, r
         sources.push_back(inputs[size_t(r)].data());
     }
     std::vector<std::byte> out(count * dtype_bytes(dtype));
-    fold({.dtype = dtype,
-          .op = op,
-          .ranks = ranks,
-          .sources = sources,
-          .out = out.data(),
-          .count = count});
+    reduce({.dtype = dtype,
+            .op = op,
+            .ranks = ranks,
+            .sources = sources,
+            .out = out.data(),
+            .count = count});
     return out;
 }
 

@@ -121,7 +121,7 @@ int hops_of(const Route &route, int rank) {
     Ranks ranks(route.layout.ranks, [&](int self) {
         CommunicatorConfig config = config_of(folder, route, self);
         bool counting = false;
-        config.hop = [&] { *hops += counting ? 1 : 0; };
+        config.fault_point = [&] { *hops += counting ? 1 : 0; };
         Communicator comm(std::move(config));
         if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
         counting = self == rank;
@@ -139,16 +139,17 @@ int hops_of(const Route &route, int rank) {
     return counted;
 }
 
-// One job whose `victim` sends itself `signal_number` at its `hop`th hop after start-up.
+// One job whose `victim` sends itself `signal_number` at its `fault_point`th fault_point after
+// start-up.
 struct HopCase {
     TemporaryFolder folder;
     std::unique_ptr<Ranks> ranks;
 
-    HopCase(const Route &route, int victim, int hop, int signal_number) {
+    HopCase(const Route &route, int victim, int fault_point, int signal_number) {
         ranks = std::make_unique<Ranks>(route.layout.ranks, [&](int rank) {
             CommunicatorConfig config = config_of(folder, route, rank);
             int left = -1;
-            config.hop = [&] {
+            config.fault_point = [&] {
                 if (left > 0 && --left == 0) raise(signal_number);
             };
             config.timeout_ms = signal_number == SIGSTOP ? 3000 : 20000;
@@ -157,7 +158,7 @@ struct HopCase {
             // Once the victim has come through one, all are through with start-up.
             bool sums_right = true, warm = true;
             ringrt_status_t status = train(comm, route.count, 1, &warm);
-            if (rank == victim) left = hop;
+            if (rank == victim) left = fault_point;
             if (status == RINGRT_OK) status = train(comm, route.count, 1000000, &sums_right);
             if (!warm || !sums_right) return explain(kWrongSum, comm, "wrong sum");
             bool told = status == RINGRT_PEER_LOST ||
@@ -174,7 +175,7 @@ struct HopCase {
     }
 };
 
-// Every route, every hop of rank 1; a few jobs at once.
+// Every route, every fault_point of rank 1; a few jobs at once.
 void at_every_hop(int signal_number) {
     constexpr int kVictim = 1;
     const size_t at_once = signal_number == SIGSTOP ? 12 : 4;  // the stopped ones use no time
@@ -182,8 +183,10 @@ void at_every_hop(int signal_number) {
         int hops = hops_of(route, kVictim);
         for (int first = 1; first <= hops; first += int(at_once)) {
             std::vector<std::unique_ptr<HopCase>> cases;
-            for (int hop = first; hop <= hops && cases.size() < at_once; ++hop) {
-                cases.push_back(std::make_unique<HopCase>(route, kVictim, hop, signal_number));
+            for (int fault_point = first; fault_point <= hops && cases.size() < at_once;
+                 ++fault_point) {
+                cases.push_back(
+                    std::make_unique<HopCase>(route, kVictim, fault_point, signal_number));
             }
             for (auto &each : cases) {
                 expect_all(*each->ranks, route.layout, kVictim, 60);
@@ -209,7 +212,7 @@ TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
                     return expect_loss_of(comm, victim, count, &started);
                 });
                 started.await(layout.ranks);
-                wait_ms(50 + int(random() % 60));  // in the middle of any hop
+                wait_ms(50 + int(random() % 60));  // in the middle of any fault_point
                 ranks.signal(victim, SIGKILL);
                 expect_all(ranks, layout, victim, 30);
             }
@@ -343,7 +346,7 @@ TEST(reset_connections_are_an_error_at_all_ranks) {  // F04
         Ranks ranks(route.layout.ranks, [&](int rank) {
             CommunicatorConfig config = config_of(folder, route, rank);
             int left = -1;
-            config.hop = [&] {
+            config.fault_point = [&] {
                 if (left > 0 && --left == 0) reset_connections();
             };
             Communicator comm(std::move(config));
@@ -474,7 +477,7 @@ TEST(garbage_at_the_door_does_no_harm) {  // F45
     TemporaryFolder folder;
     Layout layout{3, 1};
     auto rank_body = [&](int rank) {
-        if (rank == 2) wait_ms(1500);  // time for the strangers
+        if (rank == 2) wait_ms(1500);  // time for the unauthenticated peers
         return start_and_train(config_of(folder, layout, rank));
     };
     Ranks ranks(layout.ranks, rank_body);
@@ -504,7 +507,8 @@ int listen_anywhere(int *port) {
     sockaddr_in address{};
     address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t bytes = sizeof address;
-    bool made = bind(fd, reinterpret_cast<sockaddr *>(&address), bytes) == 0 && listen(fd, 8) == 0 &&
+    bool made = bind(fd, reinterpret_cast<sockaddr *>(&address), bytes) == 0 &&
+                listen(fd, 8) == 0 &&
                 getsockname(fd, reinterpret_cast<sockaddr *>(&address), &bytes) == 0;
     ck_assert(made);
     *port = ntohs(address.sin_port);
@@ -552,13 +556,14 @@ class Relay {
 TEST(a_replayed_hello_is_dropped) {  // F45
     setenv("RINGRT_SECRET", "00112233445566778899aabbccddeeff", 1);
     TemporaryFolder folder;
-    int hub = 0, door = 0, relay_fd = listen_anywhere(&door);
+    int hub = 0, acceptor = 0, relay_fd = listen_anywhere(&acceptor);
     close(listen_anywhere(&hub));  // free a moment ago
     std::string replayed = folder.path + "/replayed";
     Ranks ranks(3, [&](int rank) {
-        for (int i = 0; rank == 2 && i < 6000 && !std::filesystem::exists(replayed); ++i) wait_ms(10);
+        for (int i = 0; rank == 2 && i < 6000 && !std::filesystem::exists(replayed); ++i)
+            wait_ms(10);
         CommunicatorConfig config = config_of(folder, {3, 1}, rank);
-        config.rendezvous = "tcp:127.0.0.1:" + std::to_string(rank == 1 ? door : hub);
+        config.rendezvous = "tcp:127.0.0.1:" + std::to_string(rank == 1 ? acceptor : hub);
         config.start_timeout_ms = 100000;
         return start_and_train(std::move(config));
     });
@@ -573,8 +578,8 @@ TEST(a_replayed_hello_is_dropped) {  // F45
     ck_assert_int_gt(int(hello.size()), 16);
     int again = connect_to_port(hub);
     ck_assert_int_ge(again, 0);
-    timeval patience{.tv_sec = 60, .tv_usec = 0};
-    setsockopt(again, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    timeval deadline{.tv_sec = 60, .tv_usec = 0};
+    setsockopt(again, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof deadline);
     (void)!send(again, hello.data(), hello.size(), MSG_NOSIGNAL);
     char answer[4096];
     ssize_t got = 1;
@@ -620,8 +625,9 @@ int main() {
         "failures",
         {a_rank_may_die_at_any_hop, a_rank_may_stop_at_any_hop,
          a_killed_rank_is_named_by_all_others, a_killed_rank_is_missed_though_its_child_lives,
-         a_stopped_rank_is_warned_of_and_then_given_up, a_pause_is_survived, a_slow_rank_is_warned_of_and_waited_for,
-         reset_connections_are_an_error_at_all_ranks, a_replayed_hello_is_dropped, an_abort_ends_all_ranks, an_abort_ends_the_start,
+         a_stopped_rank_is_warned_of_and_then_given_up, a_pause_is_survived,
+         a_slow_rank_is_warned_of_and_waited_for, reset_connections_are_an_error_at_all_ranks,
+         a_replayed_hello_is_dropped, an_abort_ends_all_ranks, an_abort_ends_the_start,
          a_missing_rank_is_named, different_calls_are_an_error, a_forked_child_is_refused,
          garbage_at_the_door_does_no_harm, nothing_is_left_in_shared_memory},
         180);

@@ -60,7 +60,7 @@ class Job {
         size_t at = text.find("step-");
         return at == text.npos ? 0 : strtoull(text.c_str() + at + 5, nullptr, 10);
     }
-    // Waits until `what()` is true; false after half a minute.
+    // WaitChain until `what()` is true; false after half a minute.
     static bool wait_for(const std::function<bool()> &what) {
         for (int i = 0; i < 6000; ++i) {
             if (what()) return true;  // not asked again: a rank may be rewriting its file then
@@ -453,8 +453,8 @@ std::vector<double> learned_in(const Job &job) {
     return out;
 }
 
-// Of a program that knows only which loss it wants, the scheduler is told what is left; and again at
-// once when it comes back.
+// Of a program that knows only which loss it wants, the scheduler is told what is left; and again
+// at once when it comes back.
 TEST(steps_left_follow_from_the_loss_over_a_resize) {
     Job job(kAccept);
     const Job::Options kByLoss{.steps = 2000, .loss_goal = 0.5};

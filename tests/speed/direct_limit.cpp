@@ -2,8 +2,9 @@
 // What the processors allow for an allreduce of two ranks from ringrt_alloc, where the buffers fit
 // into caches and the floor of memory traffic says nothing: two threads on a core each do the least
 // that there is to do, and meet by spinning on one line: each reads half of both buffers and writes
-// the fold into both. Every way to store is tried, the fastest is told. Not a test. Run it beside
-// ringbench --buffers shared on an idle machine; what it says is the limit of MEDIAN_US there.
+// the reduction into both. Every way to store is tried, the fastest is told. Not a test. Run it
+// beside ringbench --buffers shared on an idle machine; what it says is the limit of MEDIAN_US
+// there.
 //
 //     direct_limit [KiB...]        (default 1024 4096 16384)
 #include <sched.h>
@@ -17,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "libringrt/collective/fold.h"
+#include "libringrt/reduce/reduce.h"
 
 using namespace ringrt;
 using Clock = std::chrono::steady_clock;
@@ -46,7 +47,7 @@ float *buffer(size_t bytes, bool huge) {
     return reinterpret_cast<float *>(at);
 }
 
-void rank(int me, float *own, float *other, size_t count, Store mine, Store theirs,
+void rank(int me, float *own, float *other, size_t count, StoreHint mine, StoreHint theirs,
           std::vector<double> *us) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
@@ -56,19 +57,19 @@ void rank(int me, float *own, float *other, size_t count, Store mine, Store thei
     const void *sources[2] = {me == 0 ? own + first : other + first,
                               me == 0 ? other + first : own + first};
     void *more[1] = {other + first};
-    const Fold work{.ranks = 2,
-                    .sources = sources,
-                    .out = own + first,
-                    .more_outs = more,
-                    .count = count / 2,
-                    .store = mine,
-                    .more_store = theirs};
+    const Reduction work{.ranks = 2,
+                         .sources = sources,
+                         .out = own + first,
+                         .more_outs = more,
+                         .count = count / 2,
+                         .store = mine,
+                         .more_store = theirs};
     int round = 0;
     for (int i = 0; i < kRounds; ++i) {
         meet(&round);
         const auto begun = Clock::now();
         for (int k = 0; k < 8; ++k) {
-            fold(work);
+            reduce(work);
             meet(&round);
         }
         if (me == 0)
@@ -86,8 +87,8 @@ double median(std::vector<double> values) {
 void measure(size_t bytes, bool huge) {
     float *a = buffer(bytes, huge), *b = buffer(bytes, huge);
     double best_us = 1e30;
-    for (Store mine : {Store::Plain, Store::Streaming}) {
-        for (Store theirs : {Store::Plain, Store::Streaming}) {
+    for (StoreHint mine : {StoreHint::Cached, StoreHint::NonTemporal}) {
+        for (StoreHint theirs : {StoreHint::Cached, StoreHint::NonTemporal}) {
             std::vector<double> us;
             arrived = 0;
             std::thread second([&] { rank(1, b, a, bytes / 4, mine, theirs, nullptr); });

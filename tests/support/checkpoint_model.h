@@ -9,7 +9,7 @@
 #include "libringrt/checkpoint/save.h"
 #include "tests/support/check.h"
 #include "tests/support/memory_files.h"
-#include "tests/support/thread_peers.h"
+#include "tests/support/thread_group.h"
 
 namespace ringrt::test {
 
@@ -70,40 +70,40 @@ inline Fence incarnation(uint32_t restart) {
     return {.job = 7, .restart = restart, .nonce = 0x1000 + restart};
 }
 
-inline Outcome save_with(Peers &peers, Store &store, const Model &model, uint64_t step,
-                         SaveMode mode = SaveMode::inline_write) {
-    Saver saver(peers, store, kSmall);
+inline Status save_with(Group &group, Store &store, const Model &model, uint64_t step,
+                        SaveMode mode = SaveMode::inline_write) {
+    Saver saver(group, store, kSmall);
     Meta meta{.step = step, .samples = step * 64, .seed = 5, .speeds = {{1, 520.5}, {4, 131.25}}};
-    if (Outcome started = saver.start(model.buffers(), meta, mode); !started.ok()) return started;
+    if (Status started = saver.start(model.buffers(), meta, mode); !started.ok()) return started;
     return saver.finish();
 }
 
 // One rank alone, as an incarnation of its own.
-inline Outcome save_alone(Files &files, uint64_t step, uint32_t restart = 0,
-                          const std::string &folder = kFolder) {
-    Outcome out;
-    run_ranks(1, [&](Peers &peers) {
+inline Status save_alone(Files &files, uint64_t step, uint32_t restart = 0,
+                         const std::string &folder = kFolder) {
+    Status out;
+    run_ranks(1, [&](Group &group) {
         Store store(files, folder, incarnation(restart), 3);
         Model model(0, 1);
         model.fill(step);
-        out = save_with(peers, store, model, step);
+        out = save_with(group, store, model, step);
     });
     return out;
 }
 
 // Loads alone; ok only where the content is that of the step it names.
-inline Outcome load_alone(Files &files, uint64_t &step, uint32_t restart = 1,
-                          const std::string &folder = kFolder) {
-    Outcome out;
-    run_ranks(1, [&](Peers &peers) {
+inline Status load_alone(Files &files, uint64_t &step, uint32_t restart = 1,
+                         const std::string &folder = kFolder) {
+    Status out;
+    run_ranks(1, [&](Group &group) {
         Store store(files, folder, incarnation(restart), 3);
         Model model(0, 1);
         Manifest manifest;
-        out = load(peers, store, model.buffers(), manifest);
+        out = load(group, store, model.buffers(), manifest);
         if (!out.ok()) return;
         step = manifest.step;
         if (!model.is(step))
-            throw std::runtime_error(text("the content is not that of step %d", int(step)));
+            throw std::runtime_error(format_text("the content is not that of step %d", int(step)));
     });
     return out;
 }
@@ -111,13 +111,13 @@ inline Outcome load_alone(Files &files, uint64_t &step, uint32_t restart = 1,
 inline uint64_t loaded_step(Files &files, uint32_t restart = 1,
                             const std::string &folder = kFolder) {
     uint64_t step = 0;
-    Outcome out = load_alone(files, step, restart, folder);
-    ck_assert_msg(out.ok(), "load: %s (%s)", ringrt::text("%d", out.status).c_str(),
+    Status out = load_alone(files, step, restart, folder);
+    ck_assert_msg(out.ok(), "load: %s (%s)", ringrt::format_text("%d", out.code).c_str(),
                   out.message.c_str());
     return step;
 }
 
-inline void expect_ok(const Outcome &outcome) {
+inline void expect_ok(const Status &outcome) {
     ck_assert_msg(outcome.ok(), "%s", outcome.message.c_str());
 }
 

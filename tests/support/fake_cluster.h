@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "libringrt/telemetry/loss_curve.h"
+#include "libringrt/job/loss_curve.h"
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/event.h"
 #include "slurm_plugin/records/intent.h"
@@ -137,7 +137,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double started_s = 0, save_until_s = 0, told_s = 0;
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
-        telemetry::LossCurve losses;  // in its checkpoints
+        job::LossCurve losses;  // in its checkpoints
         double ends_s = 0;            // rigid
         std::vector<std::pair<int, int>> on_node;
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A libcuda.so.1 for machines without a GPU. Its device memory cannot be touched by the host, as the real
-// one's cannot: what takes it for ordinary memory dies by SIGSEGV. With FAKE_CUDA_DRIVER it has every
-// function that libringrt looks for, else only the one that says where a pointer lies.
+// A libcuda.so.1 for machines without a GPU. Its device memory cannot be touched by the host, as
+// the real one's cannot: what takes it for ordinary memory dies by SIGSEGV. With FAKE_CUDA_DRIVER
+// it has every function that libringrt looks for, else only the one that says where a pointer lies.
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -18,7 +18,8 @@ int contexts = 0;
 
 extern "C" {
 
-// ---- for the tests ----------------------------------------------------------------------------------
+// ---- for the tests
+// ----------------------------------------------------------------------------------
 
 void *fake_cuda_memory() {
     if (memory == nullptr)
@@ -28,7 +29,8 @@ void *fake_cuda_memory() {
 void fake_cuda_refuse_streams(int number) { streams_to_refuse = number; }
 int fake_cuda_contexts() { return contexts; }  // retained and not released
 
-// ---- the driver's -----------------------------------------------------------------------------------
+// ---- the driver's
+// -----------------------------------------------------------------------------------
 
 int cuPointerGetAttribute(void *data, int attribute, uintptr_t pointer) {
     const auto start = reinterpret_cast<uintptr_t>(memory);
@@ -65,7 +67,6 @@ int cuStreamWaitEvent(void *stream, void *, unsigned) { return stream == nullptr
 
 #define DOES_NOTHING(name) \
     int name(void) { return 0; }
-DOES_NOTHING(cuDeviceGet)
 DOES_NOTHING(cuDeviceGetUuid)
 DOES_NOTHING(cuDeviceGetUuid_v2)
 DOES_NOTHING(cuCtxPushCurrent_v2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A Gpu whose memory is ordinary memory (of this process, or mapped from a file by others), whose
-// streams run at once, and whose NCCL sums over a file that the ranks map: so that all that is above
-// transport/gpu.h is tested on machines without a GPU.
+// streams run at once, and whose NCCL sums over a file that the ranks map: so that all that is
+// above transport/gpu.h is tested on machines without a GPU.
 #pragma once
 
 #include <fcntl.h>
@@ -14,18 +14,18 @@
 #include <map>
 #include <string>
 
-#include "libringrt/collective/fold.h"
-#include "libringrt/transport/gpu.h"
+#include "libringrt/gpu/gpu.h"
+#include "libringrt/reduce/reduce.h"
 
 namespace ringrt::test {
 
 struct FakeGpuPlan {
-    int number = 0;           // ranks with the same one share a GPU
-    bool nccl = true, folds = true, opens = true;
-    bool hang = false;        // NCCL never ends, as when a rank is gone
-    int fail_after = -1;      // so many looks, then NCCL says that it failed
-    int start_ms = 0;         // how long NCCL's start takes
-    int *aborts = nullptr;    // counts NCCL communicators that were aborted
+    int number = 0;  // ranks with the same one share a GPU
+    bool nccl = true, reduces = true, opens = true;
+    bool hang = false;      // NCCL never ends, as when a rank is gone
+    int fail_after = -1;    // so many looks, then NCCL says that it failed
+    int start_ms = 0;       // how long NCCL's start takes
+    int *aborts = nullptr;  // counts NCCL communicators that were aborted
 };
 
 class FakeGpu : public Gpu {
@@ -37,7 +37,8 @@ class FakeGpu : public Gpu {
 
     // As a program would: memory that device_of() knows.
     static void *make(size_t bytes) {
-        void *made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *made =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         known()[made] = bytes;
         return made;
     }
@@ -62,11 +63,15 @@ class FakeGpu : public Gpu {
         memmove(out, in, bytes);
         return {};
     }
-    bool can_fold() override { return plan_.folds; }
-    Status start_fold(std::span<const void *const> sources, void *out, size_t count,
-                      ringrt_dtype_t dtype, ringrt_op_t op) override {
-        fold({.dtype = dtype, .op = op, .ranks = int(sources.size()), .sources = sources, .out = out,
-              .count = count});
+    bool can_reduce() override { return plan_.reduces; }
+    Status start_reduce(std::span<const void *const> sources, void *out, size_t count,
+                        ringrt_dtype_t dtype, ringrt_op_t op) override {
+        reduce({.dtype = dtype,
+                .op = op,
+                .ranks = int(sources.size()),
+                .sources = sources,
+                .out = out,
+                .count = count});
         return {};
     }
     Status look(State *out) override {
@@ -114,7 +119,7 @@ class FakeGpu : public Gpu {
     }
 
     bool has_nccl() override { return plan_.nccl; }
-    Status nccl_secret(Secret *out) override {
+    Status nccl_unique_id(Secret *out) override {
         std::string name = "/dev/shm/fake-nccl-" + std::to_string(getpid());
         memcpy(out->data(), name.c_str(), name.size() + 1);
         return {};
@@ -143,8 +148,12 @@ class FakeGpu : public Gpu {
         gate();
         std::vector<const void *> sources;
         for (int r = 0; r < ranks_; ++r) sources.push_back(ring_->data[r] + first * size);
-        fold({.dtype = dtype, .op = op, .ranks = ranks_, .sources = sources, .out = to,
-              .count = number});
+        reduce({.dtype = dtype,
+                .op = op,
+                .ranks = ranks_,
+                .sources = sources,
+                .out = to,
+                .count = number});
         gate();
         return {};
     }

@@ -17,8 +17,8 @@ NOT_MESSAGES = re.compile(
     r"slurm_plugin/(controller/options|policy/(registry|value|doubling)"
     r"|slurm/daemon_options|slurm/metrics_server)\.cpp"
     r"|slurm_plugin/slurm/metrics\.(cpp|h)"
-    r"|libringrt/(grouping/rules|grouping/plan|checkpoint/hash|signal_watch)\.cpp"
-    r"|libringrt/transport/call\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
+    r"|libringrt/(bucketing/rules|bucketing/plan|checkpoint/hash|job/signal_watch)\.cpp"
+    r"|libringrt/transport/op_header\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
     r"|command_line|columns|grade|comparison|chrome_trace|options|fit"
     r"|compare|chart_svg|summary)\.cpp|tools/ringstat/when\.h"
     r"|sim/(workload/profile|engine/(policy_spec|placer))\.cpp|slurm_plugin/policy/value\.h")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of transports, start-up and collectives: alone, and over forked ranks.
 collective_tests = \
-	tests/unit/test_fold \
-	tests/unit/test_programs \
+	tests/unit/test_reduce \
+	tests/unit/test_schedules \
 	tests/unit/test_tcp \
 	tests/unit/test_gpu_driver \
 	tests/multiproc/test_collectives \
@@ -54,7 +54,7 @@ tests_unit_test_gpu_driver_SOURCES = tests/unit/test_gpu_driver.cpp tests/suppor
 tests_unit_test_gpu_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) \
 	$(gpu_driver_define) -DFAKE_POINTERS='"$(abs_builddir)/tests/support/pointers/.libs/libcuda.so.1"' \
 	-DFAKE_DRIVER='"$(abs_builddir)/tests/support/driver/.libs/libcuda.so.1"'
-tests_unit_test_gpu_driver_LDADD = libapi.la libruntime.la libexchange.la libcollective.la libbase.la $(CHECK_LIBS)
+tests_unit_test_gpu_driver_LDADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 EXTRA_tests_unit_test_gpu_driver_DEPENDENCIES = tests/support/pointers/libcuda.la tests/support/driver/libcuda.la
 
 # More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
@@ -69,13 +69,13 @@ tests_unit_test_tcp_SOURCES = tests/unit/test_tcp.cpp tests/support/check.h test
 tests_unit_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
-tests_unit_test_fold_SOURCES = tests/unit/test_fold.cpp tests/support/check.h
-tests_unit_test_fold_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_fold_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+tests_unit_test_reduce_SOURCES = tests/unit/test_reduce.cpp tests/support/check.h
+tests_unit_test_reduce_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_reduce_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
-tests_unit_test_programs_SOURCES = tests/unit/test_programs.cpp tests/support/check.h
-tests_unit_test_programs_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_programs_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+tests_unit_test_schedules_SOURCES = tests/unit/test_schedules.cpp tests/support/check.h
+tests_unit_test_schedules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_schedules_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 # Between network namespaces with shaped links; needs root, and minutes: run it by hand, or by
 # "make check-netns".

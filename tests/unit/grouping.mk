@@ -1,65 +1,65 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Unit and property tests of libringrt/grouping, on profiles made inside the tests.
 grouping_tests = \
-	tests/unit/test_grouping_profile \
-	tests/unit/test_grouping_rules \
-	tests/unit/test_grouping_plan \
-	tests/unit/test_grouping_hard \
-	tests/unit/test_grouping_online \
-	tests/unit/test_grouping_learner
+	tests/unit/test_bucketing_profile \
+	tests/unit/test_bucketing_rules \
+	tests/unit/test_bucketing_plan \
+	tests/unit/test_bucketing_hard \
+	tests/unit/test_bucketing_online \
+	tests/unit/test_bucketing_learner
 check_PROGRAMS += $(grouping_tests)
 TESTS += $(grouping_tests)
 
-tests_unit_test_grouping_profile_SOURCES = tests/unit/test_grouping_profile.cpp \
-	tests/unit/grouping_profiles.h tests/support/check.h
-tests_unit_test_grouping_profile_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_grouping_profile_LDADD = libgrouping.la $(CHECK_LIBS)
+tests_unit_test_bucketing_profile_SOURCES = tests/unit/test_bucketing_profile.cpp \
+	tests/unit/bucketing_profiles.h tests/support/check.h
+tests_unit_test_bucketing_profile_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_bucketing_profile_LDADD = libbucketing.la $(CHECK_LIBS)
 
-tests_unit_test_grouping_rules_SOURCES = tests/unit/test_grouping_rules.cpp \
-	tests/unit/grouping_profiles.h tests/support/check.h
-tests_unit_test_grouping_rules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_grouping_rules_LDADD = libgrouping.la $(CHECK_LIBS)
+tests_unit_test_bucketing_rules_SOURCES = tests/unit/test_bucketing_rules.cpp \
+	tests/unit/bucketing_profiles.h tests/support/check.h
+tests_unit_test_bucketing_rules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_bucketing_rules_LDADD = libbucketing.la $(CHECK_LIBS)
 
-tests_unit_test_grouping_plan_SOURCES = tests/unit/test_grouping_plan.cpp \
-	tests/unit/grouping_profiles.h tests/support/check.h
-tests_unit_test_grouping_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_grouping_plan_LDADD = libgrouping.la $(CHECK_LIBS)
+tests_unit_test_bucketing_plan_SOURCES = tests/unit/test_bucketing_plan.cpp \
+	tests/unit/bucketing_profiles.h tests/support/check.h
+tests_unit_test_bucketing_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_bucketing_plan_LDADD = libbucketing.la $(CHECK_LIBS)
 
-tests_unit_test_grouping_hard_SOURCES = tests/unit/test_grouping_hard.cpp \
-	tests/unit/hard_profiles.h tests/unit/grouping_profiles.h tests/support/check.h
-tests_unit_test_grouping_hard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_grouping_hard_LDADD = libgrouping.la $(CHECK_LIBS)
+tests_unit_test_bucketing_hard_SOURCES = tests/unit/test_bucketing_hard.cpp \
+	tests/unit/hard_profiles.h tests/unit/bucketing_profiles.h tests/support/check.h
+tests_unit_test_bucketing_hard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_bucketing_hard_LDADD = libbucketing.la $(CHECK_LIBS)
 
 # All points of all hard profiles: minutes.
-check-grouping-hard: tests/unit/test_grouping_hard
-	tests/unit/test_grouping_hard all
+check-grouping-hard: tests/unit/test_bucketing_hard
+	tests/unit/test_bucketing_hard all
 .PHONY: check-grouping-hard
 
-tests_unit_test_grouping_online_SOURCES = tests/unit/test_grouping_online.cpp \
-	tests/unit/grouping_profiles.h tests/support/check.h
-tests_unit_test_grouping_online_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_grouping_online_LDADD = libgrouping.la $(CHECK_LIBS)
+tests_unit_test_bucketing_online_SOURCES = tests/unit/test_bucketing_online.cpp \
+	tests/unit/bucketing_profiles.h tests/support/check.h
+tests_unit_test_bucketing_online_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_bucketing_online_LDADD = libbucketing.la $(CHECK_LIBS)
 
-tests_unit_test_grouping_learner_SOURCES = tests/unit/test_grouping_learner.cpp \
-	tests/unit/grouping_profiles.h tests/support/check.h
-tests_unit_test_grouping_learner_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_grouping_learner_LDADD = libexchange.la libcollective.la libbase.la $(CHECK_LIBS)
+tests_unit_test_bucketing_learner_SOURCES = tests/unit/test_bucketing_learner.cpp \
+	tests/unit/bucketing_profiles.h tests/support/check.h
+tests_unit_test_bucketing_learner_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_bucketing_learner_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 
 if HAVE_TOOL_HEADERS
 check_PROGRAMS += tests/unit/test_ringplan
 TESTS += tests/unit/test_ringplan
 tests_unit_test_ringplan_SOURCES = tests/unit/test_ringplan.cpp \
-	tests/unit/grouping_profiles.h tests/support/check.h
+	tests/unit/bucketing_profiles.h tests/support/check.h
 tests_unit_test_ringplan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringplan_LDADD = libringplan.la $(CHECK_LIBS)
 endif
 
-check_PROGRAMS += tests/multiproc/test_exchange
-TESTS += tests/multiproc/test_exchange
-tests_multiproc_test_exchange_SOURCES = tests/multiproc/test_exchange.cpp \
-	tests/unit/grouping_profiles.h tests/support/check.h tests/support/ranks.h
-tests_multiproc_test_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_multiproc_test_exchange_LDADD = libexchange.la libcollective.la libbase.la $(CHECK_LIBS)
+check_PROGRAMS += tests/multiproc/test_gradients
+TESTS += tests/multiproc/test_gradients
+tests_multiproc_test_gradients_SOURCES = tests/multiproc/test_gradients.cpp \
+	tests/unit/bucketing_profiles.h tests/support/check.h tests/support/ranks.h
+tests_multiproc_test_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 
 # Predicted against measured times of all rules over shaped links, and a link that changes while training;
 # needs root, and a quarter of an hour: run it by hand, or by "make check-netns-train".

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/grouping_profiles.h"
+#include "tests/unit/bucketing_profiles.h"
 
 namespace ringrt::test {
 
@@ -93,12 +93,12 @@ inline void make_hard(Hard kind, HardLayers &layers, std::mt19937 &random) {
 }
 
 // The same from the same seed; seed modulo Hard::count is the kind.
-inline grouping::Profile hard(uint32_t seed) {
+inline bucketing::Profile hard(uint32_t seed) {
     std::mt19937 random(seed);
     constexpr size_t kLayers[] = {1, 2, 3, 5, 20, 60, 161, 400};
     HardLayers layers = uneven_layers(kLayers[random() % 8], random);
     make_hard(static_cast<Hard>(seed % static_cast<uint32_t>(Hard::count)), layers, random);
-    grouping::Profile profile{.name = "hard" + std::to_string(seed)};
+    bucketing::Profile profile{.name = "hard" + std::to_string(seed)};
     for (size_t i = 0; i < layers.bytes.size(); ++i) {
         profile.gradients.push_back({"", layers.bytes[i], layers.forward_us[i], 0});
     }

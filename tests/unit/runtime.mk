@@ -16,7 +16,7 @@ check_PROGRAMS += $(runtime_tests)
 TESTS += $(runtime_tests)
 
 checkpoint_support = tests/support/check.h tests/support/checkpoint_model.h \
-	tests/support/memory_files.h tests/support/thread_peers.h
+	tests/support/memory_files.h tests/support/thread_group.h
 tests_unit_test_checkpoint_SOURCES = tests/unit/test_checkpoint.cpp $(checkpoint_support)
 tests_unit_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_checkpoint_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
@@ -46,7 +46,7 @@ tests_unit_test_runtime_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_guard_SOURCES = tests/unit/test_guard.cpp tests/support/check.h
 tests_unit_test_guard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_guard_LDADD = libapi.la libruntime.la libexchange.la libcollective.la libbase.la $(CHECK_LIBS)
+tests_unit_test_guard_LDADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 
 # Through the shared library, as programs use it
 api_support = tests/support/alone.h tests/support/check.h tests/support/ranks.h

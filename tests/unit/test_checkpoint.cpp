@@ -79,7 +79,8 @@ TEST(manifest_round_trip_and_every_flipped_bit) {
 // With the right hash, as somebody would write who wants to harm.
 TEST(manifest_bombs_are_refused) {
     auto sealed = [](std::string body) {
-        return body + text("end %016llx\n", static_cast<unsigned long long>(hash_text(body)));
+        return body +
+               format_text("end %016llx\n", static_cast<unsigned long long>(hash_text(body)));
     };
     const std::string head =
         "ringrt-checkpoint 1\njob 7 restart 0 nonce 0000000000000001\n"
@@ -117,11 +118,12 @@ TEST(manifest_bombs_are_refused) {
           std::string("\n"),
           std::string("param\n"),
           std::string("param float32 whole 1 4 a \n")}) {
-        Outcome refused = parse_manifest(sealed(head + bad), out);
-        ck_assert_msg(refused.status == RINGRT_CORRUPT, "accepted: %s", bad.c_str());
+        Status refused = parse_manifest(sealed(head + bad), out);
+        ck_assert_msg(refused.code == RINGRT_CORRUPT, "accepted: %s", bad.c_str());
     }
     std::string many = head;
-    for (size_t i = 0; i <= kParametersMax; ++i) many += text("param uint8 whole 0 p%05zu\n", i);
+    for (size_t i = 0; i <= kParametersMax; ++i)
+        many += format_text("param uint8 whole 0 p%05zu\n", i);
     ck_assert(!parse_manifest(sealed(many), out).ok());
     ck_assert(!parse_manifest(std::string(kManifestBytesMax + 1, '['), out).ok());
     std::mt19937_64 random(1);
@@ -138,19 +140,19 @@ TEST(every_size_reads_what_every_other_wrote) {
     for (int n : {1, 2, 4, 8, 16}) {
         MemoryFiles files;
         uint32_t restart = 0;
-        run_ranks(n, [&](Peers &peers) {
+        run_ranks(n, [&](Group &group) {
             Store store(files, kFolder, incarnation(0), 3);
-            Model model(peers.rank(), n);
+            Model model(group.rank(), n);
             model.fill(42);
-            expect_ok(save_with(peers, store, model, 42));
+            expect_ok(save_with(group, store, model, 42));
         });
         for (int m : {1, 2, 4, 8, 16, 3}) {
             ++restart;
-            run_ranks(m, [&](Peers &peers) {
+            run_ranks(m, [&](Group &group) {
                 Store store(files, kFolder, incarnation(restart), 3);
-                Model model(peers.rank(), m);
+                Model model(group.rank(), m);
                 Manifest manifest;
-                expect_ok(load(peers, store, model.buffers(), manifest));
+                expect_ok(load(group, store, model.buffers(), manifest));
                 ck_assert(model.is(42));
                 ck_assert_uint_eq(manifest.ranks, n);
                 ck_assert_uint_eq(manifest.samples, 42 * 64);
@@ -165,16 +167,16 @@ TEST(a_chain_of_sizes_keeps_every_bit) {
     MemoryFiles files;
     uint32_t restart = 0;
     for (int size : {1, 2, 4, 8, 4, 1, 16, 3}) {
-        run_ranks(size, [&](Peers &peers) {
+        run_ranks(size, [&](Group &group) {
             Store store(files, kFolder, incarnation(restart), 3);
-            Model model(peers.rank(), size);
+            Model model(group.rank(), size);
             Manifest manifest;
-            Outcome loaded = load(peers, store, model.buffers(), manifest);
-            ck_assert_int_eq(loaded.status, restart == 0 ? RINGRT_NOT_FOUND : RINGRT_OK);
+            Status loaded = load(group, store, model.buffers(), manifest);
+            ck_assert_int_eq(loaded.code, restart == 0 ? RINGRT_NOT_FOUND : RINGRT_OK);
             if (restart > 0) ck_assert_uint_eq(manifest.step, restart);
             ck_assert(restart == 0 || model.is(restart));
             model.fill(restart + 1);
-            expect_ok(save_with(peers, store, model, restart + 1));
+            expect_ok(save_with(group, store, model, restart + 1));
         });
         ++restart;
     }
@@ -182,10 +184,10 @@ TEST(a_chain_of_sizes_keeps_every_bit) {
 
 TEST(a_save_in_the_background_keeps_its_step) {
     MemoryFiles files;
-    run_ranks(4, [&](Peers &peers) {
+    run_ranks(4, [&](Group &group) {
         Store store(files, kFolder, incarnation(0), 3);
-        Saver saver(peers, store, kSmall);
-        Model model(peers.rank(), 4);
+        Saver saver(group, store, kSmall);
+        Model model(group.rank(), 4);
         model.fill(10);
         expect_ok(saver.start(model.buffers(), {.step = 10}, SaveMode::in_background));
         model.fill(11);  // training goes on
@@ -197,45 +199,45 @@ TEST(a_save_in_the_background_keeps_its_step) {
 TEST(first_start_is_not_found) {
     MemoryFiles files;
     uint64_t step = 77;
-    ck_assert_int_eq(load_alone(files, step).status, RINGRT_NOT_FOUND);
+    ck_assert_int_eq(load_alone(files, step).code, RINGRT_NOT_FOUND);
     ck_assert_uint_eq(step, 77);
 }
 
 TEST(other_parameters_are_a_mismatch_and_not_set_aside) {
     auto files = with_steps({5});
-    run_ranks(1, [&](Peers &peers) {
+    run_ranks(1, [&](Group &group) {
         Store store(*files, kFolder, incarnation(1), 3);
         Model model(0, 1);
         Manifest manifest;
         std::vector<Buffer> fewer = {model.buffers()[0], model.buffers()[2]};
-        Outcome out = load(peers, store, fewer, manifest);
-        ck_assert_int_eq(out.status, RINGRT_MISMATCH);
+        Status out = load(group, store, fewer, manifest);
+        ck_assert_int_eq(out.code, RINGRT_MISMATCH);
         EXPECT_TEXT(out.message, "the checkpoint holds b, which is not registered");
         std::vector<Buffer> other = model.buffers();
         other[0].parameter.shape = {3, 167};
-        ck_assert_int_eq(load(peers, store, other, manifest).status, RINGRT_MISMATCH);
+        ck_assert_int_eq(load(group, store, other, manifest).code, RINGRT_MISMATCH);
         other = model.buffers();
         other[1].parameter.name = "bb";
-        ck_assert_int_eq(load(peers, store, other, manifest).status, RINGRT_MISMATCH);
+        ck_assert_int_eq(load(group, store, other, manifest).code, RINGRT_MISMATCH);
     });
     ck_assert_uint_eq(loaded_step(*files, 2), 5);
 }
 
 TEST(ranks_that_disagree_are_a_mismatch) {
     MemoryFiles files;
-    run_ranks(3, [&](Peers &peers) {
+    run_ranks(3, [&](Group &group) {
         Store store(files, kFolder, incarnation(0), 3);
-        Model model(peers.rank(), 3);
+        Model model(group.rank(), 3);
         std::vector<Buffer> buffers = model.buffers();
-        if (peers.rank() == 2) buffers[1].parameter.dtype = RINGRT_INT64;
-        Outcome out = agree_on_parameters(peers, buffers, 1);
-        ck_assert_int_eq(out.status, RINGRT_MISMATCH);
+        if (group.rank() == 2) buffers[1].parameter.dtype = RINGRT_INT64;
+        Status out = agree_on_parameters(group, buffers, 1);
+        ck_assert_int_eq(out.code, RINGRT_MISMATCH);
         ck_assert(contains(out.message, "rank 2"));
-        out = agree_on_parameters(peers, model.buffers(), peers.rank() == 1 ? 2 : 1);
+        out = agree_on_parameters(group, model.buffers(), group.rank() == 1 ? 2 : 1);
         EXPECT_TEXT(out.message, "rank 1 is at step 2, rank 0 at step 1");
         Model overlapping(0, 3);  // every rank claims rank 0's rows
-        out = agree_on_parameters(peers, overlapping.buffers(), 1);
-        ck_assert_int_eq(out.status, RINGRT_MISMATCH);
+        out = agree_on_parameters(group, overlapping.buffers(), 1);
+        ck_assert_int_eq(out.code, RINGRT_MISMATCH);
         ck_assert(contains(out.message, "tile"));
     });
 }
@@ -301,8 +303,8 @@ TEST(all_corrupt_is_said_and_stays_said) {
             std::byte{4};
     for (uint32_t restart : {1u, 2u, 3u}) {
         uint64_t step = 0;
-        Outcome out = load_alone(*files, step, restart);
-        ck_assert_int_eq(out.status, RINGRT_CORRUPT);
+        Status out = load_alone(*files, step, restart);
+        ck_assert_int_eq(out.code, RINGRT_CORRUPT);
         for (const char *name :
              {"step-000000001000.bad", "step-000000001100.bad", "step-000000001200.bad"})
             ck_assert_msg(contains(out.message, name), "%s", out.message.c_str());
@@ -314,16 +316,16 @@ TEST(a_thousand_saves_keep_three_and_the_start) {
     auto files = with_steps({1, 2, 3});
     const uint64_t one = files->bytes_under(kFolder) / 3;
     uint64_t started_from = loaded_step(*files, 1);
-    run_ranks(1, [&](Peers &peers) {
+    run_ranks(1, [&](Group &group) {
         Store store(*files, kFolder, incarnation(2), 3);
         Model model(0, 1);
         Manifest manifest;
-        expect_ok(load(peers, store, model.buffers(), manifest));
+        expect_ok(load(group, store, model.buffers(), manifest));
         for (uint64_t step = 4; step < 1004; ++step) {
             model.fill(step);
-            expect_ok(save_with(peers, store, model, step));
+            expect_ok(save_with(group, store, model, step));
             ck_assert(files->find(std::string(kFolder) +
-                                  text("/step-%012d/manifest", int(started_from))));
+                                  format_text("/step-%012d/manifest", int(started_from))));
             ck_assert_uint_le(files->bytes_under(kFolder), 5 * one);
         }
     });
@@ -338,17 +340,17 @@ TEST(a_thousand_resizes_keep_the_disk_as_it_was) {
     const uint64_t one = files->bytes_under(kFolder) / 3;
     for (uint32_t resize = 1; resize <= 1000; ++resize) {
         const int size = 1 << resize % 3;
-        run_ranks(size, [&](Peers &peers) {
+        run_ranks(size, [&](Group &group) {
             Store store(*files, kFolder, incarnation(resize), 3);
-            Model model(peers.rank(), size);
+            Model model(group.rank(), size);
             Manifest manifest;
-            expect_ok(load(peers, store, model.buffers(), manifest));
+            expect_ok(load(group, store, model.buffers(), manifest));
             ck_assert_uint_eq(manifest.step, 2 + resize);
             ck_assert(model.is(manifest.step));
             model.fill(manifest.step + 1);
-            expect_ok(save_with(peers, store, model, manifest.step + 1));
+            expect_ok(save_with(group, store, model, manifest.step + 1));
         });
-        ck_assert(files->find(kFolder + text("/step-%012u/manifest", 2 + resize)));
+        ck_assert(files->find(kFolder + format_text("/step-%012u/manifest", 2 + resize)));
         ck_assert_uint_le(files->bytes_under(kFolder), 5 * one);
         ck_assert_uint_le(files->find(kFolder)->entries.size(), 6);
     }

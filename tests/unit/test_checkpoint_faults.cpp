@@ -64,16 +64,16 @@ TEST(a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new) {
             return EIO;
         };
         bool returned = true;
-        run_ranks(4, [&](Peers &peers) {
+        run_ranks(4, [&](Group &group) {
             Store store(files, kFolder, incarnation(1), 3);
-            Saver saver(peers, store, kSmall);
-            Model model(peers.rank(), 4);
+            Saver saver(group, store, kSmall);
+            Model model(group.rank(), 4);
             model.fill(1200);
-            Outcome out = saver.start(model.buffers(), {.step = 1200}, SaveMode::in_background);
+            Status out = saver.start(model.buffers(), {.step = 1200}, SaveMode::in_background);
             model.fill(1201);
             if (out.ok()) out = saver.finish();
             ck_assert(!saver.under_way());
-            if (peers.rank() == 0) returned = out.ok();
+            if (group.rank() == 0) returned = out.ok();
         });
         files.fault = nullptr;
         files.crash(MemoryFiles::Loss::random, random);
@@ -99,14 +99,14 @@ TEST(a_background_save_that_fails_on_one_rank_fails_on_all) {
                 return std::string(name) == "write" && ++writes == nth ? error : 0;
             };
             std::atomic<int> failed = 0;
-            run_ranks(4, [&](Peers &peers) {
+            run_ranks(4, [&](Group &group) {
                 Store store(files, kFolder, incarnation(1), 3);
-                Model model(peers.rank(), 4);
+                Model model(group.rank(), 4);
                 model.fill(1200);
-                Outcome out = save_with(peers, store, model, 1200, SaveMode::in_background);
-                ck_assert_int_eq(out.status, RINGRT_CHECKPOINT_FAILED);
+                Status out = save_with(group, store, model, 1200, SaveMode::in_background);
+                ck_assert_int_eq(out.code, RINGRT_CHECKPOINT_FAILED);
                 ++failed;
-                expect_ok(save_with(peers, store, model, 1200, SaveMode::in_background));
+                expect_ok(save_with(group, store, model, 1200, SaveMode::in_background));
             });
             ck_assert_int_eq(failed, 4);
             ck_assert_uint_eq(loaded_step(files, 2), 1200);
@@ -128,21 +128,21 @@ TEST(all_wait_for_a_rank_that_writes_at_once) {
         wrote = true;
         return EIO;
     };
-    run_ranks(2, [&](Peers &peers) {
+    run_ranks(2, [&](Group &group) {
         Store store(files, kFolder, incarnation(1), 3);
-        Saver saver(peers, store, {.piece_bytes = kRows, .writer_bytes = 64});
-        writes_at_once = peers.rank() == 1;
+        Saver saver(group, store, {.piece_bytes = kRows, .writer_bytes = 64});
+        writes_at_once = group.rank() == 1;
         std::byte row{};
         Buffer rows{.parameter = {.name = "x",
                                   .dtype = RINGRT_UINT8,
                                   .shape = {kRows + 1},
                                   .by_rows = true},
                     .data = &row,
-                    .offset = peers.rank() == 1 ? 1u : 0u,
-                    .bytes = peers.rank() == 1 ? kRows : 1};
+                    .offset = group.rank() == 1 ? 1u : 0u,
+                    .bytes = group.rank() == 1 ? kRows : 1};
         expect_ok(saver.start({rows}, {.step = 1}, SaveMode::in_background));
         ck_assert(wrote);
-        ck_assert_int_eq(saver.finish().status, RINGRT_CHECKPOINT_FAILED);
+        ck_assert_int_eq(saver.finish().code, RINGRT_CHECKPOINT_FAILED);
     });
 }
 
@@ -182,11 +182,11 @@ TEST(an_error_at_any_operation_costs_one_save_at_most) {
                 if (number == at) failed = name;
                 return number == at ? error : 0;
             };
-            Outcome out = save_alone(files, 1200, 1);
+            Status out = save_alone(files, 1200, 1);
             files.fault = nullptr;
             if (failed.empty()) break;
-            ck_assert_msg(out.ok() || out.status == RINGRT_CHECKPOINT_FAILED, "%s at %d: %d %s",
-                          failed.c_str(), int(at), out.status, out.message.c_str());
+            ck_assert_msg(out.ok() || out.code == RINGRT_CHECKPOINT_FAILED, "%s at %d: %d %s",
+                          failed.c_str(), int(at), out.code, out.message.c_str());
             if (!out.ok() && error == ENOSPC && failed == "write")
                 ck_assert_msg(contains(out.message, "checkpoint failed: no space left"), "%s",
                               out.message.c_str());
@@ -210,8 +210,8 @@ TEST(a_disk_that_fails_for_ever_costs_only_the_new_checkpoint) {
         files.fault = [&](int64_t, const char *name) {
             return std::string(name) == broken ? EIO : 0;
         };
-        Outcome out = save_alone(files, 1200, 1);
-        ck_assert_msg(out.status == RINGRT_CHECKPOINT_FAILED, "%s: %s", broken,
+        Status out = save_alone(files, 1200, 1);
+        ck_assert_msg(out.code == RINGRT_CHECKPOINT_FAILED, "%s: %s", broken,
                       out.message.c_str());
         files.fault = nullptr;
         uint64_t step = loaded_step(files, 2);
@@ -237,8 +237,8 @@ TEST(a_full_disk_is_seen_before_anything_is_written) {
     files->fault = [&](int64_t, const char *name) {
         return writes += std::string(name) == "make_folder", 0;
     };
-    Outcome out = save_alone(*files, 1200);
-    ck_assert_int_eq(out.status, RINGRT_CHECKPOINT_FAILED);
+    Status out = save_alone(*files, 1200);
+    ck_assert_int_eq(out.code, RINGRT_CHECKPOINT_FAILED);
     ck_assert_msg(
         contains(
             out.message,
@@ -250,13 +250,13 @@ TEST(a_full_disk_is_seen_before_anything_is_written) {
 
 const Pauses kNoPauses = {0, 0, 0};
 
-Outcome load_patiently(MemoryFiles &files, uint64_t &step, uint32_t restart) {
-    Outcome out;
-    run_ranks(1, [&](Peers &peers) {
+Status load_patiently(MemoryFiles &files, uint64_t &step, uint32_t restart) {
+    Status out;
+    run_ranks(1, [&](Group &group) {
         Store store(files, kFolder, incarnation(restart), 3);
         Model model(0, 1);
         Manifest manifest;
-        out = load(peers, store, model.buffers(), manifest, kNoPauses);
+        out = load(group, store, model.buffers(), manifest, kNoPauses);
         step = manifest.step;
         if (out.ok()) ck_assert(model.is(step));
     });
@@ -280,9 +280,9 @@ TEST(an_unreadable_checkpoint_is_not_taken_for_a_damaged_one) {
                     return now ? error : 0;
                 };
                 uint64_t step = 0;
-                const Outcome out = load_patiently(files, step, 1);
-                ck_assert_msg(out.ok() ? step == 1100 : out.status == RINGRT_SYSTEM_ERROR,
-                              "error %d at %d: %d (%s), step %d", error, int(at), out.status,
+                const Status out = load_patiently(files, step, 1);
+                ck_assert_msg(out.ok() ? step == 1100 : out.code == RINGRT_SYSTEM_ERROR,
+                              "error %d at %d: %d (%s), step %d", error, int(at), out.code,
                               out.message.c_str(), int(step));
                 ++(out.ok() ? loaded : refused);
                 files.fault = nullptr;
@@ -305,18 +305,18 @@ TEST(what_one_node_cannot_see_stays_what_it_is) {
             if (std::string(name) != "open_read") return 0;
             return looks++ < looks_until_seen ? ENOENT : 0;
         };
-        Outcome out[2];
-        run_ranks(2, [&](Peers &peers) {
-            const auto rank = static_cast<size_t>(peers.rank());
+        Status out[2];
+        run_ranks(2, [&](Group &group) {
+            const auto rank = static_cast<size_t>(group.rank());
             Store store(rank == 0 ? *files : elsewhere, kFolder, incarnation(1), 3);
-            Model model(peers.rank(), 2);
+            Model model(group.rank(), 2);
             Manifest manifest;
-            out[rank] = load(peers, store, model.buffers(), manifest, kNoPauses);
+            out[rank] = load(group, store, model.buffers(), manifest, kNoPauses);
             if (out[rank].ok()) ck_assert(manifest.step == 1100 && model.is(1100));
         });
         const bool is_seen = looks_until_seen <= 3;
-        for (const Outcome &each : out) {
-            ck_assert_int_eq(each.status, is_seen ? RINGRT_OK : RINGRT_SYSTEM_ERROR);
+        for (const Status &each : out) {
+            ck_assert_int_eq(each.code, is_seen ? RINGRT_OK : RINGRT_SYSTEM_ERROR);
             if (!is_seen)
                 ck_assert_msg(
                     contains(each.message,

@@ -67,12 +67,12 @@ TEST(an_old_incarnation_never_commits_after_a_new_one_looked) {
                 seen = loaded_step(*files, 2);
             },
             at);
-        Outcome out = save_alone(old_files, 1200, 1);
+        Status out = save_alone(old_files, 1200, 1);
         if (!during) break;
         ck_assert_msg(
-            out.ok() || out.status == RINGRT_SUPERSEDED || out.status == RINGRT_CHECKPOINT_FAILED,
+            out.ok() || out.code == RINGRT_SUPERSEDED || out.code == RINGRT_CHECKPOINT_FAILED,
             "at %d: %s", int(at), out.message.c_str());
-        if (out.status == RINGRT_SUPERSEDED) {
+        if (out.code == RINGRT_SUPERSEDED) {
             ++stopped;
             ck_assert_msg(contains(out.message, "superseded by restart 2"), "%s",
                           out.message.c_str());
@@ -100,7 +100,7 @@ TEST(an_old_incarnation_may_go_on_at_any_operation_of_a_claim) {
             bool paused = false;
             Hooked old_files(
                 *files, [&] { paused = true, stands.release(), goes_on.acquire(); }, pause);
-            Outcome saved;
+            Status saved;
             std::thread old([&] {
                 saved = save_alone(old_files, 1200, 1);
                 if (!paused) stands.release();
@@ -169,8 +169,8 @@ TEST(a_new_incarnation_is_not_undone_by_an_older_start) {
     auto files = with_steps({1100});
     ck_assert_uint_eq(loaded_step(*files, 3), 1100);
     uint64_t step = 0;
-    Outcome out = load_alone(*files, step, 2);
-    ck_assert_int_eq(out.status, RINGRT_SUPERSEDED);
+    Status out = load_alone(*files, step, 2);
+    ck_assert_int_eq(out.code, RINGRT_SUPERSEDED);
     EXPECT_TEXT(out.message,
                 "superseded by restart 3: this one must not write checkpoints, and ends");
 }

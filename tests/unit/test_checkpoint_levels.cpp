@@ -42,21 +42,21 @@ struct Saved {
 Saved save_run(MemoryFiles &files, const Place &place, uint64_t step, uint32_t restart,
                bool shared_too = true) {
     Saved saved;
-    run_ranks(kRanks, [&](Peers &peers) {
+    run_ranks(kRanks, [&](Group &group) {
         Store store(files, kFolder, incarnation(restart), 3);
-        Saver saver(peers, store, kSmall);
-        LocalLevel local(peers, files, place.folder(peers.rank()), "host", incarnation(restart),
+        Saver saver(group, store, kSmall);
+        LocalLevel local(group, files, place.folder(group.rank()), "host", incarnation(restart),
                          kSmall);
         expect_ok(local.join());
-        Model model(peers.rank(), kRanks);
+        Model model(group.rank(), kRanks);
         model.fill(step);
-        const Outcome on_nodes = local.save(whole(model), {.step = step});
-        Outcome above{RINGRT_CHECKPOINT_FAILED, "not asked for"};
+        const Status on_nodes = local.save(whole(model), {.step = step});
+        Status above{RINGRT_CHECKPOINT_FAILED, "not asked for"};
         if (shared_too) {
             above = saver.start(whole(model), {.step = step}, SaveMode::in_background);
             if (above.ok()) above = saver.finish();
         }
-        if (peers.rank() == 0) saved = {on_nodes.ok(), above.ok()};
+        if (group.rank() == 0) saved = {on_nodes.ok(), above.ok()};
     });
     return saved;
 }
@@ -64,28 +64,28 @@ Saved save_run(MemoryFiles &files, const Place &place, uint64_t step, uint32_t r
 // What a new run goes on from; 0: nothing. The content is that of the step on every rank.
 uint64_t load_run(MemoryFiles &files, const Place &place, uint32_t restart) {
     uint64_t step = 0;
-    run_ranks(kRanks, [&](Peers &peers) {
+    run_ranks(kRanks, [&](Group &group) {
         Store store(files, kFolder, incarnation(restart), 3);
-        LocalLevel local(peers, files, place.folder(peers.rank()), "host", incarnation(restart),
+        LocalLevel local(group, files, place.folder(group.rank()), "host", incarnation(restart),
                          kSmall);
         expect_ok(local.join());
-        Model model(peers.rank(), kRanks);
+        Model model(group.rank(), kRanks);
         Manifest manifest;
-        const Outcome loaded = load_newest(peers, &local, store, whole(model), manifest);
-        if (loaded.status == RINGRT_NOT_FOUND) return;
+        const Status loaded = load_newest(group, &local, store, whole(model), manifest);
+        if (loaded.code == RINGRT_NOT_FOUND) return;
         expect_ok(loaded);
         ck_assert_msg(holds(model, manifest.step), "not what step %d was", int(manifest.step));
-        if (peers.rank() == 0) step = manifest.step;
+        if (group.rank() == 0) step = manifest.step;
     });
     return step;
 }
 
 // The shared level only, as before a resize.
-Outcome save_alone_whole(MemoryFiles &files, uint64_t step, uint32_t restart) {
-    Outcome out;
-    run_ranks(1, [&](Peers &peers) {
+Status save_alone_whole(MemoryFiles &files, uint64_t step, uint32_t restart) {
+    Status out;
+    run_ranks(1, [&](Group &group) {
         Store store(files, kFolder, incarnation(restart), 3);
-        Saver saver(peers, store, kSmall);
+        Saver saver(group, store, kSmall);
         Model model(0, 1);
         model.fill(step);
         out = saver.start(whole(model), {.step = step}, SaveMode::inline_write);
@@ -217,19 +217,19 @@ TEST(an_unreadable_shared_level_is_not_taken_for_an_empty_one) {
                 if (now) failed = true;
                 return now ? EIO : 0;
             };
-            run_ranks(kRanks, [&](Peers &peers) {
+            run_ranks(kRanks, [&](Group &group) {
                 Store store(files, kFolder, incarnation(2), 3);
-                LocalLevel local(peers, files, Place().folder(peers.rank()), "host", incarnation(2),
+                LocalLevel local(group, files, Place().folder(group.rank()), "host", incarnation(2),
                                  kSmall);
                 expect_ok(local.join());
-                Model model(peers.rank(), kRanks);
+                Model model(group.rank(), kRanks);
                 Manifest manifest;
-                const Outcome out =
-                    load_newest(peers, &local, store, whole(model), manifest, {0, 0, 0});
-                ck_assert_msg(out.ok() ? manifest.step == 1250 : out.status == RINGRT_SYSTEM_ERROR,
-                              "at %d: %d (%s), step %d", int(at), out.status, out.message.c_str(),
+                const Status out =
+                    load_newest(group, &local, store, whole(model), manifest, {0, 0, 0});
+                ck_assert_msg(out.ok() ? manifest.step == 1250 : out.code == RINGRT_SYSTEM_ERROR,
+                              "at %d: %d (%s), step %d", int(at), out.code, out.message.c_str(),
                               int(manifest.step));
-                if (peers.rank() == 0) ++(out.ok() ? loaded : refused);
+                if (group.rank() == 0) ++(out.ok() ? loaded : refused);
             });
             files.fault = nullptr;
             if (!failed) break;
@@ -246,13 +246,13 @@ TEST(a_full_disk_on_one_node_is_heard_of_by_all) {
     files.fault = [](int64_t, const char *name) {
         return std::string(name) == "write" ? ENOSPC : 0;
     };
-    run_ranks(kRanks, [&](Peers &peers) {
-        LocalLevel local(peers, files, Place().folder(peers.rank()), "host", incarnation(1),
+    run_ranks(kRanks, [&](Group &group) {
+        LocalLevel local(group, files, Place().folder(group.rank()), "host", incarnation(1),
                          kSmall);
         expect_ok(local.join());
-        Model model(peers.rank(), kRanks);
+        Model model(group.rank(), kRanks);
         model.fill(150);
-        told += local.save(whole(model), {.step = 150}).status == RINGRT_CHECKPOINT_FAILED;
+        told += local.save(whole(model), {.step = 150}).code == RINGRT_CHECKPOINT_FAILED;
     });
     files.fault = nullptr;
     ck_assert_int_eq(told, kRanks);
@@ -262,18 +262,18 @@ TEST(a_full_disk_on_one_node_is_heard_of_by_all) {
 // Where some rank has no such folder, there is no such level; rows over nodes are refused.
 TEST(the_level_is_there_for_all_or_for_none) {
     MemoryFiles files;
-    run_ranks(kRanks, [&](Peers &peers) {
-        LocalLevel none(peers, files, peers.rank() == 3 ? "" : "/nvme", "host", incarnation(1),
+    run_ranks(kRanks, [&](Group &group) {
+        LocalLevel none(group, files, group.rank() == 3 ? "" : "/nvme", "host", incarnation(1),
                         kSmall);
         expect_ok(none.join());
         ck_assert(!none.is_there());
-        LocalLevel local(peers, files, Place().folder(peers.rank()), "host", incarnation(1),
+        LocalLevel local(group, files, Place().folder(group.rank()), "host", incarnation(1),
                          kSmall);
         expect_ok(local.join());
-        Model model(peers.rank(), kRanks);
+        Model model(group.rank(), kRanks);
         model.fill(1);
-        ck_assert_int_eq(local.save(model.buffers(), {.step = 1}).status, RINGRT_CHECKPOINT_FAILED);
-        LocalLevel together(peers, files, "/nvme9", "host", incarnation(1), kSmall);
+        ck_assert_int_eq(local.save(model.buffers(), {.step = 1}).code, RINGRT_CHECKPOINT_FAILED);
+        LocalLevel together(group, files, "/nvme9", "host", incarnation(1), kSmall);
         expect_ok(together.join());
         expect_ok(together.save(model.buffers(), {.step = 1}));
     });

@@ -32,26 +32,26 @@ bool fails_now() { return allocations_left.load() != kNever && allocations_left.
 namespace {
 
 // As a program does that goes on after NO_MEMORY. True where the failure did happen.
-bool save_without_memory(Peers &peers, Files &files, const std::string &folder, SaveMode mode,
+bool save_without_memory(Group &group, Files &files, const std::string &folder, SaveMode mode,
                          int64_t allocation, bool &committed) {
     Store store(files, folder, incarnation(1), 3);
     Model model(0, 1);
     model.fill(1200);
-    Saver saver(peers, store, kSmall);
+    Saver saver(group, store, kSmall);
     const Meta meta{.step = 1200, .speeds = {{1, 520.5}}};
     allocations_left = allocation;
-    Outcome out;
+    Status out;
     try {
         out = saver.start(model.buffers(), meta, mode);
     } catch (const std::bad_alloc &) {
-        out.status = RINGRT_NO_MEMORY;
+        out.code = RINGRT_NO_MEMORY;
     }
     model.fill(1201);
     if (saver.under_way()) try {
-            const Outcome finished = saver.finish();
-            if (out.ok()) out.status = finished.status;
+            const Status finished = saver.finish();
+            if (out.ok()) out.code = finished.code;
         } catch (const std::bad_alloc &) {
-            out.status = RINGRT_NO_MEMORY;
+            out.code = RINGRT_NO_MEMORY;
         }
     const bool happened = allocations_left.exchange(kNever) < 0;
     committed = out.ok();
@@ -66,8 +66,8 @@ void try_each_allocation(SaveMode mode) {
         Files &files = real_files();
         expect_ok(save_alone(files, 1100, 0, folder.path));
         bool committed = false;
-        run_ranks(1, [&](Peers &peers) {
-            happened = save_without_memory(peers, files, folder.path, mode, allocation, committed);
+        run_ranks(1, [&](Group &group) {
+            happened = save_without_memory(group, files, folder.path, mode, allocation, committed);
         });
         const uint64_t step = loaded_step(files, 2, folder.path);
         ck_assert_msg(step == 1200 || (step == 1100 && !committed), "allocation %d: step %d",

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "libringrt/gpu/device_pointer.h"
-#include "libringrt/transport/gpu.h"
+#include "libringrt/gpu/gpu.h"
 #include "tests/support/alone.h"
 
 using namespace ringrt;
@@ -57,9 +57,10 @@ TEST(a_device_pointer_is_refused_by_every_call) {
         ck_assert_str_ne(ringrt_last_error(rt), "");
     };
     refused(ringrt_allreduce(rt, there, there + 8, 8, RINGRT_FLOAT32, RINGRT_SUM));
-    EXPECT_TEXT(ringrt_last_error(rt),
-                "rank 0: this buffer is in the memory of GPU 0, and this libringrt was built without "
-                "NCCL: copy it to host memory, or build with --with-nccl");
+    EXPECT_TEXT(
+        ringrt_last_error(rt),
+        "rank 0: this buffer is in the memory of GPU 0, and this libringrt was built without "
+        "NCCL: copy it to host memory, or build with --with-nccl");
     refused(ringrt_allreduce(rt, here, there, 8, RINGRT_FLOAT32, RINGRT_SUM));
     refused(ringrt_reduce_scatter(rt, there, here, 8, RINGRT_FLOAT32, RINGRT_SUM));
     refused(ringrt_all_gather(rt, here, there, 8, RINGRT_FLOAT32));
@@ -67,7 +68,8 @@ TEST(a_device_pointer_is_refused_by_every_call) {
     refused(ringrt_allreduce_start(rt, there, there, 8, RINGRT_FLOAT32, RINGRT_SUM, 0, &request));
     ck_assert_ptr_null(request);
     int id = -1;
-    ck_assert_int_eq(ringrt_gradient_register(rt, "g", 8, RINGRT_FLOAT32, RINGRT_SUM, &id), RINGRT_OK);
+    ck_assert_int_eq(ringrt_gradient_register(rt, "g", 8, RINGRT_FLOAT32, RINGRT_SUM, &id),
+                     RINGRT_OK);
     refused(ringrt_gradient_ready(rt, id, there));
     const uint64_t shape[] = {8};
     refused(ringrt_register(rt, "w", there, RINGRT_FLOAT32, 1, shape));
@@ -97,11 +99,11 @@ TEST(a_gpu_whose_stream_could_not_be_made_is_not_open) {
 #endif
 
 int main() {
-    return run_all("gpu_driver", {the_driver_says_where_a_pointer_lies,
-                                  without_a_driver_all_memory_is_ordinary,
-                                  a_device_pointer_is_refused_by_every_call,
+    return run_all("gpu_driver",
+                   {the_driver_says_where_a_pointer_lies, without_a_driver_all_memory_is_ordinary,
+                    a_device_pointer_is_refused_by_every_call,
 #ifdef TEST_NCCL_DRIVER
-                                  a_gpu_whose_stream_could_not_be_made_is_not_open
+                    a_gpu_whose_stream_could_not_be_made_is_not_open
 #endif
                    });
 }

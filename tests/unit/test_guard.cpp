@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing that is thrown inside the library reaches the program: not through the C boundary, not from a
-// thread, not while memory is short.
+// Nothing that is thrown inside the library reaches the program: not through the C boundary, not
+// from a thread, not while memory is short.
 #include <signal.h>
 
 #include <atomic>
@@ -38,44 +38,45 @@ struct Short {
     ~Short() { memory_is_short = false; }
 };
 
-constexpr const char *kLong = "a line that is longer than what a string holds without memory of its own";
+constexpr const char *kLong =
+    "a line that is longer than what a string holds without memory of its own";
 
 TEST(what_a_call_throws_is_a_status) {
     std::string line;
-    const auto keep = [&](Outcome outcome) { line = std::move(outcome.message); };
-    ck_assert_int_eq(run_guarded([] { return Outcome{}; }, keep), RINGRT_OK);
-    const auto no_memory = []() -> Outcome { throw std::bad_alloc(); };
+    const auto keep = [&](Status outcome) { line = std::move(outcome.message); };
+    ck_assert_int_eq(run_guarded([] { return Status{}; }, keep), RINGRT_OK);
+    const auto no_memory = []() -> Status { throw std::bad_alloc(); };
     ck_assert_int_eq(run_guarded(no_memory, keep), RINGRT_NO_MEMORY);
     EXPECT_TEXT(line, "out of memory");
-    const auto too_long = []() -> Outcome { throw std::length_error("too long"); };
+    const auto too_long = []() -> Status { throw std::length_error("too long"); };
     ck_assert_int_eq(run_guarded(too_long, keep), RINGRT_SYSTEM_ERROR);
     EXPECT_TEXT(line, "internal error: too long");
-    const auto number = []() -> Outcome { throw 7; };
+    const auto number = []() -> Status { throw 7; };
     ck_assert_int_eq(run_guarded(number, keep), RINGRT_SYSTEM_ERROR);
 }
 
 TEST(the_line_about_a_failure_may_find_no_memory) {
     const std::length_error error(kLong);
-    const auto keep_needs_memory = [](const Outcome &) { throw std::bad_alloc(); };
-    const auto throws = [&]() -> Outcome {
+    const auto keep_needs_memory = [](const Status &) { throw std::bad_alloc(); };
+    const auto throws = [&]() -> Status {
         memory_is_short = true;
         throw std::length_error(error);  // shares its text
     };
-    const ringrt_status_t status = run_guarded(throws, [](const Outcome &) {});
+    const ringrt_status_t status = run_guarded(throws, [](const Status &) {});
     memory_is_short = false;
     ck_assert_int_eq(status, RINGRT_SYSTEM_ERROR);
-    const auto fails = []() -> Outcome { return {RINGRT_TIMEOUT, "late"}; };
+    const auto fails = []() -> Status { return {RINGRT_TIMEOUT, "late"}; };
     ck_assert_int_eq(run_guarded(fails, keep_needs_memory), RINGRT_TIMEOUT);
 }
 
 TEST(a_call_without_a_handle_survives_without_memory) {
     const Short memory;
-    const ringrt_status_t status = guard(nullptr, [] { return Outcome{}; });
+    const ringrt_status_t status = guard(nullptr, [] { return Status{}; });
     ck_assert_int_eq(status, RINGRT_NO_MEMORY);  // for the line that says what is wrong
 }
 
 struct Told {
-    ringrt_status_t status = RINGRT_OK;
+    ringrt_status_t code = RINGRT_OK;
     std::string what;
 };
 
@@ -92,11 +93,11 @@ Told told_of(const Thrown &thrown) {
 }
 
 TEST(what_a_thread_throws_is_reported) {
-    ck_assert_int_eq(told_of(std::bad_alloc()).status, RINGRT_NO_MEMORY);
+    ck_assert_int_eq(told_of(std::bad_alloc()).code, RINGRT_NO_MEMORY);
     const Told told = told_of(std::length_error("too long"));
-    ck_assert_int_eq(told.status, RINGRT_SYSTEM_ERROR);
+    ck_assert_int_eq(told.code, RINGRT_SYSTEM_ERROR);
     EXPECT_TEXT(told.what, "too long");
-    ck_assert_int_eq(told_of(7).status, RINGRT_SYSTEM_ERROR);
+    ck_assert_int_eq(told_of(7).code, RINGRT_SYSTEM_ERROR);
 }
 
 TEST(a_thread_leaves_the_programs_signals_alone) {
@@ -116,9 +117,8 @@ TEST(a_thread_leaves_the_programs_signals_alone) {
 }  // namespace
 
 int main() {
-    return test::run_all("guard", {what_a_call_throws_is_a_status,
-                                   the_line_about_a_failure_may_find_no_memory,
-                                   a_call_without_a_handle_survives_without_memory,
-                                   what_a_thread_throws_is_reported,
-                                   a_thread_leaves_the_programs_signals_alone});
+    return test::run_all(
+        "guard", {what_a_call_throws_is_a_status, the_line_about_a_failure_may_find_no_memory,
+                  a_call_without_a_handle_survives_without_memory, what_a_thread_throws_is_reported,
+                  a_thread_leaves_the_programs_signals_alone});
 }

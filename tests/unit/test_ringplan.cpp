@@ -4,14 +4,14 @@
 #include <random>
 
 #include "tests/support/check.h"
-#include "tests/unit/grouping_profiles.h"
+#include "tests/unit/bucketing_profiles.h"
 #include "tools/ringplan/chrome_trace.h"
 #include "tools/ringplan/comparison.h"
 #include "tools/ringplan/grade.h"
 #include "tools/ringplan/report.h"
 #include "tools/ringplan/svg.h"
 
-using namespace ringrt::grouping;
+using namespace ringrt::bucketing;
 using namespace ringrt::ringplan;
 using Json = nlohmann::json;
 

@@ -10,13 +10,13 @@
 #include <numeric>
 #include <random>
 
-#include "libringrt/batch.h"
 #include "libringrt/checkpoint/fence.h"
-#include "libringrt/requeue.h"
-#include "libringrt/settings.h"
-#include "libringrt/telemetry/loss_curve.h"
-#include "libringrt/telemetry/reporter.h"
-#include "libringrt/telemetry/step_clock.h"
+#include "libringrt/job/batch.h"
+#include "libringrt/job/loss_curve.h"
+#include "libringrt/job/reporter.h"
+#include "libringrt/job/requeue.h"
+#include "libringrt/job/settings.h"
+#include "libringrt/job/step_clock.h"
 #include "tests/support/check.h"
 #include "tests/support/ranks.h"
 
@@ -27,7 +27,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-Outcome resolve_with(const Variables &variables, const ringrt_config_t *config, Settings &out) {
+Status resolve_with(const Variables &variables, const ringrt_config_t *config, Settings &out) {
     return resolve(
         config,
         [&](const char *name) -> const char * {
@@ -39,15 +39,15 @@ Outcome resolve_with(const Variables &variables, const ringrt_config_t *config, 
 
 Settings settings_of(const Variables &variables, const ringrt_config_t *config = nullptr) {
     Settings out;
-    Outcome outcome = resolve_with(variables, config, out);
+    Status outcome = resolve_with(variables, config, out);
     ck_assert_msg(outcome.ok(), "%s", outcome.message.c_str());
     return out;
 }
 
 std::string refusal(const Variables &variables, const ringrt_config_t *config = nullptr) {
     Settings out;
-    Outcome outcome = resolve_with(variables, config, out);
-    ck_assert_int_eq(outcome.status, RINGRT_INVALID_ARGUMENT);
+    Status outcome = resolve_with(variables, config, out);
+    ck_assert_int_eq(outcome.code, RINGRT_INVALID_ARGUMENT);
     return outcome.message;
 }
 
@@ -73,7 +73,7 @@ TEST(shares_tile_the_batch) {
                 ck_assert_uint_eq(batch.samples_seen, 5);
             }
     ringrt_batch_t batch;
-    ck_assert_int_eq(share_of_batch({}, 0, 1, 0, batch).status, RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(share_of_batch({}, 0, 1, 0, batch).code, RINGRT_INVALID_ARGUMENT);
 }
 
 TEST(samples_are_a_permutation) {
@@ -207,8 +207,7 @@ TEST(bad_settings_are_refused_in_one_line) {
 TEST(the_nodes_own_folder_is_one_per_job) {
     const Settings none = settings_of({{"SLURM_JOB_ID", "12"}});
     ck_assert(none.checkpoint_local.empty());
-    const Settings s =
-        settings_of({{"SLURM_JOB_ID", "12"}, {"RINGRT_CHECKPOINT_LOCAL", "/nvme"}});
+    const Settings s = settings_of({{"SLURM_JOB_ID", "12"}, {"RINGRT_CHECKPOINT_LOCAL", "/nvme"}});
     EXPECT_TEXT(s.checkpoint_local, "/nvme/ringrt-12");
     EXPECT_TEXT(refusal({{"RINGRT_CHECKPOINT_LOCAL", "/nvme"},
                          {"RINGRT_CHECKPOINT_DIR", "/nvme/ringrt-local"}}),
@@ -216,7 +215,7 @@ TEST(the_nodes_own_folder_is_one_per_job) {
 }
 
 TEST(step_times_are_medians) {
-    telemetry::StepClock clock;
+    job::StepClock clock;
     for (int i = 0; i < 2; ++i) clock.add(100);
     ck_assert(clock.step_ms() == 0);
     clock.add(100);
@@ -234,7 +233,7 @@ TEST(steps_left_follow_from_the_loss) {
     constexpr double kGoal = 0.33;  // reached after (1 / 0.03 - 0.4) / 0.002 = 16,467 steps
     std::mt19937_64 random(3);
     std::uniform_real_distribution<> noise(0.97, 1.03);
-    telemetry::LossCurve to_goal, to_convergence, rises, out_of_reach;
+    job::LossCurve to_goal, to_convergence, rises, out_of_reach;
     ck_assert(!to_goal.steps_left(0).has_value());
     for (uint64_t step = 1; step <= 10000; ++step) {
         const double loss = truth.loss(double(step)) * noise(random);
@@ -243,12 +242,12 @@ TEST(steps_left_follow_from_the_loss) {
         to_convergence.add(step, loss, 0);
         out_of_reach.add(step, loss, 0.1);
         rises.add(step, 1 + 0.001 * double(step), 0.5);
-        if (step < telemetry::LossCurve::kEnough) ck_assert(!to_goal.steps_left(step).has_value());
+        if (step < job::LossCurve::kEnough) ck_assert(!to_goal.steps_left(step).has_value());
         ck_assert(!rises.steps_left(step).has_value());
         const auto left = to_goal.steps_left(step);
         if (left) ck_assert_uint_le(*left, 100 * step);
         if (step % 1000 == 500) {
-            telemetry::LossCurve back;
+            job::LossCurve back;
             back.recall(to_goal.text());
             EXPECT_TEXT(back.text(), to_goal.text());
             to_goal = back;
@@ -257,8 +256,8 @@ TEST(steps_left_follow_from_the_loss) {
         const double done = double(step);
         ck_assert(left.has_value());
         ck_assert_double_eq_tol(double(*left), 16467 - done, 0.3 * (16467 - done));
-        const double rest = model::steps_to_converge(truth, done, 0.1 * done,
-                                                      0.01 * truth.loss(done), 1e9);
+        const double rest =
+            model::steps_to_converge(truth, done, 0.1 * done, 0.01 * truth.loss(done), 1e9);
         ck_assert_double_eq_tol(double(to_convergence.steps_left(step).value_or(0)), rest,
                                 0.5 * rest + 0.15 * done);
         ck_assert(!out_of_reach.steps_left(step).has_value());
@@ -266,7 +265,7 @@ TEST(steps_left_follow_from_the_loss) {
 }
 
 TEST(a_loss_curve_that_cannot_be_read_changes_nothing) {
-    telemetry::LossCurve curve;
+    job::LossCurve curve;
     for (uint64_t step = 1; step <= 100; ++step) curve.add(step, 1 / double(step), 0);
     const std::string good = curve.text();
     for (const std::string &bad :
@@ -282,7 +281,7 @@ TEST(a_loss_curve_that_cannot_be_read_changes_nothing) {
     for (int round = 0; round < 2000; ++round) {
         std::string noise = good;
         noise[random() % noise.size()] = static_cast<char>(' ' + random() % 95);
-        telemetry::LossCurve other;
+        job::LossCurve other;
         other.recall(noise);
         const auto left = other.steps_left(100);
         if (left) ck_assert_uint_le(*left, 10000);
@@ -306,12 +305,12 @@ TEST(slurms_answers_are_understood) {
 }
 
 TEST(the_users_comment_is_found) {
-    EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   AdminComment=malleable/1 x\n   "
-                                      "Comment=my run = 5 \n   Power=\n"),
+    EXPECT_TEXT(job::comment_in("JobId=1 JobName=x\n   AdminComment=malleable/1 x\n   "
+                                "Comment=my run = 5 \n   Power=\n"),
                 "my run = 5");
-    EXPECT_TEXT(telemetry::comment_in("JobId=1 JobName=x\n   Power=\n"), "");
-    EXPECT_TEXT(telemetry::comment_in("   Comment=at the start, where none is"), "");
-    EXPECT_TEXT(telemetry::comment_in(""), "");
+    EXPECT_TEXT(job::comment_in("JobId=1 JobName=x\n   Power=\n"), "");
+    EXPECT_TEXT(job::comment_in("   Comment=at the start, where none is"), "");
+    EXPECT_TEXT(job::comment_in(""), "");
 }
 
 // scontrol of a job whose Comment stands in a file.
@@ -336,7 +335,7 @@ TEST(a_comment_that_the_user_changes_meanwhile_stays) {
                       text().c_str());
     };
     std::ofstream(comment) << "mine";
-    telemetry::Reporter reporter({.job = 7, .scontrol = script});
+    job::Reporter reporter({.job = 7, .scontrol = script});
     reporter.update({.step = 41});
     await("step=41");
     await("mine ");
@@ -371,9 +370,9 @@ int main() {
         "runtime",
         {shares_tile_the_batch, samples_are_a_permutation, samples_are_shuffled,
          samples_are_uniform_over_epochs, settings_come_from_config_then_environment_then_default,
-         ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line, the_nodes_own_folder_is_one_per_job,
-         step_times_are_medians, steps_left_follow_from_the_loss,
-         a_loss_curve_that_cannot_be_read_changes_nothing, slurms_answers_are_understood, the_users_comment_is_found,
-         a_comment_that_the_user_changes_meanwhile_stays,
-         claims_are_ordered});
+         ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line,
+         the_nodes_own_folder_is_one_per_job, step_times_are_medians,
+         steps_left_follow_from_the_loss, a_loss_curve_that_cannot_be_read_changes_nothing,
+         slurms_answers_are_understood, the_users_comment_is_found,
+         a_comment_that_the_user_changes_meanwhile_stays, claims_are_ordered});
 }

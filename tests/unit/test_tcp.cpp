@@ -14,9 +14,9 @@
 #include <random>
 #include <thread>
 
-#include "libringrt/collective/execute.h"
-#include "libringrt/rendezvous/connect.h"
-#include "libringrt/rendezvous/rendezvous_file.h"
+#include "libringrt/bootstrap/connect.h"
+#include "libringrt/bootstrap/rendezvous_file.h"
+#include "libringrt/schedule/executor.h"
 #include "libringrt/transport/frame.h"
 #include "libringrt/transport/tcp.h"
 #include "tests/support/check.h"
@@ -27,31 +27,31 @@ using ringrt::test::TemporaryFolder;
 
 namespace {
 
-constexpr Call kCall{.number = 1, .kind = kAllGather, .count = 1};
+constexpr OpHeader kCall{.number = 1, .kind = kAllGather, .count = 1};
 
 // Rank 0 of two; `peer` is the other end of its connection to rank 1.
 struct Pair {
-    World world;
+    RankContext self;
     Fd peer;
     std::unique_ptr<Transport> transport;
 
     Pair() {
-        world.rank = 0;
-        world.size = 2;
+        self.rank = 0;
+        self.size = 2;
         int ends[2];
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
         for (int end : ends) fcntl(end, F_SETFL, O_NONBLOCK);
         std::vector<Fd> fds(2);
         fds[1] = Fd(ends[0]);
         peer = Fd(ends[1]);
-        transport = make_tcp(world, std::move(fds));
+        transport = make_tcp(self, std::move(fds));
         transport->begin(kCall);
     }
 
     bool progress() {
         bool moved = false;
         const Status status = transport->progress(0, &moved);
-        ck_assert_msg(status.ok(), "%s", status.line.c_str());
+        ck_assert_msg(status.ok(), "%s", status.message.c_str());
         return moved;
     }
 
@@ -164,14 +164,14 @@ TEST(half_a_message_moves_nothing_by_itself) {
     }
 }
 
-// A rank that has lost its patience still hears why another went, behind data that it does not
+// A rank that has lost its deadline still hears why another went, behind data that it does not
 // expect.
 TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
     std::mt19937 random(2);
     Pair pair;
-    const Farewell said = make_farewell(1, {RINGRT_NO_MEMORY, "rank 1: out of memory"});
+    const AbortNotice said = make_abort_notice(1, {RINGRT_NO_MEMORY, "rank 1: out of memory"});
     std::vector<std::byte> stream = framed(7, random_bytes(100'000, random));
-    const Frame frame{.kind = kFarewell, .call = kCall, .bytes = sizeof said};
+    const Frame frame{.kind = kAbortNotice, .call = kCall, .bytes = sizeof said};
     const auto add = [&](const void *data, size_t bytes) {
         const auto *at = static_cast<const std::byte *>(data);
         stream.insert(stream.end(), at, at + bytes);
@@ -188,8 +188,8 @@ TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
     bool moved = false;
     if (status.ok()) status = pair.transport->progress(0, &moved);
     ck_assert_int_eq(status.code, RINGRT_PEER_LOST);
-    ck_assert_msg(status.line.find("out of memory") != std::string::npos, "%s",
-                  status.line.c_str());
+    ck_assert_msg(status.message.find("out of memory") != std::string::npos, "%s",
+                  status.message.c_str());
 }
 
 // Else the peers take the closed connection for a death of this rank, and name the wrong one.
@@ -218,15 +218,15 @@ TEST(a_farewell_gets_through_a_full_connection) {
             }
         });
         goes = true;
-        pair.transport->farewell(2, {RINGRT_PEER_LOST, "rank 0: rank 2 on there is lost"});
+        pair.transport->notify_abort(2, {RINGRT_PEER_LOST, "rank 0: rank 2 on there is lost"});
         pair.transport.reset();
         peer.join();
         const size_t sent = messages.size() - (half_sent ? 0 : 1);
-        ck_assert_uint_eq(heard.size(),
-                          sent * (sizeof(Frame) + data.size()) + sizeof(Frame) + sizeof(Farewell));
-        Farewell said;
+        ck_assert_uint_eq(heard.size(), sent * (sizeof(Frame) + data.size()) + sizeof(Frame) +
+                                            sizeof(AbortNotice));
+        AbortNotice said;
         std::memcpy(&said, heard.data() + heard.size() - sizeof said, sizeof said);
-        ck_assert_int_eq(said.culprit, 2);
+        ck_assert_int_eq(said.failed_rank, 2);
     }
 }
 
@@ -252,15 +252,15 @@ TEST(what_does_not_match_is_dropped) {
         const Status status = pair.transport->progress(0, &moved);
         ck_assert_int_eq(status.code, RINGRT_MISMATCH);
         pair.peer = Fd();
-        pair.transport->farewell(1, status);
+        pair.transport->notify_abort(1, status);
         ck_assert(!place.message.done);
     }
 }
 
-// As where a crowd at the door has cost it its place.
+// As where a crowd at the acceptor has cost it its place.
 TEST(a_connection_dropped_at_the_door_is_made_again) {
     const Secret secret{std::byte{7}};
-    World worlds[2];
+    RankContext worlds[2];
     for (int rank : {0, 1}) {
         worlds[rank].rank = rank, worlds[rank].size = 2;
         worlds[rank].warn = [](const std::string &) {};
@@ -277,40 +277,39 @@ TEST(a_connection_dropped_at_the_door_is_made_again) {
             poll(&comes, 1, -1);
             const Fd gone(accept(listeners[0].get(), nullptr, nullptr));
         }
-        Patience patience(worlds[0], "start-up");
+        Deadline deadline(worlds[0], "start-up");
         met[0] =
-            connect_all(worlds[0], endpoints, std::move(listeners[0]), secret, &patience, &fds[0]);
+            connect_all(worlds[0], endpoints, std::move(listeners[0]), secret, &deadline, &fds[0]);
     });
-    Patience patience(worlds[1], "start-up");
-    met[1] = connect_all(worlds[1], endpoints, std::move(listeners[1]), secret, &patience, &fds[1]);
+    Deadline deadline(worlds[1], "start-up");
+    met[1] = connect_all(worlds[1], endpoints, std::move(listeners[1]), secret, &deadline, &fds[1]);
     other.join();
-    for (const Status &status : met) ck_assert_msg(status.ok(), "%s", status.line.c_str());
+    for (const Status &status : met) ck_assert_msg(status.ok(), "%s", status.message.c_str());
     ck_assert(fds[0][1].valid() && fds[1][0].valid());
 }
 
 // What ends with an exception, too, is told while the messages stand that the transport knows of.
 TEST(an_operation_without_memory_says_farewell) {
     Pair pair;
-    pair.world.hop = [] { throw std::bad_alloc(); };
+    pair.self.fault_point = [] { throw std::bad_alloc(); };
     std::vector<float> data(100, 1);
     const Work work{.input = data.data(), .output = data.data(), .count = 100, .ranks = 2};
-    const Status status = execute(one_shot(0, 2), work, kCall, pair.world, pair.transport.get());
+    const Status status = execute(one_shot(0, 2), work, kCall, pair.self, pair.transport.get());
     ck_assert_int_eq(status.code, RINGRT_NO_MEMORY);
     Frame frame;
     ck_assert_int_eq(recv(pair.peer.get(), &frame, sizeof frame, 0), sizeof frame);
-    ck_assert_int_eq(frame.kind, kFarewell);
+    ck_assert_int_eq(frame.kind, kAbortNotice);
 }
 
 TEST(operations_are_counted_beyond_32_bits) {
-    World world;
-    world.size = 2;
+    RankContext self;
+    self.size = 2;
     std::vector<Message *> expected;
     Message *found = nullptr;
-    Call mine{.number = UINT32_MAX, .kind = kBarrier}, next = mine;
+    OpHeader mine{.number = UINT32_MAX, .kind = kBarrier}, next = mine;
     ++next.number;
-    ck_assert(match(world, mine, 1, {.call = next}, &expected, &found).ok());
-    ck_assert_int_eq(match(world, next, 1, {.call = mine}, &expected, &found).code,
-                     RINGRT_MISMATCH);
+    ck_assert(match(self, mine, 1, {.call = next}, &expected, &found).ok());
+    ck_assert_int_eq(match(self, next, 1, {.call = mine}, &expected, &found).code, RINGRT_MISMATCH);
 }
 
 TEST(a_pipe_at_the_rendezvous_holds_up_nobody) {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "libringrt/collective/fold.h"
+#include "libringrt/reduce/reduce.h"
 
 namespace ringrt::bench {
 namespace {
@@ -94,10 +94,10 @@ double memory_GBps(const std::vector<int> &cpus, int threads) {
             const void *sources[] = {a.get(), b.get()};
             for (int round = 0; round < 5; ++round) {
                 auto start = Clock::now();
-                fold({.sources = sources,
+                reduce({.sources = sources,
                       .out = a.get(),
                       .count = kBytes / sizeof(float),
-                      .store = Store::Streaming});
+                      .store = StoreHint::NonTemporal});
                 double s = std::chrono::duration<double>(Clock::now() - start).count();
                 best[size_t(t)] = std::min(best[size_t(t)], s);
             }

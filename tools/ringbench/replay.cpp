@@ -5,12 +5,12 @@
 #include <stdexcept>
 #include <thread>
 
-#include "libringrt/exchange/clock.h"
-#include "libringrt/exchange/packed_plan.h"
+#include "libringrt/base/clock.h"
+#include "libringrt/gradients/packed_plan.h"
 
 namespace ringrt::bench {
 
-using namespace grouping;
+using namespace bucketing;
 
 void need(const Communicator &communicator, ringrt_status_t status) {
     if (status != RINGRT_OK) throw std::runtime_error(communicator.last_error());
@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kRealWaitUs = 100;
 
-void check(const ExchangeResult &result) {
-    if (result.status != RINGRT_OK) throw std::runtime_error(result.message);
+void check(const Status &result) {
+    if (result.code != RINGRT_OK) throw std::runtime_error(result.message);
 }
 
 // Rank 0's plan, on every rank.

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <vector>
 
-#include "libringrt/exchange/exchange.h"
+#include "libringrt/gradients/gradient_reducer.h"
 
 namespace ringrt::bench {
 
@@ -18,14 +18,14 @@ class Replay {
 
     // Collective. All follow rank 0's `plan`, or what is learned where that is empty. `profile` may
     // change its times between iterations; `buffers` are its gradients', in floats.
-    Replay(Communicator &communicator, const grouping::Profile &profile, const grouping::Plan &plan,
+    Replay(Communicator &communicator, const bucketing::Profile &profile, const bucketing::Plan &plan,
            std::vector<std::vector<float>> &buffers);
 
     // One iteration from backward pass to backward pass, in us.
     double iterate();
 
-    [[nodiscard]] const grouping::Plan &plan() const { return plan_; }
-    [[nodiscard]] Exchange::State state() const { return exchange_.state(); }
+    [[nodiscard]] const bucketing::Plan &plan() const { return plan_; }
+    [[nodiscard]] GradientReducer::State state() const { return exchange_.state(); }
     // Processor time of the exchange so far without the transfers: its thread's, and that of
     // ready() and wait() in the caller's.
     [[nodiscard]] double cpu_us() const { return state().cpu_us + calls_cpu_us_; }
@@ -33,11 +33,11 @@ class Replay {
     static double us_since(Clock::time_point start);
 
   private:
-    const grouping::Profile &profile_;
+    const bucketing::Profile &profile_;
     std::vector<std::vector<float>> &buffers_;
     const std::vector<uint32_t> order_;
-    const grouping::Plan plan_;
-    Exchange exchange_;
+    const bucketing::Plan plan_;
+    GradientReducer exchange_;
     double calls_cpu_us_ = 0;
 };
 

@@ -10,16 +10,16 @@
 #include <sstream>
 #include <thread>
 
-#include "libringrt/grouping/bound.h"
-#include "libringrt/grouping/rules.h"
-#include "libringrt/grouping/timeline.h"
+#include "libringrt/bucketing/bound.h"
+#include "libringrt/bucketing/rules.h"
+#include "libringrt/bucketing/timeline.h"
 #include "tools/ringbench/replay.h"
 #include "tools/usage.h"
 
 namespace ringrt::bench {
 namespace {
 
-using namespace grouping;
+using namespace bucketing;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
@@ -187,7 +187,7 @@ void train_adaptively(Communicator &communicator, const Profile &profile, const 
         if (options.double_batch && iteration == options.adaptive / 3) scale_times(now, 2);
         if (options.double_batch && iteration == options.adaptive * 2 / 3) scale_times(now, 0.5);
         const double ms = replay.iterate() / 1e3;
-        const Exchange::State state = replay.state();
+        const GradientReducer::State state = replay.state();
         if (communicator.rank() != 0) continue;
         std::printf("%9d%9.2f%9.1f%9.2f%10.0f%9llu\n", iteration, Replay::us_since(start) / 1e6, ms,
                     state.link.gbps, state.link.alpha_us,

@@ -5,7 +5,7 @@
 
 namespace ringrt::ringplan {
 
-using namespace grouping;
+using namespace bucketing;
 using nlohmann::json;
 
 namespace {

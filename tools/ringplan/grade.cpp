@@ -9,7 +9,7 @@
 
 namespace ringrt::ringplan {
 
-using namespace grouping;
+using namespace bucketing;
 
 namespace {
 

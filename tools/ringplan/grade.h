@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "libringrt/grouping/profile.h"
+#include "libringrt/bucketing/profile.h"
 
 namespace ringrt::ringplan {
 
@@ -20,7 +20,7 @@ struct Grade {
     std::vector<std::string> notes;  // one line for each point that is not near the bound, or lost
 };
 
-[[nodiscard]] Grade grade(const std::vector<grouping::Profile> &profiles);
+[[nodiscard]] Grade grade(const std::vector<bucketing::Profile> &profiles);
 [[nodiscard]] std::string grade_text(const Grade &grade);
 [[nodiscard]] std::string grade_json(const Grade &grade);
 

@@ -16,7 +16,7 @@
 namespace ringrt::ringplan {
 namespace {
 
-using namespace grouping;
+using namespace bucketing;
 
 constexpr int kOk = 0, kFailed = 1;
 

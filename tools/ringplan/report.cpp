@@ -8,7 +8,7 @@
 
 namespace ringrt::ringplan {
 
-using namespace grouping;
+using namespace bucketing;
 using nlohmann::ordered_json;
 
 namespace {

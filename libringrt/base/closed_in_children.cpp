@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/base/closed_in_children.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <utility>
+
+namespace ringrt {
+namespace {
+
+std::mutex mutex;  // held over a fork, so that the child finds the list whole
+
+// Those that live. Never destroyed: a program may end before it lets go of its handle.
+std::vector<const ClosedInChildren *> &known() {
+    static auto &list = *new std::vector<const ClosedInChildren *>;
+    return list;
+}
+
+}  // namespace
+
+void ClosedInChildren::close_all() {
+    for (const ClosedInChildren *each : known())
+        for (int fd : each->fds_) ::close(fd);
+    mutex.unlock();
+}
+
+ClosedInChildren::ClosedInChildren(std::vector<int> fds) : fds_(std::move(fds)) {
+    const std::scoped_lock lock(mutex);
+    static const int registered =
+        pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, close_all);
+    (void)registered;  // without memory for that, children keep them
+    known().push_back(this);
+}
+
+ClosedInChildren::~ClosedInChildren() {
+    const std::scoped_lock lock(mutex);
+    std::erase(known(), this);
+}
+
+}  // namespace ringrt

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long to wait for a peer, when to warn about it, and when to give up.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "libringrt/base/clock.h"
+#include "libringrt/base/status.h"
+
+namespace ringrt {
+
+// What every part of one rank's runtime knows; owned by the Communicator.
+struct RankContext {
+    int rank = 0, size = 1;
+    std::vector<std::string> hosts;  // by rank; empty before start-up has found them out
+    std::atomic<bool> aborted{false};
+    std::atomic<uint32_t> timeout_ms{600000};
+    std::function<void(const std::string &)> warn;
+    // For tests: called wherever this rank could die in the middle of an operation (a message about
+    // to be sent or just received, a gate of the node about to be arrived at).
+    std::function<void()> fault_point;
+    void pass_fault_point() const {
+        if (fault_point) fault_point();
+    }
+
+    // "rank 3 on node17", as far as known.
+    [[nodiscard]] std::string name_of(int peer) const;
+};
+
+inline constexpr int kSliceMs = 50;  // longest sleep without looking around: bounds every wake-up
+
+// One wait for peers within one phase of one operation. Not for the fast path: made once a spin
+// has failed.
+class Deadline {
+  public:
+    Deadline(const RankContext &self, const char *phase, uint32_t timeout_ms);
+    Deadline(const RankContext &self, const char *phase) : Deadline(self, phase, self.timeout_ms) {}
+
+    // Called at least every kSliceMs while `peer` (-1: nobody in particular) is silent. Warns after
+    // a few seconds; not ok once aborted or past the time-out.
+    Status check(int peer);
+    // Something moved: the time-out starts afresh.
+    void refresh() { start_ = Clock::now(), next_warning_ms_ = kFirstWarningMs; }
+    [[nodiscard]] int64_t waited_ms() const;
+    [[nodiscard]] const char *phase() const { return phase_; }
+
+  private:
+    static constexpr int64_t kFirstWarningMs = 3000;
+    const RankContext &self_;
+    const char *phase_;
+    int64_t timeout_ms_;
+    Clock::time_point start_ = Clock::now();
+    int64_t next_warning_ms_ = kFirstWarningMs;
+};
+
+}  // namespace ringrt

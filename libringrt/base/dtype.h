@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known of each element type: the one table. PURE.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "libringrt/ringrt.h"
+
+namespace ringrt {
+
+struct Dtype {
+    std::string_view name;  // as messages and manifests write it
+    size_t bytes;
+    bool arithmetic;  // can be reduced
+};
+
+// By ringrt_dtype_t.
+inline constexpr std::array<Dtype, 7> kDtypes = {{{"float32", 4, true},
+                                                  {"float64", 8, true},
+                                                  {"float16", 2, true},
+                                                  {"bfloat16", 2, true},
+                                                  {"int32", 4, true},
+                                                  {"int64", 8, true},
+                                                  {"uint8", 1, false}}};
+static_assert(RINGRT_UINT8 + 1 == kDtypes.size());
+
+// Null where there is no such type: the number may be a caller's, or a peer's.
+[[nodiscard]] constexpr const Dtype *dtype_of(int dtype) {
+    return dtype >= 0 && size_t(dtype) < kDtypes.size() ? &kDtypes[size_t(dtype)] : nullptr;
+}
+
+// False where no type has that name.
+[[nodiscard]] constexpr bool dtype_from_name(std::string_view name, ringrt_dtype_t &dtype) {
+    for (size_t i = 0; i < kDtypes.size(); ++i) {
+        if (kDtypes[i].name != name) continue;
+        dtype = static_cast<ringrt_dtype_t>(i);
+        return true;
+    }
+    return false;
+}
+
+// Of one element; 0 where there is no such type.
+[[nodiscard]] constexpr size_t dtype_bytes(int dtype) {
+    const Dtype *known = dtype_of(dtype);
+    return known ? known->bytes : 0;
+}
+
+}  // namespace ringrt

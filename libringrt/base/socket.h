@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TCP sockets with deadlines: every wait is bounded by a Deadline.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libringrt/base/deadline.h"
+
+namespace ringrt {
+
+// Owns a file descriptor.
+class Fd {
+  public:
+    Fd() = default;
+    explicit Fd(int fd) : fd_(fd) {}
+    Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Fd &operator=(Fd &&other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~Fd() { close(); }
+    void close();
+    [[nodiscard]] int get() const { return fd_; }
+    [[nodiscard]] bool valid() const { return fd_ >= 0; }
+
+  private:
+    int fd_ = -1;
+};
+
+// Where a rank can be reached: numeric addresses in the order to try, and one port.
+struct Endpoint {
+    std::vector<std::string> addresses;
+    int port = 0;
+};
+
+// Numeric addresses of this machine that others may reach, loopback last. RINGRT_INTERFACE (a name
+// such as "ib0") or RINGRT_ADDRESS (a numeric address) narrows them to one.
+[[nodiscard]] std::vector<std::string> own_addresses();
+
+// Listens on all interfaces (IPv4 and, where there is one, IPv6); port 0 takes a free one. Sets
+// *port.
+Status listen_on(int *port, Fd *out);
+// Connects to the first address that answers within about 2 s each; RINGRT_SYSTEM_ERROR where none
+// does. `host` names may be resolved here.
+Status connect_to(const Endpoint &endpoint, Deadline *deadline, int peer, Fd *out);
+// No Nagle delay, non-blocking, keep-alive that notices a vanished node within about 20 s.
+void tune(int fd);
+
+// All of `data` within the deadline; RINGRT_PEER_LOST where the connection ends.
+Status read_all(int fd, std::span<std::byte> data, Deadline *deadline, int peer);
+Status write_all(int fd, std::span<const std::byte> data, Deadline *deadline, int peer);
+
+}  // namespace ringrt

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/bootstrap/connect.h"
+
+#include "libringrt/bootstrap/handshake.h"
+
+namespace ringrt {
+namespace {
+
+constexpr std::chrono::seconds kRetryFor(5);  // a peer that is dead stays away: F01 has ten
+
+}  // namespace
+
+Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoints, Fd listener,
+                   const Secret &secret, Deadline *deadline, std::vector<Fd> *out) {
+    out->clear();
+    out->resize(size_t(self.size));
+    Acceptor acceptor(std::move(listener), secret, Purpose::Data, self);
+    std::vector<Acceptor::Accepted> arrivals;
+    auto let_in = [&](int wait_ms) -> Status {
+        RINGRT_TRY(acceptor.serve(wait_ms, &arrivals));
+        for (auto &[rank, fd] : arrivals) (*out)[size_t(rank)] = std::move(fd);
+        arrivals.clear();
+        return {};
+    };
+    // The peer may itself be connecting elsewhere: serve our own acceptor before each
+    // connect_handshake, so that a chain of waiting ranks always resolves from rank 0 upwards.
+    auto reach = [&](int peer, Fd *fd) -> Status {
+        RINGRT_TRY(connect_to(endpoints[size_t(peer)], deadline, peer, fd));
+        RINGRT_TRY(let_in(0));
+        return connect_handshake(fd->get(), secret, Purpose::Data, self, peer);
+    };
+    for (int peer = 0; peer < self.rank; ++peer) {
+        const auto begun = Clock::now();
+        for (;;) {
+            Fd fd;
+            Status met = reach(peer, &fd);
+            if (met.ok()) {
+                (*out)[size_t(peer)] = std::move(fd);
+                break;
+            }
+            // A crowd at its acceptor, of many ranks or of unauthenticated peers, may have cost
+            // this one its place.
+            if (met.code != RINGRT_PEER_LOST && met.code != RINGRT_SYSTEM_ERROR) return met;
+            if (Clock::now() - begun > kRetryFor) return met;
+            RINGRT_TRY(deadline->check(peer));
+            RINGRT_TRY(let_in(kSliceMs));
+        }
+    }
+    for (int peer = self.rank + 1; peer < self.size;) {
+        if ((*out)[size_t(peer)].valid()) {
+            ++peer;
+            continue;
+        }
+        RINGRT_TRY(deadline->check(peer));
+        RINGRT_TRY(let_in(kSliceMs));
+    }
+    return {};
+}
+
+}  // namespace ringrt

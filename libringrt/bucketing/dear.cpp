@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DeAR (Zhang et al., ICDCS 2023): buckets are reduce-scattered in ready order during the backward
+// pass and all-gathered in reverse, as the next forward pass needs them. No barrier between them
+// but the end of the backward pass. The bucket size is tuned, as its authors do.
+#include <algorithm>
+#include <array>
+
+#include "libringrt/bucketing/buckets.h"
+#include "libringrt/bucketing/rules.h"
+
+namespace ringrt::bucketing {
+namespace {
+
+constexpr std::array kBucketsKiB = {64,    256,   512,   1024,  2048,   4096,   8192,   16384,
+                                    25600, 32768, 51200, 65536, 131072, 262144, 1048576};
+
+Plan in_buckets(const Profile &profile, const std::vector<uint32_t> &order, uint64_t bytes) {
+    Plan plan;
+    auto buckets = buckets_in_ready_order(profile, order, bytes, bytes);
+    for (const auto &ids : buckets) {
+        plan.blocks.push_back(whole_block(profile, Phase::reduce_scatter, ids));
+    }
+    // The bucket whose first layer comes first is gathered first.
+    std::ranges::stable_sort(buckets, {}, [](const auto &ids) { return std::ranges::min(ids); });
+    const double backward_end_us = backward_us(profile);
+    for (auto &ids : buckets) {
+        Block block = whole_block(profile, Phase::all_gather, std::move(ids));
+        block.not_before_us = backward_end_us;
+        plan.blocks.push_back(std::move(block));
+    }
+    return plan;
+}
+
+}  // namespace
+
+Plan dear(const Profile &profile, const Network &network) {
+    const std::vector<uint32_t> order = ready_order(profile);
+    BestPlan best(profile, network);
+    for (int kib : kBucketsKiB) {
+        best.offer(in_buckets(profile, order, static_cast<uint64_t>(kib) << 10));
+    }
+    return best.take();
+}
+
+}  // namespace ringrt::bucketing

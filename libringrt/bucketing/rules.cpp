@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/bucketing/rules.h"
+
+#include <array>
+
+namespace ringrt::bucketing {
+namespace {
+
+constexpr std::array kRules = {
+    Rule{"fifo", "one allreduce per gradient as it becomes ready, then a barrier", fifo},
+    Rule{"ddp", "buckets of 25 MiB, the first 1 MiB, in ready order, then a barrier", ddp},
+    Rule{"fusion", "whatever is ready at each cycle, up to a buffer (tuned), then a barrier",
+         fusion},
+    Rule{"mgwfbp", "merges a gradient into the next where that hides a start-up, then a barrier",
+         mgwfbp},
+    Rule{"priority", "partitions (tuned) by priority in a window of credit (tuned)", priority},
+    Rule{"dear", "reduce-scatter backward, all-gather forward, equal buckets (tuned)", dear},
+    Rule{"prophet", "blocks that fit the predicted gap between the stages of the backward pass",
+         prophet},
+    Rule{"predictive", "ours: slots of both phases fitted to the gaps, filled by priority",
+         predictive},
+};
+
+}  // namespace
+
+std::span<const Rule> all_rules() { return kRules; }
+
+const Rule *find_rule(std::string_view name) {
+    for (const Rule &rule : kRules) {
+        if (rule.name == name) return &rule;
+    }
+    return nullptr;
+}
+
+void BestPlan::offer(Plan plan) {
+    simulate(profile_, network_, plan, timeline_);
+    if (best_us_ >= 0 && timeline_.iteration_us >= best_us_) return;
+    best_us_ = timeline_.iteration_us;
+    best_ = std::move(plan);
+}
+
+}  // namespace ringrt::bucketing

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every grouping rule is a pure function from a profile and a network to a plan; one small file
+// each. Where a rule's authors tune its constants, so do we: over the grid in its file, by the same
+// model that grades the plans, so that each rule is compared at its best.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "libringrt/bucketing/network.h"
+#include "libringrt/bucketing/plan.h"
+#include "libringrt/bucketing/profile.h"
+#include "libringrt/bucketing/timeline.h"
+
+namespace ringrt::bucketing {
+
+Plan fifo(const Profile &profile, const Network &network);
+Plan ddp(const Profile &profile, const Network &network);
+Plan fusion(const Profile &profile, const Network &network);
+Plan mgwfbp(const Profile &profile, const Network &network);
+Plan priority(const Profile &profile, const Network &network);
+Plan dear(const Profile &profile, const Network &network);
+Plan prophet(const Profile &profile, const Network &network);
+Plan predictive(const Profile &profile, const Network &network);
+
+struct Rule {
+    std::string_view name;
+    std::string_view summary;
+    Plan (*plan)(const Profile &, const Network &);
+};
+
+// All of them, ours last.
+[[nodiscard]] std::span<const Rule> all_rules();
+
+// The rule of that name, or nullptr.
+[[nodiscard]] const Rule *find_rule(std::string_view name);
+
+// Of the plans it is offered, the one with the shortest iteration; the first of equals.
+class BestPlan {
+  public:
+    BestPlan(const Profile &profile, const Network &network)
+        : profile_(profile), network_(network) {}
+    void offer(Plan plan);
+    [[nodiscard]] double iteration_us() const { return best_us_; }
+    [[nodiscard]] Plan take() { return std::move(best_); }
+
+  private:
+    const Profile &profile_;
+    const Network &network_;
+    Plan best_;
+    double best_us_ = -1;
+    Timeline timeline_;  // of the last one; its memory is used again
+};
+
+inline constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+}  // namespace ringrt::bucketing

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/gpu/device_collectives.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace ringrt {
+namespace {
+
+constexpr size_t kStagingBytes = 32 << 20;
+constexpr const char *kRouteNames[] = {"auto", "nccl", "hierarchical", "ipc", "host"};
+
+std::byte *at(void *memory, size_t offset) { return static_cast<std::byte *>(memory) + offset; }
+const std::byte *at(const void *memory, size_t offset) {
+    return static_cast<const std::byte *>(memory) + offset;
+}
+
+int requested_route() {
+    const char *wish = getenv("RINGRT_GPU");
+    std::string_view name = wish == nullptr || *wish == 0 ? "auto" : wish;
+    auto found = std::find(std::begin(kRouteNames), std::end(kRouteNames), name);
+    return int(found - std::begin(kRouteNames));
+}
+
+}  // namespace
+
+// What each rank tells about itself before the first sum.
+struct DeviceCollectives::Card {
+    Gpu::Name gpu;
+    int32_t wish;
+    uint8_t has_nccl, can_reduce, zero[2];
+};
+
+DeviceCollectives::~DeviceCollectives() {
+    if (gpu_ == nullptr) return;
+    gpu_->nccl_end(true);
+    release();
+}
+
+void DeviceCollectives::release() {
+    for (void *&each : mapped_) gpu_->close_shared(std::exchange(each, nullptr));
+    mapped_.clear();
+    gpu_->free(std::exchange(staging_, nullptr), false);
+    gpu_->free(std::exchange(part_, nullptr), false);
+    gpu_->free(std::exchange(bounce_, nullptr), true);
+}
+
+Status DeviceCollectives::memory_kind_of(const void *send, const void *recv, bool *on_gpu) {
+    *on_gpu = false;
+    int of_send = device_of(send), of_recv = send == recv ? of_send : device_of(recv);
+    *on_gpu = of_send >= 0;
+    if (of_send < 0 && of_recv < 0) return {};
+    if (gpu_ == nullptr) {
+        return {
+            RINGRT_UNSUPPORTED,
+            format_text("rank %d: this buffer is in the memory of GPU %d, and this libringrt was "
+                        "built without NCCL: copy it to host memory, or build with --with-nccl",
+                        self_.rank, std::max(of_send, of_recv))};
+    }
+    if (of_send != of_recv) {
+        return {RINGRT_INVALID_ARGUMENT,
+                format_text("rank %d: send and recv lie on different devices (GPU %d and %d; -1 is "
+                            "ordinary memory): both must be on one",
+                            self_.rank, of_send, of_recv)};
+    }
+    std::lock_guard lock(open_mutex_);
+    return gpu_->open(of_send);
+}
+
+Status DeviceCollectives::mark(Gpu::Event *out) { return gpu_->mark(stream_, out); }
+
+// Looks often at first, and after the others once a slice.
+Status DeviceCollectives::wait(const char *phase, uint32_t timeout_ms) {
+    constexpr auto kBusy = std::chrono::microseconds(200), kNap = std::chrono::microseconds(50);
+    Deadline deadline(self_, phase, timeout_ms);
+    auto start = Clock::now(), looked = start;
+    for (;;) {
+        Gpu::State state = Gpu::State::Running;
+        Status status = gpu_->look(&state);
+        if (status.ok() && state == Gpu::State::Over) return {};
+        auto now = Clock::now();
+        if (status.ok() && (self_.aborted || now - looked > std::chrono::milliseconds(kSliceMs))) {
+            looked = now;
+            status = host_.watch();
+            if (status.ok()) status = deadline.check(-1);
+        }
+        if (!status.ok()) {
+            gpu_->nccl_end(true);
+            if (status.message.starts_with("rank ")) return status;
+            status.message =
+                format_text("rank %d: %s, during %s", self_.rank, status.message.c_str(), phase);
+            return status;
+        }
+        now - start < kBusy ? std::this_thread::yield() : std::this_thread::sleep_for(kNap);
+    }
+}
+
+Status DeviceCollectives::copy_now(void *out, const void *in, size_t bytes,
+                                   const Gpu::Event &ready) {
+    if (ready != nullptr) RINGRT_TRY(gpu_->after(ready));
+    RINGRT_TRY(gpu_->start_copy(out, in, bytes));
+    return wait("a copy");
+}
+
+Status DeviceCollectives::make(size_t bytes, bool host, void **out) {
+    return *out != nullptr ? Status{} : gpu_->alloc(bytes, host, out);
+}
+
+std::vector<int> DeviceCollectives::neighbours() const {
+    return topology_.ranks_of(topology_.node_of_rank[size_t(self_.rank)]);
+}
+
+Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
+    if (reinterpret_cast<uintptr_t>(work.input) % work.element_bytes != 0 ||
+        reinterpret_cast<uintptr_t>(work.output) % work.element_bytes != 0) {
+        return {
+            RINGRT_INVALID_ARGUMENT,
+            format_text("rank %d: a buffer on a GPU must be aligned to its elements", self_.rank)};
+    }
+    RINGRT_TRY(host_.meet(work));
+    if (!opened_) RINGRT_TRY(open(work));
+    RINGRT_TRY(gpu_->after(ready));
+    switch (route_) {
+        case Nccl:
+            return with_nccl(work);
+        case Hierarchical:
+            return with_nccl_per_node(work);
+        case Ipc:
+            return with_ipc(work);
+        default:
+            return through_host(work);
+    }
+}
+
+// ---- the first time
+// --------------------------------------------------------------------------------
+
+// Of all ranks' cards, so all choose alike.
+Status DeviceCollectives::choose(const std::vector<Card> &cards) {
+    for (size_t r = 0; r < cards.size(); ++r) {
+        if (cards[r].wish == cards[0].wish && cards[r].wish < kRoutes) continue;
+        return {RINGRT_MISMATCH,
+                format_text("RINGRT_GPU is not auto, nccl, hierarchical, ipc or host, the same at "
+                            "all ranks: see ranks 0 and %zu",
+                            r),
+                int(r)};
+    }
+    bool nccl = true, reduces = cards.size() <= Gpu::kSourcesMax && topology_.nodes == 1;
+    for (size_t r = 0; r < cards.size(); ++r) {
+        nccl = nccl && cards[r].has_nccl != 0;
+        reduces = reduces && cards[r].can_reduce != 0;
+        for (size_t other = 0; other < r; ++other) nccl = nccl && cards[r].gpu != cards[other].gpu;
+    }
+    route_ = Route(cards[0].wish);
+    if (route_ == Auto) route_ = nccl ? Nccl : reduces ? Ipc : Through;
+    bool able = route_ == Nccl           ? nccl
+                : route_ == Hierarchical ? nccl && topology_.nodes > 1 && topology_.regular()
+                : route_ == Ipc          ? reduces
+                                         : true;
+    if (able) return {};
+    return {
+        RINGRT_UNSUPPORTED,
+        format_text("rank %d: RINGRT_GPU=%s is not possible here (nccl: one GPU per rank, and "
+                    "libnccl.so.2; hierarchical: also as many ranks on every node; ipc: one node, "
+                    "16 ranks, a driver as new as the nvcc of the build)",
+                    self_.rank, kRouteNames[route_])};
+}
+
+Status DeviceCollectives::open(const Work &work) {
+    Card mine{.gpu = gpu_->name(), .wish = requested_route(), .has_nccl = gpu_->has_nccl()};
+    mine.can_reduce = !mine.has_nccl || self_.size > 1 ? gpu_->can_reduce() : 0;
+    std::vector<Card> cards(size_t(self_.size), Card{});
+    RINGRT_TRY(host_.all_gather(&mine, cards.data(), sizeof mine));
+    RINGRT_TRY(choose(cards));
+    std::vector<int> all(size_t(self_.size), 0);
+    for (int r = 0; r < self_.size; ++r) all[size_t(r)] = r;
+    if (route_ == Nccl) RINGRT_TRY(start_nccl(all, "the start of NCCL"));
+    if (route_ == Hierarchical)
+        RINGRT_TRY(start_nccl(neighbours(), "the start of NCCL on the node"));
+    if (route_ == Ipc) {
+        bool all_could = false;
+        RINGRT_TRY(open_staging(kStagingBytes, &all_could));
+        if (!all_could) route_ = Through;
+        if (!all_could && cards[0].wish == Ipc)
+            self_.warn(
+                format_text("rank %d: CUDA IPC is not possible here (%s goes through the "
+                            "host's memory)",
+                            self_.rank,
+                            describe({.kind = kDeviceAllreduce,
+                                      .dtype = uint8_t(work.dtype),
+                                      .op = uint8_t(work.op),
+                                      .count = work.count})
+                                .c_str()));
+    }
+    opened_ = true;
+    return {};
+}
+
+Status DeviceCollectives::start_nccl(const std::vector<int> &ranks, const char *phase) {
+    Gpu::Secret mine{};
+    bool first = ranks.front() == self_.rank;
+    if (first) RINGRT_TRY(gpu_->nccl_unique_id(&mine));
+    std::vector<Gpu::Secret> all(size_t(self_.size), Gpu::Secret{});
+    RINGRT_TRY(host_.all_gather(&mine, all.data(), sizeof mine));
+    int index = int(std::find(ranks.begin(), ranks.end(), self_.rank) - ranks.begin());
+    RINGRT_TRY(gpu_->nccl_start(all[size_t(ranks.front())], index, int(ranks.size())));
+    return wait(phase, host_.start_timeout_ms);
+}
+
+// Each rank's staging, open to all; whether every rank could.
+Status DeviceCollectives::open_staging(size_t each, bool *all_could) {
+    struct Shown {
+        Gpu::Handle handle;
+        uint64_t could;
+    } mine{};
+    bool could = make(each, false, &staging_).ok() && gpu_->share(staging_, &mine.handle).ok();
+    mine.could = could ? 1 : 0;
+    std::vector<Shown> all(size_t(self_.size), Shown{});
+    RINGRT_TRY(host_.all_gather(&mine, all.data(), sizeof mine));
+    mapped_.assign(size_t(self_.size), nullptr);
+    for (size_t r = 0; r < all.size() && could; ++r) {
+        if (int(r) != self_.rank)
+            could = all[r].could != 0 && gpu_->open_shared(all[r].handle, &mapped_[r]).ok();
+    }
+    uint8_t opened = could ? 1 : 0;
+    std::vector<uint8_t> everybody(size_t(self_.size), 0);
+    RINGRT_TRY(host_.all_gather(&opened, everybody.data(), 1));
+    *all_could = std::count(everybody.begin(), everybody.end(), 1) == self_.size;
+    return {};
+}
+
+Status DeviceCollectives::end() {
+    if (!opened_) return {};
+    gpu_->nccl_end(false);
+    for (void *&each : mapped_) gpu_->close_shared(std::exchange(each, nullptr));
+    RINGRT_TRY(host_.meet({}));  // nobody frees what another still has open
+    release();
+    opened_ = false;
+    return {};
+}
+
+// ---- the routes
+// ------------------------------------------------------------------------------------
+
+Status DeviceCollectives::with_nccl(const Work &work) {
+    RINGRT_TRY(gpu_->nccl_allreduce(work.input, work.output, work.count, work.dtype, work.op));
+    return wait("an allreduce by NCCL");
+}
+
+// NCCL's calls are over before what follows is put into the stream: without blocking they may not
+// yet be in it when they return.
+Status DeviceCollectives::with_nccl_per_node(const Work &work) {
+    const char *phase = "an allreduce by NCCL within the node";
+    std::vector<int> here = neighbours();
+    size_t size = work.element_bytes, ranks = here.size();
+    size_t each_max = kStagingBytes / size / ranks;
+    RINGRT_TRY(make(kStagingBytes, false, &staging_));
+    RINGRT_TRY(make(kStagingBytes, false, &part_));
+    RINGRT_TRY(make(kStagingBytes, true, &bounce_));
+    ringrt_op_t within = work.op == RINGRT_AVG ? RINGRT_SUM : work.op;
+    for (size_t first = 0; first < work.count;) {
+        size_t count = std::min(each_max * ranks, work.count - first),
+               each = (count + ranks - 1) / ranks;
+        RINGRT_TRY(gpu_->start_copy(staging_, at(work.input, first * size), count * size));
+        RINGRT_TRY(gpu_->nccl_reduce_scatter(staging_, part_, each, work.dtype, within));
+        RINGRT_TRY(wait(phase));
+        RINGRT_TRY(gpu_->start_copy(bounce_, part_, each * size));
+        RINGRT_TRY(wait(phase));
+        Work between = work;
+        between.input = between.output = bounce_, between.count = each;
+        RINGRT_TRY(host_.allreduce_on_rail(between));
+        RINGRT_TRY(gpu_->start_copy(part_, bounce_, each * size));
+        RINGRT_TRY(gpu_->nccl_all_gather(part_, staging_, each, work.dtype));
+        RINGRT_TRY(wait(phase));
+        RINGRT_TRY(gpu_->start_copy(at(work.output, first * size), staging_, count * size));
+        RINGRT_TRY(wait(phase));
+        first += count;
+    }
+    return {};
+}
+
+Status DeviceCollectives::with_ipc(const Work &work) {
+    const char *phase = "an allreduce on a shared GPU";
+    size_t size = work.element_bytes, most = kStagingBytes / size;
+    std::vector<const void *> sources(mapped_.begin(), mapped_.end());
+    sources[size_t(self_.rank)] = staging_;
+    for (size_t first = 0; first < work.count; first += most) {
+        size_t count = std::min(most, work.count - first);
+        RINGRT_TRY(gpu_->start_copy(staging_, at(work.input, first * size), count * size));
+        RINGRT_TRY(wait(phase));
+        RINGRT_TRY(host_.meet(work));
+        RINGRT_TRY(
+            gpu_->start_reduce(sources, at(work.output, first * size), count, work.dtype, work.op));
+        RINGRT_TRY(wait(phase));
+        RINGRT_TRY(host_.meet(work));  // all have read: the stagings may change
+    }
+    return {};
+}
+
+Status DeviceCollectives::through_host(const Work &work) {
+    size_t size = work.element_bytes, most = kStagingBytes / size;
+    RINGRT_TRY(make(kStagingBytes, true, &bounce_));
+    for (size_t first = 0; first < work.count; first += most) {
+        size_t count = std::min(most, work.count - first);
+        RINGRT_TRY(copy_now(bounce_, at(work.input, first * size), count * size));
+        Work piece = work;
+        piece.input = piece.output = bounce_, piece.count = count;
+        RINGRT_TRY(host_.allreduce(piece));
+        RINGRT_TRY(copy_now(at(work.output, first * size), bounce_, count * size));
+    }
+    return {};
+}
+
+}  // namespace ringrt

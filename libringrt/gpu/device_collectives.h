@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allreduce of buffers in GPU memory. All ranks meet over ordinary memory first (so that ranks that
+// call something else are told, and nobody waits inside NCCL for one that is lost), then:
+//
+// clang-format off
+//   nccl          every rank has a GPU of its own: one NCCL communicator over all ranks
+//   hierarchical  NCCL within each node, the host's ring between nodes: reduce-scatter by NCCL, each
+//                 rank sums its part with the same rank of the other nodes, all-gather by NCCL
+//   ipc           ranks of one node that share a GPU, which NCCL refuses: each copies to memory that
+//                 the others have opened (CUDA IPC), and reduces all ranks' in rank order
+//   host          whatever else: through the host's memory and its allreduce
+// clang-format on
+//
+// RINGRT_GPU names one; without it nccl, else ipc, else host. The last two give the same bits as
+// sums in ordinary memory do; NCCL adds in an order of its own.
+#pragma once
+
+#include <functional>
+#include <mutex>
+
+#include "libringrt/bootstrap/topology.h"
+#include "libringrt/gpu/device_pointer.h"
+#include "libringrt/gpu/gpu.h"
+#include "libringrt/schedule/executor.h"
+
+namespace ringrt {
+
+class DeviceCollectives {
+  public:
+    // What the ranks do over ordinary memory; all but watch are collective.
+    struct Host {
+        std::function<Status(const Work &)> meet;
+        std::function<Status(const void *mine, void *all, size_t bytes)> all_gather;
+        std::function<Status(const Work &)> allreduce;
+        std::function<Status(const Work &)> allreduce_on_rail;  // this rank of all nodes
+        std::function<Status()> watch;                          // is a rank lost?
+        uint32_t start_timeout_ms = 120000;                     // of the start of NCCL
+    };
+    DeviceCollectives(const RankContext &self, const Topology &topology, std::unique_ptr<Gpu> gpu,
+                      Host host)
+        : self_(self), topology_(topology), host_(std::move(host)), gpu_(std::move(gpu)) {}
+    ~DeviceCollectives();
+
+    // The GPU that `memory` lies on; -1: ordinary memory. From any thread.
+    [[nodiscard]] int device_of(const void *memory) {
+        if (memory == nullptr) return -1;
+        return gpu_ == nullptr ? device_of_pointer(memory) : gpu_->device_of(memory);
+    }
+    // On which side send and recv lie; INVALID_ARGUMENT when not on the same, UNSUPPORTED where
+    // they are on a GPU that this library cannot use. Opens the GPU.
+    Status memory_kind_of(const void *send, const void *recv, bool *on_gpu);
+    // What was put into the caller's stream so far comes before an allreduce with this event.
+    void set_stream(void *stream) { stream_ = stream; }
+    Status mark(Gpu::Event *out);
+
+    // Collective; returns when the sum is there.
+    Status allreduce(const Work &work, const Gpu::Event &ready);
+    // Returns when the bytes are there; either side may be a GPU's. Not collective.
+    Status copy_now(void *out, const void *in, size_t bytes, const Gpu::Event &ready = nullptr);
+    // Collective, when all is well at the end. Without it the destructor lets go of everything.
+    Status end();
+    // The process is about to end, and its peers too: all of the GPU's is left to that. NCCL asks
+    // that its communicators be aborted by all ranks of a node together, or not at all.
+    void leave_to_exit() { (void)gpu_.release(); }
+
+  private:
+    enum Route : int { Auto, Nccl, Hierarchical, Ipc, Through, kRoutes };
+    struct Card;
+    Status open(const Work &work);
+    Status choose(const std::vector<Card> &cards);
+    Status start_nccl(const std::vector<int> &ranks, const char *phase);
+    Status open_staging(size_t each, bool *all_could);
+    Status with_nccl(const Work &work);
+    Status with_nccl_per_node(const Work &work);
+    Status with_ipc(const Work &work);
+    Status through_host(const Work &work);
+    Status wait(const char *phase) { return wait(phase, self_.timeout_ms); }
+    Status wait(const char *phase, uint32_t timeout_ms);
+    Status make(size_t bytes, bool host, void **out);
+    void release();
+    [[nodiscard]] std::vector<int> neighbours() const;
+
+    const RankContext &self_;
+    const Topology &topology_;
+    Host host_;
+    std::unique_ptr<Gpu> gpu_;  // null where there is none
+    std::mutex open_mutex_;
+    std::atomic<void *> stream_ = nullptr;
+    bool opened_ = false;
+    Route route_ = Auto;
+    void *staging_ = nullptr, *part_ = nullptr, *bounce_ = nullptr;  // bounce_ is the host's
+    std::vector<void *> mapped_;                                     // stagings by rank
+};
+
+}  // namespace ringrt

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gpu: the GPU of this process, as far as sums of buffers in its memory need it. Thin: it starts
+// things and says whether they are over; who waits, for how long, and what a failure means, is the
+// business of collective/device.h.
+//
+// nccl.cpp is the one behind NVIDIA's driver and NCCL. Both are opened when they are needed
+// (libcuda.so.1, libnccl.so.2), so that libringrt runs on machines without; where configure did not
+// find their headers find_gpu() is always null. The unit tests have one in ordinary memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "libringrt/base/status.h"
+
+namespace ringrt {
+
+class Gpu {
+  public:
+    using Name = std::array<std::byte, 16>;     // of a GPU, in the whole world
+    using Handle = std::array<std::byte, 64>;   // of memory, for other processes of its machine
+    using Secret = std::array<std::byte, 128>;  // by which the ranks of one NCCL find each other
+    using Event = std::shared_ptr<void>;        // a point in a stream
+    enum class State { Running, Over };
+
+    virtual ~Gpu() = default;
+    // The GPU that `memory` lies on, -1 where it is ordinary memory.
+    [[nodiscard]] virtual int device_of(const void *memory) = 0;
+    // All that follows is about this GPU. May be called again for the same one.
+    virtual Status open(int device) = 0;
+    [[nodiscard]] virtual Name name() const = 0;
+
+    // A point in the stream that the caller computes in: all that was put into it so far.
+    virtual Status mark(void *stream, Event *out) = 0;
+    // What is started from now on, in one stream of the library's own, runs after that point.
+    virtual Status after(const Event &event) = 0;
+    // Between any two places, ordinary memory as well.
+    virtual Status start_copy(void *out, const void *in, size_t bytes) = 0;
+    // out[i] = the left fold of sources[..][i]; at most kSourcesMax sources; see reduce.h.
+    static constexpr size_t kSourcesMax = 16;
+    [[nodiscard]] virtual bool can_reduce() = 0;  // the first call takes its time
+    virtual Status start_reduce(std::span<const void *const> sources, void *out, size_t count,
+                                ringrt_dtype_t dtype, ringrt_op_t op) = 0;
+    // Is all that was started over, and was it right? Also says when NCCL failed meanwhile.
+    virtual Status look(State *out) = 0;
+
+    // Of this GPU, or (host) where the GPU copies to and from fastest. Freed by the same kind.
+    virtual Status alloc(size_t bytes, bool host, void **out) = 0;
+    virtual void free(void *memory, bool host) = 0;
+    virtual Status share(void *memory, Handle *out) = 0;  // what alloc(…, false) gave
+    virtual Status open_shared(const Handle &handle, void **out) = 0;
+    virtual void close_shared(void *memory) = 0;
+
+    // NCCL, never waiting: the start and each sum are over when look() says so.
+    [[nodiscard]] virtual bool has_nccl() = 0;
+    virtual Status nccl_unique_id(Secret *out) = 0;
+    virtual Status nccl_start(const Secret &secret, int rank, int ranks) = 0;
+    virtual Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                  ringrt_op_t op) = 0;
+    // `each` elements per rank: of the sum, and of all ranks.
+    virtual Status nccl_reduce_scatter(const void *send, void *recv, size_t each,
+                                       ringrt_dtype_t dtype, ringrt_op_t op) = 0;
+    virtual Status nccl_all_gather(const void *send, void *recv, size_t each,
+                                   ringrt_dtype_t dtype) = 0;
+    // Lets go of NCCL. With `failed`, whatever is under way ends at once.
+    virtual void nccl_end(bool failed) = 0;
+};
+
+// One for each caller; null where there is no driver: then no memory can be a GPU's. Only opens the
+// driver's library: what starts the driver is the program's first use of it.
+[[nodiscard]] std::unique_ptr<Gpu> find_gpu();
+
+}  // namespace ringrt

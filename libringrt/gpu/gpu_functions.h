@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The functions of NVIDIA's driver and of NCCL that nccl.cpp calls, found when they are needed. The
+// driver's interface keeps its old names and NCCL's keeps within one major version, so that what
+// was built with one version runs with others. No CUDA runtime: its library's name changes with
+// every version, and programs often carry one of their own.
+#pragma once
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <nccl.h>
+
+namespace ringrt {
+
+// The headers' macros add the versions to the names (cuMemAlloc_v2), here as well.
+#define RINGRT_CUDA_FUNCTIONS(X)                                                                 \
+    X(cuGetErrorString)                                                                          \
+    X(cuPointerGetAttribute) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain)                      \
+        X(cuDevicePrimaryCtxRelease) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuStreamCreate)    \
+            X(cuStreamDestroy) X(cuStreamQuery) X(cuStreamWaitEvent) X(cuEventCreate)            \
+                X(cuEventDestroy) X(cuEventRecord) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc)  \
+                    X(cuMemFreeHost) X(cuMemcpyAsync) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) \
+                        X(cuIpcCloseMemHandle) X(cuModuleLoadData) X(cuModuleGetFunction)        \
+                            X(cuModuleUnload) X(cuLaunchKernel)
+#define RINGRT_NCCL_FUNCTIONS(X)                                                              \
+    X(ncclGetErrorString)                                                                     \
+    X(ncclGetUniqueId) X(ncclCommInitRankConfig) X(ncclCommGetAsyncError) X(ncclCommFinalize) \
+        X(ncclCommDestroy) X(ncclCommAbort) X(ncclAllReduce) X(ncclReduceScatter) X(ncclAllGather)
+
+#define RINGRT_TEXT_OF(name) #name
+#define RINGRT_TEXT(name) RINGRT_TEXT_OF(name)
+#define RINGRT_FIELD(name) decltype(&::name) name = nullptr;
+#define RINGRT_FIND(name)                                                       \
+    name = reinterpret_cast<decltype(name)>(dlsym(library, RINGRT_TEXT(name))); \
+    if (name == nullptr) return RINGRT_TEXT(name);
+
+struct CudaFunctions {
+    RINGRT_CUDA_FUNCTIONS(RINGRT_FIELD)
+    // The name of one that is missing; null when all are there.
+    const char *find(void *library) {
+        RINGRT_CUDA_FUNCTIONS(RINGRT_FIND)
+        return nullptr;
+    }
+};
+
+struct NcclFunctions {
+    RINGRT_NCCL_FUNCTIONS(RINGRT_FIELD)
+    const char *find(void *library) {
+        RINGRT_NCCL_FUNCTIONS(RINGRT_FIND)
+        return nullptr;
+    }
+};
+
+}  // namespace ringrt

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/gradients/gradient_reducer.h"
+
+#include "libringrt/base/clock.h"
+#include "libringrt/base/dtype.h"
+#include "libringrt/base/thread.h"
+
+namespace ringrt {
+
+using namespace bucketing;
+
+GradientReducer::GradientReducer(Communicator &communicator, GradientReducerConfig config)
+    : communicator_(communicator),
+      config_(std::move(config)),
+      element_bytes_(dtype_bytes(config_.dtype)),
+      trace_(config_.trace_file, communicator.rank()),
+      thread_(
+          start_thread([this] { run_steps(); },
+                       [this](ringrt_status_t status, const char *what) { fail(status, what); })) {}
+
+GradientReducer::~GradientReducer() {
+    {
+        std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    std::unique_lock lock(mutex_);
+    save_profile(lock);
+}
+
+Status GradientReducer::failure(ringrt_status_t status, const std::string &what) const {
+    return {status, what};
+}
+
+Status GradientReducer::check_id(int id) const {
+    if (failed_.code != RINGRT_OK) return failed_;
+    if (id < 0 || static_cast<size_t>(id) >= gradients_.size()) {
+        return failure(RINGRT_INVALID_ARGUMENT, "there is no gradient " + std::to_string(id) +
+                                                    ": " + std::to_string(gradients_.size()) +
+                                                    " were registered");
+    }
+    return {};
+}
+
+Status GradientReducer::add(std::string name, uint64_t count, int *id) {
+    std::lock_guard lock(mutex_);
+    if (learner_) {
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       "gradient " + name + ": register all before the first is ready");
+    }
+    if (gradients_.size() == kMaxGradients || count > kMaxGradientBytes / element_bytes_) {
+        return failure(RINGRT_INVALID_ARGUMENT, "gradient " + name + ": too many, or too large");
+    }
+    *id = static_cast<int>(gradients_.size());
+    gradients_.push_back({.name = std::move(name), .bytes = count * element_bytes_});
+    return {};
+}
+
+void GradientReducer::begin_step(double now) {
+    if (!learner_) {
+        const int ranks = communicator_.size();
+        learner_ = std::make_unique<Learner>(gradient_bytes(), ranks);
+        if (recalled_ && !learner_->recall(*recalled_, samples_per_rank(ranks))) recalled_.reset();
+        if (recalled_) plan_version_ = recalled_->plan_version;
+    }
+    learner_->calls().begin_backward(now);
+    step_start_us_ = now;
+    for (Gradient &gradient : gradients_) {
+        gradient.ready = gradient.complete = gradient.waited = false;
+        gradient.buffer = nullptr;
+        gradient.bytes_to_gather = gradient.bytes;
+        gradient.complete = gradient.bytes == 0;
+    }
+    waited_ = complete_ = 0;
+    for (const Gradient &gradient : gradients_) complete_ += gradient.complete;
+    backward_over_ = false;
+    active_ = true;
+}
+
+Status GradientReducer::ready(int id, void *buffer) {
+    std::lock_guard lock(mutex_);
+    if (Status bad = check_id(id); bad.code != RINGRT_OK) return bad;
+    const double now = now_us();
+    Gradient &gradient = gradients_[static_cast<size_t>(id)];
+    if (buffer == nullptr && gradient.bytes > 0) {
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       "gradient " + gradient.name + ": its buffer is NULL");
+    }
+    const bool begins = !active_;
+    if (begins) begin_step(now);
+    if (backward_over_ || gradient.ready) {
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       "gradient " + gradient.name +
+                           " is ready again, or late: wait for every gradient "
+                           "of a step before the next step's first is ready");
+    }
+    gradient.ready = true;
+    gradient.buffer = static_cast<std::byte *>(buffer);
+    learner_->calls().ready(static_cast<uint32_t>(id), now);
+    if (trace_.on()) trace_.add(Trace::gradients, gradient.name, now, now);
+    if (begins || awaited_ == id) changed_.notify_all();  // it costs more than all the rest here
+    return {};
+}
+
+Status GradientReducer::wait(int id, const void **sum) {
+    std::unique_lock lock(mutex_);
+    if (Status bad = check_id(id); bad.code != RINGRT_OK) return bad;
+    Gradient &gradient = gradients_[static_cast<size_t>(id)];
+    const double start = now_us();
+    if (active_ && !gradient.waited) {
+        if (waited_ > 0) learner_->calls().begin_wait(start);
+        if (!backward_over_) {
+            backward_over_ = true;
+            changed_.notify_all();
+        }
+        changed_.wait(lock, [&] { return gradient.complete || failed_.code != RINGRT_OK; });
+        if (failed_.code != RINGRT_OK) return failed_;
+        const double end = now_us();
+        if (trace_.on()) trace_.add(Trace::waits, gradient.name, start, end);
+        learner_->calls().end_wait(static_cast<uint32_t>(id), end);
+        gradient.waited = true;
+        if (++waited_ == gradients_.size()) end_step();
+    }
+    if (sum != nullptr) *sum = gradient.buffer;
+    return {};
+}
+
+void GradientReducer::end_step() {
+    learner_->end_step();
+    active_ = false;
+    changed_.notify_all();
+}
+
+bool GradientReducer::idle() const {
+    std::lock_guard lock(mutex_);
+    return !active_;
+}
+
+GradientReducer::State GradientReducer::state() const {
+    std::lock_guard lock(mutex_);
+    if (!learner_) return {};
+    return {learner_->steps(), plan_version_, measured(), learner_->link(), plan_, cpu_us_};
+}
+
+void GradientReducer::recall(std::string_view text) {
+    std::lock_guard lock(mutex_);
+    if (!learner_) recalled_ = parse_learned(text);
+}
+
+std::string GradientReducer::learned() const {
+    std::unique_lock lock(mutex_);
+    if (!learner_) return {};
+    const Learned out = learner_->learned(plan_version_, samples_per_rank(communicator_.size()));
+    lock.unlock();
+    return format_learned(out);
+}
+
+std::vector<GradientReducer::PlannedSpeed> GradientReducer::planned_speeds() const {
+    std::lock_guard lock(mutex_);
+    return speeds_;
+}
+
+}  // namespace ringrt

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Learns the profile, its stages and the link while a job trains, and says when that asks for
+// another plan. PURE: times are passed in, in microseconds of any one clock.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "libringrt/bucketing/link_fit.h"
+#include "libringrt/bucketing/plan.h"
+#include "libringrt/bucketing/stages.h"
+#include "libringrt/gradients/learned.h"
+#include "libringrt/gradients/step_profiler.h"
+
+namespace ringrt {
+
+inline constexpr uint64_t kAgreeEvery = 4;  // steps; a plan can change only at these
+
+class Learner {
+  public:
+    Learner(const std::vector<uint64_t> &gradient_bytes, int ranks);
+
+    // Goes on from what an earlier run learned, where that was about these gradients.
+    bool recall(const Learned &learned, double samples_per_rank);
+
+    StepProfiler &calls() { return profiler_; }   // told of ready() and wait()
+    void sent(double bytes, double duration_us);  // one phase of a block
+    void end_step();
+
+    // Whether a plan is due, at a step at which it can change: something has lastingly changed, or
+    // the measurements have settled further (after 4, 8, 16, … steps). Asked once a time.
+    [[nodiscard]] bool take_due();
+
+    [[nodiscard]] bucketing::Profile profile() const { return profiler_.profile(); }
+    [[nodiscard]] bucketing::LinkEstimate link() const { return link_.estimate(); }
+    [[nodiscard]] bucketing::Network network() const;
+    [[nodiscard]] Learned learned(uint64_t plan_version, double samples_per_rank) const;
+    [[nodiscard]] uint64_t steps() const { return steps_; }
+
+  private:
+    const int ranks_;
+    StepProfiler profiler_;
+    bucketing::LinkFit link_;
+    bucketing::StageTracker stages_;
+    bool link_known_ = false;
+    bool replan_ = false;
+    uint64_t steps_ = 0;
+};
+
+// A plan that is enough faster than `old` for a change; else nothing.
+[[nodiscard]] std::optional<bucketing::Plan> better_plan(const bucketing::Profile &profile,
+                                                         const bucketing::Network &network,
+                                                         const bucketing::Plan &old);
+
+}  // namespace ringrt

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread of an exchange: a step's transfers, one after the other.
+#include <bit>
+#include <new>
+
+#include "libringrt/base/clock.h"
+#include "libringrt/gradients/gradient_reducer.h"
+
+namespace ringrt {
+
+// The thread has thrown: this rank's calls fail, and the other ranks hear of it too.
+void GradientReducer::fail(ringrt_status_t status, const char *what) {
+    communicator_.abort();
+    {
+        const std::scoped_lock lock(mutex_);
+        failed_.code = status;
+        changed_.notify_all();  // before the line, for which there may be no memory
+        failed_.message = std::string("gradients: ") + what;
+    }
+}
+
+void GradientReducer::run_steps() {
+    std::unique_lock lock(mutex_);
+    uint64_t next = 0;  // the step to run
+    while (true) {
+        changed_.wait(lock, [&] { return stop_ || (active_ && learner_->steps() == next); });
+        if (stop_) return;
+        const double begun = thread_cpu_us();
+        network_cpu_us_ = 0;
+        if (next == 0) make_first_plan(lock);
+        const ringrt_status_t status = run_step(lock);
+        cpu_us_ += thread_cpu_us() - begun - network_cpu_us_;
+        if (stop_ && status == RINGRT_OK) return;
+        if (status != RINGRT_OK) {
+            failed_ = {status, "gradients: " + communicator_.last_error()};
+            changed_.notify_all();
+            return;
+        }
+        ++next;
+        if (communicator_.rank() == 0) plan_a_speed(lock);
+        if (std::has_single_bit(next)) save_profile(lock);
+    }
+}
+
+ringrt_status_t GradientReducer::run_step(std::unique_lock<std::mutex> &lock) {
+    if (communicator_.size() == 1) {
+        changed_.wait(lock, [&] { return stop_ || backward_over_; });
+        for (Gradient &gradient : gradients_) {
+            use_zero_buffer(gradient);
+            gradient.complete = true;
+        }
+        changed_.notify_all();
+        return RINGRT_OK;
+    }
+    const uint64_t steps = learner_->steps();
+    const bool changes = steps > 0 ? steps % kAgreeEvery == 0 : recalled_.has_value();
+    if (config_.plan.blocks.empty() && changes) {
+        lock.unlock();
+        const ringrt_status_t status = agree_on_plan();
+        lock.lock();
+        if (status != RINGRT_OK) return status;
+    }
+    for (const Transfer &transfer : layout_.transfers) {
+        if (transfer.reduces && !wait_until_ready(transfer, lock)) return RINGRT_OK;
+        if (!wait_until_due(transfer, lock)) return RINGRT_OK;
+        point_at_buffers(transfer);
+        lock.unlock();
+        const double start = now_us();
+        const ringrt_status_t status = transfer.reduces ? reduce(transfer) : gather(transfer);
+        const double end = now_us();
+        lock.lock();
+        if (status != RINGRT_OK) return status;
+        learner_->sent(static_cast<double>(transfer.bytes), end - start);
+        if (trace_.on()) {
+            trace_.add(Trace::link,
+                       (transfer.reduces ? "reduce-scatter " : "all-gather ") +
+                           std::to_string(transfer.bytes) + " bytes",
+                       start, end);
+        }
+        if (!transfer.reduces) complete(transfer);
+    }
+    return RINGRT_OK;
+}
+
+// A gradient that is missing counts as zero.
+void GradientReducer::use_zero_buffer(Gradient &gradient) {
+    if (gradient.buffer != nullptr) return;
+    gradient.zero_buffer.assign(gradient.bytes, std::byte{0});
+    gradient.buffer = gradient.zero_buffer.data();
+}
+
+bool GradientReducer::wait_until_ready(const Transfer &transfer,
+                                       std::unique_lock<std::mutex> &lock) {
+    for (uint32_t atom : transfer.atoms) {
+        const uint32_t id = layout_.atoms[atom].gradient;
+        Gradient &gradient = gradients_[id];
+        awaited_ = static_cast<int>(id);
+        changed_.wait(lock, [&] { return stop_ || gradient.ready || backward_over_; });
+        awaited_ = -1;
+        if (stop_) return false;
+        use_zero_buffer(gradient);
+    }
+    return true;
+}
+
+bool GradientReducer::wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock) {
+    for (double left = 1; left > 0 && !stop_;) {
+        left = transfer.not_before_us - (now_us() - step_start_us_);
+        if (left > 0) changed_.wait_for(lock, std::chrono::duration<double, std::micro>(left));
+    }
+    return !stop_;
+}
+
+// Of the transfer's gradients; the others' pointers are of an earlier step, and not used.
+void GradientReducer::point_at_buffers(const Transfer &transfer) {
+    buffers_.resize(gradients_.size());
+    for (uint32_t atom : transfer.atoms) {
+        const uint32_t id = layout_.atoms[atom].gradient;
+        buffers_[id] = gradients_[id].buffer;
+    }
+}
+
+ringrt_status_t GradientReducer::reduce(const Transfer &transfer) {
+    const int ranks = communicator_.size();
+    stage(layout_, transfer, buffers_, staging_.data(), ranks);
+    const Ranges shares =
+        ranges_of(layout_, transfer, buffers_, staging_.data(), zeros_.data(), ranks);
+    const size_t count = shares.bytes() / element_bytes_;
+    std::byte *own = own_.data() + layout_.atoms[transfer.atoms.front()].shard_offset;
+    const double begun = thread_cpu_us();
+    const ringrt_status_t status =
+        communicator_.reduce_scatter(shares, own, count, config_.dtype, config_.op);
+    network_cpu_us_ += thread_cpu_us() - begun;
+    return status;
+}
+
+ringrt_status_t GradientReducer::gather(const Transfer &transfer) {
+    const int ranks = communicator_.size();
+    const Ranges mine = own_ranges(layout_, transfer, own_.data());
+    const Ranges shares =
+        ranges_of(layout_, transfer, buffers_, staging_.data(), discarded_.data(), ranks);
+    const double begun = thread_cpu_us();
+    const ringrt_status_t status = communicator_.all_gather(mine, shares, transfer.share_bytes);
+    network_cpu_us_ += thread_cpu_us() - begun;
+    if (status == RINGRT_OK) unstage(layout_, transfer, buffers_, staging_.data(), ranks);
+    return status;
+}
+
+void GradientReducer::complete(const Transfer &transfer) {
+    for (uint32_t number : transfer.atoms) {
+        Gradient &gradient = gradients_[layout_.atoms[number].gradient];
+        gradient.bytes_to_gather -= layout_.atoms[number].bytes;
+        if (gradient.bytes_to_gather > 0) continue;
+        // With a barrier nothing may be used before all is there.
+        gradient.complete = !plan_.barrier;
+        ++complete_;
+    }
+    if (plan_.barrier && complete_ == gradients_.size()) {
+        for (Gradient &gradient : gradients_) gradient.complete = true;
+    }
+    changed_.notify_all();
+}
+
+}  // namespace ringrt

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank's share of the step's batch, and the order of samples. PURE.
+#pragma once
+
+#include <cstdint>
+
+#include "libringrt/base/status.h"
+
+namespace ringrt {
+
+struct BatchRule {
+    uint32_t global_batch = 0;  // samples per step at reference_size
+    uint32_t reference_size = 1;
+    uint32_t micro_batch_max = 0;  // 0: no limit
+    ringrt_batch_rule_t rule = RINGRT_FIXED_GLOBAL_BATCH;
+};
+
+// Samples of one step over all `size` ranks.
+[[nodiscard]] uint64_t samples_per_step(const BatchRule &rule, int size);
+
+// The share of `rank`; INVALID_ARGUMENT where no batch was configured.
+Status share_of_batch(const BatchRule &rule, int rank, int size, uint64_t samples_seen,
+                      ringrt_batch_t &out);
+
+// Value at `position` of a permutation of 0 .. samples−1 that is chosen by (seed, epoch): a Feistel
+// network over the next power of two, walked until it lands inside (Black and Rogaway, "Ciphers
+// with arbitrary finite domains", CT-RSA 2002). Fewer than 2 rounds of walking on average.
+[[nodiscard]] uint64_t sample_at(uint64_t seed, uint64_t epoch, uint64_t samples,
+                                 uint64_t position);
+
+}  // namespace ringrt

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What a job of Slurm needs: settings, the step boundary, reports
+libruntime_la_SOURCES += \
+	libringrt/job/batch.cpp \
+	libringrt/job/batch.h \
+	libringrt/job/loss_curve.cpp \
+	libringrt/job/loss_curve.h \
+	libringrt/job/reporter.cpp \
+	libringrt/job/reporter.h \
+	libringrt/job/requeue.cpp \
+	libringrt/job/requeue.h \
+	libringrt/job/settings.cpp \
+	libringrt/job/settings.h \
+	libringrt/job/signal_watch.cpp \
+	libringrt/job/signal_watch.h \
+	libringrt/job/step.cpp \
+	libringrt/job/step.h \
+	libringrt/job/step_clock.cpp \
+	libringrt/job/step_clock.h

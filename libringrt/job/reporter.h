@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tells the scheduler how the job does, from a thread of its own: into the job's Comment by
+// `scontrol update`, after the user's own text, and into a file for tests. Training never waits for
+// it, and what fails is said once.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "slurm_plugin/records/telemetry.h"
+
+namespace ringrt::job {
+
+struct ReporterOptions {
+    uint64_t job = 0;  // 0: no Comment
+    std::string scontrol = "scontrol";
+    std::string file;        // empty: none; else replaced at each report
+    double interval_s = 30;  // at least, but for the first few reports
+    double command_timeout_s = 10;
+};
+
+class Reporter {
+  public:
+    explicit Reporter(ReporterOptions options);
+    ~Reporter();  // does not wait for a report under way longer than its kill takes
+    Reporter(const Reporter &) = delete;
+    Reporter &operator=(const Reporter &) = delete;
+
+    // The newest state; cheap.
+    void update(const records::Telemetry &telemetry);
+
+    // Does not wait for the interval with the newest state.
+    void report_soon();
+
+  private:
+    void loop();
+    bool due(double now_s) const;
+    void report(const records::Telemetry &telemetry);
+    bool report_to_slurm(const records::Telemetry &telemetry, std::string &why);
+    bool report_to_file(const records::Telemetry &telemetry, std::string &why);
+    bool run_until_stopped(const std::vector<std::string> &argv, std::string &output);
+
+    const ReporterOptions options_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool stopping_ = false;
+    bool soon_ = false;
+    bool fresh_ = false;  // latest_ has not been reported
+    records::Telemetry latest_;
+    records::Telemetry reported_;
+    double reported_at_s_ = -1e9;
+    int reports_ = 0;
+    bool complained_ = false;
+    std::thread thread_;  // last: starts when all else stands
+};
+
+// The user's Comment in the output of `scontrol show job`; empty where there is none.
+[[nodiscard]] std::string comment_in(const std::string &show_job_output);
+
+}  // namespace ringrt::job

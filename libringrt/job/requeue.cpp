@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/job/requeue.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "libringrt/base/clock.h"
+
+namespace ringrt {
+namespace {
+
+struct Phrase {
+    const char *words;  // in Slurm's answer
+    RequeueAnswer meaning;
+};
+// Slurm has one exit code for all failures, so its words decide (slurm_errno.c, 22.05 to 26.05).
+// What is not listed is asked again: the time-out bounds it.
+constexpr std::array kPhrases = {
+    Phrase{"pending execution", RequeueAnswer::accepted},   // an earlier request got through
+    Phrase{"already completing", RequeueAnswer::accepted},  // it is being taken down
+    Phrase{"disabled", RequeueAnswer::refused},             // sbatch --no-requeue, JobRequeue=0
+    Phrase{"denied", RequeueAnswer::refused},
+    Phrase{"Invalid job id", RequeueAnswer::refused},
+    Phrase{"Only batch jobs", RequeueAnswer::refused},
+    Phrase{"No such file", RequeueAnswer::refused},  // no scontrol
+    Phrase{"Permission", RequeueAnswer::refused},
+};
+
+std::string first_line(const std::string &output) {
+    std::string line = output.substr(0, output.find('\n'));
+    return line.substr(0, 120);
+}
+
+void sleep_s(double seconds) {
+    timespec time{.tv_sec = static_cast<time_t>(seconds),
+                  .tv_nsec = static_cast<long>(seconds * 1e9) % 1000000000};
+    nanosleep(&time, nullptr);
+}
+
+// What one rank tells the others in a round of waiting.
+struct Round {
+    uint32_t sigterm = 0;
+    uint32_t cancel_resize = 0;  // rank 0
+    char why[184] = {};
+};
+
+}  // namespace
+
+RequeueAnswer judge(const CommandResult &result) {
+    if (result.exit_code == 0) return RequeueAnswer::accepted;
+    for (const Phrase &phrase : kPhrases)
+        if (result.output.find(phrase.words) != std::string::npos) return phrase.meaning;
+    return RequeueAnswer::try_again;
+}
+
+bool Requeue::go_on(double now_s) {
+    if (begun_s_ < 0) {
+        begun_s_ = next_s_ = now_s;
+        retry_s_ = options_.retry_s;
+    }
+    if (command_.running()) {
+        if (auto result = command_.poll()) judge_answer(*result, now_s);
+    } else if (now_s >= next_s_ && !refused_) {
+        // "incomplete": only while it runs. A job that was cancelled a moment ago would run again.
+        command_.start({options_.scontrol, "requeue", "incomplete", std::to_string(options_.job)},
+                       options_.command_timeout_s);
+    }
+    if (refused_) {
+        why_ = "Slurm refused the requeue (" + last_answer_ +
+               "): submit with --requeue, and see that scontrol can be run in the job";
+        return false;
+    }
+    if (now_s - begun_s_ < options_.leave_timeout_s) return true;
+    why_ =
+        accepted_
+            ? format_text("no SIGTERM within %.0f s of the requeue", options_.leave_timeout_s)
+            : format_text("slurmctld did not answer within %.0f s (%s)", options_.leave_timeout_s,
+                          last_answer_.empty() ? "no answer" : last_answer_.c_str());
+    return false;
+}
+
+void Requeue::judge_answer(const CommandResult &result, double now_s) {
+    last_answer_ = first_line(result.output);
+    switch (judge(result)) {
+        case RequeueAnswer::accepted:
+            accepted_ = true;
+            next_s_ = now_s + options_.again_s;
+            break;
+        case RequeueAnswer::refused:
+            // After an accepted request "invalid job id" and the like only mean that it is gone.
+            refused_ = !accepted_;
+            next_s_ = now_s + options_.again_s;
+            break;
+        case RequeueAnswer::try_again:
+            next_s_ = now_s + retry_s_;
+            retry_s_ = std::min(2 * retry_s_, options_.again_s);
+            break;
+    }
+}
+
+Status await_departure(Group &group, const RequeueOptions &options, const SignalCounter &sigterm,
+                       Departure &departure, std::string &why) {
+    Requeue requeue(options);
+    const double begun_s = monotonic_s();
+    for (bool first = true;; first = false) {
+        // The first round only asks: whoever got SIGTERM before is ended by somebody else.
+        Round mine{.sigterm = sigterm.count() > 0};
+        const double now_s = monotonic_s();
+        if (!first && group.rank() == 0 && !requeue.go_on(now_s)) {
+            mine.cancel_resize = 1;
+            std::memcpy(mine.why, requeue.why().data(),
+                        std::min(requeue.why().size(), sizeof mine.why - 1));
+        }
+        std::vector<Round> all;
+        Status gathered = gather(group, mine, all);
+        bool any = std::ranges::any_of(all, [](const Round &round) { return round.sigterm != 0; });
+        // A peer that Slurm killed already cannot answer; our own SIGTERM says that it is so.
+        if (!gathered.ok() && sigterm.count() == 0) return gathered;
+        if (!gathered.ok() || any) {
+            departure = Departure::leave;
+            why = first && gathered.ok() ? "SIGTERM" : "";
+            return {};
+        }
+        if (all[0].cancel_resize) {
+            departure = Departure::stay;
+            why = all[0].why;
+            return {};
+        }
+        sleep_s(now_s - begun_s < 5 ? 0.01 : 0.1);
+    }
+}
+
+}  // namespace ringrt

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/job/settings.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt {
+namespace {
+
+// A number that the environment may set: the table that ringrt(3) lists as well.
+struct NumberRow {
+    const char *name;
+    uint32_t Settings::*field;
+    uint32_t low, high, standard;
+};
+constexpr std::array kNumbers = {
+    NumberRow{"RINGRT_SAVE_INTERVAL_S", &Settings::save_interval_s, 1, 31536000, 600},
+    NumberRow{"RINGRT_KEEP_CHECKPOINTS", &Settings::keep_checkpoints, 1, 1000, 3},
+    NumberRow{"RINGRT_SAVE_INLINE", &Settings::save_inline, 0, 1, 0},
+    NumberRow{"RINGRT_TIMEOUT_MS", &Settings::timeout_ms, 1, 86400000, 600000},
+    NumberRow{"RINGRT_START_TIMEOUT_MS", &Settings::start_timeout_ms, 1, 86400000, 120000},
+    NumberRow{"RINGRT_TELEMETRY_S", &Settings::telemetry_s, 1, 86400, 30},
+    NumberRow{"RINGRT_LEAVE_TIMEOUT_S", &Settings::leave_timeout_s, 1, 3600, 60},
+    NumberRow{"RINGRT_REQUEUE_AGAIN_S", &Settings::requeue_again_s, 1, 3600, 10},
+};
+
+// The first version of the struct ended here: no program has a smaller one.
+constexpr size_t kConfigBytesMin = offsetof(ringrt_config_t, seed) + sizeof(ringrt_config_t::seed);
+
+Status invalid(std::string message) { return {RINGRT_INVALID_ARGUMENT, std::move(message)}; }
+
+template <typename Number>
+bool parse(const char *value, Number low, Number high, Number &out) {
+    std::string_view word(value, strnlen(value, 32));
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+    return error == std::errc() && end == word.data() + word.size() && out >= low && out <= high;
+}
+
+// The caller's struct may be older (shorter) or newer (longer) than ours.
+Status copy_config(const ringrt_config_t *config, ringrt_config_t &out) {
+    out = RINGRT_CONFIG_INIT;
+    if (!config) return {};
+    const size_t theirs = config->struct_size;
+    if (theirs < kConfigBytesMin || theirs > 65536)
+        return invalid("config.struct_size is not right: start from RINGRT_CONFIG_INIT");
+    std::memcpy(&out, config, std::min(theirs, sizeof out));
+    const char *bytes = reinterpret_cast<const char *>(config);
+    for (size_t i = sizeof out; i < theirs; ++i)
+        if (bytes[i] != 0) return invalid("config has fields that this libringrt does not know");
+    return {};
+}
+
+Status read_numbers(const ringrt_config_t &config, const Environment &environment, Settings &out) {
+    out.save_interval_s = config.save_interval_s;
+    out.keep_checkpoints = config.keep_checkpoints;
+    out.save_inline = config.save_inline;
+    out.timeout_ms = config.timeout_ms;
+    out.start_timeout_ms = config.start_timeout_ms;
+    out.telemetry_s = config.telemetry_s;
+    for (const NumberRow &row : kNumbers) {
+        uint32_t &field = out.*row.field;
+        const char *value = environment(row.name);
+        if (field == 0 && !value)
+            field = row.standard;
+        else if (field == 0 && !parse(value, row.low, row.high, field))
+            return invalid(format_text("%s: expected a number from %u to %u, got \"%.40s\"",
+                                       row.name, row.low, row.high, value));
+        if (field < row.low || field > row.high)
+            return invalid(format_text("%s (or the config's field): expected %u to %u, got %u",
+                                       row.name, row.low, row.high, field));
+    }
+    return {};
+}
+
+// Ranks come from the config, else from srun.
+Status read_ranks(const ringrt_config_t &config, const Environment &environment, Settings &out) {
+    SlurmIdentity slurm;
+    Status in_slurm = slurm_identity(environment, &slurm);
+    if (config.size == 0 && !in_slurm.ok()) return in_slurm;
+    out.job = slurm.job;
+    out.restart = slurm.restart;
+    if (config.size != 0) {
+        out.rank = config.rank;
+        out.size = config.size;
+        out.local_rank = config.local_size > 0 ? config.local_rank : -1;
+    } else {
+        out.rank = slurm.rank;
+        out.size = slurm.size;
+        out.local_rank = slurm.local_rank;
+    }
+    if (out.size < 1 || out.size > kRanksMax || out.rank < 0 || out.rank >= out.size)
+        return invalid(
+            format_text("rank %d of %d: expected 0 <= rank < size <= 65536", out.rank, out.size));
+    return {};
+}
+
+Status read_signal(const Environment &environment, Settings &out) {
+    out.signal = SIGURG;  // ignored by processes that do not handle it
+    const char *value = environment("RINGRT_SIGNAL");
+    if (!value || !*value) return {};
+    auto parsed = records::parse_signal(std::string_view(value, strnlen(value, 65)));
+    const int *number = std::get_if<int>(&parsed);
+    if (!number || *number == SIGKILL || *number == SIGSTOP || *number == SIGTERM)
+        return invalid(
+            format_text("RINGRT_SIGNAL: expected a signal that can be caught, other than SIGTERM "
+                        "(for example URG), got \"%.40s\"",
+                        value));
+    out.signal = *number;
+    return {};
+}
+
+Status read_batch(const ringrt_config_t &config, Settings &out) {
+    if (config.batch_rule != RINGRT_FIXED_GLOBAL_BATCH &&
+        config.batch_rule != RINGRT_FIXED_BATCH_PER_GPU)
+        return invalid(format_text("config.batch_rule %d is unknown", config.batch_rule));
+    out.batch = {.global_batch = config.global_batch,
+                 .reference_size = std::max(config.reference_size, 1u),
+                 .micro_batch_max = config.micro_batch_max,
+                 .rule = config.batch_rule};
+    return {};
+}
+
+std::string bounded(const char *path) {
+    return path ? std::string(path, strnlen(path, 4096)) : std::string();
+}
+
+std::string folder_of_job(uint64_t job) {
+    return job ? format_text("ringrt-%llu", static_cast<unsigned long long>(job)) : "ringrt-local";
+}
+
+// Absolute, so that a program may change its folder later. The nodes' own folder is for many jobs.
+Status read_folders(const ringrt_config_t &config, const Environment &environment, Settings &out) {
+    const char *folder = config.checkpoint_dir;
+    if (!folder) folder = environment("RINGRT_CHECKPOINT_DIR");
+    std::string name = bounded(folder), local = bounded(environment("RINGRT_CHECKPOINT_LOCAL"));
+    if (name.empty()) name = folder_of_job(out.job);
+    if (!local.empty()) local += "/" + folder_of_job(out.job);
+    char here[4096];
+    for (std::string *path : {&name, &local})
+        if (!path->empty() && path->front() != '/' && getcwd(here, sizeof here))
+            *path = std::string(here) + "/" + *path;
+    if (name.size() > 3900 || local.size() > 3900)
+        return invalid("the checkpoint folder's path is too long");
+    if (name == local)
+        return invalid("RINGRT_CHECKPOINT_LOCAL: expected another folder than the shared one");
+    out.checkpoint_dir = name;
+    out.checkpoint_local = local;
+    return {};
+}
+
+std::string text_setting(const char *configured, const char *value, const char *standard);
+
+Status read_transport(const ringrt_config_t &config, const Environment &environment,
+                      Settings &out) {
+    out.transport = text_setting(config.transport, environment("RINGRT_TRANSPORT"), "tcp");
+    out.messenger = config.messenger;
+    if (out.transport != "tcp" && out.transport != "mpi")
+        return invalid(
+            format_text("RINGRT_TRANSPORT (or config.transport): expected tcp or mpi, got "
+                        "\"%.40s\"",
+                        out.transport.c_str()));
+    if (out.transport == "mpi" && !out.messenger)
+        return invalid(
+            "RINGRT_TRANSPORT=mpi needs a program that starts with ringrt_init_mpi() on an MPI "
+            "with "
+            "MPI_THREAD_MULTIPLE");
+    return {};
+}
+
+std::string text_setting(const char *configured, const char *value, const char *standard) {
+    return configured && *configured ? configured : value && *value ? value : standard;
+}
+
+}  // namespace
+
+Status resolve(const ringrt_config_t *given, const Environment &environment, Settings &out) {
+    ringrt_config_t config;
+    Settings settings;
+    Status outcome = copy_config(given, config);
+    if (outcome.ok()) outcome = read_numbers(config, environment, settings);
+    if (outcome.ok()) outcome = read_ranks(config, environment, settings);
+    if (outcome.ok()) outcome = read_signal(environment, settings);
+    if (outcome.ok()) outcome = read_batch(config, settings);
+    if (outcome.ok()) outcome = read_folders(config, environment, settings);
+    if (!outcome.ok()) return outcome;
+    outcome = read_transport(config, environment, settings);
+    if (!outcome.ok()) return outcome;
+    settings.rendezvous = text_setting(config.rendezvous, environment("RINGRT_RENDEZVOUS"), "");
+    settings.scontrol = text_setting(nullptr, environment("RINGRT_SCONTROL"), "scontrol");
+    settings.telemetry_file = text_setting(nullptr, environment("RINGRT_TELEMETRY_FILE"), "");
+    settings.allgather = config.allgather;
+    settings.allgather_context = config.allgather_context;
+    settings.steps_total = config.steps_total;
+    settings.seed = config.seed;
+    out = std::move(settings);
+    return {};
+}
+
+}  // namespace ringrt

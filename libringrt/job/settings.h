@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run was told: the program's ringrt_config_t first, then the environment, then the default.
+#pragma once
+
+#include <string>
+
+#include "libringrt/base/slurm_env.h"
+#include "libringrt/base/status.h"
+#include "libringrt/job/batch.h"
+
+namespace ringrt {
+
+struct Settings {
+    int rank = 0, size = 1;
+    int local_rank = -1;  // −1: found out
+    std::string checkpoint_dir;
+    std::string checkpoint_local;  // on each node; empty: no such level
+    std::string rendezvous;
+    ringrt_allgather_fn allgather = nullptr;
+    void *allgather_context = nullptr;
+    std::string transport;  // between nodes: "tcp" or "mpi"
+    const ringrt_messenger_t *messenger = nullptr;
+    BatchRule batch;
+    uint64_t steps_total = 0;
+    uint64_t seed = 0;
+    uint32_t save_interval_s = 0, keep_checkpoints = 0, save_inline = 0;
+    uint32_t timeout_ms = 0, start_timeout_ms = 0;
+    uint32_t telemetry_s = 0;
+    uint32_t leave_timeout_s = 0;  // from the requeue until the resize is called off
+    uint32_t requeue_again_s = 0;  // between two requests for the requeue
+    int signal = 0;
+    uint64_t job = 0;  // 0: outside Slurm
+    uint32_t restart = 0;
+    std::string scontrol;
+    std::string telemetry_file;
+};
+
+// INVALID_ARGUMENT with what was got and what is right. `config` may be NULL.
+Status resolve(const ringrt_config_t *config, const Environment &environment, Settings &out);
+
+}  // namespace ringrt

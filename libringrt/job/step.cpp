@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/job/step.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "libringrt/base/clock.h"
+
+namespace ringrt {
+namespace {
+
+using checkpoint::SaveMode;
+
+// The scheduler repeats its signal for a while; a resize that was called off is not tried again at
+// once.
+constexpr double kIgnoreAfterCallOff_s = 30;
+
+checkpoint::LayoutOptions layout_options() { return {}; }
+
+std::string host_name() {
+    char name[256] = {};
+    return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+}  // namespace
+
+// What each rank brings to the agreement at a step's end, and what came of it.
+struct StepBoundary::StepVote {
+    uint64_t step = 0;
+    uint8_t asked = 0;     // the scheduler's signal came to this rank
+    uint8_t save_due = 0;  // rank 0's clock decides
+    uint8_t written = 0;   // this rank's part of a save in the background is on disk
+    uint8_t reserved[5] = {};
+};
+
+StepBoundary::StepBoundary(const Settings &settings, Group &group, checkpoint::Fence fence,
+                           const std::vector<checkpoint::Buffer> &buffers)
+    : settings_(settings),
+      group_(group),
+      buffers_(buffers),
+      store_(checkpoint::real_files(), settings.checkpoint_dir, fence, settings.keep_checkpoints),
+      saver_(group, store_, layout_options()),
+      local_(group, checkpoint::real_files(), settings.checkpoint_local, host_name(), fence,
+             layout_options()) {}
+
+Status StepBoundary::start() {
+    if (Status started = asked_.start(settings_.signal); !started.ok()) return started;
+    if (Status joined = local_.join(); !joined.ok()) return joined;
+    step_begun_s_ = monotonic_s();
+    next_save_s_ = step_begun_s_ + settings_.save_interval_s;
+    if (leads() && (settings_.job != 0 || !settings_.telemetry_file.empty()))
+        reporter_ = std::make_unique<job::Reporter>(
+            job::ReporterOptions{.job = settings_.job,
+                                 .scontrol = settings_.scontrol,
+                                 .file = settings_.telemetry_file,
+                                 .interval_s = static_cast<double>(settings_.telemetry_s)});
+    return {};
+}
+
+Status StepBoundary::restore(uint64_t &step) {
+    // Else the state that is given up would be committed later.
+    if (Status finished = end_save(); is_fatal(finished)) return finished;
+    const FileWork work(group_);
+    const double begun_s = monotonic_s();
+    checkpoint::Manifest manifest;
+    Status loaded = checkpoint::load_newest(group_, &local_, store_, buffers_, manifest);
+    step_begun_s_ = monotonic_s();
+    next_save_s_ = step_begun_s_ + settings_.save_interval_s;
+    if (!loaded.ok()) {
+        if (loaded.code == RINGRT_NOT_FOUND) report(0);
+        if (loaded.code == RINGRT_NOT_FOUND && settings_.restart > 0)
+            say(format_text(
+                "restart %u, and %s: if one was saved, this is not the folder that it was "
+                "saved to",
+                static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
+        return loaded;
+    }
+    load_ms_ = (step_begun_s_ - begun_s) * 1e3;
+    step_ = timed_step_ = step = manifest.step;
+    saved_step_ = static_cast<int64_t>(manifest.step);
+    shared_step_ = local_.is_there() ? -1 : saved_step_;  // it may have come from the nodes' disks
+    samples_ = manifest.samples;
+    restored_gradients_ = manifest.gradients;
+    losses_.recall(manifest.losses);
+    for (const checkpoint::Speed &speed : manifest.speeds) speeds_[speed.gpus] = speed.step_ms;
+    say(format_text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
+                    static_cast<unsigned long long>(step), group_.size(), manifest.ranks,
+                    load_ms_ / 1e3));
+    if (manifest.seed != settings_.seed)
+        say(format_text(
+            "the checkpoint was made with seed %llu, this run has %llu: the order of samples "
+            "differs",
+            static_cast<unsigned long long>(manifest.seed),
+            static_cast<unsigned long long>(settings_.seed)));
+    report(step);
+    return {};
+}
+
+Status StepBoundary::save(uint64_t step) {
+    advance(step);
+    if (Status finished = end_save(); is_fatal(finished)) return finished;
+    return save_now(step, SaveMode::inline_write);
+}
+
+Status StepBoundary::finish() {
+    Status finished = finish_save();
+    reporter_.reset();
+    return finished;
+}
+
+Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
+    if (step == timed_step_ + 1) clock_.add((monotonic_s() - step_begun_s_) * 1e3);
+    timed_step_ = step;
+    advance(step);
+    StepVote agreed;
+    if (Status outcome = agree(step, agreed); !outcome.ok()) return outcome;
+    ringrt_action_t result = RINGRT_CONTINUE;
+    Status outcome;
+    if (saver_.under_way() && (agreed.written || agreed.asked)) outcome = end_save();
+    if (!is_fatal(outcome) && agreed.asked)
+        outcome = leave(step, result);
+    else if (!is_fatal(outcome) && agreed.save_due)
+        outcome = periodic_save(step);
+    if (is_fatal(outcome)) return outcome;
+    report(step);
+    step_begun_s_ = monotonic_s();
+    action = result;
+    return {};
+}
+
+void StepBoundary::advance(uint64_t step) {
+    if (step <= step_) return;
+    const uint64_t steps = step - step_;
+    samples_ += steps * samples_per_step(settings_.batch, group_.size());
+    if (steps_left_ > 0)
+        steps_left_ -= static_cast<int64_t>(std::min(static_cast<uint64_t>(steps_left_), steps));
+    step_ = step;
+}
+
+Status StepBoundary::agree(uint64_t step, StepVote &agreed) {
+    const double now_s = monotonic_s();
+    const uint32_t arrivals = asked_.count();
+    if (now_s < ignore_until_s_) served_ = arrivals;
+    const StepVote mine{.step = step,
+                        .asked = arrivals != served_,
+                        .save_due = leads() && now_s >= next_save_s_,
+                        .written = saver_.under_way() && saver_.written()};
+    std::vector<StepVote> all;
+    if (Status gathered = gather(group_, mine, all); !gathered.ok()) return gathered;
+    agreed = {.step = step, .save_due = all[0].save_due, .written = 1};
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank].step != all[0].step)
+            return {RINGRT_MISMATCH,
+                    format_text("rank %zu is at step %llu, rank 0 at step %llu: call "
+                                "ringrt_step() on all ranks after the same steps",
+                                rank, static_cast<unsigned long long>(all[rank].step),
+                                static_cast<unsigned long long>(all[0].step))};
+        agreed.asked |= all[rank].asked;
+        agreed.written &= all[rank].written;
+    }
+    return {};
+}
+
+// Starts a save and, inline, ends it too.
+Status StepBoundary::save_now(uint64_t step, SaveMode mode) {
+    const FileWork work(group_);
+    save_begun_s_ = monotonic_s();
+    saving_step_ = step;
+    Status started = saver_.start(buffers_, meta(step), mode);
+    if (!started.ok() || mode == SaveMode::in_background) return started;
+    return finish_save();
+}
+
+Status StepBoundary::finish_save() {
+    if (!saver_.under_way()) return {};
+    const FileWork work(group_);
+    Status finished = saver_.finish();
+    if (!finished.ok()) return finished;
+    const double now_s = monotonic_s();
+    save_ms_ = (now_s - save_begun_s_) * 1e3;
+    saved_step_ = shared_step_ = static_cast<int64_t>(saving_step_);
+    next_save_s_ = now_s + settings_.save_interval_s;
+    return {};
+}
+
+// One that began earlier, if any; what fails in it is only said.
+Status StepBoundary::end_save() {
+    Status finished = finish_save();
+    if (!finished.ok() && !is_fatal(finished)) say(finished.message + ": training goes on");
+    return finished;
+}
+
+Status StepBoundary::periodic_save(uint64_t step) {
+    next_save_s_ = monotonic_s() + settings_.save_interval_s;  // also where it fails
+    Status local = local_.is_there() ? local_save(step) : Status{};
+    if (is_fatal(local) || saver_.under_way()) return local;  // the shared level takes its time
+    Status saved =
+        save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);
+    if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training goes on");
+    return saved;
+}
+
+// On the nodes' own disks, before the shared level's save begins.
+Status StepBoundary::local_save(uint64_t step) {
+    const FileWork work(group_);
+    Status saved = local_.save(buffers_, meta(step));
+    if (saved.ok() || is_fatal(saved)) return saved;
+    if (!said_no_local_) say("on the nodes: " + saved.message + ": only the shared level has it");
+    said_no_local_ = true;
+    return saved;
+}
+
+Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
+    const double begun_s = monotonic_s();
+    sigterm_ = std::make_unique<SignalCounter>();
+    Status ready = sigterm_->start(SIGTERM);  // cannot fail for SIGTERM
+    if (shared_step_ != static_cast<int64_t>(step)) ready = save_now(step, SaveMode::inline_write);
+    served_ = asked_.count();  // signals that came during the save asked for the same
+    if (!ready.ok()) {
+        if (!is_fatal(ready)) cancel_resize(ready.message);
+        return ready;
+    }
+    const std::string saved =
+        format_text("asked to leave at step %llu: saved in %.2f s",
+                    static_cast<unsigned long long>(step), monotonic_s() - begun_s);
+    if (settings_.job == 0) {
+        cancel_resize(saved + ", but this is not a Slurm job");
+        return {};
+    }
+    if (reporter_) reporter_->report_soon();
+    const RequeueOptions options{.job = settings_.job,
+                                 .scontrol = settings_.scontrol,
+                                 .leave_timeout_s = static_cast<double>(settings_.leave_timeout_s),
+                                 .again_s = static_cast<double>(settings_.requeue_again_s)};
+    Departure departure = Departure::stay;
+    std::string why;
+    Status waited = await_departure(group_, options, *sigterm_, departure, why);
+    if (!waited.ok()) return waited;
+    if (departure == Departure::stay) {
+        cancel_resize(saved + ", but " + why);
+        return {};
+    }
+    say(saved + (why.empty() ? ", requeued" : ", ended from outside (SIGTERM)"));
+    action = RINGRT_LEAVE;
+    return {};
+}
+
+void StepBoundary::cancel_resize(const std::string &why) {
+    sigterm_.reset();
+    ignore_until_s_ = monotonic_s() + kIgnoreAfterCallOff_s;
+    say(why + format_text(": resize called off, training goes on at %d GPUs", group_.size()));
+}
+
+// A failed save costs no training; anything else means that the ranks cannot go on together.
+bool StepBoundary::is_fatal(const Status &outcome) const {
+    return !outcome.ok() && outcome.code != RINGRT_CHECKPOINT_FAILED;
+}
+
+checkpoint::Meta StepBoundary::meta(uint64_t step) const {
+    checkpoint::Meta out{.step = step, .samples = samples_, .seed = settings_.seed};
+    for (auto [gpus, step_ms] : speeds_) out.speeds.push_back({gpus, step_ms});
+    if (leads() && gradients_.learned) out.gradients = gradients_.learned();
+    if (leads() && out.gradients.empty()) out.gradients = restored_gradients_;
+    if (leads()) out.losses = losses_.text();
+    return out;
+}
+
+void StepBoundary::note_speed() {
+    if (clock_.step_ms() <= 0) return;
+    speeds_[static_cast<uint32_t>(group_.size())] = clock_.step_ms();
+    while (speeds_.size() > checkpoint::kSpeedsMax) {
+        auto smallest = speeds_.begin();
+        speeds_.erase(smallest->first == static_cast<uint32_t>(group_.size()) ? std::next(smallest)
+                                                                              : smallest);
+    }
+}
+
+std::string StepBoundary::last_checkpoint() const {
+    if (saved_step_ < 0) return "no checkpoint yet";
+    return format_text("last checkpoint: step %lld", static_cast<long long>(saved_step_));
+}
+
+void StepBoundary::say(const std::string &line) const {
+    if (!leads()) return;
+    std::string job =
+        settings_.job ? format_text("job %llu: ", static_cast<unsigned long long>(settings_.job))
+                      : "";
+    log_line(job + line);
+}
+
+void StepBoundary::record_loss(double loss, double goal) {
+    if (leads()) losses_.add(step_ + 1, loss, goal);
+}
+
+// What the program said; else the configured rest, or less where the loss will reach its goal
+// before; else what the loss says alone.
+int64_t StepBoundary::steps_left(uint64_t step) {
+    if (steps_left_ >= 0) return steps_left_;
+    const std::optional<uint64_t> by_loss = losses_.steps_left(step);
+    if (settings_.steps_total == 0) return by_loss ? static_cast<int64_t>(*by_loss) : -1;
+    uint64_t left = settings_.steps_total - std::min(settings_.steps_total, step);
+    if (by_loss && losses_.has_goal()) left = std::min(left, *by_loss);
+    return static_cast<int64_t>(left);
+}
+
+void StepBoundary::report(uint64_t step) {
+    note_speed();
+    if (!reporter_) return;
+    records::Telemetry out{.run = static_cast<int>(settings_.restart),
+                           .gpus = group_.size(),
+                           .step = step,
+                           .step_ms = clock_.step_ms(),
+                           .steps_left = steps_left(step),
+                           .ckpt_step = saved_step_ < 0 ? 0 : static_cast<uint64_t>(saved_step_),
+                           .save_ms = save_ms_,
+                           .load_ms = load_ms_,
+                           .up = true};
+    for (auto [gpus, step_ms] : speeds_)
+        if (out.samples < records::kSpeedSamplesMax)
+            out.speed[static_cast<size_t>(out.samples++)] = {static_cast<int>(gpus), step_ms};
+    if (gradients_.add_planned) gradients_.add_planned(out);
+    reporter_->update(out);
+}
+
+}  // namespace ringrt

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The step boundary: agree, save, leave. And what needs the same parts: saving and restoring when
+// the program says so.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "libringrt/checkpoint/local_level.h"
+#include "libringrt/checkpoint/save.h"
+#include "libringrt/job/loss_curve.h"
+#include "libringrt/job/reporter.h"
+#include "libringrt/job/requeue.h"
+#include "libringrt/job/settings.h"
+#include "libringrt/job/signal_watch.h"
+#include "libringrt/job/step_clock.h"
+
+namespace ringrt {
+
+// What the exchange of gradients adds to checkpoints and telemetry; empty: nothing.
+struct GradientHooks {
+    std::function<std::string()> learned;
+    std::function<void(records::Telemetry &)> add_planned;
+};
+
+class StepBoundary {
+  public:
+    // `buffers` are sorted by name and may grow until the first restore, save or step.
+    StepBoundary(const Settings &settings, Group &group, checkpoint::Fence fence,
+                 const std::vector<checkpoint::Buffer> &buffers);
+
+    // Starts to listen for the scheduler's signal and to report.
+    Status start();
+
+    // All collective; see ringrt.h.
+    Status restore(uint64_t &step);
+    Status save(uint64_t step);
+    Status step(uint64_t step, ringrt_action_t &action);
+    Status finish();  // commits a save that is under way
+
+    void set_gradients(GradientHooks hooks) { gradients_ = std::move(hooks); }
+    // What the checkpoint that was restored holds of `learned`; empty: nothing.
+    const std::string &restored_gradients() const { return restored_gradients_; }
+    void set_steps_left(uint64_t steps) { steps_left_ = static_cast<int64_t>(steps); }
+    // Of the step under way; rank 0's count.
+    void record_loss(double loss, double goal);
+    uint64_t samples_seen() const { return samples_; }
+    // "last checkpoint: step 1200", for the message when a peer is lost.
+    std::string last_checkpoint() const;
+
+  private:
+    struct StepVote;
+
+    bool leads() const { return group_.rank() == 0; }
+    void advance(uint64_t step);
+    Status agree(uint64_t step, StepVote &agreed);
+    Status save_now(uint64_t step, checkpoint::SaveMode mode);
+    Status finish_save();
+    Status end_save();
+    Status periodic_save(uint64_t step);
+    Status local_save(uint64_t step);
+    Status leave(uint64_t step, ringrt_action_t &action);
+    void cancel_resize(const std::string &why);
+    bool is_fatal(const Status &outcome) const;
+    checkpoint::Meta meta(uint64_t step) const;
+    int64_t steps_left(uint64_t step);  // -1: not known
+    void note_speed();
+    void say(const std::string &line) const;
+    void report(uint64_t step);
+
+    const Settings &settings_;
+    Group &group_;
+    const std::vector<checkpoint::Buffer> &buffers_;
+    checkpoint::Store store_;
+    checkpoint::Saver saver_;
+    checkpoint::LocalLevel local_;
+    bool said_no_local_ = false;
+    SignalCounter asked_;
+    std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
+    std::unique_ptr<job::Reporter> reporter_;
+    job::StepClock clock_;
+    job::LossCurve losses_;  // on rank 0, over all runs of the job
+    GradientHooks gradients_;
+    std::string restored_gradients_;
+    std::map<uint32_t, double> speeds_;  // GPUs → ms per step, over all runs of the job
+    uint32_t served_ = 0;                // signals that were answered
+    double ignore_until_s_ = 0;          // after a resize that was called off
+    double step_begun_s_ = 0;
+    double save_begun_s_ = 0;
+    double next_save_s_ = 0;
+    uint64_t step_ = 0;        // last finished step
+    uint64_t timed_step_ = 0;  // last one whose end ringrt_step() saw
+    uint64_t samples_ = 0;
+    int64_t steps_left_ = -1;
+    int64_t saved_step_ = -1;   // of the newest checkpoint, −1: none
+    int64_t shared_step_ = -1;  // of the newest that this run knows to be in the shared folder
+    uint64_t saving_step_ = 0;
+    double save_ms_ = 0, load_ms_ = 0;
+};
+
+}  // namespace ringrt

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the elements of one collective are cut into chunks, and each chunk into the ranks' shares.
+#pragma once
+
+#include <algorithm>
+
+#include "libringrt/base/share.h"
+
+namespace ringrt {
+
+struct Chunks {
+    size_t count, each;  // elements: in all, per chunk
+
+    [[nodiscard]] size_t number() const { return (count + each - 1) / each; }
+    [[nodiscard]] Share chunk(size_t i) const {
+        return {.first = i * each, .count = std::min(each, count - i * each)};
+    }
+    // Relative to the chunk's first element. Whole lines of `line` elements, but for the last
+    // share.
+    [[nodiscard]] static Share part(size_t elements, size_t line, int ranks, int index) {
+        size_t lines = (elements + line - 1) / line;
+        Share part = share(lines, ranks, index);
+        size_t first = std::min(part.first * line, elements);
+        size_t end = std::min((part.first + part.count) * line, elements);
+        return {.first = first, .count = end - first};
+    }
+};
+
+}  // namespace ringrt

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the ranks of a node wait for each other: gates, and who is to blame at a closed one.
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "libringrt/shm/segment.h"
+
+namespace ringrt {
+namespace {
+
+constexpr int kSpins = 2000;
+constexpr int kYields = 10;       // where ranks share cores: each lets another rank run
+constexpr int kSpinsAsleep = 50;  // that sleepers are left to sleep when their gate opens
+
+long futex(std::atomic<uint32_t> *word, int operation, uint32_t value, const timespec *timeout) {
+    return syscall(SYS_futex, reinterpret_cast<uint32_t *>(word), operation, value, timeout,
+                   nullptr, 0);
+}
+
+void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Every store before it is seen by all before any load after it. (Not atomic_thread_fence where
+// that can be helped: ThreadSanitizer does not know it.)
+void full_fence() {
+#if defined(__x86_64__)
+    asm volatile("lock; orl $0, (%%rsp)" ::: "memory", "cc");
+#else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+}  // namespace
+
+void ShmSegment::count_cores() {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int i = 0; i < count(); ++i) CPU_OR(&all, &all, &board(i).cores);
+    crowded_ = count() > CPU_COUNT(&all);
+}
+
+void ShmSegment::publish_op(const OpHeader &call, const void *send, const void *recv,
+                            size_t bytes) {
+    ControlBlock &mine = board(index_);
+    if (mine.calls[call.number % 2] == call) return;  // said already
+    mine.calls[call.number % 2] = call;
+    if (bytes > 0) mine.places[call.number % 2] = {offset_of(send, bytes), offset_of(recv, bytes)};
+}
+
+Status ShmSegment::compare(const OpHeader &call) const {
+    for (int i = 0; i < count(); ++i) {
+        const OpHeader &other = board(i).calls[call.number % 2];
+        if (other == call) continue;
+        return {RINGRT_MISMATCH,
+                format_text(
+                    "rank %d calls %s where %s calls %s: all ranks must call the same operations "
+                    "in the same order",
+                    self_.rank, describe(call).c_str(), self_.name_of(rank_at(i)).c_str(),
+                    describe(other).c_str()),
+                rank_at(i)};
+    }
+    return {};
+}
+
+void ShmSegment::arrive(GateKind kind, uint64_t chunk) {
+    arrive_and_wait_soon(kind, chunk);
+    wake_sleepers();
+}
+
+void ShmSegment::arrive_and_wait_soon(GateKind kind, uint64_t chunk) {
+    self_.pass_fault_point();
+    board(index_).arrived[kind].store(chunk + 1, std::memory_order_release);
+    wake_due_ = true;
+}
+
+bool ShmSegment::is_open(GateKind kind, uint64_t chunk) const {
+    for (int i = 0; i < count(); ++i) {
+        if (board(i).arrived[kind].load(std::memory_order_acquire) <= chunk) return false;
+    }
+    return true;
+}
+
+// Whoever sleeps at a gate that is open now. Of two ranks that arrive last at the same time each
+// has stored before it looks, so at least one sees that the other has arrived; and a sleeper looks
+// at the gate between saying that it sleeps and sleeping.
+void ShmSegment::wake_sleepers() {
+    wake_due_ = false;
+    full_fence();
+    for (int i = 0; i < count(); ++i) {
+        ControlBlock &other = board(i);
+        if (i == index_ || other.asleep.load(std::memory_order_acquire) == 0) continue;
+        auto kind = GateKind(other.wanted_kind.load(std::memory_order_relaxed) & 1);
+        if (!is_open(kind, other.wanted_chunk.load(std::memory_order_relaxed))) continue;
+        if (other.asleep.exchange(0) != 0) futex(&other.asleep, FUTEX_WAKE, 1, nullptr);
+    }
+}
+
+void ShmSegment::sleep_at_gate(GateKind kind, uint64_t chunk, int sleep_ms) {
+    ControlBlock &mine = board(index_);
+    mine.wanted_kind.store(kind, std::memory_order_relaxed);
+    mine.wanted_chunk.store(chunk, std::memory_order_relaxed);
+    mine.asleep.store(1, std::memory_order_seq_cst);
+    full_fence();
+    timespec timeout{.tv_sec = 0, .tv_nsec = sleep_ms * 1000000L};
+    if (!is_open(kind, chunk)) futex(&mine.asleep, FUTEX_WAIT, 1, &timeout);
+    mine.asleep.store(0, std::memory_order_relaxed);
+}
+
+bool ShmSegment::spin(GateKind kind, uint64_t chunk) {
+    for (int i = 0, spins = crowded_ ? kYields : kSpins; i < spins; ++i) {
+        if (is_open(kind, chunk)) return true;
+        if (wake_due_ && (crowded_ || i >= kSpinsAsleep)) wake_sleepers();
+        if (crowded_) sched_yield();
+        if (!crowded_) relax();
+    }
+    return false;
+}
+
+Status ShmSegment::wait(GateKind kind, uint64_t chunk, const OpHeader &call) {
+    bool open = spin(kind, chunk);
+    if (wake_due_) wake_sleepers();
+    if (open) return {};
+    std::string phase = describe(call);
+    Deadline deadline(self_, phase.c_str());
+    for (auto looked = Clock::now(); !is_open(kind, chunk);) {
+        sleep_at_gate(kind, chunk, kSliceMs);
+        // A sleep_at_gate may end early: look around once a slice, not after each.
+        if (Clock::now() - looked < std::chrono::milliseconds(kSliceMs)) continue;
+        looked = Clock::now();
+        if (is_open(kind, chunk)) break;
+        RINGRT_TRY(check_peers(call));
+        RINGRT_TRY(deadline.check(waiting_for(kind, chunk)));
+    }
+    return {};
+}
+
+int ShmSegment::waiting_for(GateKind kind, uint64_t chunk) const {
+    // All ranks arrive at the same gates in the same order, so the least sum is furthest behind.
+    // Who has not arrived may itself wait for that one.
+    auto passed = [&](int i) {
+        const auto &arrived = board(i).arrived;
+        return arrived[Staged].load(std::memory_order_relaxed) +
+               arrived[Reduced].load(std::memory_order_relaxed);
+    };
+    int slowest = -1;
+    for (int i = 0; i < count(); ++i) {
+        if (i == index_ || board(i).arrived[kind].load(std::memory_order_relaxed) > chunk) continue;
+        if (slowest < 0 || passed(i) < passed(slowest)) slowest = i;
+    }
+    return slowest < 0 ? -1 : rank_at(slowest);
+}
+
+Status ShmSegment::check_peers(const OpHeader &call) const {
+    for (int i = 0; i < count(); ++i) {
+        ControlBlock &other = board(i);
+        if (i == index_) continue;
+        if (other.notice.load(std::memory_order_acquire) != 0) {
+            int failed_rank = std::clamp(int(other.failed_rank), 0, self_.size - 1);
+            return {RINGRT_PEER_LOST,
+                    format_text("rank %d: %s is lost during %s; %s told: %.240s", self_.rank,
+                                self_.name_of(failed_rank).c_str(), describe(call).c_str(),
+                                self_.name_of(rank_at(i)).c_str(), other.line),
+                    failed_rank};
+        }
+        struct flock lock {};
+        lock.l_type = F_WRLCK, lock.l_whence = SEEK_SET, lock.l_start = i, lock.l_len = 1;
+        bool same_process = other.process == board(index_).process;
+        if (same_process || fcntl(fd_.get(), F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK)
+            continue;
+        if (other.left.load(std::memory_order_acquire) != 0 && call.kind == kFinish) continue;
+        return {RINGRT_PEER_LOST,
+                format_text("rank %d: %s is lost (it died or left) during %s", self_.rank,
+                            self_.name_of(rank_at(i)).c_str(), describe(call).c_str()),
+                rank_at(i)};
+    }
+    return {};
+}
+
+}  // namespace ringrt

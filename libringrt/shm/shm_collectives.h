@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives within one node, over ShmSegment: no messages, everybody looks at everybody's data.
+//
+//   one-shot   two ranks, or small: a piece at a time, each rank stages its whole input, and all
+//              reduce all of it themselves. One gate a piece.
+//   staged     private buffers: a piece at a time, each rank stages what others will reduce,
+//   reduces
+//              its own share of the piece from all stagings to where all can read it, and copies
+//              the other shares from there. Two gates a piece, and 2/p of the bytes to read.
+//   direct     all buffers from alloc(): each rank reduces its share of all ranks' buffers in
+//   place,
+//              and writes it to all of them. 2·p·n bytes of memory traffic in all, the floor in
+//              place.
+//
+// While others are still at piece i, the two after it are staged. When may a slot be used again?
+// A rank stages piece k only after it has reduced piece k-2; who has passed the staged gate of k-2
+// knows so that all have reduced up to k-4, whose slot k takes (there are four at least). Shares
+// reduced for all are taken in the same way: the reduced gate of k-3 is passed before k is staged.
+#pragma once
+
+#include "libringrt/schedule/executor.h"
+#include "libringrt/shm/chunks.h"
+#include "libringrt/shm/huge_pages.h"
+#include "libringrt/shm/segment.h"
+#include "libringrt/shm/store_choice.h"
+
+namespace ringrt {
+
+class ShmCollectives {
+  public:
+    explicit ShmCollectives(ShmSegment &memory) : memory_(memory) {}
+
+    Status allreduce(const Work &work, const OpHeader &call);
+    Status reduce_scatter(const Work &work,
+                          const OpHeader &call);                // output: own share, at its start
+    Status all_gather(const Work &work, const OpHeader &call);  // input: own share, at its start
+    Status broadcast(void *buffer, size_t bytes, int root_index, const OpHeader &call);
+    Status barrier(const OpHeader &call);
+    // For what else works on this node's chunks (hierarchical.h).
+    [[nodiscard]] uint64_t *next_chunk() { return &next_chunk_; }
+
+  private:
+    Status one_shot(const Work &work, const OpHeader &call);
+    Status staged(const Work &work, const OpHeader &call);
+    Status direct(const Work &work, const OpHeader &call, bool *done);
+    void reduce_piece(const Work &work, Share piece, Share mine, uint64_t chunk, StoreHint store);
+    [[nodiscard]] bool all_shared(const OpHeader &call) const;
+    [[nodiscard]] bool reduce_all_ourselves(size_t bytes) const;
+    [[nodiscard]] size_t piece_bytes() const;
+    [[nodiscard]] StoreHint staging_store(size_t bytes) const;
+    // One staged gate per chunk: `stage(chunk, i)`, the gate, `take(chunk, i)`, for i of `chunks`.
+    template <class Stage, class Take>
+    Status exchange(size_t chunks, const OpHeader &call, Stage stage, Take take);
+    Status first_gate(size_t i, uint64_t chunk, const OpHeader &call);
+
+    ShmSegment &memory_;
+    uint64_t next_chunk_ = 0;
+    // Ways to stage: plain, streaming. Ways to write reduced shares into all ranks' buffers: plain,
+    // streaming to the others', streaming to all.
+    StoreChoice to_staging_{2, false}, to_all_{3, true};
+    HugePages huge_pages_;
+    // By power of two of bytes, the last allreduce found private buffers: try to do without the
+    // gate that tells.
+    std::array<bool, 65> was_private_{};
+    // Of the reduction under way.
+    std::vector<const void *> sources_;
+    std::vector<void *> others_;
+};
+
+}  // namespace ringrt

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Where configure found no CUDA and NCCL; else nccl.cpp.
-#include "libringrt/transport/gpu.h"
-
-namespace ringrt {
-
-std::unique_ptr<Gpu> find_gpu() { return nullptr; }
-
-}  // namespace ringrt

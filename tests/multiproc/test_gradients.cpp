@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exchange of gradients over real processes: the same bits whatever the plan, any order, gaps,
+// faults.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "libringrt/base/clock.h"
+#include "libringrt/bucketing/rules.h"
+#include "libringrt/gradients/gradient_reducer.h"
+#include "libringrt/gradients/packed_plan.h"
+#include "tests/support/check.h"
+#include "tests/support/ranks.h"
+#include "tests/unit/bucketing_profiles.h"
+
+using namespace ringrt;
+using ringrt::test::Ranks;
+using ringrt::test::TemporaryFolder;
+
+namespace {
+
+void need(bool good, const std::string &what) {
+    if (!good) throw std::runtime_error(what);
+}
+
+void need(const Status &result) { need(result.code == RINGRT_OK, result.message); }
+
+// What rank `rank` contributes to element i of a gradient in a step; sums of these round.
+float element(int rank, int gradient, uint64_t i, int step) {
+    uint64_t mix = i * 0x9E3779B97F4A7C15U +
+                   static_cast<uint64_t>(rank * 7919 + gradient * 104729 + step * 31);
+    mix = (mix ^ mix >> 29) * 0xBF58476D1CE4E5B9U;
+    return static_cast<float>(mix >> 40) / 1e6F - 8.0F;
+}
+
+float expected(int size, int gradient, uint64_t i, int step) {
+    float sum = element(0, gradient, i, step);
+    for (int rank = 1; rank < size; ++rank) sum += element(rank, gradient, i, step);
+    return sum;
+}
+
+struct Job {
+    int size, rank;
+    std::string folder;
+    Communicator communicator;
+
+    Job(int size_, int rank_, const std::string &folder_)
+        : size(size_), rank(rank_), folder(folder_), communicator(config()) {
+        need(communicator.start() == RINGRT_OK, communicator.last_error());
+    }
+
+    [[nodiscard]] CommunicatorConfig config() const {
+        CommunicatorConfig out;
+        out.rank = rank;
+        out.size = size;
+        out.rendezvous = folder + "/meet";
+        out.timeout_ms = 8000;
+        return out;
+    }
+};
+
+struct Training {
+    GradientReducer &exchange;
+    std::vector<std::vector<float>> gradients;
+
+    Training(GradientReducer &given, const std::vector<uint64_t> &counts) : exchange(given) {
+        for (size_t i = 0; i < counts.size(); ++i) {
+            int id = -1;
+            need(exchange.add("g" + std::to_string(i), counts[i], &id));
+            need(id == static_cast<int>(i), "ids count up");
+            gradients.emplace_back(counts[i]);
+        }
+    }
+
+    void fill(int rank, int step) {
+        for (size_t g = 0; g < gradients.size(); ++g) {
+            for (uint64_t i = 0; i < gradients[g].size(); ++i) {
+                gradients[g][i] = element(rank, static_cast<int>(g), i, step);
+            }
+        }
+    }
+
+    void ready(size_t g) { need(exchange.ready(static_cast<int>(g), gradients[g].data())); }
+
+    void wait_and_check(int size, int step) {
+        for (size_t g = 0; g < gradients.size(); ++g) {
+            const void *sum = nullptr;
+            need(exchange.wait(static_cast<int>(g), &sum));
+            need(sum == gradients[g].data() || gradients[g].empty(), "the sum is in my buffer");
+            for (uint64_t i = 0; i < gradients[g].size(); ++i) {
+                const float want = expected(size, static_cast<int>(g), i, step);
+                need(std::memcmp(&gradients[g][i], &want, sizeof want) == 0, "a sum differs");
+            }
+        }
+    }
+};
+
+const std::vector<uint64_t> kCounts = {1, 1000, 7, 0, 30000, 2049, 1, 5000};
+
+bucketing::Profile profile_of(const std::vector<uint64_t> &counts) {
+    bucketing::Profile profile;
+    for (size_t i = 0; i < counts.size(); ++i) {
+        profile.gradients.push_back(
+            {"", counts[i] * 4, 100, 1000.0 * static_cast<double>(counts.size() - i)});
+    }
+    return profile;
+}
+
+std::vector<uint64_t> bytes_of(const std::vector<uint64_t> &counts) {
+    std::vector<uint64_t> bytes;
+    for (uint64_t count : counts) bytes.push_back(count * 4);
+    return bytes;
+}
+
+std::string text_of(const std::string &path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+void expect_all_zero(const std::vector<int> &statuses) {
+    for (size_t r = 0; r < statuses.size(); ++r) {
+        ck_assert_msg(statuses[r] == 0, "rank %zu ended with %d", r, statuses[r]);
+    }
+}
+
+}  // namespace
+
+// Each rule's plan on 1 to 4 ranks: the same bits as the sum in rank order.
+TEST(results_do_not_depend_on_the_plan) {
+    for (int size : {1, 2, 3, 4}) {
+        for (const bucketing::Rule &rule : bucketing::all_rules()) {
+            TemporaryFolder folder;
+            Ranks ranks(size, [&](int rank) {
+                Job job(size, rank, folder.path);
+                const bucketing::Network network{.gbps = 0.01, .alpha_us = 10, .ranks = size};
+                GradientReducer exchange(job.communicator,
+                                         {.plan = rule.plan(profile_of(kCounts), network)});
+                Training training(exchange, kCounts);
+                for (int step = 0; step < 3; ++step) {
+                    training.fill(rank, step);
+                    for (size_t g = kCounts.size(); g-- > 0;) training.ready(g);
+                    training.wait_and_check(size, step);
+                    need(exchange.idle(), "not idle between steps");
+                }
+                return 0;
+            });
+            expect_all_zero(ranks.wait());
+        }
+    }
+}
+
+// Hooks run on many threads and in any order, differently on every rank; plans change on the way.
+TEST(any_thread_and_any_order) {
+    TemporaryFolder folder;
+    Ranks ranks(3, [&](int rank) {
+        Job job(3, rank, folder.path);
+        GradientReducer exchange(job.communicator, {});
+        Training training(exchange, kCounts);
+        std::mt19937 random(static_cast<unsigned>(rank));
+        for (int step = 0; step < 40; ++step) {
+            training.fill(rank, step);
+            std::vector<size_t> order(kCounts.size());
+            std::iota(order.begin(), order.end(), 0);
+            std::ranges::shuffle(order, random);
+            std::vector<std::thread> hooks;
+            for (size_t part = 0; part < 4; ++part) {
+                hooks.emplace_back([&, part] {
+                    for (size_t i = part; i < order.size(); i += 4) training.ready(order[i]);
+                });
+            }
+            for (std::thread &hook : hooks) hook.join();
+            training.wait_and_check(3, step);
+        }
+        need(exchange.state().steps == 40, "steps are counted");
+        return 0;
+    });
+    expect_all_zero(ranks.wait());
+}
+
+// A gradient that a rank does not have in a step counts as zero there, and the rank still gets the
+// sum.
+TEST(a_missing_gradient_counts_as_zero) {
+    TemporaryFolder folder;
+    Ranks ranks(3, [&](int rank) {
+        Job job(3, rank, folder.path);
+        GradientReducer exchange(job.communicator, {});
+        Training training(exchange, {100, 200, 300});
+        for (int step = 0; step < 9; ++step) {
+            training.fill(rank, step);
+            const auto missing = static_cast<size_t>(step % 3);
+            for (size_t g = 3; g-- > 0;) {
+                if (!(rank == 1 && g == missing)) training.ready(g);
+            }
+            for (size_t g = 0; g < 3; ++g) {
+                const void *sum = nullptr;
+                need(exchange.wait(static_cast<int>(g), &sum));
+                for (uint64_t i = 0; i < training.gradients[g].size(); ++i) {
+                    float want = element(0, static_cast<int>(g), i, step);
+                    want += g == missing ? 0.0F : element(1, static_cast<int>(g), i, step);
+                    want += element(2, static_cast<int>(g), i, step);
+                    need(static_cast<const float *>(sum)[i] == want, "a sum differs");
+                }
+            }
+        }
+        return 0;
+    });
+    expect_all_zero(ranks.wait());
+}
+
+TEST(wrong_calls_get_one_line) {
+    TemporaryFolder folder;
+    Ranks ranks(1, [&](int rank) {
+        Job job(1, rank, folder.path);
+        GradientReducer exchange(job.communicator, {});
+        const void *sum = &job;
+        Training training(exchange, {10, 10});
+        need(exchange.wait(0, &sum));
+        need(sum == nullptr, "nothing before the first step");
+        need(exchange.wait(2, nullptr).message == "there is no gradient 2: 2 were registered",
+             "id");
+        need(exchange.ready(0, nullptr).message == "gradient g0: its buffer is NULL", "NULL");
+        training.ready(0);
+        need(exchange.ready(0, training.gradients[0].data()).code == RINGRT_INVALID_ARGUMENT,
+             "twice");
+        int id = 0;
+        need(exchange.add("late", 1, &id).code == RINGRT_INVALID_ARGUMENT, "late");
+        need(exchange.wait(0, nullptr));
+        need(exchange.ready(1, training.gradients[1].data()).code == RINGRT_INVALID_ARGUMENT,
+             "late");
+        need(exchange.wait(1, &sum));
+        need(sum != nullptr, "a stand-in");
+        return 0;
+    });
+    expect_all_zero(ranks.wait());
+}
+
+// A rank that dies within a step: the others' waits fail and say who.
+TEST(a_lost_rank_is_an_error_not_a_hang) {
+    TemporaryFolder folder;
+    Ranks ranks(3, [&](int rank) {
+        Job job(3, rank, folder.path);
+        GradientReducer exchange(job.communicator, {});
+        Training training(exchange, {1000, 1000});
+        for (int step = 0;; ++step) {
+            training.ready(1);
+            if (rank == 2 && step == 5) _exit(0);
+            training.ready(0);
+            for (int g : {0, 1}) {
+                const Status result = exchange.wait(g, nullptr);
+                if (result.code == RINGRT_OK) continue;
+                return result.code == RINGRT_PEER_LOST &&
+                               result.message.find('2') != std::string::npos
+                           ? 7
+                           : 8;
+            }
+        }
+    });
+    const std::vector<int> statuses = ranks.wait();
+    ck_assert_int_eq(statuses[0], 7);
+    ck_assert_int_eq(statuses[1], 7);
+}
+
+// Steps that take real time: the profile is learned, and the plan follows a change of the batch.
+TEST(the_profile_is_learned_and_the_plan_follows) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        Job job(2, rank, folder.path);
+        GradientReducer exchange(job.communicator, {.trace_file = folder.path + "/trace.json",
+                                                    .profile_file = folder.path + "/profile.csv"});
+        Training training(exchange, {40000, 40000, 400000});
+        const auto steps = [&](int count, int ms) {
+            for (int step = 0; step < count; ++step) {
+                for (size_t g = 3; g-- > 0;) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+                    training.ready(g);
+                }
+                for (int g = 0; g < 3; ++g) need(exchange.wait(g, nullptr));
+            }
+        };
+        steps(12, 4);
+        const GradientReducer::State before = exchange.state();
+        const double first_us = before.profile.gradients[0].ready_us;
+        need(first_us > 10e3, "ready after " + std::to_string(first_us));
+        need(before.profile.gradients[2].ready_us < first_us, "the last layer is ready first");
+        need(before.link.blocks > 5 || before.plan_version > 0, "blocks are measured");
+        steps(8, 20);
+        need(exchange.state().profile.gradients[0].ready_us > 45e3, "the new batch is seen");
+        return 0;
+    });
+    expect_all_zero(ranks.wait());
+    for (const char *name : {"/trace.0.json", "/trace.1.json"}) {
+        const std::string text = text_of(folder.path + name);
+        ck_assert(text.find("all-gather") != std::string::npos);
+        ck_assert(text.ends_with("]}\n"));
+    }
+    std::string error;
+    const auto profile = bucketing::parse_profile(text_of(folder.path + "/profile.csv"), error);
+    ck_assert_msg(profile.has_value(), "%s", error.c_str());
+    ck_assert_uint_eq(profile->gradients.size(), 3);
+    ck_assert_str_eq(profile->gradients[2].name.c_str(), "g2");
+    ck_assert_uint_eq(profile->gradients[2].bytes, 1'600'000);
+    ck_assert_double_gt(profile->gradients[0].ready_us, profile->gradients[2].ready_us);
+}
+
+// A job that was saved goes on with a plan for its new size in its first step already.
+TEST(what_was_learned_gives_the_first_step_a_plan) {
+    Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
+    learned.profile = profile_of(kCounts);
+    learned.profile.gradients[4].ready_us = 90e3;
+    const std::string text = format_learned(learned);
+    for (int size : {1, 3, 4}) {
+        TemporaryFolder folder;
+        Ranks ranks(size, [&](int rank) {
+            Job job(size, rank, folder.path);
+            GradientReducer exchange(job.communicator,
+                                     {.samples_per_rank = [](int n) { return 96.0 / n; }});
+            exchange.recall(text);
+            Training training(exchange, kCounts);
+            training.fill(rank, 0);
+            for (size_t g = kCounts.size(); g-- > 0;) training.ready(g);
+            training.wait_and_check(size, 0);
+            Learner same(bytes_of(kCounts), size);
+            need(same.recall(*parse_learned(text), 96.0 / size), "not recalled");
+            const GradientReducer::State state = exchange.state();
+            if (size > 1) {
+                need(state.plan_version == 8, "version " + std::to_string(state.plan_version));
+                need(state.plan == bucketing::predictive(same.profile(), same.network()), "plan");
+            }
+            need(state.profile.gradients[4].ready_us > 0.5 * 90e3 * 3 / size, "profile");
+            need(parse_learned(exchange.learned())->plan_version >= 7, "passed on");
+            return 0;
+        });
+        expect_all_zero(ranks.wait());
+    }
+}
+
+// Where the exchange's own thread throws, all ranks are told, none waits for ever and none is
+// ended.
+template <typename Thrown>
+void expect_told(const Thrown &thrown, ringrt_status_t expected) {
+    Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
+    learned.profile = profile_of(kCounts);
+    const std::string text = format_learned(learned);
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        Job job(2, rank, folder.path);
+        const auto own_thread = std::this_thread::get_id();
+        const auto samples = [&](int n) {
+            if (std::this_thread::get_id() != own_thread) throw thrown;
+            return 96.0 / n;
+        };
+        GradientReducer exchange(job.communicator, {.samples_per_rank = samples});
+        exchange.recall(text);
+        Training training(exchange, kCounts);
+        Status result;
+        while (result.code == RINGRT_OK) {
+            for (size_t g = kCounts.size(); g-- > 0 && result.code == RINGRT_OK;)
+                result = exchange.ready(static_cast<int>(g), training.gradients[g].data());
+            for (size_t g = 0; g < kCounts.size() && result.code == RINGRT_OK; ++g)
+                result = exchange.wait(static_cast<int>(g), nullptr);
+        }
+        return result.code == (rank == 0 ? expected : RINGRT_PEER_LOST) ? 0 : 1;
+    });
+    expect_all_zero(ranks.wait());
+}
+
+TEST(no_memory_on_the_exchanges_thread_ends_the_step) {
+    expect_told(std::bad_alloc(), RINGRT_NO_MEMORY);
+}
+TEST(an_exception_on_the_exchanges_thread_ends_the_step) {
+    expect_told(std::length_error("too long"), RINGRT_SYSTEM_ERROR);
+    expect_told(77, RINGRT_SYSTEM_ERROR);
+}
+
+// The plan of a model with many gradients takes tens of milliseconds: not of the caller's.
+TEST(the_first_gradient_is_ready_at_once) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        Job job(2, rank, folder.path);
+        GradientReducer exchange(job.communicator, {});
+        Training training(exchange, std::vector<uint64_t>(1000, 16));
+        training.fill(rank, 0);
+        const double before_us = thread_cpu_us();
+        training.ready(999);
+        const double took_us = thread_cpu_us() - before_us;
+        for (size_t g = 999; g-- > 0;) training.ready(g);
+        training.wait_and_check(2, 0);
+        need(took_us < 5000, "the first ready() took " + std::to_string(took_us) + " us");
+        return 0;
+    });
+    expect_all_zero(ranks.wait());
+}
+
+TEST(what_was_learned_of_others_is_ignored) {
+    Learned other{.plan_version = 7, .samples_per_rank = 32, .gbps = 1, .alpha_us = 10};
+    other.profile = profile_of({1, 2, 3});
+    for (const std::string &text :
+         {std::string("garbage"), std::string(), format_learned(other), std::string(100000, '9')}) {
+        TemporaryFolder folder;
+        Ranks ranks(2, [&](int rank) {
+            Job job(2, rank, folder.path);
+            GradientReducer exchange(job.communicator, {});
+            exchange.recall(text);
+            Training training(exchange, kCounts);
+            for (int step = 0; step < 2; ++step) {
+                training.fill(rank, step);
+                for (size_t g = kCounts.size(); g-- > 0;) training.ready(g);
+                training.wait_and_check(2, step);
+            }
+            need(exchange.state().plan_version == 0, "a plan out of nothing");
+            return 0;
+        });
+        expect_all_zero(ranks.wait());
+    }
+}
+
+TEST(a_plan_travels_whole_and_damage_is_found) {
+    const bucketing::Plan plan = bucketing::predictive(profile_of(kCounts), {1, 10, 4});
+    const std::vector<uint64_t> words = packed(plan);
+    ck_assert(unpacked(words) == plan);
+    const bucketing::Plan late = bucketing::dear(profile_of(kCounts), {1, 10, 4});
+    ck_assert(unpacked(packed(late)) == late);  // with blocks that may not start before a time
+    for (size_t length = 0; length < words.size(); ++length) {
+        ck_assert(!unpacked(std::span(words).first(length)));
+    }
+    std::mt19937 random(12);
+    for (int round = 0; round < 5000; ++round) {  // no crash, whatever the words say
+        std::vector<uint64_t> other = words;
+        other[random() % other.size()] = round % 2 ? random() % 9 : ~uint64_t{0} >> random() % 64;
+        const auto read = unpacked(other);
+        if (read) (void)fault_of(*read, profile_of(kCounts));
+    }
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "exchange",
+        {results_do_not_depend_on_the_plan, any_thread_and_any_order,
+         a_missing_gradient_counts_as_zero, wrong_calls_get_one_line,
+         a_lost_rank_is_an_error_not_a_hang, the_profile_is_learned_and_the_plan_follows,
+         what_was_learned_gives_the_first_step_a_plan,
+         no_memory_on_the_exchanges_thread_ends_the_step,
+         an_exception_on_the_exchanges_thread_ends_the_step, the_first_gradient_is_ready_at_once,
+         what_was_learned_of_others_is_ignored, a_plan_travels_whole_and_damage_is_found},
+        120);
+}

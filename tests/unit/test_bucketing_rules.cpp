@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small cases computed by hand, and the planner against every plan there is.
+#include <random>
+
+#include "libringrt/bucketing/bound.h"
+#include "libringrt/bucketing/buckets.h"
+#include "libringrt/bucketing/rules.h"
+#include "libringrt/bucketing/timeline.h"
+#include "tests/support/check.h"
+#include "tests/unit/bucketing_profiles.h"
+
+using namespace ringrt::bucketing;
+
+// Two ranks at 8 Gb/s: a phase of s bytes takes 1 us + s/2000 us.
+static const Network kNetwork{.gbps = 8, .alpha_us = 1, .ranks = 2};
+static const Profile kTwo{"two", {{"first", 2000, 3, 10}, {"second", 4000, 5, 4}}};
+
+static double iteration_us(const char *rule, const Profile &profile, const Network &network) {
+    const Plan plan = find_rule(rule)->plan(profile, network);
+    const auto fault = fault_of(plan, profile);
+    ck_assert_msg(!fault, "%s: %s", rule, fault ? fault->c_str() : "");
+    return simulate(profile, network, plan).iteration_us;
+}
+
+TEST(each_rule_on_two_gradients) {
+    // second 4–10, first 10–14, then 3 + 5 of forward
+    ck_assert_double_eq_tol(iteration_us("fifo", kTwo, kNetwork), 22, 1e-9);
+    // one bucket 10–18
+    ck_assert_double_eq_tol(iteration_us("ddp", kTwo, kNetwork), 26, 1e-9);
+    // one cycle of 1 ms, then 8
+    ck_assert_double_eq_tol(iteration_us("fusion", kTwo, kNetwork), 1016, 1e-9);
+    // waiting 6 us for the first would cost more than a start-up: not merged
+    ck_assert_double_eq_tol(iteration_us("mgwfbp", kTwo, kNetwork), 22, 1e-9);
+    ck_assert_double_eq_tol(iteration_us("priority", kTwo, kNetwork), 22, 1e-9);
+    // its smallest bucket holds both: 10–14 and 14–18
+    ck_assert_double_eq_tol(iteration_us("dear", kTwo, kNetwork), 26, 1e-9);
+    // one gap is no stage
+    ck_assert_double_eq_tol(iteration_us("prophet", kTwo, kNetwork), 26, 1e-9);
+    ck_assert_double_eq_tol(iteration_us("predictive", kTwo, kNetwork), 22, 1e-9);
+}
+
+TEST(the_bound_on_two_gradients) {
+    const Bound bound = bound_of(kTwo, kNetwork);
+    ck_assert_double_eq_tol(bound.fluid_us, 20, 1e-9);  // 4–8, 10–12, 8 of forward
+    ck_assert_double_eq_tol(bound.with_alpha_us, 22, 1e-9);
+}
+
+// The bound pre-empts: the urgent one goes at 10 although the large one is under way.
+TEST(the_bound_preempts) {
+    const Profile profile{"", {{"", 2000, 3, 10}, {"", 20000, 5, 4}}};
+    // large 4–10, urgent 10–12, large 12–26, its layer 5; the first layer 12–15 hides behind it
+    ck_assert_double_eq_tol(bound_of(profile, {8, 0, 2}).fluid_us, 31, 1e-9);
+}
+
+TEST(mgwfbp_merges_what_would_wait_anyhow) {
+    const Network network{.gbps = 8, .alpha_us = 2, .ranks = 2};
+    // c is sent from 1 to 15; b and a become ready meanwhile and share a block
+    const Profile profile{"", {{"a", 2000, 1, 12}, {"b", 2000, 1, 7}, {"c", 10000, 1, 1}}};
+    const Plan plan = mgwfbp(profile, network);
+    ck_assert_uint_eq(plan.blocks.size(), 2);
+    ck_assert_uint_eq(plan.blocks[1].pieces.size(), 2);
+    ck_assert_double_eq_tol(simulate(profile, network, plan).iteration_us, 15 + 8 + 3, 1e-9);
+}
+
+TEST(ddp_closes_its_first_bucket_at_one_mebibyte) {
+    const Profile profile{"",
+                          {{"", 24 * kMiB, 1, 5},
+                           {"", 2 * kMiB, 1, 4},
+                           {"", 30 * kMiB, 1, 3},
+                           {"", kMiB / 2, 1, 2},
+                           {"", kMiB / 2, 1, 1}}};
+    const auto buckets = buckets_in_ready_order(profile, ready_order(profile), kMiB, 25 * kMiB);
+    ck_assert_uint_eq(buckets.size(), 3);
+    ck_assert_uint_eq(buckets[0].size(), 2);
+    ck_assert_uint_eq(buckets[1].size(), 1);
+    ck_assert_uint_eq(buckets[2].size(), 2);
+}
+
+// The large last layer is ready first. Whole, it blocks the first layer; cut, it does not.
+TEST(a_large_gradient_is_split) {
+    const Network network{.gbps = 8, .alpha_us = 1, .ranks = 2};
+    const Profile profile{"", {{"first", 2'000'000, 15000, 4000}, {"last", 20'000'000, 1000, 100}}};
+    const double ours = iteration_us("predictive", profile, network);
+    ck_assert_double_lt(ours, iteration_us("dear", profile, network));
+    ck_assert_double_lt(ours, bound_of(profile, network).with_alpha_us * 1.001);
+    size_t pieces_of_last = 0;
+    for (const Block &block : predictive(profile, network).blocks) {
+        for (const Piece &piece : block.pieces) pieces_of_last += piece.gradient == 1;
+    }
+    ck_assert_uint_gt(pieces_of_last, 2);
+}
+
+// The best of all plans that send whole gradients, in blocks of any content and order.
+namespace {
+struct Exhaustive {
+    const Profile &profile;
+    const Network &network;
+    Plan plan{};
+    double best_us = 1e300;
+    unsigned all = (1U << profile.gradients.size()) - 1;
+
+    void search(unsigned reduced, unsigned gathered) {
+        if (gathered == all) {
+            best_us = std::min(best_us, simulate(profile, network, plan).iteration_us);
+            return;
+        }
+        for (unsigned set = 1; set <= all; ++set) {
+            if ((set & reduced) == 0) step(Phase::reduce_scatter, set, reduced | set, gathered);
+            if ((set & reduced) == set && (set & gathered) == 0) {
+                step(Phase::all_gather, set, reduced, gathered | set);
+            }
+        }
+    }
+
+    void step(Phase phase, unsigned set, unsigned reduced, unsigned gathered) {
+        std::vector<uint32_t> ids;
+        for (uint32_t id = 0; id < profile.gradients.size(); ++id) {
+            if ((set >> id & 1) != 0) ids.push_back(id);
+        }
+        plan.blocks.push_back(whole_block(profile, phase, ids));
+        search(reduced, gathered);
+        plan.blocks.pop_back();
+    }
+};
+}  // namespace
+
+TEST(the_planner_is_as_good_as_trying_everything) {
+    std::mt19937 random(3);
+    std::vector<double> ratios;
+    for (int round = 0; round < 120; ++round) {
+        Profile profile;
+        const double backward = ringrt::test::uniform(random, 100, 1000);
+        for (int i = 0; i < 3 + round % 2; ++i) {
+            profile.gradients.push_back(
+                {"", 100 + static_cast<uint64_t>(ringrt::test::log_uniform(random, 1e3, 1e6)),
+                 ringrt::test::uniform(random, 0, backward / 3),
+                 ringrt::test::uniform(random, 0, backward)});
+        }
+        const Network network{.gbps = ringrt::test::log_uniform(random, 1, 50),
+                              .alpha_us = ringrt::test::log_uniform(random, 0.1, 50),
+                              .ranks = 2 + static_cast<int>(random() % 3)};
+        Exhaustive everything{profile, network};
+        everything.search(0, 0);
+        const double ours = iteration_us("predictive", profile, network);
+        ratios.push_back(ours / everything.best_us);
+        ck_assert_double_ge(ours, bound_of(profile, network).with_alpha_us * (1 - 1e-9));
+        ck_assert_double_ge(everything.best_us,
+                            bound_of(profile, network).with_alpha_us * (1 - 1e-9));
+    }
+    std::ranges::sort(ratios);
+    const double most = ratios[ratios.size() * 9 / 10];  // of ten, nine are no worse
+    ck_assert_msg(most < 1.005, "ours takes %.4f times the best", most);
+    ck_assert_msg(ratios.back() < 1.03, "ours takes %.4f times the best once", ratios.back());
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "grouping rules",
+        {each_rule_on_two_gradients, the_bound_on_two_gradients, the_bound_preempts,
+         mgwfbp_merges_what_would_wait_anyhow, ddp_closes_its_first_bucket_at_one_mebibyte,
+         a_large_gradient_is_split, the_planner_is_as_good_as_trying_everything});
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// reduce and copy by themselves: all sizes and alignments, against plain loops, and the same bits
+// from every instruction set.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "libringrt/reduce/reduce.h"
+#include "tests/support/check.h"
+
+using namespace ringrt;
+
+namespace {
+
+constexpr ringrt_dtype_t kDtypes[] = {RINGRT_FLOAT32,  RINGRT_FLOAT64, RINGRT_FLOAT16,
+                                      RINGRT_BFLOAT16, RINGRT_INT32,   RINGRT_INT64};
+constexpr ringrt_op_t kOps[] = {RINGRT_SUM, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD};
+constexpr int kSourcesMost = 6;
+constexpr size_t kCount = 2500;  // more than a tile of each type, and not a multiple of any vector
+constexpr size_t kGuard = 64;
+
+// Any bits: among the 16-bit floats all NaNs, infinities and denormals come.
+std::vector<unsigned char> random_bytes(size_t bytes, unsigned seed) {
+    std::mt19937_64 random(seed);
+    std::vector<unsigned char> out(bytes);
+    for (unsigned char &byte : out) byte = static_cast<unsigned char>(random());
+    return out;
+}
+
+// Which NaN comes of two is not said (reduce.h): one stands for all.
+template <class Bits>
+void one_nan(unsigned char *data, size_t count, Bits infinity) {
+    for (size_t i = 0; i < count; ++i) {
+        Bits bits = 0;
+        memcpy(&bits, data + i * sizeof bits, sizeof bits);
+        const Bits magnitude = bits & static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
+        if (magnitude > infinity) memset(data + i * sizeof bits, 0x7f, sizeof bits);
+    }
+}
+
+void one_nan(ringrt_dtype_t dtype, unsigned char *data) {
+    if (dtype == RINGRT_FLOAT32) one_nan<uint32_t>(data, kCount, 0x7f800000);
+    if (dtype == RINGRT_FLOAT64) one_nan<uint64_t>(data, kCount, 0x7ff0000000000000);
+    if (dtype == RINGRT_FLOAT16) one_nan<uint16_t>(data, kCount, 0x7c00);
+    if (dtype == RINGRT_BFLOAT16) one_nan<uint16_t>(data, kCount, 0x7f80);
+}
+
+// All reduces of all types, one after the other in `out`; returns the bytes.
+size_t reduce_all(unsigned char *out) {
+    unsigned char *end = out;
+    for (ringrt_dtype_t dtype : kDtypes) {
+        const size_t bytes = kCount * dtype_bytes(dtype);
+        std::vector<std::vector<unsigned char>> data;
+        for (int k = 0; k < kSourcesMost; ++k) data.push_back(random_bytes(bytes + 2, unsigned(k)));
+        for (ringrt_op_t op : kOps) {
+            std::vector<const void *> sources;
+            for (const auto &each : data) {
+                sources.push_back(each.data() + sources.size() % 3);  // at odd addresses as well
+                for (StoreHint store : {StoreHint::Cached, StoreHint::NonTemporal}) {
+                    reduce({.dtype = dtype,
+                            .op = op,
+                            .ranks = int(sources.size()),
+                            .sources = sources,
+                            .out = end,
+                            .count = kCount,
+                            .store = store});
+                    one_nan(dtype, end);
+                    end += bytes;
+                }
+            }
+        }
+    }
+    return size_t(end - out);
+}
+
+// What reduce_all() writes in a process that uses at most `level`.
+std::vector<unsigned char> reduces_at(const char *level) {
+    constexpr size_t kRoom = size_t{64} << 20;
+    void *shared = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(shared != MAP_FAILED);
+    auto *bytes = static_cast<unsigned char *>(shared);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("RINGRT_SIMD", level, 1);
+        const size_t used = reduce_all(bytes + sizeof(size_t));
+        memcpy(bytes, &used, sizeof used);
+        _exit(0);
+    }
+    int status = 0;
+    ck_assert(waitpid(child, &status, 0) == child && status == 0);
+    size_t used = 0;
+    memcpy(&used, bytes, sizeof used);
+    std::vector<unsigned char> out(bytes + sizeof used, bytes + sizeof used + used);
+    munmap(shared, kRoom);
+    return out;
+}
+
+}  // namespace
+
+TEST(a_copy_is_whole_and_writes_nothing_else) {
+    constexpr size_t kSizes[] = {0, 1, 63, 64, 255, 256, 320, 2047, 2048, 2111, 2112, 4096, 70001};
+    const std::vector<unsigned char> from = random_bytes(70001 + 64, 1);
+    for (StoreHint store : {StoreHint::Cached, StoreHint::NonTemporal}) {
+        for (size_t bytes : kSizes) {
+            for (size_t shift = 0; shift < 130; ++shift) {
+                std::vector<unsigned char> to(kGuard + 130 + bytes + kGuard, 0xa5);
+                unsigned char *place = to.data() + kGuard + shift;
+                const unsigned char *source = from.data() + shift * 7 % 64;
+                copy(place, source, bytes, store);
+                ck_assert(memcmp(place, source, bytes) == 0);
+                memset(place, 0xa5, bytes);
+                ck_assert(std::all_of(to.begin(), to.end(), [](int byte) { return byte == 0xa5; }));
+            }
+        }
+    }
+}
+
+TEST(every_instruction_set_gives_the_same_bits) {
+    const auto baseline = reduces_at("baseline");
+    ck_assert_uint_gt(baseline.size(), 0);
+    ck_assert(reduces_at("avx2") == baseline);
+    ck_assert(reduces_at("avx512") == baseline);
+}
+
+TEST(sums_are_reduced_from_left_to_right) {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> any(-1e6F, 1e6F);
+    std::vector<std::vector<float>> data(kSourcesMost, std::vector<float>(kCount));
+    for (auto &each : data)
+        for (float &x : each) x = any(random);
+    std::vector<const void *> sources;
+    for (const auto &each : data) {
+        sources.push_back(each.data());
+        std::vector<float> out(kCount), more(kCount);
+        void *others[] = {more.data()};
+        reduce({.sources = sources, .out = out.data(), .more_outs = others, .count = kCount});
+        ck_assert(out == more);
+        for (size_t i = 0; i < kCount; ++i) {
+            float expected = data[0][i];
+            for (size_t k = 1; k < sources.size(); ++k) expected += data[k][i];
+            ck_assert(out[i] == expected);
+        }
+    }
+}
+
+// In place at each of the sources, and with what was reduced before.
+TEST(a_partial_goes_on_where_it_ended) {
+    std::mt19937 random(4);
+    std::uniform_real_distribution<float> any(-1, 1);
+    std::vector<std::vector<float>> data(4, std::vector<float>(kCount));
+    for (auto &each : data)
+        for (float &x : each) x = any(random);
+    const std::vector<const void *> all{data[0].data(), data[1].data(), data[2].data(),
+                                        data[3].data()};
+    std::vector<float> whole(kCount), partial(kCount);
+    reduce({.op = RINGRT_AVG, .ranks = 4, .sources = all, .out = whole.data(), .count = kCount});
+    for (size_t first = 1; first <= all.size(); ++first) {
+        const std::span<const void *const> sources(all);
+        reduce({.op = RINGRT_AVG,
+                .ranks = 4,
+                .sources = sources.first(first),
+                .finish = false,
+                .out = partial.data(),
+                .count = kCount});
+        reduce({.op = RINGRT_AVG,
+                .ranks = 4,
+                .partial = partial.data(),
+                .sources = sources.subspan(first),
+                .out = partial.data(),
+                .count = kCount});
+        ck_assert(partial == whole);
+    }
+    reduce({.op = RINGRT_AVG, .ranks = 4, .sources = all, .out = data[2].data(), .count = kCount});
+    ck_assert(data[2] == whole);
+}
+
+int main() {
+    return ringrt::test::run_all(
+        "reduce",
+        {a_copy_is_whole_and_writes_nothing_else, every_instruction_set_gives_the_same_bits,
+         sums_are_reduced_from_left_to_right, a_partial_goes_on_where_it_ended});
+}
