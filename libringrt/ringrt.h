@@ -13,7 +13,8 @@
  *     ringrt_restore(rt, &step);                       // RINGRT_NOT_FOUND: a first start
  *     for (ringrt_action_t action = RINGRT_CONTINUE; step < steps && action == RINGRT_CONTINUE;) {
  *         ringrt_batch_t batch;
- *         ringrt_batch(rt, &batch);                    // which samples of the global batch are mine
+ *         ringrt_batch(rt, &batch);                    // which samples of the global batch are
+ * mine
  *         // grad: the gradients of samples [batch.first, batch.first + batch.count)
  *         ringrt_allreduce(rt, grad, grad, n, RINGRT_FLOAT32, RINGRT_SUM);
  *         // w: one step along them
@@ -39,6 +40,8 @@
 #define RINGRT_API
 #endif
 
+/* The columns are read as tables. */
+/* clang-format off */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -156,7 +159,7 @@ inline ringrt_config_t ringrt_config_init() {
  * with nothing configured it is one rank alone. */
 RINGRT_API ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config);
 
-/* Collective where the run ended well; after an error it only lets go. NULL is allowed. */
+/* Collective where the run ended well; after an error it only frees. NULL is allowed. */
 RINGRT_API ringrt_status_t ringrt_finalize(ringrt_t *rt);
 
 /* Makes every call of this rank, under way or to come, return RINGRT_ABORTED, and its peers' calls
@@ -308,4 +311,5 @@ RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goa
 }
 #endif
 
+/* clang-format on */
 #endif

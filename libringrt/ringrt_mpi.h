@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts ringrt from a program's own MPI. Header only: libringrt links no MPI, so it works with any.
+ * Starts ringrt from a program's own MPI. Header only: libringrt links no MPI, so it works with
+ * any.
  *
  *     MPI_Init(&argc, &argv);
  *     ringrt_t *rt;
@@ -10,11 +11,12 @@
  *     ringrt_finalize(rt);
  *     MPI_Finalize();
  *
- * MPI is used during ringrt_init_mpi() only, unless RINGRT_TRANSPORT=mpi (or config.transport = "mpi"): then
- * the messages between nodes are MPI's, over a communicator of their own, until ringrt_finalize(). That
- * needs MPI_Init_thread() with MPI_THREAD_MULTIPLE, since ringrt has a thread of its own. A rank that dies
- * then ends the job as the MPI decides; where that lets the others live, they answer RINGRT_TIMEOUT or
- * RINGRT_PEER_LOST, and should end the process: MPI may still write to the buffers of a call that failed.
+ * MPI is used during ringrt_init_mpi() only, unless RINGRT_TRANSPORT=mpi (or config.transport =
+ * "mpi"): then the messages between nodes are MPI's, over a communicator of their own, until
+ * ringrt_finalize(). That needs MPI_Init_thread() with MPI_THREAD_MULTIPLE, since ringrt has a
+ * thread of its own. A rank that dies then ends the job as the MPI decides; where that lets the
+ * others live, they answer RINGRT_TIMEOUT or RINGRT_PEER_LOST, and should end the process: MPI may
+ * still write to the buffers of a call that failed.
  *
  * A program that was told RINGRT_LEAVE may be the only one
  * of its ranks that still lives: it should end without MPI_Finalize(), which waits for all.
@@ -33,7 +35,8 @@ static inline int ringrt_mpi_allgather(void *context, const void *send, void *re
                          *(MPI_Comm *)context) != MPI_SUCCESS;
 }
 
-/* ---- messages (ringrt_messenger_t): context is the link, a request an MPI_Request, both malloc'd ---- */
+/* ---- messages (ringrt_messenger_t): context is the link, a request an MPI_Request, both malloc'd
+ * ---- */
 
 typedef struct ringrt_mpi_link {
     MPI_Comm comm;
@@ -53,15 +56,16 @@ static inline MPI_Datatype ringrt_mpi_layout(const ringrt_piece_t *pieces, size_
         lengths[i] = (int)pieces[i].bytes;
         MPI_Get_address(pieces[i].data, &places[i]);
     }
-    if (sound && MPI_Type_create_hindexed((int)count, lengths, places, MPI_BYTE, &type) == MPI_SUCCESS)
+    if (sound &&
+        MPI_Type_create_hindexed((int)count, lengths, places, MPI_BYTE, &type) == MPI_SUCCESS)
         MPI_Type_commit(&type);
     free(lengths);
     free(places);
     return type;
 }
 
-static inline int ringrt_mpi_start(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag,
-                                   void **request, int send) {
+static inline int ringrt_mpi_start(void *context, const ringrt_piece_t *pieces, size_t count,
+                                   int peer, int tag, void **request, int send) {
     MPI_Comm comm = ((ringrt_mpi_link_t *)context)->comm;
     MPI_Request *made = (MPI_Request *)malloc(sizeof *made);
     MPI_Datatype type = MPI_BYTE;
@@ -89,13 +93,13 @@ static inline int ringrt_mpi_start(void *context, const ringrt_piece_t *pieces, 
     return 0;
 }
 
-static inline int ringrt_mpi_send(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag,
-                                  void **request) {
+static inline int ringrt_mpi_send(void *context, const ringrt_piece_t *pieces, size_t count,
+                                  int peer, int tag, void **request) {
     return ringrt_mpi_start(context, pieces, count, peer, tag, request, 1);
 }
 
-static inline int ringrt_mpi_receive(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag,
-                                     void **request) {
+static inline int ringrt_mpi_receive(void *context, const ringrt_piece_t *pieces, size_t count,
+                                     int peer, int tag, void **request) {
     return ringrt_mpi_start(context, pieces, count, peer, tag, request, 0);
 }
 
@@ -126,7 +130,7 @@ static inline void ringrt_mpi_release(void *context, int clean) {
     if (!link->starting) free(link);
 }
 
-/* After ringrt_init(), which lets go of the link unless it failed before it had taken it. */
+/* After ringrt_init(), which releases the link unless it failed before it had taken it. */
 static inline void ringrt_mpi_started(ringrt_mpi_link_t *link, ringrt_status_t status) {
     link->starting = 0;
     if (link->released)
@@ -162,11 +166,13 @@ static inline int ringrt_mpi_messenger(MPI_Comm comm, ringrt_messenger_t *out, i
 
 /* Does `config` or the environment ask for MPI between nodes? */
 static inline int ringrt_mpi_wanted(const ringrt_config_t *config) {
-    const char *name = config->transport && *config->transport ? config->transport : getenv("RINGRT_TRANSPORT");
+    const char *name =
+        config->transport && *config->transport ? config->transport : getenv("RINGRT_TRANSPORT");
     return name && name[0] == 'm' && name[1] == 'p' && name[2] == 'i' && name[3] == 0;
 }
 
-/* ---- start ------------------------------------------------------------------------------------- */
+/* ---- start -------------------------------------------------------------------------------------
+ */
 
 /* Collective over `comm`. Like ringrt_init(); rank, size, local rank and the gathering of `config`
  * (NULL: all defaults) are taken from `comm`. */

@@ -34,7 +34,8 @@ struct LossModel {
 [[nodiscard]] double steps_to_converge(const LossModel &model, double step, double window,
                                        double threshold, double most);
 
-// Steps from `step` on until the curve has fallen to `goal`, at most `most`; nullopt: it never does.
+// Steps from `step` on until the curve has fallen to `goal`, at most `most`; nullopt: it never
+// does.
 [[nodiscard]] std::optional<double> steps_to_reach(const LossModel &model, double step, double goal,
                                                    double most);
 

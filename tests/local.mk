@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-TESTS += tests/check-includes
-EXTRA_DIST += tests/check-includes
+TESTS += tests/check-includes tests/check-format tests/check-names tests/check-paths
+EXTRA_DIST += tests/check-includes tests/check-format tests/check-names tests/check-paths .clang-format
 
 # The public header and the man pages
 TESTS += tests/check-examples tests/check-header tests/check-man tests/check-environment tests/check-messages
@@ -46,7 +46,7 @@ EXTRA_DIST += tests/ringplan-cli tests/grouping-targets tests/speed/train-shaped
 CLEANFILES += grouping-grade.json grouping-resnet50.json grouping-vgg16.json
 
 # On a real Slurm cluster: as root, a few minutes; TAP
-EXTRA_DIST += doc/testing.md
+EXTRA_DIST += doc/testing.md doc/contributing.md
 cluster_tests = tests/cluster/run tests/cluster/gaps tests/cluster/lib.sh tests/cluster/plain_job.sh tests/cluster/cases
 EXTRA_DIST += $(cluster_tests)
 check-cluster: all

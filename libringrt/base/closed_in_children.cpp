@@ -12,7 +12,7 @@ namespace {
 
 std::mutex mutex;  // held over a fork, so that the child finds the list whole
 
-// Those that live. Never destroyed: a program may end before it lets go of its handle.
+// Those that live. Never destroyed: a program may end before it releases its handle.
 std::vector<const ClosedInChildren *> &known() {
     static auto &list = *new std::vector<const ClosedInChildren *>;
     return list;

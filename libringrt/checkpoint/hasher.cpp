@@ -27,7 +27,8 @@ void Hasher::add(std::span<const std::byte> bytes) {
     changed_.notify_one();
     if (added != 2) return;
     try {
-        thread_ = start_thread([this] { run(); }, [this](ringrt_status_t, const char *) { failed_ = true; });
+        thread_ = start_thread([this] { run(); },
+                               [this](ringrt_status_t, const char *) { failed_ = true; });
     } catch (const std::system_error &) {  // none to be had: finish() does it all
     }
 }

@@ -88,7 +88,7 @@ bool is_unusable(const Status &outcome) {
     return outcome.code == RINGRT_CORRUPT || outcome.code == RINGRT_SYSTEM_ERROR;
 }
 
-Status patiently(const Pauses &pauses_s, const std::function<Status()> &what) {
+Status with_retries(const Pauses &pauses_s, const std::function<Status()> &what) {
     for (size_t tries = 0;; ++tries) {
         Status outcome = what();
         if (outcome.code == RINGRT_CHECKPOINT_FAILED) outcome.code = RINGRT_SYSTEM_ERROR;
@@ -106,13 +106,13 @@ class Walk {
     Walk(Store &store, const Pauses &pauses_s) : store_(store), pauses_s_(pauses_s) {}
 
     Status begin() {
-        return patiently(pauses_s_, [&] { return store_.claim_and_look(names_); });
+        return with_retries(pauses_s_, [&] { return store_.claim_and_look(names_); });
     }
 
     // The next candidate with a readable manifest; damaged ones on the way are set aside.
     Status next(std::string &name, std::string &manifest_text) {
         for (; at_ < names_.size(); ++at_) {
-            Status read = patiently(
+            Status read = with_retries(
                 pauses_s_, [&] { return store_.read_manifest(names_[at_], manifest_text); });
             if (read.ok()) {
                 name = names_[at_];

@@ -17,7 +17,7 @@ inline const Pauses kPauses_s = {1, 4, 10};
 
 // `what` until it is something else than SYSTEM_ERROR or CHECKPOINT_FAILED, which become
 // SYSTEM_ERROR; with a line in the log before each pause.
-Status patiently(const Pauses &pauses_s, const std::function<Status()> &what);
+Status with_retries(const Pauses &pauses_s, const std::function<Status()> &what);
 
 // Collective. Tries LATEST, else newest to oldest; checks everything. One that rank 0 too finds
 // damaged is set aside with a line in the log; one that it reads, or that nobody can read just now,

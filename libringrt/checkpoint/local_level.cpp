@@ -196,7 +196,7 @@ Status shared_newest(Group &group, Store &shared, const Pauses &pauses_s, int64_
     if (group.rank() == 0) {
         std::vector<std::string> names;
         found.status_message =
-            StatusMessage::of(patiently(pauses_s, [&] { return shared.claim_and_look(names); }));
+            StatusMessage::of(with_retries(pauses_s, [&] { return shared.claim_and_look(names); }));
         if (!names.empty()) found.step = static_cast<int64_t>(step_of(names[0]).value_or(0));
     }
     if (Status sent = broadcast(group, found); !sent.ok()) return sent;

@@ -60,7 +60,7 @@ class Request {
 class Communicator {
   public:
     explicit Communicator(CommunicatorConfig config);
-    ~Communicator();  // lets go without waiting for anybody
+    ~Communicator();  // does not wait for anybody
     Communicator(const Communicator &) = delete;
     Communicator &operator=(const Communicator &) = delete;
 

@@ -30,7 +30,7 @@ class Progress {
         std::shared_ptr<void> ready;  // for buffers on a GPU: see Communicator::allreduce
     };
     explicit Progress(Communicator &communicator, uint32_t timeout_ms);
-    ~Progress();  // the requests are let go of by now
+    ~Progress();  // no request is left
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
 

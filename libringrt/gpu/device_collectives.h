@@ -57,7 +57,7 @@ class DeviceCollectives {
     Status allreduce(const Work &work, const Gpu::Event &ready);
     // Returns when the bytes are there; either side may be a GPU's. Not collective.
     Status copy_now(void *out, const void *in, size_t bytes, const Gpu::Event &ready = nullptr);
-    // Collective, when all is well at the end. Without it the destructor lets go of everything.
+    // Collective, when all is well at the end. Without it the destructor releases everything.
     Status end();
     // The process is about to end, and its peers too: all of the GPU's is left to that. NCCL asks
     // that its communicators be aborted by all ranks of a node together, or not at all.

@@ -68,7 +68,7 @@ void LossCurve::refit(uint64_t step) {
     const std::optional<double> left =
         has_goal() ? model::steps_to_reach(*model, done, goal_, most)
                    : model::steps_to_converge(*model, done, std::max(1.0, kOver * done),
-                                               kConverged * model->loss(done), most);
+                                              kConverged * model->loss(done), most);
     if (left) ends_at_ = step + static_cast<uint64_t>(*left);
 }
 

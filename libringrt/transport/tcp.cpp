@@ -103,8 +103,8 @@ Status Tcp::sleep(int sleep_ms) {
     polled_.clear();
     for (const TcpPeer &peer : peers_) {
         // A negative fd is skipped by poll.
-        bool listen = peer.fd.valid() && (!peer.held || in_doubt_) && !peer.gone;
-        bool speak = !peer.outgoing.empty() && !in_doubt_;
+        bool listen = peer.fd.valid() && (!peer.held || suspects_failure_) && !peer.gone;
+        bool speak = !peer.outgoing.empty() && !suspects_failure_;
         short events = short((listen ? POLLIN : 0) | (speak ? POLLOUT : 0));
         polled_.push_back({.fd = events == 0 ? -1 : peer.fd.get(), .events = events, .revents = 0});
     }
@@ -172,7 +172,7 @@ bool Tcp::tell(int rank, std::span<const std::byte> notice) {
 void Tcp::notify_abort(int failed_rank, const Status &why) {
     if (sent_notice_) return;
     const bool failed = failed_rank >= 0;
-    sent_notice_ = in_doubt_ = failed;
+    sent_notice_ = suspects_failure_ = failed;
     struct {
         Frame frame;
         AbortNotice notice;

@@ -96,7 +96,7 @@ class Tcp : public Transport {
     WaitChain wait_chain_;
     // This rank is about to go: data that nobody expects yet are dropped, for behind them there may
     // be an abort notice that tells why.
-    bool in_doubt_ = false;
+    bool suspects_failure_ = false;
     bool sent_notice_ = false;
     const ClosedInChildren closed_in_children_;
 };

@@ -84,7 +84,7 @@ Status Tcp::close_frame(int rank) {
 Status Tcp::take(int rank, bool *moved) {
     TcpPeer &peer = peers_[size_t(rank)];
     for (;;) {
-        if (peer.held && !in_doubt_) {
+        if (peer.held && !suspects_failure_) {
             RINGRT_TRY(find_message(rank));
             if (peer.held) return {};
         }
@@ -129,9 +129,9 @@ Status Tcp::vanished(int rank, bool in_order, const char *why) {
     constexpr auto kMoment = kSettle + std::chrono::milliseconds(500);
     TcpPeer &peer = peers_[size_t(rank)];
     if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(rank, why);
-    peer.gone = in_doubt_;
-    if (in_doubt_) return {};
-    in_doubt_ = true;
+    peer.gone = suspects_failure_;
+    if (suspects_failure_) return {};
+    suspects_failure_ = true;
     bool moved = false;
     for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
         for (size_t r = 0; r < peers_.size(); ++r) {
@@ -147,7 +147,7 @@ Status Tcp::pull(int rank, bool *moved) {
     TcpPeer &peer = peers_[size_t(rank)];
     for (;;) {
         RINGRT_TRY(take(rank, moved));
-        if ((peer.held && !in_doubt_) || peer.gone) return {};
+        if ((peer.held && !suspects_failure_) || peer.gone) return {};
         iovec pieces[kPiecesMax + 1];
         size_t direct = 0;
         const size_t used = places(peer, pieces, &direct);

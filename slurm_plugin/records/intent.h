@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Intent: what the scheduler wants of one malleable job, kept in the job's AdminComment.
 //
-// After a restart of slurmctld the controller goes on from these records; of the last seconds before
-// it, which they may lack, the journal tells (controller/journal.h). Only Slurm's administrators can
-// write an AdminComment, yet the text is parsed as hostile input: ASCII, at most kRecordBytesMax
-// bytes, unknown keys ignored (a newer plugin may have written them), a missing or malformed
-// required key makes the record invalid.
+// After a restart of slurmctld the controller goes on from these records; of the last seconds
+// before it, which they may lack, the journal tells (controller/journal.h). Only Slurm's
+// administrators can write an AdminComment, yet the text is parsed as hostile input: ASCII, at most
+// kRecordBytesMax bytes, unknown keys ignored (a newer plugin may have written them), a missing or
+// malformed required key makes the record invalid.
 //
 //   malleable/1 min=1 max=8 sig=23 grace=60 state=asked id=7 gpus=4 target=8 since=1763721600 n=3
 //

@@ -2,7 +2,8 @@
 // What job_submit/malleable may know from sched/doubling. Both are plugins of one slurmctld; a
 // job_submit plugin runs under slurmctld's locks and must not ask Slurm anything itself, so the
 // scheduler's thread keeps these few facts, and the other plugin finds the functions by name
-// (RTLD_NOLOAD). Where sched/doubling is not loaded, it looks for what ringrtd leaves (facts_file.h).
+// (RTLD_NOLOAD). Where sched/doubling is not loaded, it looks for what ringrtd leaves
+// (facts_file.h).
 #pragma once
 
 #include <cstddef>

@@ -86,8 +86,9 @@ inline int load_steps(uint32_t job_id, job_step_info_response_msg_t **steps) {
 #endif
 }
 
-// Slurm's own functions to free a listing leave some strings behind: in 22.05 the jobs' AdminComment,
-// which every malleable job has, and the steps' command line. Where they do not, these find nullptr.
+// Slurm's own functions to free a listing leave some strings behind: in 22.05 the jobs'
+// AdminComment, which every malleable job has, and the steps' command line. Where they do not,
+// these find nullptr.
 inline void free_jobs(job_info_msg_t *jobs) {
     for (uint32_t i = 0; jobs != nullptr && i < jobs->record_count; ++i)
         slurm_xfree(reinterpret_cast<void **>(&jobs->job_array[i].admin_comment));

@@ -45,11 +45,11 @@ void register_options(spank_t spank);
 
 // In sbatch, salloc and srun: passes what was given to slurmctld. Values are checked there, so that
 // every way of submitting meets the same check; here they are only cut to a bounded length.
-void hand_on_options(spank_t spank);
+void forward_options(spank_t spank);
 
 // In slurmstepd, before a task runs. In the batch step it corrects what is still as at submission
 // (SLURM_NTASKS and others); everywhere it tells libringrt what was asked for.
-void mend_environment(spank_t spank);
+void fix_environment(spank_t spank);
 
 // In the slurmstepd of the job's script, when it has been started, and when it has ended.
 void say_it_goes_on(spank_t spank);

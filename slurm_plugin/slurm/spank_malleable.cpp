@@ -2,7 +2,7 @@
 // The SPANK plugin `malleable`: what Slurm calls, and nothing else.
 //
 // sbatch, salloc, srun   spank_submit.cpp   takes the options, hands them to job_submit/malleable
-// slurmstepd             spank_step.cpp     mends the environment of the job's script and ranks
+// slurmstepd             spank_step.cpp     fixes the environment of the job's script and ranks
 //                        spank_calm.cpp     says in the job's output that it is resized
 //
 // No function here ever returns an error: a plugin that does can make every job on a cluster fail.
@@ -39,11 +39,11 @@ RINGRT_PLUGIN_SYMBOL int slurm_spank_init(spank_t spank, int, char **) {
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_init_post_opt(spank_t spank, int, char **) {
-    return guarded([=] { ringrt::slurm::hand_on_options(spank); });
+    return guarded([=] { ringrt::slurm::forward_options(spank); });
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_init(spank_t spank, int, char **) {
-    return guarded([=] { ringrt::slurm::mend_environment(spank); });
+    return guarded([=] { ringrt::slurm::fix_environment(spank); });
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_post_fork(spank_t spank, int, char **) {

@@ -54,7 +54,7 @@ bool is_batch_step(spank_t spank) {
 }
 
 // Slurm fills these from the submission, also when the job runs at another size. One task per GPU.
-void mend_sizes(spank_t spank) {
+void set_task_counts(spank_t spank) {
     uint32_t tasks = 0;
     if (spank_get_item(spank, S_JOB_TOTAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS || tasks == 0)
         return;
@@ -66,11 +66,11 @@ void mend_sizes(spank_t spank) {
 
 }  // namespace
 
-void mend_environment(spank_t spank) {
+void fix_environment(spank_t spank) {
     const auto range = job_variable(spank, kFlags[0].in_job);
     if (!range || !std::holds_alternative<records::GpuRange>(records::parse_range(*range))) return;
     tell_library(spank, *range);
-    if (is_batch_step(spank)) mend_sizes(spank);
+    if (is_batch_step(spank)) set_task_counts(spank);
 }
 
 }  // namespace ringrt::slurm

@@ -48,7 +48,7 @@ const char *value_of(std::size_t flag) {
 }
 
 // A job submitted from inside a malleable one must not inherit its flags.
-void forget_outer_job() {
+void unset_inherited_flags() {
     for (const FlagName &flag : kFlags) {
         unsetenv(flag.in_job);
         unsetenv(flag.forwarded);
@@ -86,7 +86,7 @@ bool can_be_malleable() {
 }  // namespace
 
 void register_options(spank_t spank) {
-    if (spank_context() == S_CTX_ALLOCATOR) forget_outer_job();
+    if (spank_context() == S_CTX_ALLOCATOR) unset_inherited_flags();
     for (std::size_t i = 0; i < kFlags.size(); ++i) {
         spank_option option{};
         option.name = const_cast<char *>(kFlags[i].option);
@@ -99,7 +99,7 @@ void register_options(spank_t spank) {
     }
 }
 
-void hand_on_options(spank_t spank) {
+void forward_options(spank_t spank) {
     const spank_context_t context = spank_context();
     if (context != S_CTX_ALLOCATOR && context != S_CTX_LOCAL) return;
     const bool is_malleable = value_of(0) != nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded into slurmctld (LD_PRELOAD) for fault F53: whose memory is it that grows? Tracks what is
-// allocated on the plugin's thread until it is freed, on whichever thread, and writes to the file
-// $RINGRT_HEAP_ACCOUNT about each second, in bytes:
+// Preloaded into slurmctld (LD_PRELOAD) for fault F53: whose memory is it that grows? Tracks what
+// is allocated on the plugin's thread until it is freed, on whichever thread, and writes to the
+// file $RINGRT_HEAP_ACCOUNT about each second, in bytes:
 //   plugin=N blocks=N  still allocated of what the plugin's thread has allocated
 //   used=N free=N      of glibc's heaps of the whole process: allocated, and kept free
 #include <malloc.h>

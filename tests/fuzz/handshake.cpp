@@ -121,7 +121,7 @@ void visit(std::string_view input) {
 }
 
 // Something else that listens where a rank should be.
-void knock_at(std::string_view input) {
+void shake_hands_with(std::string_view input) {
     int ends[2];
     expect(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair");
     Fd ours(ends[0]), theirs(ends[1]);
@@ -143,6 +143,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     // No longer than a socket's buffer: the writer must not wait for the reader.
     if (size > 4096 || !input.ends_with("socket")) return 0;
     visit(input);
-    knock_at(input);
+    shake_hands_with(input);
     return 0;
 }

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "tests/fuzz/fuzz.h"
 #include "sim/workload/workload.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace ringrt::fuzz {
 

@@ -22,7 +22,7 @@ inline CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout
     config.rank = rank, config.size = layout.ranks;
     config.rendezvous = folder.path + "/meet";
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    config.timeout_ms = 100000, config.start_timeout_ms = 100000;  // as kPatience in check.h
+    config.timeout_ms = 100000, config.start_timeout_ms = 100000;  // as kTimeoutScale in check.h
 #else
     config.timeout_ms = 20000, config.start_timeout_ms = 20000;
 #endif

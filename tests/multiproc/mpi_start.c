@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
     if (!leaves_nothing()) return 4;
     config.checkpoint_dir = argc > 1 ? argv[1] : NULL;
     check(ringrt_init_mpi(&rt, &config, MPI_COMM_WORLD), NULL);
-    if (ringrt_rank(rt) != rank || ringrt_size(rt) != size || ringrt_local_rank(rt) != rank) return 2;
+    if (ringrt_rank(rt) != rank || ringrt_size(rt) != size || ringrt_local_rank(rt) != rank)
+        return 2;
     check(ringrt_allreduce(rt, &one, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM), rt);
     check(ringrt_register(rt, "value", &value, RINGRT_FLOAT64, 1, shape), rt);
     check(ringrt_restore(rt, &step), rt);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank of tests/multiproc/mpi-transport: allreduces of many sizes over "nodes" of one rank (argv[1]
-// ranks per node), whose sums are checked and whose bits rank 0 prints as one hash, so that transports
-// can be compared. argv[2] = "die": rank 1 is killed on the way; "stop": it stops.
+// One rank of tests/multiproc/mpi-transport: allreduces of many sizes over "nodes" of one rank
+// (argv[1] ranks per node), whose sums are checked and whose bits rank 0 prints as one hash, so
+// that transports can be compared. argv[2] = "die": rank 1 is killed on the way; "stop": it stops.
 #include <signal.h>
 #include <unistd.h>
 
@@ -37,7 +37,8 @@ bool sums(ringrt_t *rt, size_t count) {
     int rank = ringrt_rank(rt), size = ringrt_size(rt);
     std::vector<float> data(count);
     for (size_t i = 0; i < count; ++i) data[i] = value(rank, i);
-    if (ringrt_allreduce(rt, data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK)
+    if (ringrt_allreduce(rt, data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM) !=
+        RINGRT_OK)
         return false;
     for (size_t i = 0; i < count; ++i) {
         float right = value(0, i);
@@ -69,7 +70,8 @@ int main(int argc, char **argv) {
     }
     ringrt_request_t *request = nullptr;
     float mine = float(world_rank), all = 0;
-    if (ringrt_allreduce_start(rt, &mine, &all, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request) != RINGRT_OK ||
+    if (ringrt_allreduce_start(rt, &mine, &all, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request) !=
+            RINGRT_OK ||
         ringrt_wait(rt, request) != RINGRT_OK)
         return fail(rt, "started allreduce");
     if (*fault != 0) {

@@ -34,7 +34,7 @@ void on_ranks(Layout layout, const std::function<std::string(Communicator &)> &b
             fprintf(stderr, "rank %d of %d: %s\n", rank, layout.ranks, wrong.c_str());
         return wrong.empty() ? 0 : 1;
     });
-    std::vector<int> ended = ranks.wait(60 * kPatience);
+    std::vector<int> ended = ranks.wait(60 * kTimeoutScale);
     for (int r = 0; r < layout.ranks; ++r) {
         ck_assert_msg(ended[size_t(r)] == 0, "%d ranks on %d nodes: rank %d ended with %d",
                       layout.ranks, layout.nodes, r, ended[size_t(r)]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers in GPU memory, over a made-up GPU (tests/support/fake_gpu.h): which way they are summed, that
-// the sums are right, and that nobody waits for ever. A real GPU: tests/gpu.
+// Buffers in GPU memory, over a made-up GPU (tests/support/fake_gpu.h): which way they are summed,
+// that the sums are right, and that nobody waits for ever. A real GPU: tests/gpu.
 #include <algorithm>
 #include <vector>
 
@@ -52,14 +52,16 @@ int sums_are_right(Communicator &comm) {
     }
     std::fill_n(send, kCount, float(comm.rank()));
     std::unique_ptr<Request> request;
-    if (comm.start_allreduce(send, recv, kCount, RINGRT_FLOAT32, RINGRT_MAX, 0, &request) != RINGRT_OK)
+    if (comm.start_allreduce(send, recv, kCount, RINGRT_FLOAT32, RINGRT_MAX, 0, &request) !=
+        RINGRT_OK)
         return explain(6, comm, "start");
     if (request->wait() != RINGRT_OK) return explain(7, comm, "wait");
     request.reset();
     if (std::count(recv, recv + kCount, float(p - 1)) != ptrdiff_t(kCount)) return 8;
     // The others go through ordinary memory.
     std::fill_n(send, kCount, float(comm.rank()));
-    if (comm.broadcast(send, kCount * sizeof(float), p - 1) != RINGRT_OK || send[77] != float(p - 1))
+    if (comm.broadcast(send, kCount * sizeof(float), p - 1) != RINGRT_OK ||
+        send[77] != float(p - 1))
         return explain(9, comm, "broadcast");
     if (comm.reduce_scatter(send, recv, kCount, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK ||
         recv[0] != float(p * (p - 1)))
@@ -68,7 +70,7 @@ int sums_are_right(Communicator &comm) {
 }
 
 void expect_all(Ranks &ranks, int except = -1) {
-    std::vector<int> ended = ranks.wait(60 * kPatience, except);
+    std::vector<int> ended = ranks.wait(60 * kTimeoutScale, except);
     for (size_t r = 0; r < ended.size(); ++r) {
         if (int(r) != except) ck_assert_msg(ended[r] == 0, "rank %zu ended with %d", r, ended[r]);
     }
@@ -78,8 +80,8 @@ void run(const Case &each) {
     TemporaryFolder folder;
     Ranks ranks(each.layout.ranks, [&](int rank) {
         setenv("RINGRT_GPU", each.wish, 1);
-        FakeGpuPlan plan{.number = each.one_gpu_each ? rank : 0, .nccl = each.nccl,
-                         .opens = each.opens};
+        FakeGpuPlan plan{
+            .number = each.one_gpu_each ? rank : 0, .nccl = each.nccl, .opens = each.opens};
         Communicator comm = make(folder, each.layout, rank, plan);
         if (comm.start() != RINGRT_OK) return explain(1, comm, "not started");
         int code = sums_are_right(comm);
@@ -106,7 +108,8 @@ TEST(what_is_impossible_is_refused) {
         Communicator comm = make(folder, {2, 1}, rank, {.number = 0});  // one GPU, two ranks
         if (comm.start() != RINGRT_OK) return 1;
         auto *data = static_cast<float *>(FakeGpu::make(4096));
-        return comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_UNSUPPORTED ? 0 : 2;
+        return comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_UNSUPPORTED ? 0
+                                                                                               : 2;
     });
     expect_all(ranks);
 }
@@ -131,11 +134,13 @@ TEST(two_sides_are_refused) {
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     float mine[4] = {};
     void *data = FakeGpu::make(4096);
-    ck_assert_int_eq(comm.allreduce(data, mine, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(comm.allreduce(data, mine, 4, RINGRT_FLOAT32, RINGRT_SUM),
+                     RINGRT_INVALID_ARGUMENT);
 }
 
 TEST(an_asynchronous_error_ends_the_sum) {
-    Communicator comm({.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.fail_after = 3}); }});
+    Communicator comm(
+        {.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.fail_after = 3}); }});
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     void *data = FakeGpu::make(4096);
     ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_PEER_LOST);
@@ -144,7 +149,8 @@ TEST(an_asynchronous_error_ends_the_sum) {
 
 // What a hanging NCCL is waiting for: an abort, a time-out, a rank that is lost.
 TEST(an_abort_ends_a_hanging_sum) {
-    Communicator comm({.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.hang = true}); }});
+    Communicator comm(
+        {.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.hang = true}); }});
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     void *data = FakeGpu::make(4096);
     std::thread other([&] { usleep(100000), comm.abort(); });
@@ -172,7 +178,8 @@ TEST(the_start_of_nccl_has_the_time_of_a_start) {
     ck_assert_msg(status == RINGRT_OK, "%s", comm.last_error().c_str());
 }
 
-// After RINGRT_LEAVE ranks end one by one: an abort, which NCCL wants from all of a node, could hang.
+// After RINGRT_LEAVE ranks end one by one: an abort, which NCCL wants from all of a node, could
+// hang.
 TEST(a_rank_that_leaves_does_not_abort_nccl) {
     for (bool leaves : {false, true}) {
         int aborts = 0;
@@ -210,13 +217,13 @@ TEST(a_rank_that_dies_in_nccl_is_named) {
 }  // namespace
 
 int main() {
-    return run_all("device",
-                   {one_rank_alone, one_rank_without_nccl, a_gpu_each, a_gpu_each_on_two_nodes,
-                    nccl_in_the_node_and_the_ring_between, a_shared_gpu,
-                    a_shared_gpu_that_cannot_be_opened, shared_gpus_on_two_nodes, through_the_host,
-                    what_is_impossible_is_refused, one_rank_in_ordinary_memory_is_a_mismatch,
-                    two_sides_are_refused, an_asynchronous_error_ends_the_sum,
-                    an_abort_ends_a_hanging_sum, a_hanging_sum_times_out,
-                    the_start_of_nccl_has_the_time_of_a_start,
-                    a_rank_that_leaves_does_not_abort_nccl, a_rank_that_dies_in_nccl_is_named});
+    return run_all(
+        "device",
+        {one_rank_alone, one_rank_without_nccl, a_gpu_each, a_gpu_each_on_two_nodes,
+         nccl_in_the_node_and_the_ring_between, a_shared_gpu, a_shared_gpu_that_cannot_be_opened,
+         shared_gpus_on_two_nodes, through_the_host, what_is_impossible_is_refused,
+         one_rank_in_ordinary_memory_is_a_mismatch, two_sides_are_refused,
+         an_asynchronous_error_ends_the_sum, an_abort_ends_a_hanging_sum, a_hanging_sum_times_out,
+         the_start_of_nccl_has_the_time_of_a_start, a_rank_that_leaves_does_not_abort_nccl,
+         a_rank_that_dies_in_nccl_is_named});
 }

@@ -83,7 +83,7 @@ int expect_loss_of(Communicator &comm, int victim, size_t count, Started *starte
 }
 
 void expect_all(Ranks &ranks, Layout layout, int except, double within_s) {
-    std::vector<int> ended = ranks.wait(within_s * kPatience, except);
+    std::vector<int> ended = ranks.wait(within_s * kTimeoutScale, except);
     for (int r = 0; r < layout.ranks; ++r) {
         if (r == except) continue;
         ck_assert_msg(ended[size_t(r)] == kAsExpected,

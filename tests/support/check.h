@@ -10,24 +10,24 @@
 #include <string>
 
 // TEST(name) { … } defines a test; TEST_ALL(…) in main() runs the named ones.
-#define TEST(name)                                                     \
-    static void name##_body();                                         \
-    START_TEST(name) {                                                 \
-        try {                                                          \
-            name##_body();                                             \
-        } catch (const std::exception &e) {                            \
-            ck_abort_msg("%s threw: %s", #name, e.what());             \
-        }                                                              \
-    }                                                                  \
-    END_TEST                                                           \
+#define TEST(name)                                         \
+    static void name##_body();                             \
+    START_TEST(name) {                                     \
+        try {                                              \
+            name##_body();                                 \
+        } catch (const std::exception &e) {                \
+            ck_abort_msg("%s threw: %s", #name, e.what()); \
+        }                                                  \
+    }                                                      \
+    END_TEST                                               \
     static void name##_body()
 
 // Like ck_assert_str_eq, which would keep pointers into strings that are gone by then.
-#define EXPECT_TEXT(got, expected)                                                          \
-    do {                                                                                    \
-        const std::string got_text = (got), expected_text = (expected);                     \
+#define EXPECT_TEXT(got, expected)                                                             \
+    do {                                                                                       \
+        const std::string got_text = (got), expected_text = (expected);                        \
         ck_assert_msg(got_text == expected_text, "got      %s\nexpected %s", got_text.c_str(), \
-                      expected_text.c_str());                                               \
+                      expected_text.c_str());                                                  \
     } while (0)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -39,22 +39,22 @@ SANITIZER_SYMBOL const char *__tsan_default_options() { return "allocator_may_re
 
 namespace ringrt::test {
 
-// How much longer a test may take than it does plainly: a sanitizer's processes need seconds to start on
-// a busy machine.
+// How much longer a test may take than it does plainly: a sanitizer's processes need seconds to
+// start on a busy machine.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr double kPatience = 6;
+inline constexpr double kTimeoutScale = 6;
 #else
-inline constexpr double kPatience = 1;
+inline constexpr double kTimeoutScale = 1;
 #endif
 
-// Runs the tests in processes of their own; the exit status for main(). Each is a case of its own, so
-// that CK_RUN_CASE=name runs one of them.
+// Runs the tests in processes of their own; the exit status for main(). Each is a case of its own,
+// so that CK_RUN_CASE=name runs one of them.
 inline int run_all(const char *suite_name, std::initializer_list<const TTest *> tests,
                    double timeout_s = 60) {
     Suite *suite = suite_create(suite_name);
     for (const TTest *test : tests) {
         TCase *tcase = tcase_create(test->name);
-        tcase_set_timeout(tcase, timeout_s * kPatience);
+        tcase_set_timeout(tcase, timeout_s * kTimeoutScale);
         tcase_add_test(tcase, test);
         suite_add_tcase(suite, tcase);
     }

@@ -138,7 +138,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
         job::LossCurve losses;  // in its checkpoints
-        double ends_s = 0;            // rigid
+        double ends_s = 0;      // rigid
         std::vector<std::pair<int, int>> on_node;
     };
 

@@ -114,9 +114,9 @@ TEST(a_background_save_that_fails_on_one_rank_fails_on_all) {
 }
 
 // A rank without memory for the copy writes at once: the others wait for it in the save, where they
-// have the patience for it, and not in what comes next.
+// have the time for it, and not in what comes next.
 TEST(all_wait_for_a_rank_that_writes_at_once) {
-    if (kPatience > 1) return;                     // a sanitizer ends what asks for so much memory
+    if (kTimeoutScale > 1) return;                 // a sanitizer ends what asks for so much memory
     constexpr uint64_t kRows = uint64_t{1} << 59;  // more than any machine can copy
     MemoryFiles files;
     files.free_space = INT64_MAX;
@@ -211,8 +211,7 @@ TEST(a_disk_that_fails_for_ever_costs_only_the_new_checkpoint) {
             return std::string(name) == broken ? EIO : 0;
         };
         Status out = save_alone(files, 1200, 1);
-        ck_assert_msg(out.code == RINGRT_CHECKPOINT_FAILED, "%s: %s", broken,
-                      out.message.c_str());
+        ck_assert_msg(out.code == RINGRT_CHECKPOINT_FAILED, "%s: %s", broken, out.message.c_str());
         files.fault = nullptr;
         uint64_t step = loaded_step(files, 2);
         ck_assert_msg(step == 1100 || step == 1200, "%s: %d", broken, int(step));
@@ -250,7 +249,7 @@ TEST(a_full_disk_is_seen_before_anything_is_written) {
 
 const Pauses kNoPauses = {0, 0, 0};
 
-Status load_patiently(MemoryFiles &files, uint64_t &step, uint32_t restart) {
+Status load_with_retries(MemoryFiles &files, uint64_t &step, uint32_t restart) {
     Status out;
     run_ranks(1, [&](Group &group) {
         Store store(files, kFolder, incarnation(restart), 3);
@@ -280,7 +279,7 @@ TEST(an_unreadable_checkpoint_is_not_taken_for_a_damaged_one) {
                     return now ? error : 0;
                 };
                 uint64_t step = 0;
-                const Status out = load_patiently(files, step, 1);
+                const Status out = load_with_retries(files, step, 1);
                 ck_assert_msg(out.ok() ? step == 1100 : out.code == RINGRT_SYSTEM_ERROR,
                               "error %d at %d: %d (%s), step %d", error, int(at), out.code,
                               out.message.c_str(), int(step));

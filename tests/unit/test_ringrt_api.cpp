@@ -201,7 +201,7 @@ TEST(a_child_forked_while_another_thread_fails_does_not_hang) {
             if (ringrt_barrier(alone.rt) != RINGRT_FORKED) return 1;
             return std::string(ringrt_last_error(alone.rt)) == line ? 0 : 2;
         });
-        ck_assert_int_eq(child.wait(20 * kPatience)[0], 0);
+        ck_assert_int_eq(child.wait(20 * kTimeoutScale)[0], 0);
     }
     stop = true;
     other.join();
@@ -214,24 +214,28 @@ TEST(gradients_of_no_type_or_operation_are_refused_when_they_are_registered) {
     expect(alone.rt, ringrt_gradient_register(alone.rt, "g", 4, RINGRT_UINT8, RINGRT_SUM, &id),
            RINGRT_INVALID_ARGUMENT, line);
     expect(alone.rt,
-           ringrt_gradient_register(alone.rt, "g", 4, static_cast<ringrt_dtype_t>(99), RINGRT_SUM, &id),
+           ringrt_gradient_register(alone.rt, "g", 4, static_cast<ringrt_dtype_t>(99), RINGRT_SUM,
+                                    &id),
            RINGRT_INVALID_ARGUMENT, line);
     expect(alone.rt,
-           ringrt_gradient_register(alone.rt, "g", 4, RINGRT_FLOAT32, static_cast<ringrt_op_t>(99), &id),
+           ringrt_gradient_register(alone.rt, "g", 4, RINGRT_FLOAT32, static_cast<ringrt_op_t>(99),
+                                    &id),
            RINGRT_INVALID_ARGUMENT, line);
     ck_assert_int_eq(id, -1);
-    ck_assert_int_eq(ringrt_gradient_register(alone.rt, "g", 4, RINGRT_FLOAT16, RINGRT_AVG, &id), RINGRT_OK);
+    ck_assert_int_eq(ringrt_gradient_register(alone.rt, "g", 4, RINGRT_FLOAT16, RINGRT_AVG, &id),
+                     RINGRT_OK);
     ck_assert_int_eq(id, 0);
 }
 
-// LeakSanitizer sees a request that was not freed; without it the wait is still an error, not a crash.
+// LeakSanitizer sees a request that was not freed; without it the wait is still an error, not a
+// crash.
 TEST(a_request_is_freed_even_where_the_handle_is_null) {
     Alone alone;
     float value = 3, sum = 0;
     ringrt_request_t *request = nullptr;
-    ck_assert_int_eq(ringrt_allreduce_start(alone.rt, &value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0,
-                                            &request),
-                     RINGRT_OK);
+    ck_assert_int_eq(
+        ringrt_allreduce_start(alone.rt, &value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
+        RINGRT_OK);
     ck_assert_int_eq(ringrt_wait(nullptr, request), RINGRT_INVALID_ARGUMENT);
     ck_assert(sum == 3);  // it was waited for
 }
@@ -316,13 +320,15 @@ TEST(statuses_have_names) {
 
 int main() {
     return ringrt::test::run_all(
-        "ringrt_api", {several_threads_fail_at_once, a_restore_ends_the_save_under_way_first,
-                       late_ranks_are_waited_for_in_saves_and_restores, null_is_refused_everywhere,
-                       bad_buffers_are_refused, outputs_are_set_on_success_only,
-                       a_forked_child_cannot_use_the_handle, a_child_forked_while_another_thread_fails_does_not_hang,
-                    gradients_of_no_type_or_operation_are_refused_when_they_are_registered,
-                    a_request_is_freed_even_where_the_handle_is_null, an_aborted_handle_answers_aborted,
-                       a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
-                       the_programs_own_handler_is_called_too_and_put_back,
-                       outside_slurm_a_signal_saves_and_goes_on, statuses_have_names});
+        "ringrt_api",
+        {several_threads_fail_at_once, a_restore_ends_the_save_under_way_first,
+         late_ranks_are_waited_for_in_saves_and_restores, null_is_refused_everywhere,
+         bad_buffers_are_refused, outputs_are_set_on_success_only,
+         a_forked_child_cannot_use_the_handle,
+         a_child_forked_while_another_thread_fails_does_not_hang,
+         gradients_of_no_type_or_operation_are_refused_when_they_are_registered,
+         a_request_is_freed_even_where_the_handle_is_null, an_aborted_handle_answers_aborted,
+         a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
+         the_programs_own_handler_is_called_too_and_put_back,
+         outside_slurm_a_signal_saves_and_goes_on, statuses_have_names});
 }

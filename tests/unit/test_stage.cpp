@@ -148,10 +148,10 @@ using Arrow = std::pair<Stage, Stage>;
 // As drawn in stage.h.
 std::set<Arrow> drawn() {
     using enum Stage;
-    std::set<Arrow> arrows{{unsized, eligible},     {eligible, starting},   {starting, running},
-                           {running, signalled},    {signalled, running},   {completing, unsized},
-                           {suspended, starting},   {suspended, running},   {suspended, completing},
-                           {unsized, starting},     {held_back, unsized},   {held_back, eligible}};
+    std::set<Arrow> arrows{{unsized, eligible},   {eligible, starting}, {starting, running},
+                           {running, signalled},  {signalled, running}, {completing, unsized},
+                           {suspended, starting}, {suspended, running}, {suspended, completing},
+                           {unsized, starting},   {held_back, unsized}, {held_back, eligible}};
     for (const Stage stage : {starting, running, signalled}) {
         arrows.insert({stage, completing});
         arrows.insert({stage, suspended});
@@ -223,8 +223,8 @@ void cancel(World &world, uint32_t id) { world.cluster.cancel_as_user(id); }
 
 }  // namespace
 
-// A crash of slurmctld may take a job from anywhere to anywhere; all else goes along the arrows, and
-// each of them is taken.
+// A crash of slurmctld may take a job from anywhere to anywhere; all else goes along the arrows,
+// and each of them is taken.
 TEST(the_stages_follow_the_drawing) {
     const Happening happenings[] = {
         {"cancel", cancel},

@@ -166,7 +166,7 @@ TEST(half_a_message_moves_nothing_by_itself) {
 
 // A rank that has lost its deadline still hears why another went, behind data that it does not
 // expect.
-TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
+TEST(an_abort_notice_is_heard_behind_data_that_nobody_expects) {
     std::mt19937 random(2);
     Pair pair;
     const AbortNotice said = make_abort_notice(1, {RINGRT_NO_MEMORY, "rank 1: out of memory"});
@@ -180,7 +180,7 @@ TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
     add(&said, sizeof said);
     ck_assert_int_eq(::send(pair.peer.get(), stream.data(), stream.size(), MSG_NOSIGNAL),
                      ssize_t(stream.size()));
-    // It reads no more: what this rank sends to it fails, and only then is it in doubt.
+    // It reads no more: what this rank sends to it fails, and only then does it suspect a failure.
     shutdown(pair.peer.get(), SHUT_RD);
     std::vector<std::byte> data(1000);
     Message message{.peer = 1, .pieces = {data}};
@@ -193,7 +193,7 @@ TEST(a_farewell_is_heard_behind_data_that_nobody_expects) {
 }
 
 // Else the peers take the closed connection for a death of this rank, and name the wrong one.
-TEST(a_farewell_gets_through_a_full_connection) {
+TEST(an_abort_notice_gets_through_a_full_connection) {
     for (const bool half_sent : {false, true}) {
         Pair pair;
         // Data until not one more byte is taken: of the last message some, or none.
@@ -289,7 +289,7 @@ TEST(a_connection_dropped_at_the_door_is_made_again) {
 }
 
 // What ends with an exception, too, is told while the messages stand that the transport knows of.
-TEST(an_operation_without_memory_says_farewell) {
+TEST(an_operation_without_memory_sends_an_abort_notice) {
     Pair pair;
     pair.self.fault_point = [] { throw std::bad_alloc(); };
     std::vector<float> data(100, 1);
@@ -324,8 +324,8 @@ int main() {
     return ringrt::test::run_all(
         "tcp", {a_connection_dropped_at_the_door_is_made_again, every_byte_arrives_where_it_belongs,
                 half_a_message_moves_nothing_by_itself,
-                a_farewell_is_heard_behind_data_that_nobody_expects,
-                a_farewell_gets_through_a_full_connection, what_does_not_match_is_dropped,
-                an_operation_without_memory_says_farewell, operations_are_counted_beyond_32_bits,
-                a_pipe_at_the_rendezvous_holds_up_nobody});
+                an_abort_notice_is_heard_behind_data_that_nobody_expects,
+                an_abort_notice_gets_through_a_full_connection, what_does_not_match_is_dropped,
+                an_operation_without_memory_sends_an_abort_notice,
+                operations_are_counted_beyond_32_bits, a_pipe_at_the_rendezvous_holds_up_nobody});
 }

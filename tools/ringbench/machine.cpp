@@ -95,9 +95,9 @@ double memory_GBps(const std::vector<int> &cpus, int threads) {
             for (int round = 0; round < 5; ++round) {
                 auto start = Clock::now();
                 reduce({.sources = sources,
-                      .out = a.get(),
-                      .count = kBytes / sizeof(float),
-                      .store = StoreHint::NonTemporal});
+                        .out = a.get(),
+                        .count = kBytes / sizeof(float),
+                        .store = StoreHint::NonTemporal});
                 double s = std::chrono::duration<double>(Clock::now() - start).count();
                 best[size_t(t)] = std::min(best[size_t(t)], s);
             }

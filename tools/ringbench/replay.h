@@ -18,8 +18,8 @@ class Replay {
 
     // Collective. All follow rank 0's `plan`, or what is learned where that is empty. `profile` may
     // change its times between iterations; `buffers` are its gradients', in floats.
-    Replay(Communicator &communicator, const bucketing::Profile &profile, const bucketing::Plan &plan,
-           std::vector<std::vector<float>> &buffers);
+    Replay(Communicator &communicator, const bucketing::Profile &profile,
+           const bucketing::Plan &plan, std::vector<std::vector<float>> &buffers);
 
     // One iteration from backward pass to backward pass, in us.
     double iterate();

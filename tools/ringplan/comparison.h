@@ -27,7 +27,8 @@ struct Comparison {
 };
 
 // `profile` must outlive the result. Throws where a rule made a faulty plan: that is a bug of ours.
-[[nodiscard]] Comparison compare(const bucketing::Profile &profile, const bucketing::Network &network,
+[[nodiscard]] Comparison compare(const bucketing::Profile &profile,
+                                 const bucketing::Network &network,
                                  const std::vector<const bucketing::Rule *> &rules);
 
 // Why the forward pass waits under this outcome, as a sentence without a full stop.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A job ends with 0 while slurmctld is down, for longer than slurmstepd keeps knocking before it sleeps
+# A job ends with 0 while slurmctld is down, for longer than slurmstepd keeps trying before it sleeps
 # (MessageTimeout, 10 s): slurmctld comes back, believes that the job runs, and its node knows of no
 # process. It has ended all the same: it is COMPLETED, and never runs again (F21). A job that nobody had
 # asked anything, one that ended just before, and one that was asked to resize.
