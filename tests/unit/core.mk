@@ -16,7 +16,7 @@ check_PROGRAMS += $(core_tests)
 TESTS += $(core_tests)
 
 # A Slurm in virtual time, for the controller's tests
-check_LTLIBRARIES = libfakecluster.la
+check_LTLIBRARIES += libfakecluster.la
 libfakecluster_la_SOURCES = tests/support/agreeing.h tests/support/fake_cluster.cpp \
 	tests/support/fake_cluster.h tests/support/happenings.h tests/support/world.h
 libfakecluster_la_LIBADD = libcontroller.la libruntime.la libbase.la
