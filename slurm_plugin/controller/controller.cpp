@@ -121,7 +121,8 @@ double Controller::observe_failed(double now_s, RpcStatus status) {
     ++statistics_.failed_observations;
     if (++failures_ == 3)
         executor_.log(
-            {.kind = EventKind::error, .text = "no resizes for now: " + status_text(status)},
+            {.kind = EventKind::error,
+             .text = "no resizes until the jobs can be listed again: " + status_text(status)},
             now_s);
     return now_s + std::min(kRetryMost_s, options_.idle_poll_s * failures_);
 }
