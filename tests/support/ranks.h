@@ -10,27 +10,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
-namespace ringrt::test {
+#include "tests/support/folder.h"
 
-// A folder that goes with the test.
-struct TemporaryFolder {
-    std::string path;
-    TemporaryFolder() {
-        char name[] = "/tmp/ringrt-test-XXXXXX";
-        if (mkdtemp(name) == nullptr) abort();
-        path = name;
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path, ignored);
-    }
-};
+namespace ringrt::test {
 
 // Processes that each run `body(rank)`; what it returns is the exit status (250: it threw).
 class Ranks {

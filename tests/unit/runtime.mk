@@ -59,7 +59,7 @@ tests_unit_test_ringrt_limits_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringrt_limits_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_step_SOURCES = tests/multiproc/test_step.cpp tests/support/check.h \
-	tests/support/ranks.h
+	tests/support/folder.h tests/support/ranks.h
 tests_multiproc_test_step_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 

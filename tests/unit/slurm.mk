@@ -11,7 +11,7 @@ tests_unit_test_slurm_cluster_LDADD = libslurmcluster.la libcontroller.la $(SLUR
 if HAVE_YAML
 check_PROGRAMS += tests/unit/test_journal
 TESTS += tests/unit/test_journal
-tests_unit_test_journal_SOURCES = tests/unit/test_journal.cpp tests/support/check.h
+tests_unit_test_journal_SOURCES = tests/unit/test_journal.cpp tests/support/check.h tests/support/folder.h
 tests_unit_test_journal_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_journal_LDADD = libhost.la libslurmcluster.la libyamloptions.la \
 	libcontroller.la $(YAML_LIBS) $(SLURM_LIBS) $(CHECK_LIBS)
@@ -31,19 +31,19 @@ tests_unit_test_metrics_LDADD = libhost.la libcontroller.la $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_accepted_options
 TESTS += tests/unit/test_accepted_options
 tests_unit_test_accepted_options_SOURCES = \
-	tests/unit/test_accepted_options.cpp tests/support/check.h
+	tests/unit/test_accepted_options.cpp tests/support/check.h tests/support/folder.h
 tests_unit_test_accepted_options_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_accepted_options_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS) $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_facts
 TESTS += tests/unit/test_facts
-tests_unit_test_facts_SOURCES = tests/unit/test_facts.cpp tests/support/check.h
+tests_unit_test_facts_SOURCES = tests/unit/test_facts.cpp tests/support/check.h tests/support/folder.h
 tests_unit_test_facts_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_facts_LDADD = libringrtd.la librecords.la $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_lease
 TESTS += tests/unit/test_lease
-tests_unit_test_lease_SOURCES = tests/unit/test_lease.cpp tests/support/check.h
+tests_unit_test_lease_SOURCES = tests/unit/test_lease.cpp tests/support/check.h tests/support/folder.h
 tests_unit_test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_lease_LDADD = libringrtd.la librecords.la $(CHECK_LIBS)
 endif HAVE_YAML

@@ -16,6 +16,7 @@
 #include "slurm_plugin/slurm/accepted_options.h"
 #include "slurm_plugin/slurm/safe_file.h"
 #include "tests/support/check.h"
+#include "tests/support/folder.h"
 
 namespace {
 
@@ -35,19 +36,7 @@ class Lines : public Host {
 };
 
 // A folder with malleable.yaml and the copy of what was accepted.
-struct Folder {
-    Folder() {
-        char name[] = "/tmp/ringrt-accepted.XXXXXX";
-        ck_assert_ptr_nonnull(mkdtemp(name));
-        path = name;
-    }
-    ~Folder() {
-        for (const char *name : {"/yaml", "/copy", "/copy.new"}) {
-            unlink((path + name).c_str());
-            rmdir((path + name).c_str());
-        }
-        rmdir(path.c_str());
-    }
+struct Folder : ringrt::test::TemporaryFolder {
     [[nodiscard]] std::string yaml() const { return path + "/yaml"; }
     [[nodiscard]] std::string copy() const { return path + "/copy"; }
     void write(const std::string &text) const { std::ofstream(yaml()) << text; }
@@ -59,7 +48,6 @@ struct Folder {
     [[nodiscard]] Mode mode(Lines &lines) const {
         return AcceptedOptions().read(yaml(), copy(), lines).controller.mode;
     }
-    std::string path;
 };
 
 // Writes of more than so many bytes fail, as on a full disk.

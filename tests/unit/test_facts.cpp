@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -12,6 +11,7 @@
 #include "slurm_plugin/slurm/facts_file.h"
 #include "slurm_plugin/slurm/metrics_server.h"
 #include "tests/support/check.h"
+#include "tests/support/folder.h"
 
 namespace {
 
@@ -26,13 +26,7 @@ SubmitFacts some_facts() {
     return facts;
 }
 
-struct Folder {
-    std::string path;
-    Folder() {
-        char name[] = "/tmp/ringrt-facts.XXXXXX";
-        path = mkdtemp(name);
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
+struct Folder : ringrt::test::TemporaryFolder {
     [[nodiscard]] std::string file(const std::string &text) const {
         std::ofstream(path + "/facts", std::ios::trunc) << text;
         chmod((path + "/facts").c_str(), 0644);

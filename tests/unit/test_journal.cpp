@@ -9,6 +9,7 @@
 
 #include "slurm_plugin/slurm/journal_file.h"
 #include "tests/support/check.h"
+#include "tests/support/folder.h"
 
 namespace {
 
@@ -16,17 +17,12 @@ using namespace ringrt::slurm;
 using ringrt::controller::Event;
 using ringrt::controller::EventKind;
 using ringrt::controller::Outcome;
+using ringrt::test::TemporaryFolder;
 
 struct Errors final : Log {
     void info(const std::string &) override {}
     void error(const std::string &) override { ++count; }
     int count = 0;
-};
-
-struct Folder {
-    Folder() { ck_assert_ptr_nonnull(mkdtemp(path.data())); }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::string path = "/tmp/ringrt-journal.XXXXXX";
 };
 
 Event ended(uint32_t job_id, double time_s) {
@@ -37,7 +33,7 @@ Event ended(uint32_t job_id, double time_s) {
 }
 
 TEST(another_controller_reads_how_a_job_ended) {
-    const Folder folder;
+    const TemporaryFolder folder;
     Errors errors;
     JournalFile first(errors, folder.path + "/journal");
     ck_assert(first.read().ended.empty());
@@ -52,7 +48,7 @@ TEST(another_controller_reads_how_a_job_ended) {
 }
 
 TEST(it_is_bounded_and_keeps_the_last_thousand) {
-    const Folder folder;
+    const TemporaryFolder folder;
     Errors errors;
     JournalFile events(errors, folder.path + "/journal");
     for (uint32_t job = 1; job <= 9000; ++job) events.write(ended(job, job));
@@ -64,7 +60,7 @@ TEST(it_is_bounded_and_keeps_the_last_thousand) {
 }
 
 TEST(what_is_no_file_is_said_once_and_blocks_nothing) {
-    const Folder folder;
+    const TemporaryFolder folder;
     Errors errors;
     const std::string path = folder.path + "/journal";
     JournalFile events(errors, path);
@@ -84,7 +80,7 @@ TEST(what_is_no_file_is_said_once_and_blocks_nothing) {
 }
 
 TEST(a_torn_last_line_spoils_no_other) {
-    const Folder folder;
+    const TemporaryFolder folder;
     Errors errors;
     JournalFile events(errors, folder.path + "/journal");
     events.write(ended(1, 1));

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -20,10 +19,12 @@
 #include "slurm_plugin/slurm/lease.h"
 #include "slurm_plugin/slurm/lease_file.h"
 #include "tests/support/check.h"
+#include "tests/support/folder.h"
 
 namespace {
 
 using namespace ringrt::slurm;
+using ringrt::test::TemporaryFolder;
 
 // Small whole numbers, so that the states that differ are few: the guard is 1 of 4 seconds.
 constexpr LeaseTimes kTimes{.lease_s = 3, .guard_s = 1, .margin_s = 1, .renew_s = 1, .look_s = 1};
@@ -331,15 +332,6 @@ TEST(a_holder_stops_before_its_time_is_over) {
 // ---- the files
 // -----------------------------------------------------------------------------------
 
-struct Folder {
-    std::string path;
-    Folder() {
-        char name[] = "/tmp/ringrt-lease.XXXXXX";
-        path = mkdtemp(name);
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-};
-
 const LeaseRecord kRecord{.holder = "h:1:2:b:3", .beat = 5, .takeover_s = 40};
 
 TEST(a_lease_is_read_as_it_was_written) {
@@ -358,7 +350,7 @@ TEST(a_lease_is_read_as_it_was_written) {
 }
 
 TEST(one_of_many_creates_a_number) {
-    const Folder folder;
+    const TemporaryFolder folder;
     constexpr int kProcesses = 8, kNumbers = 40;
     for (int i = 0; i < kProcesses; ++i) {
         if (fork() != 0) continue;
@@ -386,7 +378,7 @@ TEST(one_of_many_creates_a_number) {
 }
 
 TEST(files_that_are_no_leases_do_no_harm) {
-    const Folder folder;
+    const TemporaryFolder folder;
     LeaseFile file(folder.path);
     ck_assert(file.look().number == 0 && !file.look().failed);
     for (const char *name : {"x", "-1", "18446744073709551615", "3x", ""})
