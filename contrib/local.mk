@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # A private cluster for the demo and the tests, and the packages they need
-EXTRA_DIST += contrib/cluster contrib/packages
+EXTRA_DIST += contrib/cluster contrib/cluster.d contrib/packages
 
 # Completion for bash and zsh
 EXTRA_DIST += contrib/completion/ringrt.bash contrib/completion/_ringrt

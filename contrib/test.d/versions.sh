@@ -42,7 +42,7 @@ prepare() { # VERSION
     "$source_dir/contrib/root" make "$1" --dir "$roots_dir" || return 77
     copy_source "$to/source" || { echo "cannot copy the sources"; return 1; }
     mkdir -p "$to/build"
-    in_root "$1" --net -- "$to/source/contrib/packages" install build cluster test deb || { echo "the packages cannot be installed"; return 77; }
+    in_root "$1" --net -- "$to/source/contrib/packages" install build cluster site test deb || { echo "the packages cannot be installed"; return 77; }
     in_root "$1" --net -- "$to/source/contrib/examples/get-digits" "$to/build/digits.csv" || return 77
     has=$(in_root "$1" -- slurmctld -V | sed -n 's/^[^ ]* \([0-9]*\.[0-9]*\).*/\1/p')
     [ "$has" = "$1" ] || { echo "the distribution has Slurm ${has:-none} now, not $1"; return 77; }
