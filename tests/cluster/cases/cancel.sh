@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # scancel wins in every state of a resize (F24, I8): the job is cancelled and never runs again.
+# seconds: 480
 check_cancelled() { # WHEN
     timeout 10 scancel "$job"
-    # Slurm 24.11 was seen to leave it COMPLETING for more than 20 s on one node of a busy machine.
-    wait_for 100 "end of the job cancelled $1" is_state "$job" CANCELLED
+    wait_for 20 "end of the job cancelled $1" is_state "$job" CANCELLED
     local before
     before=$(starts)
     sleep 3

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # kill -9 of slurmctld in each state of a resize (F21). Slurm saves its state every few seconds, so the
 # last update can be lost: the resize completes or is called off, no step is lost, nothing FAILED.
-# seconds: 420
+# seconds: 700
 crash() { kill_slurmctld && sleep 1 && start_slurmctld; }
 ends_well() { # WHEN GPUS...: the job goes on at one of these sizes
     local when=$1
