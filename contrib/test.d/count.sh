@@ -2,7 +2,7 @@
 # How contrib/test counts, and what it says. Sourced by it.
 # shellcheck shell=bash disable=SC2154
 
-passed=0 failed=0 skipped=0 failures=() flaky=()
+passed=0 failed=0 skipped=0 failures=()
 
 count() { # NAME PASSED FAILED SKIPPED LOG
     passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
@@ -44,18 +44,14 @@ tally() { # RESULT (of the whole: PASS, FAIL, SKIP, ...), TAP-FILE...
         }'
 }
 
-# One line for a test program, with the cases that failed, were skipped or are flaky.
+# One line for a test program, with the cases that failed or were skipped.
 tell() { # NAME RESULT TAP-FILE... LOG
-    local name=$1 log=${*: -1} p f s case
+    local name=$1 log=${*: -1} p f s
     read -r p f s < <(tally "${@:2}")
     printf '  %-44s %4d passed %3d failed %3d skipped\n' "$name" "$p" "$f" "$s"
     [ "$f" -eq 0 ] || cat "${@:3}" 2>/dev/null | grep '^not ok' | sort -u | sed 's/^/    /'
     [ "$s" -eq 0 ] || cat "${@:3}" 2>/dev/null | grep -iE '^ok .*# *skip|^1\.\.0 # *skip' | sort -u | sed 's/^/    /' | grep . ||
         [ "$2" != SKIP ] || head -n 1 "$log" | sed 's/^/    skipped: /'
-    while read -r case; do
-        echo "    flaky: $case"
-        flaky+=("$name: $case")
-    done < <(cat "${@:3}" 2>/dev/null | sed -n 's/^ok [0-9]* - \(.*\) # flaky.*/\1/p' | sort -u)
     count "$name" "$p" "$f" "$s" "$log"
 }
 
@@ -64,7 +60,6 @@ total() { echo "$passed passed, $failed failed, $skipped skipped"; }
 # The last words: what failed, and where its log is.
 finish() {
     [ ${#failures[@]} -eq 0 ] || printf '%s\n' "Failed:" "${failures[@]/#/  }"
-    [ ${#flaky[@]} -eq 0 ] || printf '%s\n' "Flaky, ${#flaky[@]} (failed at the first try, passed at the second):" "${flaky[@]/#/  }"
     total
     [ "$failed" -eq 0 ]
     exit

@@ -101,7 +101,7 @@ native_packages_in_root() {
 packages_of_native() {
     (
         # shellcheck disable=SC2034,SC2030 # for finish
-        passed=0 failed=0 skipped=0 failures=() flaky=()
+        passed=0 failed=0 skipped=0 failures=()
         heading "$native"
         on_cluster tests/packages native_packages_in_root
         finish
@@ -115,7 +115,6 @@ add_version() { # VERSION LOG SECONDS [WHAT]
     [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]] || line="0 passed, 1 failed, 0 skipped"
     read -r p _ f _ s _ <<<"$line"
     count "Slurm $1" "$p" "$f" "$s" "$2"
-    mapfile -t -O "${#flaky[@]}" flaky < <(sed -n '/^Flaky, /,$s/^  \(tests.*\)/Slurm '"$1"': \1/p' "$2")
     summary+=("$(printf 'Slurm %s%s: %s, %d s%s' "$1" "${4:+, $4}" "$line" "$3" "$(sed -n 's/^skipped: /: /p' "$2" | head -n 1)")")
 }
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: it compares times of start on two clusters
 # The same rigid workload with the controller and with Slurm's own sched/backfill: every job starts in
 # the same order and at the same time after submission, give or take the clock (I10).
 workload() { # FOLDER OPTIONS...: prints "index start_s wait_s" of each job, by order of start

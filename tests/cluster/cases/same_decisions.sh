@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: a busy machine changes what is decided
 # The same jobs through the real cluster and through `ringsim run --controller`: the same decisions in
 # the same order. The jobs' moments lie apart, and no two jobs are equally good to resize, so that what
 # a busy machine adds to a restart changes no decision.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: it measures squeue
 # squeue answers within a second while resizes go on (I1).
 worst_ms=0 calls=0
 ask() {
