@@ -4,11 +4,13 @@
 # back at what is left, at once, and gets its size again when there is room.
 start_job away --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
-# Shrinks for a rigid job of 8; another rigid job of 16 waits for all: it must not slip in.
-big=$(rigid 16 10 -N4 --nice=100)
+# Shrinks for a rigid job of 8; another rigid job of 16, behind that one in the queue, waits for all: it
+# must not slip in. From 23.11 on each job's priority is 1 where the site sets no weights, and only a
+# negative nice value changes that.
+big=$(rigid 16 10 -N4)
 sleep 4
 is_state "$big" PENDING && runs_with "$job" 16 || fail "the job gave all of its GPUs away"
-guest=$(rigid 8 30 -N2)
+guest=$(rigid 8 30 -N2 --nice=-100)
 wait_for 40 "shrink to 8 GPUs" runs_with "$job" 8
 is_state "$big" PENDING || fail "the job lost its place to one that came later in the queue"
 scancel "$big" "$guest"
