@@ -34,12 +34,13 @@ constexpr std::array kSignals{
     SignalName{"POLL", 29}, SignalName{"PWR", 30},   SignalName{"SYS", 31},
 };
 
-// TERM and CONT are Slurm's own. CHLD, PIPE, ALRM and the like come by themselves to a program that
-// has children, connections or timers: it would leave unasked, again and again. SEGV and its like
-// tell of a mistake, TSTP and its like of a terminal; 32 and 33 are glibc's.
+// TERM and CONT are Slurm's own; training frameworks save and end on TERM, and stop on INT. HUP,
+// QUIT and INT come from terminals. CHLD, PIPE, ALRM and the like come by themselves to a program
+// that has children, connections or timers: it would leave unasked, again and again. SEGV and its
+// like tell of a mistake, TSTP and its like of a terminal; 32 and 33 are glibc's.
 bool is_sent_by_others(int number) {
-    constexpr std::array kNumbers{4,  5,  6,  7,  8,  11, 13, 14, 15, 16, 17,
-                                  18, 20, 21, 22, 25, 26, 27, 29, 31, 32, 33};
+    constexpr std::array kNumbers{1,  2,  3,  4,  5,  6,  7,  8,  11, 13, 14, 15, 16,
+                                  17, 18, 20, 21, 22, 25, 26, 27, 29, 31, 32, 33};
     return std::find(kNumbers.begin(), kNumbers.end(), number) != kNumbers.end();
 }
 

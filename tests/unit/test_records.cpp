@@ -159,7 +159,8 @@ TEST(signal_by_name_or_number) {
     for (const std::string_view text :
          {"",     "0",       "65",   "-1",   "SIG",  "SIGSIGURG", "RTMIN+1",
           "KILL", "sigstop", "9",    "19",   "URG ", "CHLD",      "TERM",
-          "15",   "SIGPIPE", "CONT", "segv", "17",   "32",        "33"}) {
+          "15",   "SIGPIPE", "CONT", "segv", "17",   "32",        "33",
+          "INT",  "SIGINT",  "2",    "HUP",  "1",    "QUIT",      "3"}) {
         const auto result = parse_signal(text);
         const FlagError *error = std::get_if<FlagError>(&result);
         ck_assert_msg(error && error->message.starts_with("--malleable-signal: expected "), "%s",

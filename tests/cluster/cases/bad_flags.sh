@@ -15,7 +15,7 @@ refused '...' sbatch --malleable="$(head -c 100000 /dev/zero | tr '\0' 9)" --wra
 job=(sbatch --wrap true --malleable=1:8)
 refused 'for example URG' "${job[@]}" --malleable-signal=FOO
 refused 'for example URG' "${job[@]}" --malleable-signal=KILL
-for signal in CHLD TERM 15 CONT SEGV 32; do
+for signal in CHLD TERM 15 INT 2 HUP QUIT CONT SEGV 32; do
     refused 'expected a signal that nothing else sends' "${job[@]}" --malleable-signal=$signal
 done
 refused 'expected --malleable too' sbatch --wrap true --malleable-grace=30
