@@ -37,8 +37,14 @@ void note_times(const JobRecord &record, Intent &intent) {
 
 // A limit that Slurm chose itself counts as it was in the last run: a requeue takes it back, and
 // the waiting job shows another.
-std::optional<int64_t> carry_time_limit(const JobRecord &record, double stopped_s, Intent &intent) {
+std::optional<int64_t> carry_time_limit(const JobRecord &record, bool is_resizing, double stopped_s,
+                                        Intent &intent) {
     if (!intent.limit_by_slurm) note_time_limit(record, intent);
+    const bool has_run = intent.start_s > 0 || intent.run != record.restarts;
+    if (!is_resizing && has_run) {
+        intent.used_s = intent.start_s = 0;
+        if (intent.limit_by_slurm) intent.limit_s = 0;  // Slurm chooses again
+    }
     if (intent.start_s > 0) {
         if (record.end_s >= static_cast<double>(intent.start_s)) stopped_s = record.end_s;
         intent.used_s += std::max<int64_t>(0, std::llround(stopped_s) - intent.start_s);

@@ -42,7 +42,8 @@ Action release(const MalleableJob &job, const Target &target, const JobTracker &
     Intent &intent = action.intent;
     PendingUpdate &update = action.update;
     update.time_limit_s =
-        carry_time_limit(record, tracker.fence.waits_since_s().value_or(pass.now_s), intent);
+        carry_time_limit(record, job.is_resizing(),
+                         tracker.fence.waits_since_s().value_or(pass.now_s), intent);
     intent.state = IntentState::released;
     intent.target = gpus > 0 ? gpus : record.gpus_requested;
     intent.since_s = pass.now_s;

@@ -67,11 +67,64 @@ TEST(a_suspension_counts_for_no_time_limit) {
     ck_assert_int_lt(world.cluster.job(a).time_limit_s.value_or(0), 600);
 }
 
+// The limit of its next run, after a requeue that nobody here has asked for.
+int64_t limit_after_own_requeue(World &world, uint32_t id) {
+    const int restarts = world.cluster.job(id).restarts;
+    world.cluster.requeue(id);
+    const double back_s = world.run_until(
+        [&] {
+            return world.cluster.job(id).restarts > restarts &&
+                   world.cluster.job(id).phase == JobPhase::running;
+        },
+        300);
+    ck_assert_msg(back_s >= 0, "%s", world.cluster.story(id).c_str());
+    return world.cluster.job(id).time_limit_s.value_or(0);
+}
+
+// As stock Slurm: jobs that requeue themselves before their time is over live by it.
+TEST(a_requeue_of_the_jobs_own_brings_a_fresh_time_limit) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6}, 0, 600);
+    world.run(300);
+    ck_assert_int_eq(limit_after_own_requeue(world, a), 600);
+    world.run(200);
+    ck_assert_int_eq(limit_after_own_requeue(world, a), 600);
+}
+
+// What a resize has taken of the limit comes back with it, and the next resize counts anew.
+TEST(a_requeue_of_the_jobs_own_after_resizes_brings_the_whole_time_limit) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6}, 0, 600);
+    world.run(300);
+    world.cluster.submit_malleable(1, 8, {.steps = 30});
+    ck_assert(world.run_until([&] { return world.cluster.intent(a).resizes > 0; }, 60) >= 0);
+    ck_assert_int_le(world.cluster.job(a).time_limit_s.value_or(0), 300);
+    world.run(10);
+    ck_assert_int_eq(limit_after_own_requeue(world, a), 600);
+    world.run(120);
+    const int resizes = world.cluster.intent(a).resizes;
+    world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    ck_assert(world.run_until([&] { return world.cluster.intent(a).resizes > resizes; }, 60) >= 0);
+    const int64_t left_s = world.cluster.job(a).time_limit_s.value_or(0);
+    ck_assert_msg(left_s <= 480 && left_s >= 360, "%lld s left", static_cast<long long>(left_s));
+}
+
+TEST(a_requeue_of_the_jobs_own_leaves_the_choice_to_slurm) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6});
+    world.cluster.leave_time_limit(a, 600, {});
+    world.run(300);
+    ck_assert_int_eq(limit_after_own_requeue(world, a), 600);
+    ck_assert(world.cluster.intent(a).limit_by_slurm);
+}
+
 int main() {
     return ringrt::test::run_all(
         "time_limit",
         {the_time_limit_counts_over_all_runs, a_time_limit_that_slurm_chose_counts_over_all_runs,
          an_administrators_time_limit_for_a_running_job_stands,
-         a_suspension_counts_for_no_time_limit},
+         a_suspension_counts_for_no_time_limit, a_requeue_of_the_jobs_own_brings_a_fresh_time_limit,
+         a_requeue_of_the_jobs_own_after_resizes_brings_the_whole_time_limit,
+         a_requeue_of_the_jobs_own_leaves_the_choice_to_slurm},
         600);
 }

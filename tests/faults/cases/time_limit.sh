@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Each requeue grants a fresh time limit; over all its runs a job gets no more than it asked for (F29).
+# Each requeue grants a fresh time limit; over its resizes a job gets no more than it asked for (F29).
+# A requeue of its own brings a fresh one, as without malleable jobs.
 # Slurm counts in whole minutes and ends jobs a while late: so the limits are looked at, not the clock.
 limit_of() { timeout 10 squeue -h -j "$job" -o %l; }
 minutes_of() { awk -F: '{ print NF == 3 ? $1 * 60 + $2 : $1 }' <<<"$(limit_of)"; }
@@ -13,12 +14,16 @@ wait_for 40 "shrink" runs_with "$job" 8
 scancel "$guest"
 wait_for 40 "growth" runs_with "$job" 16
 [ "$(minutes_of)" = 2 ] || fail "after two resizes it has $(limit_of) left"
+timeout 10 scontrol requeue "$job"
+wait_for 60 "its own requeue" has_line 'restarts=3 '
+wait_for 20 "start" runs_with "$job" 16
+[ "$(minutes_of)" = 4 ] || fail "after a requeue of its own it has $(limit_of)"
 # The administrator's word stands, whatever was used.
 timeout 10 scontrol update jobid="$job" timelimit=30
 guest=$(rigid 8 300 -N2)
 wait_for 40 "shrink" runs_with "$job" 8
 [ "$(minutes_of)" -ge 28 ] && [ "$(minutes_of)" -le 30 ] || fail "the administrator gave 30 minutes, it has $(limit_of)"
-check_steps
+check_runs
 clear_jobs
 
 # A suspension is no run time.
@@ -32,4 +37,4 @@ guest=$(rigid 8 300 -N2)
 wait_for 40 "shrink" runs_with "$job" 8
 [ "$(minutes_of)" -ge 2 ] || fail "after a minute suspended, of three, it has $(limit_of) left"
 check_steps
-injected 4
+injected 5
