@@ -214,15 +214,18 @@ Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
 
 }  // namespace
 
-Reach reach_of(const Observation &observation, const Pool &pool, int cpus_per_task) {
+Reach reach_of(const Observation &observation, const Pool &pool, const records::Layout &layout,
+               int cpus_per_task) {
     Reach reach;
     for (std::size_t i = 0; i < observation.nodes.size(); ++i) {
         const NodeRecord &node = observation.nodes[i];
         if (pool.capacity.node_gpus[i] <= 0) continue;
         const int tasks = node.cpus > 0 ? node.cpus / std::max(1, cpus_per_task) : node.gpus;
+        int gpus = layout.task_per_node && tasks > 0 ? node.gpus : std::min(tasks, node.gpus);
+        if (layout.gpus_per_node > 0) gpus = std::min(gpus, layout.gpus_per_node);
         reach.gpus_per_node =
-            std::max(reach.gpus_per_node, std::min(tasks, pool.capacity.gpus_per_node));
-        reach.gpus_in_all += std::min(tasks, node.gpus);
+            std::max(reach.gpus_per_node, std::min(gpus, pool.capacity.gpus_per_node));
+        reach.gpus_in_all += gpus;
     }
     return reach;
 }

@@ -28,13 +28,14 @@ struct Pool {
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };
 
-// What the nodes of a pool can take of a job at most, with one GPU and `cpus_per_task` CPUs a task.
-// GPUs and CPUs are counted as the nodes have them, not as they are free.
+// What the nodes of a pool can take of a job at most, with its layout and CPUs. GPUs and CPUs are
+// counted as the nodes have them, not as they are free.
 struct Reach {
     int gpus_per_node = 1;
     int gpus_in_all = 0;
 };
-[[nodiscard]] Reach reach_of(const Observation &observation, const Pool &pool, int cpus_per_task);
+[[nodiscard]] Reach reach_of(const Observation &observation, const Pool &pool,
+                             const records::Layout &layout, int cpus_per_task);
 
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
                                            const std::vector<MalleableJob> &jobs,

@@ -124,9 +124,11 @@ struct Observation {
 // Applied to a pending job in one request, so that all of it happens or none.
 struct PendingUpdate {
     struct Size {
-        int gpus = 0;  // tasks = GPUs
+        int gpus = 0;
         int nodes = 0;
         int cpus = 0;
+        int tasks = 0;            // 0: one per GPU
+        bool same_nodes = false;  // each node gets as many GPUs as the others
     };
     // What is absent stays as it is.
     std::optional<Size> size;

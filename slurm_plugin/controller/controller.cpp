@@ -211,6 +211,7 @@ double Controller::carry_out_plan(double now_s) {
 
 PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) const {
     const JobRecord &record = *jobs_[job].record;
+    const records::Layout &layout = jobs_[job].intent.layout;
     PassContext out{.now_s = now_s};
     out.may_ask = is_time && in_flight_ < executor_.breaker().in_flight_most(
                                               now_s, options_.resizes_in_flight);
@@ -220,7 +221,8 @@ PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) 
     out.room_is_coming = pool.room_is_coming;
     out.gpus_per_node = std::max(1, pool.capacity.gpus_per_node);
     if (record.phase == JobPhase::pending && record.cpus_per_task > 1)
-        out.gpus_per_node = reach_of(observation_, pool, record.cpus_per_task).gpus_per_node;
+        out.gpus_per_node =
+            reach_of(observation_, pool, layout, record.cpus_per_task).gpus_per_node;
     return out;
 }
 

@@ -93,6 +93,21 @@ std::set<uint32_t> users_at_limit(const Observation &observation) {
     return users;
 }
 
+// As the job's layout has it.
+bool place(Packing &packing, const records::Intent &intent, int gpus) {
+    const int most = intent.layout.gpus_per_node;
+    return most > 0 && gpus > most ? packing.place_apart(gpus, most) : packing.place(gpus);
+}
+
+// The largest size up to `most` for which there is a place; 0: there is none.
+int place_largest(Packing &packing, const records::Intent &intent, int most) {
+    if (intent.layout.gpus_per_node == 0) return packing.place_largest({intent.gpus_min, most});
+    int gpus = intent.gpus_min;
+    while (2 * gpus <= most) gpus *= 2;
+    while (gpus >= intent.gpus_min && !place(packing, intent, gpus)) gpus /= 2;
+    return gpus >= intent.gpus_min ? gpus : 0;
+}
+
 // Which of the targets could be reached at once: waiting jobs first, then growths by their gain.
 // What one gets is not there for the next.
 void match_free(const Pool &pool, const std::vector<MalleableJob> &jobs,
@@ -117,7 +132,7 @@ void match_free(const Pool &pool, const std::vector<MalleableJob> &jobs,
     });
     for (const std::size_t i : waiting) {
         const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
-        targets[i].placeable_gpus = packing.place_largest({jobs[i].intent.gpus_min, most});
+        targets[i].placeable_gpus = place_largest(packing, jobs[i].intent, most);
     }
     std::stable_sort(growing.begin(), growing.end(), [&](std::size_t a, std::size_t b) {
         return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
@@ -125,7 +140,7 @@ void match_free(const Pool &pool, const std::vector<MalleableJob> &jobs,
     for (const std::size_t i : growing) {
         const auto &held = targets[i].job.held;
         packing.release(held);
-        targets[i].placeable_gpus = packing.place(targets[i].allotment.gpus)
+        targets[i].placeable_gpus = place(packing, jobs[i].intent, targets[i].allotment.gpus)
                                         ? targets[i].allotment.gpus
                                         : targets[i].job.gpus_now;
         packing.occupy(held);  // they are not free before it has left
@@ -162,9 +177,10 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         const JobTracker &tracker = found == trackers.end() ? nothing : found->second;
         target.pool = index;
         target.job = policy_job(jobs[i], tracker, observation.now_s, options);
-        if (const int cpus = jobs[i].record->cpus_per_task; cpus > 1)
-            target.job.gpus_cap =
-                std::min(target.job.gpus_cap, reach_of(observation, pool, cpus).gpus_in_all);
+        const records::Layout &layout = jobs[i].intent.layout;
+        if (const int cpus = jobs[i].record->cpus_per_task; cpus > 1 || layout.gpus_per_node > 0)
+            target.job.gpus_cap = std::min(target.job.gpus_cap,
+                                           reach_of(observation, pool, layout, cpus).gpus_in_all);
         set_present(target, jobs[i], tracker, observation.now_s, pool, options);
         input.push_back(target.job);
         in_input.push_back(i);

@@ -35,15 +35,25 @@ double stopped_s(const MalleableJob &job, const JobTracker &tracker, double othe
     return tracker.fence.waits_since_s().value_or(otherwise_s);
 }
 
+PendingUpdate::Size size_with(const records::Layout &layout, int gpus, const PassContext &pass,
+                              const JobRecord &record) {
+    const int nodes = nodes_of(layout, gpus, pass.gpus_per_node);
+    const int tasks = tasks_of(layout, gpus, nodes);
+    return {.gpus = gpus,
+            .nodes = nodes,
+            .cpus = tasks * std::max(1, record.cpus_per_task),
+            .tasks = tasks,
+            .same_nodes = layout.gpus_per_node > 0 && gpus % nodes == 0};
+}
+
 Action release(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                const PassContext &pass, int gpus, EventKind kind) {
     const JobRecord &record = *job.record;
     Action action{.kind = Kind::release, .intent = job.intent, .poll_fast = true};
     Intent &intent = action.intent;
     PendingUpdate &update = action.update;
-    update.time_limit_s =
-        carry_time_limit(record, job.is_resizing(),
-                         tracker.fence.waits_since_s().value_or(pass.now_s), intent);
+    update.time_limit_s = carry_time_limit(
+        record, job.is_resizing(), tracker.fence.waits_since_s().value_or(pass.now_s), intent);
     intent.state = IntentState::released;
     intent.target = gpus > 0 ? gpus : record.gpus_requested;
     intent.since_s = pass.now_s;
@@ -51,11 +61,7 @@ Action release(const MalleableJob &job, const Target &target, const JobTracker &
     intent.base_step = -1;
     intent.begin_s = 0;
     if (!job.is_resizing()) intent.why = to_string(target.allotment.reason);
-    if (gpus > 0)
-        update.size =
-            PendingUpdate::Size{.gpus = gpus,
-                                .nodes = (gpus + pass.gpus_per_node - 1) / pass.gpus_per_node,
-                                .cpus = gpus * std::max(1, record.cpus_per_task)};
+    if (gpus > 0) update.size = size_with(intent.layout, gpus, pass, record);
     update.begin_s = pass.now_s;
     update.first_in_queue = job.is_resizing();
     if (update.first_in_queue && !intent.own_nice)

@@ -12,6 +12,7 @@ namespace ringrt::records {
 namespace {
 
 constexpr std::string_view kMarker = "malleable/1";
+constexpr std::string_view kTaskPerNode = "node";
 constexpr std::array<std::string_view, 4> kStates{"queued", "released", "running", "asked"};
 
 constexpr int64_t kTimeMax = 99'999'999'999;   // Unix time, year 5138
@@ -42,6 +43,10 @@ constexpr std::array kKeys{
     Key{"state", [](std::string_view v, Intent &i) { return read_state(v, i.state); }},
     Key{"sig", [](std::string_view v, Intent &i) { return read_into(v, 1, 64, i.signal); }},
     Key{"grace", [](std::string_view v, Intent &i) { return read_into(v, 1, 86400, i.grace_s); }},
+    Key{"node", [](std::string_view v,
+                   Intent &i) { return read_into(v, 1, kGpusMax, i.layout.gpus_per_node); }},
+    Key{"tasks",
+        [](std::string_view v, Intent &i) { return i.layout.task_per_node = v == kTaskPerNode; }},
     Key{"id",
         [](std::string_view v, Intent &i) { return read_into(v, 0, UINT32_MAX, i.resize_id); }},
     Key{"first",
@@ -92,6 +97,16 @@ void append_nonzero(std::string &record, std::string_view key, int64_t value, in
 
 }  // namespace
 
+int nodes_of(const Layout &layout, int gpus, int node_gpus) {
+    int most = std::max(1, node_gpus);
+    if (layout.gpus_per_node > 0) most = std::min(most, layout.gpus_per_node);
+    return std::max(1, gpus / most + (gpus % most != 0 ? 1 : 0));
+}
+
+int tasks_of(const Layout &layout, int gpus, int nodes) {
+    return layout.task_per_node ? nodes : gpus;
+}
+
 std::optional<Intent> parse_intent(std::string_view text) {
     const auto intent = read_record<Intent>(text, kMarker, kRecordBytesMax, kKeys);
     return intent && intent->gpus_min <= intent->gpus_max ? intent : std::nullopt;
@@ -104,6 +119,8 @@ std::string format_intent(const Intent &intent) {
     append_int(out, "sig", intent.signal);
     append_int(out, "grace", intent.grace_s);
     append_text(out, "state", to_string(intent.state));
+    append_nonzero(out, "node", std::max(0, intent.layout.gpus_per_node), kGpusMax);
+    if (intent.layout.task_per_node) append_text(out, "tasks", kTaskPerNode);
     append_nonzero(out, "id", intent.resize_id, UINT32_MAX);
     append_nonzero(out, "first", intent.first_gpus, kGpusMax);
     append_nonzero(out, "gpus", intent.gpus, kGpusMax);

@@ -19,7 +19,7 @@
 
 namespace ringrt::records {
 
-inline constexpr std::size_t kRecordBytesMax = 304;
+inline constexpr std::size_t kRecordBytesMax = 332;
 
 // Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
 // itself shows (pending, running, completing) is not repeated here: a completing job's record
@@ -31,11 +31,24 @@ enum class IntentState : uint8_t {
     asked,     // the checkpoint signal was sent; `target` is the size it shall come back with
 };
 
+// How a job's ranks lie on its nodes, at every size, as its script's header has it.
+struct Layout {
+    int gpus_per_node = 0;       // at most, the same on each node; 0: as many as the node has
+    bool task_per_node = false;  // one launcher on each node; else one task per GPU
+
+    bool operator==(const Layout &) const = default;
+};
+
+// Nodes for so many GPUs, where a node of the cluster has node_gpus.
+[[nodiscard]] int nodes_of(const Layout &layout, int gpus, int node_gpus);
+[[nodiscard]] int tasks_of(const Layout &layout, int gpus, int nodes);
+
 struct Intent {
     int gpus_min = 1;
     int gpus_max = 1;
     int signal = 23;    // SIGURG: a process without a handler ignores it
     int grace_s = 120;  // from the signal until the resize is called off
+    Layout layout;
     IntentState state = IntentState::queued;
     uint32_t resize_id = 0;       // counts what was asked; a resize is applied at most once
     int first_gpus = 0;           // size it was submitted with (0: not known, an older record)

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "slurm_plugin/slurm/slurm_compat.h"
 
@@ -81,10 +80,20 @@ std::string format_gpu_tres(std::string_view like, int count) {
     return (given ? given->name : std::string(kGpuTres)) + ":" + std::to_string(count);
 }
 
-std::string job_gpu_tres(const char *per_job, const char *per_task, int count) {
-    const char *asked = per_job != nullptr ? per_job : per_task;
-    return format_gpu_tres(
-        asked != nullptr ? std::string_view(asked, strnlen(asked, kTextBytesMax)) : "", count);
+std::string without_gpus(std::string_view list) {
+    std::string others;
+    for_each_item(list, [&](std::string_view item) {
+        if (item.empty() || is_gpu(item)) return;
+        if (!others.empty()) others += ',';
+        others += item;
+    });
+    return others;
+}
+
+std::string with_gpus(std::string_view list, std::string_view like, int count) {
+    const std::string others = without_gpus(list);
+    return format_gpu_tres(mentions_gpu(list) ? list : like, count) +
+           (others.empty() ? "" : "," + others);
 }
 
 int count_gpus(std::string_view list) {

@@ -23,8 +23,12 @@ struct GpuTres {
 // `count`.
 [[nodiscard]] std::string format_gpu_tres(std::string_view like, int count);
 
-// The same for a whole job that asked for GPUs per job or per task: of the kind that it named.
-[[nodiscard]] std::string job_gpu_tres(const char *per_job, const char *per_task, int count);
+// The list with `count` GPUs of the kind that it names, or of `like`, in place of its own; the
+// other items stay.
+[[nodiscard]] std::string with_gpus(std::string_view list, std::string_view like, int count);
+
+// The list's items that are no GPUs.
+[[nodiscard]] std::string without_gpus(std::string_view list);
 
 // All GPUs in a comma-separated list as nodes and allocations show them, of whatever kind.
 [[nodiscard]] int count_gpus(std::string_view list);

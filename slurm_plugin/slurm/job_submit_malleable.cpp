@@ -5,12 +5,14 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <exception>
 #include <new>
 #include <string>
+#include <variant>
 
 #include "slurm_plugin/records/fields.h"
 #include "slurm_plugin/records/intent.h"
@@ -18,6 +20,7 @@
 #include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/sched_view.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/step_variables.h"
 #include "slurm_plugin/slurm/submit_check.h"
 
 namespace ringrt::slurm {
@@ -67,16 +70,52 @@ std::string intent_text_of(uint32_t job_id) {
     return text ? intent_in(*text, job_id).value_or("") : "";
 }
 
-// One task per GPU; the controller sets nodes when it sizes the job.
-void set_size(job_desc_msg_t &job, int gpus) {
-    const bool has_cpus = job.cpus_per_task != 0 && job.cpus_per_task != NO_VAL16;
-    replace(job.tres_per_job, job_gpu_tres(job.tres_per_job, job.tres_per_task, gpus));
-    slurm_xfree(reinterpret_cast<void **>(&job.tres_per_task));
-    job.num_tasks = static_cast<uint32_t>(gpus);
-    job.min_cpus = static_cast<uint32_t>(gpus) * (has_cpus ? job.cpus_per_task : 1U);
+void replace_or_clear(char *&field, const std::string &text) {
+    if (text.empty())
+        slurm_xfree(reinterpret_cast<void **>(&field));
+    else
+        replace(field, text);
 }
 
-void record_intent(job_desc_msg_t &job, const Flags &flags) {
+std::string_view tres_text(const char *text) {
+    return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, 256));
+}
+
+// As the controller will size it again (SlurmCluster::update_pending()); nodes only where the
+// layout says how many GPUs one has.
+void set_size(job_desc_msg_t &job, const Start &start) {
+    const std::string kind = gpu_kind(job);
+    const records::Layout &layout = start.layout;
+    const int nodes = nodes_of(layout, start.gpus, layout.gpus_per_node);
+    const bool is_laid_out = layout.gpus_per_node > 0;
+    const int tasks = tasks_of(layout, start.gpus, nodes);
+    replace(job.tres_per_job, format_gpu_tres(kind, start.gpus));
+    const std::string_view per_node = tres_text(job.tres_per_node);
+    replace_or_clear(job.tres_per_node, is_laid_out ? with_gpus(per_node, kind, start.gpus / nodes)
+                                                    : without_gpus(per_node));
+    slurm_xfree(reinterpret_cast<void **>(&job.tres_per_task));
+    replace_or_clear(job.cpus_per_tres, without_gpus(tres_text(job.cpus_per_tres)));
+    if (start.cpus_per_task) job.cpus_per_task = static_cast<uint16_t>(*start.cpus_per_task);
+    job.ntasks_per_tres = NO_VAL16;  // one per GPU, as it is
+    job.num_tasks = static_cast<uint32_t>(tasks);
+    job.min_cpus = job.num_tasks * static_cast<uint32_t>(start.cpus_per_task.value_or(1));
+    job.min_nodes = job.max_nodes = is_laid_out ? static_cast<uint32_t>(nodes) : NO_VAL;
+    job.ntasks_per_node = is_laid_out ? static_cast<uint16_t>(tasks / nodes) : NO_VAL16;
+}
+
+// How the job's tasks are started, for slurmstepd: sbatch's SPANK has made an entry for it.
+void tell_steps(job_desc_msg_t &job, const records::Layout &layout) {
+    constexpr uint32_t kEntriesMax = 65536;
+    const std::string name = std::string(kLayoutInJob) + "=";
+    const uint32_t entries = std::min(job.env_size, kEntriesMax);
+    for (uint32_t i = 0; i < entries && job.environment != nullptr; ++i) {
+        char *&entry = job.environment[i];
+        if (entry != nullptr && std::strncmp(entry, name.c_str(), name.size()) == 0)
+            replace(entry, name + (layout.task_per_node ? kTaskPerNode : kTaskPerGpu));
+    }
+}
+
+void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) {
     const std::string site_text =
         job.admin_comment == nullptr
             ? std::string()
@@ -86,7 +125,8 @@ void record_intent(job_desc_msg_t &job, const Flags &flags) {
         .gpus_max = flags.range.max,
         .signal = flags.signal,
         .grace_s = flags.grace_s,
-        .first_gpus = static_cast<int>(job.num_tasks),
+        .layout = start.layout,
+        .first_gpus = start.gpus,
         .since_s = static_cast<double>(std::time(nullptr)),
         .begin_s = job.begin_time,
         .limit_by_slurm = job.time_limit == NO_VAL,
@@ -102,32 +142,45 @@ void prepare_for_requeue(job_desc_msg_t &job, int hold_s) {
     if (job.begin_time == 0 && hold_s > 0) job.begin_time = std::time(nullptr) + hold_s;
 }
 
-std::optional<Refusal> make_malleable(job_desc_msg_t &job, const Flags &flags) {
+// A line for the user, or none.
+std::variant<std::string, Refusal> make_malleable(job_desc_msg_t &job, const Flags &flags) {
     const RingrtPartitionView view = view_of(job.partition);
-    if (auto refusal = refuse_kind(job)) return refusal;
-    if (auto refusal = refuse_layout(job)) return refusal;
-    if (auto refusal = refuse_partition(flags, job.partition, view)) return refusal;
-    const auto start = start_gpus(job, flags.range);
-    if (const auto *refusal = std::get_if<Refusal>(&start)) return *refusal;
-    set_size(job, std::get<int>(start));
-    record_intent(job, flags);
+    if (auto refusal = refuse_kind(job)) return *refusal;
+    if (auto refusal = refuse_layout(job)) return *refusal;
+    if (auto refusal = refuse_partition(flags, job.partition, view)) return *refusal;
+    const auto header = header_of(job);
+    if (const auto *refusal = std::get_if<Refusal>(&header)) return *refusal;
+    const auto chosen = start_of(std::get<Header>(header), flags.range);
+    if (const auto *refusal = std::get_if<Refusal>(&chosen)) return *refusal;
+    const Start &start = std::get<Start>(chosen);
+    if (auto refusal = refuse_node(start.layout, job.partition, view)) return *refusal;
+    set_size(job, start);
+    tell_steps(job, start.layout);
+    record_intent(job, flags, start);
     prepare_for_requeue(job, view.hold_s);
-    return std::nullopt;
+    return start.note;
+}
+
+// sbatch shows it, whether the job was taken or not; below what another plugin has said.
+void tell_user(const std::string &line, char **err_msg) {
+    if (err_msg == nullptr || line.empty()) return;
+    const std::string before = *err_msg == nullptr ? std::string() : std::string(*err_msg) + "\n";
+    replace(*err_msg, before + line);
 }
 
 int submit(job_desc_msg_t &job, char **err_msg) {
     const auto asked = flags_of(job);
     if (!asked) return SLURM_SUCCESS;
-    std::optional<Refusal> refusal;
+    std::variant<std::string, Refusal> outcome;
     if (const auto *bad = std::get_if<Refusal>(&*asked))
-        refusal = *bad;
+        outcome = *bad;
     else
-        refusal = make_malleable(job, std::get<Flags>(*asked));
-    if (!refusal) return SLURM_SUCCESS;
-    if (err_msg != nullptr) {
-        slurm_xfree(reinterpret_cast<void **>(err_msg));
-        *err_msg = slurm_xstrdup(refusal->message.c_str());
+        outcome = make_malleable(job, std::get<Flags>(*asked));
+    if (const auto *note = std::get_if<std::string>(&outcome)) {
+        tell_user(*note, err_msg);
+        return SLURM_SUCCESS;
     }
+    tell_user(std::get<Refusal>(outcome).message, err_msg);
     return ESLURM_INVALID_GRES;
 }
 

@@ -13,7 +13,8 @@ malleable_la_SOURCES = \
 	slurm_plugin/slurm/spank_contexts.h \
 	slurm_plugin/slurm/spank_malleable.cpp \
 	slurm_plugin/slurm/spank_step.cpp \
-	slurm_plugin/slurm/spank_submit.cpp
+	slurm_plugin/slurm/spank_submit.cpp \
+	slurm_plugin/slurm/step_variables.cpp slurm_plugin/slurm/step_variables.h
 malleable_la_CPPFLAGS = $(slurm_cppflags)
 malleable_la_LDFLAGS = $(slurm_module_ldflags)
 malleable_la_LIBADD = librecords.la
@@ -24,6 +25,7 @@ job_submit_malleable_la_SOURCES = \
 	slurm_plugin/slurm/job_submit_malleable.cpp \
 	slurm_plugin/slurm/sched_view.h \
 	slurm_plugin/slurm/slurm_compat.h \
+	slurm_plugin/slurm/start_size.cpp slurm_plugin/slurm/start_size.h \
 	slurm_plugin/slurm/submit_check.cpp slurm_plugin/slurm/submit_check.h
 job_submit_malleable_la_CPPFLAGS = $(slurm_cppflags)
 job_submit_malleable_la_LDFLAGS = $(slurm_module_ldflags)

@@ -180,6 +180,7 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
     if (!record.intent) return record;
     const std::optional<int64_t> own_nice = record.intent->own_nice;
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
+                             .tres_per_node = bounded_text(job.tres_per_node),
                              .batch_host = batch_host_of(job),
                              .start = job.start_time,
                              .restarts = job.restart_cnt,
@@ -272,16 +273,21 @@ RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::Pendin
     job_desc_msg_t change;
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
-    std::string tres;
+    std::string tres, node_tres;
     if (update.size) {
-        const auto &[gpus, nodes, cpus] = *update.size;
+        const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = *update.size;
+        const int tasks = size_tasks > 0 ? size_tasks : gpus;
         tres = format_gpu_tres(details.tres_per_job, gpus);
         change.tres_per_job = tres.data();
-        change.num_tasks = static_cast<uint32_t>(gpus);
+        if (same_nodes) {
+            node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
+            change.tres_per_node = node_tres.data();
+        }
+        change.num_tasks = static_cast<uint32_t>(tasks);
         change.min_cpus = static_cast<uint32_t>(cpus);
         change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);
         // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
-        change.ntasks_per_node = static_cast<uint16_t>((gpus + nodes - 1) / nodes);
+        change.ntasks_per_node = static_cast<uint16_t>((tasks + nodes - 1) / nodes);
         // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
         // them: from 24.11 on, a job that shrinks within a node would never start again.
         change.pn_min_cpus = static_cast<uint16_t>(

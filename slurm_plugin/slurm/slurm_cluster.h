@@ -65,7 +65,8 @@ class SlurmCluster final : public controller::Cluster {
     // What a job's update needs of the job, and the controller does not know.
     struct Details {
         std::string tres_per_job;  // keeps the kind of GPU that the user asked for
-        std::string batch_host;    // empty unless it runs
+        std::string tres_per_node;
+        std::string batch_host;  // empty unless it runs
         time_t start = 0;
         int restarts = 0;
         uint32_t nice = NICE_OFFSET;

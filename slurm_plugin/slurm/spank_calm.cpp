@@ -119,11 +119,11 @@ bool is_malleable_script(spank_t spank) {
 void say_it_goes_on(spank_t spank) {
     if (!is_malleable_script(spank)) return;
     const uint32_t job_id = number_of(spank, S_JOB_ID);
-    const int gpus = static_cast<int>(number_of(spank, S_JOB_TOTAL_TASK_COUNT));
     const auto seen = ask_slurmctld(job_id);
     if (!seen || seen->intent.run < 1) return;
-    std::string line = "job " + std::to_string(job_id) + " goes on with " + gpus_text(gpus);
     const int before = seen->intent.gpus;
+    const int gpus = seen->intent.target > 0 ? seen->intent.target : before;
+    std::string line = "job " + std::to_string(job_id) + " goes on with " + gpus_text(gpus);
     if (before > 0 && before != gpus) line += " (before: " + std::to_string(before) + ")";
     say(line);
 }

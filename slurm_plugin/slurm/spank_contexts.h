@@ -48,7 +48,8 @@ void register_options(spank_t spank);
 void forward_options(spank_t spank);
 
 // In slurmstepd, before a task runs. In the batch step it corrects what is still as at submission
-// (SLURM_NTASKS and others); everywhere it tells libringrt what was asked for.
+// (SLURM_NTASKS and others), in the others it sets what training frameworks look for; everywhere it
+// tells libringrt what was asked for.
 void fix_environment(spank_t spank);
 
 // In the slurmstepd of the job's script, when it has been started, and when it has ended.

@@ -8,6 +8,7 @@
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/spank_contexts.h"
+#include "slurm_plugin/slurm/step_variables.h"
 
 namespace ringrt::slurm {
 namespace {
@@ -54,6 +55,13 @@ void unset_inherited_flags() {
         unsetenv(flag.forwarded);
     }
     for (const char *name : kForLibrary) unsetenv(name);
+    unsetenv(kLayoutInJob);
+    // Of the task that submits.
+    const char *ours = std::getenv(kSetBySpank);
+    if (ours == nullptr) return;
+    for (const char *name : kStepVariables)
+        if (is_listed(ours, name)) unsetenv(name);
+    unsetenv(kSetBySpank);
 }
 
 // "lua,malleable" has it; so has a slurmctld that does not say: then sbatch itself will fail.
@@ -112,6 +120,7 @@ void forward_options(spank_t spank) {
         const std::string bounded(value, strnlen(value, kValueBytesMax));
         spank_job_control_setenv(spank, kFlags[i].control, bounded.c_str(), 1);
     }
+    if (is_malleable) spank_job_control_setenv(spank, kLayoutControl, kTaskPerGpu, 1);
 }
 
 }  // namespace ringrt::slurm

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/gpu_tres.h"
@@ -14,9 +15,14 @@ namespace {
 
 constexpr uint32_t kEntriesMax = 1024;      // of the SPANK environment that are looked at
 constexpr std::size_t kShownBytesMax = 40;  // of the user's own text in a message
+constexpr std::size_t kTresBytesMax = 256;  // of a list of resources
 
 bool is_set(uint16_t value) { return value != 0 && value != NO_VAL16 && value != INFINITE16; }
 bool is_set(uint32_t value) { return value != 0 && value != NO_VAL && value != INFINITE; }
+
+int at_most(uint32_t count) {
+    return static_cast<int>(std::min<uint32_t>(count, records::kGpusMax));
+}
 
 std::string_view bounded(const char *text, std::size_t bytes_max) {
     return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, bytes_max));
@@ -48,6 +54,10 @@ std::optional<Refusal> take(const std::variant<T, records::FlagError> &parsed, T
         return Refusal{error->message};
     into = std::get<T>(parsed);
     return std::nullopt;
+}
+
+std::string name_of(const char *partition) {
+    return partition != nullptr ? "partition " + shown(partition) : "the default partition";
 }
 
 Refusal leave_out(const std::string &option, const std::string &why) {
@@ -97,26 +107,16 @@ std::optional<Refusal> refuse_layout(const job_desc_msg_t &job) {
     if (job.req_nodes != nullptr && *job.req_nodes != '\0')
         return leave_out("--nodelist=" + shown(job.req_nodes),
                          "nodes change with the size (--exclude may stay)");
-    if (is_set(job.min_nodes))
-        return leave_out("--nodes=" + std::to_string(job.min_nodes), follows);
-    if (is_set(job.max_nodes)) return leave_out("--nodes", follows);
-    if (is_set(job.ntasks_per_node))
-        return leave_out("--ntasks-per-node=" + std::to_string(job.ntasks_per_node), follows);
-    if (is_set(job.ntasks_per_tres))
+    if (is_set(job.min_nodes) && is_set(job.max_nodes) && job.min_nodes != job.max_nodes)
+        return leave_out(
+            "--nodes=" + std::to_string(job.min_nodes) + "-" + std::to_string(job.max_nodes),
+            follows);
+    if (is_set(job.ntasks_per_tres) && job.ntasks_per_tres != 1)
         return leave_out("--ntasks-per-gpu", "there is one task per GPU");
     if (is_set(job.ntasks_per_socket) || is_set(job.ntasks_per_core))
         return leave_out("--ntasks-per-socket and --ntasks-per-core", follows);
-    if (mentions_gpu(bounded(job.tres_per_node, 256)))
-        return leave_out("--gpus-per-node or --gres=gpu (" + shown(job.tres_per_node) + ")",
-                         follows);
-    if (mentions_gpu(bounded(job.tres_per_socket, 256)))
+    if (mentions_gpu(bounded(job.tres_per_socket, kTresBytesMax)))
         return leave_out("--gpus-per-socket", follows);
-    if (job.cpus_per_tres != nullptr && *job.cpus_per_tres != '\0')
-        return leave_out("--cpus-per-gpu", "give --cpus-per-task (one task per GPU)");
-    const uint16_t task_cpus = is_set(job.cpus_per_task) ? job.cpus_per_task : 1;
-    if (is_set(job.pn_min_cpus) && job.pn_min_cpus > task_cpus)
-        return leave_out("--mincpus=" + std::to_string(job.pn_min_cpus),
-                         "the CPUs of a node follow its tasks (give --cpus-per-task)");
     if (wants_whole_nodes(job)) return leave_out("--exclusive", "GPUs are given one by one");
     return std::nullopt;
 }
@@ -127,8 +127,7 @@ std::optional<Refusal> refuse_partition(const Flags &flags, const char *partitio
     if (most <= 0 || flags.range.max <= most) return std::nullopt;
     const std::string range =
         std::to_string(flags.range.min) + ":" + std::to_string(flags.range.max);
-    const std::string name =
-        partition != nullptr ? "partition " + shown(partition) : "the default partition";
+    const std::string name = name_of(partition);
     const int reached = records::most_on_ladder(flags.range, most);
     const int min = reached > 0 ? flags.range.min : 1;
     const int max = reached > 0 ? reached : records::most_on_ladder({1, most}, most);
@@ -138,30 +137,48 @@ std::optional<Refusal> refuse_partition(const Flags &flags, const char *partitio
                    range + "\""};
 }
 
-std::variant<int, Refusal> start_gpus(const job_desc_msg_t &job, records::GpuRange range) {
-    const std::string_view per_job = bounded(job.tres_per_job, 256);
-    const std::string_view per_task = bounded(job.tres_per_task, 256);
-    const auto gpus = parse_gpu_tres(per_job);
-    if (!gpus && mentions_gpu(per_job))
-        return Refusal{"--malleable: expected one kind of GPU (for example --gpus=2), got " +
-                       shown(job.tres_per_job)};
-    if (mentions_gpu(per_task) && parse_gpu_tres(per_task).value_or(GpuTres{}).count != 1)
-        return Refusal{"--malleable: expected one GPU per task (for example --gpus=2), got " +
-                       shown(job.tres_per_task)};
-    const bool has_tasks = is_set(job.num_tasks);
-    if (gpus && has_tasks && gpus->count != static_cast<int>(job.num_tasks))
-        return Refusal{
-            "--malleable: expected one task per GPU (for example --gpus=2 alone), got --gpus=" +
-            std::to_string(gpus->count) + " --ntasks=" + std::to_string(job.num_tasks)};
-    if (!gpus && !has_tasks) return range.min;
-    const int size =
-        gpus ? gpus->count : static_cast<int>(std::min<uint32_t>(job.num_tasks, records::kGpusMax));
-    if (records::on_ladder(range, size)) return size;
-    return Refusal{
-        "--malleable: expected a start size of MIN, 2 MIN, 4 MIN, ... up to MAX (for example "
-        "--gpus=" +
-        std::to_string(range.min) + "), got " + std::to_string(size) + " GPUs with " +
-        std::to_string(range.min) + ":" + std::to_string(range.max)};
+std::optional<Refusal> refuse_node(const records::Layout &layout, const char *partition,
+                                   const RingrtPartitionView &view) {
+    if (view.gpus_per_node <= 0 || layout.gpus_per_node <= view.gpus_per_node) return std::nullopt;
+    return Refusal{"--malleable: expected at most the " + std::to_string(view.gpus_per_node) +
+                   " GPUs of a node in " + name_of(partition) +
+                   " (for example --gpus-per-node=" + std::to_string(view.gpus_per_node) +
+                   "), got \"" + std::to_string(layout.gpus_per_node) + "\""};
+}
+
+std::variant<Header, Refusal> header_of(const job_desc_msg_t &job) {
+    Header header;
+    if (is_set(job.min_nodes)) header.nodes = at_most(job.min_nodes);
+    if (is_set(job.num_tasks)) header.tasks = at_most(job.num_tasks);
+    if (is_set(job.ntasks_per_node)) header.tasks_per_node = job.ntasks_per_node;
+    if (is_set(job.cpus_per_task)) header.cpus_per_task = job.cpus_per_task;
+    const std::pair<const char *, std::optional<int> *> counts[] = {
+        {job.tres_per_job, &header.gpus},
+        {job.tres_per_node, &header.gpus_per_node},
+        {job.tres_per_task, &header.gpus_per_task},
+        {job.cpus_per_tres, &header.cpus_per_gpu},
+    };
+    for (const auto &[text, count] : counts) {
+        const std::string_view tres = bounded(text, kTresBytesMax);
+        const auto gpus = parse_gpu_tres(tres);
+        if (!gpus && mentions_gpu(tres))
+            return Refusal{"--malleable: expected one kind of GPU (for example --gpus=2), got " +
+                           shown(text)};
+        if (gpus && gpus->count > 0) *count = at_most(static_cast<uint32_t>(gpus->count));
+    }
+    const int tasks = header.tasks_per_node.value_or(1);
+    if (is_set(job.pn_min_cpus) &&
+        job.pn_min_cpus > int64_t{tasks} * header.cpus_per_task.value_or(1))
+        return leave_out("--mincpus=" + std::to_string(job.pn_min_cpus),
+                         "the CPUs of a node follow its tasks (give --cpus-per-task)");
+    return header;
+}
+
+std::string gpu_kind(const job_desc_msg_t &job) {
+    for (const char *text : {job.tres_per_job, job.tres_per_node, job.tres_per_task})
+        if (const auto gpus = parse_gpu_tres(bounded(text, kTresBytesMax)))
+            return gpus->name + ":1";
+    return {};
 }
 
 }  // namespace ringrt::slurm

@@ -12,6 +12,7 @@
 
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/slurm/sched_view.h"
+#include "slurm_plugin/slurm/start_size.h"
 
 namespace ringrt::slurm {
 
@@ -21,21 +22,25 @@ struct Flags {
     int grace_s = 0;
 };
 
-struct Refusal {
-    std::string message;  // one line: what was got, and an example of what is right
-};
-
 // The three flags as they came from SPANK. nullopt: the job does not ask to be malleable.
 [[nodiscard]] std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job);
 
 // nullopt: nothing speaks against it.
 [[nodiscard]] std::optional<Refusal> refuse_kind(const job_desc_msg_t &job);
+// What pins a job to nodes, or to a shape that start_of() does not know.
 [[nodiscard]] std::optional<Refusal> refuse_layout(const job_desc_msg_t &job);
 [[nodiscard]] std::optional<Refusal> refuse_partition(const Flags &flags, const char *partition,
                                                       const RingrtPartitionView &view);
 
-// GPUs to start with: what --gpus or --ntasks asks for, else MIN.
-[[nodiscard]] std::variant<int, Refusal> start_gpus(const job_desc_msg_t &job,
-                                                    records::GpuRange range);
+// Nodes that are to have more GPUs than any there has.
+[[nodiscard]] std::optional<Refusal> refuse_node(const records::Layout &layout,
+                                                 const char *partition,
+                                                 const RingrtPartitionView &view);
+
+// What the job asks for, for start_of().
+[[nodiscard]] std::variant<Header, Refusal> header_of(const job_desc_msg_t &job);
+
+// The option in which the job names its kind of GPU, as Slurm spells it; empty: in none.
+[[nodiscard]] std::string gpu_kind(const job_desc_msg_t &job);
 
 }  // namespace ringrt::slurm

@@ -117,6 +117,7 @@ tests_fuzz_gpu_tres_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_spank_environment_SOURCES = tests/fuzz/spank_environment.cpp tests/fuzz/fuzz.h $(fuzz_main) \
 	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h \
+	slurm_plugin/slurm/start_size.cpp slurm_plugin/slurm/start_size.h \
 	slurm_plugin/slurm/submit_check.cpp slurm_plugin/slurm/submit_check.h
 tests_fuzz_spank_environment_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_fuzz_spank_environment_LDADD = librecords.la

@@ -15,6 +15,7 @@ void check_bounds(const Intent &i) {
            "1 <= min <= max");
     expect(i.signal >= 1 && i.signal <= 64, "signal");
     expect(i.grace_s >= 1 && i.grace_s <= 86400, "grace");
+    expect(i.layout.gpus_per_node >= 0 && i.layout.gpus_per_node <= kGpusMax, "GPUs per node");
     expect(i.gpus >= 0 && i.gpus <= kGpusMax && i.target >= 0 && i.target <= kGpusMax, "sizes");
     expect(i.since_s >= 0 && i.asked_s >= 0 && i.begin_s >= 0 && i.start_s >= 0, "times");
     expect(i.limit_s >= -1 && i.used_s >= 0 && i.gap_s >= 0 && i.restart_s >= 0, "durations");

@@ -44,6 +44,8 @@ struct Job {
         for (size_t i = 0; i < std::size(fields); ++i)
             *fields[i] = i < texts.size() && !texts[i].empty() ? texts[i].data() : nullptr;
         description.num_tasks = texts.size() % 2 == 0 ? NO_VAL : 2;
+        description.min_nodes = description.max_nodes = environment.size() % 2 == 0 ? NO_VAL : 2;
+        description.ntasks_per_node = texts.size() % 3 == 0 ? NO_VAL16 : 2;
     }
 };
 
@@ -62,10 +64,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const Flags flags = std::get<Flags>(*asked);
     check_flags(flags);
     check_refusal(refuse_partition(flags, job.description.array_inx, {.gpus_in_all = 4}));
-    const auto start = start_gpus(job.description, flags.range);
-    if (const auto *refusal = std::get_if<Refusal>(&start))
+    expect(gpu_kind(job.description).size() <= 300, "a kind of GPU is bounded");
+    const auto header = header_of(job.description);
+    if (const auto *refusal = std::get_if<Refusal>(&header)) {
         check_refusal(*refusal);
-    else
-        expect(on_ladder(flags.range, std::get<int>(start)), "the start size is on the ladder");
+        return 0;
+    }
+    const auto chosen = start_of(std::get<Header>(header), flags.range);
+    if (const auto *refusal = std::get_if<Refusal>(&chosen)) {
+        check_refusal(*refusal);
+        return 0;
+    }
+    const Start &start = std::get<Start>(chosen);
+    expect(on_ladder(flags.range, start.gpus), "the start size is on the ladder");
+    expect(is_one_line(start.note, 600), "what is told is one line");
+    check_refusal(refuse_node(start.layout, job.description.array_inx, {.gpus_per_node = 4}));
     return 0;
 }

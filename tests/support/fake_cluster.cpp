@@ -323,6 +323,13 @@ void FakeCluster::leave_time_limit(uint32_t id, int64_t wall_s, std::optional<in
     ctld.record.admin_comment = records::format_into(ctld.record.admin_comment, now);
 }
 
+void FakeCluster::set_layout(uint32_t id, const records::Layout &layout) {
+    records::Intent now = intent(id);
+    now.layout = layout;
+    ctld_.at(id).record.admin_comment =
+        records::format_into(ctld_.at(id).record.admin_comment, now);
+}
+
 void FakeCluster::remove_record(uint32_t id) {
     ctld_.at(id).record.admin_comment = "site=1";
     ctld_.at(id).malleable = false;

@@ -68,6 +68,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     // Without --time, under the MaxWall of its QOS: Slurm gives it that at each start, and shows
     // its partition's MaxTime (none: unlimited) while it waits.
     void leave_time_limit(uint32_t id, int64_t wall_s, std::optional<int64_t> most_s);
+    void set_layout(uint32_t id, const records::Layout &layout);  // as job_submit records it
     void ignore_signals(uint32_t id) { real_.at(id).program.heeds_signal = false; }
     void remove_record(uint32_t id);       // its AdminComment is the site's alone
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds

@@ -153,6 +153,19 @@ TEST(packing_takes_the_fullest_node_that_fits) {
     ck_assert_int_eq(packing.free_gpus(), 0);
 }
 
+// Two GPUs on each node, also where one node has room for all.
+TEST(packing_keeps_apart_what_a_layout_keeps_apart) {
+    Packing packing({.node_gpus = {4, 1, 2, -1, 4}, .gpus_per_node = 4});
+    ck_assert(!packing.place_apart(8, 2));
+    ck_assert_int_eq(packing.free_gpus(), 11);
+    ck_assert(packing.place_apart(4, 2));  // on node 2, and on one of four
+    ck_assert_int_eq(packing.free_gpus(), 7);
+    ck_assert(packing.place_apart(4, 2));
+    ck_assert(!packing.place(4) && !packing.place_apart(4, 2));
+    ck_assert(packing.place_apart(1, 2) && packing.place(2));
+    ck_assert_int_eq(packing.free_gpus(), 0);
+}
+
 // Random takes, gives and places: the count of free GPUs stays right, and a refusal is never wrong.
 TEST(packing_counts_right) {
     std::mt19937_64 random(7);
@@ -186,8 +199,9 @@ TEST(packing_counts_right) {
 }
 
 int main() {
-    return ringrt::test::run_all("doubling_engine",
-                                 {the_engine_decides_what_the_definition_does,
-                                  so_it_does_where_there_is_enough, best_growths_are_the_best,
-                                  packing_takes_the_fullest_node_that_fits, packing_counts_right});
+    return ringrt::test::run_all(
+        "doubling_engine",
+        {the_engine_decides_what_the_definition_does, so_it_does_where_there_is_enough,
+         best_growths_are_the_best, packing_takes_the_fullest_node_that_fits,
+         packing_keeps_apart_what_a_layout_keeps_apart, packing_counts_right});
 }

@@ -42,6 +42,8 @@ Intent random_intent(std::mt19937_64 &random) {
     i.gpus_max = i.gpus_min + static_cast<int>(upto(kGpusMax - i.gpus_min));
     i.signal = 1 + static_cast<int>(upto(63));
     i.grace_s = 1 + static_cast<int>(upto(86399));
+    i.layout.gpus_per_node = upto(1) ? static_cast<int>(upto(kGpusMax)) : 0;
+    i.layout.task_per_node = upto(1) != 0;
     i.state = static_cast<IntentState>(upto(3));
     i.resize_id = static_cast<uint32_t>(random());
     i.gpus = static_cast<int>(upto(kGpusMax));
@@ -68,6 +70,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_int_eq(a.gpus_min, b.gpus_min);
     ck_assert_int_eq(a.gpus_max, b.gpus_max);
     ck_assert_int_eq(a.signal, b.signal);
+    ck_assert(a.layout == b.layout);
     ck_assert_int_eq(a.grace_s, b.grace_s);
     ck_assert(a.state == b.state);
     ck_assert_uint_eq(a.resize_id, b.resize_id);
@@ -157,10 +160,9 @@ TEST(signal_by_name_or_number) {
     ck_assert_int_eq(accepted(parse_signal("USR1")), 10);
     ck_assert_int_eq(accepted(parse_signal("64")), 64);
     for (const std::string_view text :
-         {"",     "0",       "65",   "-1",   "SIG",  "SIGSIGURG", "RTMIN+1",
-          "KILL", "sigstop", "9",    "19",   "URG ", "CHLD",      "TERM",
-          "15",   "SIGPIPE", "CONT", "segv", "17",   "32",        "33",
-          "INT",  "SIGINT",  "2",    "HUP",  "1",    "QUIT",      "3"}) {
+         {"",   "0",    "65",     "-1",   "SIG", "SIGSIGURG", "RTMIN+1", "KILL", "sigstop", "9",
+          "19", "URG ", "CHLD",   "TERM", "15",  "SIGPIPE",   "CONT",    "segv", "17",      "32",
+          "33", "INT",  "SIGINT", "2",    "HUP", "1",         "QUIT",    "3"}) {
         const auto result = parse_signal(text);
         const FlagError *error = std::get_if<FlagError>(&result);
         ck_assert_msg(error && error->message.starts_with("--malleable-signal: expected "), "%s",
@@ -217,6 +219,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .gpus_max = kGpusMax,
              .signal = 64,
              .grace_s = 86400,
+             .layout = {.gpus_per_node = kGpusMax, .task_per_node = true},
              .state = IntentState::released,
              .resize_id = UINT32_MAX,
              .first_gpus = kGpusMax,
@@ -243,6 +246,21 @@ TEST(intent_of_extremes_stays_bounded) {
     ck_assert(parse_intent(format_intent(i)).has_value());
 }
 
+TEST(a_layout_holds_at_every_size) {
+    const Layout any, twos{.gpus_per_node = 2},
+        launchers{.gpus_per_node = 4, .task_per_node = true};
+    ck_assert_int_eq(nodes_of(any, 8, 4), 2);
+    ck_assert_int_eq(nodes_of(any, 3, 4), 1);
+    ck_assert_int_eq(nodes_of(any, 3, 0), 3);  // nodes whose GPUs are not known
+    ck_assert_int_eq(nodes_of(twos, 1, 4), 1);
+    ck_assert_int_eq(nodes_of(twos, 8, 4), 4);
+    ck_assert_int_eq(nodes_of(twos, kGpusMax, INT32_MAX), kGpusMax / 2);
+    ck_assert_int_eq(tasks_of(twos, 8, 4), 8);
+    ck_assert_int_eq(nodes_of(launchers, 8, 8), 2);
+    ck_assert_int_eq(nodes_of(launchers, 2, 8), 1);
+    ck_assert_int_eq(tasks_of(launchers, 8, 2), 2);
+}
+
 TEST(intent_refuses_what_is_malformed) {
     ck_assert(parse_intent("malleable/1 min=1 max=8 state=running").has_value());
     ck_assert(
@@ -252,6 +270,9 @@ TEST(intent_refuses_what_is_malformed) {
           "malleable/1 min=0 max=8 state=running", "malleable/1 min=1 max=8 state=walking",
           "malleable/1 min=1 min=2 max=8 state=running",
           "malleable/1 min=1 max=8 state=running sig=99",
+          "malleable/1 min=1 max=8 state=running node=0",
+          "malleable/1 min=1 max=8 state=running node=65537",
+          "malleable/1 min=1 max=8 state=running tasks=gpu",
           "malleable/1 min=1 max=8 state=running gap=nan",
           "malleable/1 min=1 max=8 state=running gap=-1", "malleable/2 min=1 max=8 state=running",
           "xmalleable/1 min=1 max=8 state=running", "malleable/1\nmin=1 max=8 state=running",
@@ -387,14 +408,24 @@ TEST(records_survive_ten_megabytes) {
 }
 
 int main() {
-    return ringrt::test::run_all(
-        "records",
-        {range_accepts_the_ladder, range_refuses_in_one_line, flags_survive_ten_megabytes,
-         the_sites_text_outlives_the_record, signal_by_name_or_number,
-         the_largest_size_within_a_limit, grace_in_all_of_slurms_forms, ladder_membership,
-         intent_round_trip, intent_of_extremes_stays_bounded, intent_refuses_what_is_malformed,
-         format_into_keeps_the_sites_text, telemetry_round_trip,
-         planned_speeds_travel_beside_the_measured_ones, telemetry_is_range_checked,
-         telemetry_stays_bounded, every_prefix_and_every_changed_byte_is_survived,
-         random_text_is_survived, records_survive_ten_megabytes});
+    return ringrt::test::run_all("records", {range_accepts_the_ladder,
+                                             range_refuses_in_one_line,
+                                             flags_survive_ten_megabytes,
+                                             the_sites_text_outlives_the_record,
+                                             signal_by_name_or_number,
+                                             the_largest_size_within_a_limit,
+                                             grace_in_all_of_slurms_forms,
+                                             ladder_membership,
+                                             intent_round_trip,
+                                             intent_of_extremes_stays_bounded,
+                                             a_layout_holds_at_every_size,
+                                             intent_refuses_what_is_malformed,
+                                             format_into_keeps_the_sites_text,
+                                             telemetry_round_trip,
+                                             planned_speeds_travel_beside_the_measured_ones,
+                                             telemetry_is_range_checked,
+                                             telemetry_stays_bounded,
+                                             every_prefix_and_every_changed_byte_is_survived,
+                                             random_text_is_survived,
+                                             records_survive_ten_megabytes});
 }

@@ -21,6 +21,28 @@ TEST(a_lone_job_starts_at_its_best_size) {
     ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
 }
 
+// Two GPUs on each node, where a node has four; and no more than the nodes then have.
+TEST(a_layout_holds_at_every_size_of_a_job) {
+    World world({4, 4, 4});
+    const uint32_t rigid = world.cluster.submit_rigid(8, 40, 1, 2);
+    world.run(3);
+    ck_assert(world.cluster.job(rigid).phase == JobPhase::running);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 4000});
+    world.cluster.set_layout(id, {.gpus_per_node = 2});
+    ck_assert(
+        world.run_until([&] { return world.cluster.job(id).phase == JobPhase::running; }, 20) >= 0);
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 2);
+    ck_assert_int_eq(world.cluster.job(id).nodes_requested, 1);
+    ck_assert_msg(world.run_until([&] { return world.cluster.intent(id).resizes > 0; }, 90) >= 0,
+                  "%s", world.cluster.story(id).c_str());
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 4);
+    ck_assert_int_eq(world.cluster.job(id).nodes_requested, 2);
+    ck_assert_int_eq(world.cluster.intent(id).layout.gpus_per_node, 2);
+    world.run(60);
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 4);  // eight would take four nodes
+    ck_assert_msg(world.cluster.violations.empty(), "%s", world.cluster.story().c_str());
+}
+
 // slurmd fails a job that is launched with a credential no younger than its old run's end.
 TEST(a_job_comes_back_as_soon_as_its_credential_allows) {
     for (const double ahead_s : {0.0, -0.75, 0.75, -3.0, 3.0}) {
@@ -383,6 +405,7 @@ int main() {
     return ringrt::test::run_all("resize",
                                  {planned_speeds_stand_in_for_sizes_not_yet_measured,
                                   a_lone_job_starts_at_its_best_size,
+                                  a_layout_holds_at_every_size_of_a_job,
                                   a_job_comes_back_as_soon_as_its_credential_allows,
                                   a_second_job_makes_the_first_shrink_and_grow_again,
                                   borrowed_gpus_are_those_above_min,

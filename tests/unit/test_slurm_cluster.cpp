@@ -16,7 +16,6 @@
 #include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/records/intent.h"
-#include "slurm_plugin/slurm/gpu_tres.h"
 #include "slurm_plugin/slurm/slurm_cluster.h"
 #include "slurm_plugin/slurm/slurm_records.h"
 #include "tests/support/check.h"
@@ -44,7 +43,9 @@ struct Slurm {
     int pids_answer = ESLURM_INVALID_JOB_ID;
     int batch_start_timeout_s = 10;
     uint32_t nice = NICE_OFFSET, nice_given = NO_VAL;
-    uint16_t cpus_per_task = 1, node_cpus_given = 0;
+    uint16_t cpus_per_task = 1, node_cpus_given = 0, node_tasks_given = 0;
+    uint32_t tasks_given = 0;
+    std::string tres_per_node, node_tres_given;
     std::optional<int64_t> own_nice;  // in the intent: a lower value is lent
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
     int update_answer = 0;
@@ -79,6 +80,7 @@ job_info_msg_t *one_job() {
     job.nice = the_slurm.nice;
     job.cpus_per_task = the_slurm.cpus_per_task;
     job.priority = 1000;
+    job.tres_per_node = strdup(the_slurm.tres_per_node.c_str());
     job.batch_host = strdup("n1");
     job.nodes = strdup(the_slurm.nodes.c_str());
     job.admin_comment = strdup(intent_text().c_str());
@@ -94,6 +96,7 @@ void slurm_free_job_info_msg(job_info_msg_t *message) {
     if (message == nullptr) return;
     std::free(message->job_array->batch_host);
     std::free(message->job_array->nodes);
+    std::free(message->job_array->tres_per_node);
     delete message->job_array;
     delete message;
 }
@@ -123,6 +126,9 @@ void slurm_free_ctl_conf(slurm_conf_t *conf) { delete conf; }
 int slurm_update_job(job_desc_msg_t *change) {
     the_slurm.nice_given = change->nice;
     the_slurm.node_cpus_given = change->pn_min_cpus;
+    the_slurm.node_tasks_given = change->ntasks_per_node;
+    the_slurm.tasks_given = change->num_tasks;
+    the_slurm.node_tres_given = change->tres_per_node != nullptr ? change->tres_per_node : "";
     return rc_of(the_slurm.update_answer);
 }
 int slurm_kill_job(JobKey, uint16_t, uint16_t) {
@@ -368,6 +374,25 @@ TEST(the_cpus_of_a_node_follow_the_tasks) {
     ck_assert_uint_eq(given(60000, 8, 1), NO_VAL16 - 1);
 }
 
+// One launcher on each node, and nodes that are alike.
+TEST(the_layout_goes_with_the_size) {
+    the_slurm = {.cpus_per_task = 6, .tres_per_node = "gres:nic:1,gres:gpu:a100:2"};
+    SlurmCluster cluster;
+    Observation seen;
+    cluster.observe(seen);
+    PendingUpdate::Size size{.gpus = 8, .nodes = 2, .cpus = 12, .tasks = 2, .same_nodes = true};
+    (void)cluster.update_pending(7, {.size = size});
+    ck_assert_uint_eq(the_slurm.tasks_given, 2);
+    ck_assert_uint_eq(the_slurm.node_tasks_given, 1);
+    ck_assert_uint_eq(the_slurm.node_cpus_given, 6);
+    EXPECT_TEXT(the_slurm.node_tres_given, "gres:gpu:a100:4,gres:nic:1");
+    size = {.gpus = 4, .nodes = 2, .cpus = 24, .tasks = 4, .same_nodes = false};
+    (void)cluster.update_pending(7, {.size = size});
+    ck_assert_uint_eq(the_slurm.tasks_given, 4);
+    ck_assert_uint_eq(the_slurm.node_tasks_given, 2);
+    EXPECT_TEXT(the_slurm.node_tres_given, "");
+}
+
 TEST(slurms_own_holds_are_told_from_anybody_elses) {
     const auto hold = [](uint32_t priority, uint32_t reason, const char *text) {
         slurm_job_info_t job{};
@@ -394,17 +419,6 @@ TEST(a_node_about_to_restart_takes_nobody) {
     ck_assert(records_of({{NODE_STATE_ALLOCATED | NODE_STATE_PLANNED}}).at(0).usable);
 }
 
-// --gpus-per-task=a100:1 asks for that kind at every size.
-TEST(a_jobs_gpus_stay_of_their_kind) {
-    using ringrt::slurm::job_gpu_tres;
-    const std::string plain = ringrt::slurm::kGpuTres;
-    EXPECT_TEXT(job_gpu_tres(nullptr, nullptr, 4), plain + ":4");
-    EXPECT_TEXT(job_gpu_tres("gres:gpu:a100:2", nullptr, 4), "gres:gpu:a100:4");
-    EXPECT_TEXT(job_gpu_tres(nullptr, "gres:gpu:a100:1", 4), "gres:gpu:a100:4");
-    EXPECT_TEXT(job_gpu_tres(nullptr, "cpu:10,gres/gpu:gtx:1,license/iop1:1", 8), "gres/gpu:gtx:8");
-    EXPECT_TEXT(job_gpu_tres(nullptr, "gres:gpu:1", 2), "gres:gpu:2");
-}
-
 TEST(what_passes_by_itself_is_no_refusal) {
     Watched job;
     for (const int error : {int(ESLURM_JOB_NOT_PENDING), ringrt::slurm::kSettingDbIndex}) {
@@ -423,10 +437,9 @@ int main() {
         {only_what_its_node_does_not_know_is_gone, what_may_still_be_in_its_prolog_is_not_gone,
          a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here,
          a_nice_value_is_lowered_once_and_given_back, the_cpus_of_a_node_follow_the_tasks,
-         slurms_own_holds_are_told_from_anybody_elses,
+         the_layout_goes_with_the_size, slurms_own_holds_are_told_from_anybody_elses,
          what_ended_or_was_requeued_since_is_left_alone, each_verb_does_one_thing,
          a_waiting_job_with_its_old_nodes_shows, what_starts_no_jobs_is_in_nobodys_pool,
          a_limit_is_told_from_other_reasons, only_slurms_own_word_makes_a_job_completed,
-         a_node_about_to_restart_takes_nobody, what_passes_by_itself_is_no_refusal,
-         a_jobs_gpus_stay_of_their_kind});
+         a_node_about_to_restart_takes_nobody, what_passes_by_itself_is_no_refusal});
 }

@@ -129,6 +129,19 @@ bool Packing::place(int gpus, std::vector<NodeShare> *where) {
     return fits;
 }
 
+bool Packing::place_apart(int gpus, int per_node) {
+    const auto count = static_cast<std::size_t>(ceil_div(gpus, std::max(1, per_node)));
+    const int share = static_cast<int>(ceil_div(gpus, static_cast<long>(count)));
+    std::vector<int> nodes;
+    for (std::size_t i = 0; i < free_.size(); ++i)
+        if (!closed_[i] && free_[i] >= share) nodes.push_back(static_cast<int>(i));
+    if (nodes.size() < count) return false;
+    std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) { return free_[a] < free_[b]; });
+    nodes.resize(count);
+    for (const int node : nodes) set_free(node, free_[node] - share);
+    return true;
+}
+
 int Packing::place_largest(const Ladder &ladder) {
     for (int size = ladder.floor(ladder.max); size >= ladder.min && size > 0; size /= 2)
         if (place(size)) return size;

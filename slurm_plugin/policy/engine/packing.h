@@ -54,7 +54,10 @@ class Packing {
     void release(std::span<const NodeShare> held);  // of a job that leaves
     // Finds a place for one more job; false, and nothing changed, where there is none.
     [[nodiscard]] bool place(int gpus, std::vector<NodeShare> *where = nullptr);
-    // The same with the largest size of the ladder that finds one; 0: none does.
+    // On nodes of its own choice, with no more than `per_node` GPUs on each, as many on the one as
+    // on the other, and the rest of a node left to others. O(nodes).
+    [[nodiscard]] bool place_apart(int gpus, int per_node);
+    // The same as place() with the largest size of the ladder that finds one; 0: none does.
     [[nodiscard]] int place_largest(const Ladder &ladder);
     [[nodiscard]] int free_gpus() const { return free_total_; }
 

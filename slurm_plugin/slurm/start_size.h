@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A batch script's header says how many nodes, tasks and GPUs it wants: for a malleable job that is
+// a size to start with, and how the ranks lie on a node at every size. Knows nothing of Slurm.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "slurm_plugin/records/flag.h"
+#include "slurm_plugin/records/intent.h"
+
+namespace ringrt::slurm {
+
+struct Refusal {
+    std::string message;  // one line: what was got, and an example of what is right
+};
+
+// As written, each from 1 to records::kGpusMax; none: not given.
+struct Header {
+    std::optional<int> nodes, tasks, tasks_per_node;
+    std::optional<int> gpus, gpus_per_node, gpus_per_task;
+    std::optional<int> cpus_per_task, cpus_per_gpu;
+};
+
+struct Start {
+    int gpus = 0;  // a size of the ladder
+    records::Layout layout;
+    std::optional<int> cpus_per_task;
+    std::string note;  // one line for the user where the header wants no size of the ladder
+};
+
+// What contradicts itself is refused. A header without tasks per node leaves the layout to the
+// scheduler: one task per GPU, on as few nodes as they fit.
+[[nodiscard]] std::variant<Start, Refusal> start_of(const Header &header, records::GpuRange range);
+
+}  // namespace ringrt::slurm
