@@ -21,15 +21,15 @@ done
 refused 'expected --malleable too' sbatch --wrap true --malleable-grace=30
 refused 'expected --malleable too' sbatch --wrap true --malleable-signal=USR1
 refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
-for option in --nodes=2 --gpus-per-node=2 --gres=gpu:2 --ntasks-per-node=2 --exclusive --no-requeue \
-    --nodelist=n1 --mincpus=8; do
+for option in --nodes=1-4 --exclusive --no-requeue --nodelist=n1 --mincpus=8; do
     refused "leave out --" "${job[@]}" "$option"
 done
-refused "leave out --cpus-per-gpu" "${job[@]}" --gpus=2 --cpus-per-gpu=2 # alone, newer sbatch refuses it
 refused 'got --array=1-3' "${job[@]}" --array=1-3
-refused 'for example --gpus=1), got 3 GPUs' "${job[@]}" --gpus=3
-refused 'for example --gpus=1), got 16 GPUs' "${job[@]}" --gpus=16
 refused 'one task per GPU' "${job[@]}" --gpus=4 --ntasks=2
+refused 'got "--nodes=2"' "${job[@]}" --nodes=2
+refused '2 tasks and 4 GPUs a node' "${job[@]}" --ntasks-per-node=2 --gpus-per-node=4
+refused 'at most the 4 GPUs of a node' "${job[@]}" --ntasks-per-node=8 --gpus-per-node=8
+refused 'share evenly (for example 2:8)' sbatch --wrap true --malleable=3:12 --ntasks-per-node=2 --gpus-per-node=2
 refused 'at most the 16 GPUs' sbatch --wrap true --malleable=1:64
 refused '(for example 3:12)' sbatch --wrap true --malleable=3:96
 refused '(for example 1:16)' sbatch --wrap true --malleable=20:40
