@@ -126,8 +126,7 @@ ringrt_status_t Communicator::all_gather(const Ranges &send, const Ranges &recv,
         work.inputs = &send;
         work.outputs = &recv;
         if (size == 1) return scatter_copy(work);
-        return impl_->run(work, impl_->next_op(kAllGather, work, bytes),
-                          &ShmCollectives::all_gather, all_gather_schedule);
+        return impl_->all_gather(work, impl_->next_op(kAllGather, work, bytes));
     });
 }
 
@@ -150,8 +149,7 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
                       .dtype = dtype,
                       .ranks = size,
                       .only_input_block = rank};
-            return impl_->run(work, impl_->next_op(kAllGatherShares, work, count),
-                              &ShmCollectives::all_gather, all_gather_schedule);
+            return impl_->all_gather(work, impl_->next_op(kAllGatherShares, work, count));
         };
         return impl_->in_host_memory(send, own.count * each, recv, count * each, body);
     });

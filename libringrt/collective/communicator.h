@@ -8,9 +8,9 @@
 // RINGRT_UNSUPPORTED every later call fails with the same status: ranks may disagree about how far
 // the failed operation came, so there is no going on.
 //
-// Reduction order: every element is the left fold in rank order, ((s0 + s1) + s2) + ..., whatever
-// the algorithm, chunk size, transport or host layout; fp16 and bf16 are accumulated in fp32 and
-// rounded once. So results are bit-identical on all ranks, from run to run, and between algorithms.
+// Reduction order: in rank order from left to right, or RINGRT_ORDER's (reduce/order.h), whatever
+// the algorithm, chunk size, transport or layout; fp16 and bf16 are accumulated in fp32, rounded
+// once. So results are the same bits on all ranks, from run to run, and between algorithms.
 #pragma once
 
 #include <cstddef>

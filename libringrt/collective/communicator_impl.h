@@ -8,14 +8,14 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <optional>
 
 #include "libringrt/base/fork_guard.h"
 #include "libringrt/bootstrap/topology.h"
 #include "libringrt/collective/communicator.h"
 #include "libringrt/collective/progress.h"
 #include "libringrt/gpu/device_collectives.h"
-#include "libringrt/schedule/cost_model.h"
+#include "libringrt/schedule/by_nodes.h"
+#include "libringrt/schedule/choice.h"
 #include "libringrt/schedule/executor.h"
 #include "libringrt/shm/shm_collectives.h"
 
@@ -33,7 +33,8 @@ struct Communicator::Impl {
     std::unique_ptr<Transport> transport;  // null where all ranks share one node
     bool by_rails = false;  // nodes of equal size, several ranks each (hierarchical.h)
     CostModel costs;        // of the transport, the same on all ranks
-    std::optional<Algorithm> forced;
+    Choice choice;
+    int ranks_per_node = 1;                     // of the fullest node
     std::unique_ptr<DeviceCollectives> device;  // for buffers in GPU memory
     OpHeader last_barrier_op;                   // of ranks with such buffers
     uint32_t calls = 0;
@@ -53,15 +54,24 @@ struct Communicator::Impl {
     Status start();
     OpHeader next_op(OpKind kind, const Work &work, uint64_t count, int root = 0);
     [[nodiscard]] bool one_node() const;
-    Status allreduce(const Work &work);
-    Status allreduce_on_rail(const Work &work);
+    Status allreduce(Work work);
+    Status allreduce_on_rail(Work work);
     Status alloc_alone(size_t bytes, void **out);
     Status gather_all(const void *mine, void *all, size_t bytes);
     [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
-    // Over this node's memory or by the schedule.
-    using OnNode = Status (ShmCollectives::*)(const Work &, const OpHeader &);
-    Status run(const Work &work, const OpHeader &call, OnNode on_node,
-               Schedule (*schedule)(int rank, int size));
+    // A schedule of by_nodes.h.
+    Status run_by_nodes(const Work &work, const OpHeader &call,
+                        Schedule (*schedule)(int rank, NodeShape shape));
+    // Of a reduce-scatter: no order that depends on the place in the buffer, for gradients travel
+    // in buffers as a plan sets.
+    [[nodiscard]] Order order_of_shares() const {
+        return choice.order == Order::Tree ? Order::Tree : Order::Rank;
+    }
+    [[nodiscard]] NodeShape shape() const { return {.nodes = topology.nodes, .local = local_size}; }
+    // The node's memory has room for a segment's blocks of all ranks.
+    [[nodiscard]] bool has_room_by_nodes() const;
+    // To all: what each rank has, work.only_input_block.
+    Status all_gather(const Work &work, const OpHeader &call);
     // body(send, recv), through ordinary memory where they are in a GPU's.
     template <class Body>
     Status in_host_memory(const void *send, size_t send_bytes, void *recv, size_t recv_bytes,
@@ -71,7 +81,8 @@ struct Communicator::Impl {
     Status reduce_scatter(Work work);  // to recv: this rank's share
     Status barrier(OpKind kind);
     Status measure();
-    [[nodiscard]] Algorithm algorithm_for(size_t bytes) const;
+    // The cheapest between `ranks` that adds in the order asked for, or the one asked for.
+    [[nodiscard]] Schedule schedule_for(const Work &work, int rank, int ranks, int per_node) const;
     ringrt_status_t answer(Status status);
     // Whether the progress thread may be at work meanwhile.
     enum Beside : bool { kAlone, kBesideRequests };

@@ -7,6 +7,7 @@ libcollective_la_SOURCES += \
 	libringrt/collective/communicator_impl.h \
 	libringrt/collective/hierarchical.cpp \
 	libringrt/collective/hierarchical.h \
+	libringrt/collective/node_chunks.h \
 	libringrt/collective/operations.cpp \
 	libringrt/collective/progress.cpp \
 	libringrt/collective/progress.h \

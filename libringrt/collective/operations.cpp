@@ -5,24 +5,12 @@
 
 #include "libringrt/collective/communicator_impl.h"
 #include "libringrt/collective/hierarchical.h"
+#include "libringrt/collective/node_chunks.h"
 
 namespace ringrt {
 
 namespace {
-
-Schedule make_schedule(Algorithm algorithm, int rank, int size) {
-    switch (algorithm) {
-        case Algorithm::OneShot:
-            return one_shot(rank, size);
-        case Algorithm::BinaryBlocks:
-            return binary_blocks(rank, size);
-        case Algorithm::Chain:
-            return chain(rank, size);
-        case Algorithm::Pairwise:
-            break;
-    }
-    return pairwise(rank, size);
-}
+bool is_sum(OpKind kind) { return kind == kAllreduce || kind == kReduceScatter; }
 
 }  // namespace
 
@@ -44,8 +32,15 @@ ringrt_status_t Communicator::Impl::answer(Status status) {
     return status.code;
 }
 
-Algorithm Communicator::Impl::algorithm_for(size_t bytes) const {
-    return forced ? *forced : choose(costs, self.size, bytes);
+Schedule Communicator::Impl::schedule_for(const Work &work, int rank, int ranks,
+                                          int per_node) const {
+    const double partial = double(partial_bytes(work.dtype)) / double(work.element_bytes);
+    const Exchange what{.ranks = ranks,
+                        .ranks_per_node = per_node,
+                        .bytes = work.count * work.element_bytes,
+                        .partial_factor = partial};
+    return make_schedule(choice.forced ? *choice.forced : choose(costs, choice.order, what), rank,
+                         ranks);
 }
 
 OpHeader Communicator::Impl::next_op(OpKind kind, const Work &work, uint64_t count, int root) {
@@ -53,33 +48,36 @@ OpHeader Communicator::Impl::next_op(OpKind kind, const Work &work, uint64_t cou
             .kind = kind,
             .dtype = uint8_t(work.dtype),
             .op = uint8_t(work.op),
-            .root_low = uint8_t(root),
+            .detail = is_sum(kind) ? choice.code() : uint8_t(root),
             .count = count};
 }
 
 // All ranks on one node: nothing but shared memory.
 bool Communicator::Impl::one_node() const { return transport == nullptr; }
 
-Status Communicator::Impl::allreduce(const Work &work) {
+Status Communicator::Impl::allreduce(Work work) {
+    work.order = choice.order;
     OpHeader call = next_op(kAllreduce, work, work.count);
     if (one_node()) return node->allreduce(work, call);
-    if (by_rails && work.count > 0) {
+    if (has_room_by_nodes() && choice.order == Order::Tree && !choice.forced &&
+        shape().has_branches())
+        return run_by_nodes(work, call, allreduce_by_nodes_in_tree_order);
+    if (by_rails && choice.order == Order::Rank && !choice.forced && work.count > 0) {
         Rail rail{.before = self.rank - local_size, .after = self.rank + local_size};
         if (rail.before < 0) rail.before = -1;
         if (rail.after >= self.size) rail.after = -1;
         return hierarchical_allreduce(work, call, self, rail, *memory, *transport,
                                       node->next_chunk());
     }
-    Schedule schedule =
-        make_schedule(algorithm_for(work.count * work.element_bytes), self.rank, self.size);
-    return execute(schedule, work, call, self, transport.get());
+    return execute(schedule_for(work, self.rank, self.size, ranks_per_node), work, call, self,
+                   transport.get());
 }
 
 // Rank i of every node, each with its own part of the data (device_collectives.h).
-Status Communicator::Impl::allreduce_on_rail(const Work &work) {
+Status Communicator::Impl::allreduce_on_rail(Work work) {
+    work.order = choice.order;
     OpHeader call = next_op(kAllreduce, work, work.count);
-    Schedule schedule = make_schedule(algorithm_for(work.count * work.element_bytes),
-                                      self.rank / local_size, topology.nodes);
+    Schedule schedule = schedule_for(work, self.rank / local_size, topology.nodes, 1);
     for (auto *messages : {&schedule.sends, &schedule.receives}) {
         for (ScheduleMessage &each : *messages)
             each.peer = each.peer * local_size + self.rank % local_size;
@@ -91,8 +89,7 @@ Status Communicator::Impl::gather_all(const void *mine, void *all, size_t bytes)
     if (alone(all, mine, bytes)) return {};
     Work work = bytes_of(mine, all, bytes * size_t(self.size), self.size);
     work.only_input_block = self.rank;
-    return run(work, next_op(kAllGather, work, bytes), &ShmCollectives::all_gather,
-               all_gather_schedule);
+    return all_gather(work, next_op(kAllGather, work, bytes));
 }
 
 std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
@@ -148,16 +145,36 @@ bool Communicator::Impl::alone(void *out, const void *in, size_t bytes) const {
     return self.size == 1;
 }
 
-Status Communicator::Impl::run(const Work &work, const OpHeader &call, OnNode on_node,
-                               Schedule (*schedule)(int rank, int size)) {
-    if (one_node()) return ((*node).*on_node)(work, call);
-    return execute(schedule(self.rank, self.size), work, call, self, transport.get());
+bool Communicator::Impl::has_room_by_nodes() const {
+    constexpr size_t kLeastBytes = 1024;  // of a block: with less its messages are mostly heads
+    return by_rails && size_t(self.size) * kLeastBytes <= memory->shape().chunk_bytes;
+}
+
+Status Communicator::Impl::run_by_nodes(const Work &work, const OpHeader &call,
+                                        Schedule (*schedule)(int rank, NodeShape shape)) {
+    NodeChunks chunks(*memory, *node->next_chunk(), call);
+    RINGRT_TRY(execute(schedule(self.rank, shape()), work, call, self, transport.get(), &chunks));
+    *node->next_chunk() = chunks.next_chunk();
+    return {};
+}
+
+Status Communicator::Impl::all_gather(const Work &work, const OpHeader &call) {
+    if (one_node()) return node->all_gather(work, call);
+    if (has_room_by_nodes()) return run_by_nodes(work, call, all_gather_by_nodes);
+    return execute(all_gather_schedule(self.rank, self.size), work, call, self, transport.get());
 }
 
 Status Communicator::Impl::reduce_scatter(Work work) {
+    work.order = order_of_shares();
     work.only_output_block = self.rank;
-    return run(work, next_op(kReduceScatter, work, work.count), &ShmCollectives::reduce_scatter,
-               reduce_scatter_schedule);
+    const OpHeader call = next_op(kReduceScatter, work, work.count);
+    if (one_node()) return node->reduce_scatter(work, call);
+    if (has_room_by_nodes() && work.order == Order::Rank)
+        return run_by_nodes(work, call, reduce_scatter_by_nodes_in_rank_order);
+    if (has_room_by_nodes() && work.order == Order::Tree && shape().has_branches())
+        return run_by_nodes(work, call, reduce_scatter_by_nodes_in_tree_order);
+    return execute(reduce_scatter_schedule(self.rank, self.size), work, call, self,
+                   transport.get());
 }
 
 }  // namespace ringrt

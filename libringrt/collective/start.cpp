@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <string_view>
 
 #include "libringrt/base/slurm_env.h"
 #include "libringrt/bootstrap/connect.h"
@@ -15,17 +14,6 @@
 namespace ringrt {
 namespace {
 
-// RINGRT_ALGORITHM=one-shot|pairwise|binary-blocks|chain overrides the cost model (for tests).
-std::optional<Algorithm> forced_algorithm() {
-    const char *wish = getenv("RINGRT_ALGORITHM");
-    std::string_view name = wish == nullptr ? "" : wish;
-    if (name == "one-shot") return Algorithm::OneShot;
-    if (name == "pairwise") return Algorithm::Pairwise;
-    if (name == "binary-blocks") return Algorithm::BinaryBlocks;
-    if (name == "chain") return Algorithm::Chain;
-    return {};
-}
-
 double since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -33,6 +21,7 @@ double since(Clock::time_point start) {
 }  // namespace
 
 Status Communicator::Impl::start() {
+    RINGRT_TRY(parse_choice(getenv("RINGRT_ORDER"), getenv("RINGRT_ALGORITHM"), &choice));
     SlurmIdentity slurm;
     Status in_slurm = slurm_identity(getenv, &slurm);
     if (config.size == 0) {
@@ -84,38 +73,54 @@ Status Communicator::Impl::start() {
         if (here[size_t(i)] == self.rank) local_rank = i;
     }
     by_rails = topology.nodes > 1 && local_size > 1 && topology.regular() && memory != nullptr;
-    forced = forced_algorithm();
+    for (int n = 0; n < topology.nodes; ++n)
+        ranks_per_node = std::max(ranks_per_node, int(topology.ranks_of(n).size()));
     if (transport != nullptr) RINGRT_TRY(measure());
     device = make_device();
     started = true;
     return {};
 }
 
-// α from barriers of ceil(log2 p) messages, β from a pairwise allreduce, γ from a reduction; rank
-// 0's are everybody's, so that all choose alike.
+// α from barriers of ceil(log2 p) messages, β from allreduces, γ from a reduction; rank 0's are
+// everybody's, so that all choose alike.
 Status Communicator::Impl::measure() {
-    constexpr size_t kCount = 64 << 10;
+    constexpr size_t kCount = 64 << 10, kBytes = kCount * sizeof(float);
     std::vector<float> data(kCount, 0.0f);
-    int rounds = std::bit_width(unsigned(self.size - 1));
-    double barrier_s = 1e9, sum_s = 1e9, reduce_s = 1e9;
+    double barrier_s = 1e9, direct_s = 1e9, ring_s = 1e9, reduce_s = 1e9;
     Work work{.input = data.data(), .output = data.data(), .count = kCount, .ranks = self.size};
     const void *sources[] = {data.data(), data.data()};
+    auto sum = [&](const Schedule &schedule, double *least_s) -> Status {
+        const auto start = Clock::now();
+        RINGRT_TRY(
+            execute(schedule, work, next_op(kAllreduce, work, kCount), self, transport.get()));
+        *least_s = std::min(*least_s, since(start));
+        return {};
+    };
     for (int i = 0; i < 3; ++i) {
         auto start = Clock::now();
         RINGRT_TRY(barrier(kBarrier));
         barrier_s = std::min(barrier_s, since(start));
-        start = Clock::now();
-        RINGRT_TRY(execute(pairwise(self.rank, self.size), work, next_op(kAllreduce, work, kCount),
-                           self, transport.get()));
-        sum_s = std::min(sum_s, since(start));
+        RINGRT_TRY(sum(direct(self.rank, self.size), &direct_s));
+        if (choice.order == Order::Ring) RINGRT_TRY(sum(ring(self.rank, self.size), &ring_s));
         start = Clock::now();
         reduce({.sources = sources, .out = data.data(), .count = kCount});
         reduce_s = std::min(reduce_s, since(start));
     }
-    double sent = 2.0 * (self.size - 1) / self.size * double(kCount * sizeof(float));
-    costs.alpha_s = barrier_s / rounds;
-    costs.gamma_s_per_byte = reduce_s / double(kCount * sizeof(float));
-    costs.beta_s_per_byte = std::max(sum_s - 2 * costs.alpha_s, 1e-9) / sent;
+    // Solved for β with the model's own forms.
+    const Exchange what{.ranks = self.size, .ranks_per_node = ranks_per_node, .bytes = kBytes};
+    const CostModel unit{
+        .alpha_s = 0, .beta_s_per_byte = 1, .gamma_s_per_byte = 0, .ring_beta_s_per_byte = 1};
+    auto beta = [&](Algorithm algorithm, double took_s) {
+        CostModel latency = costs;
+        latency.beta_s_per_byte = latency.ring_beta_s_per_byte = 0;
+        const double rest_s = took_s - seconds(latency, algorithm, what);
+        return std::max(rest_s, 1e-9) / seconds(unit, algorithm, what);
+    };
+    costs.alpha_s = barrier_s / std::bit_width(unsigned(self.size - 1));
+    costs.gamma_s_per_byte = reduce_s / kBytes;
+    costs.beta_s_per_byte = beta(Algorithm::Direct, direct_s);
+    costs.ring_beta_s_per_byte =
+        choice.order == Order::Ring ? beta(Algorithm::Ring, ring_s) : costs.beta_s_per_byte;
     Work model{.input = &costs,
                .output = &costs,
                .count = sizeof costs,

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sums of elements by SIMD, in rank order
+# Sums of elements by SIMD, in the order asked for
 libcollective_la_SOURCES += \
 	libringrt/reduce/kernels.inc \
+	libringrt/reduce/order.cpp \
+	libringrt/reduce/order.h \
+	libringrt/reduce/part.h \
 	libringrt/reduce/reduce.cpp \
 	libringrt/reduce/reduce.h

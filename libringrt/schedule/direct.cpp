@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithms with direct exchanges: pairwise and its halves, one-shot, chain, tree,
+// The algorithms with direct exchanges: direct and its halves, one-shot, chain, tree,
 // dissemination.
 #include "libringrt/schedule/schedule.h"
 
@@ -25,7 +25,7 @@ void add_reduce_scatter(Schedule *schedule, int rank, int size) {
         schedule->send(to, 0, {input(to)});
     }
     for (uint32_t receive : receives) schedule->await(receive);
-    ReduceStep step{.partial = {}, .sources = {}, .out = output(rank)};
+    ReduceStep step{.partial = {}, .sources = {}, .out = output(rank), .of_all = true};
     for (int r = 0; r < size; ++r) step.sources.push_back(r == rank ? input(rank) : row(r, rank));
     schedule->reduce(std::move(step));
     schedule->rows = size;
@@ -70,8 +70,12 @@ void Schedule::copy(Ref from, Ref to) {
     copies.push_back({from, to});
 }
 
-Schedule pairwise(int rank, int size) {
-    Schedule schedule{.name = "pairwise", .blocks = size};
+void Schedule::arrive(Gate gate) { steps.push_back({Step::Arrive, uint32_t(gate)}); }
+
+void Schedule::pass(Gate gate) { steps.push_back({Step::Pass, uint32_t(gate)}); }
+
+Schedule direct(int rank, int size) {
+    Schedule schedule{.name = "direct", .blocks = size};
     add_reduce_scatter(&schedule, rank, size);
     add_all_gather(&schedule, rank, size, 1, Place::Output);
     return schedule;
@@ -93,7 +97,7 @@ Schedule all_gather_schedule(int rank, int size) {
 Schedule one_shot(int rank, int size) {
     Schedule schedule{.name = "one-shot", .blocks = 1, .rows = size};
     std::vector<uint32_t> receives;
-    ReduceStep step{.partial = {}, .sources = {}, .out = output(0)};
+    ReduceStep step{.partial = {}, .sources = {}, .out = output(0), .of_all = true};
     for (int r = 0; r < size; ++r) {
         if (r != rank) receives.push_back(schedule.expect(r, 0, {row(r, 0)}));
         step.sources.push_back(r == rank ? input(0) : row(r, 0));
@@ -126,7 +130,7 @@ Schedule chain(int rank, int size) {
 }
 
 Schedule binary_tree_broadcast(int rank, int size, int root) {
-    Schedule schedule{.name = "tree", .blocks = 1};
+    Schedule schedule{.name = "broadcast", .blocks = 1};
     int place = (rank - root + size) % size;  // 0 is the root; i's children are 2i+1 and 2i+2
     if (place > 0) {
         int parent = ((place - 1) / 2 + root) % size;

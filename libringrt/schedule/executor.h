@@ -3,7 +3,7 @@
 #pragma once
 
 #include "libringrt/base/deadline.h"
-#include "libringrt/reduce/reduce.h"
+#include "libringrt/reduce/order.h"
 #include "libringrt/schedule/ranges.h"
 #include "libringrt/schedule/schedule.h"
 #include "libringrt/transport/transport.h"
@@ -20,6 +20,7 @@ struct Work {
     ringrt_dtype_t dtype = RINGRT_FLOAT32;  // of reductions
     ringrt_op_t op = RINGRT_SUM;
     int ranks = 1;
+    Order order = Order::Rank;
     // Input or Output holds only this block, at its start (-1: all blocks).
     int only_input_block = -1, only_output_block = -1;
     // Where set, instead of input and output: the same bytes in several places. Not for allreduce,
@@ -61,12 +62,13 @@ void each_output(const Work &work, size_t first, size_t bytes, Use use) {
     if (bytes > 0) use(static_cast<std::byte *>(work.output) + first, bytes, 0);
 }
 
-// The reduction of `work.ranks` sources to one place; that of this rank, `mine`, is `count`
-// elements from byte `first` of the input on, the others lie in `sources`.
-void reduce_with_input(const Work &work, int mine, size_t first, size_t count,
-                       std::vector<const void *> sources, std::byte *out);
+// `sum` with this rank's input, which begins at byte `first` of the work's, as its source `mine`,
+// wherever it lies. With `in_order` in the order of the work, else as the sources stand.
+void reduce_with_input(const Work &work, int mine, size_t first, const Reduction &sum,
+                       bool in_order = true);
 
+// `node`: needed where the schedule uses it.
 Status execute(const Schedule &schedule, const Work &work, const OpHeader &call,
-               const RankContext &self, Transport *transport);
+               const RankContext &self, Transport *transport, SharedPlaces *node = nullptr);
 
 }  // namespace ringrt

@@ -3,22 +3,29 @@
 // algorithms below from (rank, size), run by executor.h over a transport, and by the unit tests
 // over nothing.
 //
-// A segment is cut into `blocks`. A rank sends and receives sets of blocks and reduces them.
-// Because every element must be the left fold in rank order, a partial sum can only grow from rank
-// 0 upwards; what cannot be added yet travels raw. That rules out the textbook ring (whose sums
-// start at a different rank for every block) and recursive halving (whose sums form a tree):
+// A segment is cut into `blocks`. A rank sends and receives sets of blocks and reduces them. Each
+// algorithm can add in some of the orders of reduce/order.h; what cannot be added yet travels raw.
 //
 // clang-format off
-//   pairwise          blocks go raw to the rank that owns them, which reduces all, then come back.
+//   any order
+//   direct            blocks go raw to the rank that owns them, which reduces all, then come back.
 //                     Each rank sends and receives 2(p-1)/p·n bytes, as few as the ring, in 2(p-1)
 //                     messages.
-//   halving-doubling  the same routing in log2 p exchanges of half the blocks each, then doubling:
-//                     2·log2 p messages, (log2 p/2 + (p-1)/p)·n bytes. p a power of two.
-//   binary blocks     p = 2^a + 2^b + ..., largest first: halving within each block of ranks; the
-//                     partial sums of one pass to the next, which goes on adding; doubling back.
+//   one-shot          everybody sends everything to everybody: one exchange, (p-1)·n bytes.
+//   rank order: a partial sum can only grow from rank 0 upwards
+//   raw halving       the routing of direct in log2 p exchanges of half the blocks each, then
+//                     doubling: 2·log2 p messages, (log2 p/2 + (p-1)/p)·n bytes. Where p is no power
+//                     of two, p = 2^a + 2^b + ..., largest first: within each such group of ranks;
+//                     the partial sums of one pass to the next, which goes on adding; then back.
 //   chain             partial sums pass 0 → 1 → ... → p-1, results pass back: p-1 hops each way, 2n
 //                     bytes at inner ranks. The ring's neighbours-only traffic in rank order.
-//   one-shot          everybody sends everything to everybody: one exchange, (p-1)·n bytes.
+//   ring order
+//   ring              block b passes round from rank b+1 to b, each rank adding its own; the results
+//                     go round once more: 2(p-1) messages to one neighbour, 2(p-1)/p·n bytes.
+//   tree order
+//   halving           as raw halving, but what comes is added at once: 2(p-1)/p·n bytes for p = 2^k.
+//                     The nearest exchange first, so that the large ones stay within a node.
+//   tree              partial sums go up a binomial tree, results down: 2·ceil(log2 p) messages of n.
 // clang-format on
 #pragma once
 
@@ -27,6 +34,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libringrt/schedule/shared_places.h"
+
 namespace ringrt {
 
 enum class Place : uint8_t {
@@ -34,12 +43,14 @@ enum class Place : uint8_t {
     Output,   // where the result goes; may be the same memory as Input
     Row,      // raw blocks of another rank: scratch, as if that rank's Input
     Partial,  // a partial result: scratch, in the accumulation type
+    Stage,    // what a rank of this node shows the others (row: its index there)
+    Results,  // what this node's ranks found out together
 };
 
 // Blocks [first, first + count) of one place.
 struct Ref {
     Place place = Place::Input;
-    uint16_t row = 0;  // of Row and Partial
+    uint16_t row = 0;  // of Row, Partial and Stage
     uint16_t first = 0, count = 1;
 
     bool operator==(const Ref &) const = default;
@@ -53,13 +64,16 @@ struct ScheduleMessage {
 
 struct ReduceStep {
     std::optional<Ref> partial;  // reduced before the first source
-    std::vector<Ref> sources;    // in rank order
-    Ref out;                     // Output: finished; Partial: not
+    std::vector<Ref> sources;    // in rank order; all Partial or none
+    Ref out;                     // Partial: not finished
+    // The sources are those of all ranks, or of a branch in tree order: added in the order that is
+    // asked for, not as they stand.
+    bool of_all = false;
 };
 
 struct Step {
-    enum Kind : uint8_t { Send, Await, Flush, Reduction, Copy } kind;
-    uint32_t index;  // into sends, receives, reduces or copies
+    enum Kind : uint8_t { Send, Await, Flush, Reduction, Copy, Arrive, Pass } kind;
+    uint32_t index;  // into sends, receives, reduces or copies; the Gate
 };
 
 struct CopyStep {
@@ -83,15 +97,21 @@ struct Schedule {
     void flush();
     void reduce(ReduceStep work);
     void copy(Ref from, Ref to);
+    // At a gate of this node, and through it once all its ranks have arrived.
+    void arrive(Gate gate);
+    void pass(Gate gate);
 };
 
 // Allreduces; all work for any size >= 1.
-[[nodiscard]] Schedule pairwise(int rank, int size);
-[[nodiscard]] Schedule binary_blocks(int rank, int size);
-[[nodiscard]] Schedule chain(int rank, int size);
+[[nodiscard]] Schedule direct(int rank, int size);
 [[nodiscard]] Schedule one_shot(int rank, int size);
+[[nodiscard]] Schedule raw_halving(int rank, int size);
+[[nodiscard]] Schedule chain(int rank, int size);
+[[nodiscard]] Schedule ring(int rank, int size);
+[[nodiscard]] Schedule halving(int rank, int size);
+[[nodiscard]] Schedule tree(int rank, int size);
 
-// Halves of pairwise: block r is rank r's share.
+// Halves of direct: block r is rank r's share.
 [[nodiscard]] Schedule reduce_scatter_schedule(int rank,
                                                int size);  // Input of all → Output, own block only
 [[nodiscard]] Schedule all_gather_schedule(int rank,

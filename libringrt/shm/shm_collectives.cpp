@@ -125,14 +125,19 @@ Status ShmCollectives::reduce_scatter(const Work &work, const OpHeader &call) {
             }
         },
         [&](uint64_t chunk, size_t i) {
-            std::vector<const void *> sources;
+            sources_.clear();
             for (int r = 0; r < ranks; ++r) {
-                sources.push_back(memory_.staging(r, chunk) +
-                                  size_t(me) * each * work.element_bytes);
+                sources_.push_back(memory_.staging(r, chunk) +
+                                   size_t(me) * each * work.element_bytes);
             }
-            reduce_with_input(work, me, part(i, me).first * work.element_bytes, part(i, me).count,
-                              std::move(sources),
-                              out(work, std::min(i * each, share(work.count, ranks, me).count)));
+            reduce_with_input(
+                work, me, part(i, me).first * work.element_bytes,
+                {.dtype = work.dtype,
+                 .op = work.op,
+                 .ranks = work.ranks,
+                 .sources = sources_,
+                 .out = out(work, std::min(i * each, share(work.count, ranks, me).count)),
+                 .count = part(i, me).count});
         });
 }
 
@@ -216,12 +221,14 @@ Status ShmCollectives::one_shot(const Work &work, const OpHeader &call) {
             sources_.push_back(r == memory_.index() ? in(work, part.first)
                                                     : memory_.staging(r, base + i));
         }
-        reduce({.dtype = work.dtype,
-                .op = work.op,
-                .ranks = work.ranks,
-                .sources = sources_,
-                .out = out(work, part.first),
-                .count = part.count});
+        reduce_in_order(work.order,
+                        {.dtype = work.dtype,
+                         .op = work.op,
+                         .ranks = work.ranks,
+                         .sources = sources_,
+                         .out = out(work, part.first),
+                         .count = part.count},
+                        part.first, work.count);
         if (i + kAhead < number) stage(i + kAhead);
     }
     if (choosing) to_staging_.end();
@@ -244,15 +251,17 @@ Status ShmCollectives::direct(const Work &work, const OpHeader &call, bool *done
         if (r != me) others_.push_back(memory_.at(recv) + mine.first * work.element_bytes);
     }
     int way = to_all_.begin(bytes);
-    reduce({.dtype = work.dtype,
-            .op = work.op,
-            .ranks = work.ranks,
-            .sources = sources_,
-            .out = out(work, mine.first),
-            .more_outs = others_,
-            .count = mine.count,
-            .store = way == 2 ? StoreHint::NonTemporal : StoreHint::Cached,
-            .more_store = way >= 1 ? StoreHint::NonTemporal : StoreHint::Cached});
+    reduce_in_order(work.order,
+                    {.dtype = work.dtype,
+                     .op = work.op,
+                     .ranks = work.ranks,
+                     .sources = sources_,
+                     .out = out(work, mine.first),
+                     .more_outs = others_,
+                     .count = mine.count,
+                     .store = way == 2 ? StoreHint::NonTemporal : StoreHint::Cached,
+                     .more_store = way >= 1 ? StoreHint::NonTemporal : StoreHint::Cached},
+                    mine.first, work.count);
     memory_.arrive_and_wait_soon(ShmSegment::Reduced, chunk);
     *done = true;
     RINGRT_TRY(memory_.wait(ShmSegment::Reduced, chunk, call));
@@ -270,14 +279,16 @@ void ShmCollectives::reduce_piece(const Work &work, Share piece, Share mine, uin
                                                 : memory_.staging(r, chunk) + mine.first * size);
     }
     void *shown = memory_.results(chunk) + mine.first * size;
-    reduce({.dtype = work.dtype,
-            .op = work.op,
-            .ranks = work.ranks,
-            .sources = sources_,
-            .out = out(work, piece.first + mine.first),
-            .more_outs = std::span(&shown, 1),
-            .count = mine.count,
-            .more_store = store});
+    reduce_in_order(work.order,
+                    {.dtype = work.dtype,
+                     .op = work.op,
+                     .ranks = work.ranks,
+                     .sources = sources_,
+                     .out = out(work, piece.first + mine.first),
+                     .more_outs = std::span(&shown, 1),
+                     .count = mine.count,
+                     .more_store = store},
+                    piece.first + mine.first, work.count);
     memory_.arrive_and_wait_soon(ShmSegment::Reduced, chunk);
 }
 

@@ -15,6 +15,17 @@ const char *op_name(uint8_t op) {
     return op < std::size(kNames) ? kNames[op] : "?";
 }
 
+// What is not as usual; of Choice::code() (schedule/choice.h).
+std::string choice_text(uint8_t code) {
+    constexpr const char *kOrders[] = {"rank", "ring", "tree"};
+    constexpr const char *kAlgorithms[] = {
+        "auto",  "one_shot", "direct",           "halving_doubling",
+        "chain", "ring",     "halving_doubling", "tree"};
+    const unsigned order = code >> 4, algorithm = code & 15u;
+    if (code == 0 || order >= std::size(kOrders) || algorithm >= std::size(kAlgorithms)) return "";
+    return format_text(" in %s order by %s", kOrders[order], kAlgorithms[algorithm]);
+}
+
 }  // namespace
 
 std::string describe(const OpHeader &call) {
@@ -22,11 +33,13 @@ std::string describe(const OpHeader &call) {
     const char *dtype = dtype_name(call.dtype);
     switch (call.kind) {
         case kAllreduce:
-            return format_text("allreduce of %llu %s (%s)", count, dtype, op_name(call.op));
+            return format_text("allreduce of %llu %s (%s)%s", count, dtype, op_name(call.op),
+                               choice_text(call.detail).c_str());
         case kDeviceAllreduce:
             return format_text("allreduce of %llu %s (%s) on GPUs", count, dtype, op_name(call.op));
         case kReduceScatter:
-            return format_text("reduce_scatter of %llu %s (%s)", count, dtype, op_name(call.op));
+            return format_text("reduce_scatter of %llu %s (%s)%s", count, dtype, op_name(call.op),
+                               choice_text(call.detail).c_str());
         case kAllGather:
             return format_text("all_gather of %llu bytes each", count);
         case kAllGatherShares:

@@ -18,8 +18,8 @@ struct OpHeader {
     uint32_t number = 0;  // of the operation, counted from the start of the job
     uint8_t kind = 0;     // OpKind
     uint8_t dtype = 0, op = 0;
-    uint8_t root_low = 0;  // low bits of a broadcast's root
-    uint64_t count = 0;    // elements or bytes
+    uint8_t detail = 0;  // a broadcast's root (its low bits); how a sum is made (Choice::code)
+    uint64_t count = 0;  // elements or bytes
 
     bool operator==(const OpHeader &) const = default;
 };

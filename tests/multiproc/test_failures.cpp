@@ -99,10 +99,16 @@ struct Route {
     size_t count;
 };
 constexpr Route kRoutes[] = {
-    {"one-shot", {4, 4}, 1000},        {"pairwise", {4, 4}, 1000},
-    {"pairwise", {3, 3}, 300000},      {"binary-blocks", {4, 4}, 1000},
-    {"binary-blocks", {3, 3}, 1000},   {"chain", {4, 4}, 1000},
-    {"", {4, 2}, 1000} /* rails */,    {"", {3, 1}, 100} /* one-shot within a node */,
+    {"one_shot", {4, 4}, 1000},
+    {"direct", {4, 4}, 1000},
+    {"direct", {3, 3}, 300000},
+    {"halving_doubling", {4, 4}, 1000},
+    {"halving_doubling", {3, 3}, 1000},
+    {"chain", {4, 4}, 1000},
+    {"ring", {3, 3}, 1000},
+    {"tree", {3, 3}, 1000},
+    {"", {4, 2}, 1000} /* rails */,
+    {"", {3, 1}, 100} /* one-shot within a node */,
     {"", {3, 1}, 300000} /* staged */,
 };
 

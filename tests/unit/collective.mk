@@ -7,7 +7,8 @@ collective_tests = \
 	tests/unit/test_gpu_driver \
 	tests/multiproc/test_collectives \
 	tests/multiproc/test_device \
-	tests/multiproc/test_failures
+	tests/multiproc/test_failures \
+	tests/multiproc/test_orders
 check_PROGRAMS += $(collective_tests)
 TESTS += $(collective_tests)
 multiproc_headers = tests/support/check.h tests/support/ranks.h tests/multiproc/layout.h
@@ -15,6 +16,10 @@ multiproc_headers = tests/support/check.h tests/support/ranks.h tests/multiproc/
 tests_multiproc_test_collectives_SOURCES = tests/multiproc/test_collectives.cpp $(multiproc_headers)
 tests_multiproc_test_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_collectives_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_orders_SOURCES = tests/multiproc/test_orders.cpp $(multiproc_headers)
+tests_multiproc_test_orders_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_orders_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_failures_SOURCES = tests/multiproc/test_failures.cpp $(multiproc_headers)
 tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

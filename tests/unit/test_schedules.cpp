@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs run over nothing: all ranks of one job in one thread, messages delivered in random
-// order. Data are lists of rank numbers, so that the order of every reduce is seen, not inferred.
+// order. Data are sums of rank numbers as text, so that the order of every reduce is seen, not
+// inferred.
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
 #include <map>
@@ -12,9 +14,11 @@
 #include <thread>
 
 #include "libringrt/base/affinity.h"
+#include "libringrt/schedule/choice.h"
 #include "libringrt/schedule/cost_model.h"
 #include "libringrt/schedule/schedule.h"
 #include "libringrt/shm/store_choice.h"
+#include "libringrt/transport/transport.h"
 #include "tests/support/check.h"
 
 using namespace ringrt;
@@ -22,7 +26,9 @@ using namespace ringrt::test;
 
 namespace {
 
-using Value = std::vector<int>;  // whose contributions, in the order they were reduced
+bool is_raw(const std::string &value) { return value.find('+') == value.npos; }
+
+using Value = std::string;  // "((0+1)+2)": whose contributions, and how they were added
 using Key = std::tuple<Place, int, int>;
 
 struct Rank {
@@ -48,7 +54,8 @@ class Simulation {
             ranks_.push_back({make(r, size), {}, 0, {}});
             Rank &rank = ranks_.back();
             rank.received.assign(rank.schedule.receives.size(), false);
-            for (int b = 0; b < rank.schedule.blocks; ++b) rank.memory[{Place::Input, 0, b}] = {r};
+            for (int b = 0; b < rank.schedule.blocks; ++b)
+                rank.memory[{Place::Input, 0, b}] = std::to_string(r);
         }
     }
     // False when it is stuck.
@@ -66,7 +73,12 @@ class Simulation {
         return at(rank, {Place::Output, 0, static_cast<uint16_t>(block), 1}, 0);
     }
     int blocks() const { return ranks_[0].schedule.blocks; }
-    size_t blocks_sent() const { return blocks_sent_; }
+    size_t blocks_sent() const {
+        size_t sum = 0;
+        for (const auto &[link, blocks] : blocks_sent_) sum += blocks;
+        return sum;
+    }
+    size_t blocks_sent(int from, int to) { return blocks_sent_[{from, to}]; }
 
   private:
     Value &at(int rank, const Ref &ref, int i) {
@@ -103,12 +115,12 @@ class Simulation {
                 const Value &value = at(flight.from, ref, i);
                 ck_assert_msg(!value.empty(), "rank %d sends what it does not have", flight.from);
                 bool raw = ref.place == Place::Input || ref.place == Place::Row;
-                ck_assert_msg(!raw || value.size() == 1, "rank %d overwrites what it still sends",
+                ck_assert_msg(!raw || is_raw(value), "rank %d overwrites what it still sends",
                               flight.from);
                 blocks.push_back(value);
             }
         }
-        blocks_sent_ += blocks.size();
+        blocks_sent_[{flight.from, flight.to}] += blocks.size();
         return blocks;
     }
     void reduce(int r, const ReduceStep &work) {
@@ -116,8 +128,10 @@ class Simulation {
             Value sum = work.partial ? at(r, *work.partial, i) : Value{};
             for (const Ref &source : work.sources) {
                 const Value &part = at(r, source, i);
-                ck_assert_msg(part.size() == 1, "rank %d reduces what is not raw", r);
-                sum.insert(sum.end(), part.begin(), part.end());
+                ck_assert_msg(!part.empty(), "rank %d reduces what it does not have", r);
+                ck_assert_msg(is_raw(part) == (source.place != Place::Partial),
+                              "rank %d takes a sum for raw data, or raw data for a sum", r);
+                sum = sum.empty() ? part : "(" + sum + "+" + part + ")";
             }
             at(r, work.out, i) = sum;
         }
@@ -149,37 +163,58 @@ class Simulation {
     bool in_place_;
     std::vector<Rank> ranks_;
     std::vector<Flight> flights_;
-    size_t blocks_sent_ = 0;
+    std::map<std::pair<int, int>, size_t> blocks_sent_;  // by sender and receiver
 };
 
-Value all_ranks(int size) {
-    Value value;
-    for (int r = 0; r < size; ++r) value.push_back(r);
+// Ranks `first`, `first` + 1 ... of `size`, modulo it.
+Value left_fold(int first, int size) {
+    Value value = std::to_string(first % size);
+    for (int r = first + 1; r < first + size; ++r)
+        value = "(" + value + "+" + std::to_string(r % size) + ")";
     return value;
 }
 
-void check_allreduce(const char *name, Schedule (*make)(int, int), int size) {
+Value tree_of(int first, int last) {
+    if (last - first == 1) return std::to_string(first);
+    const int middle = first + int(std::bit_floor(unsigned(last - first - 1)));
+    return "(" + tree_of(first, middle) + "+" + tree_of(middle, last) + ")";
+}
+
+// Of block b of an allreduce, by the words of reduce/order.h.
+Value in_order(Order order, int size, int b) {
+    if (order == Order::Tree) return tree_of(0, size);
+    return left_fold(order == Order::Ring ? b + 1 : 0, size);
+}
+
+void check_allreduce(const char *name, Schedule (*make)(int, int), int size,
+                     Order order = Order::Rank) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         Simulation simulation(size, make, seed, seed % 2 == 0);
         ck_assert_msg(simulation.run(), "%s of %d ranks is stuck", name, size);
         for (int r = 0; r < size; ++r) {
             for (int b = 0; b < simulation.blocks(); ++b) {
-                ck_assert_msg(simulation.output(r, b) == all_ranks(size),
-                              "%s of %d ranks: block %d of rank %d", name, size, b, r);
+                ck_assert_msg(simulation.output(r, b) == in_order(order, size, b),
+                              "%s of %d ranks: block %d of rank %d is %s", name, size, b, r,
+                              simulation.output(r, b).c_str());
             }
         }
     }
 }
 
-TEST(every_allreduce_reduces_in_rank_order) {
+TEST(every_allreduce_reduces_in_its_order) {
     for (int size = 1; size <= 17; ++size) {
-        check_allreduce("pairwise", pairwise, size);
+        check_allreduce("direct", direct, size);
         check_allreduce("one_shot", one_shot, size);
         check_allreduce("chain", chain, size);
-        check_allreduce("binary_blocks", binary_blocks, size);
+        check_allreduce("raw_halving", raw_halving, size);
+        check_allreduce("ring", ring, size, Order::Ring);
+        check_allreduce("halving", halving, size, Order::Tree);
+        check_allreduce("tree", tree, size, Order::Tree);
     }
-    check_allreduce("binary_blocks", binary_blocks, 32);
-    check_allreduce("binary_blocks", binary_blocks, 61);
+    check_allreduce("raw_halving", raw_halving, 32);
+    check_allreduce("raw_halving", raw_halving, 61);
+    check_allreduce("halving", halving, 61, Order::Tree);
+    check_allreduce("tree", tree, 61, Order::Tree);
 }
 
 TEST(halves_of_an_allreduce) {
@@ -189,8 +224,8 @@ TEST(halves_of_an_allreduce) {
         ck_assert(scatter.run());
         ck_assert(gathered.run());
         for (int r = 0; r < size; ++r) {
-            ck_assert(scatter.output(r, r) == all_ranks(size));
-            for (int b = 0; b < size; ++b) ck_assert(gathered.output(r, b) == Value{b});
+            ck_assert(scatter.output(r, r) == left_fold(0, size));
+            for (int b = 0; b < size; ++b) ck_assert(gathered.output(r, b) == std::to_string(b));
         }
     }
 }
@@ -201,7 +236,7 @@ TEST(broadcast_and_barrier) {
             Simulation tree(
                 size, [root](int r, int p) { return binary_tree_broadcast(r, p, root); }, 1);
             ck_assert(tree.run());
-            for (int r = 0; r < size; ++r) ck_assert(tree.output(r, 0) == Value{root});
+            for (int r = 0; r < size; ++r) ck_assert(tree.output(r, 0) == std::to_string(root));
         }
         Simulation barrier(size, dissemination, 1);
         ck_assert(barrier.run());
@@ -210,28 +245,106 @@ TEST(broadcast_and_barrier) {
 
 TEST(traffic_is_what_the_header_says) {
     for (int p : {2, 3, 4, 8}) {
-        Simulation pairs(p, pairwise, 1);
+        Simulation pairs(p, direct, 1), round(p, ring, 1), up_and_down(p, tree, 1);
         ck_assert(pairs.run());
         ck_assert_uint_eq(pairs.blocks_sent(), size_t(2 * (p - 1) * p));  // of n/p each
+        ck_assert(round.run());
+        ck_assert_uint_eq(round.blocks_sent(), size_t(2 * (p - 1) * p));
+        for (int r = 0; r < p; ++r)  // and no other link carries anything
+            ck_assert_uint_eq(round.blocks_sent(r, (r + 1) % p), size_t(2 * (p - 1)));
+        ck_assert(up_and_down.run());
+        ck_assert_uint_eq(up_and_down.blocks_sent(), size_t(2 * (p - 1)));  // of n each
     }
     for (int p : {2, 4, 8, 16}) {
-        Simulation halving(p, binary_blocks, 1);
-        ck_assert(halving.run());
+        Simulation raw(p, raw_halving, 1), sums(p, halving, 1);
+        ck_assert(raw.run());
         size_t log = size_t(std::bit_width(unsigned(p)) - 1);
-        ck_assert_uint_eq(halving.blocks_sent(), size_t(p) * (log * size_t(p) / 2 + size_t(p) - 1));
+        ck_assert_uint_eq(raw.blocks_sent(), size_t(p) * (log * size_t(p) / 2 + size_t(p) - 1));
+        ck_assert(sums.run());
+        ck_assert_uint_eq(sums.blocks_sent(), size_t(2 * (p - 1) * p));
     }
 }
 
 TEST(the_cost_model_chooses_by_size_and_ranks) {
     CostModel model{.alpha_s = 20e-6, .beta_s_per_byte = 1 / 1.2e9, .gamma_s_per_byte = 1 / 5e9};
-    ck_assert(choose(model, 2, 64) == Algorithm::OneShot);
-    ck_assert(choose(model, 16, 32 << 10) == Algorithm::BinaryBlocks);
-    ck_assert(choose(model, 4, 64 << 20) == Algorithm::Pairwise);
-    for (int p : {2, 3, 5, 8, 13}) {  // never much worse than any other
-        for (size_t n = 4; n < (size_t{1} << 28); n *= 4) {
-            double chosen = seconds(model, choose(model, p, n), p, n);
-            for (Algorithm each : kAlgorithms) ck_assert(chosen <= seconds(model, each, p, n));
+    model.ring_beta_s_per_byte = model.beta_s_per_byte;
+    auto chosen = [&](Order order, int ranks, int ranks_per_node, size_t bytes) {
+        return choose(model, order,
+                      {.ranks = ranks, .ranks_per_node = ranks_per_node, .bytes = bytes});
+    };
+    ck_assert(chosen(Order::Rank, 2, 1, 64) == Algorithm::OneShot);
+    ck_assert(chosen(Order::Rank, 16, 1, 32 << 10) == Algorithm::RawHalving);
+    ck_assert(chosen(Order::Rank, 4, 1, 64 << 20) == Algorithm::Direct);
+    ck_assert(chosen(Order::Tree, 63, 1, 64) == Algorithm::Tree);
+    ck_assert(chosen(Order::Tree, 16, 1, 64 << 20) == Algorithm::Halving);
+    // The ring wins where ranks share a link, or where many to one are slower than one to one.
+    ck_assert(chosen(Order::Ring, 8, 1, 64 << 20) == Algorithm::Direct);
+    ck_assert(chosen(Order::Ring, 8, 4, 64 << 20) == Algorithm::Ring);
+    ck_assert(chosen(Order::Ring, 8, 4, 64) == Algorithm::OneShot);
+    model.ring_beta_s_per_byte = 0.9 * model.beta_s_per_byte;
+    ck_assert(chosen(Order::Ring, 8, 1, 64 << 20) == Algorithm::Ring);
+}
+
+// The bytes of the forms above, seen in the schedules where four ranks share a node.
+TEST(the_cost_model_knows_what_leaves_a_node) {
+    constexpr int kRanks = 16, kPerNode = 4;
+    const CostModel bytes{
+        .alpha_s = 0, .beta_s_per_byte = 1, .gamma_s_per_byte = 0, .ring_beta_s_per_byte = 1};
+    auto expect_leaving = [&](Algorithm algorithm, Schedule (*make)(int, int)) {
+        Simulation simulation(kRanks, make, 1);
+        ck_assert(simulation.run());
+        std::array<size_t, kRanks / kPerNode> out{};
+        for (int from = 0; from < kRanks; ++from) {
+            for (int to = 0; to < kRanks; ++to)
+                if (from / kPerNode != to / kPerNode)
+                    out[size_t(from / kPerNode)] += simulation.blocks_sent(from, to);
         }
+        const size_t total = size_t(1024) * size_t(simulation.blocks());
+        const double model = seconds(bytes, algorithm,
+                                     {.ranks = kRanks, .ranks_per_node = kPerNode, .bytes = total});
+        const size_t most = *std::max_element(out.begin(), out.end());
+        ck_assert_double_eq_tol(model, double(most) * 1024, 1);
+    };
+    expect_leaving(Algorithm::Direct, direct);
+    expect_leaving(Algorithm::OneShot, one_shot);
+    expect_leaving(Algorithm::Ring, ring);
+    expect_leaving(Algorithm::Halving, halving);
+}
+
+TEST(a_choice_is_parsed_or_refused_in_one_line) {
+    auto parsed = [](const char *order, const char *algorithm) {
+        Choice choice;
+        const Status status = parse_choice(order, algorithm, &choice);
+        ck_assert_msg(status.ok(), "%s", status.message.c_str());
+        return choice;
+    };
+    ck_assert(parsed(nullptr, nullptr).code() == 0);
+    ck_assert(parsed("", "").code() == 0);
+    ck_assert(parsed("rank", "auto").code() == 0);
+    ck_assert(parsed("tree", nullptr).order == Order::Tree);
+    ck_assert(parsed(nullptr, "ring").order == Order::Ring);
+    ck_assert(parsed(nullptr, "tree").order == Order::Tree);
+    ck_assert(parsed(nullptr, "direct").order == Order::Rank);
+    ck_assert(parsed("ring", "direct").order == Order::Ring);
+    ck_assert(parsed(nullptr, "halving_doubling").forced == Algorithm::RawHalving);
+    ck_assert(parsed("tree", "halving_doubling").forced == Algorithm::Halving);
+    auto refused = [](const char *order, const char *algorithm, const char *line) {
+        Choice choice;
+        const Status status = parse_choice(order, algorithm, &choice);
+        ck_assert_int_eq(status.code, RINGRT_INVALID_ARGUMENT);
+        ck_assert_str_eq(status.message.c_str(), line);
+    };
+    refused("up", nullptr, "RINGRT_ORDER: expected rank, ring or tree, got \"up\"");
+    refused(nullptr, "rings",
+            "RINGRT_ALGORITHM: expected auto, one_shot, direct, halving_doubling, chain, ring or "
+            "tree, got \"rings\"");
+    refused("tree", "ring",
+            "RINGRT_ALGORITHM: expected one that adds in tree order (auto, one_shot, direct, "
+            "halving_doubling, tree), got \"ring\"");
+    for (const char *name : {"one_shot", "direct", "halving_doubling", "chain", "ring", "tree"}) {
+        const OpHeader call{.kind = kAllreduce, .detail = parsed(nullptr, name).code()};
+        ck_assert_msg(describe(call).ends_with(std::string("order by ") + name), "%s",
+                      describe(call).c_str());
     }
 }
 
@@ -284,7 +397,8 @@ TEST(a_helper_stays_among_the_cores_it_had) {
 int main() {
     return run_all(
         "schedules",
-        {every_allreduce_reduces_in_rank_order, halves_of_an_allreduce, broadcast_and_barrier,
+        {every_allreduce_reduces_in_its_order, halves_of_an_allreduce, broadcast_and_barrier,
          traffic_is_what_the_header_says, the_cost_model_chooses_by_size_and_ranks,
+         the_cost_model_knows_what_leaves_a_node, a_choice_is_parsed_or_refused_in_one_line,
          stores_are_chosen_by_trial_and_again, a_helper_stays_among_the_cores_it_had});
 }

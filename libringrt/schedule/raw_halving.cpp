@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Halving-doubling and binary blocks, in rank order.
+// Halving-doubling in rank order, for any number of ranks (binary blocks).
 //
 // Halving routes raw data: in the exchange over distance d a rank keeps the half of the blocks that
 // its own bit d names, and passes the other half of everything it holds to its partner. After log2
@@ -95,13 +95,9 @@ std::vector<Owner> owners(Group group, int low, int width) {
 
 }  // namespace
 
-Schedule binary_blocks(int rank, int size) {
+Schedule raw_halving(int rank, int size) {
     int largest = int(std::bit_floor(unsigned(size)));
-    Schedule schedule{
-        .name = std::has_single_bit(unsigned(size)) ? "halving-doubling" : "binary-blocks",
-        .blocks = largest,
-        .rows = size,
-        .partials = 1};
+    Schedule schedule{.name = "raw-halving", .blocks = largest, .rows = size, .partials = 1};
     std::vector<Group> groups;  // largest first, in rank order
     size_t mine = 0;
     for (int first = 0; first < size;) {
