@@ -3,6 +3,7 @@
 # ---- records: pure ------------------------------------------------------------------------
 noinst_LTLIBRARIES += librecords.la
 librecords_la_SOURCES = \
+	slurm_plugin/records/channel.cpp slurm_plugin/records/channel.h \
 	slurm_plugin/records/fields.cpp slurm_plugin/records/fields.h \
 	slurm_plugin/records/flag.cpp slurm_plugin/records/flag.h \
 	slurm_plugin/records/intent.cpp slurm_plugin/records/intent.h \
@@ -39,6 +40,12 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/tracker.cpp slurm_plugin/controller/tracker.h \
 	slurm_plugin/controller/waiting.cpp slurm_plugin/controller/waiting.h
 libcontroller_la_LIBADD = librecords.la libpolicy.la
+
+# ---- channel: the node's side of what rank 0 and Slurm tell each other
+noinst_LTLIBRARIES += libchannel.la
+libchannel_la_SOURCES = \
+	slurm_plugin/channel/errand.cpp slurm_plugin/channel/errand.h \
+	slurm_plugin/channel/service.cpp slurm_plugin/channel/service.h
 
 # ---- slurm: the plugins
 include slurm_plugin/slurm/slurm.mk

@@ -8,8 +8,10 @@ slurm_cppflags = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 slurmplugin_LTLIBRARIES = malleable.la job_submit_malleable.la
 
 malleable_la_SOURCES = \
+	slurm_plugin/slurm/beside_tasks.cpp slurm_plugin/slurm/beside_tasks.h \
 	slurm_plugin/slurm/slurm_compat.h \
 	slurm_plugin/slurm/spank_calm.cpp \
+	slurm_plugin/slurm/spank_channel.cpp \
 	slurm_plugin/slurm/spank_contexts.h \
 	slurm_plugin/slurm/spank_malleable.cpp \
 	slurm_plugin/slurm/spank_step.cpp \
@@ -17,7 +19,7 @@ malleable_la_SOURCES = \
 	slurm_plugin/slurm/step_variables.cpp slurm_plugin/slurm/step_variables.h
 malleable_la_CPPFLAGS = $(slurm_cppflags)
 malleable_la_LDFLAGS = $(slurm_module_ldflags)
-malleable_la_LIBADD = librecords.la
+malleable_la_LIBADD = libchannel.la librecords.la
 
 job_submit_malleable_la_SOURCES = \
 	slurm_plugin/slurm/facts_file.cpp slurm_plugin/slurm/facts_file.h \

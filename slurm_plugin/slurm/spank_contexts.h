@@ -37,8 +37,8 @@ inline constexpr std::array<FlagName, 3> kFlags{{
 #undef RINGRT_FORWARDED
 
 // What libringrt goes by in the job.
-inline constexpr const char *kForLibrary[] = {"RINGRT_MALLEABLE", "RINGRT_SIGNAL",
-                                              "RINGRT_GRACE_S"};
+inline constexpr const char *kForLibrary[] = {"RINGRT_MALLEABLE", "RINGRT_SIGNAL", "RINGRT_GRACE_S",
+                                              "RINGRT_CHANNEL"};
 
 // In every process, from slurm_spank_init().
 void register_options(spank_t spank);
@@ -51,6 +51,12 @@ void forward_options(spank_t spank);
 // (SLURM_NTASKS and others), in the others it sets what training frameworks look for; everywhere it
 // tells libringrt what was asked for.
 void fix_environment(spank_t spank);
+
+// In the slurmstepd of a step: a socket by which rank 0 reaches Slurm, made before the tasks are
+// forked, served from then on, and closed at the step's end (doc/channel.md).
+void open_channel(spank_t spank);
+void serve_channel(spank_t spank);
+void close_channel();
 
 // In the slurmstepd of the job's script, when it has been started, and when it has ended.
 void say_it_goes_on(spank_t spank);

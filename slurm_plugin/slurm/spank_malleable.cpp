@@ -3,6 +3,7 @@
 //
 // sbatch, salloc, srun   spank_submit.cpp   takes the options, hands them to job_submit/malleable
 // slurmstepd             spank_step.cpp     fixes the environment of the job's script and ranks
+//                        spank_channel.cpp  connects the ranks with Slurm
 //                        spank_calm.cpp     says in the job's output that it is resized
 //
 // No function here ever returns an error: a plugin that does can make every job on a cluster fail.
@@ -42,16 +43,27 @@ RINGRT_PLUGIN_SYMBOL int slurm_spank_init_post_opt(spank_t spank, int, char **) 
     return guarded([=] { ringrt::slurm::forward_options(spank); });
 }
 
+RINGRT_PLUGIN_SYMBOL int slurm_spank_user_init(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::open_channel(spank); });
+}
+
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_init(spank_t spank, int, char **) {
     return guarded([=] { ringrt::slurm::fix_environment(spank); });
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_post_fork(spank_t spank, int, char **) {
-    return guarded([=] { ringrt::slurm::say_it_goes_on(spank); });
+    return guarded([=] {
+        ringrt::slurm::serve_channel(spank);
+        ringrt::slurm::say_it_goes_on(spank);
+    });
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_exit(spank_t spank, int, char **) {
     return guarded([=] { ringrt::slurm::say_it_is_resized(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_exit(spank_t, int, char **) {
+    return guarded([] { ringrt::slurm::close_channel(); });
 }
 
 }  // extern "C"

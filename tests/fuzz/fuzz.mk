@@ -3,7 +3,7 @@
 # inputs each (best in a build with --enable-sanitize=fuzzer CXX=clang++).
 fuzz_targets = \
 	tests/fuzz/flag tests/fuzz/intent tests/fuzz/telemetry tests/fuzz/journal \
-	tests/fuzz/profile \
+	tests/fuzz/channel tests/fuzz/profile \
 	tests/fuzz/manifest tests/fuzz/shard tests/fuzz/notes tests/fuzz/settings \
 	tests/fuzz/rendezvous tests/fuzz/handshake
 if HAVE_TOOL_HEADERS
@@ -47,6 +47,10 @@ tests_fuzz_intent_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_telemetry_SOURCES = tests/fuzz/telemetry.cpp tests/fuzz/fuzz.h $(fuzz_main)
 tests_fuzz_telemetry_LDADD = librecords.la
 tests_fuzz_telemetry_LDFLAGS = $(FUZZ_LDFLAGS)
+
+tests_fuzz_channel_SOURCES = tests/fuzz/channel.cpp tests/fuzz/fuzz.h $(fuzz_main)
+tests_fuzz_channel_LDADD = librecords.la
+tests_fuzz_channel_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_journal_SOURCES = tests/fuzz/journal.cpp tests/fuzz/fuzz.h $(fuzz_main)
 tests_fuzz_journal_LDADD = libcontroller.la

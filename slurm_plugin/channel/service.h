@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The node's side of the channel (doc/channel.md): one process per step and node, beside the tasks,
+// with the rights of the job's owner. It hears the signals that Slurm sends the step, tells them to
+// whoever is connected, and asks Slurm for what rank 0 wants.
+//
+// It never waits for a client: who does not read, or says what is no message, is dropped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <list>
+#include <string>
+#include <string_view>
+
+#include "slurm_plugin/channel/errand.h"
+#include "slurm_plugin/records/channel.h"
+#include "slurm_plugin/records/telemetry.h"
+
+namespace ringrt::channel {
+
+// Calls to Slurm; each runs in a child process.
+struct SlurmCalls {
+    std::function<records::ChannelMessage()> requeue;  // an answer
+    std::function<void(const records::Telemetry &)> report;
+    double timeout_s = 10;
+};
+
+struct ServiceOptions {
+    int listener = -1;   // of SOCK_SEQPACKET, does not block
+    int signals = -1;    // a signalfd of ask_signal and SIGTERM
+    int lifeline = -1;   // at its end the service ends
+    int ask_signal = 0;  // the scheduler's
+    uid_t owner = 0;     // who may connect
+    std::string key;     // said first
+    SlurmCalls slurm;
+};
+
+class Service {
+  public:
+    explicit Service(ServiceOptions options) : options_(std::move(options)) {}
+    ~Service();
+    Service(const Service &) = delete;
+    Service &operator=(const Service &) = delete;
+
+    void run();  // until the lifeline ends
+
+  private:
+    struct Client {
+        int fd = -1;
+        bool wants_answer = false;
+    };
+
+    void accept_client();
+    void read_signals();
+    void read_from(Client &client);
+    void take(Client &client, std::string_view datagram);
+    void start_errands();
+    void end_errands();
+    void answer(std::string_view text);
+    void send_to(Client &client, const records::ChannelMessage &message);
+    void tell_all(records::ChannelWord word, int64_t number);
+    static void drop(Client &client);
+
+    const ServiceOptions options_;
+    std::list<Client> clients_;
+    Errand requeue_, report_;
+    bool wants_requeue_ = false, wants_report_ = false;
+    records::Telemetry newest_;
+    int64_t asked_ = 0, ended_ = 0;
+};
+
+}  // namespace ringrt::channel

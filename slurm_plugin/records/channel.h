@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What rank 0 of a job and the SPANK plugin on its node tell each other (doc/channel.md). PURE.
+//
+// A message is one datagram of one line: a word, a number, and for some a text.
+//
+//   to rank 0    hello 1 KEY        first; the version, and the key that RINGRT_CHANNEL names
+//                asked N            the scheduler's signal came for the Nth time
+//                answer CODE WORDS  the requeue's outcome: 0, or Slurm's error number
+//                ended N            SIGTERM came: Slurm takes the step down
+//   from rank 0  requeue STEP       saved at STEP, ready to leave
+//                telemetry 0 RECORD records/telemetry.h
+//
+// The job's owner can write anything here: what is longer than kChannelBytesMax, of another shape
+// or not printable is no message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ringrt::records {
+
+inline constexpr std::size_t kChannelBytesMax = 512;
+inline constexpr int64_t kChannelVersion = 1;
+
+enum class ChannelWord { hello, asked, answer, ended, requeue, telemetry };
+
+struct ChannelMessage {
+    ChannelWord word = ChannelWord::hello;
+    int64_t number = 0;
+    std::string text;
+
+    bool operator==(const ChannelMessage &) const = default;
+};
+
+[[nodiscard]] std::optional<ChannelMessage> parse_channel(std::string_view datagram);
+// At most kChannelBytesMax bytes; what is not printable in the text becomes a blank.
+[[nodiscard]] std::string format_channel(const ChannelMessage &message);
+
+// RINGRT_CHANNEL=NAME/KEY: an abstract UNIX socket, and what its owner says first.
+struct ChannelAddress {
+    std::string name, key;
+};
+
+[[nodiscard]] std::optional<ChannelAddress> parse_channel_address(std::string_view text);
+
+}  // namespace ringrt::records

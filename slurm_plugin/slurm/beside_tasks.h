@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A process of ours beside a step's tasks: what Slurm signals, it hears as they do, and it has the
+// rights of the job's owner.
+#pragma once
+
+#include <sys/types.h>
+
+#include <initializer_list>
+#include <vector>
+
+namespace ringrt::slurm {
+
+struct JobOwner {
+    uid_t user = 0;
+    gid_t group = 0;
+    std::vector<gid_t> groups;
+};
+
+// In a child of slurmstepd, in this order.
+
+// Every other descriptor leads to /dev/null: srun must see the end of its tasks' output, and what
+// Slurm's library logs must not get into a socket of the same number.
+bool keep_only(std::initializer_list<int> fds);
+// proctrack/cgroup signals the children of slurmstepd that are in the step's cgroup.
+void join_cgroups_of(pid_t task);
+// For good; false: this process must end.
+bool become(const JobOwner &owner);
+
+}  // namespace ringrt::slurm
