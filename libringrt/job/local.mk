@@ -3,6 +3,8 @@
 libruntime_la_SOURCES += \
 	libringrt/job/batch.cpp \
 	libringrt/job/batch.h \
+	libringrt/job/channel.cpp \
+	libringrt/job/channel.h \
 	libringrt/job/loss_curve.cpp \
 	libringrt/job/loss_curve.h \
 	libringrt/job/reporter.cpp \
@@ -13,6 +15,8 @@ libruntime_la_SOURCES += \
 	libringrt/job/settings.h \
 	libringrt/job/signal_watch.cpp \
 	libringrt/job/signal_watch.h \
+	libringrt/job/slurm_link.cpp \
+	libringrt/job/slurm_link.h \
 	libringrt/job/step.cpp \
 	libringrt/job/step.h \
 	libringrt/job/step_clock.cpp \

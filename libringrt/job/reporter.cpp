@@ -104,6 +104,7 @@ void Reporter::report(const records::Telemetry &telemetry) {
 }
 
 bool Reporter::report_to_slurm(const records::Telemetry &telemetry, std::string &why) {
+    if (options_.channel != nullptr && options_.channel->send_telemetry(telemetry)) return true;
     const std::string job = std::to_string(options_.job);
     // Read each time: the user may change the Comment while the job runs.
     std::string shown;

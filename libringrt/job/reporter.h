@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells the scheduler how the job does, from a thread of its own: into the job's Comment by
-// `scontrol update`, after the user's own text, and into a file for tests. Training never waits for
-// it, and what fails is said once.
+// Tells the scheduler how the job does, from a thread of its own: over the channel, else into the
+// job's Comment by `scontrol update`, after the user's own text; and into a file for tests.
+// Training never waits for it, and what fails is said once.
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "libringrt/job/channel.h"
 #include "slurm_plugin/records/telemetry.h"
 
 namespace ringrt::job {
@@ -18,8 +19,9 @@ namespace ringrt::job {
 struct ReporterOptions {
     uint64_t job = 0;  // 0: no Comment
     std::string scontrol = "scontrol";
-    std::string file;        // empty: none; else replaced at each report
-    double interval_s = 30;  // at least, but for the first few reports
+    Channel *channel = nullptr;  // outlives the reporter
+    std::string file;            // empty: none; else replaced at each report
+    double interval_s = 30;      // at least, but for the first few reports
     double command_timeout_s = 10;
 };
 

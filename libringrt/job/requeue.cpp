@@ -2,10 +2,13 @@
 #include "libringrt/job/requeue.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "libringrt/base/clock.h"
 
@@ -49,6 +52,16 @@ struct Round {
 
 }  // namespace
 
+bool can_be_run(const std::string &program) {
+    const auto is_program = [](const std::string &path) { return access(path.c_str(), X_OK) == 0; };
+    if (program.find('/') != program.npos) return is_program(program);
+    const char *folders = getenv("PATH");
+    std::istringstream list(folders ? folders : "/bin:/usr/bin");
+    for (std::string folder; std::getline(list, folder, ':');)
+        if (is_program((folder.empty() ? "." : folder) + "/" + program)) return true;
+    return false;
+}
+
 RequeueAnswer judge(const CommandResult &result) {
     if (result.exit_code == 0) return RequeueAnswer::accepted;
     for (const Phrase &phrase : kPhrases)
@@ -61,12 +74,10 @@ bool Requeue::go_on(double now_s) {
         begun_s_ = next_s_ = now_s;
         retry_s_ = options_.retry_s;
     }
-    if (command_.running()) {
-        if (auto result = command_.poll()) judge_answer(*result, now_s);
+    if (command_.running() || channel_until_s_ >= 0) {
+        if (auto result = poll_answer(now_s)) judge_answer(*result, now_s);
     } else if (now_s >= next_s_ && !refused_) {
-        // "incomplete": only while it runs. A job that was cancelled a moment ago would run again.
-        command_.start({options_.scontrol, "requeue", "incomplete", std::to_string(options_.job)},
-                       options_.command_timeout_s);
+        ask(now_s);
     }
     if (refused_) {
         why_ = "Slurm refused the requeue (" + last_answer_ +
@@ -80,6 +91,27 @@ bool Requeue::go_on(double now_s) {
             : format_text("slurmctld did not answer within %.0f s (%s)", options_.leave_timeout_s,
                           last_answer_.empty() ? "no answer" : last_answer_.c_str());
     return false;
+}
+
+void Requeue::ask(double now_s) {
+    if (options_.channel != nullptr && options_.channel->ask_requeue(options_.step)) {
+        channel_until_s_ = now_s + options_.command_timeout_s;
+        return;
+    }
+    // "incomplete": only while it runs. A job that was cancelled a moment ago would run again.
+    command_.start({options_.scontrol, "requeue", "incomplete", std::to_string(options_.job)},
+                   options_.command_timeout_s);
+}
+
+// A channel that is lost or does not answer is not asked again: scontrol may get through.
+std::optional<CommandResult> Requeue::poll_answer(double now_s) {
+    if (channel_until_s_ < 0) return command_.poll();
+    std::optional<CommandResult> answer = options_.channel->take_answer();
+    if (!answer && options_.channel->is_there() && now_s < channel_until_s_) return std::nullopt;
+    channel_until_s_ = -1;
+    if (answer) return answer;
+    options_.channel = nullptr;
+    return CommandResult{.exit_code = -1, .output = "the channel to Slurm does not answer"};
 }
 
 void Requeue::judge_answer(const CommandResult &result, double now_s) {
@@ -105,9 +137,14 @@ Status await_departure(Group &group, const RequeueOptions &options, const Signal
                        Departure &departure, std::string &why) {
     Requeue requeue(options);
     const double begun_s = monotonic_s();
+    const uint32_t ended_before = options.channel ? options.channel->ended() : 0;
+    const auto is_ended = [&] {
+        return sigterm.count() > 0 ||
+               (options.channel != nullptr && options.channel->ended() != ended_before);
+    };
     for (bool first = true;; first = false) {
         // The first round only asks: whoever got SIGTERM before is ended by somebody else.
-        Round mine{.sigterm = sigterm.count() > 0};
+        Round mine{.sigterm = is_ended()};
         const double now_s = monotonic_s();
         if (!first && group.rank() == 0 && !requeue.go_on(now_s)) {
             mine.cancel_resize = 1;
@@ -118,7 +155,7 @@ Status await_departure(Group &group, const RequeueOptions &options, const Signal
         Status gathered = gather(group, mine, all);
         bool any = std::ranges::any_of(all, [](const Round &round) { return round.sigterm != 0; });
         // A peer that Slurm killed already cannot answer; our own SIGTERM says that it is so.
-        if (!gathered.ok() && sigterm.count() == 0) return gathered;
+        if (!gathered.ok() && !is_ended()) return gathered;
         if (!gathered.ok() || any) {
             departure = Departure::leave;
             why = first && gathered.ok() ? "SIGTERM" : "";
@@ -129,7 +166,7 @@ Status await_departure(Group &group, const RequeueOptions &options, const Signal
             why = all[0].why;
             return {};
         }
-        sleep_s(now_s - begun_s < 5 ? 0.01 : 0.1);
+        sleep_s(now_s - begun_s < 5 ? 0.01 : 0.05);
     }
 }
 

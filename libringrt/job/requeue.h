@@ -8,18 +8,24 @@
 
 #include "libringrt/base/child_process.h"
 #include "libringrt/base/group.h"
+#include "libringrt/job/channel.h"
 #include "libringrt/job/signal_watch.h"
 
 namespace ringrt {
 
 struct RequeueOptions {
     uint64_t job = 0;
+    uint64_t step = 0;                // that was saved
+    job::Channel *channel = nullptr;  // asked first, on rank 0
     std::string scontrol = "scontrol";
     double leave_timeout_s = 60;  // from the first request until the resize is called off
     double again_s = 10;          // from a request that was accepted until the next
     double retry_s = 0.5;  // after a request that slurmctld did not answer; doubles up to again_s
     double command_timeout_s = 15;
 };
+
+// Is there such a program to run?
+[[nodiscard]] bool can_be_run(const std::string &program);
 
 // What Slurm's answer to `scontrol requeue` means.
 enum class RequeueAnswer { accepted, refused, try_again };
@@ -36,10 +42,13 @@ class Requeue {
     bool accepted() const { return accepted_; }
 
   private:
+    void ask(double now_s);
+    std::optional<CommandResult> poll_answer(double now_s);
     void judge_answer(const CommandResult &result, double now_s);
 
     RequeueOptions options_;
     Command command_;
+    double channel_until_s_ = -1;  // how long its answer is awaited; −1: it was not asked
     double begun_s_ = -1;
     double next_s_ = 0;
     double retry_s_ = 0;

@@ -196,6 +196,7 @@ Status resolve(const ringrt_config_t *given, const Environment &environment, Set
     if (!outcome.ok()) return outcome;
     settings.rendezvous = text_setting(config.rendezvous, environment("RINGRT_RENDEZVOUS"), "");
     settings.scontrol = text_setting(nullptr, environment("RINGRT_SCONTROL"), "scontrol");
+    settings.channel = bounded(environment("RINGRT_CHANNEL"));
     settings.telemetry_file = text_setting(nullptr, environment("RINGRT_TELEMETRY_FILE"), "");
     settings.allgather = config.allgather;
     settings.allgather_context = config.allgather_context;

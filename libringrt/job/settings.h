@@ -32,6 +32,7 @@ struct Settings {
     uint64_t job = 0;  // 0: outside Slurm
     uint32_t restart = 0;
     std::string scontrol;
+    std::string channel;  // empty: none
     std::string telemetry_file;
 };
 

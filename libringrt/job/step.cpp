@@ -31,7 +31,8 @@ struct StepBoundary::StepVote {
     uint8_t asked = 0;     // the scheduler's signal came to this rank
     uint8_t save_due = 0;  // rank 0's clock decides
     uint8_t written = 0;   // this rank's part of a save in the background is on disk
-    uint8_t reserved[5] = {};
+    uint8_t cut_off = 0;   // rank 0 has no way to ask Slurm for anything
+    uint8_t reserved[4] = {};
 };
 
 StepBoundary::StepBoundary(const Settings &settings, Group &group, checkpoint::Fence fence,
@@ -45,7 +46,10 @@ StepBoundary::StepBoundary(const Settings &settings, Group &group, checkpoint::F
              layout_options()) {}
 
 Status StepBoundary::start() {
-    if (Status started = asked_.start(settings_.signal); !started.ok()) return started;
+    std::string no_channel;
+    if (Status started = slurm_.start(settings_, leads(), no_channel); !started.ok())
+        return started;
+    if (!no_channel.empty()) say(no_channel);
     if (Status joined = local_.join(); !joined.ok()) return joined;
     step_begun_s_ = monotonic_s();
     next_save_s_ = step_begun_s_ + settings_.save_interval_s;
@@ -53,6 +57,7 @@ Status StepBoundary::start() {
         reporter_ = std::make_unique<job::Reporter>(
             job::ReporterOptions{.job = settings_.job,
                                  .scontrol = settings_.scontrol,
+                                 .channel = slurm_.channel(),
                                  .file = settings_.telemetry_file,
                                  .interval_s = static_cast<double>(settings_.telemetry_s)});
     return {};
@@ -118,7 +123,9 @@ Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     ringrt_action_t result = RINGRT_CONTINUE;
     Status outcome;
     if (saver_.under_way() && (agreed.written || agreed.asked)) outcome = end_save();
-    if (!is_fatal(outcome) && agreed.asked)
+    if (!is_fatal(outcome) && agreed.asked && agreed.cut_off)
+        stay_cut_off();
+    else if (!is_fatal(outcome) && agreed.asked)
         outcome = leave(step, result);
     else if (!is_fatal(outcome) && agreed.save_due)
         outcome = periodic_save(step);
@@ -140,15 +147,16 @@ void StepBoundary::advance(uint64_t step) {
 
 Status StepBoundary::agree(uint64_t step, StepVote &agreed) {
     const double now_s = monotonic_s();
-    const uint32_t arrivals = asked_.count();
+    const uint32_t arrivals = slurm_.requests();
     if (now_s < ignore_until_s_) served_ = arrivals;
     const StepVote mine{.step = step,
                         .asked = arrivals != served_,
                         .save_due = leads() && now_s >= next_save_s_,
-                        .written = saver_.under_way() && saver_.written()};
+                        .written = saver_.under_way() && saver_.written(),
+                        .cut_off = slurm_.is_cut_off()};
     std::vector<StepVote> all;
     if (Status gathered = gather(group_, mine, all); !gathered.ok()) return gathered;
-    agreed = {.step = step, .save_due = all[0].save_due, .written = 1};
+    agreed = {.step = step, .save_due = all[0].save_due, .written = 1, .cut_off = all[0].cut_off};
     for (size_t rank = 0; rank < all.size(); ++rank) {
         if (all[rank].step != all[0].step)
             return {RINGRT_MISMATCH,
@@ -216,7 +224,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     sigterm_ = std::make_unique<SignalCounter>();
     Status ready = sigterm_->start(SIGTERM);  // cannot fail for SIGTERM
     if (shared_step_ != static_cast<int64_t>(step)) ready = save_now(step, SaveMode::inline_write);
-    served_ = asked_.count();  // signals that came during the save asked for the same
+    served_ = slurm_.requests();  // signals that came during the save asked for the same
     if (!ready.ok()) {
         if (!is_fatal(ready)) cancel_resize(ready.message);
         return ready;
@@ -230,6 +238,8 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     }
     if (reporter_) reporter_->report_soon();
     const RequeueOptions options{.job = settings_.job,
+                                 .step = step,
+                                 .channel = slurm_.channel(),
                                  .scontrol = settings_.scontrol,
                                  .leave_timeout_s = static_cast<double>(settings_.leave_timeout_s),
                                  .again_s = static_cast<double>(settings_.requeue_again_s)};
@@ -244,6 +254,13 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     say(saved + (why.empty() ? ", requeued" : ", ended from outside (SIGTERM)"));
     action = RINGRT_LEAVE;
     return {};
+}
+
+// Before a save: it would cost training as often as the scheduler asks.
+void StepBoundary::stay_cut_off() {
+    served_ = slurm_.requests();
+    cancel_resize("asked to leave, but there is neither a channel to Slurm nor " +
+                  settings_.scontrol + " in the job");
 }
 
 void StepBoundary::cancel_resize(const std::string &why) {

@@ -16,6 +16,7 @@
 #include "libringrt/job/requeue.h"
 #include "libringrt/job/settings.h"
 #include "libringrt/job/signal_watch.h"
+#include "libringrt/job/slurm_link.h"
 #include "libringrt/job/step_clock.h"
 
 namespace ringrt {
@@ -63,6 +64,7 @@ class StepBoundary {
     Status periodic_save(uint64_t step);
     Status local_save(uint64_t step);
     Status leave(uint64_t step, ringrt_action_t &action);
+    void stay_cut_off();
     void cancel_resize(const std::string &why);
     bool is_fatal(const Status &outcome) const;
     checkpoint::Meta meta(uint64_t step) const;
@@ -78,7 +80,7 @@ class StepBoundary {
     checkpoint::Saver saver_;
     checkpoint::LocalLevel local_;
     bool said_no_local_ = false;
-    SignalCounter asked_;
+    job::SlurmLink slurm_;
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
     std::unique_ptr<job::Reporter> reporter_;
     job::StepClock clock_;

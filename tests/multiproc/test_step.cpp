@@ -1,200 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resizes as the ranks see them: real processes, real signals, real checkpoints on disk, and a
 // script in Slurm's place that answers as it is told.
-#include <fcntl.h>
-
-#include <algorithm>
-#include <fstream>
-#include <sstream>
-
-#include "libringrt/ringrt.h"
-#include "slurm_plugin/records/telemetry.h"
-#include "tests/support/check.h"
-#include "tests/support/ranks.h"
+#include "tests/support/step_job.h"
 
 using namespace ringrt::test;
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr uint64_t kSteps = 400;       // of 2 ms and more, where nothing stops them
-constexpr int kLeft = 0, kEnded = 10;  // exit statuses of a rank; others are 100 + status
-
-std::string read(const fs::path &path) {
-    std::ifstream in(path);
-    std::stringstream out;
-    out << in.rdbuf();
-    return out.str();
-}
-
-size_t count(const std::string &text, const std::string &part) {
-    size_t n = 0;
-    for (size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++n;
-    return n;
-}
-
-// One job: its folder holds the checkpoints, the log, the ranks' pids, what scontrol was asked.
-class Job {
-  public:
-    explicit Job(const std::string &requeue_answer) {
-        fs::create_directory(path("pids"));
-        std::ofstream script(path("scontrol"));
-        script << "#!/bin/sh\ncd " << folder_.path << "\n"
-               << "echo \"$*\" >>calls\n"
-               << "case $1 in\n"
-               << "show) printf 'JobId=7 JobName=x\\n   Comment=mine ringrt/1 run=0 gpus=1 "
-                  "step=1\\n   Power=\\n' ;;\n"
-               << "requeue) " << requeue_answer << " ;;\n"
-               << "esac\n";
-        script.close();
-        fs::permissions(path("scontrol"), fs::perms::owner_all);
-    }
-
-    std::string path(const std::string &name) const { return folder_.path + "/" + name; }
-    std::string log() const { return read(path("log")); }
-    std::string calls() const { return read(path("calls")); }
-    std::string steps(int rank) const { return read(path("step." + std::to_string(rank))); }
-    uint64_t latest_step() const {
-        std::string text = read(path("ckpt/LATEST"));
-        size_t at = text.find("step-");
-        return at == text.npos ? 0 : strtoull(text.c_str() + at + 5, nullptr, 10);
-    }
-    // WaitChain until `what()` is true; false after half a minute.
-    static bool wait_for(const std::function<bool()> &what) {
-        for (int i = 0; i < 6000; ++i) {
-            if (what()) return true;  // not asked again: a rank may be rewriting its file then
-            usleep(5000);
-        }
-        return false;
-    }
-    bool wait_until_training(int ranks) const {
-        return wait_for([&] {
-            for (int r = 0; r < ranks; ++r)
-                if (steps(r).empty()) return false;
-            return true;
-        });
-    }
-
-    struct Options {
-        int restart = 0;
-        uint64_t steps = kSteps;
-        size_t floats = 1000;
-        double loss_goal = 0;  // above 0: training ends by it, after `steps`, which nobody is told
-        std::function<void(int rank, uint64_t step)> at_step = [](int, uint64_t) {};
-        std::vector<std::pair<std::string, std::string>> environment;
-    };
-
-    // The life of one rank.
-    int train(int rank, int size, const Options &options) const {
-        dup2(open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
-        signal(SIGTERM, SIG_DFL);  // not Check's, which ends the test
-        std::ofstream(path("pids/" + std::to_string(getpid()))) << "";
-        setenv("SLURM_JOB_ID", "7", 1);
-        setenv("SLURM_RESTART_COUNT", std::to_string(options.restart).c_str(), 1);
-        setenv("RINGRT_SCONTROL", path("scontrol").c_str(), 1);
-        setenv("RINGRT_CHECKPOINT_DIR", path("ckpt").c_str(), 1);
-        setenv("RINGRT_TELEMETRY_FILE", path("telemetry").c_str(), 1);
-        setenv("RINGRT_LEAVE_TIMEOUT_S", "3", 1);
-        setenv("RINGRT_REQUEUE_AGAIN_S", "1", 1);
-        for (auto &[name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
-        ringrt_config_t config = RINGRT_CONFIG_INIT;
-        config.rank = rank;
-        config.size = size;
-        config.global_batch = 48;
-        config.steps_total = options.loss_goal > 0 ? 0 : options.steps;
-        config.timeout_ms = 20000;
-        ringrt_t *rt = nullptr;
-        ringrt_status_t status = ringrt_init(&rt, &config);
-        if (status != RINGRT_OK) return complain(rank, status, ringrt_last_error(nullptr));
-        status = loop(rt, rank, options);
-        int result = status == RINGRT_OK ? (left_ ? kLeft : kEnded)
-                                         : complain(rank, status, ringrt_last_error(rt));
-        status = ringrt_finalize(rt);
-        unlink(path("pids/" + std::to_string(getpid())).c_str());
-        return result;
-    }
-
-  private:
-    static int complain(int rank, ringrt_status_t status, const char *line) {
-        fprintf(stderr, "rank %d: %s\n", rank, line);
-        return 100 + static_cast<int>(status);
-    }
-
-    // Every weight is the number of samples seen, so that a step that is lost or done twice shows.
-    ringrt_status_t loop(ringrt_t *rt, int rank, const Options &options) const {
-        std::vector<float> w(options.floats);
-        float gradient = 0;
-        const uint64_t shape[] = {w.size()};
-        uint64_t step = 0;
-        ringrt_status_t status = ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, shape);
-        if (status == RINGRT_OK) status = ringrt_restore(rt, &step);
-        if (status != RINGRT_OK && status != RINGRT_NOT_FOUND) return status;
-        ringrt_action_t action = RINGRT_CONTINUE;
-        while (step < options.steps && action == RINGRT_CONTINUE) {
-            ringrt_batch_t batch;
-            if ((status = ringrt_batch(rt, &batch)) != RINGRT_OK) return status;
-            if (batch.samples_seen != step * 48) return RINGRT_UNSUPPORTED;
-            gradient = static_cast<float>(batch.count);
-            status = ringrt_allreduce(rt, &gradient, &gradient, 1, RINGRT_FLOAT32, RINGRT_SUM);
-            if (status != RINGRT_OK) return status;
-            for (float &value : w) value += gradient;
-            usleep(2000);
-            options.at_step(rank, step + 1);
-            const double goal = options.loss_goal;
-            const double part = static_cast<double>(step + 1) / static_cast<double>(options.steps);
-            if (goal > 0) ringrt_set_loss(rt, goal / 2 + goal / (0.1 + 1.9 * part), goal);
-            std::ofstream(path("step." + std::to_string(rank))) << step + 1;
-            if ((status = ringrt_step(rt, ++step, &action)) != RINGRT_OK) return status;
-        }
-        left_ = action == RINGRT_LEAVE;
-        for (float value : w)
-            if (value != static_cast<float>(48 * step)) return RINGRT_UNSUPPORTED;
-        return RINGRT_OK;
-    }
-
-    TemporaryFolder folder_;
-    mutable bool left_ = false;
-};
-
-// What Slurm does: it takes the job down soon after it said yes.
-const char *const kAccept = "sleep 0.05; kill -TERM $(ls pids) 2>/dev/null";
-const char *const kRefuse =
-    "echo 'Requested operation is presently disabled for job 7' >&2; exit 1";
-
-Ranks start(const Job &job, int size, Job::Options options = {}) {
-    return Ranks(size, [&job, size, options](int rank) { return job.train(rank, size, options); });
-}
-
-void expect_all(std::vector<int> got, int expected, const Job &job) {
-    for (size_t r = 0; r < got.size(); ++r)
-        ck_assert_msg(got[r] == expected, "rank %zu ended with %d, expected %d; log:\n%s", r,
-                      got[r], expected, job.log().c_str());
-}
-
-void expect_training(const Job &job, Ranks &ranks, int size) {
-    if (job.wait_until_training(size)) return;
-    std::string ended;  // -1: it still runs
-    for (int status : ranks.wait(0.01)) ended += " " + std::to_string(status);
-    ck_abort_msg("they do not train; ended with%s; log:\n%s", ended.c_str(), job.log().c_str());
-}
-
-void expect_log(const Job &job, const std::string &part, size_t times = 1) {
-    ck_assert_msg(count(job.log(), part) == times, "expected %zu times \"%s\" in\n%s", times,
-                  part.c_str(), job.log().c_str());
-}
-
-// All ranks left after the step of the newest checkpoint, having asked once.
-void expect_left(Ranks &ranks, int size, const Job &job) {
-    expect_all(ranks.wait(), kLeft, job);
-    const std::string step = std::to_string(job.latest_step());
-    for (int r = 0; r < size; ++r) EXPECT_TEXT(job.steps(r), step);
-    expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
-    expect_log(job, " s, requeued\n");
-    ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 1);
-}
-
-}  // namespace
+using ringrt::records::parse_telemetry;
 
 TEST(a_signal_to_one_rank_makes_all_leave_at_one_step) {
     for (int chosen : {0, 3}) {
@@ -290,14 +100,18 @@ TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
     ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 1);
 }
 
-TEST(a_missing_scontrol_is_called_off_at_once) {
+// In a container, say: a save would cost training as often as the scheduler asks.
+TEST(a_job_that_cannot_reach_slurm_saves_nothing_for_it) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
     Ranks ranks = start(job, 2);
     expect_training(job, ranks, 2);
-    ranks.signal(0, SIGURG);
+    ranks.signal(1, SIGURG);
     expect_all(ranks.wait(), kEnded, job);
-    expect_log(job, "No such file or directory): submit with --requeue");
+    expect_log(job, "asked to leave, but there is neither a channel to Slurm nor " +
+                        job.path("scontrol") +
+                        " in the job: resize called off, training goes on at 2 GPUs");
+    ck_assert_uint_eq(job.latest_step(), 0);
 }
 
 TEST(a_hanging_requeue_is_called_off) {
@@ -395,7 +209,7 @@ TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
     expect_all(ranks.wait(), kEnded, job);
     expect_log(job, "resumed from step ", 5);
     expect_log(job, " on 4 GPUs (was 2), load ");
-    auto told = ringrt::records::parse_telemetry(read(job.path("telemetry")));
+    auto told = parse_telemetry(read(job.path("telemetry")));
     ck_assert(told.has_value() && told->up);
     ck_assert_int_eq(told->gpus, 4);
     ck_assert_int_eq(told->run, 5);
@@ -467,7 +281,7 @@ TEST(steps_left_follow_from_the_loss_over_a_resize) {
     Ranks back = start(job, 1, again);
     std::optional<ringrt::records::Telemetry> told;
     ck_assert(Job::wait_for([&] {
-        told = ringrt::records::parse_telemetry(read(job.path("telemetry")));
+        told = parse_telemetry(read(job.path("telemetry")));
         return told && told->run == 1 && told->step > 0;
     }));
     const double left = 2000 - static_cast<double>(told->step);
@@ -564,7 +378,7 @@ int main() {
                     another_signal_can_be_chosen,
                     sigterm_during_the_save_ends_after_it_without_a_requeue,
                     a_refused_requeue_is_called_off_and_training_goes_on,
-                    a_missing_scontrol_is_called_off_at_once,
+                    a_job_that_cannot_reach_slurm_saves_nothing_for_it,
                     a_hanging_requeue_is_called_off,
                     a_requeue_without_sigterm_is_asked_again_and_called_off,
                     sigterm_is_the_programs_again_after_a_call_off,

@@ -8,10 +8,12 @@ runtime_tests = \
 	tests/unit/test_checkpoint_levels \
 	tests/unit/test_checkpoint_killed \
 	tests/unit/test_runtime \
+	tests/unit/test_channel \
 	tests/unit/test_guard \
 	tests/unit/test_ringrt_api \
 	tests/unit/test_ringrt_limits \
-	tests/multiproc/test_step
+	tests/multiproc/test_step \
+	tests/multiproc/test_step_channel
 check_PROGRAMS += $(runtime_tests)
 TESTS += $(runtime_tests)
 
@@ -44,6 +46,11 @@ tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.cpp tests/support/chec
 tests_unit_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_runtime_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
+tests_unit_test_channel_SOURCES = tests/unit/test_channel.cpp tests/support/channel_service.h \
+	tests/support/check.h tests/support/folder.h tests/support/ranks.h
+tests_unit_test_channel_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_channel_LDADD = libruntime.la libchannel.la libbase.la $(CHECK_LIBS)
+
 tests_unit_test_guard_SOURCES = tests/unit/test_guard.cpp tests/support/check.h
 tests_unit_test_guard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_guard_LDADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
@@ -59,9 +66,15 @@ tests_unit_test_ringrt_limits_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringrt_limits_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_step_SOURCES = tests/multiproc/test_step.cpp tests/support/check.h \
-	tests/support/folder.h tests/support/ranks.h
+	tests/support/folder.h tests/support/ranks.h tests/support/step_job.h
 tests_multiproc_test_step_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
+
+tests_multiproc_test_step_channel_SOURCES = tests/multiproc/test_step_channel.cpp \
+	tests/support/channel_service.h tests/support/check.h tests/support/folder.h tests/support/ranks.h \
+	tests/support/step_job.h
+tests_multiproc_test_step_channel_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_step_channel_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
 
 # Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
 EXTRA_PROGRAMS += tests/speed/checkpoint_speed

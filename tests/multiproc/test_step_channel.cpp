@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Resizes over the channel, as the ranks see them: no signal reaches them, and there is no
+// scontrol.
+#include "tests/support/channel_service.h"
+#include "tests/support/step_job.h"
+
+using namespace ringrt::test;
+using namespace ringrt::records;
+namespace channel = ringrt::channel;
+
+namespace {
+
+// Slurm's part, played by the SPANK plugin's service.
+channel::SlurmCalls slurm_says(const Job &job, int64_t code, const std::string &words) {
+    return {
+        .requeue =
+            [&job, code, words] {
+                (void)!system(("echo channel >>" + job.path("calls")).c_str());
+                return ChannelMessage{ChannelWord::answer, code, words};
+            },
+        .report =
+            [&job](const Telemetry &t) { std::ofstream(job.path("told")) << format_telemetry(t); }};
+}
+
+Job::Options over(const ChannelService &service) {
+    Job::Options options;
+    options.steps = 2000;
+    options.environment = {{"RINGRT_CHANNEL", service.address()}};
+    return options;
+}
+
+}  // namespace
+
+TEST(a_resize_goes_over_the_channel_alone) {
+    Job job(kAccept);
+    fs::remove(job.path("scontrol"));
+    const ChannelService service(slurm_says(job, 0, ""));
+    Ranks ranks = start(job, 3, over(service));
+    expect_training(job, ranks, 3);
+    service.signal(SIGURG);
+    ck_assert(Job::wait_for([&] { return count(job.calls(), "channel\n") == 1; }));
+    service.signal(SIGTERM);
+    expect_all(ranks.wait(), kLeft, job);
+    const std::string step = std::to_string(job.latest_step());
+    for (int r = 0; r < 3; ++r) EXPECT_TEXT(job.steps(r), step);
+    expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
+    const auto told = parse_telemetry(read(job.path("told")));
+    ck_assert(told && told->up && told->gpus == 3);
+}
+
+TEST(a_requeue_that_is_refused_over_the_channel_is_called_off) {
+    Job job(kAccept);
+    fs::remove(job.path("scontrol"));
+    const ChannelService service(slurm_says(job, 2, "Requested operation is presently disabled"));
+    Ranks ranks = start(job, 2, over(service));
+    expect_training(job, ranks, 2);
+    service.signal(SIGURG);
+    expect_all(ranks.wait(), kEnded, job);
+    expect_log(job, "Slurm refused the requeue (Requested operation is presently disabled)");
+    ck_assert_uint_eq(count(job.calls(), "channel\n"), 1);
+}
+
+TEST(scontrol_is_asked_where_the_channel_is_lost) {
+    for (const bool at_once : {true, false}) {
+        Job job(kAccept);
+        ChannelService service(slurm_says(job, 0, ""));
+        if (at_once) service.end();
+        Ranks ranks = start(job, 2, over(service));
+        expect_training(job, ranks, 2);
+        if (!at_once) service.signal(SIGKILL);  // the ranks hold its lifeline, too
+        usleep(50000);
+        ranks.signal(1, SIGURG);
+        expect_left(ranks, 2, job);
+        expect_log(job, "no channel to Slurm at ringrt-test-", at_once ? 1 : 0);
+    }
+}
+
+int main() {
+    return run_all("step_channel", {a_resize_goes_over_the_channel_alone,
+                                    a_requeue_that_is_refused_over_the_channel_is_called_off,
+                                    scontrol_is_asked_where_the_channel_is_lost});
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The channel between rank 0 and Slurm: both ends as they are, Slurm's answers made up.
+#include <fcntl.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+
+#include "libringrt/job/channel.h"
+#include "tests/support/channel_service.h"
+#include "tests/support/check.h"
+#include "tests/support/ranks.h"
+
+using namespace ringrt;
+using namespace ringrt::records;
+using ringrt::test::ChannelService;
+
+namespace {
+
+channel::SlurmCalls answers(int64_t code, const std::string &words) {
+    return {.requeue =
+                [=] {
+                    return ChannelMessage{ChannelWord::answer, code, words};
+                },
+            .report = [](const Telemetry &) {}};
+}
+
+bool soon(const std::function<bool()> &what) {
+    for (int i = 0; i < 4000; ++i, usleep(5000))
+        if (what()) return true;
+    return false;
+}
+
+std::unique_ptr<job::Channel> connected(const ChannelService &service) {
+    auto out = job::Channel::open(service.address());
+    ck_assert(out != nullptr);
+    ck_assert(soon([&] { return out->is_there(); }));
+    return out;
+}
+
+CommandResult requeue_over(job::Channel &channel) {
+    ck_assert(channel.ask_requeue(7));
+    std::optional<CommandResult> out;
+    ck_assert(soon([&] { return (out = channel.take_answer()).has_value(); }));
+    return *out;
+}
+
+// What one end sends, until the connection ends.
+std::string read_all(int fd) {
+    std::string out;
+    char part[1024];
+    for (ssize_t got; (got = recv(fd, part, sizeof part, 0)) > 0;)
+        out.append(part, static_cast<size_t>(got));
+    return out;
+}
+
+}  // namespace
+
+TEST(messages_are_what_they_were) {
+    for (const ChannelMessage &message :
+         {ChannelMessage{ChannelWord::hello, 1, "0123"}, ChannelMessage{ChannelWord::asked, 12, ""},
+          ChannelMessage{ChannelWord::answer, 2017, "Invalid job id specified"},
+          ChannelMessage{ChannelWord::ended, 1, ""}, ChannelMessage{ChannelWord::requeue, 1200, ""},
+          ChannelMessage{ChannelWord::telemetry, 0, "ringrt/1 run=0 gpus=4 step=3"}}) {
+        const auto back = parse_channel(format_channel(message));
+        ck_assert(back.has_value());
+        ck_assert(*back == message);
+    }
+    EXPECT_TEXT(format_channel({ChannelWord::answer, 1, std::string(600, 'x') + "\n"}),
+                "answer 1 " + std::string(kChannelBytesMax - 9, 'x'));
+    EXPECT_TEXT(format_channel({ChannelWord::answer, 1, "a\nb\x80"}), "answer 1 a b ");
+}
+
+TEST(what_is_no_message_is_refused) {
+    for (const std::string &text :
+         {std::string(), std::string("asked"), std::string("asked x"), std::string("asked -1"),
+          std::string(" asked 1"), std::string("asked 1\n"), std::string("ASKED 1"),
+          std::string("asked 99999999999999999999"), std::string("asked 1\0", 8),
+          "answer 1 " + std::string(kChannelBytesMax, 'x')})
+        ck_assert_msg(!parse_channel(text), "\"%s\" was taken", text.c_str());
+}
+
+TEST(an_address_is_a_plain_name_and_a_key) {
+    const auto address = parse_channel_address("ringrt-12/0af");
+    ck_assert(address.has_value());
+    EXPECT_TEXT(address->name, "ringrt-12");
+    EXPECT_TEXT(address->key, "0af");
+    for (const char *text : {"", "/", "a/", "/a", "a", "a/b/c", "a b/c", "../x", "A/b"})
+        ck_assert_msg(!parse_channel_address(text), "\"%s\" was taken", text);
+    ck_assert(!parse_channel_address(std::string(65, 'a') + "/b"));
+}
+
+TEST(a_signal_to_the_service_reaches_rank_0) {
+    const ChannelService service(answers(0, ""));
+    const auto rank = connected(service);
+    ck_assert_uint_eq(rank->asked() + rank->ended(), 0);
+    service.signal(SIGURG);
+    ck_assert(soon([&] { return rank->asked() == 1; }));
+    service.signal(SIGTERM);
+    ck_assert(soon([&] { return rank->ended() == 1; }));
+    ck_assert_uint_eq(rank->asked(), 1);
+}
+
+TEST(a_requeue_is_asked_and_answered_in_slurms_words) {
+    const ChannelService good(answers(0, ""));
+    ck_assert_int_eq(requeue_over(*connected(good)).exit_code, 0);
+    const ChannelService bad(answers(2015, "Access/permission denied"));
+    const auto rank = connected(bad);
+    for (int i = 0; i < 3; ++i) {
+        const CommandResult got = requeue_over(*rank);
+        ck_assert_int_eq(got.exit_code, 1);
+        EXPECT_TEXT(got.output, "Access/permission denied");
+    }
+}
+
+// A call to Slurm that crashes or hangs ends neither the service nor what waits for it.
+TEST(a_call_that_crashes_or_hangs_is_no_answer) {
+    for (const bool hangs : {false, true}) {
+        channel::SlurmCalls slurm = answers(0, "");
+        slurm.timeout_s = 0.3;
+        slurm.requeue = [=]() -> ChannelMessage {
+            if (hangs) pause();
+            _exit(3);
+        };
+        ChannelService service(slurm);
+        EXPECT_TEXT(requeue_over(*connected(service)).output, "no answer in time");
+        ck_assert_int_eq(service.end(), 0);
+    }
+}
+
+TEST(telemetry_arrives_also_while_a_requeue_hangs) {
+    const ringrt::test::TemporaryFolder folder;
+    const std::string file = folder.path + "/told";
+    channel::SlurmCalls slurm = answers(0, "");
+    slurm.requeue = []() -> ChannelMessage {
+        pause();
+        return {};
+    };
+    slurm.report = [=](const Telemetry &t) { std::ofstream(file) << t.step; };
+    const ChannelService service(slurm);
+    const auto rank = connected(service);
+    ck_assert(rank->ask_requeue(1));
+    ck_assert(rank->send_telemetry({.gpus = 4, .step = 77, .up = true}));
+    ck_assert(soon([&] {
+        std::string said;
+        std::ifstream(file) >> said;
+        return said == "77";
+    }));
+}
+
+TEST(a_service_that_ends_is_noticed) {
+    ChannelService service(answers(0, ""));
+    const auto rank = connected(service);
+    ck_assert_int_eq(service.end(), 0);
+    ck_assert(soon([&] { return !rank->is_there(); }));
+    ck_assert(!rank->ask_requeue(1));
+    ck_assert(!rank->send_telemetry({.gpus = 1}));
+    ck_assert(job::Channel::open(service.address()) == nullptr);
+}
+
+// Whoever listens at the name of a service that has gone does not know its key.
+TEST(another_key_is_not_believed) {
+    const ChannelService service(answers(0, ""));
+    const auto rank = job::Channel::open(service.address("ffff"));
+    ck_assert(rank != nullptr);
+    ck_assert(soon([&] {
+        service.signal(SIGURG);
+        return !rank->is_there() && !rank->ask_requeue(1);
+    }));
+    usleep(50000);
+    ck_assert_uint_eq(rank->asked(), 0);
+    ck_assert(!rank->is_there());
+}
+
+TEST(another_user_is_told_nothing) {
+    if (getuid() != 0) return;
+    const ChannelService service(answers(0, ""));
+    const int fd = service.connect_here();  // its credentials are taken at connect()
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    test::Ranks other(1, [&](int) {
+        if (setuid(65534) != 0) return 1;
+        const int mine = service.connect_here();
+        return mine >= 0 && read_all(mine).empty() ? 0 : 2;
+    });
+    ck_assert_int_eq(other.wait()[0], 0);
+    ck_assert_int_eq(requeue_over(*connected(service)).exit_code, 0);  // it goes on
+}
+
+// Whatever its owner sends: the service drops that connection, and serves the next.
+TEST(noise_ends_the_connection_alone) {
+    std::mt19937 random(1);
+    ChannelService service(answers(0, ""));
+    for (int i = 0; i < 300; ++i) {
+        const int fd = service.connect_here();
+        ck_assert_int_ge(fd, 0);
+        std::string noise(random() % 2000, '\0');
+        for (char &c : noise) c = static_cast<char>(random());
+        if (i % 3 == 0) noise = "telemetry 0 ringrt/1 run=" + noise;
+        (void)!send(fd, noise.data(), noise.size(), MSG_NOSIGNAL);
+        if (i % 2 == 0) (void)!read_all(fd).size();
+        close(fd);
+    }
+    ck_assert_int_eq(requeue_over(*connected(service)).exit_code, 0);
+    ck_assert_int_eq(service.end(), 0);
+}
+
+// Nobody can hold it up by not reading, nor by more connections than it takes.
+TEST(a_client_that_does_not_read_is_dropped) {
+    ChannelService service(answers(0, ""));
+    std::vector<int> deaf;
+    for (int i = 0; i < 20; ++i) deaf.push_back(service.connect_here());
+    for (int i = 0; i < 20; ++i)
+        for (int k = 0; k < 100; ++k)
+            (void)!send(deaf[size_t(i)], "requeue 1", 9, MSG_DONTWAIT | MSG_NOSIGNAL);
+    for (int i = 0; i < 2000; ++i) service.signal(SIGURG);
+    ck_assert_int_eq(requeue_over(*connected(service)).exit_code, 0);
+    for (int fd : deaf) close(fd);
+    ck_assert_int_eq(service.end(), 0);
+}
+
+int main() {
+    return test::run_all(
+        "channel",
+        {messages_are_what_they_were, what_is_no_message_is_refused,
+         an_address_is_a_plain_name_and_a_key, a_signal_to_the_service_reaches_rank_0,
+         a_requeue_is_asked_and_answered_in_slurms_words, a_call_that_crashes_or_hangs_is_no_answer,
+         telemetry_arrives_also_while_a_requeue_hangs, a_service_that_ends_is_noticed,
+         another_key_is_not_believed, another_user_is_told_nothing, noise_ends_the_connection_alone,
+         a_client_that_does_not_read_is_dropped});
+}
