@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A job of contrib/examples/digits whose ranks run below something else than slurmstepd, as its cases need
+# it: sourced by them. shellcheck shell=bash disable=SC2154
+digits=$(dirname "$plugins")/.libs/digits data=$(dirname "$plugins")/digits.csv
+skip() { echo "# skipped: $*"; exit 77; }
+[ -x "$digits" ] || digits=$(dirname "$plugins")/digits
+[ -x "$digits" ] || skip "digits is not built"
+"$here/../../contrib/examples/get-digits" "$data" || skip "the digits cannot be fetched"
+
+# As the user of the case, root where it names none.
+as_user() { if [ -n "${user:-}" ]; then setpriv --reuid "$user" --regid "$user" --clear-groups env HOME="$folder" "$@"; else "$@"; fi; }
+
+trained_on() { awk -F, -v gpus="$1" -v from="${rows:-1}" 'NR > from && $4 == gpus { n++ } END { exit n < 10 }' "$folder/steps.csv"; }
+
+# resize_below NAME COMMAND...: the job's ranks are started by COMMAND PROGRAM OPTION... They grow from 4
+# GPUs to 8 and shrink to 4 again. Sets $job and $folder.
+resize_below() {
+    folder=$work/$1
+    shift
+    mkdir -p "$folder"
+    cp "$data" "$folder/digits.csv" && chmod 644 "$folder/digits.csv"
+    [ -z "${user:-}" ] || chown "$user" "$folder"
+    local blocker
+    blocker=$(rigid 12 300 -N3)
+    wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
+    cat >"$folder/train.sh" <<END
+#!/bin/bash
+export RINGRT_CHECKPOINT_DIR=$folder/checkpoints RINGRT_TELEMETRY_S=1 LD_LIBRARY_PATH=$plugins
+cat /proc/self/cgroup >$folder/cgroup
+exec srun $* --data=$folder/digits.csv --epochs=3000 --device-ms-per-sample=5 --loss-csv=$folder/steps.csv
+END
+    job=$(cd "$folder" && as_user timeout 20 sbatch --parsable --malleable=1:8 --output="$folder/out" "$folder/train.sh") ||
+        fail "sbatch refused it"
+    trap 'status=$?; timeout 10 scancel "$job"; ended $status' EXIT
+    wait_for 40 "ten steps on 4 GPUs" trained_on 4
+    scancel "$blocker"
+    wait_for 60 "ten steps on 8 GPUs" trained_on 8
+    note "measured: grew, $(gap_of "$job") s from signal to running again"
+    rows=$(wc -l <"$folder/steps.csv")
+    blocker=$(rigid 12 300 -N3)
+    wait_for 60 "start of the second rigid job" is_state "$blocker" RUNNING
+    wait_for 40 "ten steps after it shrank" trained_on 4
+    note "measured: shrank, $(gap_of "$job") s from signal to running again"
+    ! has_event "$job" called_off || fail "a resize was called off"
+    awk -F, 'NR > 1 && $1 != ++last { print "# step " $1 " where " last " was due"; bad = 1; exit } END { exit bad }' \
+        "$folder/steps.csv" || fail "steps were lost or done twice"
+}
+ended() { exit "$1"; }
