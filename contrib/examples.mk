@@ -18,5 +18,5 @@ digits_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 digits_CXXFLAGS = $(libdigits_la_CXXFLAGS)
 digits_LDADD = libdigits.la libringrt.la
 
-EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/get-digits contrib/examples/train.sh
+EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/ddp.py contrib/examples/get-digits contrib/examples/train.sh
 CLEANFILES += digits.csv

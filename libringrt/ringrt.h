@@ -49,6 +49,9 @@ extern "C" {
 #define RINGRT_VERSION_MAJOR 0
 #define RINGRT_VERSION_MINOR 1
 
+/* 1000 · major + minor of the library that runs, which may be newer than this header. */
+RINGRT_API int ringrt_version(void);
+
 typedef struct ringrt_runtime ringrt_t; /* not "struct ringrt": the C++ namespace has that name */
 
 typedef enum ringrt_status {
@@ -272,6 +275,24 @@ RINGRT_API ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void 
 RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
                                                 ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
                                                 uint64_t first_row, uint64_t rows);
+
+/* Writes the program's own files into `folder`, or reads them from there: 0 on success; else one line
+ * in `error`, of at most error_bytes with its 0, says why not. */
+typedef int (*ringrt_saver_fn)(void *context, const char *folder, uint64_t step, char *error,
+                               size_t error_bytes);
+
+/* For programs that have a checkpoint format of their own, beside the registered buffers or without any.
+ * Every save calls `save` on every rank, after the ranks agreed on the step: which ranks write, and what, is
+ * the program's choice, but all together write at least one file. Plain files named by [A-Za-z0-9._-], not
+ * "manifest" or "shard-…", closed when `save` returns; the library syncs and hashes them, and the folder
+ * gets its name only when all of it is on disk. A save that fails at one rank is a failed checkpoint: a
+ * resize is called off, training goes on. ringrt_restore() calls `load` on every rank, for the newest
+ * checkpoint of which every file is what was written; where `load` fails, RINGRT_SYSTEM_ERROR with its line.
+ * Both are called by the thread that called the library, never by a signal handler. They may use other means
+ * to talk to the other ranks' callbacks, but no function of this handle. Before the first restore, save or
+ * step, and on all ranks. The nodes' own level (RINGRT_CHECKPOINT_LOCAL) is not used then. */
+RINGRT_API ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
+                                            void *context);
 
 /* Collective. Loads the newest checkpoint that is whole into the registered buffers and sets *step.
  * RINGRT_NOT_FOUND: there is none. Damaged ones are set aside with a line in the log; where all are

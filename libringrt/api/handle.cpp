@@ -53,6 +53,8 @@ using namespace ringrt;
 
 extern "C" {
 
+int ringrt_version(void) { return 1000 * RINGRT_VERSION_MAJOR + RINGRT_VERSION_MINOR; }
+
 const char *ringrt_status_string(ringrt_status_t status) {
     switch (status) {
         case RINGRT_OK:

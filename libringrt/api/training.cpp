@@ -87,6 +87,15 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
     });
 }
 
+ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
+                                 void *context) {
+    return guard(rt, [&] {
+        if (!save || !load) return invalid("save and load are both needed");
+        rt->boundary->set_program({save, load, context});
+        return Status{};
+    });
+}
+
 ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
     return guard_alone(rt, [&] {
         if (!step) return invalid("step is NULL");

@@ -17,6 +17,8 @@ libruntime_la_SOURCES += \
 	libringrt/checkpoint/local_level.h \
 	libringrt/checkpoint/manifest.cpp \
 	libringrt/checkpoint/manifest.h \
+	libringrt/checkpoint/program_files.cpp \
+	libringrt/checkpoint/program_files.h \
 	libringrt/checkpoint/save.cpp \
 	libringrt/checkpoint/save.h \
 	libringrt/checkpoint/shard.cpp \

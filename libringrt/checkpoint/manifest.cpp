@@ -165,20 +165,40 @@ bool parse_shard(Words &words, Manifest &out) {
     return true;
 }
 
+bool parse_file(Words &words, Manifest &out) {
+    ProgramFile file;
+    std::string_view name;
+    if (out.files.size() == kProgramFilesMax || !words.number(file.bytes, uint64_t{1} << 62) ||
+        !words.hash(file.hash) || !words.take(name) || !valid_file_name(name) ||
+        (!out.files.empty() && name <= out.files.back().name))
+        return false;
+    file.name = name;
+    out.files.push_back(std::move(file));
+    return true;
+}
+
 bool parse_body_line(std::string_view line, Manifest &out) {
     Words words(line);
     std::string_view key;
     if (!words.take(key)) return false;
+    if (key != "file" && !out.files.empty()) return false;  // the last ones
     bool good = key == "speed"       ? parse_speed(words, out)
                 : key == "gradients" ? parse_note(words, out, out.gradients)
                 : key == "losses"    ? parse_note(words, out, out.losses)
                 : key == "param"     ? parse_parameter(words, out)
                 : key == "shard"     ? parse_shard(words, out)
+                : key == "file"      ? parse_file(words, out)
                                      : false;
     return good && words.at_end();
 }
 
 }  // namespace
+
+bool is_librarys(std::string_view name) { return name == "manifest" || name.starts_with("shard-"); }
+
+bool valid_file_name(std::string_view name) {
+    return valid_name(name) && name.find('/') == name.npos && !is_librarys(name);
+}
 
 uint64_t hash_text(std::string_view text) { return hash64(std::as_bytes(std::span(text))); }
 
@@ -205,6 +225,10 @@ std::string format_manifest(const Manifest &m) {
         out += format_text("shard %u %llu %llu %016llx\n", shard.rank,
                            static_cast<u64>(shard.data_bytes), static_cast<u64>(shard.pieces),
                            static_cast<u64>(shard.table_hash));
+    for (const ProgramFile &file : m.files)
+        out += format_text("file %llu %016llx ", static_cast<u64>(file.bytes),
+                           static_cast<u64>(file.hash)) +
+               file.name + "\n";
     return seal(std::move(out));
 }
 

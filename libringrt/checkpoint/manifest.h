@@ -15,7 +15,8 @@
 //                                               both unchecked here
 //     param float32 rows 2 64 10 layer1/w       type, whole|rows, dimensions, extents, name
 //     shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of the piece
-//     table end 5e0c…                                 hash of everything above
+//     table file 5120 77aa… state.pt                  one per file of the program's: bytes, hash,
+//     name end 5e0c…                                 hash of everything above
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ namespace ringrt::checkpoint {
 
 inline constexpr size_t kManifestBytesMax = 16 << 20;
 inline constexpr size_t kShardsMax = 65536;
+inline constexpr size_t kProgramFilesMax = 65536;
 inline constexpr uint64_t kPiecesMax = 1 << 22;  // of one shard
 inline constexpr uint64_t kPieceBytesMax = 64 << 20;
 inline constexpr size_t kSpeedsMax = 12;
@@ -49,6 +51,13 @@ struct Shard {
     uint64_t table_hash = 0;  // the piece table holds a hash per piece, so this covers the file
 };
 
+// A file that the program wrote (program_files.h).
+struct ProgramFile {
+    std::string name;
+    uint64_t bytes = 0;
+    uint64_t hash = 0;
+};
+
 struct Manifest {
     Fence fence;
     uint64_t step = 0;
@@ -60,6 +69,7 @@ struct Manifest {
     std::string gradients, losses;      // one line each, may be empty
     std::vector<Parameter> parameters;  // by name, ascending
     std::vector<Shard> shards;          // by rank, ascending
+    std::vector<ProgramFile> files;     // by name, ascending
 };
 
 [[nodiscard]] std::string format_manifest(const Manifest &manifest);
@@ -75,6 +85,11 @@ struct Latest {
 };
 [[nodiscard]] std::string format_latest(const Latest &latest);
 [[nodiscard]] bool parse_latest(std::string_view text, Latest &out);
+
+// A name in a checkpoint's folder that is the library's own.
+[[nodiscard]] bool is_librarys(std::string_view name);
+// What a file of the program's may be called: 1 to 200 of [A-Za-z0-9._-], not as the library's.
+[[nodiscard]] bool valid_file_name(std::string_view name);
 
 [[nodiscard]] uint64_t hash_text(std::string_view text);
 

@@ -129,6 +129,18 @@ Status Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
     return begun.status_message.outcome();
 }
 
+void Saver::write_programs(uint64_t step) {
+    program_wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory for the program's files"});
+    try {
+        Status wrote;
+        if (program_)
+            wrote =
+                write_program_files(store_.files(), program_, store_.folder() + "/" + fresh_, step);
+        program_wrote_ = std::move(wrote);
+    } catch (const std::bad_alloc &) {  // finish() tells all ranks
+    }
+}
+
 void Saver::copy(std::vector<Source> &sources) {
     uint64_t bytes = 0;
     for (const Source &source : sources) bytes += source.piece.bytes;
@@ -173,6 +185,7 @@ Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMo
     wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory to write a shard"});
     written_.store(false, std::memory_order_relaxed);
     under_way_ = true;
+    write_programs(meta.step);
     try {
         std::vector<Source> sources =
             sources_to_write(buffers, group_.rank(), group_.size(), options_);
@@ -190,7 +203,7 @@ Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMo
 Status Saver::finish() {
     if (writer_.joinable()) writer_.join();
     under_way_ = false;
-    const Written mine{StatusMessage::of(wrote_), shard_};
+    const Written mine{StatusMessage::of(program_wrote_.ok() ? wrote_ : program_wrote_), shard_};
     std::vector<Written> all;
     if (Status gathered = gather(group_, mine, all); !gathered.ok()) return gathered;
     Status worst;
@@ -199,6 +212,8 @@ Status Saver::finish() {
             worst = written.status_message.outcome();
         if (written.shard.pieces > 0) manifest_.shards.push_back(written.shard);
     }
+    if (group_.rank() == 0 && worst.ok() && program_)
+        worst = list_program_files(store_.files(), store_.folder() + "/" + fresh_, manifest_.files);
     if (group_.rank() == 0 && worst.ok())
         worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
     if (group_.rank() == 0 && !worst.ok()) store_.discard(fresh_);

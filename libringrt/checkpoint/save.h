@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saving, by all ranks together:
 //
-//     start()   agree on what is saved; rank 0: fence, free space, a fresh folder
+//     start()   agree on what is saved; rank 0: fence, free space, a fresh folder; the program's
+//               own files, on this thread (program_files.h)
 //     (write)   every rank its shard: inline, or from a copy on a thread while training goes on
 //     finish()  all ranks agree; rank 0 writes the manifest and renames the folder into place
 #pragma once
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "libringrt/base/group.h"
+#include "libringrt/checkpoint/program_files.h"
 #include "libringrt/checkpoint/shard.h"
 #include "libringrt/checkpoint/store.h"
 
@@ -38,6 +40,9 @@ class Saver {
     Saver(const Saver &) = delete;
     Saver &operator=(const Saver &) = delete;
 
+    // Before a save; the same on all ranks.
+    void set_program(const ProgramSaver &program) { program_ = program; }
+
     // Collective. In the background the buffers are copied, or written, before it returns. On
     // anything but ok nothing will be committed. The outcome is the same on all ranks.
     Status start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode);
@@ -51,6 +56,7 @@ class Saver {
 
   private:
     Status prepare(const std::vector<Buffer> &buffers, const Meta &meta);
+    void write_programs(uint64_t step);
     void copy(std::vector<Source> &sources);
     void write(const std::vector<Source> &sources);
     bool write_in_background(std::vector<Source> &sources);
@@ -62,6 +68,8 @@ class Saver {
     std::string fresh_;  // folder name
     Manifest manifest_;
     std::vector<std::byte> copy_;
+    ProgramSaver program_;
+    Status program_wrote_;
     Status wrote_;
     Shard shard_;
     std::thread writer_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "libringrt/checkpoint/program_files.h"
 #include "libringrt/checkpoint/shard.h"
 
 namespace ringrt::checkpoint {
@@ -234,7 +235,7 @@ Status Store::read_manifest(const std::string &name, std::string &manifest_text)
     for (const std::string &file : present)
         if (file.starts_with("shard-") && !expected.contains(file))
             return {RINGRT_CORRUPT, file + ": one too many"};
-    return {};
+    return verify_program_files(files_, at(name), manifest.files);
 }
 
 void Store::quarantine(const std::string &name) {

@@ -55,7 +55,8 @@ class Store {
     // Names of folders set aside earlier.
     std::vector<std::string> set_aside_names();
 
-    // The manifest of `name`, checked against LATEST's hash where LATEST names it.
+    // The manifest of `name`, checked against LATEST's hash where LATEST names it; the program's
+    // files are checked against it.
     Status read_manifest(const std::string &name, std::string &manifest_text);
 
     // Renames a damaged checkpoint to ….bad.
@@ -64,6 +65,7 @@ class Store {
     // After claim(). This run goes on from `name`: rotation never deletes it, and LATEST names it
     // from now on (best effort: a full disk must not stop a load).
     void started_from(const std::string &name, uint64_t manifest_hash);
+    const std::string &started_from() const { return started_from_; }
 
   private:
     std::string at(const std::string &name) const { return folder_ + "/" + name; }

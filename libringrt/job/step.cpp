@@ -69,7 +69,9 @@ Status StepBoundary::restore(uint64_t &step) {
     const FileWork work(group_);
     const double begun_s = monotonic_s();
     checkpoint::Manifest manifest;
-    Status loaded = checkpoint::load_newest(group_, &local_, store_, buffers_, manifest);
+    Status loaded = checkpoint::load_newest(group_, has_local() ? &local_ : nullptr, store_,
+                                            buffers_, manifest);
+    if (loaded.ok()) loaded = load_program_files(group_, program_, store_, manifest);
     step_begun_s_ = monotonic_s();
     next_save_s_ = step_begun_s_ + settings_.save_interval_s;
     if (!loaded.ok()) {
@@ -84,7 +86,7 @@ Status StepBoundary::restore(uint64_t &step) {
     load_ms_ = (step_begun_s_ - begun_s) * 1e3;
     step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
-    shared_step_ = local_.is_there() ? -1 : saved_step_;  // it may have come from the nodes' disks
+    shared_step_ = has_local() ? -1 : saved_step_;  // it may have come from the nodes' disks
     samples_ = manifest.samples;
     restored_gradients_ = manifest.gradients;
     losses_.recall(manifest.losses);
@@ -100,6 +102,11 @@ Status StepBoundary::restore(uint64_t &step) {
             static_cast<unsigned long long>(settings_.seed)));
     report(step);
     return {};
+}
+
+void StepBoundary::set_program(const checkpoint::ProgramSaver &program) {
+    program_ = program;
+    saver_.set_program(program);
 }
 
 Status StepBoundary::save(uint64_t step) {
@@ -201,7 +208,7 @@ Status StepBoundary::end_save() {
 
 Status StepBoundary::periodic_save(uint64_t step) {
     next_save_s_ = monotonic_s() + settings_.save_interval_s;  // also where it fails
-    Status local = local_.is_there() ? local_save(step) : Status{};
+    Status local = has_local() ? local_save(step) : Status{};
     if (is_fatal(local) || saver_.under_way()) return local;  // the shared level takes its time
     Status saved =
         save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);

@@ -42,6 +42,8 @@ class StepBoundary {
     Status step(uint64_t step, ringrt_action_t &action);
     Status finish();  // commits a save that is under way
 
+    // Before the first save or restore; the same on all ranks.
+    void set_program(const checkpoint::ProgramSaver &program);
     void set_gradients(GradientHooks hooks) { gradients_ = std::move(hooks); }
     // What the checkpoint that was restored holds of `learned`; empty: nothing.
     const std::string &restored_gradients() const { return restored_gradients_; }
@@ -56,6 +58,7 @@ class StepBoundary {
     struct StepVote;
 
     bool leads() const { return group_.rank() == 0; }
+    bool has_local() const { return local_.is_there() && !program_; }
     void advance(uint64_t step);
     Status agree(uint64_t step, StepVote &agreed);
     Status save_now(uint64_t step, checkpoint::SaveMode mode);
@@ -79,6 +82,7 @@ class StepBoundary {
     checkpoint::Store store_;
     checkpoint::Saver saver_;
     checkpoint::LocalLevel local_;
+    checkpoint::ProgramSaver program_;
     bool said_no_local_ = false;
     job::SlurmLink slurm_;
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off

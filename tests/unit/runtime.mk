@@ -12,6 +12,7 @@ runtime_tests = \
 	tests/unit/test_guard \
 	tests/unit/test_ringrt_api \
 	tests/unit/test_ringrt_limits \
+	tests/multiproc/test_saver \
 	tests/multiproc/test_step \
 	tests/multiproc/test_step_channel
 check_PROGRAMS += $(runtime_tests)
@@ -75,6 +76,10 @@ tests_multiproc_test_step_channel_SOURCES = tests/multiproc/test_step_channel.cp
 	tests/support/step_job.h
 tests_multiproc_test_step_channel_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_step_channel_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
+
+tests_multiproc_test_saver_SOURCES = tests/multiproc/test_saver.cpp $(api_support)
+tests_multiproc_test_saver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_saver_LDADD = libringrt.la $(CHECK_LIBS)
 
 # Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
 EXTRA_PROGRAMS += tests/speed/checkpoint_speed

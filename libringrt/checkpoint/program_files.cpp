@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/checkpoint/program_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "libringrt/checkpoint/hash.h"
+#include "libringrt/checkpoint/shard.h"
+#include "libringrt/checkpoint/store.h"
+
+namespace ringrt::checkpoint {
+namespace {
+
+constexpr size_t kErrorBytes = 200;  // of the program's line: what a rank can tell the others
+constexpr size_t kReadBytes = 4 << 20;
+
+// One call of the program's, which leaves one line where it fails.
+bool call(ringrt_saver_fn function, void *context, const std::string &folder, uint64_t step,
+          std::string &why) {
+    char error[kErrorBytes] = {};
+    const int result = function(context, folder.c_str(), step, error, sizeof error);
+    if (result == 0) return true;
+    why.assign(error, strnlen(error, sizeof error));
+    std::ranges::replace(why, '\n', ' ');
+    if (why.empty()) why = format_text("it returned %d and no line that says why", result);
+    return false;
+}
+
+Status no_plain_file(const std::string &path) {
+    return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: " + path +
+                                          " is no plain file: the program's save may make "
+                                          "files only, named by [A-Za-z0-9._-]"};
+}
+
+// XXH64 of each part, and XXH64 of those: a file may be larger than memory.
+int hash_file(Files &files, int fd, uint64_t bytes, uint64_t &hash) {
+    std::vector<std::byte> part(std::min<uint64_t>(bytes, kReadBytes));
+    std::vector<uint64_t> hashes;
+    for (uint64_t at = 0; at < bytes; at += part.size()) {
+        const auto now = std::span(part).first(std::min<uint64_t>(part.size(), bytes - at));
+        if (int result = read_all(files, fd, now, at); result < 0) return result;
+        hashes.push_back(hash64(now));
+    }
+    hash = hash64(std::as_bytes(std::span(hashes)));
+    return 0;
+}
+
+int describe(Files &files, const std::string &path, ProgramFile &out) {
+    const int fd = files.open_read(path);
+    if (fd < 0) return fd;
+    const int64_t size = files.size(fd);
+    int result = size < 0 ? static_cast<int>(size) : 0;
+    out.bytes = size < 0 ? 0 : static_cast<uint64_t>(size);
+    if (result == 0) result = hash_file(files, fd, out.bytes, out.hash);
+    files.close(fd);
+    return result;
+}
+
+int sync_file(Files &files, const std::string &path) {
+    const int fd = files.open_read(path);
+    if (fd < 0) return fd;
+    const int result = files.sync_data(fd);
+    files.close(fd);
+    return result;
+}
+
+int list_names(Files &files, const std::string &folder, std::vector<std::string> &names) {
+    const int result = files.list(folder, names);
+    std::erase_if(names, [](const std::string &name) { return is_librarys(name); });
+    std::ranges::sort(names);
+    return result;
+}
+
+}  // namespace
+
+// Other ranks may still be writing theirs: those are synced twice, and none not at all.
+Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &folder,
+                           uint64_t step) {
+    std::string why;
+    if (!call(saver.save, saver.context, folder, step, why))
+        return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: the program could not save: " + why};
+    std::vector<std::string> names;
+    if (int result = list_names(files, folder, names); result < 0)
+        return write_failure(result, folder);
+    for (const std::string &name : names) {
+        const int result = sync_file(files, folder + "/" + name);
+        if (result == -ENOENT) continue;  // another rank's, renamed since
+        if (result < 0) return write_failure(result, folder + "/" + name);
+    }
+    return {};
+}
+
+Status list_program_files(Files &files, const std::string &folder, std::vector<ProgramFile> &out) {
+    std::vector<std::string> names;
+    if (int result = list_names(files, folder, names); result < 0)
+        return write_failure(result, folder);
+    if (names.empty())
+        return {RINGRT_CHECKPOINT_FAILED,
+                "checkpoint failed: the program's save wrote no file into " + folder};
+    if (names.size() > kProgramFilesMax)
+        return {RINGRT_CHECKPOINT_FAILED,
+                format_text("checkpoint failed: the program's save wrote %zu files, at most %zu "
+                            "may be in a checkpoint",
+                            names.size(), kProgramFilesMax)};
+    for (const std::string &name : names) {
+        ProgramFile file{.name = name};
+        const std::string path = folder + "/" + name;
+        if (!valid_file_name(name)) return no_plain_file(path);
+        const int result = describe(files, path, file);
+        if (result == -EINVAL) return no_plain_file(path);
+        if (result < 0) return write_failure(result, path);
+        out.push_back(std::move(file));
+    }
+    return {};
+}
+
+Status verify_program_files(Files &files, const std::string &folder,
+                            const std::vector<ProgramFile> &expected) {
+    for (const ProgramFile &file : expected) {
+        ProgramFile found;
+        if (int result = describe(files, folder + "/" + file.name, found); result < 0)
+            return read_failure(result, file.name);
+        if (found.bytes != file.bytes || found.hash != file.hash)
+            return {RINGRT_CORRUPT, file.name + ": not what was written"};
+    }
+    return {};
+}
+
+Status load_program_files(Group &group, const ProgramSaver &saver, const Store &store,
+                          const Manifest &manifest) {
+    struct {
+        char name[80] = {};
+    } from;
+    if (group.rank() == 0) store.started_from().copy(from.name, sizeof from.name - 1);
+    if (Status sent = broadcast(group, from); !sent.ok()) return sent;
+    const std::string folder = store.folder() + "/" + from.name;
+    Status mine;
+    std::string why;
+    if (!manifest.files.empty() && !saver)
+        mine = {RINGRT_MISMATCH,
+                "the checkpoint holds files of the program's: call ringrt_set_saver() first"};
+    else if (manifest.files.empty() && saver)
+        mine = {RINGRT_MISMATCH, "the checkpoint holds no files for ringrt_set_saver()'s load"};
+    else if (saver && !call(saver.load, saver.context, folder, manifest.step, why))
+        mine = {RINGRT_SYSTEM_ERROR, "the program could not load " + folder + ": " + why};
+    return agree(group, mine);
+}
+
+}  // namespace ringrt::checkpoint

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Malleable training under Slurm: a job is given more or fewer GPUs without losing a step.
+
+    with ringrt.Run(state) as run:
+        while run.step():
+            ...                         # one training step
+
+`ringrt.torch` is for PyTorch. The library is opened at the first use, not by the import.
+"""
+from .errors import (Aborted, CheckpointFailed, Corrupt, Error, Forked, InvalidArgument,
+                     LibraryNotFound, Mismatch, OutOfMemory, PeerLost, Superseded, SystemFailure,
+                     TimedOut, Unsupported)
+from .handle import Handle
+from .run import Run
+from .state import State
+
+__version__ = "0.1.0"
+__all__ = [
+    "Aborted", "CheckpointFailed", "Corrupt", "Error", "Forked", "Handle", "InvalidArgument",
+    "LibraryNotFound", "Mismatch", "OutOfMemory", "PeerLost", "Run", "State", "Superseded",
+    "SystemFailure", "TimedOut", "Unsupported",
+]

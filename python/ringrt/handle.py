@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A ringrt_t: the C API with Python's types, its statuses as exceptions. All that says "collective"
+in ringrt.h is collective here."""
+from __future__ import annotations
+
+import ctypes
+import os
+import traceback
+from typing import Callable, Optional
+
+from .errors import NOT_FOUND, OK, error_of
+from .library import AllGather, Config, Saver, Share, library
+
+# Takes this rank's bytes, gives those of all ranks in rank order.
+Gather = Callable[[bytes], "list[bytes]"]
+# Takes the checkpoint's folder and the step.
+FilesFunction = Callable[[str, int], None]
+
+
+def ranks_from_environment() -> dict[str, int]:
+    """torchrun's and mpirun-like RANK, WORLD_SIZE and LOCAL_RANK, where they are set: under torchrun
+    the Slurm task is the agent, and Slurm's own variables are about that."""
+    try:
+        rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    except (KeyError, ValueError):
+        return {}
+    if not 0 <= rank < size:
+        return {}
+    return {"rank": rank, "size": size}
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class Handle:
+    """Opened by its construction, closed by finalize(). Keyword arguments: the fields of
+    ringrt_config_t; those left out come from the environment."""
+
+    def __init__(self, gather: Optional[Gather] = None, **fields: object) -> None:
+        self._library = library()
+        self._handle = ctypes.c_void_p()
+        self._kept: list[object] = []  # callbacks live as long as the handle
+        config = Config(struct_size=ctypes.sizeof(Config))
+        for name, value in {**ranks_from_environment(), **fields}.items():
+            if not hasattr(config, name):
+                raise TypeError(f"ringrt_config_t has no field {name}")
+            if value is not None:
+                setattr(config, name, os.fsencode(value) if isinstance(value, (str, os.PathLike)) else value)
+        if gather:
+            config.allgather = self._keep(AllGather(_gather_function(gather)))
+        status = self._library.ringrt_init(ctypes.byref(self._handle), ctypes.byref(config))
+        if status != OK:
+            raise error_of(status, self._line(None))
+        self.rank: int = self._library.ringrt_rank(self._handle)
+        self.size: int = self._library.ringrt_size(self._handle)
+        self.local_rank: int = self._library.ringrt_local_rank(self._handle)
+        self.restarts: int = self._library.ringrt_restarts(self._handle)
+
+    def _keep(self, callback):
+        self._kept.append(callback)
+        return callback
+
+    def _line(self, handle) -> str:
+        return os.fsdecode(self._library.ringrt_last_error(handle))
+
+    def _call(self, name: str, *arguments: object) -> None:
+        status = getattr(self._library, name)(self._handle, *arguments)
+        if status != OK:
+            raise error_of(status, self._line(self._handle))
+
+    # ---- checkpoints and steps ---------------------------------------------------------------
+
+    def set_saver(self, save: FilesFunction, load: FilesFunction) -> None:
+        self._call("ringrt_set_saver", self._keep(Saver(_saver_function(save))),
+                   self._keep(Saver(_saver_function(load))), None)
+
+    def restore(self) -> Optional[int]:
+        """The step of the checkpoint that was loaded; None: there is none."""
+        step = ctypes.c_uint64()
+        status = self._library.ringrt_restore(self._handle, ctypes.byref(step))
+        if status == NOT_FOUND:
+            return None
+        if status != OK:
+            raise error_of(status, self._line(self._handle))
+        return step.value
+
+    def save(self, step: int) -> None:
+        self._call("ringrt_save", step)
+
+    def step(self, step: int) -> bool:
+        """The boundary after `step` finished steps. True: saved and requeued, clean up and end."""
+        action = ctypes.c_int()
+        self._call("ringrt_step", step, ctypes.byref(action))
+        return action.value != 0
+
+    def set_steps_left(self, steps: int) -> None:
+        self._call("ringrt_set_steps_left", steps)
+
+    def set_loss(self, loss: float, goal: float = 0.0) -> None:
+        self._call("ringrt_set_loss", loss, goal)
+
+    def batch(self) -> Share:
+        share = Share()
+        self._call("ringrt_batch", ctypes.byref(share))
+        return share
+
+    # ---- collectives, on addresses -----------------------------------------------------------
+
+    def allreduce(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
+        self._call("ringrt_allreduce", send, recv, count, dtype, op)
+
+    def reduce_scatter(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
+        self._call("ringrt_reduce_scatter", send, recv, count, dtype, op)
+
+    def all_gather(self, send: int, recv: int, count: int, dtype: int) -> None:
+        self._call("ringrt_all_gather", send, recv, count, dtype)
+
+    def broadcast(self, buffer: int, count: int, root: int) -> None:
+        self._call("ringrt_broadcast", buffer, count, root)
+
+    def barrier(self) -> None:
+        self._call("ringrt_barrier")
+
+    def alloc(self, count: int) -> int:
+        out = ctypes.c_void_p()
+        self._call("ringrt_alloc", count, ctypes.byref(out))
+        return out.value or 0
+
+    def free(self, memory: int) -> None:
+        self._call("ringrt_free", memory)
+
+    # ---- the end -----------------------------------------------------------------------------
+
+    def abort(self) -> None:
+        """Makes the peers' calls fail at once. From any thread."""
+        self._library.ringrt_abort(self._handle)
+
+    def finalize(self) -> None:
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        status = self._library.ringrt_finalize(handle)
+        if status != OK:
+            raise error_of(status, self._line(None))
+
+
+def _gather_function(gather: Gather):
+    def call(_context, send, recv, count):
+        try:
+            every = b"".join(gather(ctypes.string_at(send, count)))
+            ctypes.memmove(recv, every, len(every))
+            return 0
+        except BaseException:  # nothing may pass through the library's frames
+            traceback.print_exc()
+            return 1
+
+    return call
+
+
+def _saver_function(function: FilesFunction):
+    def call(_context, folder, step, error, error_bytes):
+        try:
+            function(os.fsdecode(folder), step)
+            return 0
+        except BaseException as failure:
+            line = _one_line(failure).encode("utf-8", "replace")[: error_bytes - 1] + b"\0"
+            ctypes.memmove(error, line, len(line))
+            return 1
+
+    return call

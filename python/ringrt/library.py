@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds libringrt.so and declares what is used of ringrt.h."""
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import (CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64,
+                    c_void_p)
+
+from .errors import LibraryNotFound
+
+OLDEST = 1  # 1000 · major + minor
+
+AllGather = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t)
+Saver = CFUNCTYPE(c_int, c_void_p, c_char_p, c_uint64, c_void_p, c_size_t)
+
+
+class Config(ctypes.Structure):
+    """ringrt_config_t"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rank", c_int),
+        ("size", c_int),
+        ("local_rank", c_int),
+        ("local_size", c_int),
+        ("checkpoint_dir", c_char_p),
+        ("rendezvous", c_char_p),
+        ("allgather", AllGather),
+        ("allgather_context", c_void_p),
+        ("global_batch", c_uint32),
+        ("reference_size", c_uint32),
+        ("micro_batch_max", c_uint32),
+        ("batch_rule", c_int),
+        ("steps_total", c_uint64),
+        ("save_interval_s", c_uint32),
+        ("keep_checkpoints", c_uint32),
+        ("timeout_ms", c_uint32),
+        ("start_timeout_ms", c_uint32),
+        ("telemetry_s", c_uint32),
+        ("save_inline", c_uint32),
+        ("seed", c_uint64),
+        ("transport", c_char_p),
+        ("messenger", c_void_p),
+    ]
+
+
+class Share(ctypes.Structure):
+    """ringrt_batch_t: this rank's share of a step's batch."""
+
+    _fields_ = [
+        ("total", c_uint64),  # "global" is a word of Python's
+        ("first", c_uint64),
+        ("count", c_uint64),
+        ("micro_steps", c_uint32),
+        ("samples_seen", c_uint64),
+        ("lr_scale", c_double),
+    ]
+
+
+# name: (result, arguments…); a status is a c_int.
+FUNCTIONS = {
+    "ringrt_version": (c_int,),
+    "ringrt_last_error": (c_char_p, c_void_p),
+    "ringrt_init": (c_int, POINTER(c_void_p), POINTER(Config)),
+    "ringrt_finalize": (c_int, c_void_p),
+    "ringrt_abort": (c_int, c_void_p),
+    "ringrt_rank": (c_int, c_void_p),
+    "ringrt_size": (c_int, c_void_p),
+    "ringrt_local_rank": (c_int, c_void_p),
+    "ringrt_restarts": (c_int, c_void_p),
+    "ringrt_allreduce": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_int),
+    "ringrt_reduce_scatter": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_int),
+    "ringrt_all_gather": (c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_int),
+    "ringrt_broadcast": (c_int, c_void_p, c_void_p, c_size_t, c_int),
+    "ringrt_barrier": (c_int, c_void_p),
+    "ringrt_alloc": (c_int, c_void_p, c_size_t, POINTER(c_void_p)),
+    "ringrt_free": (c_int, c_void_p, c_void_p),
+    "ringrt_batch": (c_int, c_void_p, POINTER(Share)),
+    "ringrt_sample": (c_uint64, c_uint64, c_uint64, c_uint64, c_uint64),
+    "ringrt_set_saver": (c_int, c_void_p, Saver, Saver, c_void_p),
+    "ringrt_restore": (c_int, c_void_p, POINTER(c_uint64)),
+    "ringrt_save": (c_int, c_void_p, c_uint64),
+    "ringrt_step": (c_int, c_void_p, c_uint64, POINTER(c_int)),
+    "ringrt_set_steps_left": (c_int, c_void_p, c_uint64),
+    "ringrt_set_loss": (c_int, c_void_p, c_double, c_double),
+}
+
+_library: ctypes.CDLL | None = None
+
+
+def candidates() -> list[str]:
+    """Where the library is looked for; the first that is named there is the one."""
+    named = os.environ.get("RINGRT_LIBRARY")
+    if named:
+        return [named]
+    bundled = os.path.join(os.path.dirname(__file__), "lib", "libringrt.so")
+    return ([bundled] if os.path.exists(bundled) else []) + ["libringrt.so.0", "libringrt.so"]
+
+
+def _open() -> ctypes.CDLL:
+    why = []
+    for name in candidates():
+        try:
+            return ctypes.CDLL(name)
+        except OSError as error:
+            why.append(str(error))
+    raise LibraryNotFound(f"libringrt.so is not found ({why[0]}): set RINGRT_LIBRARY to its path, "
+                          "or install it where ld.so looks")
+
+
+def library() -> ctypes.CDLL:
+    """The library, opened at the first call."""
+    global _library
+    if _library is None:
+        opened = _open()
+        for name, (result, *arguments) in FUNCTIONS.items():
+            try:
+                function = getattr(opened, name)
+            except AttributeError:
+                raise LibraryNotFound(
+                    f"{opened._name} has no {name}(): it is older than this package") from None
+            function.restype, function.argtypes = result, arguments
+        if opened.ringrt_version() < OLDEST:
+            raise LibraryNotFound(f"{opened._name} is older than this package")
+        _library = opened
+    return _library

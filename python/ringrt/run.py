@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The loop of a training job that may be resized."""
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Mapping, Optional, Type, Union
+
+from .handle import Gather, Handle
+from .library import Share
+from .state import State
+
+
+class Run:
+    """`with Run(state) as run: while run.step(): ...`
+
+    `state` is a State, or the mapping that makes one. Entering restores it from the newest
+    checkpoint. Each step() is a step boundary: all ranks agree whether to save, and whether to
+    leave. When the job is resized step() is False, and the end of the `with` block ends the program
+    (SystemExit), so that what follows the block runs only once training is over.
+
+    `steps`: how many there are, None: until the program stops. Other keyword arguments are fields of
+    ringrt_config_t (checkpoint_dir, global_batch, seed, save_interval_s, …)."""
+
+    def __init__(self, state: Union[State, Mapping[str, Any], None] = None, *,
+                 steps: Optional[int] = None, gather: Optional[Gather] = None,
+                 **fields: Any) -> None:
+        self._state = state if isinstance(state, State) else State(state or {})
+        self._steps = steps
+        self._options = {"gather": gather, "steps_total": steps or 0, **fields}
+        self._handle: Optional[Handle] = None
+        self._under_way = False  # a step
+        self.steps_done = 0  # over all runs of the job
+        self.left = False  # the job was requeued: clean up and end
+
+    def __enter__(self) -> "Run":
+        self._handle = handle = Handle(**self._options)
+        try:
+            handle.set_saver(lambda folder, step: self._state.save(handle.rank, folder),
+                             lambda folder, step: self._state.load(folder))
+            self.steps_done = handle.restore() or 0
+        except BaseException:
+            self._close(aborted=True)
+            raise
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], _value: Optional[BaseException],
+                 _trace: Optional[TracebackType]) -> None:
+        if self._handle:
+            self._close(aborted=kind is not None)
+        if self.left and kind is None:
+            raise SystemExit(0)
+
+    def _close(self, aborted: bool) -> None:
+        handle, self._handle = self.handle, None
+        if aborted:
+            handle.abort()  # the peers hear of it now, and not when they have waited long enough
+        handle.finalize()
+
+    @property
+    def handle(self) -> Handle:
+        if self._handle is None:
+            raise RuntimeError("outside of the run's `with` block")
+        return self._handle
+
+    def step(self) -> bool:
+        """Ends the step under way, if any; True: do another one."""
+        if self._under_way and not self.left:
+            self.steps_done += 1
+            self.left = self.handle.step(self.steps_done)
+        self._under_way = True
+        return not self.left and (self._steps is None or self.steps_done < self._steps)
+
+    def loss(self, loss: float, goal: float = 0.0) -> None:
+        """The loss of the step under way: the scheduler learns from it how long training goes on."""
+        self.handle.set_loss(loss, goal)
+
+    def batch(self) -> Share:
+        """Which samples of the step's global_batch are this rank's."""
+        return self.handle.batch()
+
+    @property
+    def rank(self) -> int:
+        return self.handle.rank
+
+    @property
+    def size(self) -> int:
+        return self.handle.size
+
+    @property
+    def local_rank(self) -> int:
+        return self.handle.local_rank
+
+    @property
+    def restarts(self) -> int:
+        return self.handle.restarts

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""malleable(): a plain PyTorch loop that may be resized, by three lines."""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterator, Optional, Sequence, Union
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+from ..handle import Handle
+from .accumulate import (GradientScale, Position, accumulate_model, accumulate_optimizer, act_at_end,
+                         ddp_modules)
+from .loader import attach, check_loader, epoch_order
+from .plan import MicroBatch, Plan, reference_of, seed_of
+from .randomness import seed_all
+from .state import TorchState, unwrapped
+
+_NEVER_S = 31536000  # the most that the library takes: a year
+
+
+def _listed(objects: Any) -> "list[Any]":
+    return [] if objects is None else list(objects) if isinstance(objects, (list, tuple)) else [objects]
+
+
+def _numbered(name: str, objects: "list[Any]") -> "dict[str, Any]":
+    return {name if i == 0 else f"{name}.{i}": one for i, one in enumerate(objects)}
+
+
+def gather_over_torch(mine: bytes) -> "list[bytes]":
+    every: "list[Any]" = [None] * dist.get_world_size()
+    dist.all_gather_object(every, mine)
+    return every
+
+
+def _world() -> "dict[str, Any]":
+    """What torch.distributed knows of the ranks, where the program has started it."""
+    if not (dist.is_available() and dist.is_initialized()):
+        return {}
+    return {"rank": dist.get_rank(), "size": dist.get_world_size(), "gather": gather_over_torch}
+
+
+class _Where:
+    """The position in the training, as a part of the state."""
+
+    def __init__(self, run: "Malleable") -> None:
+        self._run = run
+
+    def state_dict(self) -> "dict[str, int]":
+        run = self._run
+        return {"step": run.steps_done, "epoch": run.epoch, "epoch_step": run.epoch_step, "seed": run.seed,
+                "samples": run.plan.samples, "batch": run.plan.batch, "reference": run.plan.reference}
+
+    def load_state_dict(self, saved: "dict[str, int]") -> None:
+        run = self._run
+        for name in ("samples", "batch", "reference"):
+            if saved[name] != getattr(run.plan, name):
+                what = {"samples": "samples in the data set", "batch": "samples per micro-batch",
+                        "reference": "micro-batches per step"}[name]
+                raise ValueError(f"the checkpoint was made with {saved[name]} {what}, this run has "
+                                 f"{getattr(run.plan, name)}")
+        run.steps_done, run.epoch, run.epoch_step = saved["step"], saved["epoch"], saved["epoch_step"]
+        run.seed = saved["seed"]
+
+
+class Malleable:
+    """What malleable() returns; see there."""
+
+    def __init__(self, loader: DataLoader, model: torch.nn.Module, opts: "list[Any]", scheds: "list[Any]",
+                 scaler: Any, reference: Optional[int], seed: Optional[int], more: "dict[str, Any]",
+                 options: "dict[str, Any]") -> None:
+        check_loader(loader)
+        world = _world()
+        self.steps_done = self.epoch = self.epoch_step = 0
+        self.left = False
+        self._in_epochs = False
+        self._open_step = False  # its last micro-batch was given out
+        self._loader, self._position = loader, Position()
+        self._ddp, self._scale = ddp_modules(model), GradientScale(model)
+        if world.get("size", 1) > 1 and not self._ddp:
+            raise ValueError("model is not a DistributedDataParallel, and there are several ranks: "
+                             "nobody would exchange its gradients")
+        ranks = world.get("size", 1)
+        if reference is None:
+            reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), ranks)
+        drop_last = bool(loader.drop_last or getattr(loader.sampler, "drop_last", False))
+        self.plan = Plan(len(loader.dataset), loader.batch_size or 1, reference, drop_last)  # type: ignore[arg-type]
+        self.accumulate = self.plan.micro_batches_a_step(ranks)
+        self.seed = torch.initial_seed() >> 1 if seed is None else seed
+        # Outside Slurm a second start in the same folder is a new training, unless a folder is named.
+        kept = "checkpoint_dir" in options or any(
+            os.environ.get(name) for name in ("SLURM_JOB_ID", "RINGRT_CHECKPOINT_DIR"))
+        if not kept:
+            options = {"save_interval_s": _NEVER_S, **options}
+        self.handle = Handle(global_batch=self.plan.step_samples, **world, **options)
+        # Where torch.distributed is not started, but there are ranks: nobody exchanges gradients either.
+        if self.handle.size != ranks:
+            raise ValueError(f"this is one of {self.handle.size} ranks, but torch.distributed is not initialized: "
+                             "call init_process_group() first")
+        self._state = TorchState({
+            "ringrt": _Where(self), "model": unwrapped(model), **_numbered("opt", opts),
+            **_numbered("sched", scheds), **({"scaler": scaler} if scaler is not None else {}), **more})
+        self._share_seed()
+        self.handle.set_saver(lambda folder, step: self._state.save(self.handle.rank, folder),
+                              lambda folder, step: self._state.load(folder))
+        self.resumed = kept and self.handle.restore() is not None
+        accumulate_model(model, self._position)
+        for opt in opts:
+            accumulate_optimizer(opt, self._position)
+        for sched in scheds:
+            act_at_end(sched, ["step"], self._position)
+        if scaler is not None:
+            act_at_end(scaler, ["step", "update", "unscale_"], self._position)
+        attach(loader, self)
+
+    def _share_seed(self) -> None:
+        if self.handle.size > 1:
+            seed = torch.tensor([self.seed], dtype=torch.int64)
+            self.handle.broadcast(seed.data_ptr(), 8, 0)
+            self.seed = int(seed)
+
+    # ---- what the program uses -----------------------------------------------------------------
+
+    @property
+    def rank(self) -> int:
+        return self.handle.rank
+
+    @property
+    def size(self) -> int:
+        return self.handle.size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Updates of the weights in an epoch, at every number of ranks."""
+        return self.plan.steps
+
+    @property
+    def last(self) -> bool:
+        """The gradients of this step are complete after this backward pass: clip them only then."""
+        return self._position.last
+
+    def epochs(self, count: Optional[int] = None) -> Iterator[int]:
+        """The epochs still to do, beginning with the one that training was in."""
+        if count is not None:
+            whole = count * self.plan.steps
+            self.handle.set_steps_left(max(0, whole - self.epoch * self.plan.steps - self.epoch_step))
+        self._in_epochs = True
+        try:
+            while count is None or self.epoch < count:
+                yield self.epoch
+                self._end_step()  # the program left its loop over the batches early
+                self.epoch, self.epoch_step = self.epoch + 1, 0
+                self._boundary()  # what came after the batches is done too: validation, scheduler
+        finally:
+            self._in_epochs = False
+        self.finish()
+
+    def finish(self) -> None:
+        """Ends the run before the program ends. Collective; epochs() does so after the last one."""
+        self.handle.finalize()
+
+    def loss(self, loss: float, goal: float = 0.0) -> None:
+        """The loss of the step under way: the scheduler learns from it how long training goes on."""
+        self.handle.set_loss(loss, goal)
+
+    # ---- for the loader ------------------------------------------------------------------------
+
+    def planned(self) -> Iterator[MicroBatch]:
+        order = epoch_order(self._loader.sampler, self.epoch, self.seed)
+        return self.plan.from_step(order, self.epoch_step, self.rank, self.size)
+
+    def seed_of_micro_batch(self, micro: MicroBatch) -> int:
+        return seed_of(self.seed, self.epoch, micro.step, micro.worker)
+
+    def iterate(self, whole: "Callable[[], Iterator[Any]]") -> Iterator[Any]:
+        """The micro-batches of the rest of the epoch; between two steps is the boundary."""
+        if not self._in_epochs:
+            raise RuntimeError("this loader belongs to a malleable run: go over it inside `for epoch in run.epochs(n)`")
+        self._end_step()
+        batches = whole()
+        try:
+            for micro in self.planned():
+                self._begin(micro)
+                batch = next(batches)
+                seed_all(self.seed_of_micro_batch(micro))
+                self._position.in_batch, self._open_step = True, micro.last
+                yield batch
+                self._position.in_batch = False
+                if micro.last:
+                    self._end_step()
+        finally:
+            self._position.in_batch = False
+
+    def _begin(self, micro: MicroBatch) -> None:
+        self._position.first = micro.worker == self.rank * self.accumulate
+        self._position.last = micro.last
+        self._position.number += 1
+        self._scale.set(micro.scale)
+        for module in self._ddp:
+            module.require_backward_grad_sync = micro.last
+
+    def _end_step(self) -> None:
+        if not self._open_step:
+            return
+        self._open_step = self._position.in_batch = False
+        self.steps_done += 1
+        self.epoch_step += 1
+        self._boundary()
+
+    def _boundary(self) -> None:
+        self.left = self.handle.step(self.steps_done)
+        if self.left:
+            self.handle.finalize()
+            raise SystemExit(0)  # the job was requeued, and comes back by itself
+
+
+def malleable(loader: DataLoader, *, model: torch.nn.Module, opt: Union[Any, Sequence[Any]],
+              sched: Union[Any, Sequence[Any], None] = None, scaler: Any = None,
+              reference: Optional[int] = None, seed: Optional[int] = None,
+              options: "Optional[dict[str, Any]]" = None, **more: Any) -> Malleable:
+    """Makes the training that goes over `loader` malleable, and restores it where it was before.
+
+        run = ringrt.torch.malleable(loader, model=model, opt=opt, sched=sched)
+        for epoch in run.epochs(90):
+            loader.sampler.set_epoch(epoch)
+            for x, y in loader: ...
+
+    The batch of a step stays loader.batch_size · `reference` samples (the most ranks that the job may have)
+    at every number of ranks: fewer ranks take several micro-batches for a step, in which opt.step(),
+    opt.zero_grad() and sched.step() do nothing but at its end. Each sample is seen once an epoch.
+    The loss is a mean over the micro-batch. Gradients that are clipped: `if run.last:` before.
+
+    `scaler`: a GradScaler. `more`: other parts of the state, with state_dict() and load_state_dict().
+    `options`: fields of ringrt_config_t. Collective: all ranks call it, after init_process_group() and
+    after DistributedDataParallel(model)."""
+    return Malleable(loader, model, _listed(opt), _listed(sched), scaler, reference, seed, more,
+                     dict(options or {}))

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which samples make up which micro-batch. PURE: nothing but numbers; no torch.
+
+A training step is one update of the weights. Its batch is made of `reference` micro-batches, those
+of `reference` *workers*; a job with fewer ranks gives each rank several of them, one after the other.
+So every update sees the same samples, in the same micro-batches, at every number of ranks:
+
+    order of the epoch   | step 0: reference · batch samples | step 1 | … | the rest |
+    worker w of a step     samples w, w + reference, w + 2 · reference … of it
+    rank r of n            workers r · c … r · c + c - 1, where c = reference / n
+
+That is what torch's DistributedSampler gives `reference` ranks, but for the last step of an epoch: where
+that one has fewer samples, they are dealt out as evenly as they go, none is repeated, and each
+micro-batch counts by its samples.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator, Sequence
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    step: int  # within the epoch
+    worker: int
+    indices: "tuple[int, ...]"
+    # Its gradient is a mean over its samples; times `scale`, and averaged over the ranks, the sum is
+    # the mean over all samples of the step.
+    scale: float
+    last: bool  # of its step, on this rank
+
+
+@dataclass(frozen=True)
+class Plan:
+    samples: int  # in an epoch
+    batch: int  # samples of a micro-batch
+    reference: int  # micro-batches of a step
+    drop_last: bool = False  # the last step, where it has fewer samples than the others
+
+    def __post_init__(self) -> None:
+        if self.samples <= 0 or self.batch <= 0 or self.reference <= 0:
+            raise ValueError("an epoch without samples, or a batch without any")
+
+    @property
+    def step_samples(self) -> int:
+        return self.batch * self.reference
+
+    @property
+    def steps(self) -> int:
+        whole, rest = divmod(self.samples, self.step_samples)
+        return whole + (1 if rest and not self.drop_last else 0)
+
+    def micro_batches_a_step(self, ranks: int) -> int:
+        if ranks <= 0 or self.reference % ranks:
+            raise ValueError(f"{self.reference} micro-batches of a step cannot be dealt out to {ranks} ranks "
+                             "evenly: the number of ranks must divide it")
+        return self.reference // ranks
+
+    def of_step(self, order: Sequence[int], step: int, rank: int, ranks: int) -> "list[MicroBatch]":
+        """This rank's micro-batches of one step; `order` has the samples of the epoch."""
+        each = self.micro_batches_a_step(ranks)
+        begin = step * self.step_samples
+        end = min(begin + self.step_samples, self.samples)
+        out = []
+        for worker in range(rank * each, (rank + 1) * each):
+            mine = tuple(order[begin + worker:end:self.reference])
+            scale = ranks * len(mine) / (end - begin)
+            # A worker without a sample takes one that counts for nothing: its rank must not be missing.
+            out.append(MicroBatch(step, worker, mine or (order[begin],), scale,
+                                  worker == (rank + 1) * each - 1))
+        return out
+
+    def from_step(self, order: Sequence[int], first: int, rank: int, ranks: int) -> Iterator[MicroBatch]:
+        if len(order) != self.samples:
+            raise ValueError(f"the sampler gave {len(order)} samples, {self.samples} were planned")
+        for step in range(first, self.steps):
+            yield from self.of_step(order, step, rank, ranks)
+
+
+def reference_of(malleable: "str | None", ranks: int) -> int:
+    """The most ranks that RINGRT_MALLEABLE ("MIN:MAX" or "MIN-MAX") lets the job have: the largest
+    MIN·2^k that is no more than MAX. `ranks`, where it is not set or is not that."""
+    try:
+        low, high = (int(word) for word in (malleable or "").replace("-", ":").split(":")[:2])
+    except ValueError:
+        return ranks
+    if not 0 < low <= high:
+        return ranks
+    while low * 2 <= high:
+        low *= 2
+    return low if low % ranks == 0 else ranks
+
+
+def seed_of(*numbers: int) -> int:
+    """One number of 63 bits from several (splitmix64's mixing)."""
+    mixed = 0
+    for number in numbers:
+        mixed = (mixed ^ number) + 0x9E3779B97F4A7C15 & (1 << 64) - 1
+        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & (1 << 64) - 1
+        mixed ^= mixed >> 31
+    return mixed >> 1

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# seconds: 400
+# ringrt.torch.malleable() with the real torch on a real cluster: 1, 4, 2, 1 GPUs; each sample once an epoch, and
+# the weights of a run at one size.
+skip() { echo "# skipped: $*"; exit 77; }
+python=${RINGRT_TORCH_PYTHON:-python3}
+"$python" -c 'import torch' 2>/dev/null || skip "no torch in $python"
+package=$here/../../python folder=$work/torch epochs=8
+export RINGRT_LIBRARY=${RINGRT_LIBRARY:-$plugins/libringrt.so} PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+mkdir -p "$folder/fixed"
+cat >"$folder/rank" <<'END'
+#!/bin/sh
+export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID MASTER_ADDR=127.0.0.1
+export MASTER_PORT=$((20000 + (SLURM_JOB_ID * 7 + ${SLURM_RESTART_COUNT:-0} * 13) % 9000))
+exec "$@"
+END
+chmod +x "$folder/rank"
+train="$package/tests/train_torch.py distributed"
+steps_at() { # GPUS: of the job's runs at that many
+    local run
+    for run in "$folder"/seen.*.0; do
+        [ "$(ls "${run%.0}".* 2>/dev/null | wc -l)" != "$1" ] || wc -l <"$run"
+    done | awk '{ n += $1 } END { print n + 0 }'
+}
+trained_on() { [ "$(steps_at "$1")" -ge "$2" ]; }
+
+most=$(rigid 12 600 -N3) more=$(rigid 3 600 -N1)
+wait_for 20 "start of the first rigid jobs" is_state "$more" RUNNING
+job=$(FOLDER=$folder timeout 20 sbatch --parsable --malleable=1:4 --chdir="$folder" --output="$folder/out" --open-mode=append \
+    --export=ALL --wrap "export RINGRT_CHECKPOINT_DIR=$folder/ckpt RINGRT_TELEMETRY_S=1; exec srun $folder/rank $python $train 0.15 0 $epochs") ||
+    fail "sbatch refused it"
+wait_for 90 "steps on 1 GPU" trained_on 1 8
+scancel "$more"
+wait_for 90 "steps on 4 GPUs" trained_on 4 5
+second=$(rigid 2 600 -N1)
+wait_for 90 "steps on 2 GPUs" trained_on 2 4
+before=$(steps_at 1)
+third=$(rigid 1 600 -N1)
+wait_for 90 "steps on 1 GPU again" trained_on 1 $((before + 8))
+scancel "$most" "$second" "$third"
+wait_for 200 "end of the training" is_state "$job" COMPLETED
+cat "$folder"/seen.* | awk -v epochs=$epochs '{ steps[$2] = 1; for (i = 3; i <= NF; i++) { seen[$1 " " $i]++; n++ } }
+    END { for (s in steps) many++
+          for (s in seen) if (seen[s] != 1) { print "# epoch and sample " s ": " seen[s] " times"; bad = 1 }
+          if (n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; bad = 1 }
+          exit bad }' || fail "not each sample once an epoch"
+note "measured: $(ls "$folder"/seen.*.0 | wc -l) runs, $(steps_at 1), $(steps_at 2), $(steps_at 4) micro-batches of rank 0 on 1, 2, 4 GPUs"
+env -u SLURM_JOB_ID FOLDER="$folder/fixed" RINGRT_MALLEABLE=1:4 RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 \
+    "$python" "$package/tests/train_torch.py" distributed 0 0 $epochs || fail "the run at fixed size"
+"$python" - "$folder/result" "$folder/fixed/result" <<'END' || fail "other weights than at fixed size"
+import sys, torch
+one, other = (torch.load(path) for path in sys.argv[1:])
+worst = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(one["net"].values(), other["net"].values()))
+print(f"# measured: weights differ by at most {worst:.1e} from a run at fixed size")
+sys.exit(not (one["steps"] == other["steps"] and one["sched"] == other["sched"] and worst < 1e-6))
+END
