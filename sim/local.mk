@@ -9,12 +9,14 @@ libsim_la_SOURCES = \
 	sim/workload/read_pollux.cpp sim/workload/read_workload.cpp sim/workload/workload.h \
 	sim/engine/engine.cpp sim/engine/engine.h sim/engine/fairness.cpp sim/engine/learned.cpp \
 	sim/engine/oracle.cpp sim/engine/placer.cpp sim/engine/placer.h \
-	sim/engine/policy_spec.cpp sim/engine/policy_spec.h sim/engine/processor_time.h
+	sim/engine/policy_spec.cpp sim/engine/policy_spec.h sim/engine/processor_time.h \
+	sim/engine/training.h \
+	sim/slurm/plugin_run.cpp sim/slurm/plugin_run.h sim/slurm/program.h \
+	sim/slurm/queue.cpp sim/slurm/sim_cluster.cpp sim/slurm/sim_cluster.h
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS)
 libsim_la_LIBADD = libbaselines.la libcontroller.la
 sim_slurm = \
 	sim/slurm/scenario.cpp sim/slurm/scenario.h \
-	sim/slurm/sim_cluster.cpp sim/slurm/sim_cluster.h \
 	sim/slurm/yaml_tree.cpp sim/slurm/yaml_tree.h
 if HAVE_YAML
 libsim_la_SOURCES += $(sim_slurm)

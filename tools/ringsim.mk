@@ -4,8 +4,10 @@ if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringsim.la
 libringsim_la_SOURCES = \
 	tools/ringsim/chart.cpp tools/ringsim/command_line.cpp tools/ringsim/commands.h \
-	tools/ringsim/compare.cpp tools/ringsim/paper.cpp \
-	tools/ringsim/report.cpp tools/ringsim/report.h tools/ringsim/scale.cpp
+	tools/ringsim/compare.cpp tools/ringsim/page.cpp tools/ringsim/paper.cpp tools/ringsim/paper.h \
+	tools/ringsim/paper_models.cpp tools/ringsim/plot.cpp tools/ringsim/plot.h \
+	tools/ringsim/report.cpp tools/ringsim/report.h tools/ringsim/scale.cpp \
+	tools/ringsim/verdict.cpp tools/ringsim/verdict.h
 libringsim_la_CPPFLAGS = $(AM_CPPFLAGS)
 libringsim_la_LIBADD = libsim.la
 if HAVE_YAML

@@ -14,7 +14,6 @@ namespace ringrt::sim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kInstant = 1e-6;  // seconds: well above the rounding of a Unix time
 
 }  // namespace
 
@@ -76,18 +75,7 @@ class Engine {
 
 // Seconds until `job` is done if nothing changes.
 double Engine::finish_estimate(const JobState &job) const {
-    if (job.gpus == 0) return kNever;
-    const Profile &profile = *job.spec->profile;
-    const std::vector<double> &ends = profile.epoch_ends();
-    double seconds = job.delay_s, progress = job.progress;
-    for (int epoch = job.epoch; epoch < static_cast<int>(ends.size()); ++epoch) {
-        const double step_progress = epoch == job.epoch
-                                         ? job.step_progress
-                                         : profile.step_progress(job.plan.total(job.gpus), epoch);
-        seconds += (ends[epoch] - progress) * job.step_s / step_progress;
-        progress = ends[epoch];
-    }
-    return seconds;
+    return job.gpus == 0 ? kNever : job.seconds_left(*job.spec->profile, job.gpus, job.delay_s);
 }
 
 double Engine::next_decision() const {
@@ -110,12 +98,12 @@ void Engine::enter_epoch(JobState &job) {
         job.plan = estimator_->choose_batch(job, job.shape);
         job.step_s = plan_step_s(profile, job.shape, job.plan);
     }
-    job.step_progress = profile.step_progress(job.plan.total(job.gpus), job.epoch);
+    job.Training::enter_epoch(profile, job.gpus);
 }
 
 void Engine::advance(JobState &job, double seconds) {
     if (job.gpus == 0) return;
-    const std::vector<double> &ends = job.spec->profile->epoch_ends();
+    const Profile &profile = *job.spec->profile;
     const double begin = now_;
     double left = seconds;
     const double delay = std::min(job.delay_s, left);
@@ -126,20 +114,10 @@ void Engine::advance(JobState &job, double seconds) {
         if (delay > 0 && job.delay_s == 0)
             estimator_->restarted(job, restart_seconds(*job.spec, options_));
     }
-    while (left > 0 && job.finished_s < 0) {
-        const double rate = job.step_progress / job.step_s;
-        const double need = (ends[job.epoch] - job.progress) / rate;
-        const bool through = need <= left + kInstant;
-        const double spent = through ? std::min(need, left) : left;
-        estimator_->ran(job, spent / job.step_s);
-        job.progress = through ? ends[job.epoch] : job.progress + rate * left;
-        left -= spent;
-        if (!through) break;
-        if (++job.epoch == static_cast<int>(ends.size()))
-            job.finished_s = begin + seconds - left;
-        else
-            enter_epoch(job);
-    }
+    left = job.run(
+        profile, left, [&](double steps) { estimator_->ran(job, steps); },
+        [&] { enter_epoch(job); });
+    if (job.is_done(profile)) job.finished_s = begin + seconds - left;
     job.attained_gpu_s +=
         ((job.finished_s < 0 ? begin + seconds : job.finished_s) - begin) * job.gpus;
 }
@@ -192,7 +170,7 @@ void Engine::describe(const JobState &job, policy::Job &out, policy::SimFacts &f
     const JobSpec &spec = *job.spec;
     out.id = static_cast<uint32_t>(job.index + 1);
     out.gpus_min = spec.gpus_min;
-    out.gpus_max = policy_.placement == Placement::pack ? spec.gpus_max : spec.gpus_limit;
+    out.gpus_max = policy_.on_ladder ? spec.gpus_max : spec.gpus_limit;
     out.gpus_now = job.gpus;
     out.held.assign(job.seats.begin(), job.seats.end());
     facts.gpus_asked =

@@ -15,6 +15,7 @@
 
 #include "sim/engine/placer.h"
 #include "sim/engine/policy_spec.h"
+#include "sim/engine/training.h"
 #include "sim/workload/workload.h"
 #include "slurm_plugin/policy/policy.h"
 
@@ -26,6 +27,7 @@ struct SimOptions {
     double restart_s = 30;   // GPUs held idle by a stop and restart, of jobs that do not say theirs
     double start_s = 30;     // by a first start
     double interval_s = 60;  // decisions at multiples of it; 0: at each arrival and finish
+    double telemetry_s = 30;  // between two reports of a job to the plugin; 0: none
     Knowledge knowledge = Knowledge::oracle;
     double wrong_by = 0.3;
     uint64_t seed = 1;
@@ -34,18 +36,13 @@ struct SimOptions {
 };
 
 // One job while it is in the system.
-struct JobState {
+struct JobState : Training {
     const JobSpec *spec = nullptr;
     std::size_t index = 0;  // into the workload
     Seats seats;
     Shape shape;
-    BatchPlan plan;
     int gpus = 0;
-    double step_s = 0;         // of its plan where it is
-    double step_progress = 0;  // of such a step in this epoch
-    double delay_s = 0;        // of a start that is still to pay
-    int epoch = 0;
-    double progress = 0;
+    double delay_s = 0;  // of a start that is still to pay
     double attained_gpu_s = 0;
     double lost_gpu_s = 0;  // of it, paid for starts after the first
     double share_s = 0;     // time integral of its fair share of GPUs

@@ -39,6 +39,13 @@ struct Family {
     bool stale = false;
     uint64_t version = 1;
 
+    // As it was measured, where it was; by the model elsewhere.
+    [[nodiscard]] double step_ms_at(int gpus, int nodes, BatchPlan plan) const {
+        const auto measured = step_ms.find({gpus, nodes, plan.passes, plan.local});
+        return measured != step_ms.end() ? measured->second
+                                         : model.step_ms(gpus, nodes, plan.passes, plan.local);
+    }
+
     void refit() {
         std::vector<model::StepSample> samples;
         for (const auto &[key, ms] : step_ms)
@@ -53,6 +60,13 @@ struct Family {
     }
 };
 
+// What a job has run since it last started, at one size and batch.
+struct Stretch {
+    std::array<int, 4> key{};
+    int start = 0;
+    double steps = 0;
+};
+
 struct Curve {
     std::vector<float> ms;
     uint64_t version = 0;
@@ -65,11 +79,15 @@ class Learned final : public Estimator {
         : policy_(policy), adapts_(policy.adapts_batch), options_(options) {}
 
     void ran(const JobState &job, double steps) override {
-        if (steps < 1) return;
-        Family &family = family_of(job);
-        if (family.step_ms.size() >= kSamplesMax) return;
         const std::array<int, 4> key{job.gpus, int(job.shape.size()), job.plan.passes,
                                      job.plan.local};
+        // A step may take longer than the time between two decisions.
+        Stretch &stretch = stretches_[job.index];
+        if (stretch.key != key || stretch.start != job.starts) stretch = {key, job.starts, 0};
+        stretch.steps += steps;
+        if (stretch.steps < 1) return;
+        Family &family = family_of(job);
+        if (family.step_ms.size() >= kSamplesMax) return;
         if (!family.step_ms.emplace(key, job.step_s * 1000).second) return;
         family.largest = std::max(family.largest, job.gpus);
         family.stale = true;
@@ -92,6 +110,8 @@ class Learned final : public Estimator {
             redraw(job, family, curve);
         out.curve_ms = curve.ms;
         out.gpus_cap = std::max({1, job.gpus, 2 * family.largest});
+        // Nobody knows it: it starts where its user asked.
+        if (family.largest == 0) out.gpus_cap = std::max(job.gpus, job.spec->gpus_asked);
         const double left = job.spec->profile->epoch_ends().back() - job.progress;
         const double worth = adapts_ ? 1 : noise_now(job).progress(job.spec->batch);
         out.steps_left = left / worth;
@@ -107,6 +127,7 @@ class Learned final : public Estimator {
 
     void forget(const JobState &job) override {
         curves_.erase(job.index);
+        stretches_.erase(job.index);
         restarts_.erase(job.index);
     }
 
@@ -133,8 +154,7 @@ class Learned final : public Estimator {
                                   int gpus, int nodes) {
         const BatchLimits &limits = job.spec->profile->batch;
         const auto cost = [&](BatchPlan plan) {
-            return family.model.step_ms(gpus, nodes, plan.passes, plan.local) /
-                   noise.progress(plan.total(gpus));
+            return family.step_ms_at(gpus, nodes, plan) / noise.progress(plan.total(gpus));
         };
         if (family.largest > 0) return sim::choose_batch(limits, gpus, cost);
         const int least =
@@ -156,7 +176,7 @@ class Learned final : public Estimator {
                 continue;
             }
             const BatchPlan plan = split_batch(job.spec->profile->batch, job.spec->batch, gpus);
-            ms = static_cast<float>(family.model.step_ms(gpus, nodes, plan.passes, plan.local));
+            ms = static_cast<float>(family.step_ms_at(gpus, nodes, plan));
         }
         curve.version = family.version;
         curve.epoch = job.epoch;
@@ -167,6 +187,7 @@ class Learned final : public Estimator {
     const SimOptions &options_;
     std::map<std::string, Family> families_;
     std::map<std::size_t, Curve> curves_;
+    std::map<std::size_t, Stretch> stretches_;
     std::map<std::size_t, Mean> restarts_;  // of jobs that had one
 };
 

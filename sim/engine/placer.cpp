@@ -59,7 +59,7 @@ void Placer::seat_packed(std::size_t job, const std::vector<int> &want, std::vec
     std::vector<int> movable(free_.size(), 0);
     const bool fits = std::any_of(free_.begin(), free_.end(),
                                   [&](int f) { return f >= std::min(gpus, gpus_per_node_); });
-    if (!fits || gpus > gpus_per_node_) {
+    if (rule_ == Placement::pack && (!fits || gpus > gpus_per_node_)) {
         smaller.resize(free_.size());
         for (std::size_t other = 0; other < seats.size(); ++other) {
             if (seats[other].size() != 1 || want[other] >= std::min(gpus, gpus_per_node_)) continue;
@@ -101,7 +101,7 @@ void Placer::place(const std::vector<int> &want, std::vector<Seats> &seats) {
     if (rule_ == Placement::spread_small_first)
         std::stable_sort(waiting.begin(), waiting.end(),
                          [&](std::size_t a, std::size_t b) { return want[a] < want[b]; });
-    if (rule_ != Placement::pack) {
+    if (rule_ == Placement::spread || rule_ == Placement::spread_small_first) {
         for (const std::size_t job : waiting) seat_spread(want[job], seats[job]);
         return;
     }

@@ -14,6 +14,8 @@ enum class Placement : uint8_t {
     // For powers of two that fit in sum this always succeeds (a buddy system without its fixed
     // addresses: jobs come in descending size, so that free places never split a node in vain).
     pack,
+    // The same, but nothing that runs is moved: as Slurm places jobs.
+    pack_still,
     // From the node with the most free GPUs, wherever that leads, as the reference simulator of
     // Pollux places Tiresias (in order of arrival) and Optimus (small jobs first). Nothing moves.
     spread,

@@ -25,13 +25,15 @@ std::vector<policy::Allotment> decide_optimum(const policy::SimJobs &jobs,
 
 struct Row {
     std::string_view name;
-    std::variant<policy::Decide, policy::SimDecide> decide;
-    Placement placement;
+    std::variant<policy::Decide, policy::SimDecide> decide;  // null: the plugin
+    Placement placement;                                     // its authors'
     Knowledge knowledge;
     std::string_view help;
 };
 
 constexpr std::array kRows{
+    Row{"plugin", policy::Decide{}, Placement::pack, Knowledge::plugin,
+        "the plugin's own loop and policy on a Slurm in virtual time, start sizes included"},
     Row{"fifo", policy::decide_fifo, Placement::spread, Knowledge::oracle,
         "stock Slurm: first come, first served, with backfill; rigid"},
     Row{"fixed:", policy::decide_fifo, Placement::pack, Knowledge::oracle,
@@ -63,11 +65,14 @@ PolicySpec spec_of(std::string_view name) {
     for (const Row &row : kRows) {
         if (row.name != name && !(row.name == "fixed:" && name.starts_with(row.name))) continue;
         out.decide = row.decide;
-        out.placement = row.placement;
+        out.authors_placement = row.placement;
+        out.on_ladder = row.placement == Placement::pack;
+        if (row.name == "fifo") out.placement = Placement::pack_still;
         out.knowledge = row.knowledge;
         out.adapts_batch = row.name == "goodput";
         if (row.name == "optimum" || out.adapts_batch) out.options.gain = GainRule::short_first;
         if (out.adapts_batch) out.options.power = kGoodputPower;
+        if (row.knowledge == Knowledge::plugin) out.plugin.emplace();
         return out;
     }
     std::string known;
@@ -95,7 +100,43 @@ Knowledge knowledge_of(std::string_view text) {
                      printable(text) + "\"");
 }
 
+struct Known {
+    std::string_view word, meaning;
+};
+constexpr Known kLimits{"limits", "sizes asked and time limits"};
+constexpr Known kService{"service", "sizes asked, and the GPU-seconds that a job has received"};
+constexpr Known kTruth{"truth", "true speeds at every size and the true work left"};
+constexpr Known kWrong{"wrong", "the truth times a fixed error"};
+constexpr Known kLearned{"learned",
+                         "the true work left; speeds measured in this run, shared by all jobs of "
+                         "an application"};
+constexpr Known kTold{"telemetry", "what each job measured itself: its speeds, its steps left"};
+constexpr std::array kKnown{kLimits, kService, kTruth, kWrong, kLearned, kTold};
+
 }  // namespace
+
+std::string_view knows(const PolicySpec &policy) {
+    const std::string_view name = std::string_view(policy.name).substr(0, policy.name.find('@'));
+    if (name == "fifo" || name.starts_with("fixed:")) return kLimits.word;
+    if (name == "tiresias") return kService.word;
+    switch (policy.knowledge) {
+        case Knowledge::oracle:
+            return kTruth.word;
+        case Knowledge::learned:
+            return kLearned.word;
+        case Knowledge::wrong:
+            return kWrong.word;
+        case Knowledge::plugin:
+            return kTold.word;
+    }
+    return "";
+}
+
+std::string_view meaning_of_knows(std::string_view word) {
+    for (const Known &known : kKnown)
+        if (known.word == word) return known.meaning;
+    return "";
+}
 
 std::vector<PolicyRow> policy_rows() {
     std::vector<PolicyRow> rows;
@@ -112,7 +153,12 @@ PolicySpec parse_policy(std::string_view text) {
     PolicySpec out = spec_of(name);
     out.name = std::string(text);
     out.says_knowledge = at != std::string_view::npos;
+    if (out.says_knowledge && out.plugin)
+        throw InputError("policy: plugin knows what jobs tell it, and nothing else: got \"" +
+                         printable(text) + "\"");
     if (out.says_knowledge) out.knowledge = knowledge_of(text.substr(at + 1));
+    if (out.adapts_batch && out.knowledge == Knowledge::wrong)
+        throw InputError("policy: goodput@wrong does not exist: goodput@oracle or goodput@learned");
     if (name.starts_with("fixed:")) out.fixed_gpus = fixed_size(name);
     return out;
 }

@@ -6,18 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/engine.h"
-#include "sim/workload/workload.h"
-#include "slurm_plugin/controller/options.h"
+#include "sim/engine/policy_spec.h"
+#include "sim/slurm/program.h"
 
 namespace ringrt::sim {
-
-// What a job's program does, for the controller's own loop.
-struct ProgramSpec {
-    double up_s = 1;         // from its start until its runtime is up
-    double save_s = 0.5;     // a checkpoint
-    double telemetry_s = 0;  // between two reports; 0: it reports nothing
-};
 
 struct Scenario {
     Workload workload;
@@ -27,6 +19,8 @@ struct Scenario {
     std::vector<PolicySpec> policies;
     // The parameters of malleable.yaml; what is simulated acts.
     controller::Options controller{.mode = controller::Mode::act};
+
+    [[nodiscard]] Site site() const { return {&workload, &programs, &sim, &controller}; }
 };
 
 // Throws InputError with file and line.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What jobs do in virtual time. The queue, and the controller's window, are in queue.cpp.
 #include "sim/slurm/sim_cluster.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
@@ -12,95 +14,218 @@ namespace ringrt::sim {
 using controller::JobPhase;
 using controller::JobRecord;
 using controller::PendingReason;
-using controller::RpcStatus;
 
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kCompleting_s = 0.5;
+constexpr double kShownFor_s = 300;  // after a job's end (MinJobAge)
 constexpr int kGrace_s = 120;
+constexpr int kFirstReports =
+    2;  // of a run, which the controller waits for; later ones only refresh
+
+double tick_at_or_after(double time_s) {
+    const double ticks =
+        std::ceil((time_s - SimCluster::kStart_s) / SimCluster::kTick_s - kInstant);
+    return SimCluster::kStart_s + ticks * SimCluster::kTick_s;
+}
 
 // As the plugin tells a malleable job from a rigid one: by its range of sizes.
 bool is_malleable(const JobSpec &spec) { return spec.gpus_max > spec.gpus_min; }
 
 }  // namespace
 
-SimCluster::SimCluster(const Scenario &scenario) : scenario_(scenario) {}
+SimCluster::SimCluster(const Site &site)
+    : site_(site),
+      free_(static_cast<std::size_t>(site.sim->nodes), site.sim->gpus_per_node),
+      result_{.workload = site.workload->name, .policy = site.controller->policy} {
+    result_.jobs.resize(site.workload->jobs.size());
+    for (int node = 0; node < site.sim->nodes; ++node)
+        nodes_.push_back({.name = "n" + std::to_string(node + 1), .gpus = site.sim->gpus_per_node});
+}
+
+// ---- time -------------------------------------------------------------------------------------
+
+double SimCluster::next_event_s() const {
+    if (queue_changed_) return now_s_ + kTick_s;
+    double next = kNever;
+    if (submitted_ < site_.workload->jobs.size())
+        next = kStart_s + site_.workload->jobs[submitted_].submit_s;
+    for (const auto &[id, job] : jobs_) next = std::min(next, job.next_s);
+    return next == kNever ? kNever : std::max(tick_at_or_after(next), now_s_ + kTick_s);
+}
+
+void SimCluster::advance_to(double until_s) {
+    const double to_s = tick_at_or_after(until_s);
+    if (to_s <= now_s_) return;
+    share_s_ +=
+        (to_s - now_s_) * site_.sim->nodes * site_.sim->gpus_per_node / std::max(1, active_);
+    now_s_ = to_s;
+    submit();
+    bool forgets = false;
+    for (auto &[id, job] : jobs_) {
+        if (job.next_s > now_s_) continue;
+        run(job);
+        if (job.record.phase == JobPhase::completing && now_s_ >= job.completing_until_s)
+            finish_completing(job);
+        forgets |= job.record.phase == JobPhase::finished;
+        plan_next(job);
+    }
+    if (forgets) forget_finished();
+    if (queue_changed_) schedule();
+}
+
+void SimCluster::forget_finished() {
+    std::erase_if(jobs_, [&](const auto &entry) {
+        const Job &job = entry.second;
+        return job.record.phase == JobPhase::finished && now_s_ >= job.stopped_s + kShownFor_s;
+    });
+}
+
+void SimCluster::plan_next(Job &job) const {
+    const JobRecord &record = job.record;
+    job.next_s = kNever;
+    switch (record.phase) {
+        case JobPhase::pending:
+            if (!job.queued) job.next_s = record.begin_s;
+            return;
+        case JobPhase::completing:
+            job.next_s = job.completing_until_s;
+            return;
+        case JobPhase::finished:
+            job.next_s = job.stopped_s + kShownFor_s;
+            return;
+        case JobPhase::suspended:
+            return;
+        case JobPhase::running:
+            break;
+    }
+    if (record.time_limit_s)
+        job.next_s = record.start_s + static_cast<double>(*record.time_limit_s) + kTick_s;
+    if (!job.up)
+        job.next_s = std::min(job.next_s, job.up_at_s);
+    else if (job.save_until_s > 0)
+        job.next_s = std::min(job.next_s, job.save_until_s);
+    else if (job.flagged)
+        job.next_s = now_s_ + kTick_s;
+    else
+        job.next_s =
+            std::min(job.next_s, job.trained_to_s + job.training.seconds_left(
+                                                        *job.spec->profile, record.gpus_requested));
+    if (job.up && job.reports < kFirstReports && job.program->telemetry_s > 0 && job.malleable)
+        job.next_s = std::min(job.next_s, job.told_s + job.program->telemetry_s);
+    job.next_s = tick_at_or_after(job.next_s);
+}
+
+// ---- a job's life -----------------------------------------------------------------------------
 
 void SimCluster::submit() {
-    const std::vector<JobSpec> &specs = scenario_.workload.jobs;
+    const std::vector<JobSpec> &specs = site_.workload->jobs;
     for (; submitted_ < specs.size() && kStart_s + specs[submitted_].submit_s <= now_s_;
-         ++submitted_) {
-        const JobSpec &spec = specs[submitted_];
-        const auto id = static_cast<uint32_t>(submitted_ + 1);
-        Job &job = jobs_[id];
-        job.spec = &spec;
-        job.program = &scenario_.programs[submitted_];
-        job.malleable = is_malleable(spec);
-        JobRecord &record = job.record;
-        record.id = id;
-        record.submit_s = std::floor(now_s_);
-        record.priority = 1 + spec.priority;
-        record.gpus_requested = spec.gpus_min;
-        record.nodes_requested =
-            (spec.gpus_min + scenario_.sim.gpus_per_node - 1) / scenario_.sim.gpus_per_node;
-        if (spec.limit_s > 0) record.time_limit_s = std::llround(spec.limit_s);
-        if (!job.malleable) continue;
+         ++submitted_)
+        submit(submitted_);
+}
+
+void SimCluster::submit(std::size_t index) {
+    const JobSpec &spec = site_.workload->jobs[index];
+    const auto id = static_cast<uint32_t>(index + 1);
+    Job &job = jobs_[id];
+    job.spec = &spec;
+    job.program = &(*site_.programs)[index];
+    job.index = index;
+    job.malleable = is_malleable(spec);
+    job.share_s = share_s_;
+    ++active_;
+    JobRecord &record = job.record;
+    record.id = id;
+    record.submit_s = std::floor(now_s_);
+    record.priority = 1 + spec.priority;
+    record.gpus_requested = job.malleable ? spec.gpus_min : spec.gpus_asked;
+    record.nodes_requested =
+        (record.gpus_requested + site_.sim->gpus_per_node - 1) / site_.sim->gpus_per_node;
+    if (spec.limit_s > 0) record.time_limit_s = std::llround(spec.limit_s);
+    if (job.malleable) {
         record.pending_reason = PendingReason::begin_time;
-        record.begin_s = record.submit_s + scenario_.controller.submit_hold_s;
+        record.begin_s = record.submit_s + site_.controller->submit_hold_s;
         records::Intent intent{
             .gpus_min = spec.gpus_min, .gpus_max = spec.gpus_max, .grace_s = kGrace_s};
         intent.since_s = record.submit_s;
         record.admin_comment = records::format_into("", intent);
         record.intent = records::parse_intent(record.admin_comment);
     }
-}
-
-void SimCluster::tick() {
-    now_s_ += kTick_s;
-    submit();
-    for (auto &[id, job] : jobs_) {
-        run(job);
-        if (job.record.phase == JobPhase::completing && now_s_ >= job.completing_until_s)
-            finish_completing(job);
-    }
-    schedule();
-}
-
-double SimCluster::step_s(const Job &job) const {
-    return job.spec->profile
-        ->step_time(packed(job.record.gpus_requested, scenario_.sim.gpus_per_node), 1)
-        .step_s;
+    job.next_s = std::max(record.begin_s, now_s_);
+    changed();
 }
 
 void SimCluster::run(Job &job) {
     JobRecord &record = job.record;
+    if (record.phase == JobPhase::pending && !job.queued && record.begin_s <= now_s_)
+        job.queued = queue_changed_ = true;
     if (record.phase != JobPhase::running) return;
-    job.result.gpu_s += kTick_s * record.gpus_requested;
     if (record.time_limit_s && now_s_ - record.start_s > static_cast<double>(*record.time_limit_s))
         return stop(job, false);
-    if (job.malleable && now_s_ - job.ran_from_s < job.program->up_s) return;
-    job.up = true;
-    report(job);
+    if (!job.up) {
+        if (now_s_ < job.up_at_s) return;
+        come_up(job);
+    }
     if (job.save_until_s > 0) {
+        (void)tell_what_is_due(job);
         if (now_s_ >= job.save_until_s) stop(job, true);
         return;
     }
-    job.step += kTick_s / step_s(job);
-    if (job.step >= job.spec->profile->epoch_ends().back()) return stop(job, false);
-    if (job.flagged) job.save_until_s = now_s_ + std::max(kTick_s, job.program->save_s);
+    train(job, now_s_);
+    if (job.training.is_done(*job.spec->profile)) return stop(job, false);
+    if (!job.flagged) return;
+    job.stopped_s = now_s_;
+    job.save_until_s = now_s_ + std::max(kTick_s, job.program->save_s);
     job.flagged = false;
 }
 
-void SimCluster::report(Job &job) {
+void SimCluster::come_up(Job &job) {
+    job.up = true;
+    job.trained_to_s = now_s_ - kTick_s;
+    if (job.malleable && job.record.restarts > 0)
+        job.result.lost_gpu_s += (now_s_ - job.ran_from_s) * job.record.gpus_requested;
+}
+
+// To `until_s`, telling on the way what was due.
+void SimCluster::train(Job &job, double until_s) {
+    if (tell_what_is_due(job) && job.reports <= kFirstReports) changed();
+    if (until_s <= job.trained_to_s) return;
+    const Profile &profile = *job.spec->profile;
+    (void)job.training.run(
+        profile, until_s - job.trained_to_s, [&](double steps) { job.steps += steps; },
+        [&] { job.training.enter_epoch(profile, job.record.gpus_requested); });
+    job.trained_to_s = until_s;
+}
+
+// The last of the reports that were due by now; those before it nobody has read.
+bool SimCluster::tell_what_is_due(Job &job) {
     const double every_s = job.program->telemetry_s;
-    if (!job.malleable || every_s <= 0 || now_s_ - job.told_s < every_s) return;
-    job.told_s = now_s_;
+    if (!job.malleable || every_s <= 0 || !job.up || now_s_ - job.told_s < every_s) return false;
+    double due_s = now_s_;
+    if (job.reports > 0) {
+        const double step_s = tick_at_or_after(kStart_s + every_s) - kStart_s;
+        due_s = job.told_s + std::floor((now_s_ - job.told_s) / step_s + kInstant) * step_s;
+    }
+    job.told_s = due_s;
+    if (job.save_until_s <= 0 && due_s - kTick_s > job.trained_to_s) train(job, due_s - kTick_s);
+    ++job.reports;
+    report(job);
+    return true;
+}
+
+void SimCluster::report(Job &job) {
+    const Profile &profile = *job.spec->profile;
     records::Telemetry told{.run = job.record.restarts, .gpus = job.record.gpus_requested};
-    told.step = static_cast<uint64_t>(job.step);
+    told.step = static_cast<uint64_t>(job.steps);
     told.ckpt_step = static_cast<uint64_t>(job.first_step);
-    told.step_ms = 1000 * step_s(job);
-    told.steps_left = std::llround(job.spec->profile->epoch_ends().back() - job.step);
+    told.step_ms = 1000 * job.training.step_s;
+    told.steps_left = std::llround((profile.epoch_ends().back() - job.training.progress) /
+                                   job.training.step_progress);
     told.up = true;
+    if (job.program->reload_s > 0 && job.record.restarts > 0)
+        told.load_ms = 1000 * job.program->reload_s;
     // The speeds at earlier sizes, which a job carries with it in its checkpoint.
     if (const auto &before = job.record.telemetry) {
         told.samples = before->samples;
@@ -114,153 +239,66 @@ void SimCluster::report(Job &job) {
 }
 
 void SimCluster::stop(Job &job, bool requeued) {
+    const int gpus = job.record.gpus_requested;
+    job.result.gpu_s += (now_s_ - job.ran_from_s) * gpus;
+    if (requeued) job.result.lost_gpu_s += (now_s_ - job.stopped_s) * gpus;
+    note_span(job);
     job.up = job.flagged = false;
     job.save_until_s = 0;
+    job.stopped_s = now_s_;
     job.record.phase = JobPhase::completing;
     job.record.end_s = std::floor(now_s_);
     job.requeued = requeued;
     job.completing_until_s = now_s_ + kCompleting_s;
+    changed();
     if (requeued) return;
     job.result.finish_s = now_s_ - kStart_s;
+    record_fairness(job);
+    result_.jobs[job.index] = job.result;
+    result_.makespan_s = std::max(result_.makespan_s, job.result.finish_s);
     ++finished_;
+    --active_;
+}
+
+void SimCluster::record_fairness(Job &job) const {
+    JobState state;
+    state.spec = job.spec;
+    state.share_s = share_s_ - job.share_s;
+    state.finished_s = job.result.finish_s;
+    job.result.fairness = finish_time_fairness(state, *site_.sim);
+}
+
+void SimCluster::note_span(const Job &job) {
+    if (!site_.sim->timeline) return;
+    for (const auto &[node, gpus] : job.record.gpus_on_node)
+        result_.spans.push_back({.job = job.index,
+                                 .node = node,
+                                 .gpus = gpus,
+                                 .from_s = job.ran_from_s - kStart_s,
+                                 .to_s = now_s_ - kStart_s});
 }
 
 void SimCluster::finish_completing(Job &job) {
     JobRecord &record = job.record;
+    for (const auto &[node, gpus] : record.gpus_on_node)
+        free_[static_cast<std::size_t>(node)] += gpus;
     record.gpus_on_node.clear();
     record.start_s = 0;
     record.phase = job.requeued ? JobPhase::pending : JobPhase::finished;
+    queue_changed_ = true;
+    changed();
     if (!job.requeued) record.end = controller::End{.how = controller::End::How::completed};
     if (!job.requeued) return;
     record.pending_reason = PendingReason::begin_time;
-    record.begin_s = record.end_s + scenario_.controller.requeue_hold_s;
+    record.begin_s = record.end_s + site_.controller->requeue_hold_s;
     ++record.restarts;
-    job.requeued = job.first = false;
-}
-
-std::vector<int> SimCluster::free_gpus() const {
-    std::vector<int> free(static_cast<std::size_t>(scenario_.sim.nodes),
-                          scenario_.sim.gpus_per_node);
-    for (const auto &[id, job] : jobs_)
-        for (const auto &[node, gpus] : job.record.gpus_on_node)
-            free[static_cast<std::size_t>(node)] -= gpus;
-    return free;
-}
-
-// By priority, then by number; what cannot start keeps nobody behind it from starting.
-void SimCluster::schedule() {
-    std::vector<Job *> queue;
-    for (auto &[id, job] : jobs_) {
-        if (job.record.phase != JobPhase::pending) continue;
-        if (job.record.begin_s > now_s_)
-            job.record.pending_reason = PendingReason::begin_time;
-        else
-            queue.push_back(&job);
-    }
-    std::stable_sort(queue.begin(), queue.end(), [](const Job *a, const Job *b) {
-        if (a->first != b->first) return a->first;
-        return a->record.priority > b->record.priority;
-    });
-    bool blocked = false;
-    for (Job *job : queue) {
-        if (start(*job)) continue;
-        job->record.pending_reason = blocked ? PendingReason::priority : PendingReason::resources;
-        blocked = true;
-    }
-}
-
-bool SimCluster::start(Job &job) {
-    JobRecord &record = job.record;
-    const std::vector<int> free = free_gpus();
-    const int nodes = std::max(1, record.nodes_requested);
-    const int share = (record.gpus_requested + nodes - 1) / nodes;
-    std::vector<std::pair<int, int>> held;
-    int left = record.gpus_requested;
-    for (std::size_t i = 0; i < free.size() && left > 0; ++i) {
-        const int here = std::min(share, left);
-        if (free[i] < here) continue;
-        held.push_back({static_cast<int>(i), here});
-        left -= here;
-    }
-    if (left > 0 || static_cast<int>(held.size()) > nodes) return false;
-    record.gpus_on_node = held;
-    record.phase = JobPhase::running;
-    record.pending_reason = PendingReason::none;
-    record.start_s = std::floor(now_s_);
-    job.ran_from_s = now_s_;
-    job.up = job.flagged = false;
-    job.first_step = job.step;
-    if (job.result.start_s < 0) job.result.start_s = now_s_ - kStart_s;
-    job.result.restarts = record.restarts;
-    return true;
-}
-
-// ---- the controller's window ------------------------------------------------------------------
-
-SimCluster::Job *SimCluster::find(uint32_t id) {
-    const auto found = jobs_.find(id);
-    return found == jobs_.end() ? nullptr : &found->second;
-}
-
-RpcStatus SimCluster::observe(controller::Observation &out) {
-    out = {.now_s = now_s_};
-    for (const auto &[id, job] : jobs_) {
-        out.jobs.push_back(job.record);
-        out.jobs.back().told_s = std::floor(now_s_);
-    }
-    for (int node = 0; node < scenario_.sim.nodes; ++node)
-        out.nodes.push_back(
-            {.name = "n" + std::to_string(node + 1), .gpus = scenario_.sim.gpus_per_node});
-    return RpcStatus::ok;
-}
-
-RpcStatus SimCluster::write_intent(uint32_t id, const std::string &admin_comment,
-                                   std::optional<int64_t>) {
-    Job *job = find(id);
-    if (!job) return RpcStatus::not_found;
-    if (job->record.phase == JobPhase::completing) return RpcStatus::busy;
-    if (job->record.phase == JobPhase::finished) return RpcStatus::refused;
-    job->record.admin_comment = admin_comment;
-    job->record.intent = records::parse_intent(admin_comment);
-    return RpcStatus::ok;
-}
-
-RpcStatus SimCluster::update_pending(uint32_t id, const controller::PendingUpdate &update) {
-    Job *job = find(id);
-    if (!job) return RpcStatus::not_found;
-    JobRecord &record = job->record;
-    if (record.phase == JobPhase::completing) return RpcStatus::busy;
-    if (record.phase != JobPhase::pending) return RpcStatus::refused;
-    if (update.size) {
-        record.gpus_requested = update.size->gpus;
-        record.nodes_requested = update.size->nodes;
-    }
-    if (update.time_limit_s) record.time_limit_s = update.time_limit_s;
-    if (update.begin_s) record.begin_s = *update.begin_s;
-    job->first = update.first_in_queue;
-    if (!update.admin_comment.empty()) {
-        record.admin_comment = update.admin_comment;
-        record.intent = records::parse_intent(record.admin_comment);
-    }
-    return RpcStatus::ok;
-}
-
-RpcStatus SimCluster::signal_steps(uint32_t id, int) {
-    Job *job = find(id);
-    if (!job) return RpcStatus::not_found;
-    if (job->record.phase == JobPhase::completing) return RpcStatus::busy;
-    if (job->record.phase != JobPhase::running) return RpcStatus::refused;
-    if (!job->up) return RpcStatus::busy;
-    job->flagged = true;
-    return RpcStatus::ok;
+    job.queued = job.requeued = job.first = false;
 }
 
 RunResult SimCluster::result() const {
-    RunResult out{.workload = scenario_.workload.name, .policy = scenario_.controller.policy};
-    for (const auto &[id, job] : jobs_) {
-        out.jobs.push_back(job.result);
-        out.makespan_s = std::max(out.makespan_s, job.result.finish_s);
-    }
+    RunResult out = result_;
+    for (const auto &[id, job] : jobs_)
+        if (job.result.finish_s < 0) out.jobs[job.index] = job.result;
     return out;
 }
 

@@ -6,28 +6,36 @@
 // sets a start time 121 s ahead, a job completes before it is pending again, the queue starts in
 // order of priority with backfill, a program heeds the signal, saves and has itself requeued.
 // Daemons do not fail here; the tests' fake cluster is for that.
+//
+// Time goes in ticks of kTick_s, of which those at which nothing can happen are left out.
 #pragma once
 
 #include <map>
 #include <vector>
 
-#include "sim/slurm/scenario.h"
+#include "sim/slurm/program.h"
 #include "slurm_plugin/controller/cluster.h"
-#include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/policy/baselines/baselines.h"
 
 namespace ringrt::sim {
 
 class SimCluster final : public controller::Cluster {
   public:
     static constexpr double kTick_s = 0.25;
-    static constexpr double kStart_s = 1'000'000'000;  // Unix time at which a scenario begins
+    static constexpr double kStart_s = 1'000'000'000;  // Unix time at which a site's trace begins
 
-    // The scenario must outlive the cluster. Jobs are numbered from 1 in the order of submission.
-    explicit SimCluster(const Scenario &scenario);
+    // What the site names must outlive the cluster. Jobs are numbered from 1 in the order of
+    // submission.
+    explicit SimCluster(const Site &site);
 
-    void tick();  // kTick_s on
+    // The next tick at which something happens by itself; infinite where nothing will.
+    [[nodiscard]] double next_event_s() const;
+    // To the first tick at or after `until_s`, which must not be later than the next event's.
+    void advance_to(double until_s);
     [[nodiscard]] double now_s() const { return now_s_; }
-    [[nodiscard]] bool is_over() const { return finished_ == scenario_.workload.jobs.size(); }
+    [[nodiscard]] bool is_over() const { return finished_ == site_.workload->jobs.size(); }
+    [[nodiscard]] bool is_empty() const { return jobs_.empty() && submitted_ > 0; }
+    [[nodiscard]] std::size_t finished() const { return finished_; }
 
     controller::RpcStatus observe(controller::Observation &out) override;
     controller::RpcStatus write_intent(uint32_t id, const std::string &admin_comment,
@@ -47,8 +55,7 @@ class SimCluster final : public controller::Cluster {
     controller::RpcStatus complete(uint32_t) override { return controller::RpcStatus::refused; }
     controller::RpcStatus cancel(uint32_t) override { return controller::RpcStatus::refused; }
 
-    // What became of each job, as the other runs report it. lost_gpu_s: from the signal's save to
-    // running again.
+    // What became of each job, as the other runs report it.
     [[nodiscard]] RunResult result() const;
 
   private:
@@ -56,28 +63,53 @@ class SimCluster final : public controller::Cluster {
         controller::JobRecord record;
         const JobSpec *spec = nullptr;
         const ProgramSpec *program = nullptr;
+        std::size_t index = 0;  // into the workload
         bool malleable = false, first = false, requeued = false, up = false, flagged = false;
-        double completing_until_s = 0, save_until_s = 0, told_s = 0;
-        double step = 0, first_step = 0;
-        double ran_from_s = 0;
+        bool queued = false;  // it waits, and its start time has come
+        double next_s = 0;    // when something happens to it by itself
+        double up_at_s = 0;   // while it runs: its runtime is up, or will be
+        double completing_until_s = 0, save_until_s = 0;
+        double ran_from_s = 0, stopped_s = 0;  // of this run; when its last step before a save was
+        Training training;
+        double trained_to_s = 0;  // the training stands where it is then
+        double steps = 0, first_step = 0;
+        double told_s = 0;
+        int reports = 0;     // of this run
+        double share_s = 0;  // share_s_ when it arrived
         JobResult result;
     };
 
     void submit();
+    void submit(std::size_t index);
     void run(Job &job);
+    void come_up(Job &job);
+    void train(Job &job, double until_s);
+    bool tell_what_is_due(Job &job);
     void report(Job &job);
     void stop(Job &job, bool requeued);
     void finish_completing(Job &job);
+    void note_span(const Job &job);
+    void record_fairness(Job &job) const;
+    void plan_next(Job &job) const;
     void schedule();
     bool start(Job &job);
-    [[nodiscard]] double step_s(const Job &job) const;
+    [[nodiscard]] policy::Reservation reservation_for(int gpus) const;
     [[nodiscard]] Job *find(uint32_t id);
-    [[nodiscard]] std::vector<int> free_gpus() const;
+    void forget_finished();
+    void changed() { ++version_; }
 
-    const Scenario &scenario_;
+    Site site_;
     double now_s_ = kStart_s;
     std::size_t submitted_ = 0, finished_ = 0;
-    std::map<uint32_t, Job> jobs_;
+    std::map<uint32_t, Job> jobs_;  // those that Slurm still shows
+    std::vector<int> free_;         // GPUs, by node
+    std::vector<controller::NodeRecord> nodes_;
+    bool queue_changed_ = false;
+    double share_s_ = 0;  // the time integral of a fair share of the GPUs
+    int active_ = 0;      // jobs that have arrived and not finished
+    uint64_t version_ = 1;
+    double refreshed_s_ = 0;  // when what jobs tell was last looked at
+    RunResult result_;
 };
 
 }  // namespace ringrt::sim

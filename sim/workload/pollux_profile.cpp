@@ -184,6 +184,8 @@ PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFil
     if (placements_.empty()) throw InputError(application + ": no placements.csv");
     if (trainings_.empty()) throw InputError(application + ": no validation-BATCH.csv");
     find_epoch_ends();
+    if (const auto one = by_nodes_.find(1); one != by_nodes_.end())
+        measured_on_a_node = one->second.rbegin()->first;
 }
 
 void PolluxProfile::find_epoch_ends() {

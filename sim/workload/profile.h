@@ -63,6 +63,7 @@ class Profile {
 
     std::string name;
     BatchLimits batch;
+    int measured_on_a_node = 0;  // GPUs; beyond, more step as fast as these. 0: nodes do not matter
 };
 
 // The split of a fixed global batch over `gpus` ranks; accumulates what does not fit the memory.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A site's own history: `sacct -P` dumps and the Standard Workload Format. Neither says how a job
-// would have scaled, so every job gets the plugin's default curve, 90 % of a one-GPU step shrinking
-// with the GPUs, and as much work as makes it last its recorded time at its recorded size.
+// would have scaled, so every job gets a curve of which WorkloadOptions::parallel of a one-GPU step
+// shrinks with the GPUs, and as much work as makes it last its recorded time at its recorded size.
 //
 //   sacct -a -X -P -S 2026-10-01 -E 2026-11-01 -o
-//   JobID,JobName,Submit,ElapsedRaw,TimelimitRaw,AllocTRES,State
+//   JobID,JobName,User,Submit,Start,ElapsedRaw,TimelimitRaw,AllocTRES,State
 //
 // needs no rights beyond sacct's own; without -a it covers one's own jobs. Job steps (1234.batch),
 // jobs without GPUs and jobs that never ran are left out.
@@ -28,7 +28,8 @@ JobSpec recorded_job(double submit_s, double seconds, int gpus, const WorkloadOp
     const int most = std::clamp(std::max(gpus, options.malleable_max), 1, options.cluster_gpus);
     job.gpus_limit = most;
     job.gpus_max = static_cast<int>(std::bit_floor(static_cast<unsigned>(most)));
-    const model::SpeedModel model = model::default_speed_model();
+    const double shrinks_ms = 1000 * options.parallel;
+    const model::SpeedModel model{.t = {shrinks_ms, 0, 0, 1000 - shrinks_ms}};
     std::vector<int> sizes;
     std::vector<double> step_s;
     for (int size = 1; size <= most; ++size) {
@@ -53,21 +54,22 @@ std::optional<double> parse_time(std::string_view text) {
     return static_cast<double>(timegm(&time));  // all times of a dump are in one zone
 }
 
-// GPUs of "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,node=1"; 0: none.
-int gpus_of_tres(std::string_view tres) {
-    int gpus = 0;
+// The largest count of "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,node=1" under a key; 0: none.
+int count_of_tres(std::string_view tres, std::string_view key) {
+    int most = 0;
     while (!tres.empty()) {
         const std::string_view item = tres.substr(0, tres.find(','));
         tres.remove_prefix(std::min(tres.size(), item.size() + 1));
-        constexpr std::string_view kKey = "gres/gpu";
-        if (!item.starts_with(kKey)) continue;
+        if (!item.starts_with(key)) continue;
         const std::size_t equals = item.find('=');
         const auto count =
             equals == std::string_view::npos ? std::nullopt : parse_number(item.substr(equals + 1));
-        if (count && *count >= 1 && *count <= 65536) gpus = std::max(gpus, int(*count));
+        if (count && *count >= 1 && *count <= 65536) most = std::max(most, int(*count));
     }
-    return gpus;
+    return most;
 }
+
+int gpus_of_tres(std::string_view tres) { return count_of_tres(tres, "gres/gpu"); }
 
 // "D-HH:MM:SS", "HH:MM:SS", "MM:SS".
 std::optional<double> parse_elapsed(std::string_view text) {
@@ -92,7 +94,7 @@ std::optional<double> parse_elapsed(std::string_view text) {
 struct SacctColumns {
     std::size_t id, submit, elapsed, tres;
     bool elapsed_raw;
-    std::optional<std::size_t> limit_minutes, name;
+    std::optional<std::size_t> limit_minutes, name, user, start;
 };
 
 SacctColumns columns_of(const Table &table) {
@@ -105,7 +107,19 @@ SacctColumns columns_of(const Table &table) {
     c.tres = requested && !table.find("AllocTRES") ? *requested : table.column("AllocTRES");
     c.limit_minutes = table.find("TimelimitRaw");
     c.name = table.find("JobName");
+    c.user = table.find("User");
+    c.start = table.find("Start");
     return c;
+}
+
+// Seconds; the table's complaint where they are none.
+double elapsed_of(const Table &table, std::size_t row, const SacctColumns &c) {
+    const auto elapsed = c.elapsed_raw ? parse_number(table.text(row, c.elapsed))
+                                       : parse_elapsed(table.text(row, c.elapsed));
+    if (!elapsed || !(*elapsed >= 0 && *elapsed <= 1e9))  // not a number is out of range too
+        table.fail(row, "elapsed: expected seconds or D-HH:MM:SS, got \"" +
+                            printable(table.text(row, c.elapsed)) + "\"");
+    return *elapsed;
 }
 
 }  // namespace
@@ -114,24 +128,34 @@ Workload parse_sacct(TextFile file, const WorkloadOptions &options) {
     const Table table(std::move(file), '|');
     const SacctColumns c = columns_of(table);
     Workload workload;
+    workload.has_dates = workload.notes.assumes_law = true;
     for (std::size_t row = 0; row < table.rows(); ++row) {
         const std::string_view id = table.text(row, c.id);
-        if (id.find('.') != std::string_view::npos) continue;  // a step
+        if (id.find('.') != std::string_view::npos) {
+            ++workload.notes.steps;
+            continue;
+        }
         const int gpus = gpus_of_tres(table.text(row, c.tres));
-        if (gpus == 0) continue;
+        if (gpus == 0) {
+            ++workload.notes.without_gpus;
+            continue;
+        }
         const auto submit = parse_time(table.text(row, c.submit));
         if (!submit || *submit < 0 || *submit > 1e12)
             table.fail(row, "Submit: expected 2026-11-01T12:00:00 or seconds, got \"" +
                                 printable(table.text(row, c.submit)) + "\"");
-        const auto elapsed = c.elapsed_raw ? parse_number(table.text(row, c.elapsed))
-                                           : parse_elapsed(table.text(row, c.elapsed));
-        if (!elapsed || !(*elapsed >= 0 && *elapsed <= 1e9))  // not a number is out of range too
-            table.fail(row, "elapsed: expected seconds or D-HH:MM:SS, got \"" +
-                                printable(table.text(row, c.elapsed)) + "\"");
-        if (*elapsed == 0) continue;
-        JobSpec job = recorded_job(*submit, *elapsed, gpus, options);
+        const double elapsed = elapsed_of(table, row, c);
+        if (elapsed == 0) {
+            ++workload.notes.never_ran;
+            continue;
+        }
+        workload.notes.cut += gpus > options.cluster_gpus;
+        JobSpec job = recorded_job(*submit, elapsed, gpus, options);
         job.name = printable(id);
         job.application = c.name ? printable(table.text(row, *c.name)) : "recorded";
+        if (c.user) job.user = printable(table.text(row, *c.user));
+        if (const auto start = c.start ? parse_time(table.text(row, *c.start)) : std::nullopt)
+            job.waited_s = std::max(0.0, *start - *submit);
         if (c.limit_minutes) {
             const auto minutes = parse_number(table.text(row, *c.limit_minutes));
             if (minutes && *minutes > 0 && *minutes < 1e8) job.limit_s = *minutes * 60;
@@ -141,11 +165,40 @@ Workload parse_sacct(TextFile file, const WorkloadOptions &options) {
     return workload;
 }
 
+SeenCluster seen_cluster(const std::string &path) {
+    TextFile file = read_file(path);
+    SeenCluster out;
+    const std::string_view head = std::string_view(file.text).substr(0, file.text.find('\n'));
+    if (path.ends_with(".swf") || head.find('|') == std::string_view::npos) return out;
+    const Table table(std::move(file), '|');
+    const SacctColumns c = columns_of(table);
+    if (!c.start) return out;
+    std::vector<std::pair<double, int>> changes;  // of the GPUs in use
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+        if (table.text(row, c.id).find('.') != std::string_view::npos) continue;
+        const std::string_view tres = table.text(row, c.tres);
+        const int gpus = gpus_of_tres(tres), nodes = std::max(1, count_of_tres(tres, "node"));
+        const auto start = parse_time(table.text(row, *c.start));
+        if (gpus == 0 || !start) continue;
+        changes.emplace_back(*start, gpus);
+        changes.emplace_back(*start + elapsed_of(table, row, c), -gpus);
+        out.gpus_per_node = std::max(out.gpus_per_node, (gpus + nodes - 1) / nodes);
+    }
+    std::sort(changes.begin(), changes.end());  // at one moment, ends come before starts
+    int in_use = 0;
+    for (const auto &[time, gpus] : changes)
+        out.most_in_use = std::max(out.most_in_use, in_use += gpus);
+    if (out.gpus_per_node > 64 || out.most_in_use == 0) return {};
+    out.nodes = (out.most_in_use + out.gpus_per_node - 1) / out.gpus_per_node;
+    return out;
+}
+
 // http://www.cs.huji.ac.il/labs/parallel/workload/swf.html: 18 numbers a line, ';' starts a
 // comment, -1 is unknown. Processors stand for GPUs.
 Workload parse_swf(const TextFile &file, const WorkloadOptions &options) {
     std::string_view rest(file.text);
     Workload workload;
+    workload.notes.assumes_law = true;
     for (int line_number = 1; !rest.empty(); ++line_number) {
         std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
@@ -170,9 +223,13 @@ Workload parse_swf(const TextFile &file, const WorkloadOptions &options) {
                       " fields, expected the 18 of the Standard Workload Format");
         const double submit = fields[1], run = fields[3], limit = fields[8];
         const double processors = fields[4] > 0 ? fields[4] : fields[7];
-        if (run <= 0 || processors <= 0) continue;
+        if (run <= 0 || processors <= 0) {
+            ++workload.notes.never_ran;
+            continue;
+        }
         if (submit < 0 || submit > 1e12 || run > 1e9 || processors < 1 || processors > 65536)
             fail_here("submit, run time or processors out of range");
+        workload.notes.cut += processors > options.cluster_gpus;
         JobSpec job = recorded_job(submit, run, static_cast<int>(processors), options);
         job.name = std::to_string(static_cast<long long>(std::clamp(fields[0], -1e15, 1e15)));
         job.application = "recorded";

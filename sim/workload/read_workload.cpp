@@ -64,6 +64,16 @@ void spread_restarts(Workload &workload, double restart_s, double spread, uint64
         if (job.restart_s < 0) job.restart_s = costs[job.application];
 }
 
+void keep_malleable(Workload &workload, double share, uint64_t seed) {
+    if (share >= 1) return;
+    std::mt19937_64 random(seed);
+    for (JobSpec &job : workload.jobs) {
+        const double unit = double(random() >> 11) / double(uint64_t{1} << 53);  // 0..1
+        if (unit < share) continue;
+        job.gpus_min = job.gpus_max = job.gpus_limit = job.gpus_asked;
+    }
+}
+
 void set_curve(JobSpec &job, std::shared_ptr<Profile> profile) {
     constexpr int kBatch = 65536;
     profile->batch = {.initial = kBatch, .total_max = kBatch, .local_min = 1, .local_max = kBatch};
@@ -73,8 +83,15 @@ void set_curve(JobSpec &job, std::shared_ptr<Profile> profile) {
 
 Workload merge_workloads(const std::vector<Workload> &workloads) {
     Workload merged{.name = "merged", .jobs = {}};
-    for (const Workload &workload : workloads)
+    for (const Workload &workload : workloads) {
+        merged.has_dates |= workload.has_dates;
+        merged.notes.assumes_law |= workload.notes.assumes_law;
+        merged.notes.steps += workload.notes.steps;
+        merged.notes.without_gpus += workload.notes.without_gpus;
+        merged.notes.never_ran += workload.notes.never_ran;
+        merged.notes.cut += workload.notes.cut;
         merged.jobs.insert(merged.jobs.end(), workload.jobs.begin(), workload.jobs.end());
+    }
     std::stable_sort(merged.jobs.begin(), merged.jobs.end(),
                      [](const JobSpec &a, const JobSpec &b) { return a.submit_s < b.submit_s; });
     return merged;

@@ -16,6 +16,7 @@ namespace ringrt::sim {
 struct JobSpec {
     std::string name;
     std::string application;
+    std::string user;     // empty: the trace does not say
     double submit_s = 0;  // from the first arrival of the trace
     int gpus_asked = 1;   // as its user asked: what rigid policies give it
     int gpus_min = 1;     // the ladder of malleable policies
@@ -26,12 +27,22 @@ struct JobSpec {
     double restart_s = -1;  // that a stop and restart of it costs; negative: as SimOptions has it
     double weight = 1;      // of one of its seconds (QOS)
     double priority = 0;    // higher comes first, before arrival
+    double waited_s = -1;   // as it really did, where the trace says; negative: it does not
     std::shared_ptr<const Profile> profile;
+};
+
+// What a reader made of its file: shown beside the results, for they rest on it.
+struct ReadNotes {
+    std::size_t steps = 0, without_gpus = 0, never_ran = 0;  // rows left out
+    std::size_t cut = 0;       // jobs of more GPUs than the cluster has, cut to these
+    bool assumes_law = false;  // how jobs scale is not in the file: WorkloadOptions::parallel
 };
 
 struct Workload {
     std::string name;           // the file's name without its extension
     std::vector<JobSpec> jobs;  // by submit_s
+    ReadNotes notes;
+    bool has_dates = false;  // submit_s are Unix times
 };
 
 // What the readers need to know besides the file.
@@ -41,7 +52,16 @@ struct WorkloadOptions {
     int gpus_per_node = 4;
     int malleable_max = 64;  // upper end of the ladder where the format names none
     uint64_t seed = 1;       // assigns applications where the format names none
+    double parallel = 0.9;   // of a one-GPU step, what shrinks with the GPUs (histories)
 };
+
+// The cluster that a history ran on, as far as it shows: the most GPUs in use at once, on nodes of
+// as many as any job had on one. Of sacct's output with the columns Start and AllocTRES.
+struct SeenCluster {
+    int nodes = 0, gpus_per_node = 0;  // 0: the file does not show it
+    int most_in_use = 0;
+};
+[[nodiscard]] SeenCluster seen_cluster(const std::string &path);
 
 // The format is told from the header: Pollux (name,time,application,…), ElasticFlow
 // (job_id,submission_time,duration,num_gpu), `sacct -P` (JobID|…), or SWF (*.swf, comments with
@@ -51,6 +71,9 @@ struct WorkloadOptions {
 // Gives every application restart costs of its own where its jobs do not name theirs: `restart_s`
 // times a random factor between 1 / (1 + spread) and 1 + spread.
 void spread_restarts(Workload &workload, double restart_s, double spread, uint64_t seed);
+
+// Makes all but a `share` of the jobs rigid, chosen at random.
+void keep_malleable(Workload &workload, double share, uint64_t seed);
 
 // Gives a job without a batch its curve: any size divides what stands for one.
 void set_curve(JobSpec &job, std::shared_ptr<Profile> profile);

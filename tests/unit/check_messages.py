@@ -18,7 +18,7 @@ NOT_MESSAGES = re.compile(
     r"|slurm/daemon_options|slurm/metrics_server)\.cpp"
     r"|slurm_plugin/slurm/metrics\.(cpp|h)"
     r"|libringrt/(bucketing/rules|bucketing/plan|checkpoint/hash|job/signal_watch)\.cpp"
-    r"|libringrt/transport/op_header\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|paper|scale|svg"
+    r"|libringrt/transport/op_header\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|page|paper|paper_models|plot|scale|verdict|svg"
     r"|command_line|columns|grade|comparison|chrome_trace|options|fit"
     r"|compare|chart_svg|summary)\.cpp|tools/ringstat/when\.h"
     r"|sim/(workload/profile|engine/(policy_spec|placer))\.cpp|slurm_plugin/policy/value\.h")

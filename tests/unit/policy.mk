@@ -34,6 +34,11 @@ TESTS += tests/unit/test_ringsim
 tests_unit_test_ringsim_SOURCES = tests/unit/test_ringsim.cpp tests/support/check.h
 tests_unit_test_ringsim_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_ringsim_LDADD = libringsim.la $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_plugin_run
+TESTS += tests/unit/test_plugin_run
+tests_unit_test_plugin_run_SOURCES = tests/unit/test_plugin_run.cpp tests/support/check.h
+tests_unit_test_plugin_run_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_plugin_run_LDADD = libringsim.la $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_estimators
 TESTS += tests/unit/test_estimators
 tests_unit_test_estimators_SOURCES = tests/unit/test_estimators.cpp tests/support/check.h
@@ -54,5 +59,6 @@ endif
 
 TESTS += tests/scenario/golden
 EXTRA_DIST += tests/scenario/golden tests/scenario/small.csv tests/scenario/tables/model.csv \
-	tests/scenario/golden.txt tests/scenario/mixed.yaml tests/scenario/mixed.txt
+	tests/scenario/golden.txt tests/scenario/mixed.yaml tests/scenario/mixed.txt \
+	tests/scenario/paper.txt
 endif

@@ -66,7 +66,57 @@ TEST(curves_that_jobs_share_stay_where_they_are) {
     }
 }
 
+namespace {
+
+JobSpec slow_steps(double step_s, double steps) {
+    JobSpec job;
+    job.name = job.application = "slow";
+    job.gpus_asked = job.gpus_max = job.gpus_limit = 8;
+    set_curve(job, curve_profile("slow", {1, 2, 4, 8}, {step_s, step_s / 2, step_s / 4, step_s / 8},
+                                 steps));
+    return job;
+}
+
+}  // namespace
+
+// A job whose step takes longer than the time between two decisions was never measured, and stayed
+// on one GPU.
+TEST(a_step_longer_than_the_interval_is_measured) {
+    const Workload workload{.name = "slow", .jobs = {slow_steps(25, 400)}};
+    SimOptions options{.nodes = 1, .gpus_per_node = 8, .knowledge = Knowledge::learned};
+    options.interval_s = 60;
+    const double seldom = simulate(workload, parse_policy("doubling"), options).jobs[0].finish_s;
+    options.interval_s = 10;
+    const double often = simulate(workload, parse_policy("doubling"), options).jobs[0].finish_s;
+    ck_assert_double_le(often, 1.1 * seldom);
+}
+
+// Where a job has run, its measured step time holds, whatever the fit makes of it.
+TEST(what_was_measured_comes_before_the_fit) {
+    const PolicySpec doubling = parse_policy("doubling");
+    const SimOptions options{.nodes = 1, .gpus_per_node = 8, .knowledge = Knowledge::learned};
+    const auto learned = make_estimator(doubling, options);
+    // No model of this form has two GPUs three times as slow as one, and four as fast as one.
+    JobSpec spec = slow_steps(1, 1000);
+    const double seconds[] = {1, 3, 1, 0.9};
+    JobState job;
+    job.spec = &spec;
+    for (int i = 0; i < 4; ++i) {
+        job.gpus = 1 << i;
+        job.shape = {static_cast<uint8_t>(job.gpus)};
+        job.plan = split_batch(spec.profile->batch, spec.batch, job.gpus);
+        job.step_s = seconds[i];
+        learned->ran(job, 5);
+    }
+    ringrt::policy::Job out;
+    learned->describe(job, out);
+    for (int i = 0; i < 4; ++i)
+        ck_assert_double_eq_tol(ringrt::policy::step_ms(out, 1 << i), 1000 * seconds[i], 1);
+}
+
 int main() {
     return ringrt::test::run_all("estimators", {a_restart_costs_what_the_job_says_and_is_learned,
-                                                curves_that_jobs_share_stay_where_they_are});
+                                                curves_that_jobs_share_stay_where_they_are,
+                                                a_step_longer_than_the_interval_is_measured,
+                                                what_was_measured_comes_before_the_fit});
 }

@@ -264,7 +264,8 @@ TEST(published_means_are_reproduced_within_3_percent) {
             data + "/pollux/workloads/workload-" + std::to_string(w + 1) + ".csv", read);
         int p = 0;
         for (const char *name : {"tiresias", "optimus"}) {
-            const PolicySpec named = parse_policy(name);
+            PolicySpec named = parse_policy(name);
+            named.placement = named.authors_placement;
             const SimOptions options;
             const RunResult run = simulate(workload, named, options);
             const double mean = summarise(workload, run, options).mean_jct_s;

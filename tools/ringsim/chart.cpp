@@ -16,23 +16,6 @@ namespace {
 
 constexpr double kWidth = 1000, kLeft = 60, kBottom = 30;
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : printable(text)) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
-    return out;
-}
-
 [[gnu::format(printf, 2, 3)]] void append(std::string &out, const char *format, ...) {
     char line[512];
     std::va_list values;
@@ -110,49 +93,15 @@ std::string timeline_svg(const Workload &workload, const RunResult &run,
     return out;
 }
 
-std::string completion_svg(std::span<const RunView> runs) {
-    constexpr double kHeight = 320, kTop = 20;
-    double longest = 10;
-    std::vector<std::vector<double>> curves;
-    for (const RunView &view : runs) {
-        std::vector<double> &jct = curves.emplace_back();
-        for (std::size_t i = 0; i < view.run->jobs.size(); ++i)
-            if (view.run->jobs[i].finish_s >= 0)
-                jct.push_back(
-                    std::max(1.0, view.run->jobs[i].finish_s - view.workload->jobs[i].submit_s));
-        std::sort(jct.begin(), jct.end());
-        if (!jct.empty()) longest = std::max(longest, jct.back());
-    }
-    const double scale = kWidth / std::log10(longest);
-    std::string out;
-    open_svg(out, kTop + kHeight + kBottom + 14.0 * double(runs.size()));
-    for (double decade = 1; decade <= longest; decade *= 10) {
-        const double x = kLeft + scale * std::log10(decade);
-        append(out, "<path d=\"M%.1f %.0fV%.0f\" stroke=\"#ddd\"/>\n", x, kTop, kTop + kHeight);
-        append(out, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%.0f s</text>\n", x,
-               kTop + kHeight + 14, decade);
-    }
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-        const std::size_t hue = run * 360 / runs.size();
-        append(out, "<path fill=\"none\" stroke=\"hsl(%zu,70%%,40%%)\" d=\"M%.1f %.1f", hue, kLeft,
-               kTop + kHeight);
-        const std::vector<double> &jct = curves[run];
-        const std::size_t stride = std::max<std::size_t>(1, jct.size() / 2000);
-        for (std::size_t i = 0; i < jct.size(); i += stride)
-            append(out, "L%.1f %.1f", kLeft + scale * std::log10(jct[i]),
-                   kTop + kHeight * (1 - double(i + 1) / double(jct.size())));
-        out += "\"/>\n";
-        append(out, "<text x=\"%.0f\" y=\"%.0f\" fill=\"hsl(%zu,70%%,35%%)\">%s, %s</text>\n",
-               kLeft, kTop + kHeight + kBottom + 14.0 * double(run + 1) - 4, hue,
-               escaped(runs[run].run->workload).c_str(), escaped(runs[run].run->policy).c_str());
-    }
-    append(out, "<text x=\"4\" y=\"%.0f\">all</text><text x=\"4\" y=\"%.0f\">none</text>\n</svg>\n",
-           kTop + 8, kTop + kHeight);
-    return out;
-}
-
 std::string chrome_trace(const RunView &view) {
     nlohmann::ordered_json events = nlohmann::ordered_json::array();
+    int nodes = 0;
+    for (const Span &span : view.run->spans) nodes = std::max(nodes, span.node + 1);
+    for (int node = 0; node < nodes; ++node)
+        events.push_back({{"name", "process_name"},
+                          {"ph", "M"},
+                          {"pid", node},
+                          {"args", {{"name", "node " + std::to_string(node + 1)}}}});
     for (const Span &span : view.run->spans) {
         const JobSpec &job = view.workload->jobs[span.job];
         events.push_back({{"name", job.name},
@@ -165,37 +114,6 @@ std::string chrome_trace(const RunView &view) {
                           {"args", {{"gpus", span.gpus}}}});
     }
     return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
-}
-
-std::string html(std::span<const Summary> summaries, std::span<const RunView> runs,
-                 const SimOptions &options) {
-    std::string out =
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>ringsim</title>"
-        "<style>body{font-family:sans-serif;max-width:1100px;margin:2em auto}table{border-collapse:"
-        "collapse}td,th{padding:.2em .6em;border-bottom:1px solid "
-        "#ccc;text-align:right}td:nth-child("
-        "-n+2),th:nth-child(-n+2){text-align:left}</style></head><body>\n<h1>ringsim</h1>\n";
-    append(out,
-           "<p>%d nodes of %d GPUs, a restart costs %g s, a decision every %g s, seed %llu.</p>\n",
-           options.nodes, options.gpus_per_node, options.restart_s, options.interval_s,
-           static_cast<unsigned long long>(options.seed));
-    out +=
-        "<table><tr><th>workload<th>policy<th>jobs<th>mean s<th>median s<th>p99 s<th>makespan s"
-        "<th>GPU hours<th>used<th>restarts per job<th>GPU-seconds lost<th>worst fairness</tr>\n";
-    for (const Summary &run : summaries)
-        append(out,
-               "<tr><td>%s<td>%s<td>%zu<td>%.0f<td>%.0f<td>%.0f<td>%.0f<td>%.0f<td>%.0f%%<td>%.2f"
-               "<td>%.0f<td>%.2f</tr>\n",
-               escaped(run.workload).c_str(), escaped(run.policy).c_str(), run.jobs, run.mean_jct_s,
-               run.median_jct_s, run.p99_jct_s, run.makespan_s, run.gpu_hours,
-               100 * run.utilisation, run.restarts_per_job, run.lost_gpu_s, run.worst_fairness);
-    out += "</table>\n<h2>Share of jobs completed within a time</h2>\n" + completion_svg(runs);
-    constexpr std::size_t kSpansMax = 20000;  // beyond that a page cannot be opened any more
-    for (const RunView &view : runs)
-        if (!view.run->spans.empty() && view.run->spans.size() <= kSpansMax)
-            out += "<h2>" + escaped(view.run->workload) + ", " + escaped(view.run->policy) +
-                   "</h2>\n" + timeline_svg(*view.workload, *view.run, options);
-    return out + "</body></html>\n";
 }
 
 }  // namespace ringrt::sim

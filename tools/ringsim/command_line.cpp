@@ -2,7 +2,9 @@
 #include <build_config.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <filesystem>
 
 #include "sim/engine/policy_spec.h"
 #include "tools/ringsim/commands.h"
@@ -19,7 +21,7 @@ std::string policy_help() {
         char line[200];
         std::snprintf(line, sizeof line, "  %-22s %s [%s]\n", std::string(row.name).c_str(),
                       std::string(row.help).c_str(),
-                      row.knowledge == Knowledge::oracle ? "oracle" : "learned");
+                      std::string(knowledge_name(row.knowledge)).c_str());
         text += line;
     }
     return text;
@@ -55,6 +57,11 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
            "what all policies know of speeds: oracle, learned, wrong, or auto (each its own)")
         ->check(CLI::IsMember({"auto", "oracle", "learned", "wrong"}))
         ->capture_default_str();
+    app.add_option("--placement", a.placement,
+                   "of jobs on nodes: pack (all policies alike), or authors (each as its authors' "
+                   "own simulator places it, by which published figures are reproduced)")
+        ->check(CLI::IsMember({"pack", "authors"}))
+        ->capture_default_str();
     app.add_option("--wrong-by", a.sim.wrong_by, "error of the models that are wrong")
         ->check(CLI::Range(0.0, 0.95))
         ->capture_default_str();
@@ -79,8 +86,10 @@ void add_output(CLI::App &app, CompareArguments &a) {
 
 void add_compare(CLI::App &app, CompareArguments &a, std::vector<std::string> &names) {
     // Not read before all of the line is: a wrong name is wrong input, not wrong usage.
-    app.add_option("--policies", names, "comma-separated names")->delimiter(',')->required();
-    app.add_option("--workload", a.workloads,
+    app.add_option("--policies", names, "comma-separated names")
+        ->delimiter(',')
+        ->default_str("fifo,plugin");
+    app.add_option("workload,--workload", a.workloads,
                    "files: Pollux, ElasticFlow, SWF (*.swf), or the output of sacct -P")
         ->required();
     app.add_option("--profiles", a.profiles_dir,
@@ -90,6 +99,20 @@ void add_compare(CLI::App &app, CompareArguments &a, std::vector<std::string> &n
     app.add_option("--malleable-max", a.malleable_max,
                    "upper end of the ladder of jobs whose trace names none (default: the cluster)")
         ->check(CLI::Range(1, 65536));
+    app.add_option("--parallel", a.parallel,
+                   "of jobs whose trace does not say how they scale: the part of a one-GPU step "
+                   "that shrinks with the GPUs")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    app.add_option("--share", a.share,
+                   "the part of the jobs that may be resized; the others keep what they asked for")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    app.add_option("--telemetry", a.sim.telemetry_s,
+                   "seconds between two reports of a job to the plugin; 0: jobs report nothing")
+        ->check(CLI::Range(0.0, 86400.0))
+        ->capture_default_str();
+    app.add_option("--set", a.plugin_settings, "KEY=VALUE of malleable.yaml, for policy plugin");
     add_cluster(app, a);
     add_output(app, a);
     app.footer(policy_help);
@@ -108,10 +131,22 @@ void add_run(CLI::App &app, RunArguments &a) {
 }
 #endif
 
+// "ringsim october.txt" is short for "ringsim compare october.txt".
+std::vector<std::string> with_compare(int argc, char **argv) {
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    constexpr std::array<std::string_view, 4> kCommands{"compare", "run", "paper", "scale"};
+    if (!words.empty() && !words[0].starts_with('-') &&
+        std::find(kCommands.begin(), kCommands.end(), words[0]) == kCommands.end() &&
+        std::filesystem::exists(words[0]))
+        words.insert(words.begin(), "compare");
+    return words;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char **argv) {
-    CLI::App app{"ringsim: what a scheduler of malleable training jobs would have done"};
+    const std::vector<std::string> with_command = with_compare(argc, argv);
+    CLI::App app{"ringsim: what a scheduler of malleable training jobs would have done", "ringsim"};
     set_style(app, "ringsim");
     app.footer(exit_statuses());
     app.require_subcommand(1);
@@ -138,11 +173,16 @@ int run_command_line(int argc, char **argv) {
     CLI::App *scale_command =
         app.add_subcommand("scale", "time one decision for up to 100,000 jobs");
     try {
-        app.parse(argc, argv);
+        app.parse(std::vector<std::string>(with_command.rbegin(), with_command.rend()));
     } catch (const CLI::ParseError &error) {
         return end_of_usage(app, error, "ringsim");
     }
+    if (policies.empty()) policies = {"fifo", "plugin"};
     for (const std::string &name : policies) compare.policies.push_back(parse_policy(name));
+    compare.cluster_given =
+        compare_command->count("--nodes") > 0 || compare_command->count("--gpus-per-node") > 0;
+    compare.command = "ringsim";
+    for (const std::string &word : with_command) compare.command += " " + word;
     if (compare_command->parsed()) return run_compare(compare);
     if (scale_command->parsed()) return run_scale();
 #ifdef RINGSIM_HAVE_YAML

@@ -19,10 +19,16 @@ struct CompareArguments {
     std::vector<std::string> workloads;
     std::string profiles_dir;
     std::string models = "auto";
+    std::string placement = "pack";
     SimOptions sim;
     double restart_spread = 0;
-    double start_s = -1;    // negative: min(restart, 30)
-    int malleable_max = 0;  // 0: the cluster
+    double start_s = -1;                               // negative: min(restart, 30)
+    int malleable_max = 0;                             // 0: the cluster
+    double parallel = 0.9;                             // WorkloadOptions::parallel
+    double share = 1;                                  // of the jobs, how many may be resized
+    bool cluster_given = false, cluster_seen = false;  // on the command line; in the workload
+    std::vector<std::string> plugin_settings;          // KEY=VALUE of malleable.yaml
+    std::string command;                               // as it was given, for the page
     double payback = 1;
     bool merge = false;
     bool no_timings = false;

@@ -9,9 +9,11 @@
 #include <mutex>
 #include <thread>
 
+#include "sim/slurm/plugin_run.h"
 #include "sim/workload/csv.h"
 #include "tools/ringsim/commands.h"
 #include "tools/ringsim/report.h"
+#include "tools/ringsim/verdict.h"
 
 namespace ringrt::sim {
 namespace {
@@ -28,7 +30,7 @@ struct Task {
 };
 
 Knowledge knowledge_of(const CompareArguments &a, const PolicySpec &policy) {
-    if (policy.says_knowledge || a.models == "auto") return policy.knowledge;
+    if (policy.says_knowledge || policy.plugin || a.models == "auto") return policy.knowledge;
     return a.models == "oracle"    ? Knowledge::oracle
            : a.models == "learned" ? Knowledge::learned
                                    : Knowledge::wrong;
@@ -36,11 +38,11 @@ Knowledge knowledge_of(const CompareArguments &a, const PolicySpec &policy) {
 
 void run_task(Task &task, const CompareArguments &a, std::atomic<uint64_t> &done) {
     SimOptions options = a.sim;
-    options.start_s = a.start_s >= 0 ? a.start_s : std::min(a.sim.restart_s, 30.0);
-    options.knowledge = knowledge_of(a, task.policy);
+    options.knowledge = task.policy.knowledge;
     options.timeline = !a.svg_path.empty() || !a.html_path.empty() || !a.trace_path.empty();
     task.policy.options.payback = a.payback;
-    task.result = simulate(*task.workload, task.policy, options, &g_stop, &done);
+    const auto run = task.policy.plugin ? simulate_plugin : simulate;
+    task.result = run(*task.workload, task.policy, options, &g_stop, &done);
 }
 
 // One line on a terminal, rewritten twice a second.
@@ -79,11 +81,36 @@ class Progress {
     std::thread thread_;
 };
 
+// The cluster of a history that shows it, unless one was given.
+void see_cluster(CompareArguments &a) {
+    if (a.cluster_given || a.workloads.size() != 1) return;
+    const SeenCluster seen = seen_cluster(a.workloads[0]);
+    if (seen.nodes == 0) return;
+    a.sim.nodes = seen.nodes;
+    a.sim.gpus_per_node = seen.gpus_per_node;
+    a.cluster_seen = true;
+}
+
+// KEY=VALUE of malleable.yaml.
+void set_plugin(PolicySpec &policy, const std::vector<std::string> &settings) {
+    for (const std::string &setting : settings) {
+        const std::size_t at = std::min(setting.find('='), setting.size());
+        const std::string key = setting.substr(0, at);
+        if (at == setting.size())
+            throw InputError("--set: expected KEY=VALUE, got \"" + printable(setting) + "\"");
+        if (const auto error =
+                controller::set_parameter(*policy.plugin, key, setting.substr(at + 1)))
+            throw InputError("--set: " + printable(key) + ": " + *error);
+        policy.plugin_restart_set |= key == "restart_s";
+    }
+}
+
 std::vector<Workload> read_all(const CompareArguments &a) {
     WorkloadOptions options{.profiles_dir = a.profiles_dir,
                             .cluster_gpus = a.sim.nodes * a.sim.gpus_per_node,
                             .gpus_per_node = a.sim.gpus_per_node,
-                            .seed = a.sim.seed};
+                            .seed = a.sim.seed,
+                            .parallel = a.parallel};
     options.malleable_max = a.malleable_max > 0 ? a.malleable_max : options.cluster_gpus;
     std::vector<Workload> workloads;
     for (const std::string &path : a.workloads) {
@@ -91,20 +118,52 @@ std::vector<Workload> read_all(const CompareArguments &a) {
         if (workloads.back().jobs.empty()) throw InputError(path + ": no jobs in it");
     }
     if (a.merge) workloads = {merge_workloads(workloads)};
-    for (Workload &workload : workloads)
+    for (Workload &workload : workloads) {
         spread_restarts(workload, a.sim.restart_s, a.restart_spread, a.sim.seed);
+        keep_malleable(workload, a.share, a.sim.seed);
+    }
     return workloads;
 }
 
-void write_reports(const CompareArguments &a, const std::vector<Task> &tasks) {
-    std::vector<Summary> summaries;
-    std::vector<RunView> views;
-    for (const Task &task : tasks) {
-        summaries.push_back(summarise(*task.workload, task.result, a.sim));
-        views.push_back({.workload = task.workload, .run = &task.result});
+// Of each workload, every run against stock Slurm's.
+std::vector<Verdict> verdicts_of(const std::vector<Task> &tasks) {
+    std::vector<Verdict> out;
+    for (const Task &stock : tasks) {
+        if (stock.policy.name != "fifo") continue;
+        for (const Task &task : tasks)
+            if (task.workload == stock.workload && task.policy.name != "fifo")
+                out.push_back(verdict(*task.workload, stock.result, task.result));
     }
-    if (a.json_path != "-") std::fputs(table(summaries).c_str(), stdout);
-    if (!a.json_path.empty()) write_file(a.json_path, json(summaries, !a.no_timings));
+    return out;
+}
+
+std::string shown(const CompareArguments &a, const Report &report) {
+    std::string out = table(report.summaries);
+    for (const Verdict &v : report.verdicts)
+        out += (a.workloads.size() > 1 && !a.merge ? v.workload + ": " : "") + one_line(v) + "\n";
+    if (report.verdicts.size() != 1) {
+        for (const std::string &line : report.assumptions)
+            if (line.starts_with("extrapolated")) out += line + "\n";
+        return out;
+    }
+    out = one_line(report.verdicts[0]) + "\n\n" + table(report.summaries) + "\nassumed:\n";
+    for (const std::string &line : report.assumptions) out += "  " + line + "\n";
+    return out + "\n" + details(report.verdicts[0]);
+}
+
+void write_reports(const CompareArguments &a, const std::vector<Workload> &workloads,
+                   const std::vector<Task> &tasks) {
+    Report report{.options = a.sim, .command = a.command};
+    for (const Task &task : tasks) {
+        report.summaries.push_back(summarise(*task.workload, task.result, a.sim));
+        report.summaries.back().knows = knows(task.policy);
+        report.views.push_back({.workload = task.workload, .run = &task.result});
+    }
+    report.verdicts = verdicts_of(tasks);
+    report.assumptions = assumptions(a, workloads);
+    const std::vector<RunView> &views = report.views;
+    if (a.json_path != "-") std::fputs(shown(a, report).c_str(), stdout);
+    if (!a.json_path.empty()) write_file(a.json_path, json(report, !a.no_timings));
     if (!a.csv_path.empty()) {
         std::string text = jobs_csv_header();
         for (const RunView &view : views) text += jobs_csv(*view.workload, *view.run);
@@ -113,7 +172,7 @@ void write_reports(const CompareArguments &a, const std::vector<Task> &tasks) {
     if (!a.svg_path.empty())
         write_file(a.svg_path, timeline_svg(*views.back().workload, *views.back().run, a.sim));
     if (!a.trace_path.empty()) write_file(a.trace_path, chrome_trace(views.back()));
-    if (!a.html_path.empty()) write_file(a.html_path, html(summaries, views, a.sim));
+    if (!a.html_path.empty()) write_file(a.html_path, html(report));
 }
 
 // What would fail after a long run is refused before it.
@@ -128,12 +187,24 @@ void check_outputs(const CompareArguments &a) {
 
 }  // namespace
 
-int run_compare(const CompareArguments &a) {
+int run_compare(const CompareArguments &given) {
+    CompareArguments a = given;
     check_outputs(a);
+    see_cluster(a);
+    for (PolicySpec &policy : a.policies)
+        if (policy.plugin) set_plugin(policy, a.plugin_settings);
     return run_compared(a, read_all(a));
 }
 
-int run_compared(const CompareArguments &a, const std::vector<Workload> &workloads) {
+int run_compared(const CompareArguments &given, const std::vector<Workload> &workloads) {
+    CompareArguments a = given;
+    a.sim.start_s = a.start_s >= 0 ? a.start_s : std::min(a.sim.restart_s, 30.0);
+    for (PolicySpec &policy : a.policies) {
+        policy.knowledge = knowledge_of(a, policy);
+        if (a.placement == "authors") policy.placement = policy.authors_placement;
+        if (policy.adapts_batch && policy.knowledge == Knowledge::wrong)
+            throw InputError("policy: goodput@wrong does not exist: @oracle or @learned");
+    }
     std::vector<Task> tasks;
     uint64_t jobs = 0;
     for (const Workload &workload : workloads)
@@ -164,7 +235,7 @@ int run_compared(const CompareArguments &a, const std::vector<Workload> &workloa
         for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work);
     }
     if (failure) std::rethrow_exception(failure);
-    write_reports(a, tasks);
+    write_reports(a, workloads, tasks);
     if (!g_stop.load()) return 0;
     std::fputs("ringsim: stopped by Ctrl-C; figures are over the jobs that had finished\n", stderr);
     return 1;

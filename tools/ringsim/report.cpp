@@ -8,7 +8,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "sim/engine/policy_spec.h"
 #include "sim/workload/csv.h"
+#include "tools/ringsim/verdict.h"
 
 namespace ringrt::sim {
 namespace {
@@ -71,20 +73,24 @@ std::string table(std::span<const Summary> runs) {
         policy = std::max(policy, run.policy.size());
     }
     char line[512];
-    std::string out;
-    std::snprintf(line, sizeof line, "%-*.64s  %-*.64s %6s %9s %9s %9s %9s %9s %5s %8s %9s %8s\n",
-                  int(workload), "workload", int(policy), "policy", "jobs", "mean s", "median s",
-                  "p99 s", "makespan", "GPU hours", "used", "restarts", "lost GPUs", "fairness");
+    std::string out, words;
+    std::snprintf(line, sizeof line,
+                  "%-*.64s  %-*.64s  %-9s %6s %9s %9s %9s %9s %9s %5s %8s %9s %7s\n", int(workload),
+                  "workload", int(policy), "policy", "knows", "jobs", "mean s", "p99 s", "median s",
+                  "makespan", "GPU hours", "held", "restarts", "lost GPUh", "unfair");
     out += line;
     for (const Summary &run : runs) {
         std::snprintf(line, sizeof line,
-                      "%-*.64s  %-*.64s %6zu %9.0f %9.0f %9.0f %9.0f %9.0f %4.0f%% %8.2f %9.0f "
-                      "%8.2f\n",
+                      "%-*.64s  %-*.64s  %-9.9s %6zu %9.0f %9.0f %9.0f %9.0f %9.0f %4.0f%% %8.2f "
+                      "%9.1f %7.2f\n",
                       int(workload), run.workload.c_str(), int(policy), run.policy.c_str(),
-                      run.jobs, run.mean_jct_s, run.median_jct_s, run.p99_jct_s, run.makespan_s,
-                      run.gpu_hours, 100 * run.utilisation, run.restarts_per_job, run.lost_gpu_s,
-                      run.worst_fairness);
+                      std::string(run.knows).c_str(), run.jobs, run.mean_jct_s, run.p99_jct_s,
+                      run.median_jct_s, run.makespan_s, run.gpu_hours, 100 * run.utilisation,
+                      run.restarts_per_job, run.lost_gpu_s / 3600, run.worst_fairness);
         out += line;
+        const std::string word = "  knows " + std::string(run.knows) + ": " +
+                                 std::string(meaning_of_knows(run.knows)) + "\n";
+        if (!run.knows.empty() && words.find(word) == words.npos) words += word;
         if (run.graded > 0) {
             std::snprintf(line, sizeof line,
                           "%*s  %zu decisions against the exact optimum: mean gap %.2f %%, worst "
@@ -97,33 +103,73 @@ std::string table(std::span<const Summary> runs) {
                       "", run.unfinished);
         out += line;
     }
+    return out +
+           "  mean, p99, median: completion times, from submission; held: of the GPUs there are; "
+           "lost: held while stopping and restarting;\n"
+           "  unfair: the worst completion time divided by that alone on a fair share\n" +
+           words;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Group &group) {
+    return {{"name", group.name},
+            {"jobs", group.jobs},
+            {"mean_before_s", rounded(group.mean_before_s, 3)},
+            {"mean_after_s", rounded(group.mean_after_s, 3)},
+            {"wait_before_s", rounded(group.wait_before_s, 3)},
+            {"wait_after_s", rounded(group.wait_after_s, 3)},
+            {"later", group.later},
+            {"worst_ratio", rounded(group.worst, 4)}};
+}
+
+Json json_of(const Verdict &v) {
+    Json out{{"workload", v.workload}, {"before", v.before}, {"after", v.after}};
+    out["mean_change"] = rounded(v.all.change(), 6);
+    out["worst_job"] = v.worst_job;
+    out["p99_ratio"] = rounded(v.p99_ratio, 4);
+    out["all"] = json_of(v.all);
+    out["sizes"] = out["users"] = Json::array();
+    for (const Group &size : v.sizes) out["sizes"].push_back(json_of(size));
+    for (const Group &user : v.users) out["users"].push_back(json_of(user));
     return out;
 }
 
-std::string json(std::span<const Summary> runs, bool timings) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Summary &run : runs) {
-        list.push_back({{"workload", run.workload},
-                        {"policy", run.policy},
-                        {"jobs", run.jobs},
-                        {"mean_jct_s", rounded(run.mean_jct_s, 3)},
-                        {"median_jct_s", rounded(run.median_jct_s, 3)},
-                        {"p99_jct_s", rounded(run.p99_jct_s, 3)},
-                        {"makespan_s", rounded(run.makespan_s, 3)},
-                        {"restarts_per_job", rounded(run.restarts_per_job, 6)},
-                        {"decide_ms_max", timings ? rounded(run.decide_ms_max, 3) : 0},
-                        {"wall_s", timings ? rounded(run.wall_s, 6) : 0},
-                        {"unfinished", run.unfinished},
-                        {"gpu_hours", rounded(run.gpu_hours, 3)},
-                        {"utilisation", rounded(run.utilisation, 6)},
-                        {"lost_gpu_s", rounded(run.lost_gpu_s, 3)},
-                        {"worst_fairness", rounded(run.worst_fairness, 6)}});
-        if (run.graded == 0) continue;
-        list.back()["decisions_graded"] = run.graded;
-        list.back()["mean_gap"] = rounded(run.mean_gap, 6);
-        list.back()["worst_gap"] = rounded(run.worst_gap, 6);
-    }
-    return nlohmann::ordered_json{{"runs", list}}.dump(1) + "\n";
+Json json_of(const Summary &run, bool timings) {
+    Json out{{"workload", run.workload},
+             {"policy", run.policy},
+             {"knows", run.knows},
+             {"jobs", run.jobs},
+             {"mean_jct_s", rounded(run.mean_jct_s, 3)},
+             {"median_jct_s", rounded(run.median_jct_s, 3)},
+             {"p99_jct_s", rounded(run.p99_jct_s, 3)},
+             {"makespan_s", rounded(run.makespan_s, 3)},
+             {"restarts_per_job", rounded(run.restarts_per_job, 6)},
+             {"decide_ms_max", timings ? rounded(run.decide_ms_max, 3) : 0},
+             {"wall_s", timings ? rounded(run.wall_s, 6) : 0},
+             {"unfinished", run.unfinished},
+             {"gpu_hours", rounded(run.gpu_hours, 3)},
+             {"utilisation", rounded(run.utilisation, 6)},
+             {"lost_gpu_s", rounded(run.lost_gpu_s, 3)},
+             {"worst_fairness", rounded(run.worst_fairness, 6)}};
+    if (run.graded == 0) return out;
+    out["decisions_graded"] = run.graded;
+    out["mean_gap"] = rounded(run.mean_gap, 6);
+    out["worst_gap"] = rounded(run.worst_gap, 6);
+    return out;
+}
+
+}  // namespace
+
+std::string json(const Report &report, bool timings) {
+    Json runs = Json::array(), verdicts = Json::array();
+    for (const Summary &run : report.summaries) runs.push_back(json_of(run, timings));
+    for (const Verdict &v : report.verdicts) verdicts.push_back(json_of(v));
+    return Json{{"runs", runs}, {"verdicts", verdicts}, {"assumptions", report.assumptions}}.dump(
+               1) +
+           "\n";
 }
 
 std::string jobs_csv_header() {

@@ -12,7 +12,8 @@ namespace ringrt::sim {
 
 struct Summary {
     std::string workload, policy;
-    std::size_t jobs = 0;  // finished ones: all figures are over these
+    std::string_view knows;  // what the policy knows: see knows()
+    std::size_t jobs = 0;    // finished ones: all figures are over these
     std::size_t unfinished = 0;
     double mean_jct_s = 0, median_jct_s = 0, p99_jct_s = 0;
     double makespan_s = 0;  // from the first arrival to the last finish
@@ -30,24 +31,35 @@ struct Summary {
                                 const SimOptions &options);
 
 [[nodiscard]] std::string table(std::span<const Summary> runs);
-[[nodiscard]] std::string json(std::span<const Summary> runs, bool timings);
 // One row per job and run.
 [[nodiscard]] std::string jobs_csv(const Workload &workload, const RunResult &run);
 [[nodiscard]] std::string jobs_csv_header();
 // Who held which GPUs over time: one row per node's GPU, one colour per job.
 [[nodiscard]] std::string timeline_svg(const Workload &workload, const RunResult &run,
                                        const SimOptions &options);
-// Share of jobs completed within a time, one curve per run.
 struct RunView {
     const Workload *workload = nullptr;
     const RunResult *run = nullptr;
 };
-[[nodiscard]] std::string completion_svg(std::span<const RunView> runs);
-// One self-contained page: the table, the curves and, for each run that has one, the timeline.
-[[nodiscard]] std::string html(std::span<const Summary> summaries, std::span<const RunView> runs,
-                               const SimOptions &options);
+
+struct Verdict;  // verdict.h
+// All that a page or a JSON file shows.
+struct Report {
+    SimOptions options;
+    std::string command;
+    std::vector<Summary> summaries;
+    std::vector<RunView> views;
+    std::vector<Verdict> verdicts;
+    std::vector<std::string> assumptions;
+};
+[[nodiscard]] std::string json(const Report &report, bool timings);
+// One self-contained page.
+[[nodiscard]] std::string html(const Report &report);
 // Chrome's trace format (chrome://tracing, Perfetto): a track per node.
 [[nodiscard]] std::string chrome_trace(const RunView &view);
+
+// Text for HTML and SVG: bounded, its marks escaped.
+[[nodiscard]] std::string escaped(std::string_view text);
 
 // Throws InputError where the file cannot be written; "-" is standard output.
 void write_file(const std::string &path, const std::string &text);

@@ -2,6 +2,7 @@
 // `ringsim run`: a scenario under its policies, or through the plugin's own controller.
 #include <cstdio>
 
+#include "sim/slurm/plugin_run.h"
 #include "sim/slurm/scenario.h"
 #include "sim/slurm/sim_cluster.h"
 #include "sim/workload/csv.h"
@@ -11,8 +12,6 @@
 
 namespace ringrt::sim {
 namespace {
-
-constexpr double kForEver_s = 1e8;  // three years: something waits that will never start
 
 // The plugin's event log, with the scenario's own clock.
 class EventLog final : public controller::EventSink {
@@ -29,17 +28,10 @@ class EventLog final : public controller::EventSink {
 };
 
 int run_controller(const Scenario &scenario, const RunArguments &a) {
-    SimCluster cluster(scenario);
+    SimCluster cluster(scenario.site());
     EventLog log;
     controller::Controller controller(cluster, log, scenario.controller);
-    double next_s = 0;
-    while (!cluster.is_over()) {
-        cluster.tick();
-        if (cluster.now_s() >= next_s) next_s = controller.pass(cluster.now_s());
-        if (cluster.now_s() > SimCluster::kStart_s + kForEver_s)
-            throw InputError(a.scenario + ": some job never ends");
-    }
-    (void)controller.pass(cluster.now_s() + 1);  // hears of the last end
+    if (!drive(cluster, controller)) throw InputError(a.scenario + ": some job never ends");
     if (a.events_path.empty() || a.events_path == "-")
         std::fputs(log.text().c_str(), stdout);
     else

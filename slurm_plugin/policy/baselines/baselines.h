@@ -38,6 +38,13 @@ using SimDecide = std::vector<Allotment> (*)(const SimJobs &jobs, const Capacity
                                                     const Options &);
 [[nodiscard]] std::vector<Allotment> decide_afs(const SimJobs &, const Capacity &, const Options &);
 
+// When a job of `gpus` can start, by the times at which others end at the latest (EASY backfill).
+struct Reservation {
+    double in_s = std::numeric_limits<double>::infinity();
+    int spare = 0;  // GPUs it will not need then
+};
+[[nodiscard]] Reservation reserve(std::vector<std::pair<double, int>> ends, int free, int gpus);
+
 // Every job down `order` (indices into jobs) that still fits gets its rigid size, the others none.
 [[nodiscard]] std::vector<Allotment> give_in_order(const SimJobs &jobs,
                                                    std::span<const std::size_t> order,

@@ -25,16 +25,17 @@ double limit_left(const SimFacts &job) {
     return std::isfinite(job.time_left_s) ? job.time_left_s : kForEver;
 }
 
-struct Reservation {
-    double in_s = kForEver;  // the first of the queue can start then
-    int spare = 0;           // GPUs it will not need then
-};
-
-Reservation reserve(std::span<const SimFacts> jobs, std::span<const Allotment> out, int free,
-                    int gpus) {
+Reservation reserve_among(std::span<const SimFacts> jobs, std::span<const Allotment> out, int free,
+                          int gpus) {
     std::vector<std::pair<double, int>> ends;
     for (std::size_t i = 0; i < jobs.size(); ++i)
         if (out[i].gpus > 0) ends.emplace_back(limit_left(jobs[i]), out[i].gpus);
+    return reserve(std::move(ends), free, gpus);
+}
+
+}  // namespace
+
+Reservation reserve(std::vector<std::pair<double, int>> ends, int free, int gpus) {
     std::sort(ends.begin(), ends.end());
     for (const auto &[in_s, released] : ends) {
         free += released;
@@ -42,8 +43,6 @@ Reservation reserve(std::span<const SimFacts> jobs, std::span<const Allotment> o
     }
     return {};
 }
-
-}  // namespace
 
 std::vector<Allotment> decide_fifo(const SimJobs &sim, const Capacity &capacity, const Options &) {
     const std::span<const Job> jobs = sim.jobs;
@@ -76,7 +75,7 @@ std::vector<Allotment> decide_fifo(const SimJobs &sim, const Capacity &capacity,
             free -= gpus;
         } else if (!blocked) {
             blocked = true;
-            first = reserve(sim.facts, out, free, gpus);
+            first = reserve_among(sim.facts, out, free, gpus);
         }
     }
     for (Allotment &allotment : out)
