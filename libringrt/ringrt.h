@@ -184,8 +184,8 @@ RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
 /* ---- collectives: element counts, not bytes ----------------------------------------------------- */
 
-/* Collective. recv[i] = op over ranks of send[i]; added in rank order, so bit-identical on all ranks.
- * recv may be send. */
+/* Collective. recv[i] = op over ranks of send[i]; added in the order that RINGRT_ORDER names (by rank where it
+ * is not set; see ringrt(3)), so bit-identical on all ranks. recv may be send. */
 RINGRT_API ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op);
 /* Collective. The same, but rank r gets only its share of the result, written to the start of recv:

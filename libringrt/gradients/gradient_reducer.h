@@ -4,7 +4,7 @@
 //
 // A thread of its own sends the blocks of the plan, one after the other. Every rank follows the
 // same plan: rank 0 measures, plans and broadcasts. Results do not depend on the plan: every
-// element is summed in rank order whatever block it travels in.
+// element is summed in the same order whatever block it travels in.
 //
 // A step begins with the first ready() and ends when every gradient was waited for. The first
 // wait() of a step says that this rank's backward pass is over: gradients that are not ready by
