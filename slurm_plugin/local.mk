@@ -17,6 +17,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/action.h \
 	slurm_plugin/controller/breaker.cpp slurm_plugin/controller/breaker.h \
 	slurm_plugin/controller/capacity.cpp slurm_plugin/controller/capacity.h \
+	slurm_plugin/controller/reach.cpp slurm_plugin/controller/reach.h \
 	slurm_plugin/controller/cluster.h \
 	slurm_plugin/controller/controller.cpp slurm_plugin/controller/controller.h \
 	slurm_plugin/controller/decision.cpp slurm_plugin/controller/decision.h \

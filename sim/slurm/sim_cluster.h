@@ -54,6 +54,7 @@ class SimCluster final : public controller::Cluster {
     }
     controller::RpcStatus complete(uint32_t) override { return controller::RpcStatus::refused; }
     controller::RpcStatus cancel(uint32_t) override { return controller::RpcStatus::refused; }
+    controller::RpcStatus bill_anew(uint32_t) override { return controller::RpcStatus::ok; }
 
     // What became of each job, as the other runs report it.
     [[nodiscard]] RunResult result() const;

@@ -30,7 +30,8 @@ struct Action {
     // release: Slurm does not start it at its old size, although that is free: it is over a limit,
     // or fits no node.
     bool slurm_declined = false;
-    bool poll_fast = false;  // look again after busy_poll_s
+    bool has_new_size = false;  // note: it runs, and its last run had another size
+    bool poll_fast = false;     // look again after busy_poll_s
 };
 
 struct PassContext {

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The circuit breaker: where the resizes of several jobs in a row went wrong, something is the
-// matter with the cluster and not with a job, and no further job is asked for a while. After that
-// one job is tried; the next failure opens the breaker again, the next success closes it for good.
+// The circuit breaker: where the resizes of several jobs in a row went wrong, no further job is
+// asked for a while. After that one job is tried; the next failure opens the breaker again, the
+// next success closes it for good. Each user has one, for it may be the user's jobs that never
+// answer; where those of as many users went wrong in a row, something is the matter with the
+// cluster, and nobody's job is asked.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 
 namespace ringrt::controller {
 
-class Breaker {
+// One breaker. What fails again and again counts once: it has its own back-off.
+class Circuit {
   public:
-    // A resize of this job was called off, refused, or the job was lost over it. One job that fails
-    // again and again counts once: it has its own back-off. True: the breaker has just opened.
-    bool failed(uint32_t job_id, double now_s, int jobs_most, double pause_s);
+    bool failed(uint32_t who, double now_s, int most, double pause_s);  // true: it has just opened
     void succeeded();
 
     [[nodiscard]] bool is_open(double now_s) const { return now_s < until_s_; }
+    [[nodiscard]] bool is_on_trial() const { return on_trial_; }
     [[nodiscard]] double until_s() const { return until_s_; }  // Unix time; 0: never open yet
     // How many may be under way at once, of `most`: none while open, one until the next success.
     [[nodiscard]] int in_flight_most(double now_s, int most) const;
@@ -25,6 +28,22 @@ class Breaker {
     std::set<uint32_t> failed_;  // since the last success
     double until_s_ = 0;
     bool on_trial_ = false;
+};
+
+class Breaker {
+  public:
+    enum class Opened : uint8_t { none, user, all };
+    // A resize of this job was called off, refused, or the job was lost over it.
+    Opened failed(uint32_t user_id, uint32_t job_id, double now_s, int most, double pause_s);
+    void succeeded(uint32_t user_id);
+
+    [[nodiscard]] const Circuit &all() const { return all_; }
+    [[nodiscard]] const Circuit &of(uint32_t user_id) const;
+
+  private:
+    static constexpr std::size_t kUsersMost = 10000;
+    Circuit all_;                          // counts users
+    std::map<uint32_t, Circuit> of_user_;  // each counts its jobs
 };
 
 }  // namespace ringrt::controller

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "slurm_plugin/controller/reach.h"
+
 namespace ringrt::controller {
 
 namespace {
@@ -54,8 +56,9 @@ class PoolNames {
 // Takes GPUs out of one pool for the rigid jobs that wait in it, by priority and arrival.
 class RigidReservation {
   public:
-    RigidReservation(Pool &pool, const std::vector<MalleableJob> &jobs, Reclaim reclaim)
-        : pool_(pool) {
+    RigidReservation(Pool &pool, const std::vector<NodeRecord> &nodes,
+                     const std::vector<MalleableJob> &jobs, Reclaim reclaim)
+        : pool_(pool), nodes_(nodes) {
         room_ = pool.capacity.node_gpus;
         for (std::size_t node = 0; node < room_.size(); ++node)
             if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // nobody could start there
@@ -84,9 +87,7 @@ class RigidReservation {
             keep_all(*by_priority_[next_]);
         const std::vector<int> nodes = nodes_for(rigid);
         if (nodes.empty()) {
-            int &smallest = pool_.smallest_rigid;
-            smallest =
-                smallest == 0 ? rigid.gpus_requested : std::min(smallest, rigid.gpus_requested);
+            note_unserved(rigid);
             return;
         }
         int left = rigid.gpus_requested;
@@ -104,6 +105,18 @@ class RigidReservation {
     }
 
   private:
+    void note_unserved(const JobRecord &rigid) {
+        const auto found = std::ranges::find_if(pool_.unserved, [&](const JobRecord *other) {
+            return other->partition == rigid.partition && other->gpu_kind == rigid.gpu_kind &&
+                   other->features == rigid.features &&
+                   other->excluded_nodes == rigid.excluded_nodes;
+        });
+        if (found == pool_.unserved.end())
+            pool_.unserved.push_back(&rigid);
+        else if (rigid.gpus_requested < (*found)->gpus_requested)
+            *found = &rigid;
+    }
+
     // A running job keeps its MIN, on its first nodes.
     void keep_min(const MalleableJob &job, int gpus) {
         for (const auto &[node, held] : job.record->gpus_on_node) {
@@ -140,7 +153,8 @@ class RigidReservation {
         std::vector<int> nodes;
         int total = -promised_min_;
         for (std::size_t i = 0; i < room_.size(); ++i) {
-            total += std::max(0, room_[i]);
+            if (room_[i] <= 0 || !may_use(rigid, nodes_[i], static_cast<int>(i))) continue;
+            total += room_[i];
             if (room_[i] >= share) nodes.push_back(static_cast<int>(i));
         }
         if (total < rigid.gpus_requested || nodes.size() < count) return {};
@@ -155,6 +169,7 @@ class RigidReservation {
     }
 
     Pool &pool_;
+    const std::vector<NodeRecord> &nodes_;
     std::vector<int> room_;  // what rigid jobs may have, per node
     int promised_min_ = 0;   // to malleable jobs that hold nothing and come first
     std::vector<const MalleableJob *>
@@ -162,7 +177,8 @@ class RigidReservation {
     std::size_t next_ = 0;
 };
 
-void reserve_for_rigid(Pool &pool, const std::vector<MalleableJob> &jobs,
+void reserve_for_rigid(Pool &pool, const std::vector<NodeRecord> &nodes,
+                       const std::vector<MalleableJob> &jobs,
                        std::vector<const JobRecord *> waiting, Reclaim reclaim) {
     std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
         if (a->priority != b->priority) return a->priority > b->priority;
@@ -170,7 +186,7 @@ void reserve_for_rigid(Pool &pool, const std::vector<MalleableJob> &jobs,
     });
     // As many as Slurm's own backfill looks at: the later ones have no chance yet.
     if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
-    RigidReservation reservation(pool, jobs, reclaim);
+    RigidReservation reservation(pool, nodes, jobs, reclaim);
     for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
 }
 
@@ -208,27 +224,20 @@ Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
         pools.emplace_back();
         pools.back().capacity.node_gpus.assign(nodes, 0);
         pools.back().free.node_gpus.assign(nodes, 0);
+        pools.back().has_node.assign(nodes, false);
     }
     return pools[static_cast<std::size_t>(index)];
 }
 
-}  // namespace
-
-Reach reach_of(const Observation &observation, const Pool &pool, const records::Layout &layout,
-               int cpus_per_task) {
-    Reach reach;
-    for (std::size_t i = 0; i < observation.nodes.size(); ++i) {
-        const NodeRecord &node = observation.nodes[i];
-        if (pool.capacity.node_gpus[i] <= 0) continue;
-        const int tasks = node.cpus > 0 ? node.cpus / std::max(1, cpus_per_task) : node.gpus;
-        int gpus = layout.task_per_node && tasks > 0 ? node.gpus : std::min(tasks, node.gpus);
-        if (layout.gpus_per_node > 0) gpus = std::min(gpus, layout.gpus_per_node);
-        reach.gpus_per_node =
-            std::max(reach.gpus_per_node, std::min(gpus, pool.capacity.gpus_per_node));
-        reach.gpus_in_all += gpus;
-    }
-    return reach;
+// Is one of its nodes unlike the others for a job?
+void note_kind(Pool &pool, const NodeRecord &node) {
+    if (node.gpus <= 0) return;
+    if (pool.like == nullptr) pool.like = &node;
+    pool.is_mixed |=
+        pool.like->partitions != node.partitions || pool.like->gpu_kinds != node.gpu_kinds;
 }
+
+}  // namespace
 
 std::vector<Pool> make_pools(const Observation &observation, const std::vector<MalleableJob> &jobs,
                              const Options &options) {
@@ -240,6 +249,8 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         const NodeRecord &node = observation.nodes[i];
         const int index = names.find(node.partitions.empty() ? "" : node.partitions[0]);
         Pool &pool = pool_at(pools, index, nodes);
+        pool.has_node[i] = true;
+        note_kind(pool, node);
         // On a node that is going away, jobs may stay but no new ones come.
         const int usable = std::max(0, node.gpus - held.rigid[i]);
         pool.capacity.node_gpus[i] = node.usable ? usable : std::min(usable, held.malleable[i]);
@@ -260,8 +271,8 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
             waiting[names.find(job.partition)].push_back(&job);
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
-            reserve_for_rigid(pools[static_cast<std::size_t>(index)], jobs, std::move(rigid),
-                              options.reclaim);
+            reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation.nodes, jobs,
+                              std::move(rigid), options.reclaim);
     return pools;
 }
 

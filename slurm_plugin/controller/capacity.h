@@ -22,20 +22,15 @@ struct Pool {
     std::vector<std::size_t> jobs;  // indices into the views
     policy::Capacity capacity;      // for the policy
     policy::Capacity free;  // free now, less what is kept for waiting rigid jobs; -1: closed
-    int smallest_rigid =
-        0;  // GPUs of the smallest waiting rigid job for which none are kept; 0: none
-    bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
-    bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
+    // Of each sort (by partition, kind of GPU, features) the smallest waiting rigid job for which
+    // no GPUs are kept.
+    std::vector<const JobRecord *> unserved;
+    std::vector<bool> has_node;        // which nodes are the pool's
+    const NodeRecord *like = nullptr;  // the first of them with GPUs
+    bool is_mixed = false;             // others differ in their partitions or kinds of GPU
+    bool somebody_waits = false;       // a rigid job for which GPUs are kept, or a malleable one
+    bool room_is_coming = false;       // a resize under way, or about to be asked, will free GPUs
 };
-
-// What the nodes of a pool can take of a job at most, with its layout and CPUs. GPUs and CPUs are
-// counted as the nodes have them, not as they are free.
-struct Reach {
-    int gpus_per_node = 1;
-    int gpus_in_all = 0;
-};
-[[nodiscard]] Reach reach_of(const Observation &observation, const Pool &pool,
-                             const records::Layout &layout, int cpus_per_task);
 
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
                                            const std::vector<MalleableJob> &jobs,

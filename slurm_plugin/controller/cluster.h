@@ -89,6 +89,9 @@ struct JobRecord {
     int gpus_requested = 0;  // of the whole job
     int nodes_requested = 1;
     int cpus_per_task = 1;
+    std::string gpu_kind;                 // that it asked for; empty: any
+    std::string features;                 // that it asks of nodes, as Slurm writes them
+    std::vector<int> excluded_nodes;      // indices into nodes
     std::optional<int64_t> time_limit_s;  // none: unlimited
     std::optional<End> end;               // of a finished job
     // It waits and still has the nodes of its last run: each step of the next one would be refused
@@ -110,6 +113,8 @@ struct NodeRecord {
     int cpus = 0;                         // 0: not known
     bool usable = true;                   // up, not drained, not reserved for somebody else
     std::vector<std::string> partitions;  // that start jobs on it; empty: every one does
+    std::vector<std::string> gpu_kinds;   // empty: not known
+    std::vector<std::string> features;
 
     bool operator==(const NodeRecord &) const = default;
 };
@@ -121,7 +126,7 @@ struct Observation {
     std::vector<NodeRecord> nodes;
 };
 
-// Applied to a pending job in one request, so that all of it happens or none.
+// Applied to a pending job: the size in its owner's name, and then all the rest in one request.
 struct PendingUpdate {
     struct Size {
         int gpus = 0;
@@ -164,6 +169,8 @@ class Cluster {
     virtual RpcStatus requeue_ended(uint32_t job_id) = 0;    // a job that has ended waits again
     virtual RpcStatus complete(uint32_t job_id) = 0;  // a running job has ended with exit code 0
     virtual RpcStatus cancel(uint32_t job_id) = 0;
+    // A running job is billed by its present size from now on, and not by that of an earlier run.
+    virtual RpcStatus bill_anew(uint32_t job_id) = 0;
 };
 
 }  // namespace ringrt::controller

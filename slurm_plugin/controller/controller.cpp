@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "slurm_plugin/controller/reach.h"
+
 namespace ringrt::controller {
 
 namespace {
@@ -128,7 +130,9 @@ double Controller::observe_failed(double now_s, RpcStatus status) {
 }
 
 void Controller::collect_jobs(double now_s) {
-    statistics_.waiting = statistics_.gpus_held = statistics_.gpus_borrowed = in_flight_ = 0;
+    statistics_.waiting = statistics_.gpus_held = statistics_.gpus_borrowed = 0;
+    in_flight_ = silent_ = 0;
+    in_flight_of_.clear();
     std::vector<Event> events;
     for (const JobRecord &record : observation_.jobs) {
         const bool returns =
@@ -142,6 +146,7 @@ void Controller::collect_jobs(double now_s) {
         if (!returns) job.stage = stage_of(record, job.intent, hold, holds_of(options_), now_s);
         tracker.update(job, observation_.nodes, gap_end_s_, now_s,
                        recovery_.was_watched(record.id, observation_.nodes, now_s), events);
+        tracker.user_id = record.user_id;
         tracker.pass = statistics_.passes;
         count(job, tracker, now_s);
         jobs_.push_back(std::move(job));
@@ -155,7 +160,11 @@ void Controller::count(const MalleableJob &job, const JobTracker &tracker, doubl
     // One that lost its place in the gap waits like any other job: what others free lets it run.
     const std::optional<double> waits_since_s = tracker.fence.waits_since_s();
     const bool lost_place = waits_since_s && now_s - *waits_since_s > kGapMost_s;
-    in_flight_ += job.is_resizing() && !lost_place;
+    if (job.is_resizing() && !lost_place) {
+        ++in_flight_;
+        silent_ += is_silent(job, now_s);
+        ++in_flight_of_[job.record->user_id];
+    }
     if (!holds_gpus(job.stage)) {
         ++statistics_.waiting;
         return;
@@ -174,7 +183,8 @@ void Controller::forget_ended(double now_s) {
         }
         Event event = end_event(tracker, find(id));
         event.job_id = id;
-        if (event.kind == EventKind::lost) executor_.note_lost(id, tracker.why, options_, now_s);
+        if (event.kind == EventKind::lost)
+            executor_.note_lost(tracker.user_id, id, tracker.why, options_, now_s);
         executor_.log(std::move(event), now_s, find(id));
         it = trackers_.erase(it);
     }
@@ -196,7 +206,10 @@ double Controller::carry_out_plan(double now_s) {
             continue;
         }
         const RpcStatus status = executor_.carry_out(job, action, tracker, options_, now_s);
-        in_flight_ += action.kind == Kind::ask && tracker.state == records::IntentState::asked;
+        if (action.kind == Kind::ask && tracker.state == records::IntentState::asked) {
+            ++in_flight_;
+            ++in_flight_of_[job.record->user_id];
+        }
         reachable = status != RpcStatus::unreachable;
         // It is a rigid job from now on: nothing more is logged of it.
         if (action.kind == Kind::hand_back && status == RpcStatus::ok)
@@ -204,36 +217,56 @@ double Controller::carry_out_plan(double now_s) {
         if (!reachable || ++updates == kUpdatesPerPass) break;
     }
     statistics_.in_flight = in_flight_;
-    statistics_.breaker_until_s = executor_.breaker().until_s();
+    statistics_.breaker_until_s = executor_.breaker().all().until_s();
     if (!fast && updates == 0 && reachable) settled_version_ = observation_.version;
     return now_s + (fast || updates > 0 ? options_.busy_poll_s : options_.idle_poll_s);
+}
+
+// What does not answer restarts nothing, and keeps a trial waiting all the same.
+int Controller::in_flight_for_all() const {
+    return executor_.breaker().all().is_on_trial() ? in_flight_ : in_flight_ - silent_;
 }
 
 PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) const {
     const JobRecord &record = *jobs_[job].record;
     const records::Layout &layout = jobs_[job].intent.layout;
     PassContext out{.now_s = now_s};
-    out.may_ask = is_time && in_flight_ < executor_.breaker().in_flight_most(
-                                              now_s, options_.resizes_in_flight);
+    const int most = options_.resizes_in_flight;
+    const Breaker &breaker = executor_.breaker();
+    const auto of_user = in_flight_of_.find(record.user_id);
+    out.may_ask = is_time && in_flight_for_all() < breaker.all().in_flight_most(now_s, most) &&
+                  (of_user == in_flight_of_.end() ? 0 : of_user->second) <
+                      breaker.of(record.user_id).in_flight_most(now_s, most);
     const int index = plan_.targets[job].pool;
     if (index < 0) return out;
     const Pool &pool = plan_.pools[static_cast<std::size_t>(index)];
     out.room_is_coming = pool.room_is_coming;
     out.gpus_per_node = std::max(1, pool.capacity.gpus_per_node);
-    if (record.phase == JobPhase::pending && record.cpus_per_task > 1)
-        out.gpus_per_node =
-            reach_of(observation_, pool, layout, record.cpus_per_task).gpus_per_node;
+    if (record.phase == JobPhase::pending && is_choosy(record, pool))
+        out.gpus_per_node = reach_of(observation_, pool, record, layout).gpus_per_node;
     return out;
 }
 
 std::optional<std::vector<Explanation>> Controller::explanations() const {
     if (plan_.pools.empty()) return std::nullopt;  // every pass that decided has some
+    return explain(observation_, jobs_, plan_, trackers_, limits(observation_.now_s), options_);
+}
+
+Limits Controller::limits(double now_s) const {
     const Breaker &breaker = executor_.breaker();
-    const Limits limits{
-        .in_flight = in_flight_,
-        .in_flight_most = breaker.in_flight_most(observation_.now_s, options_.resizes_in_flight),
-        .paused_until_s = breaker.until_s()};
-    return explain(observation_, jobs_, plan_, trackers_, limits, options_);
+    const auto limit = [&](int in_flight, const Circuit &circuit) {
+        return Limit{.in_flight = in_flight,
+                     .in_flight_most = circuit.in_flight_most(now_s, options_.resizes_in_flight),
+                     .paused_until_s = circuit.until_s()};
+    };
+    Limits out{.all = limit(in_flight_for_all(), breaker.all())};
+    for (const MalleableJob &job : jobs_) {
+        const uint32_t user = job.record->user_id;
+        const auto found = in_flight_of_.find(user);
+        out.of_user.try_emplace(
+            user, limit(found == in_flight_of_.end() ? 0 : found->second, breaker.of(user)));
+    }
+    return out;
 }
 
 void Controller::log(std::vector<Event> events, double now_s) {

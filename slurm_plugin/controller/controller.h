@@ -59,6 +59,8 @@ class Controller {
     double pass_threw(double now_s, const char *what) noexcept;
     double observe_failed(double now_s, RpcStatus status);
     void collect_jobs(double now_s);
+    [[nodiscard]] Limits limits(double now_s) const;
+    [[nodiscard]] int in_flight_for_all() const;
     void count(const MalleableJob &job, const JobTracker &tracker, double now_s);
     void forget_ended(double now_s);
     double carry_out_plan(double now_s);
@@ -78,9 +80,11 @@ class Controller {
     DecisionClock clock_;
     uint64_t settled_version_ = 0;  // of the state in which nothing was left to do; 0: something is
     int in_flight_ = 0;             // resizes under way
-    double observed_s_ = 0;         // last observation
-    double gap_end_s_ = 0;          // the last one before which nobody had looked for a while
-    int failures_ = 0;              // observations in a row
+    int silent_ = 0;                // of these, jobs that do not answer
+    std::map<uint32_t, int> in_flight_of_;  // by user
+    double observed_s_ = 0;                 // last observation
+    double gap_end_s_ = 0;  // the last one before which nobody had looked for a while
+    int failures_ = 0;      // observations in a row
 };
 
 }  // namespace ringrt::controller

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/speed.h"
 #include "slurm_plugin/policy/engine/packing.h"
 
@@ -56,8 +57,10 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
     policy::Job &job = target.job;
     const bool waits = is_waiting(malleable.stage);
     if (malleable.is_resizing() && (waits || malleable.intent.state == IntentState::asked)) {
-        // Its size was decided when it was asked.
-        job.gpus_now = malleable.intent.target;
+        // Its size was decided when it was asked; but nothing is kept for one that may never come.
+        const bool grows = malleable.intent.target > malleable.record->gpus_requested;
+        job.gpus_now = grows && is_silent(malleable, now_s) ? malleable.record->gpus_requested
+                                                            : malleable.intent.target;
         if (job.gpus_now > 0 || !waits) target.why_pinned = "its resize is under way";
     } else if (!waits) {
         job.gpus_now = malleable.record->gpus_requested;
@@ -73,14 +76,23 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
 // Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped, or another
 // job of its user come under a limit? While a job is away for two seconds it can not be first in
 // the queue. Shrinks for rigid jobs are made all the same.
-bool is_gap_contended(const Pool &pool, const policy::Job &job, bool at_limit,
-                      policy::Reason reason) {
+bool is_gap_contended(const Observation &observation, const Pool &pool, const policy::Job &job,
+                      bool at_limit, policy::Reason reason) {
     if (reason == policy::Reason::gave_to_rigid) return false;
     if (at_limit) return true;
-    if (pool.smallest_rigid == 0) return false;
+    if (pool.unserved.empty()) return false;
     int free_gpus = 0;
     for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
-    return pool.smallest_rigid <= free_gpus + job.gpus_now;
+    // A job with no nodes of its own yet may come to stand on any.
+    const auto could_use = [&](const JobRecord *rigid) {
+        return rigid->gpus_requested <= free_gpus + job.gpus_now &&
+               (job.held.empty() || std::ranges::any_of(job.held, [&](const auto &share) {
+                    const auto node = static_cast<std::size_t>(share.first);
+                    return share.first < 0 || node >= observation.nodes.size() ||
+                           may_use(*rigid, observation.nodes[node], share.first);
+                }));
+    };
+    return std::ranges::any_of(pool.unserved, could_use);
 }
 
 // Those of whom a job waits at a limit: it starts as soon as another of theirs leaves, which then
@@ -93,25 +105,43 @@ std::set<uint32_t> users_at_limit(const Observation &observation) {
     return users;
 }
 
-// As the job's layout has it.
-bool place(Packing &packing, const records::Intent &intent, int gpus) {
-    const int most = intent.layout.gpus_per_node;
-    return most > 0 && gpus > most ? packing.place_apart(gpus, most) : packing.place(gpus);
+// The free GPUs on nodes of the pool that the job may not use.
+std::vector<policy::NodeShare> out_of_reach(const Observation &observation, const Pool &pool,
+                                            const JobRecord &job) {
+    std::vector<policy::NodeShare> out;
+    if (!is_choosy(job, pool)) return out;
+    for (std::size_t i = 0; i < observation.nodes.size(); ++i)
+        if (pool.free.node_gpus[i] > 0 && !may_use(job, observation.nodes[i], static_cast<int>(i)))
+            out.emplace_back(static_cast<int>(i), observation.nodes[i].gpus);
+    return out;
 }
 
-// The largest size up to `most` for which there is a place; 0: there is none.
-int place_largest(Packing &packing, const records::Intent &intent, int most) {
-    if (intent.layout.gpus_per_node == 0) return packing.place_largest({intent.gpus_min, most});
-    int gpus = intent.gpus_min;
-    while (2 * gpus <= most) gpus *= 2;
-    while (gpus >= intent.gpus_min && !place(packing, intent, gpus)) gpus /= 2;
-    return gpus >= intent.gpus_min ? gpus : 0;
+// As the job's layout has it.
+bool place(Packing &packing, const records::Layout &layout, int gpus,
+           std::vector<policy::NodeShare> &where) {
+    const int most = layout.gpus_per_node;
+    return most > 0 && gpus > most ? packing.place_apart(gpus, most, &where)
+                                   : packing.place(gpus, &where);
+}
+
+// The largest size that finds a place off these nodes, which is then taken; 0: none does.
+int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
+                  const records::Layout &layout, const policy::Ladder &ladder) {
+    if (off.empty() && layout.gpus_per_node == 0) return packing.place_largest(ladder);
+    Packing rest = packing;
+    rest.occupy(off);
+    std::vector<policy::NodeShare> where;
+    int gpus = ladder.floor(ladder.max);
+    while (gpus >= ladder.min && gpus > 0 && !place(rest, layout, gpus, where)) gpus /= 2;
+    if (gpus < ladder.min) return 0;
+    packing.occupy(where);
+    return gpus;
 }
 
 // Which of the targets could be reached at once: waiting jobs first, then growths by their gain.
 // What one gets is not there for the next.
-void match_free(const Pool &pool, const std::vector<MalleableJob> &jobs,
-                std::vector<Target> &targets) {
+void match_free(const Observation &observation, const Pool &pool,
+                const std::vector<MalleableJob> &jobs, std::vector<Target> &targets) {
     Packing packing(pool.free);
     std::vector<std::size_t> waiting, growing;
     for (const std::size_t i : pool.jobs) {
@@ -132,7 +162,9 @@ void match_free(const Pool &pool, const std::vector<MalleableJob> &jobs,
     });
     for (const std::size_t i : waiting) {
         const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
-        targets[i].placeable_gpus = place_largest(packing, jobs[i].intent, most);
+        targets[i].placeable_gpus =
+            place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
+                          jobs[i].intent.layout, {jobs[i].intent.gpus_min, most});
     }
     std::stable_sort(growing.begin(), growing.end(), [&](std::size_t a, std::size_t b) {
         return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
@@ -140,9 +172,10 @@ void match_free(const Pool &pool, const std::vector<MalleableJob> &jobs,
     for (const std::size_t i : growing) {
         const auto &held = targets[i].job.held;
         packing.release(held);
-        targets[i].placeable_gpus = place(packing, jobs[i].intent, targets[i].allotment.gpus)
-                                        ? targets[i].allotment.gpus
-                                        : targets[i].job.gpus_now;
+        const int gpus = targets[i].allotment.gpus;
+        const bool fits = place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
+                                        jobs[i].intent.layout, {gpus, gpus}) > 0;
+        targets[i].placeable_gpus = fits ? gpus : targets[i].job.gpus_now;
         packing.occupy(held);  // they are not free before it has left
     }
 }
@@ -162,6 +195,18 @@ policy::Options policy_options(const Options &options) {
 
 namespace {
 
+// No more than the nodes that it may use can give it.
+void cap_by_reach(const Observation &observation, const Pool &pool, const MalleableJob &of,
+                  policy::Job &job) {
+    const JobRecord &record = *of.record;
+    const records::Layout &layout = of.intent.layout;
+    if (!is_choosy(record, pool) && layout.gpus_per_node == 0) return;
+    const Reach reach = reach_of(observation, pool, record, layout);
+    const bool runs = record.phase != JobPhase::pending;
+    job.gpus_cap = std::min(
+        job.gpus_cap, runs ? std::max(reach.gpus_lent, record.gpus_requested) : reach.gpus_in_all);
+}
+
 // The policy's sizes for the jobs of one pool.
 void decide_pool(int index, const Observation &observation, const std::vector<MalleableJob> &jobs,
                  const std::map<uint32_t, JobTracker> &trackers, const std::set<uint32_t> &limited,
@@ -177,10 +222,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         const JobTracker &tracker = found == trackers.end() ? nothing : found->second;
         target.pool = index;
         target.job = policy_job(jobs[i], tracker, observation.now_s, options);
-        const records::Layout &layout = jobs[i].intent.layout;
-        if (const int cpus = jobs[i].record->cpus_per_task; cpus > 1 || layout.gpus_per_node > 0)
-            target.job.gpus_cap = std::min(target.job.gpus_cap,
-                                           reach_of(observation, pool, layout, cpus).gpus_in_all);
+        cap_by_reach(observation, pool, jobs[i], target.job);
         set_present(target, jobs[i], tracker, observation.now_s, pool, options);
         input.push_back(target.job);
         in_input.push_back(i);
@@ -192,9 +234,9 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         target.allotment = allotments[k];
         const bool at_limit = limited.contains(jobs[in_input[k]].record->user_id);
         target.gap_contended =
-            is_gap_contended(pool, target.job, at_limit, target.allotment.reason);
+            is_gap_contended(observation, pool, target.job, at_limit, target.allotment.reason);
     }
-    match_free(pool, jobs, out.targets);
+    match_free(observation, pool, jobs, out.targets);
 }
 
 // Where a job is leaving to come back smaller, or will be asked to.

@@ -52,6 +52,7 @@ RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, Job
         if (status == RpcStatus::busy) tracker.signalled_s = now_s - options.signal_again_s + 1;
     }
     note_success(job, action, tracker, options, now_s);
+    if (action.has_new_size) bill_anew(job, now_s);
     return status;
 }
 
@@ -65,7 +66,7 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
             count(&ResizeCounts::called_off, job.intent.why);
             ++statistics_.called_off_why[action.cause];
             if (job.record->phase == JobPhase::running)
-                note_failure(job.record->id, options, now_s);
+                note_failure(job.record->user_id, job.record->id, options, now_s);
             tracker.backoff.failed(options.back_off_s, now_s);
             break;
         case Kind::release:
@@ -87,7 +88,7 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
     }
     if (action.event->kind == EventKind::resized) {
         count(&ResizeCounts::resized, job.intent.why);
-        breaker_.succeeded();
+        breaker_.succeeded(job.record->user_id);
     }
     log(*action.event, now_s, job.record);
 }
@@ -112,18 +113,39 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
         now_s, job.record);
 }
 
-void Executor::note_lost(uint32_t job_id, const std::string &reason, const Options &options,
-                         double now_s) {
+void Executor::note_lost(uint32_t user_id, uint32_t job_id, const std::string &reason,
+                         const Options &options, double now_s) {
     count(&ResizeCounts::lost, reason);
-    note_failure(job_id, options, now_s);
+    note_failure(user_id, job_id, options, now_s);
 }
 
-void Executor::note_failure(uint32_t job_id, const Options &options, double now_s) {
-    if (!breaker_.failed(job_id, now_s, options.breaker_jobs, options.breaker_pause_s)) return;
-    log({.kind = EventKind::error,
-         .text = "no resizes for " + std::to_string(std::lround(options.breaker_pause_s)) +
-                 " s: those of several jobs in a row were called off or failed"},
-        now_s);
+void Executor::note_failure(uint32_t user_id, uint32_t job_id, const Options &options,
+                            double now_s) {
+    const Breaker::Opened opened =
+        breaker_.failed(user_id, job_id, now_s, options.breaker_jobs, options.breaker_pause_s);
+    const std::string pause_s = std::to_string(std::lround(options.breaker_pause_s));
+    if (opened == Breaker::Opened::all)
+        log({.kind = EventKind::error,
+             .text = "no resizes for " + pause_s +
+                     " s: those of several users' jobs in a row were called off or failed"},
+            now_s);
+    if (opened == Breaker::Opened::user)
+        log({.kind = EventKind::error,
+             .text = "no resizes of the jobs of user " + std::to_string(user_id) + " for " +
+                     pause_s + " s: those of several in a row were called off or failed"},
+            now_s);
+}
+
+// Its size is that of its record; only the bill is not, where Slurm refuses.
+void Executor::bill_anew(const MalleableJob &job, double now_s) {
+    if (cluster_.bill_anew(job.record->id) != RpcStatus::refused) return;
+    log({.kind = EventKind::refused,
+         .from = job.intent.gpus,
+         .to = job.record->gpus_requested,
+         .reason = job.intent.why,
+         .text = "Slurm bills it as before its resize, with " + std::to_string(job.intent.gpus) +
+                 " GPUs: it refused to count anew"},
+        now_s, job.record);
 }
 
 void Executor::count(uint64_t ResizeCounts::*member, const std::string &reason) {

@@ -29,8 +29,8 @@ class Executor {
     void log_dry_run(const MalleableJob &job, const Action &action, JobTracker &tracker,
                      double now_s);
     // A job that was asked to resize has ended by its own failure.
-    void note_lost(uint32_t job_id, const std::string &reason, const Options &options,
-                   double now_s);
+    void note_lost(uint32_t user_id, uint32_t job_id, const std::string &reason,
+                   const Options &options, double now_s);
 
     // record: of the event's job, where it is known.
     void log(Event event, double now_s, const JobRecord *record = nullptr);
@@ -42,7 +42,8 @@ class Executor {
                       const Options &options, double now_s);
     void note_refusal(const MalleableJob &job, const Action &action, JobTracker &tracker,
                       const Options &options, double now_s);
-    void note_failure(uint32_t job_id, const Options &options, double now_s);
+    void note_failure(uint32_t user_id, uint32_t job_id, const Options &options, double now_s);
+    void bill_anew(const MalleableJob &job, double now_s);
     void count(uint64_t ResizeCounts::*member, const std::string &reason);
 
     Cluster &cluster_;

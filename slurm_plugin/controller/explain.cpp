@@ -17,7 +17,7 @@ struct Scene {
 };
 
 // The state of a resize under way, empty where there is none.
-std::string under_way(const MalleableJob &job, double now_s) {
+std::string under_way(const MalleableJob &job, double now_s, const Options &options) {
     if (!job.is_resizing()) return {};
     const std::string since = seconds_text(age_s(job.intent.asked_s, now_s)) + " ago";
     if (is_waiting(job.stage))
@@ -25,7 +25,17 @@ std::string under_way(const MalleableJob &job, double now_s) {
                gpus_text(job.intent.target);
     return "asked " + since + " to save and come back with " + gpus_text(job.intent.target) +
            " instead of " + std::to_string(job.record->gpus_requested) + "; called off after " +
-           std::to_string(job.intent.grace_s) + " s";
+           seconds_text(options.grace_of(job.intent.grace_s));
+}
+
+std::string what_limit(const Limit &limit, const std::string &whose, const Scene &scene) {
+    if (limit.paused_until_s > scene.now_s)
+        return "; not now" + whose + ": no resizes for " + scene.until(limit.paused_until_s) +
+               ", for several in a row failed";
+    if (limit.in_flight >= limit.in_flight_most)
+        return "; not now" + whose + ": " + std::to_string(limit.in_flight) +
+               " resizes are under way, and no more may be at once";
+    return {};
 }
 
 // What keeps the controller from asking for the other size that the policy wants; empty: nothing.
@@ -34,12 +44,11 @@ std::string what_delays(const MalleableJob &job, const Target &target, const Sce
     if (gpus > job.record->gpus_requested && target.placeable_gpus < gpus)
         return "; waits until these GPUs are free";
     if (target.gap_contended) return "; not now: a job that waits would take its place";
-    if (scene.limits.paused_until_s > scene.now_s)
-        return "; not now: no resizes for " + scene.until(scene.limits.paused_until_s) +
-               ", for those of several jobs in a row failed";
-    if (scene.limits.in_flight >= scene.limits.in_flight_most)
-        return "; not now: " + std::to_string(scene.limits.in_flight) +
-               " resizes are under way, and no more may be at once";
+    if (std::string text = what_limit(scene.limits.all, "", scene); !text.empty()) return text;
+    const auto user = scene.limits.of_user.find(job.record->user_id);
+    if (user != scene.limits.of_user.end())
+        if (std::string text = what_limit(user->second, " for its user", scene); !text.empty())
+            return text;
     if (scene.options.mode == Mode::observe) return "; it is not asked (mode: observe)";
     return {};
 }
@@ -84,7 +93,7 @@ std::string explain_running(const MalleableJob &job, const Target &target,
 std::string explain_job(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                         const Scene &scene) {
     if (scene.options.mode == Mode::detach) return "is being handed back to Slurm (mode: detach)";
-    if (std::string text = under_way(job, scene.now_s); !text.empty()) return text;
+    if (std::string text = under_way(job, scene.now_s, scene.options); !text.empty()) return text;
     if (job.stage == Stage::held_back)
         return "waits: held, depends on another job, or has a later start time";
     if (target.pool < 0) return "left alone: its partition has no nodes, or starts no jobs now";

@@ -23,11 +23,16 @@ struct Explanation {
     std::string text;    // why this size, and what would change it
 };
 
-// What keeps the controller as a whole from asking.
-struct Limits {
+// What keeps the controller from asking: of all jobs, or of one user's.
+struct Limit {
     int in_flight = 0;          // resizes under way
     int in_flight_most = 1000;  // at once
     double paused_until_s = 0;  // by the circuit breaker; Unix time
+};
+
+struct Limits {
+    Limit all;
+    std::map<uint32_t, Limit> of_user;  // of those who have any
 };
 
 // By the controller that decides: with what it tracks of each job.

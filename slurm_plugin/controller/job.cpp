@@ -12,13 +12,14 @@ namespace ringrt::controller {
 namespace {
 
 constexpr double kClockSlack_s = 5;
+constexpr double kSilent_s = 10;
 
-bool is_time_limit_near(const MalleableJob &job, double now_s) {
+bool is_time_limit_near(const MalleableJob &job, double now_s, const Options &options) {
     const JobRecord &record = *job.record;
     if (!record.time_limit_s) return false;
     const double ends_s =
         record.start_s + record.suspended_s + static_cast<double>(*record.time_limit_s);
-    return ends_s - now_s < job.intent.grace_s;
+    return ends_s - now_s < options.grace_of(job.intent.grace_s);
 }
 
 }  // namespace
@@ -44,6 +45,10 @@ std::vector<MalleableJob> malleable_jobs(const Observation &observation, const O
     return jobs;
 }
 
+bool is_silent(const MalleableJob &job, double now_s) {
+    return job.stage == Stage::signalled && age_s(job.intent.asked_s, now_s) > kSilent_s;
+}
+
 double age_s(double then_s, double now_s) {
     if (then_s > now_s + kClockSlack_s) return std::numeric_limits<double>::infinity();
     return std::max(0.0, now_s - then_s);
@@ -66,7 +71,7 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
         return "it has only just started";
     }
     if (tracker.backoff.holds(now_s)) return "its last resize failed";
-    if (is_time_limit_near(job, now_s)) return "its time limit is near";
+    if (is_time_limit_near(job, now_s, options)) return "its time limit is near";
     if (!somebody_waits && job.intent.resizes > 0 &&
         age_s(job.intent.since_s, now_s) < options.min_resize_interval_s)
         return "it was resized a moment ago";

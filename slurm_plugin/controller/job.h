@@ -38,6 +38,9 @@ struct MalleableJob {
                                                double now_s, bool somebody_waits,
                                                const Options &options);
 
+// It was asked some time ago and has not left: it may never. Others need not wait for it.
+[[nodiscard]] bool is_silent(const MalleableJob &job, double now_s);
+
 // Seconds since a moment noted in a record; infinite where the clock was set back since.
 [[nodiscard]] double age_s(double then_s, double now_s);
 

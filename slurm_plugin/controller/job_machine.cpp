@@ -54,6 +54,7 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     intent.base_step = -1;
     action.nice = std::exchange(intent.own_nice, std::nullopt);
     if (resized) ++intent.resizes;
+    action.has_new_size = resized;
     note_gap(job, pass.now_s, intent);
     const bool by_us = resized && job.is_resizing();
     action.event = event_of(by_us ? EventKind::resized : EventKind::started, intent,
@@ -80,10 +81,10 @@ Action call_off(const MalleableJob &job, const PassContext &pass, const char *ca
 
 Action signal_again_or_call_off(const MalleableJob &job, const JobTracker &tracker,
                                 const PassContext &pass, const Options &options) {
-    if (age_s(job.intent.asked_s, pass.now_s) > job.intent.grace_s)
-        return call_off(
-            job, pass, "late",
-            "no checkpoint within its grace time of " + std::to_string(job.intent.grace_s) + " s");
+    const double grace_s = options.grace_of(job.intent.grace_s);
+    if (age_s(job.intent.asked_s, pass.now_s) > grace_s)
+        return call_off(job, pass, "late",
+                        "no checkpoint within its grace time of " + seconds_text(grace_s));
     if (age_s(tracker.signalled_s, pass.now_s) >= options.signal_again_s)
         return {.kind = Kind::signal, .poll_fast = true};
     return wait();
@@ -150,7 +151,7 @@ Action detach(const MalleableJob &job, const Target &target, const JobTracker &t
     const JobRecord &record = *job.record;
     if (job.stage == Stage::completing) return wait();
     if (!is_waiting(job.stage)) {
-        const double limit_s = std::min<double>(job.intent.grace_s, kDetachWait_s);
+        const double limit_s = std::min(options.grace_of(job.intent.grace_s), kDetachWait_s);
         const bool may_leave =
             job.stage == Stage::signalled && age_s(job.intent.asked_s, pass.now_s) <= limit_s;
         return may_leave ? wait() : hand_back(job);
@@ -176,7 +177,8 @@ Action next_action(const MalleableJob &job, const Target &target, const JobTrack
                    const PassContext &pass, const Options &options) {
     if (options.mode == Mode::detach && job.stage != Stage::ended)
         return detach(job, target, tracker, pass, options);
-    if (is_waiting(job.stage) && keeps_lent_place(job)) return give_place_back(job);
+    if (is_waiting(job.stage) && keeps_lent_place(job, tracker, pass.now_s))
+        return give_place_back(job);
     if ((job.stage == Stage::unsized || job.stage == Stage::eligible) && target.pool < 0) return {};
     switch (job.stage) {
         case Stage::unsized:

@@ -3,6 +3,7 @@
 // the tests all read it, so that they cannot drift.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,13 +32,16 @@ struct Options {
     double submit_hold_s = 10;     // start time that job_submit sets
     double fit_wait_s = 10;        // a released job that has not started by then gets what is free
     double back_off_s = 60;        // after a resize that was called off; doubles each time
-    int resizes_in_flight = 8;     // at most (storm limit)
+    double grace_most_s = 600;     // of any job, from the signal until the resize is called off
+    int resizes_in_flight = 8;     // at most (storm limit), and of one user
     int breaker_jobs = 5;          // resizes of so many jobs gone wrong in a row: none is asked ...
     double breaker_pause_s = 600;  // ... for so long
     double payback = 1;            // a growth must save more seconds than payback x its restart's
     double restart_s = 10;         // assumed cost of a restart until a job's own is measured
     Reclaim reclaim = Reclaim::any;  // which waiting rigid jobs get borrowed GPUs back
     std::map<std::string, double, std::less<>> policy_params;  // set ones that policies declare
+
+    [[nodiscard]] double grace_of(double own_s) const { return std::min(own_s, grace_most_s); }
 };
 
 enum class ParameterType : uint8_t { seconds, number, integer, choice };

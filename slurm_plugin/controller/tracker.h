@@ -29,7 +29,8 @@ struct JobTracker {
     // As of the last pass.
     std::optional<Stage> stage;
     records::IntentState state = records::IntentState::queued;
-    std::string why;    // of the resize under way
+    std::string why;  // of the resize under way
+    uint32_t user_id = 0;
     uint64_t pass = 0;  // number of the last pass that saw the job
 
     // Slurm's hold as it counts: none where too many launches have failed. Logs new failures.

@@ -19,6 +19,7 @@ namespace {
 
 using Kind = Action::Kind;
 
+constexpr double kLentMost_s = 60;  // its start takes a second or two where its size is free
 constexpr double kImpossibleAgain_s = 300;  // until the smallest size is tried again
 
 Action wait() { return {.poll_fast = true}; }
@@ -162,9 +163,13 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     return action;
 }
 
-bool keeps_lent_place(const MalleableJob &job) {
+bool keeps_lent_place(const MalleableJob &job, const JobTracker &tracker, double now_s) {
+    if (!job.intent.own_nice) return false;
     const bool ran_since = job.intent.run != job.record->restarts;
-    return job.intent.own_nice && (job.stage == Stage::held_back || ran_since);
+    if (job.stage == Stage::held_back || ran_since) return true;
+    if (job.stage != Stage::eligible) return false;
+    return job.record->gpus_requested != job.intent.target ||
+           (tracker.eligible_since_s && age_s(*tracker.eligible_since_s, now_s) > kLentMost_s);
 }
 
 Action give_place_back(const MalleableJob &job) {

@@ -20,8 +20,10 @@ namespace ringrt::controller {
                                        const Options &options);
 
 // Its place in the queue is lent for the one restart of its resize. A job that has had it and was
-// requeued since, or that its user holds, gives it back before anything else.
-[[nodiscard]] bool keeps_lent_place(const MalleableJob &job);
+// requeued since, that its user holds or gives another size, or that waits long, gives it back
+// before anything else.
+[[nodiscard]] bool keeps_lent_place(const MalleableJob &job, const JobTracker &tracker,
+                                    double now_s);
 [[nodiscard]] Action give_place_back(const MalleableJob &job);
 
 // The size that it was submitted with: its script's environment is of that size, and stock Slurm

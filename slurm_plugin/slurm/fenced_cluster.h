@@ -48,6 +48,9 @@ class FencedCluster final : public controller::Cluster {
     controller::RpcStatus cancel(uint32_t job_id) override {
         return fenced([&] { return cluster_.cancel(job_id); });
     }
+    controller::RpcStatus bill_anew(uint32_t job_id) override {
+        return fenced([&] { return cluster_.bill_anew(job_id); });
+    }
 
   private:
     template <typename Call>

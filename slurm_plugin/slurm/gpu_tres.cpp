@@ -75,6 +75,37 @@ std::optional<GpuTres> parse_gpu_tres(std::string_view text) {
     return found;
 }
 
+namespace {
+
+// Of an item without its count: "gres/gpu:a100".
+std::string kind_in(std::string_view name) {
+    name = without_prefix(name);
+    return name.size() > 4 && name[3] == ':' ? std::string(name.substr(4)) : std::string();
+}
+
+}  // namespace
+
+std::string gpu_kind(std::string_view text) {
+    const std::optional<GpuTres> gpus = parse_gpu_tres(text);
+    return gpus ? kind_in(gpus->name) : std::string();
+}
+
+std::vector<std::string> gpu_kinds(std::string_view list) {
+    std::vector<std::string> kinds;
+    bool untyped = false;
+    for_each_item(list, [&](std::string_view item) {
+        if (!is_gpu(item)) return;
+        item = item.substr(0, item.find('('));
+        std::size_t name_length = 0;
+        count_of(item, name_length);
+        std::string kind = kind_in(item.substr(0, name_length));
+        untyped |= kind.empty();
+        if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(std::move(kind));
+    });
+    if (untyped) kinds.clear();
+    return kinds;
+}
+
 std::string format_gpu_tres(std::string_view like, int count) {
     const std::optional<GpuTres> given = parse_gpu_tres(like);
     return (given ? given->name : std::string(kGpuTres)) + ":" + std::to_string(count);

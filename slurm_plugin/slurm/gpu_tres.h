@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ringrt::slurm {
 
@@ -16,6 +17,12 @@ struct GpuTres {
 
 // nullopt: no GPUs in it, more than one kind of GPU, or a count that is no plain number.
 [[nodiscard]] std::optional<GpuTres> parse_gpu_tres(std::string_view text);
+
+// "a100" of "gres/gpu:a100:4"; empty: any kind.
+[[nodiscard]] std::string gpu_kind(std::string_view text);
+
+// The kinds in such a list, each once; empty where one has no kind.
+[[nodiscard]] std::vector<std::string> gpu_kinds(std::string_view list);
 
 [[nodiscard]] bool mentions_gpu(std::string_view text);
 

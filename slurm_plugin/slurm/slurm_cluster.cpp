@@ -93,6 +93,18 @@ std::string batch_host_of(const slurm_job_info_t &job) {
     return runs ? bounded_text(job.batch_host, 256) : std::string();
 }
 
+// Only an operator may set it; it lifts no limit.
+void set_layout(const controller::PendingUpdate::Size &size, uint32_t cpus_per_task,
+                job_desc_msg_t &change) {
+    const int tasks = size.tasks > 0 ? size.tasks : size.gpus;
+    // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
+    change.ntasks_per_node = static_cast<uint16_t>((tasks + size.nodes - 1) / size.nodes);
+    // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
+    // them: from 24.11 on, a job that shrinks within a node would never start again.
+    change.pn_min_cpus = static_cast<uint16_t>(
+        std::min<uint32_t>(change.ntasks_per_node * cpus_per_task, NO_VAL16 - 1));
+}
+
 }  // namespace
 
 RpcStatus SlurmCluster::status_of(int return_code, std::string_view what) {
@@ -182,6 +194,7 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .tres_per_node = bounded_text(job.tres_per_node),
                              .batch_host = batch_host_of(job),
+                             .user_id = job.user_id,
                              .start = job.start_time,
                              .restarts = job.restart_cnt,
                              .nice = job.nice,
@@ -267,32 +280,40 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
                         [&] { return slurm_update_job(&change); });
 }
 
-RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
-    const auto known = malleable_.find(job_id);
-    const Details details = known != malleable_.end() ? known->second : Details{};
+// In its owner's name, as `scontrol update --uid` does it: what an operator sets is above the
+// limits of CPUs and nodes of the job's user, account and QOS, and a size is to stay below them
+// all.
+RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
+                                 const controller::PendingUpdate::Size &size) {
     job_desc_msg_t change;
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
-    std::string tres, node_tres;
-    if (update.size) {
-        const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = *update.size;
-        const int tasks = size_tasks > 0 ? size_tasks : gpus;
-        tres = format_gpu_tres(details.tres_per_job, gpus);
-        change.tres_per_job = tres.data();
-        if (same_nodes) {
-            node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
-            change.tres_per_node = node_tres.data();
-        }
-        change.num_tasks = static_cast<uint32_t>(tasks);
-        change.min_cpus = static_cast<uint32_t>(cpus);
-        change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);
-        // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
-        change.ntasks_per_node = static_cast<uint16_t>((tasks + nodes - 1) / nodes);
-        // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
-        // them: from 24.11 on, a job that shrinks within a node would never start again.
-        change.pn_min_cpus = static_cast<uint16_t>(
-            std::min<uint32_t>(change.ntasks_per_node * details.cpus_per_task, NO_VAL16 - 1));
+    if (details.user_id) change.user_id = *details.user_id;
+    const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = size;
+    std::string tres = format_gpu_tres(details.tres_per_job, gpus), node_tres;
+    change.tres_per_job = tres.data();
+    if (same_nodes) {
+        node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
+        change.tres_per_node = node_tres.data();
     }
+    change.num_tasks = static_cast<uint32_t>(size_tasks > 0 ? size_tasks : gpus);
+    change.min_cpus = static_cast<uint32_t>(cpus);
+    change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
+}
+
+RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
+    const auto known = malleable_.find(job_id);
+    const Details details = known != malleable_.end() ? known->second : Details{};
+    if (update.size)
+        if (const RpcStatus status = set_size(job_id, details, *update.size);
+            status != RpcStatus::ok)
+            return status;
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    if (update.size) set_layout(*update.size, details.cpus_per_task, change);
     if (update.time_limit_s)
         change.time_limit = static_cast<uint32_t>((*update.time_limit_s + 59) / 60);
     if (update.begin_s) change.begin_time = static_cast<time_t>(*update.begin_s);

@@ -51,6 +51,9 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus requeue_ended(uint32_t job_id) override;
     controller::RpcStatus complete(uint32_t job_id) override;
     controller::RpcStatus cancel(uint32_t job_id) override;
+    // By an in-place "resize" to the very nodes that it has. From 24.11 on; in older versions
+    // slurmdbd would lose the job's next run by that.
+    controller::RpcStatus bill_anew(uint32_t job_id) override;
 
     // As of the last observation.
     [[nodiscard]] const controller::Observation &seen() const { return seen_; }
@@ -67,6 +70,7 @@ class SlurmCluster final : public controller::Cluster {
         std::string tres_per_job;  // keeps the kind of GPU that the user asked for
         std::string tres_per_node;
         std::string batch_host;  // empty unless it runs
+        std::optional<uint32_t> user_id;
         time_t start = 0;
         int restarts = 0;
         uint32_t nice = NICE_OFFSET;
@@ -94,8 +98,16 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus load_hot();
     [[nodiscard]] bool is_time_for_all() const;
     void mark_hot(uint32_t job_id);
+    controller::RpcStatus set_size(uint32_t job_id, const Details &details,
+                                   const controller::PendingUpdate::Size &size);
     controller::JobRecord convert(const slurm_job_info_t &job, time_t told);
-    [[nodiscard]] std::optional<time_t> launch_time_s();
+    struct SiteConf {
+        // From a job's start until its script can be asked for on its node: as long as Slurm itself
+        // waits before it takes one for missing, for a prolog may take long.
+        time_t launch_s = 0;
+        bool has_slurmdbd = false;
+    };
+    [[nodiscard]] std::optional<SiteConf> site_conf();  // none: slurmctld does not say
     template <typename Work>
     controller::RpcStatus change(uint32_t job_id, Call call, std::string_view what, Work work) {
         mark_hot(job_id);
@@ -118,8 +130,8 @@ class SlurmCluster final : public controller::Cluster {
     ApiTimes api_;
     Clock::time_point last_full_;   // end of the last listing of all jobs
     std::vector<std::size_t> hot_;  // into seen_.jobs: polled singly, for a resize is under way
-    std::optional<time_t> launch_time_cached_s_;
-    Clock::time_point launch_time_asked_;
+    std::optional<SiteConf> conf_;
+    Clock::time_point conf_asked_;
 };
 
 }  // namespace ringrt::slurm

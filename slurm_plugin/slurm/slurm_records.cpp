@@ -149,6 +149,16 @@ void add_end(const slurm_job_info_t &job, JobRecord &record) {
         end.exit_code = WEXITSTATUS(status);
 }
 
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> out;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        if (end > 0) out.emplace_back(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return out;
+}
+
 bool is_usable(uint32_t state) {
     constexpr uint32_t kOut =
         NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_RES |
@@ -201,6 +211,13 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .cpus_per_task = job.cpus_per_task == NO_VAL16 ? 1 : std::max<int>(1, job.cpus_per_task),
         .admin_comment = bounded_text(job.admin_comment),
     };
+    for (const char *tres :
+         {job.tres_per_job, job.tres_per_node, job.tres_per_task, job.tres_per_socket})
+        if (record.gpu_kind.empty()) record.gpu_kind = gpu_kind(bounded_text(tres));
+    record.features = bounded_text(job.features, kNameBytesMax);
+    for_each_node(job.exc_node_inx, nodes.size(), [&](std::size_t node) {
+        record.excluded_nodes.push_back(static_cast<int>(node));
+    });
     record.intent = records::parse_intent(record.admin_comment);
     if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
     if (record.phase == JobPhase::pending) {
@@ -223,6 +240,9 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
         NodeRecord record{.name = bounded_text(node.name, kNameBytesMax), .usable = false};
         if (!record.name.empty()) {
             record.gpus = count_gpus(bounded_text(node.gres));
+            record.gpu_kinds = gpu_kinds(bounded_text(node.gres));
+            record.features = split(
+                bounded_text(node.features_act != nullptr ? node.features_act : node.features));
             record.cpus = node.cpus;
             record.usable = is_usable(node.node_state);
         }

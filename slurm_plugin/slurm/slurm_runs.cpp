@@ -33,17 +33,17 @@ RpcStatus SlurmCluster::confirm_run(uint32_t job_id) {
     return status == RpcStatus::unreachable ? status : RpcStatus::busy;
 }
 
-// From a job's start until its script can be asked for on its node: as long as Slurm itself waits
-// before it takes one for missing, for a prolog may take long. None: slurmctld does not say.
-std::optional<time_t> SlurmCluster::launch_time_s() {
-    if (launch_time_cached_s_ && Clock::now() - launch_time_asked_ < kConfEvery)
-        return launch_time_cached_s_;
+std::optional<SlurmCluster::SiteConf> SlurmCluster::site_conf() {
+    if (conf_ && Clock::now() - conf_asked_ < kConfEvery) return conf_;
     slurm_conf_t *conf = nullptr;
     if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS || conf == nullptr) return std::nullopt;
-    launch_time_cached_s_ = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout);
-    launch_time_asked_ = Clock::now();
+    conf_ = SiteConf{
+        .launch_s = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout),
+        .has_slurmdbd =
+            bounded_text(conf->accounting_storage_type, 256).find("slurmdbd") != std::string::npos};
+    conf_asked_ = Clock::now();
     free_conf(conf);
-    return launch_time_cached_s_;
+    return conf_;
 }
 
 Liveness SlurmCluster::probe_run(uint32_t job_id) {
@@ -51,9 +51,9 @@ Liveness SlurmCluster::probe_run(uint32_t job_id) {
     if (known == malleable_.end()) return Liveness::alive;
     Details &details = known->second;
     if (details.batch_host.empty()) return Liveness::too_early;  // its nodes are being prepared
-    const std::optional<time_t> launch_s = launch_time_s();
-    if (!launch_s) return Liveness::unknown;
-    if (std::time(nullptr) - details.start < *launch_s) return Liveness::too_early;
+    const std::optional<SiteConf> conf = site_conf();
+    if (!conf) return Liveness::unknown;
+    if (std::time(nullptr) - details.start < conf->launch_s) return Liveness::too_early;
     slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
     job_step_pids_response_msg_t *pids = nullptr;
     const int rc = timed(Call::list_pids, [&] {
@@ -87,6 +87,31 @@ RpcStatus SlurmCluster::requeue_ended(uint32_t job_id) {
 RpcStatus SlurmCluster::complete(uint32_t job_id) {
     return change(job_id, Call::complete, "slurm_complete_job",
                   [&] { return slurm::complete(job_id); });
+}
+
+// Slurm reckons billable TRES at a job's first start and then only where the job is newer resized
+// than started. An update of a running job's node list to all of its nodes counts as a resize: no
+// process sees it, and accounting begins a new row. For a pending job it would be a demand for
+// those nodes; one that was requeued this very moment is completing, and Slurm refuses the update.
+RpcStatus SlurmCluster::bill_anew(uint32_t job_id) {
+    if (!RINGRT_SLURM_AT_LEAST(24, 11)) return RpcStatus::ok;
+    const std::optional<SiteConf> conf = site_conf();
+    if (!conf) return RpcStatus::unreachable;
+    if (!conf->has_slurmdbd) return RpcStatus::ok;  // nobody is billed
+    const auto known = malleable_.find(job_id);
+    if (known == malleable_.end()) return RpcStatus::not_found;
+    JobMessage found;
+    if (const RpcStatus status = load_job(job_id, found); status != RpcStatus::ok) return status;
+    slurm_job_info_t &job = found->job_array[0];
+    if (job_record(job, seen_.nodes).phase != controller::JobPhase::running ||
+        job.restart_cnt != known->second.restarts || job.nodes == nullptr)
+        return RpcStatus::busy;
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    change.req_nodes = job.nodes;
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
 }
 
 RpcStatus SlurmCluster::cancel(uint32_t job_id) {

@@ -33,6 +33,7 @@ class Agreeing : public controller::Cluster, public controller::EventSink {
     RpcStatus requeue_ended(uint32_t) override { return ++requeued_ended, RpcStatus::ok; }
     RpcStatus complete(uint32_t) override { return ++completed, RpcStatus::ok; }
     RpcStatus cancel(uint32_t) override { return ++cancelled, RpcStatus::ok; }
+    RpcStatus bill_anew(uint32_t) override { return RpcStatus::ok; }
     void write(const controller::Event &event) override { said.push_back(event); }
 
     controller::Observation seen;

@@ -40,7 +40,8 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
     const uint32_t id = next_id_++;
     Ctld &ctld = ctld_[id];
     ctld.malleable = true;
-    records::Intent intent{.gpus_min = min, .gpus_max = max, .grace_s = 20, .since_s = now_s_};
+    records::Intent intent{
+        .gpus_min = min, .gpus_max = max, .grace_s = program.grace_s, .since_s = now_s_};
     JobRecord &r = ctld.record;
     r = {.id = id,
          .pending_reason = PendingReason::begin_time,
@@ -453,6 +454,11 @@ bool FakeCluster::waits_long(const Ctld &ctld) const {
     return ctld.record.phase == JobPhase::pending && now_s_ - ctld.revoked_s > 10;
 }
 
+// Asked some time ago, and still there: it holds up nobody else's resize.
+bool FakeCluster::is_silent(uint32_t id, const Ctld &ctld) const {
+    return ctld.record.phase == JobPhase::running && now_s_ - intent(id).asked_s > 10;
+}
+
 void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after) {
     const Real &real = real_.at(id);
     if (ctld.record.phase != JobPhase::running) violation(id, "asked although it does not run");
@@ -464,7 +470,7 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
     int in_flight = 1, free = 0;
     for (const auto &[other, c] : ctld_)
         if (c.malleable && other != id && c.record.phase != JobPhase::finished &&
-            intent(other).asked_s > 0 && !waits_long(c))
+            intent(other).asked_s > 0 && !waits_long(c) && !is_silent(other, c))
             ++in_flight;
     if (in_flight > resizes_in_flight_most) violation(id, "storm limit exceeded");
     for (const int gpus : free_gpus()) free += gpus;

@@ -33,10 +33,11 @@ struct Program {
     double step_s = 1;   // on one GPU; nine tenths of it shrink with more
     double start_s = 1;  // from its start until the runtime is up
     double save_s = 0.5;
-    double telemetry_s = 5;         // 0: it reports nothing
-    bool heeds_signal = true;       // saves and requeues itself
-    bool says_left = true;          // knows how many steps are left
-    double loss_goal = 0;           // of one that does not: its loss reaches it after `steps`
+    double telemetry_s = 5;    // 0: it reports nothing
+    bool heeds_signal = true;  // saves and requeues itself
+    bool says_left = true;     // knows how many steps are left
+    double loss_goal = 0;      // of one that does not: its loss reaches it after `steps`
+    int grace_s = 20;
     bool has_handler_late = false;  // a signal before the runtime is up is lost
 };
 
@@ -61,6 +62,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);
     void set_cpus_per_task(uint32_t id, int cpus) { ctld_.at(id).record.cpus_per_task = cpus; }
+    void set_user(uint32_t id, uint32_t user) { ctld_.at(id).record.user_id = user; }
     void set_nice(uint32_t id, int64_t nice) {
         ctld_.at(id).own_nice = ctld_.at(id).record.nice = nice;
     }
@@ -89,6 +91,10 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     RpcStatus requeue_ended(uint32_t id) override;
     RpcStatus complete(uint32_t id) override;
     RpcStatus cancel(uint32_t id) override;
+    RpcStatus bill_anew(uint32_t id) override {
+        billed.push_back(job(id).gpus_requested);
+        return RpcStatus::ok;
+    }
     void write(const controller::Event &event) override { events.push_back(event); }
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
@@ -117,6 +123,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     int gpus_placeable = 1 << 20;    // a job that asks for more is held: no node can satisfy it
     int resizes_in_flight_most = 8;  // what the controller was configured with
     std::vector<controller::Event> events;
+    std::vector<int> billed;  // sizes that jobs are billed by anew
     std::vector<std::string> violations;
 
   private:
@@ -162,6 +169,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] bool answers(RpcStatus &answer);
     [[nodiscard]] bool loses_answer();
     [[nodiscard]] bool waits_long(const Ctld &ctld) const;
+    [[nodiscard]] bool is_silent(uint32_t id, const Ctld &ctld) const;
     void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);
     void violation(uint32_t id, const std::string &text);
 

@@ -5,6 +5,7 @@ world_tests = \
 	tests/unit/test_fence \
 	tests/unit/test_model \
 	tests/unit/test_pacing \
+	tests/unit/test_reach \
 	tests/unit/test_recovery \
 	tests/unit/test_resize \
 	tests/unit/test_stage \
@@ -38,6 +39,10 @@ tests_unit_test_model_LDADD = $(world_ldadd)
 tests_unit_test_pacing_SOURCES = tests/unit/test_pacing.cpp tests/support/check.h
 tests_unit_test_pacing_CPPFLAGS = $(world_cppflags)
 tests_unit_test_pacing_LDADD = $(world_ldadd)
+
+tests_unit_test_reach_SOURCES = tests/unit/test_reach.cpp tests/support/check.h
+tests_unit_test_reach_CPPFLAGS = $(world_cppflags)
+tests_unit_test_reach_LDADD = $(world_ldadd)
 
 tests_unit_test_recovery_SOURCES = tests/unit/test_recovery.cpp tests/support/check.h
 tests_unit_test_recovery_CPPFLAGS = $(world_cppflags)

@@ -74,7 +74,7 @@ TEST(the_breaker_is_told) {
     world.run(5);
     ck_assert_msg(says(world, id, "; not now: no resizes for 29"), "%s",
                   said_of(world, id).c_str());
-    ck_assert(says(world, id, " s, for those of several jobs in a row failed"));
+    ck_assert(says(world, id, " s, for several in a row failed"));
 }
 
 TEST(a_ceiling_is_told) {

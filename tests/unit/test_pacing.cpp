@@ -124,8 +124,9 @@ TEST(the_breaker_pauses_all_resizes) {
     options.resizes_in_flight = 1;
     options.back_off_s = 5000;  // each job is asked once
     World world(std::vector<int>(8, 4), options);
-    for (int i = 0; i < 8; ++i)
-        world.cluster.submit_malleable(1, 4, {.steps = 4000, .heeds_signal = false});
+    for (uint32_t i = 0; i < 8; ++i)
+        world.cluster.set_user(
+            world.cluster.submit_malleable(1, 4, {.steps = 4000, .heeds_signal = false}), 1000 + i);
     world.run(30);
     for (int i = 0; i < 8; ++i) world.cluster.submit_rigid(2, 1e6);
     const auto paused = [&] { return world.cluster.count(EventKind::error) > 0; };
@@ -138,18 +139,65 @@ TEST(the_breaker_pauses_all_resizes) {
     world.run(60);  // on trial: one is asked, it fails, and all wait again
     ck_assert_int_eq(world.cluster.count(EventKind::asked), asked + 1);
     ck_assert_int_eq(world.cluster.count(EventKind::error), 2);
-    ck_assert_uint_eq(world.controller->statistics().resizes.called_off, 4);
+    // One had been asked before the pause, when the one before it had been silent for a while.
+    ck_assert_int_eq(world.cluster.count(EventKind::called_off), asked + 1);
 }
 
 TEST(the_breaker_counts_jobs_and_not_failures) {
     Breaker breaker;
-    for (int i = 0; i < 10; ++i) ck_assert(!breaker.failed(7, 100 + i, 2, 60));
-    ck_assert(breaker.failed(8, 110, 2, 60));
-    ck_assert(breaker.is_open(169) && !breaker.is_open(171));
-    ck_assert_int_eq(breaker.in_flight_most(120, 8), 0);
-    ck_assert_int_eq(breaker.in_flight_most(171, 8), 1);
-    breaker.succeeded();
-    ck_assert_int_eq(breaker.in_flight_most(172, 8), 8);
+    using Opened = Breaker::Opened;
+    constexpr uint32_t kUser = 1000;
+    for (int i = 0; i < 10; ++i)
+        ck_assert(breaker.failed(kUser, 7, 100 + i, 2, 60) == Opened::none);
+    ck_assert(breaker.failed(kUser, 8, 110, 2, 60) == Opened::user);
+    const Circuit &circuit = breaker.of(kUser);
+    ck_assert(circuit.is_open(169) && !circuit.is_open(171));
+    ck_assert_int_eq(circuit.in_flight_most(120, 8), 0);
+    ck_assert_int_eq(circuit.in_flight_most(171, 8), 1);
+    breaker.succeeded(kUser);
+    ck_assert_int_eq(breaker.of(kUser).in_flight_most(172, 8), 8);
+}
+
+TEST(the_breaker_for_all_counts_users) {
+    Breaker breaker;
+    for (uint32_t job = 1; job <= 50; ++job) breaker.failed(1000, job, 100, 3, 60);
+    breaker.failed(1001, 60, 100, 3, 60);
+    ck_assert(breaker.of(1000).is_open(101) && !breaker.of(1001).is_open(101));
+    ck_assert(!breaker.all().is_open(101));
+    ck_assert(breaker.failed(1002, 61, 100, 3, 60) == Breaker::Opened::all);
+    ck_assert(breaker.all().is_open(101));
+    breaker.succeeded(1001);
+    ck_assert(!breaker.all().is_open(101) && breaker.of(1000).is_open(101));
+}
+
+// As many jobs of one user as may be resized at once never answer, with a grace time of a day, and
+// as many always fail: those of another user are resized all the same.
+void expect_others_resized(const Options &options, const Program &program) {
+    World world(std::vector<int>(8, 4), options);
+    for (int i = 0; i < 8; ++i) {
+        const uint32_t id = world.cluster.submit_malleable(1, 2, program);
+        world.cluster.set_user(id, 1000);
+    }
+    const uint32_t other = world.cluster.submit_malleable(1, 16, {.steps = 100000});
+    world.cluster.set_user(other, 1001);
+    world.run(30);
+    // Rigid jobs that need what is borrowed: everybody is asked.
+    for (int i = 0; i < 6; ++i) world.cluster.submit_rigid(2, 1e6);
+    world.run(60);
+    ck_assert_msg(world.cluster.intent(other).resizes > 0, "%s", world.cluster.story().c_str());
+}
+
+TEST(silent_jobs_of_a_user_stop_nobody_else) {
+    Options options = quick_options();
+    options.resizes_in_flight = 4;
+    options.grace_most_s = 86400;
+    expect_others_resized(options, {.steps = 100000, .heeds_signal = false, .grace_s = 86400});
+}
+
+TEST(failing_jobs_of_a_user_stop_nobody_else) {
+    Options options = quick_options();
+    options.breaker_jobs = 3;
+    expect_others_resized(options, {.steps = 100000, .heeds_signal = false, .grace_s = 1});
 }
 
 // With nothing to do and the same state again nothing is done; a new state, the next decision and a
@@ -309,8 +357,9 @@ int main() {
         {a_backoff_doubles_to_a_day, a_ceiling_forbids_larger_sizes_for_half_an_hour,
          launches_are_forgiven_and_counted_once, a_job_that_ignores_the_signal_goes_on,
          the_breaker_pauses_all_resizes, the_breaker_counts_jobs_and_not_failures,
-         a_quiet_queue_is_not_gone_through_again, idle_asks_once_a_second_at_most,
-         a_record_that_is_refused_is_not_offered_in_each_pass,
+         the_breaker_for_all_counts_users, silent_jobs_of_a_user_stop_nobody_else,
+         failing_jobs_of_a_user_stop_nobody_else, a_quiet_queue_is_not_gone_through_again,
+         idle_asks_once_a_second_at_most, a_record_that_is_refused_is_not_offered_in_each_pass,
          a_size_over_a_limit_is_halved_until_it_is_allowed, a_failed_launch_is_forgiven_three_times,
          a_size_that_fits_no_node_ends_the_resize_and_not_the_job,
          a_job_that_never_ran_gets_less_until_it_can_be_placed,

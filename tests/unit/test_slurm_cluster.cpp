@@ -44,7 +44,7 @@ struct Slurm {
     int batch_start_timeout_s = 10;
     uint32_t nice = NICE_OFFSET, nice_given = NO_VAL;
     uint16_t cpus_per_task = 1, node_cpus_given = 0, node_tasks_given = 0;
-    uint32_t tasks_given = 0;
+    uint32_t tasks_given = 0, sized_by = 0, released_by = 0;
     std::string tres_per_node, node_tres_given;
     std::optional<int64_t> own_nice;  // in the intent: a lower value is lent
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
@@ -78,6 +78,7 @@ job_info_msg_t *one_job() {
     job.start_time = std::time(nullptr) - 1000;
     job.batch_flag = 1;
     job.nice = the_slurm.nice;
+    job.user_id = 4711;
     job.cpus_per_task = the_slurm.cpus_per_task;
     job.priority = 1000;
     job.tres_per_node = strdup(the_slurm.tres_per_node.c_str());
@@ -125,10 +126,14 @@ void slurm_free_ctl_conf(slurm_conf_t *conf) { delete conf; }
 #endif
 int slurm_update_job(job_desc_msg_t *change) {
     the_slurm.nice_given = change->nice;
-    the_slurm.node_cpus_given = change->pn_min_cpus;
-    the_slurm.node_tasks_given = change->ntasks_per_node;
-    the_slurm.tasks_given = change->num_tasks;
-    the_slurm.node_tres_given = change->tres_per_node != nullptr ? change->tres_per_node : "";
+    if (change->num_tasks != NO_VAL) {
+        the_slurm.sized_by = change->user_id;
+        the_slurm.tasks_given = change->num_tasks;
+        the_slurm.node_tres_given = change->tres_per_node != nullptr ? change->tres_per_node : "";
+    }
+    if (change->pn_min_cpus != NO_VAL16) the_slurm.node_cpus_given = change->pn_min_cpus;
+    if (change->ntasks_per_node != NO_VAL16) the_slurm.node_tasks_given = change->ntasks_per_node;
+    if (change->begin_time != 0) the_slurm.released_by = change->user_id;
     return rc_of(the_slurm.update_answer);
 }
 int slurm_kill_job(JobKey, uint16_t, uint16_t) {
@@ -357,6 +362,24 @@ TEST(a_nice_value_is_lowered_once_and_given_back) {
     ck_assert_uint_eq(given(kLent, 0, {.nice = 5000}), NICE_OFFSET + 5000);
 }
 
+// What an operator sets is above the limits of the job's user, account and QOS.
+TEST(a_size_is_set_in_the_owners_name) {
+    the_slurm = {};
+    SlurmCluster cluster;
+    Observation seen;
+    ck_assert(cluster.observe(seen) == RpcStatus::ok);
+    const PendingUpdate update{.size = PendingUpdate::Size{4, 1, 4}, .begin_s = 1000};
+    ck_assert(cluster.update_pending(7, update) == RpcStatus::ok);
+    ck_assert_uint_eq(the_slurm.sized_by, 4711);
+    job_desc_msg_t untouched;
+    slurm_init_job_desc_msg(&untouched);
+    ck_assert_uint_eq(the_slurm.released_by, untouched.user_id);
+    the_slurm.released_by = 0;
+    the_slurm.update_answer = ESLURM_ACCOUNTING_POLICY;
+    ck_assert(cluster.update_pending(7, update) == RpcStatus::refused);
+    ck_assert_uint_eq(the_slurm.released_by, 0);  // it waits on, with the size that it had
+}
+
 TEST(the_cpus_of_a_node_follow_the_tasks) {
     const auto given = [](uint16_t cpus_per_task, int gpus, int nodes) {
         the_slurm = {.cpus_per_task = cpus_per_task};
@@ -437,7 +460,8 @@ int main() {
         {only_what_its_node_does_not_know_is_gone, what_may_still_be_in_its_prolog_is_not_gone,
          a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here,
          a_nice_value_is_lowered_once_and_given_back, the_cpus_of_a_node_follow_the_tasks,
-         the_layout_goes_with_the_size, slurms_own_holds_are_told_from_anybody_elses,
+         the_layout_goes_with_the_size, a_size_is_set_in_the_owners_name,
+         slurms_own_holds_are_told_from_anybody_elses,
          what_ended_or_was_requeued_since_is_left_alone, each_verb_does_one_thing,
          a_waiting_job_with_its_old_nodes_shows, what_starts_no_jobs_is_in_nobodys_pool,
          a_limit_is_told_from_other_reasons, only_slurms_own_word_makes_a_job_completed,

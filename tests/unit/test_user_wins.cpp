@@ -80,6 +80,19 @@ TEST(a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back) 
     world.cluster.advance(1);
 }
 
+TEST(a_job_that_its_user_gives_another_size_gives_the_place_back) {
+    World world({4, 4});
+    (void)world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 3000});
+    world.run(30);
+    const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
+    ck_assert(world.run_until(has_lent, 120) >= 0);
+    world.cluster.set_gpus(id, 12);  // more than the cluster has: it waits
+    world.run(2);
+    ck_assert(world.cluster.job(id).phase == JobPhase::pending);
+    ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
+}
+
 TEST(a_job_that_its_user_holds_gives_the_place_back) {
     World world({4, 4});
     (void)world.cluster.submit_rigid(7, 40, 1, 2);
@@ -150,6 +163,7 @@ int main() {
          a_running_job_without_a_record_is_not_said_to_have_ended,
          a_lent_place_in_the_queue_is_given_back,
          a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back,
+         a_job_that_its_user_gives_another_size_gives_the_place_back,
          a_job_that_its_user_holds_gives_the_place_back, every_job_is_handed_back,
          observe_says_and_touches_nothing, off_does_nothing},
         600);

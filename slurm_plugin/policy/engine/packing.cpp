@@ -129,7 +129,7 @@ bool Packing::place(int gpus, std::vector<NodeShare> *where) {
     return fits;
 }
 
-bool Packing::place_apart(int gpus, int per_node) {
+bool Packing::place_apart(int gpus, int per_node, std::vector<NodeShare> *where) {
     const auto count = static_cast<std::size_t>(ceil_div(gpus, std::max(1, per_node)));
     const int share = static_cast<int>(ceil_div(gpus, static_cast<long>(count)));
     std::vector<int> nodes;
@@ -138,7 +138,10 @@ bool Packing::place_apart(int gpus, int per_node) {
     if (nodes.size() < count) return false;
     std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) { return free_[a] < free_[b]; });
     nodes.resize(count);
-    for (const int node : nodes) set_free(node, free_[node] - share);
+    for (const int node : nodes) {
+        set_free(node, free_[node] - share);
+        if (where) where->push_back({node, share});
+    }
     return true;
 }
 

@@ -56,7 +56,7 @@ class Packing {
     [[nodiscard]] bool place(int gpus, std::vector<NodeShare> *where = nullptr);
     // On nodes of its own choice, with no more than `per_node` GPUs on each, as many on the one as
     // on the other, and the rest of a node left to others. O(nodes).
-    [[nodiscard]] bool place_apart(int gpus, int per_node);
+    [[nodiscard]] bool place_apart(int gpus, int per_node, std::vector<NodeShare> *where = nullptr);
     // The same as place() with the largest size of the ladder that finds one; 0: none does.
     [[nodiscard]] int place_largest(const Ladder &ladder);
     [[nodiscard]] int free_gpus() const { return free_total_; }

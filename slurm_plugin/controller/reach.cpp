@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/reach.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringrt::controller {
+
+namespace {
+
+bool contains(const std::vector<std::string> &list, std::string_view name) {
+    return std::ranges::find(list, name) != list.end();
+}
+
+// Does `is_met` hold for one of the names that `separator` joins (all: for every one)?
+template <typename IsMet>
+bool holds(std::string_view names, char separator, bool all, IsMet is_met) {
+    for (;;) {
+        const std::size_t end = std::min(names.find(separator), names.size());
+        if (is_met(names.substr(0, end)) != all) return !all;
+        if (end == names.size()) return all;
+        names.remove_prefix(end + 1);
+    }
+}
+
+}  // namespace
+
+bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
+    if (!node.partitions.empty() && !holds(job.partition, ',', false, [&](std::string_view name) {
+            return contains(node.partitions, name);
+        }))
+        return false;
+    if (!job.gpu_kind.empty() && !node.gpu_kinds.empty() && !contains(node.gpu_kinds, job.gpu_kind))
+        return false;
+    if (std::ranges::find(job.excluded_nodes, node_index) != job.excluded_nodes.end()) return false;
+    if (job.features.empty() || job.features.find_first_of("|,[]()*") != std::string::npos)
+        return true;
+    return holds(job.features, '&', true,
+                 [&](std::string_view name) { return contains(node.features, name); });
+}
+
+bool is_choosy(const JobRecord &job, const Pool &pool) {
+    return pool.is_mixed || job.cpus_per_task > 1 || !job.features.empty() ||
+           !job.excluded_nodes.empty();
+}
+
+Reach reach_of(const Observation &observation, const Pool &pool, const JobRecord &job,
+               const records::Layout &layout) {
+    Reach reach;
+    const int cpus_per_task = std::max(1, job.cpus_per_task);
+    for (std::size_t i = 0; i < observation.nodes.size(); ++i) {
+        const NodeRecord &node = observation.nodes[i];
+        if (!pool.has_node[i] || node.gpus <= 0 || !may_use(job, node, static_cast<int>(i)))
+            continue;
+        const int tasks = node.cpus > 0 ? node.cpus / cpus_per_task : node.gpus;
+        int gpus = layout.task_per_node && tasks > 0 ? node.gpus : std::min(tasks, node.gpus);
+        if (layout.gpus_per_node > 0) gpus = std::min(gpus, layout.gpus_per_node);
+        reach.gpus_per_node = std::max(reach.gpus_per_node, gpus);
+        reach.gpus_in_all += gpus;
+        reach.gpus_lent += std::min(gpus, std::max(0, pool.capacity.node_gpus[i]));
+    }
+    return reach;
+}
+
+}  // namespace ringrt::controller

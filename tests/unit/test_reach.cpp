@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which nodes a job may use: nobody is asked to leave for GPUs out of reach, or for one who cannot
+// use them.
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/reach.h"
+#include "tests/support/agreeing.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+
+namespace {
+
+TEST(partitions_kinds_features_and_excluded_nodes_count) {
+    const NodeRecord node{.name = "n3",
+                          .gpus = 4,
+                          .partitions = {"main", "large"},
+                          .gpu_kinds = {"a100"},
+                          .features = {"ib", "nvme"}};
+    const auto may = [&](JobRecord job) {
+        if (job.partition.empty()) job.partition = "main";
+        return may_use(job, node, 3);
+    };
+    ck_assert(may({}) && may({.partition = "other,large"}) && !may({.partition = "other"}));
+    ck_assert(!may({.partition = "mai"}) && !may({.partition = "mainly"}));
+    ck_assert(may({.gpu_kind = "a100"}) && !may({.gpu_kind = "h100"}));
+    ck_assert(may({.features = "ib"}) && may({.features = "ib&nvme"}));
+    ck_assert(!may({.features = "ib&gold"}) && !may({.features = "gold"}));
+    ck_assert(may({.features = "[gold*2&ib*1]"}) && may({.features = "gold|ib"}));
+    ck_assert(may({.excluded_nodes = {2, 4}}) && !may({.excluded_nodes = {2, 3}}));
+    ck_assert(may_use({.partition = "any", .gpu_kind = "h100"}, {.name = "n1", .gpus = 4}, 0));
+}
+
+// n0 and n1: a100, partitions main and large; n2: h100, large alone.
+struct Site {
+    Observation seen;
+
+    Site() {
+        seen.now_s = 5000;
+        for (int i = 0; i < 3; ++i)
+            seen.nodes.push_back({.name = "n" + std::to_string(i),
+                                  .gpus = 4,
+                                  .partitions = i < 2 ? std::vector<std::string>{"large", "main"}
+                                                      : std::vector<std::string>{"large"},
+                                  .gpu_kinds = {i < 2 ? "a100" : "h100"}});
+    }
+    JobRecord &add(const std::string &partition, int gpus) {
+        seen.jobs.push_back({.id = static_cast<uint32_t>(seen.jobs.size() + 1),
+                             .partition = partition,
+                             .submit_s = 4000,
+                             .priority = 10,
+                             .gpus_requested = gpus});
+        return seen.jobs.back();
+    }
+    void add_malleable(const std::string &partition, int max, int gpus, int node) {
+        JobRecord &job = add(partition, std::max(1, gpus));
+        ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = max};
+        if (gpus > 0) {
+            job.phase = JobPhase::running;
+            job.start_s = 4000;
+            job.gpus_on_node = {{node, gpus}};
+            intent.state = ringrt::records::IntentState::running;
+            intent.gpus = gpus;
+            intent.run = 0;
+        }
+        set_intent(job, intent);
+    }
+    [[nodiscard]] Plan plan() const {
+        const Options options{.settle_s = 1, .payback = 0};
+        return decide(seen, malleable_jobs(seen, options), {}, options);
+    }
+};
+
+TEST(who_waits_for_another_kind_of_gpu_gets_none_back) {
+    Site site;
+    site.add_malleable("main", 4, 4, 0);
+    JobRecord &holder = site.add("large", 4);
+    holder.phase = JobPhase::running;
+    holder.gpus_on_node = {{2, 4}};
+    JobRecord &waits = site.add("large", 3);
+    waits.pending_reason = PendingReason::resources;
+    site.seen.jobs.push_back(site.seen.jobs[1]);  // n1 is taken, too
+    site.seen.jobs.back().id = 9;
+    site.seen.jobs.back().gpus_on_node = {{1, 4}};
+    ck_assert_int_eq(site.plan().targets.at(0).allotment.gpus, 1);  // of any kind: it gives
+    site.seen.jobs[2].gpu_kind = "h100";
+    ck_assert_int_eq(site.plan().targets.at(0).allotment.gpus, 4);
+    const Plan plan = site.plan();
+    ck_assert_uint_eq(plan.pools.at(0).unserved.size(), 1);
+    ck_assert(!plan.targets.at(0).gap_contended);  // and its GPUs are of no use to that one
+}
+
+TEST(gpus_of_another_partition_are_out_of_reach) {
+    Site site;
+    site.add_malleable("main", 8, 0, 0);
+    JobRecord &holder = site.add("main", 4);
+    holder.phase = JobPhase::running;
+    holder.gpus_on_node = {{0, 4}};
+    ck_assert_int_eq(site.plan().targets.at(0).placeable_gpus, 4);
+    site.seen.jobs[0].partition = "large";
+    ck_assert_int_eq(site.plan().targets.at(0).placeable_gpus, 8);
+}
+
+}  // namespace
+
+int main() {
+    return run_all("reach", {partitions_kinds_features_and_excluded_nodes_count,
+                             who_waits_for_another_kind_of_gpu_gets_none_back,
+                             gpus_of_another_partition_are_out_of_reach});
+}
