@@ -94,7 +94,7 @@ std::vector<Row> all_rows() {
         seconds("back_off_s", &Options::back_off_s, 1, 86400,
                 "Pause after a resize that was called off; doubles each time, to a day at most"),
         seconds("grace_most_s", &Options::grace_most_s, 1, 86400,
-                "Longest grace time of a job, whatever its --malleable-grace says"),
+                "Longest grace time of a job, whatever it asks for"),
         integer("resizes_in_flight", &Options::resizes_in_flight, 1, 1000,
                 "Most resizes under way at once, and most of one user"),
         integer("breaker_jobs", &Options::breaker_jobs, 1, 1000,
