@@ -45,7 +45,7 @@ libcontroller_la_LIBADD = librecords.la libpolicy.la
 # ---- channel: the node's side of what rank 0 and Slurm tell each other
 noinst_LTLIBRARIES += libchannel.la
 libchannel_la_SOURCES = \
-	slurm_plugin/channel/errand.cpp slurm_plugin/channel/errand.h \
+	slurm_plugin/channel/child_call.cpp slurm_plugin/channel/child_call.h \
 	slurm_plugin/channel/service.cpp slurm_plugin/channel/service.h
 
 # ---- slurm: the plugins

@@ -19,7 +19,7 @@ using records::ChannelMessage;
 using records::ChannelWord;
 
 constexpr std::size_t kClientsMax = 4;  // a job has one rank 0; more come while one is replaced
-constexpr int kErrandPoll_ms = 100;     // its deadline is looked at so often
+constexpr int kCallPoll_ms = 100;       // a call's deadline is looked at so often
 
 bool is_of(int fd, uid_t owner) {
     ucred peer{};
@@ -41,7 +41,7 @@ void Service::run() {
                                    {requeue_.fd(), POLLIN, 0},  // −1 is passed over
                                    {report_.fd(), POLLIN, 0}};
         for (const Client &client : clients_) all.push_back({client.fd, POLLIN, 0});
-        const int wait_ms = requeue_.running() || report_.running() ? kErrandPoll_ms : -1;
+        const int wait_ms = requeue_.running() || report_.running() ? kCallPoll_ms : -1;
         if (::poll(all.data(), all.size(), wait_ms) < 0 && errno != EINTR) return;
         if (all[0].revents != 0) return;
         if (all[1].revents != 0) read_signals();
@@ -49,8 +49,8 @@ void Service::run() {
         for (Client &client : clients_)
             if ((ready++)->revents != 0) read_from(client);
         if (all[2].revents != 0) accept_client();
-        end_errands();
-        start_errands();
+        end_calls();
+        start_calls();
         std::erase_if(clients_, [](const Client &client) { return client.fd < 0; });
     }
 }
@@ -101,7 +101,7 @@ void Service::take(Client &client, std::string_view datagram) {
     wants_report_ = true;
 }
 
-void Service::start_errands() {
+void Service::start_calls() {
     const SlurmCalls &slurm = options_.slurm;
     if (wants_requeue_ && !requeue_.running()) {
         wants_requeue_ = false;
@@ -109,11 +109,13 @@ void Service::start_errands() {
                             slurm.timeout_s))
             answer("");
     }
-    if (std::exchange(wants_report_, wants_report_ && report_.running()))
+    if (wants_report_ && !report_.running()) {
+        wants_report_ = false;
         report_.start([&] { return slurm.report(newest_), std::string(); }, slurm.timeout_s);
+    }
 }
 
-void Service::end_errands() {
+void Service::end_calls() {
     (void)report_.poll();
     if (const auto text = requeue_.poll()) answer(*text);
 }

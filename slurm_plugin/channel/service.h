@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "slurm_plugin/channel/errand.h"
+#include "slurm_plugin/channel/child_call.h"
 #include "slurm_plugin/records/channel.h"
 #include "slurm_plugin/records/telemetry.h"
 
@@ -55,8 +55,8 @@ class Service {
     void read_signals();
     void read_from(Client &client);
     void take(Client &client, std::string_view datagram);
-    void start_errands();
-    void end_errands();
+    void start_calls();
+    void end_calls();
     void answer(std::string_view text);
     void send_to(Client &client, const records::ChannelMessage &message);
     void tell_all(records::ChannelWord word, int64_t number);
@@ -64,7 +64,7 @@ class Service {
 
     const ServiceOptions options_;
     std::list<Client> clients_;
-    Errand requeue_, report_;
+    ChildCall requeue_, report_;
     bool wants_requeue_ = false, wants_report_ = false;
     records::Telemetry newest_;
     int64_t asked_ = 0, ended_ = 0;

@@ -149,6 +149,31 @@ TEST(telemetry_arrives_also_while_a_requeue_hangs) {
     }));
 }
 
+// slurmctld takes its time, and the newest report comes meanwhile: the first goes on, and the
+// newest follows it.
+TEST(a_slow_report_is_not_begun_again) {
+    const ringrt::test::TemporaryFolder folder;
+    const std::string file = folder.path + "/told";
+    channel::SlurmCalls slurm = answers(0, "");
+    slurm.report = [=](const Telemetry &t) {
+        std::ofstream(file, std::ios::app) << "begun ";
+        usleep(500000);
+        std::ofstream(file, std::ios::app) << t.step << ' ';
+    };
+    const ChannelService service(slurm);
+    const auto rank = connected(service);
+    const auto said = [&] {
+        std::ifstream told(file);
+        return std::string(std::istreambuf_iterator<char>(told), {});
+    };
+    ck_assert(rank->send_telemetry({.gpus = 4, .step = 1, .up = true}));
+    ck_assert(soon([&] { return !said().empty(); }));
+    for (const uint64_t step : {2, 3})
+        ck_assert(rank->send_telemetry({.gpus = 4, .step = step, .up = true}));
+    ck_assert(soon([&] { return said().ends_with("3 "); }));
+    EXPECT_TEXT(said(), "begun 1 begun 3 ");
+}
+
 TEST(a_service_that_ends_is_noticed) {
     ChannelService service(answers(0, ""));
     const auto rank = connected(service);
@@ -226,7 +251,7 @@ int main() {
         {messages_are_what_they_were, what_is_no_message_is_refused,
          an_address_is_a_plain_name_and_a_key, a_signal_to_the_service_reaches_rank_0,
          a_requeue_is_asked_and_answered_in_slurms_words, a_call_that_crashes_or_hangs_is_no_answer,
-         telemetry_arrives_also_while_a_requeue_hangs, a_service_that_ends_is_noticed,
-         another_key_is_not_believed, another_user_is_told_nothing, noise_ends_the_connection_alone,
-         a_client_that_does_not_read_is_dropped});
+         telemetry_arrives_also_while_a_requeue_hangs, a_slow_report_is_not_begun_again,
+         a_service_that_ends_is_noticed, another_key_is_not_believed, another_user_is_told_nothing,
+         noise_ends_the_connection_alone, a_client_that_does_not_read_is_dropped});
 }

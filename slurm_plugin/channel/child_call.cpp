@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/channel/errand.h"
+#include "slurm_plugin/channel/child_call.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ double now_s() {
 
 }  // namespace
 
-bool Errand::start(const std::function<std::string()> &work, double timeout_s) {
+bool ChildCall::start(const std::function<std::string()> &work, double timeout_s) {
     end();
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
@@ -40,7 +40,7 @@ bool Errand::start(const std::function<std::string()> &work, double timeout_s) {
     return running();
 }
 
-std::optional<std::string> Errand::poll() {
+std::optional<std::string> ChildCall::poll() {
     if (!running()) return std::nullopt;
     std::array<char, kTextBytesMax> part{};
     const ssize_t got = read(from_, part.data(), part.size());
@@ -53,7 +53,7 @@ std::optional<std::string> Errand::poll() {
     return text;
 }
 
-void Errand::end() {
+void ChildCall::end() {
     if (from_ >= 0) close(from_);
     from_ = -1;
     if (child_ > 0) {

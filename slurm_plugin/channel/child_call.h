@@ -11,12 +11,12 @@
 
 namespace ringrt::channel {
 
-class Errand {
+class ChildCall {
   public:
-    Errand() = default;
-    ~Errand() { end(); }
-    Errand(const Errand &) = delete;
-    Errand &operator=(const Errand &) = delete;
+    ChildCall() = default;
+    ~ChildCall() { end(); }
+    ChildCall(const ChildCall &) = delete;
+    ChildCall &operator=(const ChildCall &) = delete;
 
     // The child sends what `work` returns; it is killed `timeout_s` later. False: no child.
     bool start(const std::function<std::string()> &work, double timeout_s);
