@@ -26,6 +26,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/executor.cpp slurm_plugin/controller/executor.h \
 	slurm_plugin/controller/explain.cpp slurm_plugin/controller/explain.h \
 	slurm_plugin/controller/fence.cpp slurm_plugin/controller/fence.h \
+	slurm_plugin/controller/in_flight.cpp slurm_plugin/controller/in_flight.h \
 	slurm_plugin/controller/job.cpp slurm_plugin/controller/job.h \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
 	slurm_plugin/controller/journal.cpp slurm_plugin/controller/journal.h \

@@ -3,7 +3,7 @@
 if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringsim.la
 libringsim_la_SOURCES = \
-	tools/ringsim/chart.cpp tools/ringsim/command_line.cpp tools/ringsim/commands.h \
+	tools/ringsim/chart.cpp tools/ringsim/command_line.cpp tools/ringsim/commands.h tools/ringsim/format.h \
 	tools/ringsim/compare.cpp tools/ringsim/page.cpp tools/ringsim/paper.cpp tools/ringsim/paper.h \
 	tools/ringsim/paper_models.cpp tools/ringsim/plot.cpp tools/ringsim/plot.h \
 	tools/ringsim/report.cpp tools/ringsim/report.h tools/ringsim/scale.cpp \

@@ -144,6 +144,38 @@ class Handle:
             raise error_of(status, self._line(None))
 
 
+class HasHandle:
+    """What a run shows of its handle."""
+
+    _handle: Optional[Handle] = None
+
+    @property
+    def handle(self) -> Handle:
+        if self._handle is None:
+            raise RuntimeError("outside of the run's `with` block")
+        return self._handle
+
+    @property
+    def rank(self) -> int:
+        return self.handle.rank
+
+    @property
+    def size(self) -> int:
+        return self.handle.size
+
+    @property
+    def local_rank(self) -> int:
+        return self.handle.local_rank
+
+    @property
+    def restarts(self) -> int:
+        return self.handle.restarts
+
+    def loss(self, loss: float, goal: float = 0.0) -> None:
+        """The loss of the step under way: the scheduler learns from it how long training goes on."""
+        self.handle.set_loss(loss, goal)
+
+
 def _gather_function(gather: Gather):
     def call(_context, send, recv, count):
         try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Mapping, Optional, Type, Union
 
-from .handle import Gather, Handle
+from .handle import Gather, Handle, HasHandle
 from .library import Share
 from .state import State
 
 
-class Run:
+class Run(HasHandle):
     """`with Run(state) as run: while run.step(): ...`
 
     `state` is a State, or the mapping that makes one. Entering restores it from the newest
@@ -27,7 +27,6 @@ class Run:
         self._state = state if isinstance(state, State) else State(state or {})
         self._steps = steps
         self._options = {"gather": gather, "steps_total": steps or 0, **fields}
-        self._handle: Optional[Handle] = None
         self._under_way = False  # a step
         self.steps_done = 0  # over all runs of the job
         self.left = False  # the job was requeued: clean up and end
@@ -56,12 +55,6 @@ class Run:
             handle.abort()  # the peers hear of it now, and not when they have waited long enough
         handle.finalize()
 
-    @property
-    def handle(self) -> Handle:
-        if self._handle is None:
-            raise RuntimeError("outside of the run's `with` block")
-        return self._handle
-
     def step(self) -> bool:
         """Ends the step under way, if any; True: do another one."""
         if self._under_way and not self.left:
@@ -70,26 +63,6 @@ class Run:
         self._under_way = True
         return not self.left and (self._steps is None or self.steps_done < self._steps)
 
-    def loss(self, loss: float, goal: float = 0.0) -> None:
-        """The loss of the step under way: the scheduler learns from it how long training goes on."""
-        self.handle.set_loss(loss, goal)
-
     def batch(self) -> Share:
         """Which samples of the step's global_batch are this rank's."""
         return self.handle.batch()
-
-    @property
-    def rank(self) -> int:
-        return self.handle.rank
-
-    @property
-    def size(self) -> int:
-        return self.handle.size
-
-    @property
-    def local_rank(self) -> int:
-        return self.handle.local_rank
-
-    @property
-    def restarts(self) -> int:
-        return self.handle.restarts

@@ -229,12 +229,16 @@ Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
     return pools[static_cast<std::size_t>(index)];
 }
 
-// Is one of its nodes unlike the others for a job?
-void note_kind(Pool &pool, const NodeRecord &node) {
-    if (node.gpus <= 0) return;
-    if (pool.like == nullptr) pool.like = &node;
-    pool.is_mixed |=
-        pool.like->partitions != node.partitions || pool.like->gpu_kinds != node.gpu_kinds;
+// Is one of a pool's nodes unlike the others for a job?
+bool are_mixed(const std::vector<NodeRecord> &nodes, const std::vector<bool> &of_pool) {
+    const NodeRecord *first = nullptr;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!of_pool[i] || nodes[i].gpus <= 0) continue;
+        if (first == nullptr) first = &nodes[i];
+        if (first->partitions != nodes[i].partitions || first->gpu_kinds != nodes[i].gpu_kinds)
+            return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -250,7 +254,6 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         const int index = names.find(node.partitions.empty() ? "" : node.partitions[0]);
         Pool &pool = pool_at(pools, index, nodes);
         pool.has_node[i] = true;
-        note_kind(pool, node);
         // On a node that is going away, jobs may stay but no new ones come.
         const int usable = std::max(0, node.gpus - held.rigid[i]);
         pool.capacity.node_gpus[i] = node.usable ? usable : std::min(usable, held.malleable[i]);
@@ -265,6 +268,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         pool.jobs.push_back(i);
         if (jobs[i].stage == Stage::unsized && !jobs[i].is_resizing()) pool.somebody_waits = true;
     }
+    for (Pool &pool : pools) pool.is_mixed = are_mixed(observation.nodes, pool.has_node);
     std::map<int, std::vector<const JobRecord *>> waiting;
     for (const JobRecord &job : observation.jobs)
         if (waits_for_gpus(job, observation.now_s) && !job.intent)

@@ -25,11 +25,10 @@ struct Pool {
     // Of each sort (by partition, kind of GPU, features) the smallest waiting rigid job for which
     // no GPUs are kept.
     std::vector<const JobRecord *> unserved;
-    std::vector<bool> has_node;        // which nodes are the pool's
-    const NodeRecord *like = nullptr;  // the first of them with GPUs
-    bool is_mixed = false;             // others differ in their partitions or kinds of GPU
-    bool somebody_waits = false;       // a rigid job for which GPUs are kept, or a malleable one
-    bool room_is_coming = false;       // a resize under way, or about to be asked, will free GPUs
+    std::vector<bool> has_node;   // which nodes are the pool's
+    bool is_mixed = false;        // they differ in their partitions or kinds of GPU
+    bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
+    bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };
 
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,

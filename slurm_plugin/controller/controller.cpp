@@ -85,10 +85,6 @@ double Controller::pass_threw(double now_s, const char *what) noexcept {
     return now_s + kRetryMost_s;
 }
 
-bool Controller::acts() const {
-    return options_.mode == Mode::act || options_.mode == Mode::detach;
-}
-
 double Controller::round(double now_s) {
     jobs_.clear();
     plan_ = {};
@@ -131,8 +127,7 @@ double Controller::observe_failed(double now_s, RpcStatus status) {
 
 void Controller::collect_jobs(double now_s) {
     statistics_.waiting = statistics_.gpus_held = statistics_.gpus_borrowed = 0;
-    in_flight_ = silent_ = 0;
-    in_flight_of_.clear();
+    in_flight_ = {};
     std::vector<Event> events;
     for (const JobRecord &record : observation_.jobs) {
         const bool returns =
@@ -152,7 +147,7 @@ void Controller::collect_jobs(double now_s) {
         jobs_.push_back(std::move(job));
     }
     statistics_.malleable = static_cast<int>(jobs_.size());
-    statistics_.in_flight = in_flight_;
+    statistics_.in_flight = in_flight_.count();
     log(std::move(events), now_s);
 }
 
@@ -160,11 +155,8 @@ void Controller::count(const MalleableJob &job, const JobTracker &tracker, doubl
     // One that lost its place in the gap waits like any other job: what others free lets it run.
     const std::optional<double> waits_since_s = tracker.fence.waits_since_s();
     const bool lost_place = waits_since_s && now_s - *waits_since_s > kGapMost_s;
-    if (job.is_resizing() && !lost_place) {
-        ++in_flight_;
-        silent_ += is_silent(job, now_s);
-        ++in_flight_of_[job.record->user_id];
-    }
+    if (job.is_resizing() && !lost_place)
+        in_flight_.add(job.record->user_id, is_silent(job, now_s));
     if (!holds_gpus(job.stage)) {
         ++statistics_.waiting;
         return;
@@ -206,37 +198,26 @@ double Controller::carry_out_plan(double now_s) {
             continue;
         }
         const RpcStatus status = executor_.carry_out(job, action, tracker, options_, now_s);
-        if (action.kind == Kind::ask && tracker.state == records::IntentState::asked) {
-            ++in_flight_;
-            ++in_flight_of_[job.record->user_id];
-        }
+        if (action.kind == Kind::ask && tracker.state == records::IntentState::asked)
+            in_flight_.add(job.record->user_id, false);
         reachable = status != RpcStatus::unreachable;
         // It is a rigid job from now on: nothing more is logged of it.
         if (action.kind == Kind::hand_back && status == RpcStatus::ok)
             trackers_.erase(job.record->id);
         if (!reachable || ++updates == kUpdatesPerPass) break;
     }
-    statistics_.in_flight = in_flight_;
+    statistics_.in_flight = in_flight_.count();
     statistics_.breaker_until_s = executor_.breaker().all().until_s();
     if (!fast && updates == 0 && reachable) settled_version_ = observation_.version;
     return now_s + (fast || updates > 0 ? options_.busy_poll_s : options_.idle_poll_s);
-}
-
-// What does not answer restarts nothing, and keeps a trial waiting all the same.
-int Controller::in_flight_for_all() const {
-    return executor_.breaker().all().is_on_trial() ? in_flight_ : in_flight_ - silent_;
 }
 
 PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) const {
     const JobRecord &record = *jobs_[job].record;
     const records::Layout &layout = jobs_[job].intent.layout;
     PassContext out{.now_s = now_s};
-    const int most = options_.resizes_in_flight;
-    const Breaker &breaker = executor_.breaker();
-    const auto of_user = in_flight_of_.find(record.user_id);
-    out.may_ask = is_time && in_flight_for_all() < breaker.all().in_flight_most(now_s, most) &&
-                  (of_user == in_flight_of_.end() ? 0 : of_user->second) <
-                      breaker.of(record.user_id).in_flight_most(now_s, most);
+    out.may_ask = is_time && in_flight_.may_ask(record.user_id, executor_.breaker(),
+                                                options_.resizes_in_flight, now_s);
     const int index = plan_.targets[job].pool;
     if (index < 0) return out;
     const Pool &pool = plan_.pools[static_cast<std::size_t>(index)];
@@ -249,24 +230,9 @@ PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) 
 
 std::optional<std::vector<Explanation>> Controller::explanations() const {
     if (plan_.pools.empty()) return std::nullopt;  // every pass that decided has some
-    return explain(observation_, jobs_, plan_, trackers_, limits(observation_.now_s), options_);
-}
-
-Limits Controller::limits(double now_s) const {
-    const Breaker &breaker = executor_.breaker();
-    const auto limit = [&](int in_flight, const Circuit &circuit) {
-        return Limit{.in_flight = in_flight,
-                     .in_flight_most = circuit.in_flight_most(now_s, options_.resizes_in_flight),
-                     .paused_until_s = circuit.until_s()};
-    };
-    Limits out{.all = limit(in_flight_for_all(), breaker.all())};
-    for (const MalleableJob &job : jobs_) {
-        const uint32_t user = job.record->user_id;
-        const auto found = in_flight_of_.find(user);
-        out.of_user.try_emplace(
-            user, limit(found == in_flight_of_.end() ? 0 : found->second, breaker.of(user)));
-    }
-    return out;
+    const Limits limits = limits_of(jobs_, in_flight_, executor_.breaker(),
+                                    options_.resizes_in_flight, observation_.now_s);
+    return explain(observation_, jobs_, plan_, trackers_, limits, options_);
 }
 
 void Controller::log(std::vector<Event> events, double now_s) {

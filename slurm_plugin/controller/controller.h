@@ -18,6 +18,7 @@
 #include "slurm_plugin/controller/event.h"
 #include "slurm_plugin/controller/executor.h"
 #include "slurm_plugin/controller/explain.h"
+#include "slurm_plugin/controller/in_flight.h"
 #include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/controller/job_machine.h"
 #include "slurm_plugin/controller/journal.h"
@@ -55,12 +56,12 @@ class Controller {
   private:
     double round(double now_s);
     [[nodiscard]] bool is_quiet(double now_s) const;
-    [[nodiscard]] bool acts() const;
+    [[nodiscard]] bool acts() const {
+        return options_.mode == Mode::act || options_.mode == Mode::detach;
+    }
     double pass_threw(double now_s, const char *what) noexcept;
     double observe_failed(double now_s, RpcStatus status);
     void collect_jobs(double now_s);
-    [[nodiscard]] Limits limits(double now_s) const;
-    [[nodiscard]] int in_flight_for_all() const;
     void count(const MalleableJob &job, const JobTracker &tracker, double now_s);
     void forget_ended(double now_s);
     double carry_out_plan(double now_s);
@@ -79,12 +80,10 @@ class Controller {
     Plan plan_;                       // of this pass
     DecisionClock clock_;
     uint64_t settled_version_ = 0;  // of the state in which nothing was left to do; 0: something is
-    int in_flight_ = 0;             // resizes under way
-    int silent_ = 0;                // of these, jobs that do not answer
-    std::map<uint32_t, int> in_flight_of_;  // by user
-    double observed_s_ = 0;                 // last observation
-    double gap_end_s_ = 0;  // the last one before which nobody had looked for a while
-    int failures_ = 0;      // observations in a row
+    InFlight in_flight_;            // as of this pass
+    double observed_s_ = 0;         // last observation
+    double gap_end_s_ = 0;          // the last one before which nobody had looked for a while
+    int failures_ = 0;              // observations in a row
 };
 
 }  // namespace ringrt::controller

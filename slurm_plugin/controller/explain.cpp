@@ -32,7 +32,7 @@ std::string what_limit(const Limit &limit, const std::string &whose, const Scene
     if (limit.paused_until_s > scene.now_s)
         return "; not now" + whose + ": no resizes for " + scene.until(limit.paused_until_s) +
                ", for several in a row failed";
-    if (limit.in_flight >= limit.in_flight_most)
+    if (limit.is_reached())
         return "; not now" + whose + ": " + std::to_string(limit.in_flight) +
                " resizes are under way, and no more may be at once";
     return {};

@@ -9,6 +9,7 @@
 
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/in_flight.h"
 #include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/controller/options.h"
 #include "slurm_plugin/controller/tracker.h"
@@ -21,18 +22,6 @@ struct Explanation {
     int wanted = 0;      // by the policy; 0: it waits
     std::string reason;  // code
     std::string text;    // why this size, and what would change it
-};
-
-// What keeps the controller from asking: of all jobs, or of one user's.
-struct Limit {
-    int in_flight = 0;          // resizes under way
-    int in_flight_most = 1000;  // at once
-    double paused_until_s = 0;  // by the circuit breaker; Unix time
-};
-
-struct Limits {
-    Limit all;
-    std::map<uint32_t, Limit> of_user;  // of those who have any
 };
 
 // By the controller that decides: with what it tracks of each job.

@@ -239,7 +239,8 @@ TEST(an_unknown_policy_is_refused_with_the_known_ones) {
     } catch (const InputError &error) {
         ck_assert(std::string(error.what()).find("tiresias") != std::string::npos);
     }
-    for (const char *name : {"fixed:0", "fixed:x", "doubling@truth"}) {
+    for (const char *name :
+         {"fixed:0", "fixed:x", "doubling@truth", "goodput@wrong", "plugin@oracle"}) {
         bool refused = false;
         try {
             (void)parse_policy(name);

@@ -3,27 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "sim/workload/csv.h"
+#include "tools/ringsim/format.h"
 #include "tools/ringsim/report.h"
 
 namespace ringrt::sim {
 namespace {
 
 constexpr double kWidth = 1000, kLeft = 60, kBottom = 30;
-
-[[gnu::format(printf, 2, 3)]] void append(std::string &out, const char *format, ...) {
-    char line[512];
-    std::va_list values;
-    va_start(values, format);
-    std::vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    out += line;
-}
 
 void open_svg(std::string &out, double height) {
     append(out,

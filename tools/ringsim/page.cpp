@@ -2,12 +2,11 @@
 // The page that one forwards: the verdict, before and after over time, who gains and who loses, and
 // what all of it rests on. Self-contained, light or dark as the reader has it.
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <ctime>
 
 #include "sim/engine/policy_spec.h"
 #include "sim/workload/csv.h"
+#include "tools/ringsim/format.h"
 #include "tools/ringsim/plot.h"
 #include "tools/ringsim/report.h"
 #include "tools/ringsim/verdict.h"
@@ -35,15 +34,6 @@ constexpr const char *kHead =
     "svg path{fill:none;stroke-width:1.6}.grid{stroke:var(--grid);stroke-width:1}\n"
     ".before{stroke:var(--before)}.after{stroke:var(--after);stroke-width:2.2}"
     ".other{stroke:var(--grid)}\n</style></head><body>\n";
-
-[[gnu::format(printf, 2, 3)]] void append(std::string &out, const char *format, ...) {
-    char line[1024];
-    std::va_list values;
-    va_start(values, format);
-    std::vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    out += line;
-}
 
 struct Range {
     double from = 0, to = 0;

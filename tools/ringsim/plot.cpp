@@ -4,25 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <ctime>
 
+#include "tools/ringsim/format.h"
 #include "tools/ringsim/report.h"
 
 namespace ringrt::sim {
 namespace {
 
 constexpr double kWidth = 1000, kHeight = 220, kLeft = 64, kRight = 16, kTop = 34, kBottom = 28;
-
-[[gnu::format(printf, 2, 3)]] void append(std::string &out, const char *format, ...) {
-    char line[512];
-    std::va_list values;
-    va_start(values, format);
-    std::vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    out += line;
-}
 
 // 1, 2 or 5 times a power of ten, so that there are at most `most` of them up to `range`.
 double round_step(double range, double most) {

@@ -3,25 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 
 #include "sim/slurm/plugin_run.h"
+#include "tools/ringsim/format.h"
 
 namespace ringrt::sim {
 namespace {
 
 constexpr std::size_t kUsersShown = 12;
-
-[[gnu::format(printf, 1, 2)]] std::string text(const char *format, ...) {
-    char line[512];
-    std::va_list values;
-    va_start(values, format);
-    std::vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    return line;
-}
 
 // "1 job", "2 jobs".
 std::string counted(std::size_t count, const char *one, const char *many) {

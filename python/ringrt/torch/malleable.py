@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader
 
-from ..handle import Handle
+from ..handle import Handle, HasHandle
 from .accumulate import (GradientScale, Position, accumulate_model, accumulate_optimizer, act_at_end,
                          ddp_modules)
 from .loader import attach, check_loader, epoch_order
@@ -64,7 +64,7 @@ class _Where:
         run.seed = saved["seed"]
 
 
-class Malleable:
+class Malleable(HasHandle):
     """What malleable() returns; see there."""
 
     def __init__(self, loader: DataLoader, model: torch.nn.Module, opts: "list[Any]", scheds: "list[Any]",
@@ -93,7 +93,7 @@ class Malleable:
             os.environ.get(name) for name in ("SLURM_JOB_ID", "RINGRT_CHECKPOINT_DIR"))
         if not kept:
             options = {"save_interval_s": _NEVER_S, **options}
-        self.handle = Handle(global_batch=self.plan.step_samples, **world, **options)
+        self._handle = Handle(global_batch=self.plan.step_samples, **world, **options)
         # Where torch.distributed is not started, but there are ranks: nobody exchanges gradients either.
         if self.handle.size != ranks:
             raise ValueError(f"this is one of {self.handle.size} ranks, but torch.distributed is not initialized: "
@@ -121,14 +121,6 @@ class Malleable:
             self.seed = int(seed)
 
     # ---- what the program uses -----------------------------------------------------------------
-
-    @property
-    def rank(self) -> int:
-        return self.handle.rank
-
-    @property
-    def size(self) -> int:
-        return self.handle.size
 
     @property
     def steps_per_epoch(self) -> int:
@@ -159,10 +151,6 @@ class Malleable:
     def finish(self) -> None:
         """Ends the run before the program ends. Collective; epochs() does so after the last one."""
         self.handle.finalize()
-
-    def loss(self, loss: float, goal: float = 0.0) -> None:
-        """The loss of the step under way: the scheduler learns from it how long training goes on."""
-        self.handle.set_loss(loss, goal)
 
     # ---- for the loader ------------------------------------------------------------------------
 
