@@ -8,13 +8,6 @@ python=${RINGRT_TORCH_PYTHON:-python3}
 package=$here/../../python folder=$work/torch epochs=8
 export RINGRT_LIBRARY=${RINGRT_LIBRARY:-$plugins/libringrt.so} PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 mkdir -p "$folder/fixed"
-cat >"$folder/rank" <<'END'
-#!/bin/sh
-export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID MASTER_ADDR=127.0.0.1
-export MASTER_PORT=$((20000 + (SLURM_JOB_ID * 7 + ${SLURM_RESTART_COUNT:-0} * 13) % 9000))
-exec "$@"
-END
-chmod +x "$folder/rank"
 train="$package/tests/train_torch.py distributed"
 steps_at() { # GPUS: of the job's runs at that many
     local run
@@ -27,7 +20,7 @@ trained_on() { [ "$(steps_at "$1")" -ge "$2" ]; }
 most=$(rigid 12 600 -N3) more=$(rigid 3 600 -N1)
 wait_for 20 "start of the first rigid jobs" is_state "$more" RUNNING
 job=$(FOLDER=$folder timeout 20 sbatch --parsable --malleable=1:4 --chdir="$folder" --output="$folder/out" --open-mode=append \
-    --export=ALL --wrap "export RINGRT_CHECKPOINT_DIR=$folder/ckpt RINGRT_TELEMETRY_S=1; exec srun $folder/rank $python $train 0.15 0 $epochs") ||
+    --export=ALL --wrap "export RINGRT_CHECKPOINT_DIR=$folder/ckpt RINGRT_TELEMETRY_S=1; exec srun $python $train 0.15 0 $epochs") ||
     fail "sbatch refused it"
 wait_for 90 "steps on 1 GPU" trained_on 1 8
 scancel "$more"
