@@ -93,20 +93,8 @@ END
     in_site chown slurm "$dir/slurmdbd.conf"
 }
 
-# Can Slurm keep a job's processes together by this kernel's cgroups? (Of version 1, in the freezer.)
-has_cgroups() {
-    local probe=/sys/fs/cgroup/freezer/ringrt-probe.$$
-    [ -e "$(slurm_plugin_dir)/cgroup_v1.so" ] && mkdir "$probe" 2>/dev/null && rmdir "$probe"
-}
-
 write_site_conf() {
     local submit=''
-    if has_cgroups; then
-        echo 'ProctrackType=proctrack/cgroup'
-        printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\n' >"$dir/cgroup.conf"
-    else
-        echo "cluster: --site: Slurm cannot use the cgroups of this machine; it runs with proctrack/linuxproc" >&2
-    fi
     [ "$malleable" = no ] || submit=,malleable
     [ ! -e "$(slurm_plugin_dir)/job_submit_lua.so" ] || submit+=,lua
     [ -z "$submit" ] || echo "JobSubmitPlugins=${submit#,}"
