@@ -51,6 +51,16 @@ bool stands_on_closed(const Pool &pool, const JobRecord &record) {
     });
 }
 
+// What a job keeps of its nodes with so many GPUs; empty where it has fewer now.
+std::vector<policy::NodeShare> kept_shares(const JobRecord &record, int gpus) {
+    std::vector<policy::NodeShare> kept;
+    for (const auto &[node, held] : record.gpus_on_node) {
+        if (gpus > 0) kept.emplace_back(node, std::min(held, gpus));
+        gpus -= held;
+    }
+    return gpus > 0 ? std::vector<policy::NodeShare>{} : kept;
+}
+
 // The size with which a job stands in the plan, and why it is left alone there.
 void set_present(Target &target, const MalleableJob &malleable, const JobTracker &tracker,
                  double now_s, const Pool &pool, const Options &options) {
@@ -61,6 +71,10 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
         const bool grows = malleable.intent.target > malleable.record->gpus_requested;
         job.gpus_now = grows && is_silent(malleable, now_s) ? malleable.record->gpus_requested
                                                             : malleable.intent.target;
+        // Who gives GPUs of a node to rigid jobs has the rest there: the jobs beside it do not have
+        // the node for themselves. (Others may move: a place may be free by another's leaving.)
+        if (malleable.intent.why == to_string(policy::Reason::gave_to_rigid))
+            job.held = kept_shares(*malleable.record, job.gpus_now);
         if (job.gpus_now > 0 || !waits) target.why_pinned = "its resize is under way";
     } else if (!waits) {
         job.gpus_now = malleable.record->gpus_requested;

@@ -101,10 +101,32 @@ TEST(gpus_of_another_partition_are_out_of_reach) {
     ck_assert_int_eq(site.plan().targets.at(0).placeable_gpus, 8);
 }
 
+// Two rigid jobs wait for one GPU each of n0, where two jobs of two run: the first gives, and the
+// second is asked, too, when the other rigid job comes, though n1 and n2 have GPUs enough for it.
+TEST(what_an_asked_job_keeps_counts_on_its_node) {
+    Site site;
+    for (int i = 0; i < 2; ++i) site.add_malleable("large", 2, 2, 0);
+    for (int i = 0; i < 2; ++i) {
+        JobRecord &waits = site.add("large", 1);
+        waits.pending_reason = PendingReason::resources;
+        waits.excluded_nodes = {1, 2};
+    }
+    ck_assert_int_eq(site.plan().targets.at(0).allotment.gpus, 1);
+    ck_assert_int_eq(site.plan().targets.at(1).allotment.gpus, 1);
+    ringrt::records::Intent asked = *site.seen.jobs[0].intent;
+    asked.state = ringrt::records::IntentState::asked;
+    asked.target = 1;
+    asked.why = "gave_to_rigid";
+    asked.asked_s = site.seen.now_s - 1;
+    set_intent(site.seen.jobs[0], asked);
+    ck_assert_int_eq(site.plan().targets.at(1).allotment.gpus, 1);
+}
+
 }  // namespace
 
 int main() {
     return run_all("reach", {partitions_kinds_features_and_excluded_nodes_count,
                              who_waits_for_another_kind_of_gpu_gets_none_back,
-                             gpus_of_another_partition_are_out_of_reach});
+                             gpus_of_another_partition_are_out_of_reach,
+                             what_an_asked_job_keeps_counts_on_its_node});
 }

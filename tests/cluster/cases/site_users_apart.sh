@@ -18,8 +18,10 @@ done
 user_job bob mine --malleable=1:4 -- 100000 100
 wait_for 60 "run with 4" runs_with "$job" 4
 
-# Two that want what alice has borrowed, and then one that wants what bob has.
+# Two that want what alice has borrowed, one after the other, and then one that wants what bob has.
 first=$(user_rigid dave 600 --gpus=1 --exclude=n2)
+one_is_asked() { has_event "${silent[0]}" asked || has_event "${silent[1]}" asked; }
+wait_for 60 "request to one of alice's jobs" one_is_asked
 second=$(user_rigid dave 600 --gpus=1 --exclude=n2)
 for id in "${silent[@]}"; do wait_for 60 "request to alice's job $id" has_event "$id" asked; done
 third=$(user_rigid dave 600 --gpus=2 --exclude=n1)
