@@ -92,6 +92,7 @@ struct JobRecord {
     std::string gpu_kind;                 // that it asked for; empty: any
     std::string features;                 // that it asks of nodes, as Slurm writes them
     std::vector<int> excluded_nodes;      // indices into nodes
+    uint64_t constraints = 0;             // a checksum: account, QOS, features, nodes, reservation
     std::optional<int64_t> time_limit_s;  // none: unlimited
     std::optional<End> end;               // of a finished job
     // It waits and still has the nodes of its last run: each step of the next one would be refused

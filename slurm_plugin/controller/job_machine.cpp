@@ -177,8 +177,7 @@ Action next_action(const MalleableJob &job, const Target &target, const JobTrack
                    const PassContext &pass, const Options &options) {
     if (options.mode == Mode::detach && job.stage != Stage::ended)
         return detach(job, target, tracker, pass, options);
-    if (is_waiting(job.stage) && keeps_lent_place(job, tracker, pass.now_s))
-        return give_place_back(job);
+    if (is_waiting(job.stage) && is_resize_over(job, tracker, pass.now_s)) return end_resize(job);
     if ((job.stage == Stage::unsized || job.stage == Stage::eligible) && target.pool < 0) return {};
     switch (job.stage) {
         case Stage::unsized:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/controller/tracker.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "slurm_plugin/records/intent.h"
 
 namespace ringrt::controller {
@@ -36,6 +39,16 @@ std::string text_of(const JobRecord *record) {
     }
 }
 
+// Is `name` one of the names in a list "a,b"?
+bool lists(std::string_view list, std::string_view name) {
+    for (;;) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        if (list.substr(0, end) == name) return true;
+        if (end == list.size()) return false;
+        list.remove_prefix(end + 1);
+    }
+}
+
 }  // namespace
 
 SlurmHold JobTracker::hold_of(const JobRecord &record, std::vector<Event> &events) {
@@ -59,6 +72,8 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
     const bool asked = job.intent.state == IntentState::asked;
     stage = job.stage;
     state = job.intent.state;
+    const bool was_edited = is_edited;
+    is_edited = notes_edit(job);
     fence.update(*job.record, job.stage, asked, nodes, gap_end_s, now_s, was_watched);
     if (job.stage != Stage::eligible)
         eligible_since_s.reset();
@@ -84,6 +99,25 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
     if (job.is_resizing() && job.stage == Stage::held_back && !was_held_back)
         log(EventKind::user_override, Outcome::none,
             "held, or given another start time, by its user or an administrator: that stands");
+    else if (is_edited && !was_edited)
+        log(EventKind::user_override, Outcome::none,
+            "changed by its user or an administrator while it was away: that stands");
+}
+
+// While it is away, its user may point it elsewhere, as with any job that waits.
+bool JobTracker::notes_edit(const MalleableJob &job) {
+    const JobRecord &record = *job.record;
+    const bool is_away = is_waiting(job.stage) && job.is_resizing();
+    if (!is_away || !constraints) {
+        // Of a job for several partitions Slurm shows the one in which it runs.
+        const bool has_list = is_waiting(job.stage) || !lists(partitions, record.partition);
+        if (has_list) partitions = record.partition;
+        constraints = record.constraints;
+        return false;
+    }
+    const bool same_partitions =
+        record.partition == partitions || lists(record.partition, partitions);
+    return !same_partitions || record.constraints != *constraints;
 }
 
 Event end_event(const JobTracker &tracker, const JobRecord *record) {

@@ -23,6 +23,10 @@ struct JobTracker {
     LaunchFailures launches;
     double signalled_s = 0;  // last signal of the present resize
     std::optional<double> eligible_since_s;
+    // As it was when its resize began; none: not known.
+    std::optional<uint64_t> constraints;
+    std::string partitions;
+    bool is_edited = false;                         // they were changed while it was away
     int last_dry_run_gpus = 0;                      // mode observe: what was last logged
     std::optional<records::Intent> dry_run_intent;  // mode observe: what would have been noted
 
@@ -38,6 +42,9 @@ struct JobTracker {
     // The job as seen in this pass, and the events of what has changed since the last one.
     void update(const MalleableJob &job, const std::vector<NodeRecord> &nodes, double gap_end_s,
                 double now_s, bool was_watched, std::vector<Event> &events);
+
+  private:
+    bool notes_edit(const MalleableJob &job);
 };
 
 // Why a job is followed no more. record: nullptr where Slurm shows it no more.

@@ -163,7 +163,8 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     return action;
 }
 
-bool keeps_lent_place(const MalleableJob &job, const JobTracker &tracker, double now_s) {
+bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double now_s) {
+    if (job.is_resizing() && (job.stage == Stage::held_back || tracker.is_edited)) return true;
     if (!job.intent.own_nice) return false;
     const bool ran_since = job.intent.run != job.record->restarts;
     if (job.stage == Stage::held_back || ran_since) return true;
@@ -172,11 +173,14 @@ bool keeps_lent_place(const MalleableJob &job, const JobTracker &tracker, double
            (tracker.eligible_since_s && age_s(*tracker.eligible_since_s, now_s) > kLentMost_s);
 }
 
-Action give_place_back(const MalleableJob &job) {
-    const bool held_back = job.stage == Stage::held_back;
-    Action action{.kind = Kind::note, .intent = job.intent, .poll_fast = !held_back};
+Action end_resize(const MalleableJob &job) {
+    Action action{.kind = Kind::note, .intent = job.intent, .poll_fast = true};
     action.nice = std::exchange(action.intent.own_nice, std::nullopt);
-    if (!held_back) action.intent.asked_s = 0;  // that resize is over: it ran
+    action.intent.asked_s = 0;
+    if (job.intent.state == IntentState::asked) {  // as after a requeue by its user
+        action.intent.state = IntentState::running;
+        action.intent.target = 0;
+    }
     return action;
 }
 

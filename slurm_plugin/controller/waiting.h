@@ -19,12 +19,11 @@ namespace ringrt::controller {
                                        const JobTracker &tracker, const PassContext &pass,
                                        const Options &options);
 
-// Its place in the queue is lent for the one restart of its resize. A job that has had it and was
-// requeued since, that its user holds or gives another size, or that waits long, gives it back
-// before anything else.
-[[nodiscard]] bool keeps_lent_place(const MalleableJob &job, const JobTracker &tracker,
-                                    double now_s);
-[[nodiscard]] Action give_place_back(const MalleableJob &job);
+// A place in the queue is lent for the one restart of a resize. The resize is over for a job that
+// was requeued since, that somebody holds or changes while it is away, or that waits long with that
+// place: it gives the place back before anything else, and waits like any other from then on.
+[[nodiscard]] bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double now_s);
+[[nodiscard]] Action end_resize(const MalleableJob &job);
 
 // The size that it was submitted with: its script's environment is of that size, and stock Slurm
 // does not correct it.

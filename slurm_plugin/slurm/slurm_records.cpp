@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
@@ -178,6 +179,16 @@ bool is_usable(uint32_t state) {
     }
 }
 
+// What decides on where and for whom a job runs; its user may change it while it waits. (Not the
+// partition, which Slurm shows as a list while it waits, and the size, which is ours to set.)
+uint64_t constraints_of(const slurm_job_info_t &job) {
+    uint64_t sum = 0;
+    for (const char *text :
+         {job.account, job.qos, job.features, job.req_nodes, job.exc_nodes, job.resv_name})
+        sum = sum * 31 + std::hash<std::string>()(bounded_text(text));
+    return sum;
+}
+
 }  // namespace
 
 std::string bounded_text(const char *text, std::size_t bytes_max) {
@@ -219,6 +230,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         record.excluded_nodes.push_back(static_cast<int>(node));
     });
     record.intent = records::parse_intent(record.admin_comment);
+    if (record.intent) record.constraints = constraints_of(job);
     if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
     if (record.phase == JobPhase::pending) {
         record.pending_reason = waits_of(job);

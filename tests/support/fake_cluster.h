@@ -63,6 +63,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void set_begin(uint32_t id, double begin_s);
     void set_cpus_per_task(uint32_t id, int cpus) { ctld_.at(id).record.cpus_per_task = cpus; }
     void set_user(uint32_t id, uint32_t user) { ctld_.at(id).record.user_id = user; }
+    void set_constraints(uint32_t id, uint64_t sum) { ctld_.at(id).record.constraints = sum; }
     void set_nice(uint32_t id, int64_t nice) {
         ctld_.at(id).own_nice = ctld_.at(id).record.nice = nice;
     }

@@ -107,6 +107,34 @@ TEST(a_job_that_its_user_holds_gives_the_place_back) {
     expect_all_finish(world, 3000, "nice");
 }
 
+// Nor may one that its user holds, or points elsewhere, in the gap of a resize have that place when
+// it is released again: it waits like any other job.
+TEST(a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent) {
+    for (const bool holds : {true, false}) {
+        World world({4, 4});
+        (void)world.cluster.submit_rigid(7, 40, 1, 2);
+        const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+        const auto is_away = [&] {
+            return world.cluster.intent(id).state == IntentState::asked &&
+                   world.cluster.job(id).phase == JobPhase::pending;
+        };
+        ck_assert(world.run_until(is_away, 120) >= 0);
+        if (holds)
+            world.cluster.hold(id, true);
+        else
+            world.cluster.set_constraints(id, 77);
+        for (int i = 0; i < 100; ++i) {
+            world.run(0.25);
+            if (i == 20) world.cluster.hold(id, false);
+            ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
+        }
+        ck_assert_int_eq(world.cluster.count(EventKind::user_override), 1);
+        ck_assert(world.cluster.job(id).phase == JobPhase::running);
+        ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);
+        expect_all_finish(world, 3000, "changed in the gap");
+    }
+}
+
 // mode: detach, at many moments of a resize, and with a controller that is started anew meanwhile.
 TEST(every_job_is_handed_back) {
     for (int moment = 0; moment < 40; ++moment) {
@@ -161,6 +189,7 @@ int main() {
         "user_wins",
         {a_start_time_set_after_the_release_stands, a_size_that_somebody_else_set_stands,
          a_running_job_without_a_record_is_not_said_to_have_ended,
+         a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent,
          a_lent_place_in_the_queue_is_given_back,
          a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back,
          a_job_that_its_user_gives_another_size_gives_the_place_back,

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The place in the queue that a resize lends a job is no way past others for its user. He requeues it,
+# holds it in the gap of its resize, or points it at other nodes there: it waits with its own nice value.
+. "$here/site.sh"
+site_up
+nice() { field "$1" Nice; }
+leaves() { is_state "$job" PENDING; }
+watch_nice() { # WHAT SECONDS: it has no place lent to it
+    local end=$((SECONDS + $2)) seen
+    while [ $SECONDS -lt $end ]; do
+        seen=$(nice "$job")
+        [ "$seen" = 100 ] || fail "$1: nice $seen"
+        sleep 0.1
+    done
+}
+
+# alice's job has borrowed one GPU of n3, carol has n1 and n2; dave's waits for what alice borrowed.
+prepare() { # NAME
+    blocker=$(user_rigid carol 600 --gpus=8 --nodes=2 -w "n[1-2]")
+    wait_for 30 "start of carol's job" is_state "$blocker" RUNNING
+    user_job alice "$1" --malleable=1:2 --nice=100 -- 100000 100
+    wait_for 60 "run with 2" runs_with "$job" 2
+    guest=$(user_rigid dave 600 --gpus=1 --nodes=1 -w n3)
+}
+clear_site() {
+    timeout 10 scancel "$@"
+    wait_for 60 "end of all jobs" no_jobs
+}
+
+prepare requeued
+wait_for 60 "resize" has_event "$job" resized
+as alice scontrol requeue "$job"
+wait_for 20 "requeue" leaves
+as alice scontrol update jobid="$job" numtasks=8 starttime=now 2>/dev/null
+watch_nice "requeued after its resize" 5
+clear_site "$job" "$blocker" "$guest"
+
+prepare held
+wait_for 60 "gap" leaves
+as alice scontrol hold "$job"
+lent_is_back() { [ "$(nice "$job")" = 100 ]; }
+wait_for 10 "nice value of its own while it is held" lent_is_back
+sleep 2
+as alice scontrol release "$job"
+watch_nice "held in the gap and released" 8
+wait_for 60 "run after the hold" is_state "$job" RUNNING
+clear_site "$job" "$blocker" "$guest"
+
+# Pointed at nodes that are busy: there is time to make it larger while it waits.
+prepare pointed
+wait_for 60 "gap" leaves
+until as alice scontrol update jobid="$job" reqnodelist=n1 2>/dev/null; do sleep 0.05; done
+wait_for 10 "its own nice value" lent_is_back
+watch_nice "pointed at other nodes in the gap" 10
+is_state "$job" PENDING || fail "it is $(state_of "$job")"
+clear_site "$job" "$blocker" "$guest"
