@@ -22,8 +22,8 @@ def free_port():
 class Job:
     """A job's life over several runs: `start(size)`, `resize()`, `wait()`."""
 
-    def __init__(self, program, *arguments, environment=None):
-        self.program, self.arguments = program, [str(argument) for argument in arguments]
+    def __init__(self, program, *arguments, environment=None, package=PACKAGE):
+        self.program, self.arguments, self.package = program, [str(argument) for argument in arguments], package
         self._environment = environment or {}
         self._temporary = tempfile.TemporaryDirectory(prefix="ringrt-python-")
         self.folder = self._temporary.name
@@ -50,8 +50,11 @@ class Job:
             os.remove(self.path("pids/" + name))
         for rank in range(size):
             environment = {
-                **os.environ, "PYTHONPATH": os.pathsep.join([PACKAGE, os.environ.get("PYTHONPATH", "")]),
+                **os.environ, "PYTHONPATH": os.pathsep.join([self.package, os.environ.get("PYTHONPATH", "")]),
                 "SLURM_JOB_ID": "7", "SLURM_RESTART_COUNT": str(self.restart), "RINGRT_MALLEABLE": malleable,
+                "SLURM_JOB_NAME": "test", "SLURM_NTASKS": str(size), "SLURM_NTASKS_PER_NODE": str(size),
+                "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), "SLURM_NODEID": "0", "SLURM_NNODES": "1",
+                "SLURM_NODELIST": "127.0.0.1", "PL_TRAINER_DEVICES": str(size), "PL_TRAINER_NUM_NODES": "1",
                 "RINGRT_SCONTROL": self.path("scontrol"), "RINGRT_CHECKPOINT_DIR": self.path("ckpt"),
                 "RINGRT_TELEMETRY_FILE": self.path("telemetry"), "RANK": str(rank), "WORLD_SIZE": str(size),
                 "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",

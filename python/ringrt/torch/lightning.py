@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lightning: an unmodified Trainer becomes malleable. Lightning calls callbacks() for every Trainer (its entry
+point callbacks_factory). Trainer.fit() opens the run and names the checkpoint to go on from; the callback has
+the step boundary, which is the beginning of a step's first batch: by then all that belongs to the step before
+is done, its validation and logging too."""
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import signal
+import warnings
+from types import ModuleType
+from typing import Any, Optional
+
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, SequentialSampler
+
+from ..handle import ranks_from_environment
+from ..hooks import warn
+from .course import Batches, Course, Declined
+
+FILE = "lightning.ckpt"
+_used = False  # only the first fit() of a program is malleable
+
+
+def callbacks(package: str) -> "list[Any]":
+    pl = importlib.import_module(package)
+    _wrap(pl.Trainer, "fit", _fit)
+    return [_callback(pl)]
+
+
+def adapt(module: ModuleType) -> None:
+    _wrap(module.Trainer, "__init__", _init)
+
+
+def _wrap(owner: Any, name: str, around: Any) -> None:
+    inner = getattr(owner, name)
+    if not hasattr(inner, "_ringrt"):
+        outer = functools.wraps(inner)(lambda self, *args, **kwargs: around(inner, self, *args, **kwargs))
+        outer._ringrt = True  # type: ignore[attr-defined]
+        setattr(owner, name, outer)
+
+
+def _init(init: Any, self: Any, *args: Any, **kwargs: Any) -> None:
+    """Trainer(devices=4, num_nodes=1) is one size of many: the step's tasks are what there is."""
+    for name, variable in (("devices", "PL_TRAINER_DEVICES"), ("num_nodes", "PL_TRAINER_NUM_NODES")):
+        if name in kwargs and os.environ.get(variable, "").isdigit():
+            kwargs[name] = int(os.environ[variable])
+    init(self, *args, **kwargs)
+
+
+def _fit(fit: Any, self: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+    try:
+        bound = inspect.signature(fit).bind(self, model, *args, **kwargs)
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+        run = _open(given)
+    except Exception as error:
+        run = None
+        warn(error)
+    if run is None:
+        return fit(self, model, *args, **kwargs)
+    if run.course.folder:
+        given["ckpt_path"] = os.path.join(run.course.folder, FILE)
+        if "weights_only" in given:
+            given["weights_only"] = False  # the job's own file, checked by its hash
+    return fit(**given)
+
+
+def _open(given: "dict[str, Any]") -> "Optional[_Fit]":
+    global _used
+    trainer, source = given["self"], given["train_dataloaders"]
+    callback = next((one for one in trainer.callbacks if hasattr(one, "ringrt_fit")), None)
+    if callback is None or _used:
+        return None
+    _check(trainer, given["model"])
+    is_loader = source is not None and not hasattr(source, "train_dataloader")
+    if is_loader:
+        check_one_loader(source)
+    _take_signals()
+    _used = True
+    callback.ringrt_fit = run = _Fit(trainer, given["model"])
+    if is_loader:
+        run.attach(source)
+    else:
+        owner = next(one for one in (source, given["datamodule"], given["model"]) if one is not None)
+        inner = owner.train_dataloader
+        owner.train_dataloader = functools.wraps(inner)(lambda *args, **kwargs: run.attach(inner(*args, **kwargs)))
+    return run if run.course.handle is not None else None
+
+
+def check_one_loader(source: Any) -> None:
+    if not isinstance(source, DataLoader):
+        raise Declined(f"the training's data is a {type(source).__name__}, not one DataLoader")
+
+
+def _check(trainer: Any, model: Any) -> None:
+    if type(trainer.strategy).__name__ not in ("SingleDeviceStrategy", "DDPStrategy"):
+        raise Declined(f"{type(trainer.strategy).__name__} does not keep the whole state on each rank")
+    if not model.automatic_optimization:
+        raise Declined("automatic_optimization is off: only the module knows when a step ends")
+    if trainer.fast_dev_run or trainer.overfit_batches:
+        raise Declined("fast_dev_run and overfit_batches are no training to go on with")
+    if isinstance(trainer.limit_train_batches, float) and trainer.limit_train_batches != 1.0:
+        raise Declined("limit_train_batches is a fraction, which is no whole number of steps at every size")
+    if any(type(one).__name__ == "GradientAccumulationScheduler" for one in trainer.callbacks):
+        raise Declined("the accumulation changes by epochs (GradientAccumulationScheduler)")
+    ranks = ranks_from_environment().get("size", 1)
+    if trainer.world_size != ranks:
+        raise Declined(f"Lightning has {trainer.world_size} ranks, the job step has {ranks}")
+
+
+def _take_signals() -> None:
+    """Lightning saves inside its handler of the requeue signal, between any two instructions, and without agreeing
+    on a step. It sets none where there is one: so this one asks for a save and a requeue at the next boundary."""
+    asked = int(os.environ.get("RINGRT_SIGNAL", signal.SIGURG))
+    for number in {signal.SIGUSR1, asked}:
+        if signal.getsignal(number) in (None, signal.SIG_DFL):
+            # libringrt sets its own handler of RINGRT_SIGNAL later, below Python's.
+            signal.signal(number, lambda number, _: number == asked or os.kill(os.getpid(), asked))
+
+
+class _Fit:
+    """One fit() that may be resized."""
+
+    def __init__(self, trainer: Any, model: Any) -> None:
+        self._trainer, self._model = trainer, model
+        self._every = trainer.accumulate_grad_batches
+        self._limits = trainer.limit_train_batches, trainer.val_check_interval
+        self._began = False
+        self.course = Course("Lightning", lambda folder: trainer.save_checkpoint(os.path.join(folder, FILE)),
+                             ranks_from_environment())
+
+    def attach(self, loader: Any) -> Any:
+        """Changes the loader in place, and the Trainer's counts of batches, which are of this rank."""
+        course, trainer = self.course, self._trainer
+        if course.handle is None:
+            return loader
+        try:
+            check_one_loader(loader)
+            batches = course.attach(loader, self._model, self._every)
+        except Exception as error:
+            course.close(error)
+            return loader
+        batches.epoch = lambda: trainer.current_epoch
+        trainer.accumulate_grad_batches = self._every * course.accumulate
+        limit, check = self._limits
+        if isinstance(limit, int):
+            trainer.limit_train_batches = limit * course.accumulate
+        if isinstance(check, int):
+            trainer.val_check_interval = check * course.accumulate
+        set_sampler(loader, batches)
+        warnings.filterwarnings("ignore", message=".*dataloader is not resumable")  # it is, now
+        return loader
+
+    def place(self, checkpoint: "dict[str, Any]") -> None:
+        course = self.course
+        if course.handle is not None and course.folder:
+            place(checkpoint["loops"]["fit_loop"], course.epoch, course.first_index(course.epoch),
+                  course.saved_steps * course.accumulate)
+
+    def begin_batch(self, index: int) -> None:
+        course, trainer = self.course, self._trainer
+        if course.handle is None or course.plan is None:
+            return
+        if not self._began:
+            self._began = True
+            course.steps_left(trainer.estimated_stepping_batches - trainer.global_step)
+            if course.folder:
+                # What follows the first batches of a resumed epoch is as in any other: logged by steps, and a
+                # plateau scheduler moves at its end.
+                trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
+                trainer.fit_loop._restarting = False
+        if index % trainer.accumulate_grad_batches == 0:
+            course.boundary(trainer.global_step, trainer.current_epoch, index)
+        course.begin(trainer.current_epoch, index)
+
+
+class _Order(DistributedSampler):
+    """For a sampler of one process: Lightning leaves a DistributedSampler alone, and gives any other to its own
+    ranks. The order is that of DistributedSampler in any case."""
+
+    def __init__(self, dataset: Any, shuffle: bool) -> None:
+        super().__init__(dataset, 1, 0, shuffle, seed=int(os.environ.get("PL_GLOBAL_SEED", 0)))
+
+
+def set_sampler(loader: Any, batches: Batches) -> None:
+    sampler = batches.sampler
+    if not isinstance(sampler, DistributedSampler):
+        shuffle = isinstance(sampler, RandomSampler) and not sampler.replacement and len(sampler) == len(loader.dataset)
+        order = _Order(loader.dataset, shuffle)
+        if shuffle or isinstance(sampler, SequentialSampler):
+            batches.sampler = order
+        loader.__dict__["sampler"] = order  # DataLoader forbids to set them, for good reasons
+    loader.__dict__["batch_sampler"] = batches
+
+
+def place(fit_loop: "dict[str, Any]", epoch: int, index: int, per_epoch: int) -> None:
+    """Lightning counts batches of a rank. The counts that were saved become those of this size: in `epoch`, before
+    the batch `index`, where the epoch has per_epoch batches; told as Lightning itself saves it, at the end of a
+    batch, or between two epochs. PURE."""
+
+    def fill(progress: "dict[str, int]", ready: int, completed: int, processed: "int | None" = None) -> None:
+        progress.update(ready=ready, started=ready, processed=ready if processed is None else processed,
+                        completed=completed)
+
+    epochs, batches = fit_loop["epoch_progress"], fit_loop["epoch_loop.batch_progress"]
+    batches["is_last_batch"] = False
+    done = epoch * per_epoch + index
+    for part in ("total", "current"):
+        if index:  # in the middle: this epoch has begun
+            fill(epochs[part], epoch + 1, epoch, epoch)
+            fill(batches[part], done if part == "total" else index, (done if part == "total" else index) - 1)
+        else:
+            fill(epochs[part], epoch, epoch)
+            fill(batches[part], done if part == "total" else 0, done if part == "total" else 0)
+    if not index and done:
+        batches["total"]["started"] = done - 1  # neither "at a batch's end" nor "at the last": a new epoch
+
+
+def _callback(pl: Any) -> Any:
+    """Its class is made here: Callback is of either package."""
+
+    class Malleable(pl.Callback):
+        ringrt_fit: Optional[_Fit] = None
+
+        def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: "dict[str, Any]") -> None:
+            if self.ringrt_fit:
+                self.ringrt_fit.place(checkpoint)
+
+        def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+            if self.ringrt_fit:
+                self.ringrt_fit.begin_batch(batch_idx)
+
+        def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+            if self.ringrt_fit:
+                self.ringrt_fit.course.finish()
+
+    return Malleable()
