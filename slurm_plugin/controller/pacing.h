@@ -67,11 +67,16 @@ class LaunchFailures {
         count_ += is_new;
         return is_new;
     }
+    // A run that lasts shows that launches succeed again.
+    void ran(double run_s) {
+        if (run_s >= kGoodRun_s) count_ = 0;
+    }
     // From now on Slurm's hold counts like a user's: somebody should look.
     [[nodiscard]] bool gives_up() const { return count_ > kForgiven; }
 
   private:
     static constexpr int kForgiven = 3;
+    static constexpr double kGoodRun_s = 60;
     bool was_held_ = false;
     int count_ = 0;
 };

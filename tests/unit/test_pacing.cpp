@@ -90,6 +90,10 @@ TEST(launches_are_forgiven_and_counted_once) {
         ck_assert(launches.gives_up() == (failure == 4));
         ck_assert(!launches.update(false));
     }
+    launches.ran(59);
+    ck_assert(launches.gives_up());
+    launches.ran(60);
+    ck_assert(!launches.gives_up());
 }
 
 TEST(a_job_that_ignores_the_signal_goes_on) {
@@ -291,6 +295,18 @@ TEST(a_failed_launch_is_forgiven_three_times) {
     expect_all_finish(world, 3000, "failed launches");
 }
 
+TEST(failed_launches_weeks_apart_are_not_added_up) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
+    for (int failure = 1; failure <= 6; ++failure) {
+        ck_assert_msg(world.run_until(runs, 60) >= 0, "after failure %d", failure - 1);
+        world.run(70);
+        world.cluster.fail_launch(id);
+    }
+    expect_all_finish(world, 3000, "failed launches");
+}
+
 // A size that no node can satisfy (CPUs per task, a reservation, a feature): Slurm itself holds the
 // job, and no user could release it.
 TEST(a_size_that_fits_no_node_ends_the_resize_and_not_the_job) {
@@ -361,6 +377,7 @@ int main() {
          failing_jobs_of_a_user_stop_nobody_else, a_quiet_queue_is_not_gone_through_again,
          idle_asks_once_a_second_at_most, a_record_that_is_refused_is_not_offered_in_each_pass,
          a_size_over_a_limit_is_halved_until_it_is_allowed, a_failed_launch_is_forgiven_three_times,
+         failed_launches_weeks_apart_are_not_added_up,
          a_size_that_fits_no_node_ends_the_resize_and_not_the_job,
          a_job_that_never_ran_gets_less_until_it_can_be_placed,
          a_job_that_fits_no_node_even_at_its_smallest_is_tried_again,
