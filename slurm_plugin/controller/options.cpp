@@ -85,8 +85,6 @@ std::vector<Row> all_rows() {
         seconds("release_delay_s", &Options::release_delay_s, 1, 3600,
                 "Time from a job's return to its release, in whole seconds of slurmctld's clock; "
                 "slurmd refuses a job that is launched in the second in which it was ended"),
-        seconds("requeue_hold_s", &Options::requeue_hold_s, 1, 86400,
-                "Start delay that Slurm sets at a requeue (cred_expire of AuthInfo, plus 1)"),
         seconds("submit_hold_s", &Options::submit_hold_s, 0, 3600,
                 "Longest time that a new malleable job waits for its first size"),
         seconds("fit_wait_s", &Options::fit_wait_s, 1, 3600,

@@ -134,6 +134,10 @@ void ControllerLoop::serve() {
 
 void ControllerLoop::read_options(Life &life) {
     options_ = accepted_.read(life.setup.paths.yaml, life.setup.paths.last_good, host_);
+    std::string error;  // AuthInfo may be another one since the start, too
+    if (const auto setup = ask_slurm_setup(&error))
+        life.setup.requeue_hold_s = setup->requeue_hold_s;
+    options_.controller.requeue_hold_s = life.setup.requeue_hold_s;
     life.has_read = true;
     life.diag.refusal = accepted_.refusal();
     life.diag.refused_since_s = accepted_.refused_since_s();

@@ -2,6 +2,7 @@
 #include "slurm_plugin/slurm/slurm_paths.h"
 
 #include <cerrno>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -46,7 +47,19 @@ std::optional<SlurmSetup> ask_slurm_setup(std::string *error) {
         .user_id = conf->slurm_user_id,
         .boot_s = conf->boot_time,
         .message_timeout_s = conf->msg_timeout,
+        .requeue_hold_s = requeue_hold_s(bounded_text(conf->authinfo)),
     };
+}
+
+double requeue_hold_s(std::string_view auth_info) {
+    constexpr std::string_view kKey = "cred_expire=";
+    constexpr int kDefault_s = 120, kLeast_s = 5;
+    int expire_s = kDefault_s;
+    if (const std::size_t at = auth_info.find(kKey); at != std::string_view::npos) {
+        const std::string_view value = auth_info.substr(at + kKey.size());
+        std::from_chars(value.data(), value.data() + value.size(), expire_s);
+    }
+    return 1 + (expire_s < kLeast_s ? kDefault_s : expire_s);
 }
 
 std::optional<SlurmPaths> ask_slurm_paths() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace ringrt::slurm {
 
@@ -28,10 +29,14 @@ struct SlurmSetup {
     uint32_t user_id = 0;
     int64_t boot_s = 0;  // Unix time at which slurmctld was started
     int message_timeout_s = 10;
+    double requeue_hold_s =
+        121;  // start delay that a requeue sets: cred_expire of AuthInfo, plus 1
 };
 
 // An RPC. nullopt: slurmctld does not answer, and *error says what Slurm calls that.
 [[nodiscard]] std::optional<SlurmSetup> ask_slurm_setup(std::string *error);
 [[nodiscard]] std::optional<SlurmPaths> ask_slurm_paths();
+// From the value of AuthInfo, read as Slurm reads it (its interfaces/cred.c).
+[[nodiscard]] double requeue_hold_s(std::string_view auth_info);
 
 }  // namespace ringrt::slurm

@@ -2,8 +2,6 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "slurm_plugin/slurm/yaml_options.h"
 #include "tools/ringrt-check/checks.h"
@@ -118,22 +116,6 @@ void check_gpus(const Site &site, Findings &out) {
         out.push_back({Level::ok, "gres", "GresTypes has gpu, and nodes have it"});
 }
 
-// Slurm holds a requeued job for cred_expire + 1 seconds; the controller must know that time.
-void check_requeue_hold(const Site &site, double hold_s, Findings &out) {
-    const std::string auth = site.conf.value("AuthInfo");
-    constexpr std::string_view kKey = "cred_expire=";
-    const std::size_t at = auth.find(kKey);
-    int expire_s = 120;
-    if (at != std::string::npos) {
-        const std::string value = auth.substr(at + kKey.size());
-        (void)std::from_chars(value.data(), value.data() + value.size(), expire_s);
-    }
-    if (std::fabs(hold_s - (expire_s + 1)) > 0.5)
-        out.push_back({Level::warning, "requeue_hold",
-                       "malleable.yaml: requeue_hold_s should be " + std::to_string(expire_s + 1) +
-                           " (cred_expire of AuthInfo, plus 1)"});
-}
-
 void check_yaml(const Site &site, Findings &out) {
     const std::string path = folder_of(site.conf.path) + "/malleable.yaml";
     const auto read = slurm::read_yaml(path);
@@ -148,7 +130,6 @@ void check_yaml(const Site &site, Findings &out) {
     out.push_back({mode == "act" ? Level::ok : Level::note, "yaml",
                    path + (there ? "" : " is not there") + ": mode " + mode +
                        (mode == "act" ? "" : ", no job is resized")});
-    check_requeue_hold(site, options.requeue_hold_s, out);
 }
 
 // A configless site's nodes get plugstack.conf from here.
