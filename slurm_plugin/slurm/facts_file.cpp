@@ -10,13 +10,14 @@
 #include <ctime>
 
 #include "slurm_plugin/records/fields.h"
+#include "slurm_plugin/records/intent.h"
 
 namespace ringrt::slurm {
 namespace {
 
 constexpr std::string_view kFactsMarker = "ringrt-facts/1", kIntentsMarker = "ringrt-intents/1\n";
 constexpr std::string_view kEnd = "end\n";  // else it is cut
-constexpr std::size_t kNameBytesMax = 255, kRecordBytesMax = 4096;
+constexpr std::size_t kNameBytesMax = 255;
 
 // Takes the first line off `rest`, without its newline.
 std::optional<std::string_view> take_line(std::string_view &rest) {
@@ -113,7 +114,7 @@ std::string format_intents(const std::map<uint32_t, std::string> &records) {
     std::string out(kIntentsMarker);
     for (const auto &[job_id, record] : records) {
         const std::string line = std::to_string(job_id) + " " + record + "\n";
-        if (record.size() <= kRecordBytesMax && record.find('\n') == std::string::npos &&
+        if (record.size() <= records::kRecordBytesMax && record.find('\n') == std::string::npos &&
             out.size() + line.size() + kEnd.size() <= kIntentsBytesMax)
             out += line;
     }
@@ -128,7 +129,7 @@ std::optional<std::string> intent_in(std::string_view text, uint32_t job_id) {
     if (found == std::string_view::npos) return std::nullopt;
     const std::string_view rest = text.substr(found + key.size());
     const std::string_view record = rest.substr(0, rest.find('\n'));
-    if (record.size() > kRecordBytesMax) return std::nullopt;
+    if (record.size() > records::kRecordBytesMax) return std::nullopt;
     return std::string(record);
 }
 

@@ -122,7 +122,7 @@ ListedJob listed(const slurm_job_info_t &info, UserNames &users) {
                   .submit_s = static_cast<double>(info.submit_time),
                   .start_s = static_cast<double>(info.start_time),
                   .end_s = static_cast<double>(info.end_time),
-                  .admin_comment = text(info.admin_comment, kCommentBytesMax),
+                  .admin_comment = admin_comment_of(info),
                   .comment = text(info.comment, kCommentBytesMax)};
     set_state(job, info.job_state);
     if (!job.pending) job.gpus = count_gpus(text(info.gres_total));

@@ -20,7 +20,7 @@ struct ListedJob {
     int gpus = 0;  // that it holds; 0 while it waits
     int restarts = 0;
     double submit_s = 0, start_s = 0, end_s = 0;  // Unix times; 0: not set
-    std::string admin_comment, comment;           // at most 4096 bytes each; `comment` is hostile
+    std::string admin_comment, comment;           // bounded; `comment` is hostile
 };
 
 struct Listing {

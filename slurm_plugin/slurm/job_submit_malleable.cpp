@@ -26,8 +26,6 @@
 namespace ringrt::slurm {
 namespace {
 
-constexpr std::size_t kSiteTextBytesMax = 4096;
-
 void replace(char *&field, const std::string &text) {
     slurm_xfree(reinterpret_cast<void **>(&field));
     field = slurm_xstrdup(text.c_str());
@@ -62,7 +60,7 @@ RingrtPartitionView view_of(const char *partition) {
 
 // The intent that a job has now; empty: not known, or it is not malleable.
 std::string intent_text_of(uint32_t job_id) {
-    char present[kSiteTextBytesMax + 1] = "";
+    char present[records::kRecordBytesMax + 1] = "";
     if (const auto ask = sched_function<RingrtIntentTextFn>(kIntentTextName))
         return ask(job_id, present, sizeof present) == 0 ? present : "";
     if (!read_facts(facts_path(), geteuid())) return {};
@@ -116,10 +114,7 @@ void tell_steps(job_desc_msg_t &job, const records::Layout &layout) {
 }
 
 void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) {
-    const std::string site_text =
-        job.admin_comment == nullptr
-            ? std::string()
-            : std::string(job.admin_comment, strnlen(job.admin_comment, kSiteTextBytesMax));
+    const std::string site_text = job.admin_comment == nullptr ? "" : job.admin_comment;
     const records::Intent intent{
         .gpus_min = flags.range.min,
         .gpus_max = flags.range.max,
@@ -200,7 +195,7 @@ uint32_t job_to_change(const job_desc_msg_t &job) {
 // An administrator who sets a new AdminComment means the site's text, not the intent behind it.
 void keep_intent(job_desc_msg_t &job) {
     if (job.admin_comment == nullptr) return;
-    const std::string text(job.admin_comment, strnlen(job.admin_comment, kSiteTextBytesMax));
+    const std::string text(job.admin_comment);
     if (records::parse_intent(text)) return;
     const auto intent = records::parse_intent(intent_text_of(job_to_change(job)));
     if (intent) replace(job.admin_comment, records::format_into(text, *intent));

@@ -12,7 +12,7 @@ void SchedFacts::publish(const SlurmCluster &cluster, int hold_s, bool keeps_rec
         return;
     std::map<uint32_t, std::string> intents;
     for (const controller::JobRecord &job : cluster.seen().jobs)
-        if (keeps_records && job.intent) intents[job.id] = job.admin_comment;
+        if (keeps_records && job.intent) intents[job.id] = records::format_intent(*job.intent);
     const std::scoped_lock lock(mutex_);
     partitions_ = cluster.partitions();
     intents_ = std::move(intents);

@@ -220,7 +220,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .gpus_requested = gpus_requested(job),
         .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),
         .cpus_per_task = job.cpus_per_task == NO_VAL16 ? 1 : std::max<int>(1, job.cpus_per_task),
-        .admin_comment = bounded_text(job.admin_comment),
+        .admin_comment = admin_comment_of(job),
     };
     for (const char *tres :
          {job.tres_per_job, job.tres_per_node, job.tres_per_task, job.tres_per_socket})

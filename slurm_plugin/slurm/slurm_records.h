@@ -5,6 +5,7 @@
 
 #include <slurm/slurm.h>
 
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,8 +15,16 @@
 namespace ringrt::slurm {
 
 inline constexpr std::size_t kCommentBytesMax = 4096;
+// Slurm sets no bound. A job whose AdminComment is longer is left alone: an update would cut it.
+inline constexpr std::size_t kAdminCommentBytesMax = 65536;
 
 [[nodiscard]] std::string bounded_text(const char *text, std::size_t bytes_max = kCommentBytesMax);
+// Empty where it is longer than kAdminCommentBytesMax.
+[[nodiscard]] inline std::string admin_comment_of(const slurm_job_info_t &job) {
+    const char *text = job.admin_comment == nullptr ? "" : job.admin_comment;
+    const std::size_t bytes = strnlen(text, kAdminCommentBytesMax + 1);
+    return {text, bytes > kAdminCommentBytesMax ? 0 : bytes};
+}
 
 // GPUs that the job asks for in all: per job, per node, per task or per socket.
 [[nodiscard]] int gpus_requested(const slurm_job_info_t &job);

@@ -18,13 +18,14 @@
 
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/slurm_records.h"
 #include "slurm_plugin/slurm/spank_contexts.h"
 
 namespace ringrt::slurm {
 namespace {
 
 constexpr int kAnswerWait_ms = 2000;
-constexpr std::size_t kCommentBytesMax = 4096;  // less than a pipe holds
+constexpr std::size_t kAnswerBytesMax = 4096;  // less than a pipe holds
 
 struct Seen {
     records::Intent intent;
@@ -37,8 +38,8 @@ void send_job(uint32_t job_id, int to) {
     if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return;
     const slurm_job_info_t &job = found->job_array[0];
     std::string text = (job.job_state & JOB_STATE_BASE) == JOB_PENDING ? "w " : "- ";
-    if (job.admin_comment != nullptr)
-        text.append(job.admin_comment, strnlen(job.admin_comment, kCommentBytesMax));
+    if (const auto intent = records::parse_intent(admin_comment_of(job)))
+        text += records::format_intent(*intent);
     if (write(to, text.data(), text.size()) < 0) return;
 }
 
@@ -46,7 +47,7 @@ std::string receive(int from) {
     std::string out;
     std::array<char, 512> part{};
     pollfd ready{.fd = from, .events = POLLIN, .revents = 0};
-    while (out.size() < kCommentBytesMax && poll(&ready, 1, kAnswerWait_ms) > 0) {
+    while (out.size() < kAnswerBytesMax && poll(&ready, 1, kAnswerWait_ms) > 0) {
         const ssize_t got = read(from, part.data(), part.size());
         if (got <= 0) break;
         out.append(part.data(), static_cast<std::size_t>(got));
