@@ -44,12 +44,20 @@ tally() { # RESULT (of the whole: PASS, FAIL, SKIP, ...), TAP-FILE...
         }'
 }
 
+# Each failed case once, with what it says of itself: the reason, and the first lines of the rest.
+failures_in() {
+    awk '
+        /^(not )?ok( |$)/ { within = 0 }
+        /^not ok( |$)/ && !told[$0]++ { print; within = 1; more = 12; next }
+        within && /^# failed/ || within && /^#/ && more-- > 0 { print }'
+}
+
 # One line for a test program, with the cases that failed or were skipped.
 tell() { # NAME RESULT TAP-FILE... LOG
     local name=$1 log=${*: -1} p f s
     read -r p f s < <(tally "${@:2}")
     printf '  %-44s %4d passed %3d failed %3d skipped\n' "$name" "$p" "$f" "$s"
-    [ "$f" -eq 0 ] || cat "${@:3}" 2>/dev/null | grep '^not ok' | sort -u | sed 's/^/    /'
+    [ "$f" -eq 0 ] || cat "${@:3}" 2>/dev/null | failures_in | sed 's/^/    /'
     [ "$s" -eq 0 ] || cat "${@:3}" 2>/dev/null | grep -iE '^ok .*# *skip|^1\.\.0 # *skip' | sort -u | sed 's/^/    /' | grep . ||
         [ "$2" != SKIP ] || head -n 1 "$log" | sed 's/^/    skipped: /'
     count "$name" "$p" "$f" "$s" "$log"

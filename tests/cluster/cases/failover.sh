@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The primary is killed in the middle of a resize, the backup takes over, and the primary comes back in
 # the middle of another one. Afterwards each step was done once and in order, no two runs were at work at
-# once, and the job ends. RINGRT_POINTS: the points to try (default: all).
+# once, and the job ends. RINGRT_POINTS: the points to try (default: all). At `unsaved` the job has left, and
+# Slurm's saved state is the one before: slurmctld saves it seconds later.
 # seconds: 1500
 only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
-points=${RINGRT_POINTS:-decision asked leaves waits released}
+points=${RINGRT_POINTS:-decision asked leaves waits unsaved released}
 
 pair=$("$cluster" start --backup --plugin-dir "$plugins" --malleable --yaml "$work/malleable.yaml" --conf SlurmctldTimeout=5) ||
     fail "no second cluster"
@@ -37,7 +38,7 @@ reach() { # POINT STARTS_BEFORE
     decision) ;;
     asked) wait_for 30 "request" intent_is "$job" asked ;;
     leaves) wait_for 30 "save" has_line '^save' ;;
-    waits) wait_for 30 "requeue" is_state "$job" PENDING ;;
+    waits | unsaved) wait_for 30 "requeue" is_state "$job" PENDING ;;
     released) wait_for 60 "start" has_start $(($2 + 1)) ;;
     esac
 }
@@ -58,8 +59,10 @@ one_point() { # POINT
     else
         guest=$(rigid 8 300 -N2)
     fi
+    [ "$1" != unsaved ] || { reach leaves "$began" && cp -a "$pair/state" "$work/state"; }
     reach "$1" "$began"
     kill_slurmctld
+    [ "$1" != unsaved ] || cp -a "$work/state/"{job,node}_state* "$pair/state/"
     injected 1
     wait_for 120 "answer from the backup" answers
     goes_on "after the backup took over ($1)"
