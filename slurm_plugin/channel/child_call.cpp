@@ -2,6 +2,7 @@
 #include "slurm_plugin/channel/child_call.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,8 +29,11 @@ bool ChildCall::start(const std::function<std::string()> &work, double timeout_s
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
     child_ = fork();
     if (child_ == 0) {
-        const std::string text = work().substr(0, kTextBytesMax);  // a pipe holds more
-        (void)!write(ends[1], text.data(), text.size());
+        try {
+            const std::string text = work().substr(0, kTextBytesMax);  // a pipe holds more
+            (void)!write(ends[1], text.data(), text.size());
+        } catch (...) {  // nothing may return into the caller's code from here
+        }
         _exit(0);
     }
     close(ends[1]);
@@ -51,6 +55,16 @@ std::optional<std::string> ChildCall::poll() {
     std::string text = std::move(text_);
     end();
     return text;
+}
+
+std::string ChildCall::wait() {
+    constexpr int kLook_ms = 50;
+    while (running()) {
+        if (auto text = poll()) return *text;
+        pollfd ready{.fd = from_, .events = POLLIN, .revents = 0};
+        (void)::poll(&ready, 1, kLook_ms);
+    }
+    return {};
 }
 
 void ChildCall::end() {

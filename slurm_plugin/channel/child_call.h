@@ -24,6 +24,7 @@ class ChildCall {
     [[nodiscard]] int fd() const { return from_; }  // to wait for; −1: not running
     // What the child sent, once it has ended; empty where it was killed or crashed.
     std::optional<std::string> poll();
+    std::string wait();  // the same, when it has
 
   private:
     void end();

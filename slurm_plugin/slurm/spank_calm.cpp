@@ -3,19 +3,14 @@
 // ... DUE TO JOB REQUEUE", "tasks 0-3: Terminated") read like a crash.
 //
 // Written by the batch step's slurmstepd, whose own stderr is the job's: no file is opened here.
-#include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "slurm_plugin/channel/child_call.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/slurm_records.h"
@@ -24,55 +19,27 @@
 namespace ringrt::slurm {
 namespace {
 
-constexpr int kAnswerWait_ms = 2000;
-constexpr std::size_t kAnswerBytesMax = 4096;  // less than a pipe holds
+constexpr double kAnswerWait_s = 2;
 
 struct Seen {
     records::Intent intent;
     bool requeued = false;  // it waits already, as far as slurmctld goes
 };
 
-// In the child: what slurmctld shows of the job, its state as a letter first.
-void send_job(uint32_t job_id, int to) {
+// What slurmctld shows of the job: its state as a letter, and its record.
+std::string look_up(uint32_t job_id) {
     job_info_msg_t *found = nullptr;
-    if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return;
+    if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return {};
     const slurm_job_info_t &job = found->job_array[0];
-    std::string text = (job.job_state & JOB_STATE_BASE) == JOB_PENDING ? "w " : "- ";
-    if (const auto intent = records::parse_intent(admin_comment_of(job)))
-        text += records::format_intent(*intent);
-    if (write(to, text.data(), text.size()) < 0) return;
+    const auto intent = records::parse_intent(admin_comment_of(job));
+    const bool waits = (job.job_state & JOB_STATE_BASE) == JOB_PENDING;
+    return (waits ? "w " : "- ") + (intent ? records::format_intent(*intent) : std::string());
 }
 
-std::string receive(int from) {
-    std::string out;
-    std::array<char, 512> part{};
-    pollfd ready{.fd = from, .events = POLLIN, .revents = 0};
-    while (out.size() < kAnswerBytesMax && poll(&ready, 1, kAnswerWait_ms) > 0) {
-        const ssize_t got = read(from, part.data(), part.size());
-        if (got <= 0) break;
-        out.append(part.data(), static_cast<std::size_t>(got));
-    }
-    return out;
-}
-
-// Asked for by a child that has two seconds: a slurmctld that does not answer must not keep the
-// job, and nothing that goes wrong there can be this process's.
 std::optional<Seen> ask_slurmctld(uint32_t job_id) {
-    int ends[2];
-    if (pipe(ends) != 0) return std::nullopt;
-    const pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        send_job(job_id, ends[1]);
-        _exit(0);
-    }
-    close(ends[1]);
-    const std::string text = child > 0 ? receive(ends[0]) : std::string();
-    close(ends[0]);
-    if (child > 0) {
-        (void)kill(child, SIGKILL);
-        while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
-    }
+    channel::ChildCall call;
+    if (!call.start([&] { return look_up(job_id); }, kAnswerWait_s)) return std::nullopt;
+    const std::string text = call.wait();
     const auto intent = records::parse_intent(text);
     return intent ? std::optional<Seen>({*intent, text[0] == 'w'}) : std::nullopt;
 }
