@@ -126,11 +126,12 @@ typedef struct ringrt_config {
                                     a file's path, or "tcp:HOST:PORT" */
     ringrt_allgather_fn allgather; /* start from something that can gather, e.g. MPI (ringrt_mpi.h) */
     void *allgather_context;
-    uint32_t global_batch;       /* samples per step over all ranks at the reference size; 0: not used */
+    uint32_t global_batch;       /* samples per step over all ranks at the reference size; 0: not used, and
+                                    the scheduler counts the job's steps, not its samples */
     uint32_t reference_size;     /* ranks at which global_batch was tuned (1); for FIXED_BATCH_PER_GPU */
     uint32_t micro_batch_max;    /* samples a GPU can hold at once; 0: no limit, no accumulation */
     ringrt_batch_rule_t batch_rule;
-    uint64_t steps_total;        /* known length of the training; 0: unknown */
+    uint64_t steps_total;        /* known length of the training, in steps; 0: unknown */
     uint32_t save_interval_s;    /* periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
     uint32_t keep_checkpoints;   /* the newest so many, and the one this run started from
                                     [RINGRT_KEEP_CHECKPOINTS] (3) */
@@ -145,6 +146,8 @@ typedef struct ringrt_config {
     const char *transport;       /* between nodes: "tcp", or "mpi" through messenger [RINGRT_TRANSPORT] (tcp);
                                     the same on all ranks */
     const ringrt_messenger_t *messenger; /* copied by ringrt_init(); ringrt_mpi.h gives it */
+    uint64_t samples_total;      /* known length of the training, in samples: all epochs together. Instead of
+                                    steps_total where a step's samples change; 0: unknown */
 } ringrt_config_t;
 
 #ifdef __cplusplus
@@ -258,6 +261,11 @@ typedef struct ringrt_share { /* not ringrt_batch: the function has that name */
 /* This rank's share at the present size; the shares of all ranks tile the batch exactly. */
 RINGRT_API ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out);
 
+/* From the step under way on, global_batch is this: a batch that changes in the course of the training.
+ * The same on all ranks, between two steps; not kept in checkpoints: say it again after ringrt_restore().
+ * The configured global_batch stays the same in all runs. */
+RINGRT_API ringrt_status_t ringrt_set_batch(ringrt_t *rt, uint32_t global_batch);
+
 /* The sample at `position` (0 .. samples−1) of the shuffled epoch: a permutation of 0 .. samples−1 that
  * needs no memory and does not depend on the number of ranks. */
 RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position);
@@ -317,8 +325,12 @@ typedef enum ringrt_action {
  * or the ranks can no longer talk to each other: end the program. */
 RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action);
 
-/* Steps still to do, where it is not steps_total − step (early stopping, a new schedule). */
+/* Steps still to do, of the present size and batch, where it is not steps_total − step (early stopping,
+ * a new schedule). */
 RINGRT_API ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left);
+
+/* The same in samples over all ranks, where a batch is configured. The last of the two calls counts. */
+RINGRT_API ringrt_status_t ringrt_set_samples_left(ringrt_t *rt, uint64_t samples_left);
 
 /* The training loss of the step under way, before its ringrt_step(); rank 0's counts, and not every step
  * must have one. Where the number of steps is not known, the scheduler is told how many are left by a

@@ -11,7 +11,8 @@ namespace ringrt::model {
 namespace {
 
 constexpr std::size_t kSamplesMin = 3;
-constexpr double kLaterPart = 4;  // a part's weight over that of the part before it
+// A part's weight over that of the part before it: Optimus divides the standard deviation by 4.
+constexpr double kLaterPart = 16;
 
 double weight_of(std::size_t i, std::size_t count) {
     return std::pow(kLaterPart, std::floor(3 * double(i) / double(count)));

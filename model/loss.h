@@ -4,9 +4,9 @@
 //   loss(k) = 1 / (b0·k + b1) + b2,   b >= 0
 //
 // Peng et al., Optimus, EuroSys 2018, as arXiv 1908.08082 uses it: refitted while the job runs,
-// later points weighted more (three equal parts of the samples, each weighing four times the one
-// before). For a given floor b2 the reciprocal of loss − b2 is a line in k, fitted by non-negative
-// least squares; the floor is searched between 0 and the smallest loss.
+// later points weighted more (three equal parts of the samples, each weighing sixteen times the
+// one before). For a given floor b2 the reciprocal of loss − b2 is a line in k, fitted by
+// non-negative least squares; the floor is searched between 0 and the smallest loss.
 #pragma once
 
 #include <optional>

@@ -44,8 +44,7 @@ void Training::start() {
     config.batch_rule =
         options_.batch_per_gpu > 0 ? RINGRT_FIXED_BATCH_PER_GPU : RINGRT_FIXED_GLOBAL_BATCH;
     config.save_interval_s = options_.save_interval_s;
-    if (options_.batch_per_gpu == 0)
-        config.steps_total = (samples_total() + options_.batch - 1) / options_.batch;
+    config.samples_total = samples_total();
     const ringrt_status_t status = ringrt_init(&rt_, &config);
     check(nullptr, status, "ringrt_init");
     register_buffers();
@@ -201,8 +200,6 @@ void Training::finish_step() {
     position_ += static_cast<int64_t>(summing_);
     summing_ = 0;
     ++step_;
-    check(rt_, ringrt_set_steps_left(rt_, (samples_left() + batch_.global - 1) / batch_.global),
-          "ringrt_set_steps_left");
 }
 
 // (5) Tell ringrt about every finished step: it may save, and may say that the job leaves. Between

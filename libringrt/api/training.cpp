@@ -39,6 +39,13 @@ Status describe(const char *name, ringrt_dtype_t dtype, int ndim, const uint64_t
     return check(out);
 }
 
+Status check_batch(const ringrt_t &rt) {
+    return rt.settings.batch.reference_batch > 0
+               ? Status{}
+               : Status{RINGRT_INVALID_ARGUMENT,
+                        "no batch configured: set global_batch in ringrt_config_t"};
+}
+
 }  // namespace
 }  // namespace ringrt
 
@@ -49,8 +56,18 @@ extern "C" {
 ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out) {
     return guard(rt, [&] {
         if (!out) return invalid("out is NULL");
-        return share_of_batch(rt->settings.batch, rt->communicator.rank(), rt->communicator.size(),
-                              rt->boundary->samples_seen(), *out);
+        const job::Progress &progress = rt->boundary->progress();
+        return share_of_batch(progress.batch(), rt->communicator.rank(), rt->communicator.size(),
+                              progress.samples(), *out);
+    });
+}
+
+ringrt_status_t ringrt_set_batch(ringrt_t *rt, uint32_t global_batch) {
+    return guard_alone(rt, [&] {
+        if (global_batch == 0) return invalid("global_batch is 0");
+        if (Status known = check_batch(*rt); !known.ok()) return known;
+        rt->boundary->progress().set_batch(global_batch);
+        return Status{};
     });
 }
 
@@ -122,7 +139,7 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
 
 ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
     return guard(rt, [&] {
-        rt->boundary->record_loss(loss, goal);
+        if (rt->communicator.rank() == 0) rt->boundary->progress().record_loss(loss, goal);
         return Status{};
     });
 }
@@ -130,7 +147,15 @@ ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
 ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left) {
     return guard(rt, [&] {
         if (steps_left > INT64_MAX) return invalid("steps_left is larger than 2^63 - 1");
-        rt->boundary->set_steps_left(steps_left);
+        rt->boundary->progress().set_steps_left(steps_left);
+        return Status{};
+    });
+}
+
+ringrt_status_t ringrt_set_samples_left(ringrt_t *rt, uint64_t samples_left) {
+    return guard(rt, [&] {
+        if (Status known = check_batch(*rt); !known.ok()) return known;
+        rt->boundary->progress().set_samples_left(samples_left);
         return Status{};
     });
 }

@@ -112,6 +112,12 @@ bool parse_head(std::string_view &text, Manifest &out) {
            words.number(out.time_s, INT64_MAX) && words.at_end();
 }
 
+// Before what is counted in it.
+bool parse_batch(Words &words, Manifest &out) {
+    return out.batch == 0 && out.speeds.empty() && out.losses.empty() && out.parameters.empty() &&
+           out.shards.empty() && words.number(out.batch, UINT32_MAX) && out.batch > 0;
+}
+
 bool parse_speed(Words &words, Manifest &out) {
     Speed speed;
     if (out.speeds.size() == kSpeedsMax || !out.parameters.empty() || !out.shards.empty() ||
@@ -182,7 +188,8 @@ bool parse_body_line(std::string_view line, Manifest &out) {
     std::string_view key;
     if (!words.take(key)) return false;
     if (key != "file" && !out.files.empty()) return false;  // the last ones
-    bool good = key == "speed"       ? parse_speed(words, out)
+    bool good = key == "batch"       ? parse_batch(words, out)
+                : key == "speed"     ? parse_speed(words, out)
                 : key == "gradients" ? parse_note(words, out, out.gradients)
                 : key == "losses"    ? parse_note(words, out, out.losses)
                 : key == "param"     ? parse_parameter(words, out)
@@ -209,6 +216,7 @@ std::string format_manifest(const Manifest &m) {
     out += format_text("step %llu samples %llu seed %llu ranks %u time %lld\n",
                        static_cast<u64>(m.step), static_cast<u64>(m.samples),
                        static_cast<u64>(m.seed), m.ranks, static_cast<long long>(m.time_s));
+    if (m.batch > 0) out += format_text("batch %u\n", m.batch);
     for (const Speed &speed : m.speeds)
         out += format_text("speed %u ", speed.gpus) + milliseconds_text(speed.step_ms) + "\n";
     if (!m.gradients.empty() && m.gradients.size() <= kNoteBytesMax)

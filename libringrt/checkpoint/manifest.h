@@ -8,7 +8,8 @@
 //     ringrt-checkpoint 1
 //     job 77 restart 3 nonce 9f3c5a1e00b2d4c7
 //     step 1200 samples 76800 seed 1 ranks 4 time 1763721600
-//     speed 1 520.1                             one per size the job has run at: GPUs, ms per step
+//     batch 64                                  samples of a reference step (job/batch.h), if known
+//     speed 1 520.1                             one per size the job has run at: GPUs, ms for one
 //     gradients 1 7 16 9.4 …                    what the exchange has learned (exchange/learned.h)
 //     ... losses 4 0.2 2.5:0.7 6.5:0.61 …           ... and how the loss fell
 //     (telemetry/loss_curve.h);
@@ -65,6 +66,7 @@ struct Manifest {
     uint64_t seed = 0;
     uint32_t ranks = 1;
     int64_t time_s = 0;  // Unix
+    uint32_t batch = 0;  // samples of a reference step, in which speeds and losses are; 0: a step
     std::vector<Speed> speeds;
     std::string gradients, losses;      // one line each, may be empty
     std::vector<Parameter> parameters;  // by name, ascending

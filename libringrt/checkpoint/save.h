@@ -24,6 +24,7 @@ struct Meta {
     uint64_t step = 0;
     uint64_t samples = 0;
     uint64_t seed = 0;
+    uint32_t batch = 0;         // Manifest::batch
     std::vector<Speed> speeds;  // as on rank 0
     std::string gradients{};    // as on rank 0
     std::string losses{};       // as on rank 0

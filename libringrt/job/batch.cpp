@@ -41,6 +41,11 @@ uint64_t samples_per_step(const BatchRule &rule, int size) {
     return uint64_t{rule.global_batch} * static_cast<uint64_t>(size) / rule.reference_size;
 }
 
+double reference_steps(const BatchRule &rule, int size) {
+    const auto samples = static_cast<double>(samples_per_step(rule, size));
+    return rule.reference_batch > 0 && samples > 0 ? samples / rule.reference_batch : 1;
+}
+
 Status share_of_batch(const BatchRule &rule, int rank, int size, uint64_t samples_seen,
                       ringrt_batch_t &out) {
     const uint64_t global = samples_per_step(rule, size);

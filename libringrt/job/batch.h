@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's share of the step's batch, and the order of samples. PURE.
+// A rank's share of the step's batch, how much of the training a step is, and the order of samples.
+// PURE.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace ringrt {
 
 struct BatchRule {
-    uint32_t global_batch = 0;  // samples per step at reference_size
+    uint32_t global_batch = 0;     // samples per step at reference_size
+    uint32_t reference_batch = 0;  // the same as it was configured: what work is counted in
     uint32_t reference_size = 1;
     uint32_t micro_batch_max = 0;  // 0: no limit
     ringrt_batch_rule_t rule = RINGRT_FIXED_GLOBAL_BATCH;
@@ -17,6 +19,11 @@ struct BatchRule {
 
 // Samples of one step over all `size` ranks.
 [[nodiscard]] uint64_t samples_per_step(const BatchRule &rule, int size);
+
+// One step over `size` ranks, in reference steps of reference_batch samples: speeds and what is
+// left are told to the scheduler in these, for a step may be more of the training at one size than
+// at another. 1 where no batch was configured: a step is a step.
+[[nodiscard]] double reference_steps(const BatchRule &rule, int size);
 
 // The share of `rank`; INVALID_ARGUMENT where no batch was configured.
 Status share_of_batch(const BatchRule &rule, int rank, int size, uint64_t samples_seen,

@@ -7,6 +7,8 @@ libruntime_la_SOURCES += \
 	libringrt/job/channel.h \
 	libringrt/job/loss_curve.cpp \
 	libringrt/job/loss_curve.h \
+	libringrt/job/progress.cpp \
+	libringrt/job/progress.h \
 	libringrt/job/reporter.cpp \
 	libringrt/job/reporter.h \
 	libringrt/job/requeue.cpp \

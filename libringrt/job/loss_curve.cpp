@@ -34,12 +34,12 @@ bool take(std::string_view &rest, char first, double &out) {
 
 }  // namespace
 
-void LossCurve::add(uint64_t step, double loss, double goal) {
+void LossCurve::add(double step, double loss, double goal) {
     const double before = goal_;
     goal_ = is_loss(goal) ? goal : 0;
     if (goal_ != before) refit_at_ = 0;
     if (!is_loss(loss)) return;
-    sum_.step += static_cast<double>(step);
+    sum_.step += step;
     sum_.loss += loss;
     if (++in_sum_ < run_) return;
     const auto count = static_cast<double>(in_sum_);
@@ -58,9 +58,8 @@ void LossCurve::halve() {
     run_ *= 2;
 }
 
-void LossCurve::refit(uint64_t step) {
-    const auto done = static_cast<double>(step);
-    refit_at_ = step + 1 + static_cast<uint64_t>(kOver * done);
+void LossCurve::refit(double done) {
+    refit_at_ = done + 1 + kOver * done;
     ends_at_.reset();
     const auto model = model::fit_loss_model(samples_);
     if (!model) return;
@@ -69,14 +68,14 @@ void LossCurve::refit(uint64_t step) {
         has_goal() ? model::steps_to_reach(*model, done, goal_, most)
                    : model::steps_to_converge(*model, done, std::max(1.0, kOver * done),
                                               kConverged * model->loss(done), most);
-    if (left) ends_at_ = step + static_cast<uint64_t>(*left);
+    if (left) ends_at_ = done + *left;
 }
 
-std::optional<uint64_t> LossCurve::steps_left(uint64_t step) {
+std::optional<double> LossCurve::steps_left(double step) {
     if (samples_.size() < kEnough) return std::nullopt;
     if (step >= refit_at_) refit(step);
     if (!ends_at_) return std::nullopt;
-    return *ends_at_ - std::min(*ends_at_, step);
+    return std::max(0.0, *ends_at_ - step);
 }
 
 std::string LossCurve::text() const {
@@ -87,7 +86,7 @@ std::string LossCurve::text() const {
     return out;
 }
 
-void LossCurve::recall(std::string_view text) {
+void LossCurve::recall(std::string_view text, double scale) {
     double run = 0, goal = 0;
     if (!take(text, 0, run) || !(run >= 1 && run <= kRunMax)) return;
     if (!take(text, ' ', goal) || !(goal == 0 || is_loss(goal))) return;
@@ -98,6 +97,7 @@ void LossCurve::recall(std::string_view text) {
             !take(text, ':', sample.loss) || !is_loss(sample.loss) ||
             !(sample.step >= 0 && sample.step <= kStepMax))
             return;
+        sample.step *= scale;
         samples.push_back(sample);
     }
     *this = {};

@@ -122,7 +122,14 @@ Status read_batch(const ringrt_config_t &config, Settings &out) {
     if (config.batch_rule != RINGRT_FIXED_GLOBAL_BATCH &&
         config.batch_rule != RINGRT_FIXED_BATCH_PER_GPU)
         return invalid(format_text("config.batch_rule %d is unknown", config.batch_rule));
+    if (config.samples_total > 0 && config.global_batch == 0)
+        return invalid("config.samples_total needs config.global_batch");
+    if (config.samples_total > 0 && config.steps_total > 0)
+        return invalid("config.samples_total and config.steps_total: expected one of them");
+    out.samples_total = config.samples_total;
+    out.steps_total = config.steps_total;
     out.batch = {.global_batch = config.global_batch,
+                 .reference_batch = config.global_batch,
                  .reference_size = std::max(config.reference_size, 1u),
                  .micro_batch_max = config.micro_batch_max,
                  .rule = config.batch_rule};
@@ -200,7 +207,6 @@ Status resolve(const ringrt_config_t *given, const Environment &environment, Set
     settings.telemetry_file = text_setting(nullptr, environment("RINGRT_TELEMETRY_FILE"), "");
     settings.allgather = config.allgather;
     settings.allgather_context = config.allgather_context;
-    settings.steps_total = config.steps_total;
     settings.seed = config.seed;
     out = std::move(settings);
     return {};

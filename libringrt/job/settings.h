@@ -21,7 +21,7 @@ struct Settings {
     std::string transport;  // between nodes: "tcp" or "mpi"
     const ringrt_messenger_t *messenger = nullptr;
     BatchRule batch;
-    uint64_t steps_total = 0;
+    uint64_t steps_total = 0, samples_total = 0;  // 0: not known; at most one of them is
     uint64_t seed = 0;
     uint32_t save_interval_s = 0, keep_checkpoints = 0, save_inline = 0;
     uint32_t timeout_ms = 0, start_timeout_ms = 0;

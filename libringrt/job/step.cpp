@@ -43,7 +43,8 @@ StepBoundary::StepBoundary(const Settings &settings, Group &group, checkpoint::F
       store_(checkpoint::real_files(), settings.checkpoint_dir, fence, settings.keep_checkpoints),
       saver_(group, store_, layout_options()),
       local_(group, checkpoint::real_files(), settings.checkpoint_local, host_name(), fence,
-             layout_options()) {}
+             layout_options()),
+      progress_(settings, group.size()) {}
 
 Status StepBoundary::start() {
     std::string no_channel;
@@ -87,10 +88,8 @@ Status StepBoundary::restore(uint64_t &step) {
     step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
     shared_step_ = has_local() ? -1 : saved_step_;  // it may have come from the nodes' disks
-    samples_ = manifest.samples;
+    progress_.recall(manifest);
     restored_gradients_ = manifest.gradients;
-    losses_.recall(manifest.losses);
-    for (const checkpoint::Speed &speed : manifest.speeds) speeds_[speed.gpus] = speed.step_ms;
     say(format_text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
                     static_cast<unsigned long long>(step), group_.size(), manifest.ranks,
                     load_ms_ / 1e3));
@@ -122,7 +121,7 @@ Status StepBoundary::finish() {
 }
 
 Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
-    if (step == timed_step_ + 1) clock_.add((monotonic_s() - step_begun_s_) * 1e3);
+    if (step == timed_step_ + 1) progress_.timed((monotonic_s() - step_begun_s_) * 1e3);
     timed_step_ = step;
     advance(step);
     StepVote agreed;
@@ -145,10 +144,7 @@ Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
 
 void StepBoundary::advance(uint64_t step) {
     if (step <= step_) return;
-    const uint64_t steps = step - step_;
-    samples_ += steps * samples_per_step(settings_.batch, group_.size());
-    if (steps_left_ > 0)
-        steps_left_ -= static_cast<int64_t>(std::min(static_cast<uint64_t>(steps_left_), steps));
+    progress_.advance(step - step_);
     step_ = step;
 }
 
@@ -282,22 +278,11 @@ bool StepBoundary::is_fatal(const Status &outcome) const {
 }
 
 checkpoint::Meta StepBoundary::meta(uint64_t step) const {
-    checkpoint::Meta out{.step = step, .samples = samples_, .seed = settings_.seed};
-    for (auto [gpus, step_ms] : speeds_) out.speeds.push_back({gpus, step_ms});
+    checkpoint::Meta out{.step = step, .seed = settings_.seed};
+    progress_.add_to(out, leads());
     if (leads() && gradients_.learned) out.gradients = gradients_.learned();
     if (leads() && out.gradients.empty()) out.gradients = restored_gradients_;
-    if (leads()) out.losses = losses_.text();
     return out;
-}
-
-void StepBoundary::note_speed() {
-    if (clock_.step_ms() <= 0) return;
-    speeds_[static_cast<uint32_t>(group_.size())] = clock_.step_ms();
-    while (speeds_.size() > checkpoint::kSpeedsMax) {
-        auto smallest = speeds_.begin();
-        speeds_.erase(smallest->first == static_cast<uint32_t>(group_.size()) ? std::next(smallest)
-                                                                              : smallest);
-    }
 }
 
 std::string StepBoundary::last_checkpoint() const {
@@ -313,37 +298,17 @@ void StepBoundary::say(const std::string &line) const {
     log_line(job + line);
 }
 
-void StepBoundary::record_loss(double loss, double goal) {
-    if (leads()) losses_.add(step_ + 1, loss, goal);
-}
-
-// What the program said; else the configured rest, or less where the loss will reach its goal
-// before; else what the loss says alone.
-int64_t StepBoundary::steps_left(uint64_t step) {
-    if (steps_left_ >= 0) return steps_left_;
-    const std::optional<uint64_t> by_loss = losses_.steps_left(step);
-    if (settings_.steps_total == 0) return by_loss ? static_cast<int64_t>(*by_loss) : -1;
-    uint64_t left = settings_.steps_total - std::min(settings_.steps_total, step);
-    if (by_loss && losses_.has_goal()) left = std::min(left, *by_loss);
-    return static_cast<int64_t>(left);
-}
-
 void StepBoundary::report(uint64_t step) {
-    note_speed();
-    if (!reporter_) return;
+    if (!reporter_) return progress_.note_speed();
     records::Telemetry out{.run = static_cast<int>(settings_.restart),
                            .gpus = group_.size(),
                            .step = step,
-                           .step_ms = clock_.step_ms(),
-                           .steps_left = steps_left(step),
                            .ckpt_step = saved_step_ < 0 ? 0 : static_cast<uint64_t>(saved_step_),
                            .save_ms = save_ms_,
                            .load_ms = load_ms_,
                            .up = true};
-    for (auto [gpus, step_ms] : speeds_)
-        if (out.samples < records::kSpeedSamplesMax)
-            out.speed[static_cast<size_t>(out.samples++)] = {static_cast<int>(gpus), step_ms};
     if (gradients_.add_planned) gradients_.add_planned(out);
+    progress_.add_to(out);
     reporter_->update(out);
 }
 

@@ -5,19 +5,17 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 
 #include "libringrt/checkpoint/local_level.h"
 #include "libringrt/checkpoint/save.h"
-#include "libringrt/job/loss_curve.h"
+#include "libringrt/job/progress.h"
 #include "libringrt/job/reporter.h"
 #include "libringrt/job/requeue.h"
 #include "libringrt/job/settings.h"
 #include "libringrt/job/signal_watch.h"
 #include "libringrt/job/slurm_link.h"
-#include "libringrt/job/step_clock.h"
 
 namespace ringrt {
 
@@ -47,10 +45,8 @@ class StepBoundary {
     void set_gradients(GradientHooks hooks) { gradients_ = std::move(hooks); }
     // What the checkpoint that was restored holds of `learned`; empty: nothing.
     const std::string &restored_gradients() const { return restored_gradients_; }
-    void set_steps_left(uint64_t steps) { steps_left_ = static_cast<int64_t>(steps); }
-    // Of the step under way; rank 0's count.
-    void record_loss(double loss, double goal);
-    uint64_t samples_seen() const { return samples_; }
+    job::Progress &progress() { return progress_; }
+    const job::Progress &progress() const { return progress_; }
     // "last checkpoint: step 1200", for the message when a peer is lost.
     std::string last_checkpoint() const;
 
@@ -71,8 +67,6 @@ class StepBoundary {
     void cancel_resize(const std::string &why);
     bool is_fatal(const Status &outcome) const;
     checkpoint::Meta meta(uint64_t step) const;
-    int64_t steps_left(uint64_t step);  // -1: not known
-    void note_speed();
     void say(const std::string &line) const;
     void report(uint64_t step);
 
@@ -87,20 +81,16 @@ class StepBoundary {
     job::SlurmLink slurm_;
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
     std::unique_ptr<job::Reporter> reporter_;
-    job::StepClock clock_;
-    job::LossCurve losses_;  // on rank 0, over all runs of the job
+    job::Progress progress_;
     GradientHooks gradients_;
     std::string restored_gradients_;
-    std::map<uint32_t, double> speeds_;  // GPUs → ms per step, over all runs of the job
-    uint32_t served_ = 0;                // signals that were answered
-    double ignore_until_s_ = 0;          // after a resize that was called off
+    uint32_t served_ = 0;        // signals that were answered
+    double ignore_until_s_ = 0;  // after a resize that was called off
     double step_begun_s_ = 0;
     double save_begun_s_ = 0;
     double next_save_s_ = 0;
-    uint64_t step_ = 0;        // last finished step
-    uint64_t timed_step_ = 0;  // last one whose end ringrt_step() saw
-    uint64_t samples_ = 0;
-    int64_t steps_left_ = -1;
+    uint64_t step_ = 0;         // last finished step
+    uint64_t timed_step_ = 0;   // last one whose end ringrt_step() saw
     int64_t saved_step_ = -1;   // of the newest checkpoint, −1: none
     int64_t shared_step_ = -1;  // of the newest that this run knows to be in the shared folder
     uint64_t saving_step_ = 0;

@@ -23,7 +23,7 @@ void add_telemetry(const MalleableJob &malleable, const Options &options, policy
     job.speed = model::default_speed_model();
     if (!malleable.record->telemetry) return;
     const records::Telemetry &telemetry = *malleable.record->telemetry;
-    job.steps_done = static_cast<double>(telemetry.step);
+    job.steps_done = telemetry.steps_done();
     if (telemetry.steps_left >= 0) job.steps_left = static_cast<double>(telemetry.steps_left);
     job.speed = speed_of(telemetry);
     if (measured_s > 0) job.restart_s += telemetry.load_ms / 1000;

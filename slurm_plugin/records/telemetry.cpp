@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kMarker = "ringrt/1";
 constexpr int64_t kRunMax = 999'999;
 constexpr int64_t kStepMax = 999'999'999'999'999;
+constexpr int64_t kBatchMax = UINT32_MAX;
 constexpr double kMillisecondsMax = 1e9;  // 11 days
 
 bool read_ms(std::string_view text, double &out) {
@@ -52,6 +53,10 @@ constexpr std::array kKeys{
     Key{"step_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.step_ms); }},
     Key{"left",
         [](std::string_view v, Telemetry &t) { return read_into(v, -1, kStepMax, t.steps_left); }},
+    Key{"batch",
+        [](std::string_view v, Telemetry &t) { return read_into(v, 1, kBatchMax, t.batch); }},
+    Key{"samples",
+        [](std::string_view v, Telemetry &t) { return read_into(v, 0, kStepMax, t.trained); }},
     Key{"ckpt",
         [](std::string_view v, Telemetry &t) { return read_into(v, 0, kStepMax, t.ckpt_step); }},
     Key{"save_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.save_ms); }},
@@ -95,6 +100,10 @@ std::string format_telemetry(const Telemetry &t) {
     append_int(out, "step", clipped(t.step));
     if (t.step_ms > 0) append_number(out, "step_ms", std::min(t.step_ms, kMillisecondsMax));
     if (t.steps_left >= 0) append_int(out, "left", std::min(t.steps_left, kStepMax));
+    if (t.batch > 0) {
+        append_int(out, "batch", t.batch);
+        append_int(out, "samples", clipped(t.trained));
+    }
     append_int(out, "ckpt", clipped(t.ckpt_step));
     if (t.save_ms > 0) append_number(out, "save_ms", std::min(t.save_ms, kMillisecondsMax));
     if (t.load_ms > 0) append_number(out, "load_ms", std::min(t.load_ms, kMillisecondsMax));

@@ -5,10 +5,15 @@
 // of a job can forge it, so it is bounded and every number is range-checked. It can only influence
 // how the job's own GPUs between min and max are valued.
 //
-//   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1
-//   speed=1:520,2:270,4:132.5 plan=2:268,4:131,8:70
+//   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 batch=256 samples=307200 ckpt=1180
+//   save_ms=210 load_ms=95 up=1 speed=1:520,2:270,4:132.5 plan=2:268,4:131,8:70
+//
+// Times of a step, and what is left, are of steps of `batch` samples, the same at every size, so
+// that batch / step_ms is a speed and left x batch are samples whatever the job's own step trains.
+// Without `batch` (an older library, or a job that has not told) they are of the job's own steps.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -33,6 +38,8 @@ struct Telemetry {
     uint64_t step = 0;        // last finished step
     double step_ms = 0;       // smoothed time of one step at this size; 0: not measured yet
     int64_t steps_left = -1;  // -1: unknown
+    uint32_t batch = 0;       // samples of the step that times and steps_left are of; 0: unknown
+    uint64_t trained = 0;     // samples, by all runs
     uint64_t ckpt_step = 0;   // step of the newest committed checkpoint
     double save_ms = 0;       // last save, 0: none
     double load_ms = 0;       // last load at start, 0: none
@@ -41,6 +48,15 @@ struct Telemetry {
     std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size the job has run at, any run
     int planned_sizes = 0;  // of `planned`: what its plans of communication promise, sizes rising
     std::array<SpeedSample, kPlannedSpeedsMax> planned{};
+
+    // In the steps that steps_left counts.
+    [[nodiscard]] double steps_done() const {
+        return batch > 0 ? static_cast<double>(trained) / batch : static_cast<double>(step);
+    }
+    // At this size; 0: not known.
+    [[nodiscard]] double samples_per_s() const {
+        return step_ms > 0 ? std::min(1e15, 1000.0 * batch / step_ms) : 0;
+    }
 
     bool operator==(const Telemetry &) const = default;
 };

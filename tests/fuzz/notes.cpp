@@ -29,7 +29,7 @@ void try_curve(std::string_view text) {
     again.recall(kept);
     expect(again.text() == kept, "what was written can be read");
     if (text.size() % 16 != 0) return;  // a fit takes ten times as long as all else here
-    constexpr uint64_t kStep = 1'000'000;
+    constexpr double kStep = 1e6;
     curve.add(kStep, 0.5, 0.1);
     const auto left = curve.steps_left(kStep);
     expect(!left || *left <= 100 * kStep, "no guess goes beyond a hundred times the steps made");

@@ -19,6 +19,8 @@ void check_bounds(const Telemetry &t) {
     expect(t.run >= 0 && t.gpus >= 1 && t.gpus <= kGpusMax, "run and size");
     expect(is_time(t.step_ms) && is_time(t.save_ms) && is_time(t.load_ms), "times");
     expect(t.steps_left >= -1, "steps left");
+    expect(std::isfinite(t.steps_done()) && t.steps_done() >= 0, "steps done");
+    expect(std::isfinite(t.samples_per_s()) && t.samples_per_s() >= 0, "samples in a second");
     expect(t.samples >= 0 && t.samples <= kSpeedSamplesMax, "samples");
     for (int i = 0; i < t.samples; ++i) {
         expect(t.speed[i].gpus >= 1 && t.speed[i].gpus <= kGpusMax, "a sample's size");

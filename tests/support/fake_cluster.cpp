@@ -124,7 +124,7 @@ void FakeCluster::note_loss(Real &real) {
     const double goal = real.program.loss_goal;
     if (goal <= 0) return;
     const double part = real.step / real.program.steps;
-    real.losses.add(static_cast<uint64_t>(real.step), goal / 2 + goal / (0.1 + 1.9 * part), goal);
+    real.losses.add(std::floor(real.step), goal / 2 + goal / (0.1 + 1.9 * part), goal);
 }
 
 void FakeCluster::report(Ctld &ctld, Real &real) {
@@ -137,7 +137,7 @@ void FakeCluster::report(Ctld &ctld, Real &real) {
     t.step_ms = 1000 * step_seconds(real.program, t.gpus);
     if (real.program.says_left)
         t.steps_left = static_cast<int64_t>(std::max(0.0, real.program.steps - real.step));
-    else if (const auto left = real.losses.steps_left(t.step))
+    else if (const auto left = real.losses.steps_left(std::floor(real.step)))
         t.steps_left = static_cast<int64_t>(*left);
     t.up = true;
     ctld.record.telemetry = records::parse_telemetry(records::format_into("user text", t));

@@ -7,6 +7,7 @@ runtime_tests = \
 	tests/unit/test_checkpoint_memory \
 	tests/unit/test_checkpoint_levels \
 	tests/unit/test_checkpoint_killed \
+	tests/unit/test_progress \
 	tests/unit/test_runtime \
 	tests/unit/test_channel \
 	tests/unit/test_guard \
@@ -46,6 +47,10 @@ tests_unit_test_checkpoint_killed_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.cpp tests/support/check.h
 tests_unit_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_runtime_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_test_progress_SOURCES = tests/unit/test_progress.cpp tests/support/check.h
+tests_unit_test_progress_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_progress_LDADD = libcontroller.la libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_test_channel_SOURCES = tests/unit/test_channel.cpp tests/support/channel_service.h \
 	tests/support/check.h tests/support/folder.h tests/support/ranks.h

@@ -57,6 +57,7 @@ TEST(manifest_round_trip_and_every_flipped_bit) {
         .seed = 9,
         .ranks = 4,
         .time_s = 1763721600,
+        .batch = 64,
         .speeds = {{1, 520.1}, {4, 0.25}},
         .gradients = "1 7 16 9.4 88 1 2560 3000 1500",
         .losses = "2 1.5:0.7 3.5:0.61",
@@ -104,6 +105,10 @@ TEST(manifest_bombs_are_refused) {
           std::string("shard 2 16 1 0000000000000001\n"),  // of 2 ranks
           std::string("shard 0 16 1 0000000000000001\nshard 0 16 1 0000000000000001\n"),
           std::string("shard 0 16 1 000000000000001\n"),
+          std::string("batch 0\n"),
+          std::string("batch 4294967296\n"),
+          std::string("batch 64\nbatch 64\n"),
+          std::string("speed 1 5\nbatch 64\n"),
           std::string("speed 0 nan\n"),
           std::string("speed 1 inf\n"),
           std::string("speed 1 -1\n"),

@@ -308,6 +308,20 @@ TEST(telemetry_round_trip) {
     ck_assert_int_eq(parse_telemetry("ringrt/1 run=0 gpus=1 step=0")->steps_left, -1);
 }
 
+TEST(samples_travel_with_the_batch_that_steps_are_counted_in) {
+    const std::string_view text =
+        "ringrt/1 run=0 gpus=8 step=100 step_ms=75.8 left=62400 batch=128 samples=102400 ckpt=0 "
+        "up=1 speed=8:75.8";
+    const std::optional<Telemetry> t = parse_telemetry(text);
+    ck_assert(t.has_value());
+    EXPECT_TEXT(format_telemetry(*t), std::string(text));
+    ck_assert_double_eq(t->steps_done(), 800);
+    ck_assert_double_eq_tol(t->samples_per_s(), 1688.65, 0.01);
+    const std::optional<Telemetry> steps_only = parse_telemetry(kTelemetry);
+    ck_assert_double_eq(steps_only->steps_done(), 1200);
+    ck_assert_double_eq(steps_only->samples_per_s(), 0);
+}
+
 TEST(planned_speeds_travel_beside_the_measured_ones) {
     const std::string_view text =
         "ringrt/1 run=0 gpus=2 step=9 ckpt=0 up=1 speed=2:270 plan=1:500,2:260,4:140";
@@ -331,7 +345,9 @@ TEST(telemetry_is_range_checked) {
           "ringrt/1 run=0 gpus=1 step=1 step_ms=nan", "ringrt/1 run=0 gpus=1 step=1 step_ms=inf",
           "ringrt/1 run=0 gpus=1 step=1 step_ms=-5", "ringrt/1 run=0 gpus=1 step=1 up=2",
           "ringrt/1 run=0 gpus=1 step=1 speed=1", "ringrt/1 run=0 gpus=1 step=1 speed=1:x",
-          "ringrt/1 run=0 gpus=1 step=1 speed=0:5",
+          "ringrt/1 run=0 gpus=1 step=1 speed=0:5", "ringrt/1 run=0 gpus=1 step=1 batch=0",
+          "ringrt/1 run=0 gpus=1 step=1 batch=4294967296",
+          "ringrt/1 run=0 gpus=1 step=1 batch=8 samples=-1",
           "ringrt/1 run=0 gpus=1 step=99999999999999999999"})
         ck_assert_msg(!parse_telemetry(text).has_value(), "accepted: %s", text.data());
     std::string many = "ringrt/1 run=0 gpus=1 step=1 speed=1:1";
@@ -345,6 +361,8 @@ TEST(telemetry_stays_bounded) {
                 .step = UINT64_MAX,
                 .step_ms = 1e300,
                 .steps_left = INT64_MAX,
+                .batch = UINT32_MAX,
+                .trained = UINT64_MAX,
                 .ckpt_step = UINT64_MAX,
                 .save_ms = 1e300,
                 .load_ms = 1e300,
@@ -354,6 +372,7 @@ TEST(telemetry_stays_bounded) {
     for (int i = 0; i < kSpeedSamplesMax; ++i) t.speed[i] = {kGpusMax - i, 123456.789 + i};
     for (int i = 0; i < kPlannedSpeedsMax; ++i) t.planned[i] = {kGpusMax - i, 123456.789 + i};
     ck_assert(format_telemetry(t).size() <= kRecordBytesMax);
+    ck_assert(format_telemetry(t).find(" speed=65536:") != std::string::npos);  // there is room
 }
 
 TEST(every_prefix_and_every_changed_byte_is_survived) {
@@ -408,24 +427,26 @@ TEST(records_survive_ten_megabytes) {
 }
 
 int main() {
-    return ringrt::test::run_all("records", {range_accepts_the_ladder,
-                                             range_refuses_in_one_line,
-                                             flags_survive_ten_megabytes,
-                                             the_sites_text_outlives_the_record,
-                                             signal_by_name_or_number,
-                                             the_largest_size_within_a_limit,
-                                             grace_in_all_of_slurms_forms,
-                                             ladder_membership,
-                                             intent_round_trip,
-                                             intent_of_extremes_stays_bounded,
-                                             a_layout_holds_at_every_size,
-                                             intent_refuses_what_is_malformed,
-                                             format_into_keeps_the_sites_text,
-                                             telemetry_round_trip,
-                                             planned_speeds_travel_beside_the_measured_ones,
-                                             telemetry_is_range_checked,
-                                             telemetry_stays_bounded,
-                                             every_prefix_and_every_changed_byte_is_survived,
-                                             random_text_is_survived,
-                                             records_survive_ten_megabytes});
+    return ringrt::test::run_all("records",
+                                 {range_accepts_the_ladder,
+                                  range_refuses_in_one_line,
+                                  flags_survive_ten_megabytes,
+                                  the_sites_text_outlives_the_record,
+                                  signal_by_name_or_number,
+                                  the_largest_size_within_a_limit,
+                                  grace_in_all_of_slurms_forms,
+                                  ladder_membership,
+                                  intent_round_trip,
+                                  intent_of_extremes_stays_bounded,
+                                  a_layout_holds_at_every_size,
+                                  intent_refuses_what_is_malformed,
+                                  format_into_keeps_the_sites_text,
+                                  telemetry_round_trip,
+                                  samples_travel_with_the_batch_that_steps_are_counted_in,
+                                  planned_speeds_travel_beside_the_measured_ones,
+                                  telemetry_is_range_checked,
+                                  telemetry_stays_bounded,
+                                  every_prefix_and_every_changed_byte_is_survived,
+                                  random_text_is_survived,
+                                  records_survive_ten_megabytes});
 }

@@ -109,6 +109,8 @@ TEST(null_is_refused_everywhere) {
     ck_assert_int_eq(ringrt_step(nullptr, 1, &action), RINGRT_INVALID_ARGUMENT);
     expect(nullptr, ringrt_set_steps_left(nullptr, 1), RINGRT_INVALID_ARGUMENT,
            "the handle is NULL");
+    ck_assert_int_eq(ringrt_set_samples_left(nullptr, 1), RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(ringrt_set_batch(nullptr, 1), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_set_loss(nullptr, 1, 0), RINGRT_INVALID_ARGUMENT);
     Alone alone;
     ck_assert_int_eq(ringrt_set_loss(alone.rt, 1, 0), RINGRT_OK);
@@ -311,6 +313,38 @@ TEST(outside_slurm_a_signal_saves_and_goes_on) {
     ck_assert(std::ifstream(alone.folder.path + "/step-000000000002/manifest").good());
 }
 
+TEST(a_batch_may_change_where_one_is_configured) {
+    constexpr const char *kNone = "no batch configured: set global_batch in ringrt_config_t";
+    ringrt_batch_t batch = {};
+    ringrt_action_t action = RINGRT_CONTINUE;
+    {
+        Alone alone;
+        expect(alone.rt, ringrt_set_batch(alone.rt, 8), RINGRT_INVALID_ARGUMENT, kNone);
+        expect(alone.rt, ringrt_set_samples_left(alone.rt, 8), RINGRT_INVALID_ARGUMENT, kNone);
+    }
+    ringrt_config_t config = RINGRT_CONFIG_INIT;
+    config.global_batch = 8;
+    config.samples_total = 1000;
+    Alone alone(config);
+    ck_assert_int_eq(ringrt_step(alone.rt, 1, &action), RINGRT_OK);
+    expect(alone.rt, ringrt_set_batch(alone.rt, 0), RINGRT_INVALID_ARGUMENT, "global_batch is 0");
+    ck_assert_int_eq(ringrt_set_batch(alone.rt, 32), RINGRT_OK);
+    ck_assert_int_eq(ringrt_batch(alone.rt, &batch), RINGRT_OK);
+    ck_assert_uint_eq(batch.global, 32);
+    ck_assert_uint_eq(batch.samples_seen, 8);
+    ck_assert_int_eq(ringrt_step(alone.rt, 2, &action), RINGRT_OK);
+    ck_assert_int_eq(ringrt_batch(alone.rt, &batch), RINGRT_OK);
+    ck_assert_uint_eq(batch.samples_seen, 40);
+    ck_assert_int_eq(ringrt_set_samples_left(alone.rt, 100), RINGRT_OK);
+    config.steps_total = 5;
+    ringrt_t *rt = nullptr;
+    expect(nullptr, ringrt_init(&rt, &config), RINGRT_INVALID_ARGUMENT,
+           "config.samples_total and config.steps_total: expected one of them");
+    config.steps_total = config.global_batch = 0;
+    expect(nullptr, ringrt_init(&rt, &config), RINGRT_INVALID_ARGUMENT,
+           "config.samples_total needs config.global_batch");
+}
+
 TEST(statuses_have_names) {
     for (int status = RINGRT_OK; status <= RINGRT_UNSUPPORTED; ++status)
         ck_assert_str_ne(ringrt_status_string(static_cast<ringrt_status_t>(status)),
@@ -330,5 +364,6 @@ int main() {
          a_request_is_freed_even_where_the_handle_is_null, an_aborted_handle_answers_aborted,
          a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
          the_programs_own_handler_is_called_too_and_put_back,
-         outside_slurm_a_signal_saves_and_goes_on, statuses_have_names});
+         outside_slurm_a_signal_saves_and_goes_on, a_batch_may_change_where_one_is_configured,
+         statuses_have_names});
 }

@@ -39,8 +39,14 @@ ListedJob running_job() {
                         .resizes = 2,
                         .gap_s = 2.5,
                         .why = "best_gain"};
-    const Telemetry telemetry{
-        .gpus = 4, .step = 120, .step_ms = 250, .steps_left = 400, .ckpt_step = 100, .up = true};
+    const Telemetry telemetry{.gpus = 4,
+                              .step = 120,
+                              .step_ms = 250,
+                              .steps_left = 400,
+                              .batch = 64,
+                              .trained = 7680,
+                              .ckpt_step = 100,
+                              .up = true};
     return {.id = 7,
             .user_id = 1000,
             .name = "train",
@@ -117,11 +123,15 @@ TEST(states_follow_slurm_and_the_intent) {
 TEST(what_a_job_has_not_told_is_not_invented) {
     ListedJob job = running_job();
     job.comment = "";
-    EXPECT_TEXT(shown(only_view(job), "%p %k %v %e"), "- - - -");
+    EXPECT_TEXT(shown(only_view(job), "%p %k %v %y %e"), "- - - - -");
     // Measured at another size, a step time says nothing of this one.
     job.comment =
         format_telemetry(Telemetry{.gpus = 2, .step = 5, .step_ms = 100, .steps_left = 10});
     EXPECT_TEXT(shown(only_view(job), "%p %v %e"), "5 - -");
+    // An older library, or no batch: steps alone.
+    job.comment = format_telemetry(Telemetry{.gpus = 4, .step = 5, .step_ms = 100});
+    EXPECT_TEXT(shown(only_view(job), "%p %v %y"), "5 100.0 -");
+    EXPECT_TEXT(shown(only_view(running_job()), "%v %y"), "250.0 256.0");
 }
 
 TEST(rigid_jobs_are_not_listed) {

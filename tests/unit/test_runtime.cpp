@@ -237,15 +237,16 @@ TEST(steps_left_follow_from_the_loss) {
     ck_assert(!to_goal.steps_left(0).has_value());
     for (uint64_t step = 1; step <= 10000; ++step) {
         const double loss = truth.loss(double(step)) * noise(random);
-        to_goal.add(step, loss, kGoal);
-        to_goal.add(step, NAN, kGoal);
-        to_convergence.add(step, loss, 0);
-        out_of_reach.add(step, loss, 0.1);
-        rises.add(step, 1 + 0.001 * double(step), 0.5);
-        if (step < job::LossCurve::kEnough) ck_assert(!to_goal.steps_left(step).has_value());
-        ck_assert(!rises.steps_left(step).has_value());
-        const auto left = to_goal.steps_left(step);
-        if (left) ck_assert_uint_le(*left, 100 * step);
+        to_goal.add(double(step), loss, kGoal);
+        to_goal.add(double(step), NAN, kGoal);
+        to_convergence.add(double(step), loss, 0);
+        out_of_reach.add(double(step), loss, 0.1);
+        rises.add(double(step), 1 + 0.001 * double(step), 0.5);
+        if (step < job::LossCurve::kEnough)
+            ck_assert(!to_goal.steps_left(double(step)).has_value());
+        ck_assert(!rises.steps_left(double(step)).has_value());
+        const auto left = to_goal.steps_left(double(step));
+        if (left) ck_assert_double_le(*left, 100 * double(step));
         if (step % 1000 == 500) {
             job::LossCurve back;
             back.recall(to_goal.text());
@@ -258,15 +259,15 @@ TEST(steps_left_follow_from_the_loss) {
         ck_assert_double_eq_tol(double(*left), 16467 - done, 0.3 * (16467 - done));
         const double rest =
             model::steps_to_converge(truth, done, 0.1 * done, 0.01 * truth.loss(done), 1e9);
-        ck_assert_double_eq_tol(double(to_convergence.steps_left(step).value_or(0)), rest,
+        ck_assert_double_eq_tol(double(to_convergence.steps_left(double(step)).value_or(0)), rest,
                                 0.5 * rest + 0.15 * done);
-        ck_assert(!out_of_reach.steps_left(step).has_value());
+        ck_assert(!out_of_reach.steps_left(double(step)).has_value());
     }
 }
 
 TEST(a_loss_curve_that_cannot_be_read_changes_nothing) {
     job::LossCurve curve;
-    for (uint64_t step = 1; step <= 100; ++step) curve.add(step, 1 / double(step), 0);
+    for (uint64_t step = 1; step <= 100; ++step) curve.add(double(step), 1 / double(step), 0);
     const std::string good = curve.text();
     for (const std::string &bad :
          {std::string(), std::string("0 0 1:2"), std::string("nan 0 1:2"), std::string("1 0 1:-2"),
@@ -284,7 +285,7 @@ TEST(a_loss_curve_that_cannot_be_read_changes_nothing) {
         job::LossCurve other;
         other.recall(noise);
         const auto left = other.steps_left(100);
-        if (left) ck_assert_uint_le(*left, 10000);
+        if (left) ck_assert_double_le(*left, 10000);
     }
 }
 

@@ -72,9 +72,12 @@ constexpr Column kColumns[] = {
          return shown_or_dash(j.checkpoint_step, [](uint64_t v) { return std::to_string(v); });
      },
      [](const JobView &j) -> double { return known(j.checkpoint_step); }},
-    {'v', "STEP_MS", "milliseconds of one step at this size",
+    {'v', "STEP_MS", "milliseconds at this size for one step of the configured batch",
      [](const JobView &j) { return shown_or_dash(j.step_ms, tenths); },
      [](const JobView &j) -> double { return known(j.step_ms); }},
+    {'y', "SAMPLES_S", "samples trained in a second at this size",
+     [](const JobView &j) { return shown_or_dash(j.samples_per_s, tenths); },
+     [](const JobView &j) -> double { return known(j.samples_per_s); }},
     {'e', "LEFT", "time to its end at this size",
      [](const JobView &j) { return shown_or_dash(j.left_s(), duration); },
      [](const JobView &j) -> double { return known(j.left_s()); }},

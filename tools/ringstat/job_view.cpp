@@ -65,7 +65,10 @@ void add_telemetry(const ListedJob &job, JobView &view) {
     if (telemetry->ckpt_step > 0) view.checkpoint_step = telemetry->ckpt_step;
     if (telemetry->steps_left >= 0) view.steps_left = telemetry->steps_left;
     // Measured by an earlier incarnation at another size, the step time says nothing about now.
-    if (telemetry->step_ms > 0 && telemetry->gpus == view.gpus) view.step_ms = telemetry->step_ms;
+    if (telemetry->batch > 0) view.samples = telemetry->trained;
+    if (telemetry->step_ms <= 0 || telemetry->gpus != view.gpus) return;
+    view.step_ms = telemetry->step_ms;
+    if (telemetry->batch > 0) view.samples_per_s = telemetry->samples_per_s();
 }
 
 JobView view_of(const ListedJob &job, const Intent &intent, double now_s) {

@@ -31,7 +31,8 @@ struct JobView {
     // From the job itself; nullopt: it says nothing (yet).
     std::optional<uint64_t> step, checkpoint_step;
     std::optional<int64_t> steps_left;
-    std::optional<double> step_ms;
+    std::optional<double> step_ms, samples_per_s;
+    std::optional<uint64_t> samples;
 
     // Seconds of training left at the present size, where the job has told enough.
     [[nodiscard]] std::optional<double> left_s() const;

@@ -36,6 +36,8 @@ Json to_json(const JobView &job) {
             {"step", or_null(job.step)},
             {"checkpoint_step", or_null(job.checkpoint_step)},
             {"step_ms", or_null(job.step_ms)},
+            {"samples", or_null(job.samples)},
+            {"samples_per_s", or_null(job.samples_per_s)},
             {"steps_left", or_null(job.steps_left)},
             {"left_s", or_null(job.left_s())}};
 }
