@@ -34,6 +34,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
 	slurm_plugin/controller/pacing.h \
 	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \
+	slurm_plugin/controller/shared_limit.cpp slurm_plugin/controller/shared_limit.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
 	slurm_plugin/controller/stage.cpp slurm_plugin/controller/stage.h \
 	slurm_plugin/controller/statistics.h \

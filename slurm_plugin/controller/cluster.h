@@ -47,6 +47,16 @@ enum class SlurmHold : uint8_t {
     bad_constraints,  // no node can ever satisfy what it asks for: often a size that we have set
 };
 
+// The limit at which a job waits: what is scarce, and for whom it holds together.
+struct SharedLimit {
+    enum class What : uint8_t { other, gpus, cpus, nodes };
+    What what = What::other;
+    bool of_account = false, of_qos = false, of_user = false;  // those that are the same
+    int short_by = 0;  // so much more of it is wanted than is left; 0: not known
+
+    bool operator==(const SharedLimit &) const = default;
+};
+
 // How a job ended, as Slurm says.
 struct End {
     enum class How : uint8_t {
@@ -85,10 +95,13 @@ struct JobRecord {
     double priority = 0;     // without what a resize has added to it; 0: held
     int64_t nice = 0;        // as it is now, with what is lent
     SlurmHold slurm_hold = SlurmHold::none;
+    SharedLimit at_limit;    // while pending_reason is limit
     int restarts = 0;        // Slurm's restart_cnt (counts more than our resizes)
     int gpus_requested = 0;  // of the whole job
     int nodes_requested = 1;
     int cpus_per_task = 1;
+    int cpus_requested = 0;               // of the whole job
+    std::string account, qos;             // of malleable jobs, and of those that wait at a limit
     std::string gpu_kind;                 // that it asked for; empty: any
     std::string features;                 // that it asks of nodes, as Slurm writes them
     std::vector<int> excluded_nodes;      // indices into nodes
@@ -123,7 +136,8 @@ struct NodeRecord {
 struct Observation {
     uint64_t version = 0;         // another one whenever jobs or nodes are; 0: nobody knows
     double now_s = 0;             // Unix time
-    std::vector<JobRecord> jobs;  // malleable and rigid ones; finished ones may be left out
+    std::vector<JobRecord> jobs;  // malleable and rigid ones; finished ones may be left out, and
+                                  // rigid ones without GPUs that wait at no limit
     std::vector<NodeRecord> nodes;
 };
 

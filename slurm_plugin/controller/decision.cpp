@@ -2,9 +2,9 @@
 #include "slurm_plugin/controller/decision.h"
 
 #include <algorithm>
-#include <set>
 
 #include "slurm_plugin/controller/reach.h"
+#include "slurm_plugin/controller/shared_limit.h"
 #include "slurm_plugin/controller/speed.h"
 #include "slurm_plugin/policy/engine/packing.h"
 
@@ -63,7 +63,7 @@ std::vector<policy::NodeShare> kept_shares(const JobRecord &record, int gpus) {
 
 // The size with which a job stands in the plan, and why it is left alone there.
 void set_present(Target &target, const MalleableJob &malleable, const JobTracker &tracker,
-                 double now_s, const Pool &pool, const Options &options) {
+                 double now_s, const Pool &pool, bool somebody_waits, const Options &options) {
     policy::Job &job = target.job;
     const bool waits = is_waiting(malleable.stage);
     if (malleable.is_resizing() && (waits || malleable.intent.state == IntentState::asked)) {
@@ -79,8 +79,7 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
     } else if (!waits) {
         job.gpus_now = malleable.record->gpus_requested;
         job.held = malleable.record->gpus_on_node;
-        target.why_pinned =
-            why_not_askable(malleable, tracker, now_s, pool.somebody_waits, options);
+        target.why_pinned = why_not_askable(malleable, tracker, now_s, somebody_waits, options);
         if (target.why_pinned.empty() && stands_on_closed(pool, *malleable.record))
             target.why_pinned = "one of its nodes takes no new jobs";
     }
@@ -109,14 +108,11 @@ bool is_gap_contended(const Observation &observation, const Pool &pool, const po
     return std::ranges::any_of(pool.unserved, could_use);
 }
 
-// Those of whom a job waits at a limit: it starts as soon as another of theirs leaves, which then
-// waits itself until one of them ends.
-std::set<uint32_t> users_at_limit(const Observation &observation) {
-    std::set<uint32_t> users;
-    for (const JobRecord &job : observation.jobs)
-        if (job.phase == JobPhase::pending && job.pending_reason == PendingReason::limit)
-            users.insert(job.user_id);
-    return users;
+// Does a job wait that starts as soon as this one leaves, which then waits itself?
+bool is_wanted_at_limit(const std::vector<const JobRecord *> &at_limits, const JobRecord &job) {
+    return std::ranges::any_of(at_limits, [&](const JobRecord *waiting) {
+        return waiting->user_id == job.user_id || shares_limit(*waiting, job);
+    });
 }
 
 // The free GPUs on nodes of the pool that the job may not use.
@@ -223,8 +219,9 @@ void cap_by_reach(const Observation &observation, const Pool &pool, const Mallea
 
 // The policy's sizes for the jobs of one pool.
 void decide_pool(int index, const Observation &observation, const std::vector<MalleableJob> &jobs,
-                 const std::map<uint32_t, JobTracker> &trackers, const std::set<uint32_t> &limited,
-                 const policy::Policy &policy, const Options &options, Plan &out) {
+                 const std::map<uint32_t, JobTracker> &trackers,
+                 const std::vector<const JobRecord *> &at_limits, const policy::Policy &policy,
+                 const Options &options, Plan &out) {
     const Pool &pool = out.pools[static_cast<std::size_t>(index)];
     const JobTracker nothing;
     std::vector<policy::Job> input;
@@ -237,7 +234,9 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         target.pool = index;
         target.job = policy_job(jobs[i], tracker, observation.now_s, options);
         cap_by_reach(observation, pool, jobs[i], target.job);
-        set_present(target, jobs[i], tracker, observation.now_s, pool, options);
+        target.gap_contended = is_wanted_at_limit(at_limits, *jobs[i].record);
+        set_present(target, jobs[i], tracker, observation.now_s, pool,
+                    pool.somebody_waits || target.gap_contended, options);
         input.push_back(target.job);
         in_input.push_back(i);
     }
@@ -246,9 +245,8 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
     for (std::size_t k = 0; k < in_input.size() && k < allotments.size(); ++k) {
         Target &target = out.targets[in_input[k]];
         target.allotment = allotments[k];
-        const bool at_limit = limited.contains(jobs[in_input[k]].record->user_id);
-        target.gap_contended =
-            is_gap_contended(observation, pool, target.job, at_limit, target.allotment.reason);
+        target.gap_contended = is_gap_contended(observation, pool, target.job, target.gap_contended,
+                                                target.allotment.reason);
     }
     match_free(observation, pool, jobs, out.targets);
 }
@@ -275,10 +273,11 @@ Plan decide(const Observation &observation, const std::vector<MalleableJob> &job
              .targets = std::vector<Target>(jobs.size())};
     const policy::Policy *policy = policy::find_policy(options.policy);
     if (!policy) return out;
-    const std::set<uint32_t> limited = users_at_limit(observation);
+    const std::vector<const JobRecord *> at_limits = waiting_at_limits(observation);
     for (std::size_t p = 0; p < out.pools.size(); ++p)
-        decide_pool(static_cast<int>(p), observation, jobs, trackers, limited, *policy, options,
+        decide_pool(static_cast<int>(p), observation, jobs, trackers, at_limits, *policy, options,
                     out);
+    give_at_limits(at_limits, jobs, observation.now_s, out);
     note_room_coming(jobs, out);
     return out;
 }

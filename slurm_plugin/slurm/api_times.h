@@ -24,11 +24,12 @@ enum class Call : uint8_t {
     requeue,
     list_pids,
     complete,
+    load_limits,
 };
 
-inline constexpr std::array<std::string_view, 10> kCallNames{
-    "load_jobs",  "load_job", "load_nodes", "load_partitions", "load_steps",
-    "update_job", "signal",   "requeue",    "list_pids",       "complete"};
+inline constexpr std::array<std::string_view, 11> kCallNames{
+    "load_jobs", "load_job", "load_nodes", "load_partitions", "load_steps", "update_job",
+    "signal",    "requeue",  "list_pids",  "complete",        "load_limits"};
 
 class ApiTimes {
   public:

@@ -41,6 +41,7 @@ libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h \
 	slurm_plugin/slurm/slurm_cluster.cpp slurm_plugin/slurm/slurm_cluster.h \
 	slurm_plugin/slurm/slurm_compat.h \
+	slurm_plugin/slurm/shared_limits.cpp slurm_plugin/slurm/shared_limits.h \
 	slurm_plugin/slurm/slurm_records.cpp slurm_plugin/slurm/slurm_records.h \
 	slurm_plugin/slurm/slurm_runs.cpp
 libslurmcluster_la_CPPFLAGS = $(slurm_cppflags)

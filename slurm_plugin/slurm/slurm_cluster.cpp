@@ -11,6 +11,7 @@
 
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/gpu_tres.h"
+#include "slurm_plugin/slurm/shared_limits.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/slurm_records.h"
 
@@ -170,20 +171,22 @@ void SlurmCluster::convert_nodes() {
     partitions_ = std::move(partitions);
 }
 
-// Rigid jobs without GPUs and rigid jobs that have ended matter to nobody here.
+// Of rigid jobs those matter that want or hold GPUs, or wait at a shared limit.
 void SlurmCluster::convert_jobs() {
     seen_.jobs.clear();
     malleable_.clear();
     hot_.clear();
     for (const slurm_job_info_t &job : std::span(jobs_->job_array, jobs_->record_count)) {
         const bool may_be_malleable = job.admin_comment != nullptr && job.admin_comment[0] != '\0';
-        if (!may_be_malleable && gpus_requested(job) == 0) continue;
+        const bool may_need = gpus_requested(job) > 0 || waits_at_limit(job);
+        if (!may_be_malleable && !may_need) continue;
         controller::JobRecord record = convert(job, jobs_->last_update);
-        const bool has_ended = record.phase == controller::JobPhase::finished;
-        if (!record.intent && (has_ended || record.gpus_requested == 0)) continue;
+        if (!record.intent && (record.phase == controller::JobPhase::finished || !may_need))
+            continue;
         if (is_hot(record)) hot_.push_back(seen_.jobs.size());
         seen_.jobs.push_back(std::move(record));
     }
+    note_shortages(seen_.jobs, api_);
 }
 
 controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
@@ -209,9 +212,8 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
 }
 
 // All jobs of a full queue take Slurm a while to list, under the scheduler's lock: some 20 us a
-// job. They are listed no more often than lets that take a hundredth of the time. In between, only
-// the hot jobs are looked at, one by one, and once each that was just updated. (The time is
-// reckoned by the number of jobs: on a busy machine a listing mostly waits.)
+// job, reckoned by their number. That is to take a hundredth of the time. In between, only the hot
+// jobs are looked at, one by one, and once each that was just updated.
 bool SlurmCluster::is_time_for_all() const {
     if (!jobs_ || hot_.size() * kListedPerSingle > jobs_->record_count) return true;
     const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
@@ -220,8 +222,7 @@ bool SlurmCluster::is_time_for_all() const {
 
 // What was just changed must not be seen as it was before.
 void SlurmCluster::mark_hot(uint32_t job_id) {
-    const auto found = std::ranges::find(seen_.jobs, job_id,
-                                         [](const controller::JobRecord &job) { return job.id; });
+    const auto found = std::ranges::find(seen_.jobs, job_id, &controller::JobRecord::id);
     const auto index = static_cast<std::size_t>(found - seen_.jobs.begin());
     if (found != seen_.jobs.end() && std::ranges::find(hot_, index) == hot_.end())
         hot_.push_back(index);
@@ -281,8 +282,7 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
 }
 
 // In its owner's name, as `scontrol update --uid` does it: what an operator sets is above the
-// limits of CPUs and nodes of the job's user, account and QOS, and a size is to stay below them
-// all.
+// limits of CPUs and nodes of the job's user, account and QOS, and a size is to stay below all.
 RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
                                  const controller::PendingUpdate::Size &size) {
     job_desc_msg_t change;

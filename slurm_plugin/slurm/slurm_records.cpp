@@ -39,20 +39,59 @@ JobPhase phase_of(uint32_t state) {
 }
 
 // Limits of what a user, an account or a QOS may run at once.
-bool is_shared_limit(uint32_t reason) {
-    constexpr uint32_t kLimits[] = {
-        WAIT_ASSOC_JOB_LIMIT,       WAIT_ASSOC_RESOURCE_LIMIT,  WAIT_QOS_JOB_LIMIT,
-        WAIT_QOS_RESOURCE_LIMIT,    WAIT_ASSOC_MAX_JOBS,        WAIT_QOS_MAX_JOB_PER_USER,
-        WAIT_QOS_MAX_CPU_PER_USER,  WAIT_QOS_MAX_MEM_PER_USER,  WAIT_QOS_MAX_NODE_PER_USER,
-        WAIT_QOS_MAX_GRES_PER_USER, WAIT_QOS_MAX_UNK_PER_USER,  WAIT_QOS_MAX_BILLING_PER_USER,
-        WAIT_QOS_MAX_JOB_PER_ACCT,  WAIT_QOS_MAX_CPU_PER_ACCT,  WAIT_QOS_MAX_MEM_PER_ACCT,
-        WAIT_QOS_MAX_NODE_PER_ACCT, WAIT_QOS_MAX_GRES_PER_ACCT, WAIT_ASSOC_GRP_JOB,
-        WAIT_ASSOC_GRP_CPU,         WAIT_ASSOC_GRP_MEM,         WAIT_ASSOC_GRP_NODE,
-        WAIT_ASSOC_GRP_GRES,        WAIT_ASSOC_GRP_BILLING,     WAIT_QOS_GRP_JOB,
-        WAIT_QOS_GRP_CPU,           WAIT_QOS_GRP_MEM,           WAIT_QOS_GRP_NODE,
-        WAIT_QOS_GRP_GRES,          WAIT_QOS_GRP_BILLING,
+std::optional<controller::SharedLimit> limit_of(uint32_t reason) {
+    using Limit = controller::SharedLimit;
+    using enum Limit::What;
+    struct Known {
+        uint32_t reason;
+        Limit limit;
     };
-    return std::ranges::find(kLimits, reason) != std::end(kLimits);
+    // An account's limit may be the one of its user in it, and also an account's above.
+    constexpr Limit::What kAny = other;
+    constexpr auto account = [](Limit::What what) {
+        return Limit{.what = what, .of_account = true};
+    };
+    constexpr auto qos = [](Limit::What what) { return Limit{.what = what, .of_qos = true}; };
+    constexpr auto user = [](Limit::What what) {
+        return Limit{.what = what, .of_qos = true, .of_user = true};
+    };
+    constexpr auto both = [](Limit::What what) {
+        return Limit{.what = what, .of_account = true, .of_qos = true};
+    };
+    static constexpr Known kLimits[] = {
+        {WAIT_ASSOC_JOB_LIMIT, account(kAny)},
+        {WAIT_ASSOC_RESOURCE_LIMIT, account(kAny)},
+        {WAIT_ASSOC_MAX_JOBS, account(kAny)},
+        {WAIT_ASSOC_GRP_JOB, account(kAny)},
+        {WAIT_ASSOC_GRP_MEM, account(kAny)},
+        {WAIT_ASSOC_GRP_CPU, account(cpus)},
+        {WAIT_ASSOC_GRP_NODE, account(nodes)},
+        {WAIT_ASSOC_GRP_GRES, account(gpus)},
+        {WAIT_ASSOC_GRP_BILLING, account(gpus)},
+        {WAIT_QOS_JOB_LIMIT, qos(kAny)},
+        {WAIT_QOS_RESOURCE_LIMIT, qos(kAny)},
+        {WAIT_QOS_GRP_JOB, qos(kAny)},
+        {WAIT_QOS_GRP_MEM, qos(kAny)},
+        {WAIT_QOS_GRP_CPU, qos(cpus)},
+        {WAIT_QOS_GRP_NODE, qos(nodes)},
+        {WAIT_QOS_GRP_GRES, qos(gpus)},
+        {WAIT_QOS_GRP_BILLING, qos(gpus)},
+        {WAIT_QOS_MAX_JOB_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_MEM_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_UNK_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_CPU_PER_USER, user(cpus)},
+        {WAIT_QOS_MAX_NODE_PER_USER, user(nodes)},
+        {WAIT_QOS_MAX_GRES_PER_USER, user(gpus)},
+        {WAIT_QOS_MAX_BILLING_PER_USER, user(gpus)},
+        {WAIT_QOS_MAX_JOB_PER_ACCT, both(kAny)},
+        {WAIT_QOS_MAX_MEM_PER_ACCT, both(kAny)},
+        {WAIT_QOS_MAX_CPU_PER_ACCT, both(cpus)},
+        {WAIT_QOS_MAX_NODE_PER_ACCT, both(nodes)},
+        {WAIT_QOS_MAX_GRES_PER_ACCT, both(gpus)},
+    };
+    const auto known = std::ranges::find(kLimits, reason, &Known::reason);
+    if (known == std::end(kLimits)) return std::nullopt;
+    return known->limit;
 }
 
 PendingReason waits_of(const slurm_job_info_t &job) {
@@ -73,7 +112,7 @@ PendingReason waits_of(const slurm_job_info_t &job) {
         case WAIT_DEP_INVALID:
             return PendingReason::dependency;
         default:
-            return is_shared_limit(job.state_reason) ? PendingReason::limit : PendingReason::other;
+            return limit_of(job.state_reason) ? PendingReason::limit : PendingReason::other;
     }
 }
 
@@ -195,6 +234,10 @@ std::string bounded_text(const char *text, std::size_t bytes_max) {
     return text == nullptr ? std::string() : std::string(text, strnlen(text, bytes_max));
 }
 
+bool waits_at_limit(const slurm_job_info_t &job) {
+    return phase_of(job.job_state) == JobPhase::pending && waits_of(job) == PendingReason::limit;
+}
+
 int gpus_requested(const slurm_job_info_t &job) {
     const auto many = [](int gpus, uint32_t times) {
         return times == NO_VAL
@@ -220,6 +263,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .gpus_requested = gpus_requested(job),
         .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),
         .cpus_per_task = job.cpus_per_task == NO_VAL16 ? 1 : std::max<int>(1, job.cpus_per_task),
+        .cpus_requested = static_cast<int>(std::min<uint32_t>(job.num_cpus, 1 << 20)),
         .admin_comment = admin_comment_of(job),
     };
     for (const char *tres :
@@ -231,10 +275,15 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     });
     record.intent = records::parse_intent(record.admin_comment);
     if (record.intent) record.constraints = constraints_of(job);
+    if (record.intent || waits_at_limit(job)) {
+        record.account = bounded_text(job.account, kNameBytesMax);
+        record.qos = bounded_text(job.qos, kNameBytesMax);
+    }
     if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
     if (record.phase == JobPhase::pending) {
         record.pending_reason = waits_of(job);
         record.slurm_hold = slurm_hold_of(job);
+        if (const auto limit = limit_of(job.state_reason)) record.at_limit = *limit;
         record.has_stale_nodes = job.restart_cnt > 0 && !bounded_text(job.nodes, 1).empty();
     } else if (record.phase != JobPhase::finished) {
         add_held_gpus(job, nodes, record);

@@ -29,6 +29,9 @@ inline constexpr std::size_t kAdminCommentBytesMax = 65536;
 // GPUs that the job asks for in all: per job, per node, per task or per socket.
 [[nodiscard]] int gpus_requested(const slurm_job_info_t &job);
 
+// At one of its user, account or QOS that others share.
+[[nodiscard]] bool waits_at_limit(const slurm_job_info_t &job);
+
 // `nodes` is only read for how many GPUs each has.
 [[nodiscard]] controller::JobRecord job_record(const slurm_job_info_t &job,
                                                std::span<const controller::NodeRecord> nodes);

@@ -6,6 +6,7 @@ world_tests = \
 	tests/unit/test_model \
 	tests/unit/test_pacing \
 	tests/unit/test_reach \
+	tests/unit/test_shared_limit \
 	tests/unit/test_recovery \
 	tests/unit/test_resize \
 	tests/unit/test_stage \
@@ -51,6 +52,10 @@ tests_unit_test_recovery_LDADD = $(world_ldadd)
 tests_unit_test_resize_SOURCES = tests/unit/test_resize.cpp tests/support/check.h
 tests_unit_test_resize_CPPFLAGS = $(world_cppflags)
 tests_unit_test_resize_LDADD = $(world_ldadd)
+
+tests_unit_test_shared_limit_SOURCES = tests/unit/test_shared_limit.cpp tests/support/check.h
+tests_unit_test_shared_limit_CPPFLAGS = $(world_cppflags)
+tests_unit_test_shared_limit_LDADD = $(world_ldadd)
 
 tests_unit_test_stage_SOURCES = tests/unit/test_stage.cpp tests/support/check.h
 tests_unit_test_stage_CPPFLAGS = $(world_cppflags)

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/shared_limit.h"
+
+#include <algorithm>
+
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt::controller {
+
+namespace {
+
+using What = SharedLimit::What;
+
+constexpr std::size_t kLookedAt = 100;  // the first of them: the later ones have no chance yet
+constexpr double kTold_s = 10;          // by then Slurm has looked again at those who wait
+
+struct Amounts {
+    int gpus = 0, cpus = 0, nodes = 0;
+
+    int &of(What what) { return what == What::cpus ? cpus : what == What::nodes ? nodes : gpus; }
+};
+
+// A malleable job that runs, and the size that it is to have.
+struct Giver {
+    const MalleableJob *job = nullptr;
+    Target *target = nullptr;
+    int gpus_per_node = 1;
+    int size = 0;
+    bool may_give = false;
+    bool has_just_given = false;  // who waits may not have been looked at since
+    Amounts left;                 // of what it gives, not yet promised to anybody
+
+    [[nodiscard]] Amounts holds(int gpus) const {
+        const records::Layout &layout = job->intent.layout;
+        const int nodes = records::nodes_of(layout, gpus, gpus_per_node);
+        const int tasks = records::tasks_of(layout, gpus, nodes);
+        return {.gpus = gpus, .cpus = tasks * job->record->cpus_per_task, .nodes = nodes};
+    }
+    void shrink_to(int gpus) {
+        const Amounts before = holds(size), after = holds(gpus);
+        left.gpus += before.gpus - after.gpus;
+        left.cpus += before.cpus - after.cpus;
+        left.nodes += before.nodes - after.nodes;
+        size = gpus;
+    }
+    [[nodiscard]] bool can_halve() const {
+        return may_give && size / 2 >= job->intent.gpus_min &&
+               records::on_ladder({job->intent.gpus_min, job->intent.gpus_max}, size);
+    }
+};
+
+bool gives_to_rigid(const MalleableJob &job) {
+    return job.intent.why == to_string(policy::Reason::gave_to_rigid);
+}
+
+// Each as it runs, less what it gives already: its resize is under way, or the policy has decided
+// on it. What never answers gives nothing.
+std::vector<Giver> givers(const std::vector<MalleableJob> &jobs, double now_s, Plan &plan) {
+    std::vector<Giver> out;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const MalleableJob &job = jobs[i];
+        Target &target = plan.targets[i];
+        if (target.job.id == 0 || target.pool < 0) continue;
+        if (!holds_gpus(job.stage) && !(job.is_resizing() && gives_to_rigid(job))) continue;
+        Giver giver{.job = &job,
+                    .target = &target,
+                    .gpus_per_node =
+                        plan.pools[static_cast<std::size_t>(target.pool)].capacity.gpus_per_node,
+                    .size = job.record->gpus_requested,
+                    .may_give = holds_gpus(job.stage) && !target.job.pinned,
+                    .has_just_given = gives_to_rigid(job) && !is_silent(job, now_s) &&
+                                      (job.is_resizing() || job.intent.resizes > 0) &&
+                                      age_s(job.intent.since_s, now_s) < kTold_s};
+        const int wanted = target.job.pinned ? target.job.gpus_now : target.allotment.gpus;
+        if (wanted > 0 && wanted < giver.size && !is_silent(job, now_s)) giver.shrink_to(wanted);
+        out.push_back(giver);
+    }
+    return out;
+}
+
+// Who has borrowed the most gives the half of it first. False, and nothing is changed: all that is
+// borrowed is not enough, or it is not known yet whether what was given is.
+bool serve(const JobRecord &waiting, const std::vector<Giver *> &below) {
+    const What what = waiting.at_limit.what;
+    int need = waiting.at_limit.short_by;
+    const auto take = [&](Giver &giver) {
+        const int taken = std::clamp(giver.left.of(what), 0, need);
+        giver.left.of(what) -= taken;
+        need -= taken;
+    };
+    for (Giver *giver : below) take(*giver);
+    while (need > 0) {
+        Giver *most = nullptr;
+        for (Giver *giver : below) {
+            if (giver->has_just_given) return false;
+            if (giver->can_halve() && (!most || giver->size > most->size)) most = giver;
+        }
+        if (!most) return false;
+        most->shrink_to(most->size / 2);
+        take(*most);
+    }
+    return true;
+}
+
+void serve_or_leave(const JobRecord &waiting, std::vector<Giver> &all) {
+    std::vector<Giver *> below;
+    std::vector<Giver> before;
+    for (Giver &giver : all)
+        if (shares_limit(waiting, *giver.job->record)) {
+            below.push_back(&giver);
+            before.push_back(giver);
+        }
+    if (serve(waiting, below)) return;
+    for (std::size_t i = 0; i < below.size(); ++i) *below[i] = before[i];
+}
+
+}  // namespace
+
+bool shares_limit(const JobRecord &waiting, const JobRecord &other) {
+    const SharedLimit &limit = waiting.at_limit;
+    return (limit.of_account || limit.of_qos) &&
+           (!limit.of_account || waiting.account == other.account) &&
+           (!limit.of_qos || waiting.qos == other.qos) &&
+           (!limit.of_user || waiting.user_id == other.user_id);
+}
+
+std::vector<const JobRecord *> waiting_at_limits(const Observation &observation) {
+    std::vector<const JobRecord *> out;
+    for (const JobRecord &job : observation.jobs)
+        if (job.phase == JobPhase::pending && job.pending_reason == PendingReason::limit)
+            out.push_back(&job);
+    std::ranges::stable_sort(out, std::ranges::greater(), &JobRecord::priority);
+    if (out.size() > kLookedAt) out.resize(kLookedAt);
+    return out;
+}
+
+void give_at_limits(const std::vector<const JobRecord *> &waiting,
+                    const std::vector<MalleableJob> &jobs, double now_s, Plan &plan) {
+    if (waiting.empty()) return;
+    std::vector<Giver> all = givers(jobs, now_s, plan);
+    for (const JobRecord *job : waiting) {
+        // A malleable one waits for its first GPUs: what it borrows is no reason.
+        if (job->intent && job->gpus_requested > job->intent->gpus_min) continue;
+        if (job->at_limit.short_by > 0) serve_or_leave(*job, all);
+    }
+    for (Giver &giver : all) {
+        policy::Allotment &allotment = giver.target->allotment;
+        const bool gives = giver.may_give && giver.size < giver.job->record->gpus_requested;
+        if (!gives || giver.size >= allotment.gpus) continue;
+        allotment.gpus = giver.target->placeable_gpus = giver.size;
+        allotment.reason = policy::Reason::gave_to_rigid;
+        giver.target->gap_contended = false;
+    }
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A limit that several jobs share: who waits at it gets back what a malleable job below the same limit
+# has borrowed, were there GPUs enough for both; nobody is asked in vain, or grows meanwhile.
+. "$here/site.sh"
+site_up
+waits_at() { timeout 10 squeue -h -j "$1" -o %r | grep -q "$2"; }
+end_all() {
+    timeout 10 scancel "$@"
+    wait_for 60 "end of all jobs" no_jobs
+}
+borrows() { # USER NAME OPTIONS...: a malleable job of that user runs with 4
+    local user=$1 name=$2
+    shift 2
+    user_job "$user" "$name" --malleable=1:4 "$@" -- 100000 100
+    wait_for 60 "run of $user's job with 4" runs_with "$job" 4
+}
+gives_to() { # JOB WHY: it waits at that limit, gets back what it needs, and keeps it
+    wait_for 20 "$2" waits_at "$1" "$2"
+    wait_for 60 "start at $2" is_state "$1" RUNNING
+    wait_for 60 "run with 2" runs_with "$job" 2
+    check_steps
+}
+
+# GPUs of a QOS: 6 in all, alice has 4, bob wants 4.
+borrows alice qos -q team
+waiting=$(user_rigid bob 600 -q team --gpus=4 --nodes=1)
+gives_to "$waiting" QOSGrpGRES
+# bob's second one would find no room, gave she all that she has borrowed: she is left alone.
+asked=$(count_events "$job" asked)
+vain=$(user_rigid bob 600 -q team --gpus=2 --nodes=1)
+sleep 6
+is_state "$vain" PENDING || fail "the one that cannot start is $(state_of "$vain")"
+[ "$(count_events "$job" asked)" = "$asked" ] || fail "alice's job was asked in vain"
+runs_with "$job" 2 || fail "alice's job does not run with 2"
+end_all "$job" "$waiting" "$vain"
+
+# CPUs of an account, and a job without a GPU. alice's account has no limit: she is left alone.
+limit account chem set GrpTRES=cpu=5
+borrows alice other
+others=$job
+borrows carol account
+waiting=$(user_rigid dave 600 --ntasks=3)
+gives_to "$waiting" AssocGrpCpuLimit
+has_event "$others" asked && fail "alice's job was asked for the sake of another account"
+end_all "$others" "$job" "$waiting"

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who waits at a limit of an account or QOS gets back what malleable jobs below it have borrowed.
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/shared_limit.h"
+#include "tests/support/agreeing.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+using What = SharedLimit::What;
+
+namespace {
+
+// Four nodes of four GPUs; every malleable job runs alone on its node, and has 1 to 4.
+struct Site {
+    Observation seen;
+
+    Site() {
+        seen.now_s = 5000;
+        for (int i = 0; i < 4; ++i)
+            seen.nodes.push_back({.name = "n" + std::to_string(i), .gpus = 4});
+    }
+    JobRecord &add(const std::string &account, uint32_t user, int gpus) {
+        seen.jobs.push_back({.id = static_cast<uint32_t>(seen.jobs.size() + 1),
+                             .user_id = user,
+                             .submit_s = 4000,
+                             .priority = 10,
+                             .gpus_requested = gpus,
+                             .account = account,
+                             .qos = "normal"});
+        return seen.jobs.back();
+    }
+    void add_malleable(const std::string &account, uint32_t user, int gpus) {
+        const int node = static_cast<int>(seen.jobs.size());
+        JobRecord &job = add(account, user, gpus);
+        job.phase = JobPhase::running;
+        job.start_s = 4000;
+        job.gpus_on_node = {{node, gpus}};
+        set_intent(job, {.gpus_min = 1,
+                         .gpus_max = 4,
+                         .state = ringrt::records::IntentState::running,
+                         .gpus = gpus,
+                         .run = 0});
+    }
+    // Of account a, user 1.
+    void add_waiting(const SharedLimit &limit) {
+        JobRecord &job = add("a", 1, 4);
+        job.pending_reason = PendingReason::limit;
+        job.at_limit = limit;
+    }
+    void ask_first(int target, double since_s) {
+        ringrt::records::Intent intent = *seen.jobs[0].intent;
+        intent.state = ringrt::records::IntentState::asked;
+        intent.target = target;
+        intent.asked_s = intent.since_s = since_s;
+        intent.why = "gave_to_rigid";
+        set_intent(seen.jobs[0], intent);
+    }
+    // The size of each malleable job, in their order.
+    void expect_sizes(const std::vector<int> &sizes) const {
+        const Options options{.settle_s = 1, .payback = 0};
+        const Plan plan = decide(seen, malleable_jobs(seen, options), {}, options);
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            const Target &target = plan.targets.at(i);
+            ck_assert_int_eq(target.allotment.gpus, sizes[i]);
+            ck_assert_int_eq(target.placeable_gpus, sizes[i]);
+            const bool gives = sizes[i] < seen.jobs[i].gpus_requested && !target.job.pinned;
+            ck_assert(!gives || target.allotment.reason == ringrt::policy::Reason::gave_to_rigid);
+            ck_assert(!gives || !target.gap_contended);
+        }
+    }
+};
+
+// Jobs of user 1 and 2 in account a, and of user 3 in account b.
+Site three_jobs() {
+    Site site;
+    site.add_malleable("a", 1, 4);
+    site.add_malleable("a", 2, 4);
+    site.add_malleable("b", 3, 4);
+    return site;
+}
+
+TEST(those_below_the_same_limit_give_what_is_short) {
+    const auto with = [](const SharedLimit &limit) {
+        Site site = three_jobs();
+        site.add_waiting(limit);
+        return site;
+    };
+    with({.what = What::gpus, .of_account = true, .short_by = 1}).expect_sizes({2, 4, 4});
+    with({.what = What::gpus, .of_account = true, .short_by = 3}).expect_sizes({2, 2, 4});
+    with({.what = What::gpus, .of_account = true, .short_by = 6}).expect_sizes({1, 1, 4});
+    with({.what = What::cpus, .of_account = true, .short_by = 4}).expect_sizes({2, 2, 4});
+    with({.what = What::gpus, .of_account = true, .of_user = true, .short_by = 3})
+        .expect_sizes({1, 4, 4});
+    with({.what = What::gpus, .of_qos = true, .short_by = 5}).expect_sizes({2, 2, 2});
+}
+
+TEST(nobody_is_asked_in_vain) {
+    for (const SharedLimit &limit : {
+             SharedLimit{.what = What::gpus, .of_account = true, .short_by = 7},  // of 6 borrowed
+             SharedLimit{.what = What::nodes, .of_account = true, .short_by = 1},
+             SharedLimit{.what = What::gpus, .of_account = true},   // not known
+             SharedLimit{.what = What::other, .of_account = true},  // jobs, say
+         }) {
+        Site site = three_jobs();
+        site.add_waiting(limit);
+        site.expect_sizes({4, 4, 4});
+    }
+}
+
+TEST(what_is_under_way_counts) {
+    Site site = three_jobs();
+    site.add_waiting({.what = What::gpus, .of_account = true, .short_by = 2});
+    site.ask_first(2, site.seen.now_s - 2);
+    site.expect_sizes({2, 4, 4});
+    // Another one waits: what is short is short of both, but is not known before the first has
+    // come.
+    site.add_waiting({.what = What::gpus, .of_account = true, .short_by = 2});
+    site.expect_sizes({2, 4, 4});
+    // It does not answer: another gives, though not enough for both.
+    site.ask_first(2, site.seen.now_s - 30);
+    site.expect_sizes({2, 2, 4});
+}
+
+TEST(nobody_below_the_limit_grows_meanwhile) {
+    Site site;
+    site.add_malleable("a", 2, 2);
+    site.add_malleable("b", 3, 2);
+    site.add_waiting({.what = What::nodes, .of_account = true, .short_by = 1});
+    const Options options{.settle_s = 1, .payback = 0};
+    const Plan plan = decide(site.seen, malleable_jobs(site.seen, options), {}, options);
+    ck_assert(plan.targets.at(0).gap_contended);
+    ck_assert(!plan.targets.at(1).gap_contended);
+    ck_assert_int_eq(plan.targets.at(1).allotment.gpus, 4);
+}
+
+}  // namespace
+
+int main() {
+    return run_all("shared_limit",
+                   {those_below_the_same_limit_give_what_is_short, nobody_is_asked_in_vain,
+                    what_is_under_way_counts, nobody_below_the_limit_grows_meanwhile});
+}
