@@ -18,5 +18,7 @@ digits_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 digits_CXXFLAGS = $(libdigits_la_CXXFLAGS)
 digits_LDADD = libdigits.la libringrt.la
 
-EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/ddp.py contrib/examples/get-digits contrib/examples/train.sh
+EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/ddp.py contrib/examples/get-digits \
+	contrib/examples/train.sh contrib/examples/train_hf.py contrib/examples/train_lightning.py \
+	contrib/examples/train_submitit.py
 CLEANFILES += digits.csv

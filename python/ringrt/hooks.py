@@ -16,6 +16,7 @@ ADAPTERS = {
     "lightning.pytorch.trainer.trainer": "ringrt.torch.lightning",
     "pytorch_lightning.trainer.trainer": "ringrt.torch.lightning",
     "transformers.trainer": "ringrt.torch.hf_trainer",
+    "submitit.core.job_environment": "ringrt.submitit",
 }
 
 
@@ -63,7 +64,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def install() -> None:
     for name in ADAPTERS:
-        if name in sys.modules:  # imported before torch
+        if name in sys.modules:  # imported before torch, as submitit is
             adapt(sys.modules[name])
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

@@ -98,6 +98,65 @@ class TransformersTest(FrameworkTest, unittest.TestCase):
     script, arguments = "train_hf.py", (1,)  # with a DataLoader worker
 
 
+SUBMITIT_RANK = """
+import os, signal, types
+from submitit.core import job_environment, utils
+import torch
+delayed = utils.DelayedSubmission(print)
+delayed.set_timeout(60, 3)
+handler = job_environment.SignalHandler(types.SimpleNamespace(global_rank=int(os.environ["RANK"])), None, delayed)
+handler.bypass(signal.SIGTERM)
+print("stays", flush=True)
+if os.environ["RANK"] == "1":
+    handler.checkpoint_and_try_requeue(signal.SIGUSR2)
+else:
+    handler._ringrt_asked = True
+handler.bypass(signal.SIGTERM)
+print("is still there", flush=True)
+"""
+
+
+@unittest.skipUnless(has("submitit"), "no submitit")
+class SubmititTest(unittest.TestCase):
+    """submitit's own handler, called as its signals call it."""
+
+    def said_by(self, rank, **environment):
+        done = subprocess.run([sys.executable, "-c", SUBMITIT_RANK], check=True, text=True, stdout=subprocess.PIPE,
+                              env={**os.environ, "PYTHONPATH": INSTALLED, "RANK": rank, **environment})
+        return [line for line in done.stdout.splitlines() if not line.startswith("submitit ")]
+
+    def test_a_rank_that_saw_the_signal_leaves_at_sigterm(self):
+        self.assertEqual(self.said_by("1", RINGRT_MALLEABLE="1:4"), ["stays"])
+        self.assertEqual(self.said_by("0", RINGRT_MALLEABLE="1:4"), ["stays", "is still there"])
+
+    def test_outside_malleable_jobs_submitit_is_as_it_was(self):
+        self.assertEqual(self.said_by("1"), ["stays", "is still there"])
+
+
+EXAMPLES = {
+    "ddp.py": (["torch"], ["--epochs", "1", "--samples", "64"]),
+    "train_lightning.py": (["lightning"], ["--epochs", "1", "--samples", "64"]),
+    "train_hf.py": (["transformers", "accelerate"], ["--epochs", "1", "--samples", "64"]),
+    "train_submitit.py": (["submitit"], ["--local", "--steps", "3"]),
+}
+
+
+class ExamplesTest(unittest.TestCase):
+    def test_every_example_trains_without_slurm(self):
+        folder = os.path.join(support.PACKAGE, "..", "contrib", "examples")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+        environment.update(PYTHONPATH=INSTALLED, RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", LOCAL_RANK="0")
+        with tempfile.TemporaryDirectory() as work:
+            running = {
+                name: subprocess.Popen([sys.executable, os.path.join(folder, name), *arguments], cwd=work, text=True,
+                                       env={**environment, "MASTER_PORT": str(support.free_port())},
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                for name, (needs, arguments) in EXAMPLES.items() if all(map(has, needs))}
+            for name, process in running.items():
+                said = process.communicate()[0]
+                self.assertEqual(process.returncode, 0, f"{name}: {said}")
+
+
 class AutoloadTest(unittest.TestCase):
     def after_import(self, code, **environment):
         done = subprocess.run([sys.executable, "-c", f"import torch, sys; {code}"], check=True, text=True,
