@@ -42,6 +42,7 @@ class Config(ctypes.Structure):
         ("seed", c_uint64),
         ("transport", c_char_p),
         ("messenger", c_void_p),
+        ("samples_total", c_uint64),
     ]
 
 
