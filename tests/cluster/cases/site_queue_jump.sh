@@ -32,7 +32,7 @@ wait_for 60 "resize" has_event "$job" resized
 as alice scontrol requeue "$job"
 wait_for 20 "requeue" leaves
 as alice scontrol update jobid="$job" numtasks=8 starttime=now 2>/dev/null
-watch_nice "requeued after its resize" 5
+watch_nice "requeued after its resize" 4
 clear_site "$job" "$blocker" "$guest"
 
 prepare held
@@ -42,7 +42,7 @@ lent_is_back() { [ "$(nice "$job")" = 100 ]; }
 wait_for 10 "nice value of its own while it is held" lent_is_back
 sleep 2
 as alice scontrol release "$job"
-watch_nice "held in the gap and released" 8
+watch_nice "held in the gap and released" 4
 wait_for 60 "run after the hold" is_state "$job" RUNNING
 clear_site "$job" "$blocker" "$guest"
 
@@ -51,6 +51,6 @@ prepare pointed
 wait_for 60 "gap" leaves
 until as alice scontrol update jobid="$job" reqnodelist=n1 2>/dev/null; do sleep 0.05; done
 wait_for 10 "its own nice value" lent_is_back
-watch_nice "pointed at other nodes in the gap" 10
+watch_nice "pointed at other nodes in the gap" 6
 is_state "$job" PENDING || fail "it is $(state_of "$job")"
 clear_site "$job" "$blocker" "$guest"

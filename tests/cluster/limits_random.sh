@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Submissions, cancels, requeues and updates by four users, as they come, under limits of a QOS, of its
+# users and of an account: no look at the running jobs finds more CPUs or GPUs than are allowed.
+# RINGRT_ACTIONS: how many (1000, half an hour); RINGRT_SEED: which. Run by `make check-limits`.
+# seconds: 5400
+. "$here/site.sh"
+site_up
+actions=${RINGRT_ACTIONS:-1000}
+seed=${RINGRT_SEED:-$RANDOM}
+note "seed $seed, $actions actions"
+limit qos team set GrpTRES=cpu=6,gres/gpu=5
+limit qos small set MaxTRESPerUser=cpu=4,gres/gpu=3
+limit account chem set GrpTRES=cpu=7,gres/gpu=6
+
+# A subshell draws numbers of its own: they are drawn outside.
+one_of() { # NUMBER WORD...
+    local list=("${@:2}")
+    echo "${list[$1 % ($# - 1)]}"
+}
+some_job() { timeout 10 squeue -h -o '%i' | shuf -n 1 --random-source=<(yes "$1"); } # NUMBER
+act() { # NUMBER
+    local id user
+    RANDOM=$((seed + $1))
+    user=$(one_of $RANDOM alice bob carol dave)
+    case $((RANDOM % 10)) in
+    [0-2]) user_job "$user" "m$1" -q "$(one_of $RANDOM normal team small)" --malleable="$(one_of $RANDOM 1:2 1:4 1:8 2:8 2:4 4:4)" \
+        -c "$(one_of $RANDOM 1 1 2)" -- "$((RANDOM % 400 + 100))" 100 ;;
+    [3-4]) user_rigid "$user" $((RANDOM % 15 + 5)) -q "$(one_of $RANDOM normal team small)" --gpus="$(one_of $RANDOM 1 2 3 4)" >/dev/null ;;
+    [5-6]) id=$(some_job $RANDOM) && [ -n "$id" ] && timeout 10 scancel "$id" ;;
+    7) id=$(some_job $RANDOM) && [ -n "$id" ] && timeout 10 scontrol requeue "$id" 2>/dev/null ;;
+    8) id=$(some_job $RANDOM) && [ -n "$id" ] && as "$user" scontrol update jobid="$id" numtasks=$((RANDOM % 8 + 1)) 2>/dev/null ;;
+    9) sleep 3 ;; # some calm, in which jobs grow
+    esac
+}
+
+# One line for each limit that is exceeded now.
+over() {
+    timeout 10 scontrol -o show job | awk '
+        / JobState=RUNNING / {
+            cpus = gpus = 0; user = account = qos = ""
+            for (i = 1; i <= NF; i++) {
+                if ($i ~ /^UserId=/) user = $i
+                if ($i ~ /^Account=/) account = substr($i, 9)
+                if ($i ~ /^QOS=/) qos = substr($i, 5)
+                if ($i ~ /^(Alloc)?TRES=/) {
+                    n = split($i, item, /[=,]/)
+                    for (k = 2; k < n; k++) { if (item[k] == "cpu") cpus = item[k + 1]; if (item[k] == "gres/gpu") gpus = item[k + 1] }
+                }
+            }
+            if (qos == "team") { c["team 6 5"] += cpus; g["team 6 5"] += gpus }
+            if (qos == "small") { c["small,a_user," user " 4 3"] += cpus; g["small,a_user," user " 4 3"] += gpus }
+            # A QOS with a GrpTRES of its own is looked at instead of the account, by the rule of Slurm.
+            if (account == "chem" && qos != "team") { c["chem 7 6"] += cpus; g["chem 7 6"] += gpus }
+        }
+        END { for (key in c) { split(key, most, " "); if (c[key] > most[2] || g[key] > most[3]) print key ": " c[key] " CPUs, " g[key] " GPUs" } }'
+}
+looks=0
+for ((i = 1; i <= actions; i++)); do
+    (act "$i") >>"$work/acts" 2>&1
+    for _ in 1 2 3; do
+        violation=$(over)
+        looks=$((looks + 1))
+        [ -z "$violation" ] || { squeue -t R -o '# %i %j %u %a %q cpus=%C %N'; fail "after action $i: $violation"; }
+        sleep 0.2
+    done
+done
+resized=$(grep -c '"event":"resized"' "$dir/log/malleable_events.jsonl")
+note "measured: seed $seed, $actions actions, $looks looks, $resized resizes, $(sacct -n -X -a -S now-1day | wc -l) jobs, no limit exceeded"
