@@ -273,6 +273,38 @@ TEST(an_overcommitted_node_shrinks_only_its_own_jobs) {
     ck_assert_int_eq(out[2].gpus, 4);
 }
 
+// A rigid job waits for one GPU of a full node. Somebody there must give, also where the exact
+// optimum of few jobs, which knows of no nodes, would leave all of them as they are.
+TEST(a_full_node_gives_a_gpu_back) {
+    std::mt19937_64 random(9);
+    for (int round = 0; round < 500; ++round)
+        for (const GainRule rule : kRules) {
+            Capacity capacity = nodes(8, 4);
+            std::vector<Job> jobs = running_jobs(random, capacity, 1 + random() % 8);
+            std::vector<int> held(8), least(8);
+            for (const Job &job : jobs) {
+                int min = job.gpus_min;
+                for (const auto &[node, gpus] : job.held) {
+                    held[static_cast<std::size_t>(node)] += gpus;
+                    least[static_cast<std::size_t>(node)] += std::min(min, gpus);
+                    min -= std::min(min, gpus);
+                }
+            }
+            const std::size_t node = random() % 8;
+            if (held[node] < 4 || least[node] == 4) continue;
+            capacity.node_gpus[node] = 3;
+            capacity.kept_for_rigid = 1;
+            const auto out = decide_doubling_fast(jobs, capacity, {.gain = rule});
+            int stays = 0;
+            for (std::size_t i = 0; i < jobs.size(); ++i)
+                if (jobs[i].gpus_now > 0 && out[i].gpus == jobs[i].gpus_now)
+                    for (const auto &[where, gpus] : jobs[i].held)
+                        stays += static_cast<std::size_t>(where) == node ? gpus : 0;
+            ck_assert_msg(stays <= 3, "round %d, rule %d: %d GPUs stay", round, int(rule), stays);
+            ck_assert_int_le(sum(out), 31);
+        }
+}
+
 TEST(off_ladder_and_pinned_jobs_are_left_alone) {
     std::vector<Job> jobs{job(1, 2, 8, 1e5, 3), job(2, 1, 8, 1e5, 1)};
     jobs[1].pinned = true;
@@ -366,8 +398,8 @@ int main() {
          first_gpus_go_by_priority_and_arrival,
          a_job_that_slows_down_with_each_gpu_stops_nobody_else, a_growth_must_pay_for_its_restart,
          a_nearly_finished_job_is_not_stopped_to_grow, a_shrink_for_another_must_pay_both_restarts,
-         an_overcommitted_node_shrinks_only_its_own_jobs, off_ladder_and_pinned_jobs_are_left_alone,
-         no_growth_that_does_not_make_it_faster, doubling_does_not_flap,
-         the_optimum_is_never_worse_and_doubling_is_near, moving_nobody_has_a_price,
-         hull_escapes_a_first_doubling_that_loses});
+         an_overcommitted_node_shrinks_only_its_own_jobs, a_full_node_gives_a_gpu_back,
+         off_ladder_and_pinned_jobs_are_left_alone, no_growth_that_does_not_make_it_faster,
+         doubling_does_not_flap, the_optimum_is_never_worse_and_doubling_is_near,
+         moving_nobody_has_a_price, hull_escapes_a_first_doubling_that_loses});
 }

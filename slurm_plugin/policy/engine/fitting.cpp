@@ -173,7 +173,9 @@ bool place_with_retries(const SizeTable &table, const EmptyNodes &nodes,
         Places places(refills ? levels.size() : 0);
         const std::vector<int> stay = place_all(table, packing, levels, places);
         if (stay.empty() && refills) fill_leftovers(table, packing, levels, places);
-        for (const int rank : stay) levels[at(rank)] = table.level_of(rank, table.row(rank).now);
+        for (const int rank : stay)
+            levels[at(rank)] =
+                std::min(table.level_of(rank, table.row(rank).now), table.row(rank).top);
         if (stay.empty()) return true;
     }
     return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/policy/engine/improve.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "slurm_plugin/policy/engine/fitting.h"
@@ -29,8 +30,11 @@ std::vector<Level> optimum_of(const SizeTable &table, const Capacity &capacity,
     }
     const std::vector<Allotment> optimum = decide_optimum(jobs, capacity, options);
     std::vector<Level> levels(proposal.levels.size(), kWaits);
-    for (std::size_t k = 0; k < ranks.size(); ++k)
-        levels[ranks[k]] = table.level_of(static_cast<int>(ranks[k]), optimum[k].gpus);
+    // It knows of no node that holds more than it has: who stands there may not stay as it is.
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+        const int rank = static_cast<int>(ranks[k]);
+        levels[ranks[k]] = std::min(table.level_of(rank, optimum[k].gpus), table.row(rank).top);
+    }
     return levels;
 }
 
