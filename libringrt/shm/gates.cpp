@@ -13,6 +13,7 @@
 namespace ringrt {
 namespace {
 
+constexpr int kFirstLookMs = 10;
 constexpr int kSpins = 2000;
 constexpr int kYields = 10;       // where ranks share cores: each lets another rank run
 constexpr int kSpinsAsleep = 50;  // that sleepers are left to sleep when their gate opens
@@ -132,11 +133,14 @@ Status ShmSegment::wait(GateKind kind, uint64_t chunk, const OpHeader &call) {
     if (open) return {};
     std::string phase = describe(call);
     Deadline deadline(self_, phase.c_str());
+    // Soon at first, for a rank that died while this one computed; a long wait costs little.
+    int slice_ms = kFirstLookMs;
     for (auto looked = Clock::now(); !is_open(kind, chunk);) {
-        sleep_at_gate(kind, chunk, kSliceMs);
+        sleep_at_gate(kind, chunk, slice_ms);
         // A sleep_at_gate may end early: look around once a slice, not after each.
-        if (Clock::now() - looked < std::chrono::milliseconds(kSliceMs)) continue;
+        if (Clock::now() - looked < std::chrono::milliseconds(slice_ms)) continue;
         looked = Clock::now();
+        slice_ms = std::min(2 * slice_ms, kSliceMs);
         if (is_open(kind, chunk)) break;
         RINGRT_TRY(check_peers(call));
         RINGRT_TRY(deadline.check(waiting_for(kind, chunk)));
