@@ -52,6 +52,7 @@ Status slurm_identity(const Environment &environment, SlurmIdentity *out) {
 std::string node_label() {
     if (std::string label = variable("RINGRT_NODE"); !label.empty()) return label;
     if (variable("RINGRT_SHARE_HOST") == "1") return "";
+    if (std::string name = variable("SLURMD_NODENAME"); !name.empty()) return name;
     return variable("SLURM_NODEID");
 }
 

@@ -30,9 +30,9 @@ inline constexpr int kRanksMax = 1 << 16;
 // step's rank or size is no such number.
 Status slurm_identity(const Environment &environment, SlurmIdentity *out);
 
-// What tells apart ranks that could share memory but shall not: RINGRT_NODE, else SLURM_NODEID (so
-// that several slurmds on one machine count as several nodes), else "". With RINGRT_SHARE_HOST=1
-// only the machine counts.
+// What tells apart ranks that could share memory but shall not: RINGRT_NODE, else
+// SLURMD_NODENAME (so that several slurmds on one machine count as several nodes, and two jobs on
+// one node as one), else SLURM_NODEID, else "". With RINGRT_SHARE_HOST=1 only the machine counts.
 [[nodiscard]] std::string node_label();
 
 }  // namespace ringrt
