@@ -24,6 +24,7 @@ include libringrt/collective/local.mk
 include libringrt/bucketing/local.mk
 include libringrt/gradients/local.mk
 include libringrt/checkpoint/local.mk
+include libringrt/live/local.mk
 include libringrt/job/local.mk
 include libringrt/api/local.mk
 
@@ -37,4 +38,4 @@ EXTRA_DIST += libringrt/ringrt.map
 include_HEADERS += libringrt/ringrt.h libringrt/ringrt_mpi.h
 pkgconfig_DATA += libringrt/ringrt.pc
 dist_man_MANS += man/ringrt.3
-dist_doc_DATA += doc/allreduce.md doc/channel.md
+dist_doc_DATA += doc/allreduce.md doc/channel.md doc/live.md

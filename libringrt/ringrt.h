@@ -148,6 +148,7 @@ typedef struct ringrt_config {
     const ringrt_messenger_t *messenger; /* copied by ringrt_init(); ringrt_mpi.h gives it */
     uint64_t samples_total;      /* known length of the training, in samples: all epochs together. Instead of
                                     steps_total where a step's samples change; 0: unknown */
+    uint32_t live_resize;        /* 1: ranks come and go, see ringrt_restore() [RINGRT_LIVE_RESIZE] (0) */
 } ringrt_config_t;
 
 #ifdef __cplusplus
@@ -305,7 +306,8 @@ RINGRT_API ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, 
 /* Collective. Loads the newest checkpoint that is whole into the registered buffers and sets *step.
  * RINGRT_NOT_FOUND: there is none. Damaged ones are set aside with a line in the log; where all are
  * damaged, RINGRT_CORRUPT names them. After any failure but RINGRT_NOT_FOUND the buffers' contents are
- * undefined. */
+ * undefined. With live_resize ("Resizing in place" in ringrt(3)) it joins an extension's rank to its base, and
+ * after RINGRT_PEER_LOST goes back to the newest step that a rank of the base finished, from its memory. */
 RINGRT_API ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step);
 
 /* Collective. Saves the registered buffers as of `step`, and returns when the checkpoint is on disk. */
@@ -315,7 +317,7 @@ RINGRT_API ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step);
 
 typedef enum ringrt_action {
     RINGRT_CONTINUE = 0,
-    RINGRT_LEAVE /* saved and requeued: clean up and end; the job comes back by itself */
+    RINGRT_LEAVE /* saved and requeued, or an extension that has left: clean up and end */
 } ringrt_action_t;
 
 /* Collective, after every finished step. Agrees with all ranks whether the scheduler asked for a resize

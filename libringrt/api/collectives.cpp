@@ -15,37 +15,37 @@ ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, siz
                                  ringrt_dtype_t dtype, ringrt_op_t op) {
     return guard_alone(rt, [&] {
         if (count > 0 && (!send || !recv)) return invalid("send or recv is NULL");
-        return rt->group.outcome(rt->communicator.allreduce(send, recv, count, dtype, op));
+        return rt->group.outcome(rt->communicator().allreduce(send, recv, count, dtype, op));
     });
 }
 
 ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
                                       ringrt_dtype_t dtype, ringrt_op_t op) {
     return guard_alone(rt, [&] {
-        return rt->group.outcome(rt->communicator.reduce_scatter(send, recv, count, dtype, op));
+        return rt->group.outcome(rt->communicator().reduce_scatter(send, recv, count, dtype, op));
     });
 }
 
 ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
                                   ringrt_dtype_t dtype) {
     return guard_alone(rt, [&] {
-        return rt->group.outcome(rt->communicator.all_gather_shares(send, recv, count, dtype));
+        return rt->group.outcome(rt->communicator().all_gather_shares(send, recv, count, dtype));
     });
 }
 
 ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream) {
-    return guard(rt, [&] { return rt->group.outcome(rt->communicator.set_stream(stream)); });
+    return guard(rt, [&] { return rt->group.outcome(rt->communicator().set_stream(stream)); });
 }
 
 ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out) {
     return guard(rt, [&] {
         if (!out) return invalid("out is NULL");
-        return rt->group.outcome(rt->communicator.alloc(bytes, out));
+        return rt->group.outcome(rt->memory().alloc(bytes, out));
     });
 }
 
 ringrt_status_t ringrt_free(ringrt_t *rt, void *memory) {
-    return guard(rt, [&] { return rt->group.outcome(rt->communicator.free(memory)); });
+    return guard(rt, [&] { return rt->group.outcome(rt->memory().free(memory)); });
 }
 
 ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *recv, size_t count,
@@ -54,7 +54,7 @@ ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *rec
     return guard_alone(rt, [&] {
         if (!out) return invalid("out is NULL");
         auto request = std::make_unique<ringrt_request>();
-        Status started = rt->group.outcome(rt->communicator.start_allreduce(
+        Status started = rt->group.outcome(rt->communicator().start_allreduce(
             send, recv, count, dtype, op, priority, &request->operation));
         if (started.ok()) *out = request.release();
         return started;
@@ -84,12 +84,12 @@ ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request) {
 ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t bytes, int root) {
     return guard_alone(rt, [&] {
         if (bytes > 0 && !buffer) return invalid("buffer is NULL");
-        return rt->group.outcome(rt->communicator.broadcast(buffer, bytes, root));
+        return rt->group.outcome(rt->communicator().broadcast(buffer, bytes, root));
     });
 }
 
 ringrt_status_t ringrt_barrier(ringrt_t *rt) {
-    return guard_alone(rt, [&] { return rt->group.outcome(rt->communicator.barrier()); });
+    return guard_alone(rt, [&] { return rt->group.outcome(rt->communicator().barrier()); });
 }
 
 }  // extern "C"

@@ -25,6 +25,7 @@ void tell_boundary(ringrt_t &rt) {
 Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
                          ringrt_op_t op, int *id) {
     if (!name || !id) return invalid("name or id is NULL");
+    if (Status can = not_live(rt, "the exchange of gradients"); !can.ok()) return can;
     if (!can_reduce(dtype, op))
         return invalid("dtype must be one of the numbers (not uint8), op one of the five");
     if (!rt.reducer) {
@@ -32,7 +33,7 @@ Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dt
         rt.gradient_dtype = dtype;
         rt.gradient_op = op;
         rt.reducer = std::make_unique<GradientReducer>(
-            rt.communicator,
+            rt.communicator(),
             GradientReducerConfig{.dtype = dtype,
                                   .op = op,
                                   .trace_file = trace ? trace : "",
@@ -63,7 +64,7 @@ ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t 
 ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
     return guard(rt, [&] {
         if (!rt->reducer) return invalid("no gradient was registered");
-        if (rt->communicator.on_gpu(buffer))
+        if (rt->communicator().on_gpu(buffer))
             return Status{
                 RINGRT_UNSUPPORTED,
                 "gradients must be in ordinary memory: ringrt_allreduce_start() takes a GPU's"};

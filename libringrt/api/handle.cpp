@@ -33,16 +33,44 @@ Status make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
     return broadcast(rt.group, fence);
 }
 
+void make_resizer(ringrt_t &rt) {
+    const Settings &settings = rt.settings;
+    rt.resizer = std::make_unique<live::Resizer>(
+        live::ResizerOptions{
+            .extension = settings.is_extension,
+            .job = settings.job,
+            .rank = settings.rank,
+            .size = settings.size,
+            .local_rank = settings.local_rank,
+            .folder = settings.checkpoint_dir,
+            .timeout_ms = settings.timeout_ms,
+            .start_timeout_ms = settings.start_timeout_ms,
+            .use =
+                [&rt](Communicator &present) {
+                    rt.group.use(present, rt.settings.is_extension && &present == &rt.own);
+                },
+            .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
+            .layout = [&rt] { return rt.boundary->layout_hash(); }},
+        rt.own, rt.buffers);
+    rt.boundary->set_resizer(rt.resizer.get());
+}
+
 Status start(ringrt_t &rt) {
     using namespace checkpoint;
     if (Status caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
     if (rt.settings.size > 1 && !rt.settings.allgather)  // ranks meet in a file there
         if (int made = make_folders(real_files(), rt.settings.checkpoint_dir); made < 0)
             return write_failure(made, rt.settings.checkpoint_dir);
-    if (Status met = rt.group.outcome(rt.communicator.start()); !met.ok()) return met;
     Fence fence;
-    if (Status made = make_fence(rt, fence); !made.ok()) return made;
+    if (!rt.settings.is_extension) {
+        if (Status met = rt.group.outcome(rt.own.start()); !met.ok()) return met;
+        if (Status made = make_fence(rt, fence); !made.ok()) return made;
+    } else {
+        rt.alone = std::make_unique<Communicator>(CommunicatorConfig{.rank = 0, .size = 1});
+        if (Status made = rt.group.outcome(rt.alone->start()); !made.ok()) return made;
+    }
     rt.boundary = std::make_unique<StepBoundary>(rt.settings, rt.group, fence, rt.buffers);
+    if (rt.settings.live_resize) make_resizer(rt);
     return rt.boundary->start();
 }
 
@@ -119,14 +147,15 @@ ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {
 ringrt_status_t ringrt_finalize(ringrt_t *rt) {
     if (!rt) return RINGRT_OK;
     if (rt->pid != getpid()) return RINGRT_FORKED;  // nothing of the parent's may be touched
-    if (rt->reducer && !rt->reducer->idle()) rt->communicator.abort();  // nobody waits for it
+    if (rt->reducer && !rt->reducer->idle()) rt->group.abort();  // nobody waits for it
     const std::unique_ptr<ringrt_t> owned(rt);
     return run_guarded(
         [&] {
-            if (rt->left) rt->communicator.leave_to_exit();
+            if (rt->left) rt->communicator().leave_to_exit();
             if (rt->left || rt->aborted) return Status{};
             Status finished = rt->boundary->finish();
-            Status parted = rt->group.outcome(rt->communicator.finish());
+            if (rt->resizer && !rt->boundary->finish_resizing()) return finished;
+            Status parted = rt->group.outcome(rt->communicator().finish());
             return finished.ok() ? parted : finished;
         },
         [](Status outcome) { keep_error(nullptr, std::move(outcome.message)); });
@@ -136,13 +165,17 @@ ringrt_status_t ringrt_abort(ringrt_t *rt) {
     if (!rt) return RINGRT_INVALID_ARGUMENT;
     if (rt->pid != getpid()) return RINGRT_FORKED;
     rt->aborted = true;
-    rt->communicator.abort();
+    rt->group.abort();
     return RINGRT_OK;
 }
 
-int ringrt_rank(const ringrt_t *rt) { return rt ? rt->communicator.rank() : -1; }
-int ringrt_size(const ringrt_t *rt) { return rt ? rt->communicator.size() : -1; }
-int ringrt_local_rank(const ringrt_t *rt) { return rt ? rt->communicator.local_rank() : -1; }
+int ringrt_rank(const ringrt_t *rt) { return rt ? rt->group.rank() : -1; }
+int ringrt_size(const ringrt_t *rt) { return rt ? rt->group.size() : -1; }
+int ringrt_local_rank(const ringrt_t *rt) {
+    if (!rt) return -1;
+    if (rt->resizer && rt->settings.local_rank >= 0) return rt->settings.local_rank;
+    return rt->communicator().local_rank();
+}
 int ringrt_restarts(const ringrt_t *rt) {
     return rt ? static_cast<int>(std::min<uint32_t>(rt->settings.restart, INT32_MAX)) : -1;
 }

@@ -20,33 +20,55 @@
 
 namespace ringrt {
 
-// The communicator as the step boundary and the checkpoints see it.
+// The communicator as the step boundary and the checkpoints see it. Which one that is may change at
+// a step boundary (live/resizer.h).
 class CommunicatorGroup final : public Group {
   public:
-    CommunicatorGroup(Communicator &communicator, uint32_t timeout_ms)
-        : communicator_(communicator), timeout_ms_(timeout_ms) {}
-    int rank() const override { return communicator_.rank(); }
-    int size() const override { return communicator_.size(); }
+    // Of an extension's rank that has not joined, rank and size are only such that it does not take
+    // itself for rank 0.
+    CommunicatorGroup(Communicator &communicator, const Settings &settings)
+        : communicator_(&communicator),
+          timeout_ms_(settings.timeout_ms),
+          outside_rank_(settings.rank + 1),
+          outside_size_(settings.size + 1),
+          outside_(settings.is_extension) {}
+    Communicator &communicator() const { return *communicator_; }
+    void use(Communicator &communicator, bool outside) {
+        const std::scoped_lock lock(mutex_);
+        communicator_ = &communicator;
+        outside_ = outside;
+    }
+    void abort() {  // from any thread
+        const std::scoped_lock lock(mutex_);
+        communicator_->abort();
+    }
+    int rank() const override { return outside_ ? outside_rank_ : communicator_->rank(); }
+    int size() const override { return outside_ ? outside_size_ : communicator_->size(); }
     Status allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-        return outcome(communicator_.all_gather(mine.data(), all.data(), mine.size()));
+        return outcome(communicator_->all_gather(mine.data(), all.data(), mine.size()));
     }
     Status broadcast(std::span<std::byte> bytes) override {
-        return outcome(communicator_.broadcast(bytes.data(), bytes.size(), 0));
+        return outcome(communicator_->broadcast(bytes.data(), bytes.size(), 0));
     }
     void expect_file_work(bool begins) override {
         file_works_ += begins ? 1 : -1;
         const uint32_t longer_ms = std::min(kFileWorkFactor * timeout_ms_, kFileWorkMax_ms);
-        communicator_.set_timeout_ms(file_works_ > 0 ? std::max(longer_ms, timeout_ms_)
-                                                     : timeout_ms_);
+        communicator_->set_timeout_ms(file_works_ > 0 ? std::max(longer_ms, timeout_ms_)
+                                                      : timeout_ms_);
     }
     Status outcome(ringrt_status_t status) const {
-        return status == RINGRT_OK ? Status{} : Status{status, communicator_.last_error()};
+        if (status != RINGRT_OK && outside_)
+            return {status, "this extension has not joined: ringrt_restore() comes first"};
+        return status == RINGRT_OK ? Status{} : Status{status, communicator_->last_error()};
     }
 
   private:
     static constexpr uint32_t kFileWorkFactor = 10, kFileWorkMax_ms = 1800000;
-    Communicator &communicator_;
+    std::mutex mutex_;  // of a change against abort()
+    Communicator *communicator_;
     const uint32_t timeout_ms_;
+    const int outside_rank_, outside_size_;
+    bool outside_;
     int file_works_ = 0;
 };
 
@@ -60,16 +82,23 @@ inline thread_local std::string thread_error;
 struct ringrt_runtime {
     explicit ringrt_runtime(ringrt::Settings given)
         : settings(std::move(given)),
-          communicator(ringrt::communicator_config(settings)),
-          group(communicator, settings.timeout_ms) {}
+          own(ringrt::communicator_config(settings)),
+          group(own, settings) {}
+
+    // The ranks' present one.
+    [[nodiscard]] ringrt::Communicator &communicator() const { return group.communicator(); }
 
     const pid_t pid = getpid();
     const ringrt::Settings settings;
     // While it counts, a write beyond the limit of a file's size fails, and does not end the rank.
     ringrt::SignalCounter file_limit;
-    ringrt::Communicator communicator;
+    ringrt::Communicator own;  // of the ranks that this job was started with
     ringrt::CommunicatorGroup group;
+    // Where ringrt_alloc()'s memory is: of a communicator that no resize ends.
+    std::unique_ptr<ringrt::Communicator> alone;  // of an extension's rank
+    [[nodiscard]] ringrt::Communicator &memory() { return alone ? *alone : own; }
     std::vector<ringrt::checkpoint::Buffer> buffers;  // by name
+    std::unique_ptr<ringrt::live::Resizer> resizer;   // null: not with live_resize
     std::unique_ptr<ringrt::StepBoundary> boundary;
     std::unique_ptr<ringrt::GradientReducer> reducer;  // once a gradient is registered
     ringrt_dtype_t gradient_dtype = RINGRT_FLOAT32;
@@ -103,6 +132,11 @@ ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
     } catch (...) {  // without a line
     }
     return status;
+}
+
+inline Status not_live(const ringrt_t &rt, const char *what) {
+    if (!rt.resizer) return {};
+    return {RINGRT_UNSUPPORTED, format_text("%s cannot be used with live_resize", what)};
 }
 
 inline Status check_handle(const ringrt_t *rt) {

@@ -12,7 +12,7 @@ namespace {
 Status add(ringrt_t &rt, checkpoint::Buffer buffer) {
     if (Status valid = check(buffer.parameter); !valid.ok()) return valid;
     if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
-    if (rt.communicator.on_gpu(buffer.data))
+    if (rt.communicator().on_gpu(buffer.data))
         return {RINGRT_UNSUPPORTED,
                 "checkpoints take buffers in host memory only: register a copy"};
     if (rt.buffers.size() == checkpoint::kParametersMax) return invalid("at most 4096 buffers");
@@ -57,7 +57,7 @@ ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out) {
     return guard(rt, [&] {
         if (!out) return invalid("out is NULL");
         const job::Progress &progress = rt->boundary->progress();
-        return share_of_batch(progress.batch(), rt->communicator.rank(), rt->communicator.size(),
+        return share_of_batch(progress.batch(), rt->group.rank(), rt->group.size(),
                               progress.samples(), *out);
     });
 }
@@ -91,6 +91,7 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
                                      uint64_t first_row, uint64_t rows) {
     return guard(rt, [&] {
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
+        if (Status can = not_live(*rt, "ringrt_register_rows()"); !can.ok()) return can;
         if (Status valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
             return valid;
         if (ndim == 0) return invalid("a scalar has no rows: use ringrt_register()");
@@ -108,6 +109,7 @@ ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_save
                                  void *context) {
     return guard(rt, [&] {
         if (!save || !load) return invalid("save and load are both needed");
+        if (Status can = not_live(*rt, "ringrt_set_saver()"); !can.ok()) return can;
         rt->boundary->set_program({save, load, context});
         return Status{};
     });
@@ -139,7 +141,7 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
 
 ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
     return guard(rt, [&] {
-        if (rt->communicator.rank() == 0) rt->boundary->progress().record_loss(loss, goal);
+        if (rt->group.rank() == 0) rt->boundary->progress().record_loss(loss, goal);
         return Status{};
     });
 }

@@ -53,9 +53,9 @@ HelloResult classify(const PendingHello &visit, const Side &server) {
     if (visit.heard < sizeof hello) return HelloResult::incomplete;
     const bool known =
         equal_in_constant_time(hello.mac, client_mac(server.secret, hello, visit.nonce));
-    const bool sound = hello.purpose == uint32_t(server.purpose) &&
-                       hello.size == uint32_t(server.size) && hello.rank < hello.size &&
-                       int(hello.rank) != server.rank;
+    const bool of_this_job = hello.size == uint32_t(server.size) && int(hello.rank) != server.rank;
+    const bool sound = hello.purpose == uint32_t(server.purpose) && hello.rank < hello.size &&
+                       (of_this_job || server.purpose == Purpose::Join);
     return known && sound ? HelloResult::authenticated : HelloResult::unauthenticated;
 }
 

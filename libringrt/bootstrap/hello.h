@@ -19,9 +19,9 @@
 
 namespace ringrt {
 
-enum class Purpose : uint32_t { Start = 1, Data = 2 };
+enum class Purpose : uint32_t { Start = 1, Data = 2, Join = 3 };
 
-// One side of a handshake.
+// One side of a handshake. Who asks to join is a rank of a job of its own: of any size.
 struct Side {
     Secret secret;
     Purpose purpose;

@@ -28,7 +28,7 @@ struct Card {
     char addresses[640];  // separated by blanks
 };
 
-constexpr uint32_t kWireVersion = 2;
+constexpr uint32_t kWireVersion = 3;
 
 std::string boot_id() {
     char text[40] = "";

@@ -26,10 +26,6 @@ struct Begun {
     char fresh[96] = {};
 };
 
-uint64_t parameters_hash(const std::vector<Buffer> &buffers) {
-    return hash_text(format_manifest({.parameters = parameters_of(buffers)}));
-}
-
 Status gather_held(Group &group, const std::vector<Buffer> &buffers, std::vector<Held> &all) {
     std::vector<Held> mine;
     for (const Buffer &buffer : buffers)
@@ -52,6 +48,10 @@ Status check_rows(const std::vector<Buffer> &buffers, const std::vector<Held> &a
 }
 
 }  // namespace
+
+uint64_t parameters_hash(const std::vector<Buffer> &buffers) {
+    return hash_text(format_manifest({.parameters = parameters_of(buffers)}));
+}
 
 std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers) {
     std::vector<Parameter> out;
@@ -219,6 +219,12 @@ Status Saver::finish() {
         worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
     if (group_.rank() == 0 && !worst.ok()) store_.discard(fresh_);
     return broadcast_status(group_, worst);
+}
+
+void Saver::abandon() {
+    if (writer_.joinable()) writer_.join();
+    if (under_way_ && group_.rank() == 0) store_.discard(fresh_);
+    under_way_ = false;
 }
 
 }  // namespace ringrt::checkpoint

@@ -51,6 +51,10 @@ class Saver {
     // Collective. WaitChain for the shards and commits. The outcome is the same on all ranks.
     Status finish();
 
+    // Not collective: a rank is lost, and nothing of the save under way will be committed. Waits
+    // for this rank's shard.
+    void abandon();
+
     bool under_way() const { return under_way_; }
     // This rank's shard is written, well or not.
     bool written() const { return written_.load(std::memory_order_acquire); }
@@ -84,6 +88,8 @@ struct Written {
 };
 
 [[nodiscard]] std::vector<Parameter> parameters_of(const std::vector<Buffer> &buffers);
+// Of names, types and shapes: equal where the ranks registered the same.
+[[nodiscard]] uint64_t parameters_hash(const std::vector<Buffer> &buffers);
 // Of a checkpoint that is written now; its shards are still to be told.
 [[nodiscard]] Manifest manifest_of(const Fence &fence, const Meta &meta, int ranks,
                                    const std::vector<Buffer> &buffers);

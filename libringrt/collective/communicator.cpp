@@ -268,6 +268,8 @@ void Communicator::set_timeout_ms(uint32_t timeout_ms) noexcept {
     impl_->self.timeout_ms = timeout_ms;
 }
 
+ringrt_status_t Communicator::failure() const noexcept { return impl_->failure; }
+
 std::string Communicator::last_error() const {
     std::lock_guard lock(impl_->line_mutex);
     return impl_->line;

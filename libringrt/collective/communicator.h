@@ -127,6 +127,9 @@ class Communicator {
     // Of the operations from now on; after start().
     void set_timeout_ms(uint32_t timeout_ms) noexcept;
 
+    // What every later call answers; ok: nothing has failed.
+    [[nodiscard]] ringrt_status_t failure() const noexcept;
+
     // One line about the last failure; empty when there was none.
     [[nodiscard]] std::string last_error() const;
 

@@ -22,4 +22,5 @@ libruntime_la_SOURCES += \
 	libringrt/job/step.cpp \
 	libringrt/job/step.h \
 	libringrt/job/step_clock.cpp \
+	libringrt/job/step_resize.cpp \
 	libringrt/job/step_clock.h

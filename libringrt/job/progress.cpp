@@ -26,6 +26,17 @@ void Progress::advance(uint64_t steps) {
         told_left_ = std::max(0.0, *told_left_ - static_cast<double>(steps) * per_step());
 }
 
+void Progress::resized(int size) {
+    size_ = size;
+    clock_ = {};
+}
+
+void Progress::go_to(uint64_t step, uint64_t samples, uint32_t global_batch) {
+    steps_ = step;
+    samples_ = samples;
+    batch_.global_batch = global_batch;
+}
+
 void Progress::set_steps_left(uint64_t steps) {
     told_left_ = static_cast<double>(steps) * per_step();
 }

@@ -29,6 +29,9 @@ class Progress {
     // The step that ends now took so long.
     void timed(double step_ms);
     void advance(uint64_t steps);
+    void resized(int size);  // in place (doc/live.md)
+    // Where another rank is, after a resize in place.
+    void go_to(uint64_t step, uint64_t samples, uint32_t global_batch);
     // From the step under way on, as ringrt_config_t::global_batch.
     void set_batch(uint32_t global_batch) { batch_.global_batch = global_batch; }
     void set_steps_left(uint64_t steps);  // of the present size and batch
@@ -52,7 +55,7 @@ class Progress {
     std::optional<double> left();
 
     BatchRule batch_;
-    const int size_;
+    int size_;
     const uint64_t steps_total_, samples_total_;
     uint64_t steps_ = 0, samples_ = 0;
     std::optional<double> told_left_;

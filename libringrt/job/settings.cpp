@@ -31,6 +31,7 @@ constexpr std::array kNumbers = {
     NumberRow{"RINGRT_TELEMETRY_S", &Settings::telemetry_s, 1, 86400, 30},
     NumberRow{"RINGRT_LEAVE_TIMEOUT_S", &Settings::leave_timeout_s, 1, 3600, 60},
     NumberRow{"RINGRT_REQUEUE_AGAIN_S", &Settings::requeue_again_s, 1, 3600, 10},
+    NumberRow{"RINGRT_LIVE_RESIZE", &Settings::live_resize, 0, 1, 0},
 };
 
 // The first version of the struct ended here: no program has a smaller one.
@@ -66,6 +67,7 @@ Status read_numbers(const ringrt_config_t &config, const Environment &environmen
     out.timeout_ms = config.timeout_ms;
     out.start_timeout_ms = config.start_timeout_ms;
     out.telemetry_s = config.telemetry_s;
+    out.live_resize = config.live_resize;
     for (const NumberRow &row : kNumbers) {
         uint32_t &field = out.*row.field;
         const char *value = environment(row.name);
@@ -100,6 +102,25 @@ Status read_ranks(const ringrt_config_t &config, const Environment &environment,
     if (out.size < 1 || out.size > kRanksMax || out.rank < 0 || out.rank >= out.size)
         return invalid(
             format_text("rank %d of %d: expected 0 <= rank < size <= 65536", out.rank, out.size));
+    return {};
+}
+
+// RINGRT_EXTENDS=JOBID makes this job an extension.
+Status read_extension(const ringrt_config_t &config, const Environment &environment,
+                      Settings &out) {
+    if (const char *base = environment("RINGRT_EXTENDS"); base && *base) {
+        if (!parse(base, uint64_t{0}, uint64_t{UINT32_MAX}, out.base_job))
+            return invalid(
+                format_text("RINGRT_EXTENDS: expected the base job's id, got %.40s", base));
+        out.is_extension = true;
+        out.live_resize = 1;
+    }
+    if (!out.live_resize) return {};
+    const char *local = environment("RINGRT_CHECKPOINT_LOCAL");
+    if (config.allgather || (local && *local))
+        return invalid(
+            "live_resize cannot be combined with RINGRT_CHECKPOINT_LOCAL, or with a start through "
+            "the program's allgather (MPI)");
     return {};
 }
 
@@ -149,7 +170,7 @@ Status read_folders(const ringrt_config_t &config, const Environment &environmen
     const char *folder = config.checkpoint_dir;
     if (!folder) folder = environment("RINGRT_CHECKPOINT_DIR");
     std::string name = bounded(folder), local = bounded(environment("RINGRT_CHECKPOINT_LOCAL"));
-    if (name.empty()) name = folder_of_job(out.job);
+    if (name.empty()) name = folder_of_job(out.is_extension ? out.base_job : out.job);
     if (!local.empty()) local += "/" + folder_of_job(out.job);
     char here[4096];
     for (std::string *path : {&name, &local})
@@ -195,6 +216,7 @@ Status resolve(const ringrt_config_t *given, const Environment &environment, Set
     Status outcome = copy_config(given, config);
     if (outcome.ok()) outcome = read_numbers(config, environment, settings);
     if (outcome.ok()) outcome = read_ranks(config, environment, settings);
+    if (outcome.ok()) outcome = read_extension(config, environment, settings);
     if (outcome.ok()) outcome = read_signal(environment, settings);
     if (outcome.ok()) outcome = read_batch(config, settings);
     if (outcome.ok()) outcome = read_folders(config, environment, settings);

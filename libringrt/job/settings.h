@@ -30,6 +30,9 @@ struct Settings {
     uint32_t requeue_again_s = 0;  // between two requests for the requeue
     int signal = 0;
     uint64_t job = 0;  // 0: outside Slurm
+    uint32_t live_resize = 0;
+    bool is_extension = false;  // of `base_job`, and so with live_resize
+    uint64_t base_job = 0;
     uint32_t restart = 0;
     std::string scontrol;
     std::string channel;  // empty: none

@@ -33,6 +33,7 @@ struct StepBoundary::StepVote {
     uint8_t written = 0;   // this rank's part of a save in the background is on disk
     uint8_t cut_off = 0;   // rank 0 has no way to ask Slurm for anything
     uint8_t reserved[4] = {};
+    live::Vote live;
 };
 
 StepBoundary::StepBoundary(const Settings &settings, Group &group, checkpoint::Fence fence,
@@ -51,7 +52,11 @@ Status StepBoundary::start() {
     if (Status started = slurm_.start(settings_, leads(), no_channel); !started.ok())
         return started;
     if (!no_channel.empty()) say(no_channel);
-    if (Status joined = local_.join(); !joined.ok()) return joined;
+    const bool extends = resizer_ && resizer_->is_extension();
+    if (extends)
+        if (Status caught = extension_sigterm_.start(SIGTERM); !caught.ok()) return caught;
+    if (!resizer_)
+        if (Status joined = local_.join(); !joined.ok()) return joined;
     step_begun_s_ = monotonic_s();
     next_save_s_ = step_begun_s_ + settings_.save_interval_s;
     if (leads() && (settings_.job != 0 || !settings_.telemetry_file.empty()))
@@ -65,6 +70,7 @@ Status StepBoundary::start() {
 }
 
 Status StepBoundary::restore(uint64_t &step) {
+    if (resizer_ && resizer_->must_recover()) return recover(step);
     // Else the state that is given up would be committed later.
     if (Status finished = end_save(); is_fatal(finished)) return finished;
     const FileWork work(group_);
@@ -125,8 +131,16 @@ Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     timed_step_ = step;
     advance(step);
     StepVote agreed;
-    if (Status outcome = agree(step, agreed); !outcome.ok()) return outcome;
+    std::vector<live::Vote> votes;
+    if (Status outcome = agree(step, agreed, votes); !outcome.ok()) return outcome;
     ringrt_action_t result = RINGRT_CONTINUE;
+    if (resizer_) {
+        if (Status resized = resize(votes, result); !resized.ok()) return resized;
+        if (result == RINGRT_LEAVE) {
+            action = result;
+            return {};
+        }
+    }
     Status outcome;
     if (saver_.under_way() && (agreed.written || agreed.asked)) outcome = end_save();
     if (!is_fatal(outcome) && agreed.asked && agreed.cut_off)
@@ -148,15 +162,20 @@ void StepBoundary::advance(uint64_t step) {
     step_ = step;
 }
 
-Status StepBoundary::agree(uint64_t step, StepVote &agreed) {
+Status StepBoundary::agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes) {
     const double now_s = monotonic_s();
     const uint32_t arrivals = slurm_.requests();
     if (now_s < ignore_until_s_) served_ = arrivals;
-    const StepVote mine{.step = step,
-                        .asked = arrivals != served_,
-                        .save_due = leads() && now_s >= next_save_s_,
-                        .written = saver_.under_way() && saver_.written(),
-                        .cut_off = slurm_.is_cut_off()};
+    const bool extends = resizer_ && resizer_->is_extension();
+    StepVote mine{.step = step,
+                  .asked = !extends && arrivals != served_,
+                  .save_due = leads() && now_s >= next_save_s_,
+                  .written = saver_.under_way() && saver_.written(),
+                  .cut_off = slurm_.is_cut_off()};
+    // Where the base is to be requeued, its extensions end first.
+    if (resizer_)
+        mine.live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
+                                   saver_.under_way());
     std::vector<StepVote> all;
     if (Status gathered = gather(group_, mine, all); !gathered.ok()) return gathered;
     agreed = {.step = step, .save_due = all[0].save_due, .written = 1, .cut_off = all[0].cut_off};
@@ -167,6 +186,7 @@ Status StepBoundary::agree(uint64_t step, StepVote &agreed) {
                                 "ringrt_step() on all ranks after the same steps",
                                 rank, static_cast<unsigned long long>(all[rank].step),
                                 static_cast<unsigned long long>(all[0].step))};
+        votes.push_back(all[rank].live);
         agreed.asked |= all[rank].asked;
         agreed.written &= all[rank].written;
     }

@@ -16,6 +16,7 @@
 #include "libringrt/job/settings.h"
 #include "libringrt/job/signal_watch.h"
 #include "libringrt/job/slurm_link.h"
+#include "libringrt/live/resizer.h"
 
 namespace ringrt {
 
@@ -40,6 +41,17 @@ class StepBoundary {
     Status step(uint64_t step, ringrt_action_t &action);
     Status finish();  // commits a save that is under way
 
+    // Before start(): ranks may come and go (doc/live.md).
+    void set_resizer(live::Resizer *resizer) { resizer_ = resizer; }
+    // At the end of training: true where this rank is of the base, whose ranks part together.
+    bool finish_resizing();
+    // Of an extension's rank.
+    bool asked_to_leave() const {
+        return slurm_.requests() != served_ || extension_sigterm_.count() > 0;
+    }
+    // Extensions must agree in it: what is registered, how the batch is cut, the order of samples.
+    uint64_t layout_hash() const;
+
     // Before the first save or restore; the same on all ranks.
     void set_program(const checkpoint::ProgramSaver &program);
     void set_gradients(GradientHooks hooks) { gradients_ = std::move(hooks); }
@@ -56,7 +68,11 @@ class StepBoundary {
     bool leads() const { return group_.rank() == 0; }
     bool has_local() const { return local_.is_there() && !program_; }
     void advance(uint64_t step);
-    Status agree(uint64_t step, StepVote &agreed);
+    Status agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes);
+    Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
+    Status recover(uint64_t &step);
+    [[nodiscard]] live::Position position() const;
+    void go_to(const live::Position &position);
     Status save_now(uint64_t step, checkpoint::SaveMode mode);
     Status finish_save();
     Status end_save();
@@ -78,6 +94,8 @@ class StepBoundary {
     checkpoint::LocalLevel local_;
     checkpoint::ProgramSaver program_;
     bool said_no_local_ = false;
+    live::Resizer *resizer_ = nullptr;  // null: this job is resized by requeue alone
+    SignalCounter extension_sigterm_;   // preemption, or its user's scancel
     job::SlurmLink slurm_;
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
     std::unique_ptr<job::Reporter> reporter_;

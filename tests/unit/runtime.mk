@@ -13,6 +13,8 @@ runtime_tests = \
 	tests/unit/test_guard \
 	tests/unit/test_ringrt_api \
 	tests/unit/test_ringrt_limits \
+	tests/unit/test_live_model \
+	tests/multiproc/test_live \
 	tests/multiproc/test_saver \
 	tests/multiproc/test_step \
 	tests/multiproc/test_step_channel
@@ -85,6 +87,26 @@ tests_multiproc_test_step_channel_LDADD = libringrt.la libchannel.la librecords.
 tests_multiproc_test_saver_SOURCES = tests/multiproc/test_saver.cpp $(api_support)
 tests_multiproc_test_saver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_saver_LDADD = libringrt.la $(CHECK_LIBS)
+
+# Resizing in place: explored, and with real ranks
+tests_unit_test_live_model_SOURCES = tests/unit/test_live_model.cpp tests/support/check.h \
+	tests/support/live_world.h
+tests_unit_test_live_model_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_live_model_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/check.h \
+	tests/support/folder.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
+
+# Not a test: for how long training stands still. make live-gap
+EXTRA_PROGRAMS += tests/speed/live_gap
+tests_speed_live_gap_SOURCES = tests/speed/live_gap.cpp tests/support/folder.h tests/support/ranks.h
+tests_speed_live_gap_LDADD = libringrt.la libbase.la
+live-gap: tests/speed/live_gap
+	tests/speed/live_gap 20 100 1
+	tests/speed/live_gap 20 100 2
+.PHONY: live-gap
 
 # Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
 EXTRA_PROGRAMS += tests/speed/checkpoint_speed

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a step boundary does where ranks come and go (doc/live.md).
+#include "libringrt/base/clock.h"
+#include "libringrt/job/step.h"
+
+namespace ringrt {
+
+Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_t &action) {
+    const int before = group_.size();
+    if (saver_.under_way() && resizer_->narrows(votes) && !end_save().ok()) saver_.abandon();
+    live::Position position = this->position();
+    bool left = false;
+    Status outcome = resizer_->voted(votes, position, &left);
+    if (left) action = RINGRT_LEAVE;
+    if (!outcome.ok() || left || group_.size() == before) return outcome;
+    go_to(position);
+    say(format_text("resized in place at step %llu: %d ranks (were %d)",
+                    static_cast<unsigned long long>(step_), group_.size(), before));
+    return {};
+}
+
+// After a loss, or in an extension that has not joined yet: nothing is read from disk.
+Status StepBoundary::recover(uint64_t &step) {
+    saver_.abandon();
+    live::Position position = this->position();
+    if (Status got = resizer_->recover(position); !got.ok()) return got;
+    go_to(position);
+    step = step_;
+    step_begun_s_ = monotonic_s();
+    say(format_text("an extension was lost: going on from step %llu with %d ranks",
+                    static_cast<unsigned long long>(step), group_.size()));
+    return {};
+}
+
+live::Position StepBoundary::position() const {
+    return {.step = step_, .samples = progress_.samples(), .batch = progress_.batch().global_batch};
+}
+
+void StepBoundary::go_to(const live::Position &position) {
+    step_ = timed_step_ = position.step;
+    progress_.resized(group_.size());
+    progress_.go_to(position.step, position.samples, position.batch);
+}
+
+uint64_t StepBoundary::layout_hash() const {
+    const BatchRule &batch = settings_.batch;
+    return checkpoint::hash_text(
+        format_text("%llu %llu %u %u %u %d",
+                    static_cast<unsigned long long>(checkpoint::parameters_hash(buffers_)),
+                    static_cast<unsigned long long>(settings_.seed), batch.reference_batch,
+                    batch.reference_size, batch.micro_batch_max, static_cast<int>(batch.rule)));
+}
+
+bool StepBoundary::finish_resizing() {
+    resizer_->finish(position());
+    return !resizer_->is_extension();
+}
+
+}  // namespace ringrt

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rank 0 of the base hears of extensions that want to join, on a thread of its own: who comes is
+// authenticated by the secret in a file of the checkpoint folder that only the owner can read.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libringrt/base/socket.h"
+#include "libringrt/bootstrap/handshake.h"
+#include "libringrt/live/join_messages.h"
+
+namespace ringrt::live {
+
+class JoinListener {
+  public:
+    // `layout` as in JoinRequest.
+    JoinListener(std::string folder, uint64_t layout);
+    ~JoinListener();  // closes all connections: who waits there sees that the base is gone
+    JoinListener(const JoinListener &) = delete;
+    JoinListener &operator=(const JoinListener &) = delete;
+
+    Status start();
+
+    struct Offer {
+        uint32_t number = 0, ranks = 0;  // number 0: none
+    };
+    // An extension of which every rank waits here; the same one until it joins or goes away.
+    Offer offer();
+    // Its ranks get first_rank, first_rank + 1 … of `size`.
+    void invite(uint32_t number, int first_rank, int size);
+    // A rank that was invited has closed its connection.
+    bool is_gone(uint32_t number);
+    // Joined, or called off: then they ask again.
+    void close(uint32_t number);
+
+  private:
+    struct Visitor {
+        Fd fd;
+        JoinRequest request;
+        size_t heard = 0;
+    };
+    struct Extension {
+        uint32_t number = 0, ranks = 0;
+        bool invited = false, gone = false;
+        std::map<uint32_t, Fd> connections;  // by rank
+    };
+    void run();
+    void hear(Visitor &visitor);
+    void admit(Visitor &visitor);
+    void notice_who_left();
+    Extension *find(uint32_t number);
+
+    const std::string folder_;
+    const uint64_t layout_;
+    RankContext self_;
+    Fd listener_;
+    Secret secret_{};
+    std::mutex mutex_;  // of what follows
+    std::map<uint64_t, Extension> by_job_;
+    uint32_t numbers_ = 0;
+    std::vector<Visitor> visitors_;  // of the thread alone
+    std::atomic<bool> end_{false};
+    std::thread thread_;
+};
+
+}  // namespace ringrt::live

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Resizing in place: a job and its extensions
+libruntime_la_SOURCES += \
+	libringrt/live/forming.cpp \
+	libringrt/live/forming.h \
+	libringrt/live/join_listener.cpp \
+	libringrt/live/join_listener.h \
+	libringrt/live/join_messages.h \
+	libringrt/live/join_request.cpp \
+	libringrt/live/join_request.h \
+	libringrt/live/machine.cpp \
+	libringrt/live/machine.h \
+	libringrt/live/peer_memory.cpp \
+	libringrt/live/peer_memory.h \
+	libringrt/live/resizer.cpp \
+	libringrt/live/resizer.h

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/live/resizer.h"
+
+#include <algorithm>
+
+#include "libringrt/bootstrap/siphash.h"
+#include "libringrt/live/peer_memory.h"
+
+namespace ringrt::live {
+namespace {
+
+constexpr size_t kLevelsMax = 32;
+
+Status outcome_of(const Communicator &over, ringrt_status_t code) {
+    return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
+}
+
+Status over_now(const std::string &what) {
+    return {RINGRT_PEER_LOST, what + ": ringrt_restore() goes on from what the other ranks hold"};
+}
+
+// Its pages are there when the state comes: the ranks that train wait for that.
+void touch(const std::vector<checkpoint::Buffer> &buffers) {
+    constexpr uint64_t kPage = 4096;
+    for (const checkpoint::Buffer &buffer : buffers)
+        for (uint64_t at = 0; at < buffer.bytes; at += kPage) {
+            auto *byte = reinterpret_cast<volatile std::byte *>(buffer.data + at);
+            *byte = *byte;
+        }
+}
+
+}  // namespace
+
+// Before the state, to those who join.
+struct Resizer::Header {
+    Position position;
+    uint32_t levels = 0;
+    int32_t sizes[kLevelsMax] = {};
+    PeerProcess root;
+};
+
+Resizer::Resizer(ResizerOptions options, Communicator &base,
+                 const std::vector<checkpoint::Buffer> &buffers)
+    : options_(std::move(options)),
+      base_(base),
+      buffers_(buffers),
+      machine_(options_.extension ? Machine::outside() : Machine(options_.size)) {}
+
+Communicator &Resizer::present() { return above_.empty() ? base_ : *above_.back(); }
+
+CommunicatorConfig Resizer::config(uint32_t number, int rank, int size) const {
+    CommunicatorConfig out;
+    out.rank = rank, out.size = size;
+    out.local_rank = options_.local_rank;
+    out.rendezvous = join_file(options_.folder, number);
+    out.timeout_ms = options_.timeout_ms, out.start_timeout_ms = options_.start_timeout_ms;
+    out.warn = log_line;
+    return out;
+}
+
+// ---- a step's end
+// ---------------------------------------------------------------------------------
+
+Vote Resizer::vote(bool leave, bool hold) {
+    std::erase_if(retired_, [](const auto &each) { return each->state() != Formed::under_way; });
+    Vote out{.leave = leave, .hold = hold};
+    if (forming_) out.formed = forming_->state();
+    if (options_.extension || options_.rank != 0) return out;
+    if (!listener_) {
+        listener_ = std::make_unique<JoinListener>(options_.folder, options_.layout());
+        if (Status started = listener_->start(); !started.ok()) log_line(started.message);
+    }
+    if (forming_ && out.formed == Formed::under_way && listener_->is_gone(number_))
+        out.formed = Formed::failed;
+    if (!forming_ && machine_.sizes().size() < kLevelsMax) {
+        const JoinListener::Offer offer = listener_->offer();
+        out.offer = offer.number, out.offer_ranks = offer.ranks;
+    }
+    return out;
+}
+
+bool Resizer::narrows(const std::vector<Vote> &votes) const {
+    Machine probe = machine_;
+    const Act act = probe.voted(votes);
+    return act == Act::settle || act == Act::leave || act == Act::rejoin;
+}
+
+Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *left) {
+    *left = false;
+    switch (machine_.voted(votes)) {
+        case Act::form:
+            form();
+            return {};
+        case Act::call_off:
+            let_go_of_next();
+            return {};
+        case Act::transfer:
+            return widen(position);
+        case Act::settle:
+            (void)present().finish();  // all who voted are here; who has died since does not matter
+            return settle(position);
+        case Act::leave:
+            *left = true;
+            (void)present().finish();
+            drop_above(-1);
+            return {};
+        case Act::rejoin:
+            (void)present().finish();
+            drop_above(-1);
+            return over_now("an extension below this one left");
+        default:
+            return {};
+    }
+}
+
+void Resizer::form() {
+    const int rank = present().rank();
+    number_ = machine_.offer();
+    forming_ = std::make_unique<Forming>(config(number_, rank, machine_.ranks_then()));
+    if (listener_) listener_->invite(number_, machine_.ranks(), machine_.ranks_then());
+}
+
+void Resizer::let_go_of_next() {
+    if (!forming_) return;
+    forming_->abort();
+    if (forming_->state() == Formed::under_way) retired_.push_back(std::move(forming_));
+    forming_.reset();
+    if (listener_) listener_->close(number_);
+}
+
+void Resizer::adopt() {
+    above_.push_back(forming_->take());
+    forming_.reset();
+    if (listener_) listener_->close(number_);
+    options_.use(present());
+}
+
+// Those who join get all; the others hold it. Then all of the present level say whether they and
+// their neighbours came through: only then is it the present level that changes.
+Status Resizer::widen(const Position &position) {
+    Header header{.position = position,
+                  .levels = static_cast<uint32_t>(machine_.sizes().size() + 1)};
+    std::copy(machine_.sizes().begin(), machine_.sizes().end(), header.sizes);
+    header.sizes[header.levels - 1] = machine_.ranks_then();
+    Secret token{};  // without one nobody reads this process's memory, and all is sent
+    if (make_random(token).ok()) header.root = readable_process(token);
+    const Status sent = transfer(forming_->communicator(), header);
+    (void)machine_.transferred();
+    const auto mine = static_cast<uint8_t>(sent.ok());
+    std::vector<uint8_t> all(static_cast<size_t>(machine_.ranks()));
+    RINGRT_TRY(outcome_of(present(), present().all_gather(&mine, all.data(), 1)));
+    const bool everywhere = std::count(all.begin(), all.end(), 1) == machine_.ranks();
+    if (machine_.confirmed(everywhere) != Act::adopt) {
+        let_go_of_next();
+        return {};
+    }
+    adopt();
+    return {};
+}
+
+Status Resizer::transfer(Communicator &over, Header &header) {
+    RINGRT_TRY(outcome_of(over, over.broadcast(&header, sizeof header, 0)));
+    bool everywhere = false;
+    RINGRT_TRY(read_state(over, header, &everywhere));
+    return everywhere ? Status{} : send_state(over, 0);
+}
+
+// Who joins on rank 0's node takes the state from its memory: ranks that all copy piece by piece
+// would wait for each other's turn on a busy node. Where one cannot, all is sent to all.
+Status Resizer::read_state(Communicator &over, const Header &header, bool *everywhere) {
+    std::vector<uint64_t> addresses;
+    for (const checkpoint::Buffer &buffer : buffers_)
+        addresses.push_back(reinterpret_cast<uint64_t>(buffer.data));
+    RINGRT_TRY(
+        outcome_of(over, over.broadcast(addresses.data(), addresses.size() * sizeof(uint64_t), 0)));
+    uint8_t have = !is_outside() || is_readable(header.root);
+    for (size_t i = 0; is_outside() && have && i < buffers_.size(); ++i)
+        have = read_from(header.root, addresses[i], {buffers_[i].data, buffers_[i].bytes});
+    std::vector<uint8_t> all(static_cast<size_t>(over.size()));
+    RINGRT_TRY(outcome_of(over, over.all_gather(&have, all.data(), 1)));
+    *everywhere = std::count(all.begin(), all.end(), 0) == 0;
+    return {};
+}
+
+Status Resizer::send_state(Communicator &over, int root) {
+    for (const checkpoint::Buffer &buffer : buffers_)
+        RINGRT_TRY(outcome_of(over, over.broadcast(buffer.data, buffer.bytes, root)));
+    return {};
+}
+
+// ---- narrower
+// ---------------------------------------------------------------------------------------
+
+void Resizer::drop_above(int level) {
+    let_go_of_next();
+    std::vector<std::unique_ptr<Communicator>> dropped;  // until nobody uses them any more
+    while (static_cast<int>(above_.size()) > std::max(level, 0)) {
+        if (above_.back()) above_.back()->abort();
+        dropped.push_back(std::move(above_.back()));
+        above_.pop_back();
+    }
+    options_.use(present());
+}
+
+Status Resizer::settle(Position &position) {
+    for (;;) {
+        drop_above(machine_.level());
+        Status settled = settle_once(position);
+        if (settled.ok()) {
+            (void)machine_.settled();
+            return {};
+        }
+        if (machine_.level() == 0 || machine_.lost() != Act::settle) return settled;
+    }
+}
+
+// On the present level: whoever is behind gets the state of the newest step.
+Status Resizer::settle_once(Position &position) {
+    Communicator &over = present();
+    std::vector<Position> all(static_cast<size_t>(over.size()));
+    RINGRT_TRY(outcome_of(over, over.all_gather(&position, all.data(), sizeof position)));
+    auto older = [](const Position &a, const Position &b) { return a.step < b.step; };
+    const auto newest = std::max_element(all.begin(), all.end(), older);
+    const auto oldest = std::min_element(all.begin(), all.end(), older);
+    const auto root = static_cast<int>(newest - all.begin());
+    if (newest->step != oldest->step) RINGRT_TRY(send_state(over, root));
+    position = *newest;
+    return {};
+}
+
+// ---- lost, or outside
+// -------------------------------------------------------------------------------
+
+bool Resizer::must_recover() const {
+    if (is_outside()) return true;
+    if (machine_.level() == 0) return false;
+    const ringrt_status_t failure = above_.back()->failure();
+    return failure == RINGRT_PEER_LOST || failure == RINGRT_TIMEOUT;
+}
+
+Status Resizer::recover(Position &position) {
+    if (!is_outside()) {
+        const Act act = machine_.lost();
+        if (act == Act::settle) return settle(position);
+        drop_above(-1);
+        was_member_ = true;
+    }
+    return join(position);
+}
+
+Status Resizer::join(Position &position) {
+    const JoinRequest request{.rank = static_cast<uint32_t>(options_.rank),
+                              .size = static_cast<uint32_t>(options_.size),
+                              .job = options_.job,
+                              .layout = options_.layout()};
+    // A base that ran a moment ago is there, or gone for good.
+    constexpr uint32_t kAgain_ms = 3000;
+    RankContext self;
+    self.warn = log_line;
+    for (;;) {
+        Deadline deadline(self, "join",
+                          was_member_ ? std::min(kAgain_ms, options_.start_timeout_ms)
+                                      : options_.start_timeout_ms);
+        JoinConnection base;
+        JoinAnswer answer;
+        RINGRT_TRY(base.ask(options_.folder, request, &deadline, options_.asked_to_leave));
+        Status invited = await_invitation(base, &answer);
+        if (invited.ok()) invited = receive(base, answer, position);
+        if (invited.code != RINGRT_PEER_LOST) return invited;
+        was_member_ = true;  // called off, or the base is gone: one look more
+    }
+}
+
+Status Resizer::await_invitation(JoinConnection &base, JoinAnswer *answer) {
+    for (bool invited = false; !invited;) {
+        if (options_.asked_to_leave())
+            return {RINGRT_ABORTED, "asked to leave before it had joined"};
+        RINGRT_TRY(base.poll(kSliceMs, &invited, answer));
+    }
+    return {};
+}
+
+Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position &position) {
+    forming_ = std::make_unique<Forming>(config(answer.number, answer.rank, answer.size));
+    touch(buffers_);
+    Status met;
+    while (met.ok() && forming_->state() == Formed::under_way) {
+        bool ignored = false;
+        JoinAnswer none;
+        met = base.poll(1, &ignored, &none);
+        if (options_.asked_to_leave())
+            met = {RINGRT_ABORTED, "asked to leave before it had joined"};
+    }
+    if (met.ok() && forming_->state() == Formed::failed)
+        met = {RINGRT_PEER_LOST, forming_->last_error()};
+    Header header;
+    if (met.ok()) met = transfer(forming_->communicator(), header);
+    if (met.ok() && (header.levels < 2 || header.levels > kLevelsMax))
+        met = {RINGRT_MISMATCH, "the base sent a state that is none"};
+    if (!met.ok()) {
+        let_go_of_next();
+        return met;
+    }
+    above_.clear();
+    above_.resize(header.levels - 2);
+    adopt();
+    machine_.joined({header.sizes, header.sizes + header.levels});
+    position = header.position;
+    return {};
+}
+
+void Resizer::finish(Position position) {
+    if (is_outside()) return;
+    if (machine_.level() > 0) (void)present().finish();
+    if (machine_.finished() == Act::settle) (void)settle(position);
+}
+
+}  // namespace ringrt::live

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Resizing in place at one rank: carries out what its Machine says, on the stack of communicators.
+// Every extension that joined put one on top; those below stay open, unused, so that a planned
+// leave and a loss cost no start-up: the ranks that stay go on with one that they have.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libringrt/checkpoint/layout.h"
+#include "libringrt/live/forming.h"
+#include "libringrt/live/join_listener.h"
+#include "libringrt/live/join_request.h"
+#include "libringrt/live/machine.h"
+
+namespace ringrt::live {
+
+// Where training is, besides what is registered.
+struct Position {
+    uint64_t step = 0;
+    uint64_t samples = 0;
+    uint32_t batch = 0;  // of a step from here on
+    uint32_t zero = 0;
+};
+
+struct ResizerOptions {
+    bool extension = false;
+    uint64_t job = 0;        // this rank's own
+    int rank = 0, size = 1;  // in that job
+    int local_rank = -1;
+    std::string folder;  // checkpoints: also where extensions find the base
+    uint32_t timeout_ms = 0, start_timeout_ms = 0;
+    std::function<void(Communicator &)> use;  // from now on this is the ranks' communicator
+    std::function<bool()> asked_to_leave;     // of an extension's rank
+    std::function<uint64_t()> layout;         // of what is registered, batch, seed
+};
+
+class Resizer {
+  public:
+    // `base`: of the base job's ranks, started; of an extension's rank it is not used.
+    Resizer(ResizerOptions options, Communicator &base,
+            const std::vector<checkpoint::Buffer> &buffers);
+
+    // This rank's part of the ballot at a step's end.
+    Vote vote(bool leave, bool hold);
+    // Whether voted() will drop communicators: nothing may be under way on the present one.
+    [[nodiscard]] bool narrows(const std::vector<Vote> &votes) const;
+    // Collective. PEER_LOST: recover() is next. *left: this rank's job is to end.
+    Status voted(const std::vector<Vote> &votes, Position &position, bool *left);
+
+    // A rank outside of the base's communicators, or one that has lost a peer but not its base.
+    [[nodiscard]] bool must_recover() const;
+    [[nodiscard]] bool is_outside() const { return machine_.phase() == Phase::outside; }
+    // Collective over those concerned: joins, or goes back to the newest step that the base's ranks
+    // have in memory.
+    Status recover(Position &position);
+
+    // Collective, at the end of training: only the base's ranks are left together.
+    void finish(Position position);
+    [[nodiscard]] bool is_extension() const { return options_.extension; }
+
+  private:
+    struct Header;
+    [[nodiscard]] Communicator &present();
+    [[nodiscard]] CommunicatorConfig config(uint32_t number, int rank, int size) const;
+    void form();
+    void let_go_of_next();
+    void adopt();
+    void drop_above(int level);
+    Status transfer(Communicator &over, Header &header);
+    Status read_state(Communicator &over, const Header &header, bool *everywhere);
+    Status send_state(Communicator &over, int root);
+    Status widen(const Position &position);
+    Status settle(Position &position);
+    Status settle_once(Position &position);
+    Status join(Position &position);
+    Status await_invitation(JoinConnection &base, JoinAnswer *answer);
+    Status receive(JoinConnection &base, const JoinAnswer &answer, Position &position);
+
+    const ResizerOptions options_;
+    Communicator &base_;
+    const std::vector<checkpoint::Buffer> &buffers_;
+    Machine machine_;
+    std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it
+    std::unique_ptr<JoinListener> listener_;            // of rank 0
+    std::unique_ptr<Forming> forming_;
+    uint32_t number_ = 0;                            // of that join
+    std::vector<std::unique_ptr<Forming>> retired_;  // called off, and not over yet
+    bool was_member_ = false;
+};
+
+}  // namespace ringrt::live

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Extensions that join, leave and die while a base job trains: no step is lost, and the weights are
+// bit for bit those of one rank alone.
+#include "tests/support/check.h"
+#include "tests/support/live_job.h"
+
+using namespace ringrt::test;
+
+namespace {
+
+// The base ends well, with the weights of one rank alone.
+void expect_trained(LiveTraining &training, int base_ranks) {
+    const uint64_t steps = training.stop();
+    const std::vector<int> ended = training.job(0).wait(30 * kTimeoutScale);
+    for (int rank = 0; rank < base_ranks; ++rank) ck_assert_int_eq(ended[size_t(rank)], kTrained);
+    const std::vector<float> right = trained_alone(training.floats, steps, training.exact);
+    for (int rank = 0; rank < base_ranks; ++rank) {
+        ck_assert_uint_eq(training.step(0, rank), steps);
+        ck_assert_msg(training.weights(0, rank) == right, "rank %d: other weights", rank);
+    }
+}
+
+void expect_left(LiveTraining &training, int job, int signal) {
+    training.job(job).signal(0, signal);
+    for (int status : training.job(job).wait(20 * kTimeoutScale))
+        ck_assert_int_eq(status, kHasLeft);
+}
+
+// base → base + extension → base
+void grow_and_shrink(LiveTraining &training, int base, int extension) {
+    training.start(0, base);
+    ck_assert(training.await_size(base));
+    training.start(1, extension);
+    ck_assert(training.await_size(base + extension));
+    expect_left(training, 1, SIGURG);
+    ck_assert(training.await_size(base));
+    expect_trained(training, base);
+    ck_assert_int_eq(training.recoveries(), 0);
+}
+
+}  // namespace
+
+TEST(two_ranks_grow_to_four_and_shrink_in_tree_order) {
+    LiveTraining training;
+    training.exact = false;
+    grow_and_shrink(training, 2, 2);
+}
+
+TEST(one_rank_grows_to_three_and_shrinks) {
+    LiveTraining training;
+    grow_and_shrink(training, 1, 2);
+}
+
+TEST(between_nodes_too) {
+    LiveTraining training;
+    training.nodes_apart = true;
+    training.floats = 3001;
+    grow_and_shrink(training, 2, 1);
+}
+
+TEST(the_extension_trains_on_to_the_end) {
+    LiveTraining training;
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    training.start(1, 3);
+    ck_assert(training.await_size(5));
+    expect_trained(training, 2);
+    for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
+    for (int rank = 0; rank < 3; ++rank)
+        ck_assert(training.weights(1, rank) == training.weights(0, 0));
+}
+
+TEST(two_extensions_and_the_last_one_leaves_first) {
+    LiveTraining training;
+    training.start(0, 1);
+    ck_assert(training.await_size(1));
+    training.start(1, 1);
+    ck_assert(training.await_size(2));
+    training.start(2, 2);
+    ck_assert(training.await_size(4));
+    expect_left(training, 2, SIGURG);
+    ck_assert(training.await_size(2));
+    expect_left(training, 1, SIGTERM);
+    ck_assert(training.await_size(1));
+    expect_trained(training, 1);
+    ck_assert_int_eq(training.recoveries(), 0);
+}
+
+TEST(the_first_one_leaves_and_the_second_joins_again) {
+    LiveTraining training;
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    training.start(1, 2);
+    ck_assert(training.await_size(4));
+    training.start(2, 1);
+    ck_assert(training.await_size(5));
+    expect_left(training, 1, SIGTERM);
+    ck_assert(training.await_size(3));
+    expect_left(training, 2, SIGURG);
+    expect_trained(training, 2);
+}
+
+TEST(an_extension_dies_at_many_moments_of_joining) {
+    LiveTraining training;
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    for (int i = 0; i < 24; ++i) {
+        Ranks &extension = training.start(1, 2);
+        if (i >= 20) ck_assert(LiveTraining::await([&] { return training.size() == 4; }));
+        usleep(static_cast<useconds_t>(i < 20 ? 12 * i : i - 20) * 1000);
+        kill(extension.pid(i % 2), SIGKILL);
+        usleep(20000);
+        training.forget(1);  // as srun would
+        ck_assert(training.await_size(2));
+    }
+    training.start(1, 2);
+    ck_assert(training.await_size(4));
+    expect_trained(training, 2);
+}
+
+TEST(a_lost_extension_costs_no_step_and_the_other_one_comes_back) {
+    LiveTraining training;
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    training.start(1, 1);
+    ck_assert(training.await_size(3));
+    training.start(2, 2);
+    ck_assert(training.await_size(5));
+    const uint64_t step = training.step();
+    kill(training.job(2).pid(1), SIGKILL);
+    usleep(20000);
+    training.forget(2);
+    ck_assert(training.await_size(3));
+    ck_assert_uint_ge(training.step(), step);
+    ck_assert_int_gt(training.recoveries(), 0);
+    expect_left(training, 1, SIGURG);
+    expect_trained(training, 2);
+}
+
+TEST(an_extension_with_other_buffers_is_refused) {
+    LiveTraining training;
+    training.start(0, 1);
+    ck_assert(training.await_size(1));
+    for (int status : training.start(1, 1, true).wait(20 * kTimeoutScale))
+        ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(training.size(), 1);
+    expect_trained(training, 1);
+}
+
+TEST(an_extension_ends_with_its_base) {
+    LiveTraining training;
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    training.start(1, 2);
+    ck_assert(training.await_size(4));
+    training.forget(0);  // killed
+    for (int status : training.job(1).wait(20 * kTimeoutScale))
+        ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
+}
+
+TEST(an_extension_without_a_base_ends) {
+    LiveTraining training;
+    training.start_timeout_ms = 300;
+    for (int status : training.start(1, 2).wait(20 * kTimeoutScale))
+        ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
+}
+
+int main() {
+    return run_all(
+        "live", {two_ranks_grow_to_four_and_shrink_in_tree_order,
+                 one_rank_grows_to_three_and_shrinks, between_nodes_too,
+                 the_extension_trains_on_to_the_end, two_extensions_and_the_last_one_leaves_first,
+                 the_first_one_leaves_and_the_second_joins_again,
+                 an_extension_dies_at_many_moments_of_joining,
+                 a_lost_extension_costs_no_step_and_the_other_one_comes_back,
+                 an_extension_with_other_buffers_is_refused, an_extension_ends_with_its_base,
+                 an_extension_without_a_base_ends});
+}

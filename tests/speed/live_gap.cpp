@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Not a test: for how long training stands still when a job is resized in place. A base job of 2
+// ranks with a state of so many MB; an extension of 2 ranks joins and leaves, joins and is killed,
+// in turn. The gap is the time from one step's end to the next one's, less that of a usual step, at
+// the slower rank of the base.
+//
+//   make tests/speed/live_gap && tests/speed/live_gap [rounds] [MB] [nodes: 1 or 2]
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libringrt/base/clock.h"
+#include "libringrt/ringrt.h"
+#include "tests/support/ranks.h"
+
+using ringrt::monotonic_s;
+using namespace ringrt::test;
+
+namespace {
+
+constexpr int kBase = 2, kExtension = 2;
+constexpr int kUsualSteps = 15;  // at each size
+
+struct Board {
+    std::atomic<int> size{0};
+    std::atomic<uint64_t> step{0};
+    std::atomic<bool> end{false};
+    std::atomic<int> changes[kBase] = {};
+    double gap_ms[kBase][4096] = {};
+};
+
+struct Setup {
+    std::string folder;
+    size_t floats;
+    int nodes;
+    Board *board;
+};
+
+void configure(const Setup &setup, int job, int rank, int size, ringrt_config_t &config,
+               std::string &meet) {
+    setenv("SLURM_JOB_ID", std::to_string(1 + job).c_str(), 1);
+    setenv("RINGRT_SCONTROL", "true", 1);
+    setenv("RINGRT_NODE", setup.nodes == 2 && job > 0 ? "b" : "a", 1);
+    if (job > 0) setenv("RINGRT_EXTENDS", "1", 1);
+    config = RINGRT_CONFIG_INIT;
+    config.rank = rank, config.size = size;
+    config.checkpoint_dir = setup.folder.c_str();
+    meet = setup.folder + "/start-" + std::to_string(job);
+    config.rendezvous = meet.c_str();
+    config.global_batch = 64;
+    config.live_resize = 1;
+}
+
+void note(Board &board, int rank, double gap_ms) {
+    const int n = board.changes[rank]++;
+    if (n < 4096) board.gap_ms[rank][n] = gap_ms;
+}
+
+int run(const Setup &setup, int job, int rank, int size) {
+    Board &board = *setup.board;
+    ringrt_config_t config;
+    std::string meet;
+    configure(setup, job, rank, size, config, meet);
+    ringrt_t *rt = nullptr;
+    if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
+    std::vector<float> state(setup.floats, 1.0f), g(16384, 1.0f);
+    const uint64_t shape = setup.floats;
+    uint64_t step = 0;
+    if (ringrt_register(rt, "state", state.data(), RINGRT_FLOAT32, 1, &shape) != RINGRT_OK)
+        return 1;
+    ringrt_status_t status = ringrt_restore(rt, &step);
+    if (status != RINGRT_OK && status != RINGRT_NOT_FOUND) return 1;
+    int now = ringrt_size(rt);
+    double last_s = monotonic_s(), usual_ms = 0;
+    while (!board.end) {
+        usleep(2000);
+        ringrt_action_t action = RINGRT_CONTINUE;
+        status = ringrt_allreduce(rt, g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_AVG);
+        if (status == RINGRT_OK) status = ringrt_step(rt, ++step, &action);
+        if (status == RINGRT_PEER_LOST) status = ringrt_restore(rt, &step);
+        if (status != RINGRT_OK || action == RINGRT_LEAVE) break;
+        const double time_s = monotonic_s(), took_ms = (time_s - last_s) * 1e3;
+        last_s = time_s;
+        const int before = std::exchange(now, ringrt_size(rt));
+        if (before == now) usual_ms = usual_ms == 0 ? took_ms : 0.9 * usual_ms + 0.1 * took_ms;
+        if (before != now && job == 0) note(board, rank, took_ms - usual_ms);
+        if (job == 0 && rank == 0) board.size = now, board.step = step;
+    }
+    return ringrt_finalize(rt) == RINGRT_OK ? 0 : 1;
+}
+
+bool await(const Board &board, int size) {
+    for (int i = 0; i < 20000 && board.size != size; ++i) usleep(1000);
+    const uint64_t step = board.step;
+    for (int i = 0; i < 20000 && board.step < step + kUsualSteps; ++i) usleep(1000);
+    return board.size == size;
+}
+
+void show(const char *what, std::vector<double> gaps) {
+    std::sort(gaps.begin(), gaps.end());
+    if (gaps.empty()) return;
+    auto at = [&](double part) { return gaps[size_t(part * double(gaps.size() - 1) + 0.5)]; };
+    printf("%-14s n %3zu   median %7.2f   p90 %7.2f   p99 %7.2f   most %7.2f ms\n", what,
+           gaps.size(), at(0.5), at(0.9), at(0.99), gaps.back());
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    const int rounds = argc > 1 ? atoi(argv[1]) : 20;
+    const double mb = argc > 2 ? atof(argv[2]) : 100;
+    TemporaryFolder folder;
+    void *shared =
+        mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || rounds < 1 || rounds > 1000) return 2;
+    const Setup setup{folder.path, size_t(mb * 1e6 / 4), argc > 3 ? atoi(argv[3]) : 1,
+                      new (shared) Board()};
+    Board &board = *setup.board;
+    Ranks base(kBase, [&](int rank) { return run(setup, 0, rank, kBase); });
+    if (!await(board, kBase)) return 1;
+    for (int i = 0; i < 2 * rounds; ++i) {
+        Ranks extension(kExtension, [&](int rank) { return run(setup, 1, rank, kExtension); });
+        if (!await(board, kBase + kExtension)) return 1;
+        for (int rank = 0; rank < kExtension; ++rank)
+            extension.signal(rank, i % 2 ? SIGKILL : SIGURG);
+        if (!await(board, kBase)) return 1;
+        if (i % 2 == 0) (void)extension.wait();
+    }
+    board.end = true;
+    for (int status : base.wait())
+        if (status != 0) return 1;
+    std::vector<double> grow, shrink, lost;
+    for (int i = 0; i < board.changes[0]; ++i) {
+        const double gap_ms = std::max(board.gap_ms[0][i], board.gap_ms[1][i]);
+        (i % 2 == 0 ? grow : i % 4 == 1 ? shrink : lost).push_back(gap_ms);
+    }
+    printf("%g MB, 2 -> 4 -> 2 ranks, %s\n", mb,
+           setup.nodes == 2 ? "TCP over loopback" : "one node");
+    show("grow", grow);
+    show("shrink", shrink);
+    show("lost (killed)", lost);
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A training whose ranks are real processes: a base job, and extensions that come and go. It
+// promises what live_resize asks of a program, and nothing else of it knows of extensions.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <new>
+
+#include "libringrt/ringrt.h"
+#include "tests/support/ranks.h"
+
+namespace ringrt::test {
+
+inline constexpr int kJobsMax = 64, kRanksOfJobMax = 8;
+inline constexpr uint32_t kBatch = 64;
+
+inline constexpr int kTrained = 0, kHasLeft = 10,
+                     kFailed = 100;  // exit status; failed: 100 + status
+
+// Seen by the test and by all ranks.
+struct LiveBoard {
+    std::atomic<uint64_t> stop_at{UINT64_MAX};
+    std::atomic<uint64_t> step[kJobsMax][kRanksOfJobMax];
+    std::atomic<int> size[kJobsMax][kRanksOfJobMax];
+    std::atomic<int> recoveries[kJobsMax];
+};
+
+// A sample's gradient at element j; `exact`: small multiples of a power of two, whose sums are the
+// same in every order.
+inline float sample_gradient(uint64_t sample, size_t j, float w, bool exact) {
+    const uint64_t mixed = (sample * 2654435761u + j * 40503u) >> 3;
+    if (exact) return static_cast<float>(static_cast<int>(mixed % 255) - 127) / 64.0f;
+    return static_cast<float>(mixed % 1000) / 997.0f - 0.5f + 0.01f * w;
+}
+
+// In tree order, so that RINGRT_ORDER=tree gives the same bits at 1, 2, 4 … ranks.
+inline float tree_gradient(uint64_t first, uint64_t count, size_t j, float w, bool exact) {
+    if (count == 1) return sample_gradient(first, j, w, exact);
+    const uint64_t half = count / 2;
+    return tree_gradient(first, half, j, w, exact) +
+           tree_gradient(first + half, count - half, j, w, exact);
+}
+
+inline void update(std::vector<float> &w, std::vector<float> &momentum,
+                   const std::vector<float> &g) {
+    for (size_t j = 0; j < w.size(); ++j) {
+        momentum[j] = 0.875f * momentum[j] + g[j];
+        w[j] -= momentum[j] / 1024;
+    }
+}
+
+// What `steps` steps of one rank alone give.
+inline std::vector<float> trained_alone(size_t floats, uint64_t steps, bool exact) {
+    std::vector<float> w(floats, 1.0f), momentum(floats), g(floats);
+    for (uint64_t step = 0; step < steps; ++step) {
+        for (size_t j = 0; j < floats; ++j)
+            g[j] = tree_gradient(step * kBatch, kBatch, j, w[j], exact);
+        update(w, momentum, g);
+    }
+    return w;
+}
+
+class LiveTraining {
+  public:
+    size_t floats = 101;  // not a multiple of anything
+    bool exact = true;
+    bool nodes_apart = false;  // each job on a made-up node of its own
+    int pause_us = 500;        // of a step
+    uint32_t start_timeout_ms = 20000;
+
+    LiveTraining() {
+        void *shared = mmap(nullptr, sizeof(LiveBoard), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (shared == MAP_FAILED) abort();
+        board_ = new (shared) LiveBoard();
+    }
+    ~LiveTraining() {
+        jobs_.clear();
+        munmap(board_, sizeof *board_);
+    }
+
+    // Job 0 is the base. `other`: it registers another buffer too.
+    Ranks &start(int job, int size, bool other = false) {
+        for (auto &step : board_->step[job]) step = 0;
+        jobs_[job] = std::make_unique<Ranks>(
+            size, [=, this](int rank) { return run(job, rank, size, other); });
+        return *jobs_[job];
+    }
+    Ranks &job(int job) { return *jobs_.at(job); }
+    void forget(int job) { jobs_.erase(job); }  // kills what is left of it
+
+    [[nodiscard]] uint64_t step(int job = 0, int rank = 0) const { return board_->step[job][rank]; }
+    [[nodiscard]] int size() const { return board_->size[0][0]; }
+    [[nodiscard]] int recoveries() const { return board_->recoveries[0]; }
+
+    // Whether the base's size came to be `size` and it makes steps with it.
+    bool await_size(int size) {
+        return await([&] { return this->size() == size; }) && await_steps(3);
+    }
+    bool await_steps(uint64_t more) {
+        const uint64_t from = step();
+        return await([&] { return step() >= from + more; });
+    }
+    static bool await(const std::function<bool()> &what) {
+        for (int i = 0; i < 20000; ++i) {
+            if (what()) return true;
+            usleep(1000);
+        }
+        return false;
+    }
+
+    // Ends the training some steps ahead; returns at which step.
+    uint64_t stop() {
+        const uint64_t at = step() + 200;
+        board_->stop_at = at;
+        return at;
+    }
+    std::vector<float> weights(int job, int rank) const {
+        std::ifstream in(weights_file(job, rank), std::ios::binary);
+        std::vector<float> out(floats);
+        in.read(reinterpret_cast<char *>(out.data()),
+                static_cast<std::streamsize>(floats * sizeof(float)));
+        return in.gcount() == static_cast<std::streamsize>(floats * sizeof(float))
+                   ? out
+                   : std::vector<float>{};
+    }
+
+  private:
+    std::string weights_file(int job, int rank) const {
+        return folder_.path + "/w." + std::to_string(job) + "." + std::to_string(rank);
+    }
+
+    static int failed(const ringrt_t *rt, int job, const char *what, ringrt_status_t status) {
+        fprintf(stderr, "job %d: %s: %s\n", job, what, ringrt_last_error(rt));
+        return kFailed + static_cast<int>(status);
+    }
+
+    int run(int job, int rank, int size, bool other) {
+        ::signal(SIGTERM, SIG_DFL);  // the test framework's handler would end the test
+        setenv("SLURM_JOB_ID", std::to_string(1000 + job).c_str(), 1);
+        setenv("RINGRT_SCONTROL", "false", 1);
+        setenv("RINGRT_ORDER", "tree", 1);
+        setenv("RINGRT_NODE", nodes_apart ? std::to_string(job).c_str() : "n", 1);
+        if (job > 0) setenv("RINGRT_EXTENDS", "1000", 1);
+        const std::string folder = folder_.path + "/ckpt";
+        ringrt_config_t config = RINGRT_CONFIG_INIT;
+        config.rank = rank, config.size = size;
+        config.checkpoint_dir = folder.c_str();
+        const std::string meet = folder + "/start-" + std::to_string(job);
+        config.rendezvous = meet.c_str();
+        config.global_batch = kBatch;
+        config.start_timeout_ms = start_timeout_ms;
+        config.timeout_ms = 20000;
+        config.live_resize = 1;
+        ringrt_t *rt = nullptr;
+        ringrt_status_t status = ringrt_init(&rt, &config);
+        if (status != RINGRT_OK) return failed(nullptr, job, "init", status);
+        std::vector<float> w(floats, 1.0f), momentum(floats), extra(1);
+        const uint64_t shape = floats, one = 1;
+        (void)ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, &shape);
+        (void)ringrt_register(rt, "momentum", momentum.data(), RINGRT_FLOAT32, 1, &shape);
+        if (other) (void)ringrt_register(rt, "extra", extra.data(), RINGRT_FLOAT32, 1, &one);
+        uint64_t step = 0;
+        status = ringrt_restore(rt, &step);
+        if (status != RINGRT_OK && status != RINGRT_NOT_FOUND)
+            return failed(rt, job, "restore", status);
+        const int ended = train(rt, job, rank, step, w, momentum);
+        if (ended == kTrained) {
+            std::ofstream out(weights_file(job, rank), std::ios::binary);
+            out.write(reinterpret_cast<const char *>(w.data()),
+                      static_cast<std::streamsize>(floats * sizeof(float)));
+        }
+        if (ended >= kFailed) return ended;
+        status = ringrt_finalize(rt);
+        return status == RINGRT_OK ? ended : failed(nullptr, job, "finalize", status);
+    }
+
+    int train(ringrt_t *rt, int job, int rank, uint64_t step, std::vector<float> &w,
+              std::vector<float> &momentum) {
+        std::vector<float> g(floats);
+        while (step < board_->stop_at) {
+            ringrt_batch_t batch;
+            if (ringrt_batch(rt, &batch) != RINGRT_OK)
+                return failed(rt, job, "batch", RINGRT_INVALID_ARGUMENT);
+            for (size_t j = 0; j < floats; ++j)
+                g[j] = batch.count == 0 ? 0
+                                        : tree_gradient(batch.samples_seen + batch.first,
+                                                        batch.count, j, w[j], exact);
+            if (pause_us > 0) usleep(static_cast<useconds_t>(pause_us));
+            ringrt_status_t status =
+                ringrt_allreduce(rt, g.data(), g.data(), floats, RINGRT_FLOAT32, RINGRT_SUM);
+            ringrt_action_t action = RINGRT_CONTINUE;
+            if (status == RINGRT_OK) {
+                update(w, momentum, g);
+                status = ringrt_step(rt, ++step, &action);
+            }
+            if (status == RINGRT_PEER_LOST) {
+                ++board_->recoveries[job];
+                status = ringrt_restore(rt, &step);
+            }
+            if (status != RINGRT_OK) return failed(rt, job, "training", status);
+            if (action == RINGRT_LEAVE) return kHasLeft;
+            board_->size[job][rank] = ringrt_size(rt);
+            board_->step[job][rank] = step;
+        }
+        return kTrained;
+    }
+
+    TemporaryFolder folder_;
+    LiveBoard *board_;
+    std::map<int, std::unique_ptr<Ranks>> jobs_;
+};
+
+}  // namespace ringrt::test

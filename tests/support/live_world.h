@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ranks of a base job and of its extensions, each with a live::Machine, over communicators that
+// complete, break, and answer ranks differently where one dies in the middle. A value: explored by
+// copying. A move is one thing that can happen next.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "libringrt/live/machine.h"
+
+namespace ringrt::test {
+
+using live::Act;
+using live::Formed;
+using live::Machine;
+using live::Phase;
+
+// What a rank waits for.
+enum class At : uint8_t {
+    not_started,
+    train,
+    ballot,
+    transfer,
+    confirm,
+    settle,
+    finish,  // all but the first: a collective
+    asking,
+    joining,
+    ended,
+    dead
+};
+
+struct Rank {
+    Machine machine{0};
+    At at = At::not_started;
+    int job = 0;  // 0: the base
+    int step = 0;
+    int on = -1;              // the communicator of what it waits for
+    bool granted = false;     // it completed; whether this rank hears of it is open
+    bool received = false;    // the transfer
+    bool asked = false;       // to leave
+    live::Vote vote;          // at the ballot
+    std::vector<int> levels;  // its communicators; −1: below the level at which it joined
+    int next = -1;            // the one that is being formed
+    Formed formed = Formed::not_asked;
+    std::vector<live::Vote> votes;  // as granted
+    bool everywhere = false;        // as granted
+    int newest = 0;                 // as granted
+    std::vector<int> sizes;         // as granted
+
+    [[nodiscard]] bool alive() const { return at != At::dead && at != At::ended; }
+    [[nodiscard]] bool in_collective() const { return at >= At::train && at <= At::finish; }
+};
+
+struct Comm {
+    std::vector<int> members;
+    bool broken = false;  // a member is dead, or dropped it
+    int parent = -1, step = 0;
+};
+
+struct Move {
+    enum Kind : uint8_t { take, lose, start, formed, failed, ask, kill, cut } kind;
+    int rank;
+};
+
+class LiveWorld {
+  public:
+    // Jobs' sizes, the base's first.
+    LiveWorld(const std::vector<int> &jobs, int steps, int faults)
+        : steps_(steps), faults_(faults) {
+        comms_.push_back({});
+        for (size_t job = 0; job < jobs.size(); ++job)
+            for (int i = 0; i < jobs[job]; ++i) {
+                Rank rank;
+                rank.job = static_cast<int>(job);
+                rank.machine = job == 0 ? Machine(jobs[0]) : Machine::outside();
+                if (job == 0) comms_[0].members.push_back(static_cast<int>(ranks.size()));
+                if (job == 0) rank.levels = {0};
+                ranks.push_back(rank);
+            }
+        for (int base : comms_[0].members) wait(base, At::train, 0);
+        settle_down();
+    }
+
+    std::vector<Rank> ranks;
+    std::string violation;
+
+    [[nodiscard]] std::vector<Move> moves() const {
+        std::vector<Move> out;
+        for (int i = 0; i < count(); ++i) {
+            const Rank &r = ranks[size_t(i)];
+            auto add = [&](Move::Kind kind) { out.push_back({kind, i}); };
+            if (!r.alive()) continue;
+            if (r.in_collective() && r.granted) add(Move::take);
+            if (r.in_collective() && comm(r.on).broken) add(Move::lose);
+            if (r.job > 0 && r.at == At::not_started) add(Move::start);
+            if (r.next >= 0 && r.formed == Formed::under_way && all_form(r.next)) add(Move::formed);
+            if (r.next >= 0 && r.formed == Formed::under_way && hopeless(r.next)) add(Move::failed);
+            if (faults_ == 0 || r.at == At::not_started) continue;
+            if (!r.asked) add(Move::ask);
+            if (r.job == 0) continue;
+            add(Move::kill);
+            if (r.at == At::joining) add(Move::cut);
+        }
+        return out;
+    }
+
+    void make(Move move) {
+        Rank &r = ranks[size_t(move.rank)];
+        switch (move.kind) {
+            case Move::take:
+                taken(move.rank);
+                break;
+            case Move::lose:
+                lose(move.rank);
+                break;
+            case Move::start:
+                r.at = At::asking;
+                break;
+            case Move::formed:
+                has_formed(move.rank);
+                break;
+            case Move::failed:
+                has_failed(move.rank);
+                break;
+            case Move::ask:
+                --faults_, r.asked = true;
+                break;
+            case Move::kill:
+                --faults_, end(move.rank, At::dead);
+                break;
+            case Move::cut:
+                --faults_, has_failed(move.rank);
+                break;
+        }
+        settle_down();
+    }
+
+    [[nodiscard]] bool is_over() const {
+        return std::all_of(ranks.begin(), ranks.end(), [&](const Rank &r) {
+            return r.job == 0 ? r.at == At::ended && r.step == steps_
+                              : !r.alive() || r.at == At::not_started;
+        });
+    }
+
+    // Equal texts: nothing that can follow differs.
+    [[nodiscard]] std::string signature() const {
+        std::string out;
+        auto put = [&](int value) { out.push_back(static_cast<char>(value + 2)); };
+        for (const Rank &r : ranks) {
+            for (int value :
+                 {int(r.at), int(r.machine.phase()), r.machine.level(), int(r.machine.offer()),
+                  r.step, r.on, int(r.granted), int(r.received), int(r.asked), r.next,
+                  int(r.formed), int(r.everywhere), r.newest, int(r.vote.offer), int(r.vote.formed),
+                  int(r.vote.leave), r.machine.own_level()})
+                put(value);
+            for (int level : r.levels) put(level);
+            for (const live::Vote &vote : r.votes)
+                put(int(vote.offer) * 8 + int(vote.formed) * 2 + vote.leave);
+            out.push_back('|');
+        }
+        for (const Comm &c : comms_)
+            put(c.broken), put(c.parent), put(c.step), put(int(c.members.size()));
+        put(faults_);
+        return out;
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::string out = violation + "\n";
+        for (int i = 0; i < count(); ++i) {
+            const Rank &r = ranks[size_t(i)];
+            out += "rank " + std::to_string(i) + " of job " + std::to_string(r.job) + ": at " +
+                   std::to_string(int(r.at)) + " step " + std::to_string(r.step) + " on " +
+                   std::to_string(r.on) + (r.granted ? " granted" : "") + " phase " +
+                   std::to_string(int(r.machine.phase())) + " level " +
+                   std::to_string(r.machine.level()) + "\n";
+        }
+        return out;
+    }
+
+  private:
+    [[nodiscard]] int count() const { return static_cast<int>(ranks.size()); }
+    [[nodiscard]] const Comm &comm(int id) const { return comms_[size_t(id)]; }
+    void complain(const std::string &what) {
+        if (violation.empty()) violation = what;
+    }
+
+    void wait(int i, At at, int on) {
+        Rank &r = ranks[size_t(i)];
+        r.at = at, r.on = on, r.granted = false;
+        r.votes.clear();
+    }
+
+    // Whatever needs no choice: every collective completes at which all its members are.
+    void settle_down() {
+        for (size_t id = 0; id < comms_.size(); ++id) complete(static_cast<int>(id));
+        if (std::none_of(ranks.begin(), ranks.end(),
+                         [](const Rank &r) { return r.job == 0 && r.alive(); }))
+            for (int i = 0; i < count(); ++i)  // the base's door is closed: those outside end
+                if (ranks[size_t(i)].at == At::asking || ranks[size_t(i)].at == At::not_started)
+                    end(i, At::ended);
+        for (int i = 0; i < count(); ++i)
+            if (ranks[size_t(i)].at == At::asking && ranks[size_t(i)].asked) end(i, At::ended);
+    }
+
+    void complete(int id) {
+        const Comm &c = comm(id);
+        if (c.broken || c.members.empty()) return;
+        const Rank &first = ranks[size_t(c.members[0])];
+        bool same_step = true, same_call = true, everywhere = true;
+        int newest = 0;
+        std::vector<live::Vote> votes;
+        for (int i : c.members) {
+            const Rank &r = ranks[size_t(i)];
+            if (!r.in_collective() || r.on != id || r.granted) return;
+            same_call = same_call && r.at == first.at;
+            same_step = same_step && (r.step == first.step || r.job > 0);
+            everywhere = everywhere && r.received;
+            newest = std::max(newest, r.step);
+            votes.push_back(r.vote);
+        }
+        if (!same_call) complain("ranks wait for each other in different calls");
+        if (first.at == At::train || first.at == At::ballot)
+            for (int i : c.members)
+                if (ranks[size_t(i)].step != first.step) complain("ranks are at different steps");
+        if (first.at == At::transfer && !same_step) complain("a transfer between different steps");
+        for (int i : c.members) {
+            Rank &r = ranks[size_t(i)];
+            r.granted = true, r.everywhere = everywhere, r.newest = newest;
+            if (r.at == At::ballot) r.votes = votes;
+            if (r.at == At::transfer) {
+                r.sizes = first.machine.sizes();
+                r.sizes.push_back(static_cast<int>(c.members.size()));
+            }
+        }
+    }
+
+    void taken(int i) {
+        Rank &r = ranks[size_t(i)];
+        switch (r.at) {
+            case At::train:
+                ++r.step;
+                ballot(i);
+                break;
+            case At::ballot:
+                count(i);
+                break;
+            case At::transfer:
+                has_state(i, true);
+                break;
+            case At::confirm:
+                follow(i, r.machine.confirmed(r.everywhere));
+                break;
+            case At::settle:
+                if (r.newest < r.step) complain("a step is lost");
+                r.step = r.newest;
+                follow(i, r.machine.settled());
+                break;
+            case At::finish:
+                return follow(i, r.machine.finished());
+            default:
+                break;
+        }
+    }
+
+    void ballot(int i) {
+        Rank &r = ranks[size_t(i)];
+        r.vote = {.formed = r.formed, .leave = r.asked};
+        if (i == 0 && r.machine.phase() == Phase::steady) r.vote.offer = offer(r.vote.offer_ranks);
+        wait(i, At::ballot, r.levels.back());
+    }
+
+    void count(int i) {
+        Rank &r = ranks[size_t(i)];
+        const bool failed = std::any_of(r.votes.begin(), r.votes.end(), [](const live::Vote &vote) {
+            return vote.formed == Formed::failed;
+        });
+        const Act act = r.machine.voted(std::vector(r.votes));
+        if (failed && (act == Act::go_on || act == Act::transfer))
+            complain("a join that failed is not called off");
+        follow(i, act);
+    }
+
+    // The first extension of which all ranks ask to join.
+    uint32_t offer(uint32_t &size) const {
+        for (int job = 1; job <= ranks.back().job; ++job) {
+            uint32_t asking = 0, all = 0;
+            for (const Rank &r : ranks)
+                all += r.job == job, asking += r.job == job && r.at == At::asking;
+            size = all;
+            if (asking == all) return static_cast<uint32_t>(job);
+        }
+        return size = 0;
+    }
+
+    void lose(int i) {
+        Rank &r = ranks[size_t(i)];
+        if (r.at == At::transfer) return has_state(i, false);
+        if (r.at == At::finish) return follow(i, r.machine.finished());
+        follow(i, r.machine.lost());
+    }
+
+    void has_state(int i, bool well) {
+        Rank &r = ranks[size_t(i)];
+        if (r.machine.phase() == Phase::transferring) {
+            r.received = well;
+            (void)r.machine.transferred();
+            return wait(i, At::confirm, r.levels.back());
+        }
+        if (!well) return has_failed(i);
+        r.levels.assign(r.sizes.size() - 1, -1);
+        r.levels.push_back(r.next);
+        r.machine.joined(r.sizes);
+        r.step = r.newest;
+        r.next = -1, r.formed = Formed::not_asked;
+        go_on(i);
+    }
+
+    void go_on(int i) {
+        const Rank &r = ranks[size_t(i)];
+        wait(i, r.step == steps_ ? At::finish : At::train, r.levels.back());
+    }
+
+    void follow(int i, Act act) {
+        Rank &r = ranks[size_t(i)];
+        switch (act) {
+            case Act::go_on:
+                break;
+            case Act::form:
+                form(i);
+                break;
+            case Act::call_off:
+                let_go_of_next(i);
+                break;
+            case Act::adopt:
+                if (!r.everywhere) complain("adopted, though a rank has not received the state");
+                r.levels.push_back(r.next);
+                r.next = -1, r.formed = Formed::not_asked;
+                break;
+            case Act::transfer:
+                r.received = false;
+                return wait(i, At::transfer, r.next);
+            case Act::confirm:
+                return wait(i, At::confirm, r.levels.back());
+            case Act::settle:
+                let_go_above(i, r.machine.level());
+                return wait(i, At::settle, r.levels.back());
+            case Act::rejoin:
+                let_go_above(i, -1);
+                r.at = At::asking;
+                return;
+            case Act::leave:  // where the program is done, nobody waits for this rank any more
+                if (r.at == At::finish) r.levels.clear();
+                return end(i, At::ended);
+            case Act::fail:
+                complain("the base gave up");
+                return end(i, At::dead);
+        }
+        go_on(i);
+    }
+
+    void form(int i) {
+        Rank &r = ranks[size_t(i)];
+        const int parent = r.levels.back();
+        auto known = std::find_if(comms_.begin(), comms_.end(), [&](const Comm &c) {
+            return c.parent == parent && c.step == r.step;
+        });
+        if (known == comms_.end()) {
+            Comm wider{comm(parent).members, false, parent, r.step};
+            for (int j = 0; j < count(); ++j)
+                if (ranks[size_t(j)].job == static_cast<int>(r.machine.offer()))
+                    wider.members.push_back(j);
+            comms_.push_back(wider);
+            known = comms_.end() - 1;
+        }
+        r.next = static_cast<int>(known - comms_.begin());
+        r.formed = Formed::under_way;
+        if (i != 0) return;
+        for (int j : known->members)  // rank 0 invites
+            if (ranks[size_t(j)].at == At::asking &&
+                ranks[size_t(j)].job == static_cast<int>(r.machine.offer()))
+                ranks[size_t(j)].at = At::joining, ranks[size_t(j)].next = r.next,
+                ranks[size_t(j)].formed = Formed::under_way;
+    }
+
+    [[nodiscard]] bool all_form(int id) const {
+        return !comm(id).broken && std::all_of(comm(id).members.begin(), comm(id).members.end(),
+                                               [&](int i) { return ranks[size_t(i)].next == id; });
+    }
+    // Broken, or an extension's rank never got, or lost, its invitation.
+    [[nodiscard]] bool hopeless(int id) const {
+        return comm(id).broken ||
+               std::any_of(comm(id).members.begin(), comm(id).members.end(), [&](int i) {
+                   const Rank &r = ranks[size_t(i)];
+                   return !r.alive() || (r.at == At::asking && ranks[0].next == id);
+               });
+    }
+
+    void has_formed(int i) {
+        Rank &r = ranks[size_t(i)];
+        r.formed = Formed::done;
+        if (r.at == At::joining) wait(i, At::transfer, r.next);
+    }
+    // A rank that joins asks again; a member tells it in the next ballot.
+    void has_failed(int i) {
+        Rank &r = ranks[size_t(i)];
+        if (r.machine.phase() == Phase::outside) {
+            let_go_of_next(i);
+            r.at = At::asking;
+            return;
+        }
+        r.formed = Formed::failed;
+    }
+
+    void let_go_of_next(int i) {
+        Rank &r = ranks[size_t(i)];
+        if (r.next >= 0) comms_[size_t(r.next)].broken = true;
+        r.next = -1, r.formed = Formed::not_asked;
+    }
+    void let_go_above(int i, int level) {
+        Rank &r = ranks[size_t(i)];
+        let_go_of_next(i);
+        while (static_cast<int>(r.levels.size()) - 1 > level) {
+            if (r.levels.back() >= 0) comms_[size_t(r.levels.back())].broken = true;
+            r.levels.pop_back();
+        }
+    }
+    void end(int i, At how) {
+        let_go_above(i, -1);
+        ranks[size_t(i)].at = how;
+    }
+
+    std::vector<Comm> comms_;
+    int steps_, faults_;
+};
+
+}  // namespace ringrt::test

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Resizing in place, explored: every order in which ranks get answers, with faults at every moment.
+// In each state: no rank of the base gives up, no step is lost, ranks that compute together are at
+// the same step and in the same call; and from each state something can go on until the training is
+// over. RINGRT_LIVE_MODEL=more plays larger ones, for minutes.
+#include <cstdlib>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "tests/support/check.h"
+#include "tests/support/live_world.h"
+
+using namespace ringrt::test;
+
+namespace {
+
+const char *const kMoves[] = {"take", "lose", "start", "formed", "failed", "ask", "kill", "cut"};
+
+struct Explored {
+    size_t states = 0, ends = 0;
+    int widest = 0;  // ranks that trained together
+};
+
+// Depth first, with the moves that led here for the message.
+class Explorer {
+  public:
+    Explored explore(const LiveWorld &start) {
+        struct Node {
+            LiveWorld world;
+            std::vector<Move> moves;
+            size_t next = 0;
+        };
+        std::vector<Node> path;
+        seen_.insert(start.signature());
+        path.push_back({start, start.moves()});
+        while (!path.empty()) {
+            Node &node = path.back();
+            if (node.next == node.moves.size()) {
+                path.pop_back();
+                continue;
+            }
+            LiveWorld world = node.world;
+            world.make(node.moves[node.next++]);
+            if (!seen_.insert(world.signature()).second) continue;
+            Node child{world, world.moves()};
+            path.push_back(std::move(child));
+            std::string story;
+            const bool stuck = path.back().moves.empty() && !world.is_over();
+            if (stuck || !world.violation.empty())
+                for (const Node &each : path)
+                    if (each.next > 0 && &each != &path.back())
+                        story += std::string(kMoves[each.moves[each.next - 1].kind]) + " " +
+                                 std::to_string(each.moves[each.next - 1].rank) + ", ";
+            ck_assert_msg(world.violation.empty(), "%s\n%s", story.c_str(), world.text().c_str());
+            ck_assert_msg(!stuck, "nothing can go on: %s\n%s", story.c_str(), world.text().c_str());
+            note(path.back().world);
+        }
+        result_.states = seen_.size();
+        return result_;
+    }
+
+  private:
+    void note(const LiveWorld &world) {
+        result_.ends += world.is_over();
+        result_.widest = std::max(result_.widest, world.ranks[0].machine.ranks());
+    }
+    std::unordered_set<std::string> seen_;
+    Explored result_;
+};
+
+Explored play(const std::vector<int> &jobs, int steps, int faults) {
+    const Explored out = Explorer().explore(LiveWorld(jobs, steps, faults));
+    printf("# jobs of");
+    for (int ranks : jobs) printf(" %d", ranks);
+    printf(" ranks, %d steps, %d faults: %zu states, %zu ends, up to %d ranks\n", steps, faults,
+           out.states, out.ends, out.widest);
+    ck_assert(out.ends > 0);
+    return out;
+}
+
+bool more() { return std::getenv("RINGRT_LIVE_MODEL") != nullptr; }
+
+}  // namespace
+
+TEST(an_extension_joins_in_every_order) { ck_assert_int_eq(play({2, 1}, 4, 0).widest, 3); }
+
+TEST(an_extension_dies_or_is_asked_at_every_moment) {
+    ck_assert_int_eq(play({2, 1}, 4, more() ? 2 : 1).widest, 3);
+}
+
+TEST(one_of_two_ranks_dies_at_every_moment) {
+    ck_assert_int_eq(play({1, 2}, 4, more() ? 2 : 1).widest, 3);
+}
+
+TEST(two_extensions_come_and_one_goes_at_every_moment) {
+    ck_assert_int_eq(play({1, 1, 1}, more() ? 6 : 5, more() ? 2 : 1).widest, 3);
+}
+
+int main() {
+    return run_all(
+        "live model",
+        {an_extension_joins_in_every_order, an_extension_dies_or_is_asked_at_every_moment,
+         one_of_two_ranks_dies_at_every_moment, two_extensions_come_and_one_goes_at_every_moment},
+        more() ? 3600 : 60);
+}
