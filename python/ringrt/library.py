@@ -43,6 +43,7 @@ class Config(ctypes.Structure):
         ("transport", c_char_p),
         ("messenger", c_void_p),
         ("samples_total", c_uint64),
+        ("live_resize", c_uint32),
     ]
 
 
