@@ -18,6 +18,11 @@ digits_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 digits_CXXFLAGS = $(libdigits_la_CXXFLAGS)
 digits_LDADD = libdigits.la libringrt.la
 
+noinst_PROGRAMS += live
+live_SOURCES = contrib/examples/live.c
+live_CPPFLAGS = $(libdigits_la_CPPFLAGS)
+live_LDADD = libringrt.la
+
 EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/ddp.py contrib/examples/get-digits \
 	contrib/examples/train.sh contrib/examples/train_hf.py contrib/examples/train_lightning.py \
 	contrib/examples/train_submitit.py

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Resizing in place on a real Slurm, started by hand (doc/live.md): extension jobs join a base job and leave
+# it by a signal, by scancel and by kill -9 of a rank. The base never stops; each step is done once and in order.
+live=$(dirname "$plugins")/live
+[ -x "$live" ] || { echo "# skipped: live is not built"; exit 77; }
+folder=$work/live steps=600
+mkdir -p "$folder"
+submit() { # NAME GPUS [VARIABLE=VALUE]
+    env RINGRT_CHECKPOINT_DIR="$folder/checkpoints" "${@:3}" timeout 20 sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
+        -o "$folder/$1" --wrap "exec srun $live $steps 50"
+}
+last() { tail -n 1 "$folder/base" | sed -n 's/^step [0-9]* ranks \([0-9]*\) .*/\1/p'; }
+base_has() { [ "$(last)" = "$1" ]; }
+longest_ms() { # between two steps, by the clock of who reads them
+    awk '{ gap = $1 - was; if (was && gap > most) most = gap; was = $1 } END { printf "%.0f", 1000 * most }' "$folder/clock"
+}
+
+base=$(submit base 2) || fail "sbatch refused the base"
+wait_for 30 "steps of the base" base_has 2
+tail -n +1 -f "$folder/base" | while IFS= read -r line; do [[ $line != step* ]] || echo "$EPOCHREALTIME $line"; done >"$folder/clock" &
+reader=$!
+trap 'kill $reader 2>/dev/null' EXIT
+grow() { # NAME GPUS RANKS: sets $extension
+    extension=$(submit "$1" "$2" RINGRT_EXTENDS="$base") || fail "sbatch refused $1"
+    wait_for 30 "$3 ranks" base_has "$3"
+}
+
+grow first 2 4
+grow second 4 8
+timeout 10 scancel -s URG "$extension"
+wait_for 20 "four ranks: the second left by the signal" base_has 4
+wait_for 20 "its end" is_state "$extension" COMPLETED
+grep -q '^left' "$folder/second" || fail "it did not leave: $(tail -n 3 "$folder/second")"
+
+grow third 3 7
+timeout 10 scancel "$extension"
+wait_for 20 "four ranks: the third was cancelled" base_has 4
+
+grow fourth 4 8
+node=$(timeout 5 squeue -h -j "$extension" -o %N | sed 's/\[\([0-9]*\).*/\1/')
+kill -KILL "$(timeout 10 scontrol listpids "$extension.0" "$node" | awk 'NR > 1 && $4 == 0 { print $1 }')" || fail "no rank to kill"
+wait_for 20 "four ranks: the fourth was killed" base_has 4
+wait_for 60 "end of the base" is_state "$base" COMPLETED
+awk '$1 == "step" && $2 != ++n { bad = 1 } END { exit bad || n != '$steps' }' "$folder/base" || fail "steps lost or done twice"
+mkdir "$folder/alone" && (cd "$folder/alone" && env -u SLURM_JOB_ID "$live" $steps 0) >"$folder/alone.out" || fail "one rank alone failed"
+awk '$1 == "weights" { n++; a[n] = $2; b[n] = $3 } END { exit n != 2 || (a[1] - a[2]) ^ 2 + (b[1] - b[2]) ^ 2 > 1e-20 }' \
+    "$folder/base" "$folder/alone.out" || fail "other weights than one rank alone has"
+[ "$(timeout 10 scontrol -o show job "$base" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
+note "measured: longest time between two steps $(longest_ms) ms, of which a step has 50"
