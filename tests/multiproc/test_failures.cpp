@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that die, stop, abort, disagree or fork: nobody hangs, and everybody is told who it was.
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -11,13 +9,10 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <random>
 
-#include "libringrt/collective/communicator.h"
-#include "tests/multiproc/layout.h"
+#include "tests/multiproc/training.h"
 #include "tests/support/check.h"
-#include "tests/support/ranks.h"
 
 using namespace ringrt;
 using namespace ringrt::test;
@@ -25,28 +20,6 @@ using namespace ringrt::test;
 namespace {
 
 constexpr Layout kLayouts[] = {{2, 1}, {4, 1}, {2, 2}, {3, 3}, {4, 2}};
-enum Exit { kAsExpected = 0, kNotStarted = 2, kWrongSum = 3, kWrongStatus = 4, kWrongLine = 5 };
-
-int explain(int code, const Communicator &comm, const char *what) {
-    fprintf(stderr, "rank %d: %s: \"%s\"\n", comm.rank(), what, comm.last_error().c_str());
-    return code;
-}
-
-// Allreduces until one fails; every one that does not must be right.
-ringrt_status_t train(Communicator &comm, size_t count, int steps, bool *sums_right) {
-    std::vector<float> data(count);
-    *sums_right = true;
-    for (int step = 0; step < steps; ++step) {
-        std::fill(data.begin(), data.end(), float(comm.rank() + step));
-        ringrt_status_t status =
-            comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
-        if (status != RINGRT_OK) return status;
-        float right = float(comm.size() * (comm.size() - 1) / 2 + comm.size() * step);
-        *sums_right = *sums_right &&
-                      std::all_of(data.begin(), data.end(), [&](float x) { return x == right; });
-    }
-    return RINGRT_OK;
-}
 
 // How many ranks have come through start-up, on whatever busy machine.
 class Started {
@@ -80,16 +53,6 @@ int expect_loss_of(Communicator &comm, int victim, size_t count, Started *starte
     if (comm.last_error().find(name) == std::string::npos)
         return explain(kWrongLine, comm, "not named");
     return kAsExpected;
-}
-
-void expect_all(Ranks &ranks, Layout layout, int except, double within_s) {
-    std::vector<int> ended = ranks.wait(within_s * kTimeoutScale, except);
-    for (int r = 0; r < layout.ranks; ++r) {
-        if (r == except) continue;
-        ck_assert_msg(ended[size_t(r)] == kAsExpected,
-                      "%d ranks on %d nodes: rank %d ended with %d", layout.ranks, layout.nodes, r,
-                      ended[size_t(r)]);
-    }
 }
 
 // An algorithm over a layout, and how many elements make it run.
@@ -173,9 +136,8 @@ struct HopCase {
             std::string line = comm.last_error();
             for (std::string part :
                  {"rank " + std::to_string(victim) + " on ", "rank " + std::to_string(rank) + ": ",
-                  std::string("during allreduce of ")}) {
+                  std::string("during allreduce of ")})
                 if (line.find(part) == line.npos) return explain(kWrongLine, comm, part.c_str());
-            }
             return int(kAsExpected);
         });
     }
@@ -203,8 +165,6 @@ void at_every_hop(int signal_number) {
 
 TEST(a_rank_may_die_at_any_hop) { at_every_hop(SIGKILL); }   // F02
 TEST(a_rank_may_stop_at_any_hop) { at_every_hop(SIGSTOP); }  // F03
-
-void wait_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
     std::mt19937 random(1);
@@ -451,151 +411,6 @@ TEST(a_forked_child_is_refused) {
     ck_assert_int_eq(comm.barrier(), RINGRT_OK);
 }
 
-// The port that the rendezvous file names; 0 while there is none.
-int rendezvous_port(const std::string &path) {
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-        if (line.starts_with("port=")) return std::stoi(line.substr(5));
-    }
-    return 0;
-}
-
-int connect_to_port(int port) {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET, address.sin_port = htons(uint16_t(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0) return fd;
-    close(fd);
-    return -1;
-}
-
-int start_and_train(CommunicatorConfig config) {
-    config.warn = [](const std::string &) {};
-    Communicator comm(std::move(config));
-    if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
-    bool sums_right = true;
-    ringrt_status_t status = train(comm, 1000, 5, &sums_right);
-    return status == RINGRT_OK && sums_right ? int(kAsExpected) : explain(kWrongSum, comm, "sum");
-}
-
-TEST(garbage_at_the_door_does_no_harm) {  // F45
-    TemporaryFolder folder;
-    Layout layout{3, 1};
-    auto rank_body = [&](int rank) {
-        if (rank == 2) wait_ms(1500);  // time for the unauthenticated peers
-        return start_and_train(config_of(folder, layout, rank));
-    };
-    Ranks ranks(layout.ranks, rank_body);
-    int port = 0;
-    for (int i = 0; i < 100 && port == 0; ++i)
-        wait_ms(10), port = rendezvous_port(folder.path + "/meet");
-    ck_assert_int_gt(port, 0);
-    std::mt19937 random(45);
-    std::vector<int> slow;
-    for (int i = 0; i < 300; ++i) {
-        int fd = connect_to_port(port);
-        if (fd < 0) continue;
-        std::vector<unsigned char> bytes(random() % 200);
-        for (unsigned char &b : bytes) b = static_cast<unsigned char>(random());
-        // Some know the magic, then a hello with a wrong MAC; some say little and stay.
-        if (i % 3 == 0 && bytes.size() > 8) memcpy(bytes.data(), "ringrt/1", 8);
-        (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (i % 3 == 1) slow.push_back(fd);
-        if (i % 3 != 1) close(fd);
-    }
-    expect_all(ranks, layout, -1, 20);
-    for (int fd : slow) close(fd);
-}
-
-int listen_anywhere(int *port) {
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof address;
-    bool made = bind(fd, reinterpret_cast<sockaddr *>(&address), bytes) == 0 &&
-                listen(fd, 8) == 0 &&
-                getsockname(fd, reinterpret_cast<sockaddr *>(&address), &bytes) == 0;
-    ck_assert(made);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
-
-// Passes bytes both ways until an end closes; keeps what `from` said first.
-class Relay {
-  public:
-    Relay(int from, int to) : from_(from), to_(to), thread_([this] { run(); }) {}
-    ~Relay() {
-        shutdown(from_, SHUT_RDWR), shutdown(to_, SHUT_RDWR);
-        thread_.join();
-        close(from_), close(to_);
-    }
-    std::vector<char> heard() {
-        std::lock_guard lock(mutex_);
-        return heard_;
-    }
-
-  private:
-    bool pass(int in, int out, bool keep) {
-        char bytes[4096];
-        ssize_t got = recv(in, bytes, sizeof bytes, 0);
-        if (got <= 0) return false;
-        std::lock_guard lock(mutex_);
-        if (keep) heard_.insert(heard_.end(), bytes, bytes + got);
-        return send(out, bytes, size_t(got), MSG_NOSIGNAL) == got;
-    }
-    void run() {
-        pollfd ends[] = {{from_, POLLIN, 0}, {to_, POLLIN, 0}};
-        while (poll(ends, 2, -1) >= 0) {
-            if (ends[0].revents != 0 && !pass(from_, to_, true)) break;
-            if (ends[1].revents != 0 && !pass(to_, from_, false)) break;
-        }
-        shutdown(from_, SHUT_RDWR), shutdown(to_, SHUT_RDWR);
-    }
-    int from_, to_;
-    std::mutex mutex_;
-    std::vector<char> heard_;
-    std::thread thread_;
-};
-
-// Rank 1 meets rank 0 through a relay, which says all that it said once more.
-TEST(a_replayed_hello_is_dropped) {  // F45
-    setenv("RINGRT_SECRET", "00112233445566778899aabbccddeeff", 1);
-    TemporaryFolder folder;
-    int hub = 0, acceptor = 0, relay_fd = listen_anywhere(&acceptor);
-    close(listen_anywhere(&hub));  // free a moment ago
-    std::string replayed = folder.path + "/replayed";
-    Ranks ranks(3, [&](int rank) {
-        for (int i = 0; rank == 2 && i < 6000 && !std::filesystem::exists(replayed); ++i)
-            wait_ms(10);
-        CommunicatorConfig config = config_of(folder, {3, 1}, rank);
-        config.rendezvous = "tcp:127.0.0.1:" + std::to_string(rank == 1 ? acceptor : hub);
-        config.start_timeout_ms = 100000;
-        return start_and_train(std::move(config));
-    });
-    int from = accept(relay_fd, nullptr, nullptr), to = -1;
-    for (int i = 0; i < 2000 && to < 0; ++i) wait_ms(5), to = connect_to_port(hub);
-    ck_assert(from >= 0 && to >= 0);
-    Relay relay(from, to);
-    size_t said = 0;
-    for (int i = 0; i < 100 && (said == 0 || relay.heard().size() > said); ++i)
-        said = relay.heard().size(), wait_ms(300);
-    std::vector<char> hello = relay.heard();
-    ck_assert_int_gt(int(hello.size()), 16);
-    int again = connect_to_port(hub);
-    ck_assert_int_ge(again, 0);
-    timeval deadline{.tv_sec = 60, .tv_usec = 0};
-    setsockopt(again, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof deadline);
-    (void)!send(again, hello.data(), hello.size(), MSG_NOSIGNAL);
-    char answer[4096];
-    ssize_t got = 1;
-    while (got > 0) got = recv(again, answer, sizeof answer, 0);
-    ck_assert_msg(got == 0 || errno == ECONNRESET, "the replay was let in: %s", strerror(errno));
-    close(again), close(relay_fd);
-    std::ofstream(replayed) << "yes";
-    expect_all(ranks, {3, 1}, -1, 30);
-}
-
 TEST(nothing_is_left_in_shared_memory) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
@@ -605,12 +420,8 @@ TEST(nothing_is_left_in_shared_memory) {
         wait_ms(60000);
         return 0;
     });
-    for (int rank : {0, 1}) {
-        for (int i = 0;
-             i < 500 && !std::filesystem::exists(folder.path + "/up" + std::to_string(rank)); ++i) {
-            wait_ms(10);
-        }
-    }
+    for (const char *up : {"/up0", "/up1"})
+        for (int i = 0; i < 500 && !std::filesystem::exists(folder.path + up); ++i) wait_ms(10);
     ck_assert(!std::filesystem::exists(folder.path + "/meet"));  // nor the rendezvous file
     for (int rank : {0, 1}) {                                    // mapped, but without a name
         std::ifstream maps("/proc/" + std::to_string(ranks.pid(rank)) + "/maps");
@@ -633,8 +444,7 @@ int main() {
          a_killed_rank_is_named_by_all_others, a_killed_rank_is_missed_though_its_child_lives,
          a_stopped_rank_is_warned_of_and_then_given_up, a_pause_is_survived,
          a_slow_rank_is_warned_of_and_waited_for, reset_connections_are_an_error_at_all_ranks,
-         a_replayed_hello_is_dropped, an_abort_ends_all_ranks, an_abort_ends_the_start,
-         a_missing_rank_is_named, different_calls_are_an_error, a_forked_child_is_refused,
-         garbage_at_the_door_does_no_harm, nothing_is_left_in_shared_memory},
+         an_abort_ends_all_ranks, an_abort_ends_the_start, a_missing_rank_is_named,
+         different_calls_are_an_error, a_forked_child_is_refused, nothing_is_left_in_shared_memory},
         180);
 }

@@ -8,6 +8,7 @@ collective_tests = \
 	tests/multiproc/test_collectives \
 	tests/multiproc/test_device \
 	tests/multiproc/test_failures \
+	tests/multiproc/test_strangers \
 	tests/multiproc/test_orders
 check_PROGRAMS += $(collective_tests)
 TESTS += $(collective_tests)
@@ -21,9 +22,14 @@ tests_multiproc_test_orders_SOURCES = tests/multiproc/test_orders.cpp $(multipro
 tests_multiproc_test_orders_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_orders_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
-tests_multiproc_test_failures_SOURCES = tests/multiproc/test_failures.cpp $(multiproc_headers)
+tests_multiproc_test_failures_SOURCES = tests/multiproc/test_failures.cpp tests/multiproc/training.h \
+	$(multiproc_headers)
 tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_failures_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+tests_multiproc_test_strangers_SOURCES = tests/multiproc/test_strangers.cpp tests/multiproc/training.h \
+	$(multiproc_headers)
+tests_multiproc_test_strangers_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_strangers_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 # Over a made-up GPU; a real one: tests/gpu
 tests_multiproc_test_device_SOURCES = tests/multiproc/test_device.cpp tests/support/fake_gpu.h $(multiproc_headers)
