@@ -73,9 +73,6 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
             if (action.slurm_declined && action.update.size)
                 tracker.ceiling.set(action.update.size->gpus, now_s);
             break;
-        case Kind::note:
-            if (job.is_resizing()) tracker.backoff.succeeded();
-            break;
         default:
             break;
     }
@@ -89,6 +86,7 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
     if (action.event->kind == EventKind::resized) {
         count(&ResizeCounts::resized, job.intent.why);
         breaker_.succeeded(job.record->user_id);
+        tracker.backoff.succeeded();
     }
     log(*action.event, now_s, job.record);
 }
