@@ -29,6 +29,19 @@ void for_each(List list, Visit visit) {
     slurm_list_iterator_destroy(iterator);
 }
 
+// Slurm's list of names, which stay the set's: without it slurmctld tells of all that there are.
+struct NameList {
+    explicit NameList(const std::set<std::string> &names) {
+        for (const std::string &name : names)
+            slurm_list_append(list, const_cast<char *>(name.c_str()));
+    }
+    ~NameList() { slurm_list_destroy(list); }
+    NameList(const NameList &) = delete;
+    NameList &operator=(const NameList &) = delete;
+
+    decltype(assoc_mgr_info_request_msg_t::acct_list) list = slurm_list_create(nullptr);
+};
+
 int wanted(const JobRecord &job) {
     switch (job.at_limit.what) {
         case What::gpus:
@@ -134,15 +147,23 @@ SharedLimit with_shortage(const JobRecord &job, const assoc_mgr_info_msg_t &limi
 }
 
 void note_shortages(std::vector<JobRecord> &jobs, ApiTimes &api) {
-    assoc_mgr_info_request_msg_t request{};
+    std::set<std::string> accounts, classes;
     bool has_malleable = false;
     for (const JobRecord &job : jobs) {
         has_malleable |= job.intent.has_value();
-        if (is_at_limit(job))
-            request.flags |=
-                job.at_limit.of_qos ? ASSOC_MGR_INFO_FLAG_QOS : ASSOC_MGR_INFO_FLAG_ASSOC;
+        if (!is_at_limit(job)) continue;
+        if (job.at_limit.of_qos)
+            classes.insert(job.qos);
+        else
+            accounts.insert(job.account);
     }
-    if (!has_malleable || request.flags == 0) return;
+    if (!has_malleable || (accounts.empty() && classes.empty())) return;
+    const NameList of_accounts(accounts), of_qos(classes);
+    assoc_mgr_info_request_msg_t request{};
+    request.acct_list = of_accounts.list;
+    request.qos_list = of_qos.list;
+    if (!accounts.empty()) request.flags |= ASSOC_MGR_INFO_FLAG_ASSOC;
+    if (!classes.empty()) request.flags |= ASSOC_MGR_INFO_FLAG_QOS;
     assoc_mgr_info_msg_t *limits = nullptr;
     const int rc =
         api.time(Call::load_limits, [&] { return slurm_load_assoc_mgr_info(&request, &limits); });
