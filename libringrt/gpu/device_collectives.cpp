@@ -136,8 +136,7 @@ Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
     }
 }
 
-// ---- the first time
-// --------------------------------------------------------------------------------
+// ---- the first time ---------------------------------------------------------------------------
 
 // Of all ranks' cards, so all choose alike.
 Status DeviceCollectives::choose(const std::vector<Card> &cards) {
@@ -243,8 +242,7 @@ Status DeviceCollectives::end() {
     return {};
 }
 
-// ---- the routes
-// ------------------------------------------------------------------------------------
+// ---- the routes -------------------------------------------------------------------------------
 
 Status DeviceCollectives::with_nccl(const Work &work) {
     RINGRT_TRY(gpu_->nccl_allreduce(work.input, work.output, work.count, work.dtype, work.op));

@@ -58,8 +58,7 @@ CommunicatorConfig Resizer::config(uint32_t number, int rank, int size) const {
     return out;
 }
 
-// ---- a step's end
-// ---------------------------------------------------------------------------------
+// ---- a step's end -----------------------------------------------------------------------------
 
 Vote Resizer::vote(bool leave, bool hold) {
     std::erase_if(retired_, [](const auto &each) { return each->state() != Formed::under_way; });
@@ -188,8 +187,7 @@ Status Resizer::send_state(Communicator &over, int root) {
     return {};
 }
 
-// ---- narrower
-// ---------------------------------------------------------------------------------------
+// ---- narrower ---------------------------------------------------------------------------------
 
 void Resizer::drop_above(int level) {
     let_go_of_next();
@@ -228,8 +226,7 @@ Status Resizer::settle_once(Position &position) {
     return {};
 }
 
-// ---- lost, or outside
-// -------------------------------------------------------------------------------
+// ---- lost, or outside -------------------------------------------------------------------------
 
 bool Resizer::must_recover() const {
     if (is_outside()) return true;

@@ -8,6 +8,12 @@ using namespace ringrt::test;
 
 namespace {
 
+// Until all train, so many in all.
+void start(LiveTraining &training, int job, int ranks, int ranks_in_all) {
+    training.start(job, ranks);
+    ck_assert(training.await_size(ranks_in_all));
+}
+
 // The base ends well, with the weights of one rank alone.
 void expect_trained(LiveTraining &training, int base_ranks) {
     const uint64_t steps = training.stop();
@@ -28,10 +34,8 @@ void expect_left(LiveTraining &training, int job, int signal) {
 
 // base → base + extension → base
 void grow_and_shrink(LiveTraining &training, int base, int extension) {
-    training.start(0, base);
-    ck_assert(training.await_size(base));
-    training.start(1, extension);
-    ck_assert(training.await_size(base + extension));
+    start(training, 0, base, base);
+    start(training, 1, extension, base + extension);
     expect_left(training, 1, SIGURG);
     ck_assert(training.await_size(base));
     expect_trained(training, base);
@@ -60,10 +64,8 @@ TEST(between_nodes_too) {
 
 TEST(the_extension_trains_on_to_the_end) {
     LiveTraining training;
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
-    training.start(1, 3);
-    ck_assert(training.await_size(5));
+    start(training, 0, 2, 2);
+    start(training, 1, 3, 5);
     expect_trained(training, 2);
     for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
     for (int rank = 0; rank < 3; ++rank)
@@ -72,12 +74,9 @@ TEST(the_extension_trains_on_to_the_end) {
 
 TEST(two_extensions_and_the_last_one_leaves_first) {
     LiveTraining training;
-    training.start(0, 1);
-    ck_assert(training.await_size(1));
-    training.start(1, 1);
-    ck_assert(training.await_size(2));
-    training.start(2, 2);
-    ck_assert(training.await_size(4));
+    start(training, 0, 1, 1);
+    start(training, 1, 1, 2);
+    start(training, 2, 2, 4);
     expect_left(training, 2, SIGURG);
     ck_assert(training.await_size(2));
     expect_left(training, 1, SIGTERM);
@@ -88,12 +87,9 @@ TEST(two_extensions_and_the_last_one_leaves_first) {
 
 TEST(the_first_one_leaves_and_the_second_joins_again) {
     LiveTraining training;
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
-    training.start(1, 2);
-    ck_assert(training.await_size(4));
-    training.start(2, 1);
-    ck_assert(training.await_size(5));
+    start(training, 0, 2, 2);
+    start(training, 1, 2, 4);
+    start(training, 2, 1, 5);
     expect_left(training, 1, SIGTERM);
     ck_assert(training.await_size(3));
     expect_left(training, 2, SIGURG);
@@ -102,8 +98,7 @@ TEST(the_first_one_leaves_and_the_second_joins_again) {
 
 TEST(an_extension_dies_at_many_moments_of_joining) {
     LiveTraining training;
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
+    start(training, 0, 2, 2);
     for (int i = 0; i < 24; ++i) {
         Ranks &extension = training.start(1, 2);
         if (i >= 20) ck_assert(LiveTraining::await([&] { return training.size() == 4; }));
@@ -113,19 +108,15 @@ TEST(an_extension_dies_at_many_moments_of_joining) {
         training.forget(1);  // as srun would
         ck_assert(training.await_size(2));
     }
-    training.start(1, 2);
-    ck_assert(training.await_size(4));
+    start(training, 1, 2, 4);
     expect_trained(training, 2);
 }
 
 TEST(a_lost_extension_costs_no_step_and_the_other_one_comes_back) {
     LiveTraining training;
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
-    training.start(1, 1);
-    ck_assert(training.await_size(3));
-    training.start(2, 2);
-    ck_assert(training.await_size(5));
+    start(training, 0, 2, 2);
+    start(training, 1, 1, 3);
+    start(training, 2, 2, 5);
     const uint64_t step = training.step();
     kill(training.job(2).pid(1), SIGKILL);
     usleep(20000);
@@ -139,8 +130,7 @@ TEST(a_lost_extension_costs_no_step_and_the_other_one_comes_back) {
 
 TEST(an_extension_with_other_buffers_is_refused) {
     LiveTraining training;
-    training.start(0, 1);
-    ck_assert(training.await_size(1));
+    start(training, 0, 1, 1);
     for (int status : training.start(1, 1, true).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(training.size(), 1);
@@ -149,10 +139,8 @@ TEST(an_extension_with_other_buffers_is_refused) {
 
 TEST(an_extension_ends_with_its_base) {
     LiveTraining training;
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
-    training.start(1, 2);
-    ck_assert(training.await_size(4));
+    start(training, 0, 2, 2);
+    start(training, 1, 2, 4);
     training.forget(0);  // killed
     for (int status : training.job(1).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
