@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A job of contrib/examples/digits whose ranks run below something else than slurmstepd, as its cases need
 # it: sourced by them. shellcheck shell=bash disable=SC2154
-digits=$(dirname "$plugins")/.libs/digits data=$(dirname "$plugins")/digits.csv
-skip() { echo "# skipped: $*"; exit 77; }
-[ -x "$digits" ] || digits=$(dirname "$plugins")/digits
-[ -x "$digits" ] || skip "digits is not built"
-"$here/../../contrib/examples/get-digits" "$data" || skip "the digits cannot be fetched"
-
-# As the user of the case, root where it names none.
-as_user() { if [ -n "${user:-}" ]; then setpriv --reuid "$user" --regid "$user" --clear-groups env HOME="$folder" "$@"; else "$@"; fi; }
+need_digits
+[ ! -x "$plugins/digits" ] || digits=$plugins/digits # not libtool's script
 
 trained_on() { awk -F, -v gpus="$1" -v from="${rows:-1}" 'NR > from && $4 == gpus { n++ } END { exit n < 10 }' "$folder/steps.csv"; }
 
@@ -29,7 +23,7 @@ export RINGRT_CHECKPOINT_DIR=$folder/checkpoints RINGRT_TELEMETRY_S=1 LD_LIBRARY
 cat /proc/self/cgroup >$folder/cgroup
 exec srun $* --data=$folder/digits.csv --epochs=3000 --device-ms-per-sample=5 --loss-csv=$folder/steps.csv
 END
-    job=$(cd "$folder" && as_user timeout 20 sbatch --parsable --malleable=1:8 --output="$folder/out" "$folder/train.sh") ||
+    job=$(cd "$folder" && as_user sbatch --parsable --malleable=1:8 --output="$folder/out" "$folder/train.sh") ||
         fail "sbatch refused it"
     trap 'status=$?; timeout 10 scancel "$job"; ended $status' EXIT
     wait_for 40 "ten steps on 4 GPUs" trained_on 4

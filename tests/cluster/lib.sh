@@ -58,6 +58,24 @@ clear_jobs() {
     wait_for 30 "end of all jobs" no_jobs
 }
 
+# As the user of the case, root where it names none.
+as_user() {
+    if [ -n "${user:-}" ]; then
+        timeout 20 setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="${folder:-/}" "$@"
+    else
+        timeout 20 "$@"
+    fi
+}
+
+# Of a case that may not be possible here.
+skip() { echo "# skipped: $*"; exit 77; }
+# The example program, and the data that it trains on: sets $digits and $data.
+need_digits() {
+    digits=$(dirname "$plugins")/digits data=$(dirname "$plugins")/digits.csv
+    [ -x "$digits" ] || skip "digits is not built"
+    "$here/../../contrib/examples/get-digits" "$data" || skip "the digits cannot be fetched"
+}
+
 state_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* JobState=\([A-Z_]*\) .*/\1/p'; }
 gpus_of() { timeout 10 scontrol -o show job "$1" | sed -n "s/.* TresPerJob=[^ ]*:\([0-9]*\).*/\1/p"; }
 is_state() { [[ " $2 " == *" $(state_of "$1") "* ]]; }

@@ -18,8 +18,7 @@ int contexts = 0;
 
 extern "C" {
 
-// ---- for the tests
-// ----------------------------------------------------------------------------------
+// ---- for the tests ----------------------------------------------------------------------------
 
 void *fake_cuda_memory() {
     if (memory == nullptr)
@@ -29,8 +28,7 @@ void *fake_cuda_memory() {
 void fake_cuda_refuse_streams(int number) { streams_to_refuse = number; }
 int fake_cuda_contexts() { return contexts; }  // retained and not released
 
-// ---- the driver's
-// -----------------------------------------------------------------------------------
+// ---- the driver's -----------------------------------------------------------------------------
 
 int cuPointerGetAttribute(void *data, int attribute, uintptr_t pointer) {
     const auto start = reinterpret_cast<uintptr_t>(memory);

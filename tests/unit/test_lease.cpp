@@ -329,8 +329,7 @@ TEST(a_holder_stops_before_its_time_is_over) {
     ck_assert(world.all[0].lease.holds());
 }
 
-// ---- the files
-// -----------------------------------------------------------------------------------
+// ---- the files --------------------------------------------------------------------------------
 
 const LeaseRecord kRecord{.holder = "h:1:2:b:3", .beat = 5, .takeover_s = 40};
 

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A training with a fixed batch per GPU trains more samples a step, the larger it is: it grows to its MAX
 # as one with a fixed global batch does, and keeps it once it has told how fast it is there.
-digits=$(dirname "$plugins")/digits data=$(dirname "$plugins")/digits.csv
-skip() { echo "# skipped: $*"; exit 77; }
-[ -x "$digits" ] || skip "digits is not built"
-"$here/../../contrib/examples/get-digits" "$data" || skip "the digits cannot be fetched"
+need_digits
 folder=$work/batch_per_gpu
 mkdir -p "$folder"
 trained_on() { awk -F, -v gpus="$1" -v rows="$2" '$4 == gpus { n++ } END { exit n < rows }' "$folder/steps.csv"; }

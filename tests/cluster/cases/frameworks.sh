@@ -2,16 +2,12 @@
 # seconds: 600
 # Unmodified scripts of Lightning (its literals are those of one size) and of the Hugging Face Trainer as ordinary
 # batch scripts: 1, 4, 2 GPUs and 1, 2 GPUs; each step once, each sample once an epoch.
-skip() { echo "# skipped: $*"; exit 77; }
-python=${RINGRT_TORCH_PYTHON:-python3}
-"$python" -c 'import lightning, transformers, accelerate' 2>/dev/null || skip "no lightning, transformers and accelerate in $python"
+. "$here/torch.sh"
+need_modules "lightning, transformers, accelerate"
 tests=$here/../../python/tests top=$work/frameworks
 mkdir -p "$top"
-"$tests/install" "$python" "$top" || fail "the package cannot be installed"
-export RINGRT_LIBRARY=${RINGRT_LIBRARY:-$plugins/libringrt.so} PYTHONPATH=$top/installed PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-# SPANK's port comes from the job's number: another case's cluster on this machine has the same numbers.
-MASTER_PORT=$("$python" -c 'import socket; one = socket.socket(); one.bind(("127.0.0.1", 0)); print(one.getsockname()[1])')
-export MASTER_PORT
+install_package "$top"
+own_port
 goes_on() { ! is_state "$job" "FAILED CANCELLED" || { tail -n 20 "$FOLDER/said" | cut -c1-200 | sed 's/^/# /'; fail "the training ended"; }; }
 trained_at() { # GPUS STEPS: some run at that many has made so many lines
     local run

@@ -3,7 +3,6 @@
 # ordinary user: their headers become a start size and a layout, which holds at every size, and each
 # task finds what its framework looks for.
 user=nobody
-as_user() { timeout 20 setpriv --reuid=$user --regid="$(id -g $user)" --clear-groups env HOME=/tmp "$@"; }
 trap 'scancel --user=$user; scancel --user=root' EXIT
 top=$work/headers
 mkdir -p "$top"

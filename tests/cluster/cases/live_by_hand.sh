@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Resizing in place on a real Slurm, started by hand (doc/live.md): extension jobs join a base job and leave
+# Resizing in place on a real Slurm, started by hand by an ordinary user (doc/live.md): extension jobs join a base job and leave
 # it by a signal, by scancel and by kill -9 of a rank. The base never stops; each step is done once and in order.
 live=$(dirname "$plugins")/live
-[ -x "$live" ] || { echo "# skipped: live is not built"; exit 77; }
-folder=$work/live steps=600
+[ -x "$live" ] || skip "live is not built"
+user=nobody folder=$work/live steps=600
 mkdir -p "$folder"
+chown $user "$folder"
+trap 'scancel --user=$user' EXIT
 submit() { # NAME GPUS [VARIABLE=VALUE]
-    env RINGRT_CHECKPOINT_DIR="$folder/checkpoints" "${@:3}" timeout 20 sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
+    as_user env RINGRT_CHECKPOINT_DIR="$folder/checkpoints" "${@:3}" sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
         -o "$folder/$1" --wrap "exec srun $live $steps 50"
 }
 last() { tail -n 1 "$folder/base" | sed -n 's/^step [0-9]* ranks \([0-9]*\) .*/\1/p'; }
@@ -19,7 +21,7 @@ base=$(submit base 2) || fail "sbatch refused the base"
 wait_for 30 "steps of the base" base_has 2
 tail -n +1 -f "$folder/base" | while IFS= read -r line; do [[ $line != step* ]] || echo "$EPOCHREALTIME $line"; done >"$folder/clock" &
 reader=$!
-trap 'kill $reader 2>/dev/null' EXIT
+trap 'kill $reader 2>/dev/null; scancel --user=$user' EXIT
 grow() { # NAME GPUS RANKS: sets $extension
     extension=$(submit "$1" "$2" RINGRT_EXTENDS="$base") || fail "sbatch refused $1"
     wait_for 30 "$3 ranks" base_has "$3"
@@ -27,13 +29,13 @@ grow() { # NAME GPUS RANKS: sets $extension
 
 grow first 2 4
 grow second 4 8
-timeout 10 scancel -s URG "$extension"
+as_user scancel -s URG "$extension"
 wait_for 20 "four ranks: the second left by the signal" base_has 4
 wait_for 20 "its end" is_state "$extension" COMPLETED
 grep -q '^left' "$folder/second" || fail "it did not leave: $(tail -n 3 "$folder/second")"
 
 grow third 3 7
-timeout 10 scancel "$extension"
+as_user scancel "$extension"
 wait_for 20 "four ranks: the third was cancelled" base_has 4
 
 grow fourth 4 8

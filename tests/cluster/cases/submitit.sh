@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # seconds: 400
 # An unmodified submitit script: its header, its signal, its own save and requeue, from 1 GPU to 2 and back.
-skip() { echo "# skipped: $*"; exit 77; }
-python=${RINGRT_TORCH_PYTHON:-python3}
-"$python" -c 'import torch, submitit' 2>/dev/null || skip "no torch and submitit in $python"
-tests=$here/../../python/tests top=$work/submitit
+. "$here/torch.sh"
+need_modules "torch, submitit"
+top=$work/submitit
 mkdir -p "$top/run"
-"$tests/install" "$python" "$top" || fail "the package cannot be installed"
-export RINGRT_LIBRARY=${RINGRT_LIBRARY:-$plugins/libringrt.so} PYTHONPATH=$top/installed PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-# SPANK's port comes from the job's number: another case's cluster on this machine has the same numbers.
-MASTER_PORT=$("$python" -c 'import socket; one = socket.socket(); one.bind(("127.0.0.1", 0)); print(one.getsockname()[1])')
-export MASTER_PORT
+install_package "$top"
+own_port
 last_size() { [ "$(tail -n 1 "$top/run/log" | cut -d' ' -f2)" = "$1" ]; }
 
 most=$(rigid 12 900 -N3) # its header has one GPU a node: there is no second node

@@ -2,11 +2,11 @@
 # seconds: 400
 # ringrt.torch.malleable() with the real torch on a real cluster: 1, 4, 2, 1 GPUs; each sample once an epoch, and
 # the weights of a run at one size.
-skip() { echo "# skipped: $*"; exit 77; }
-python=${RINGRT_TORCH_PYTHON:-python3}
-"$python" -c 'import torch' 2>/dev/null || skip "no torch in $python"
+. "$here/torch.sh"
+need_modules torch
+own_port
 package=$here/../../python folder=$work/torch epochs=8
-export RINGRT_LIBRARY=${RINGRT_LIBRARY:-$plugins/libringrt.so} PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+export PYTHONPATH=$package
 mkdir -p "$folder/fixed"
 train="$package/tests/train_torch.py distributed"
 steps_at() { # GPUS: of the job's runs at that many

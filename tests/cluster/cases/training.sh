@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A real training over libringrt grows when a rigid job ends and shrinks when one comes: every step once,
 # every image once an epoch, and accurate.
-digits=$(dirname "$plugins")/digits data=$(dirname "$plugins")/digits.csv
-skip() { echo "# skipped: $*"; exit 77; }
-[ -x "$digits" ] || skip "digits is not built"
-"$here/../../contrib/examples/get-digits" "$data" || skip "the digits cannot be fetched"
+need_digits
 folder=$work/training
 mkdir -p "$folder"
 trained_on() { awk -F, -v gpus="$1" '$4 == gpus { n++ } END { exit n < 10 }' "$folder/steps.csv"; }
