@@ -51,4 +51,4 @@ libchannel_la_SOURCES = \
 	slurm_plugin/channel/service.cpp slurm_plugin/channel/service.h
 
 # ---- slurm: the plugins
-include slurm_plugin/slurm/slurm.mk
+include slurm_plugin/slurm/local.mk

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # ringstat: what is pure in a convenience library, which the unit test links too.
-EXTRA_DIST += slurm_plugin/slurm/job_listing.h
+EXTRA_DIST += slurm_plugin/slurm/cluster/job_listing.h
 if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringstat.la
 libringstat_la_SOURCES = \
@@ -27,13 +27,13 @@ dist_man_MANS += man/ringstat.1
 ringstat_SOURCES = \
 	tools/ringstat/config_check.cpp tools/ringstat/config_check.h \
 	tools/ringstat/detach.cpp tools/ringstat/detach.h \
-	slurm_plugin/slurm/administrator.cpp slurm_plugin/slurm/administrator.h \
+	slurm_plugin/slurm/host/administrator.cpp slurm_plugin/slurm/host/administrator.h \
 	tools/ringstat/list.cpp tools/ringstat/list.h tools/ringstat/output.h \
 	tools/ringstat/main.cpp tools/ringstat/top.cpp \
 	tools/ringstat/plugin_view.cpp tools/ringstat/plugin_view.h \
-	slurm_plugin/slurm/job_listing.cpp \
-	slurm_plugin/slurm/slurm_library.cpp slurm_plugin/slurm/slurm_library.h \
-	slurm_plugin/slurm/slurm_paths.cpp slurm_plugin/slurm/slurm_paths.h
+	slurm_plugin/slurm/cluster/job_listing.cpp \
+	slurm_plugin/slurm/cluster/slurm_library.cpp slurm_plugin/slurm/cluster/slurm_library.h \
+	slurm_plugin/slurm/host/slurm_paths.cpp slurm_plugin/slurm/host/slurm_paths.h
 ringstat_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 ringstat_LDADD = libringstat.la libslurmcluster.la libyamloptions.la libcontroller.la $(YAML_LIBS) $(SLURM_LIBS)
 endif

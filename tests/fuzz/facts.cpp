@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The files that ringrtd leaves for job_submit/malleable, which reads them in slurmctld.
-#include "slurm_plugin/slurm/facts_file.h"
+#include "slurm_plugin/slurm/host/facts_file.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace ringrt::slurm;

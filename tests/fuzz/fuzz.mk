@@ -114,15 +114,15 @@ tests_fuzz_facts_LDADD = libringrtd.la librecords.la
 tests_fuzz_facts_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_gpu_tres_SOURCES = tests/fuzz/gpu_tres.cpp tests/fuzz/fuzz.h $(fuzz_main) \
-	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h
+	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/cluster/gpu_tres.h
 tests_fuzz_gpu_tres_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_fuzz_gpu_tres_LDADD =
 tests_fuzz_gpu_tres_LDFLAGS = $(FUZZ_LDFLAGS)
 
 tests_fuzz_spank_environment_SOURCES = tests/fuzz/spank_environment.cpp tests/fuzz/fuzz.h $(fuzz_main) \
-	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/gpu_tres.h \
-	slurm_plugin/slurm/start_size.cpp slurm_plugin/slurm/start_size.h \
-	slurm_plugin/slurm/submit_check.cpp slurm_plugin/slurm/submit_check.h
+	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/cluster/gpu_tres.h \
+	slurm_plugin/slurm/job_submit/start_size.cpp slurm_plugin/slurm/job_submit/start_size.h \
+	slurm_plugin/slurm/job_submit/submit_check.cpp slurm_plugin/slurm/job_submit/submit_check.h
 tests_fuzz_spank_environment_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_fuzz_spank_environment_LDADD = librecords.la
 tests_fuzz_spank_environment_LDFLAGS = $(FUZZ_LDFLAGS)

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "slurm_plugin/records/intent.h"
-#include "slurm_plugin/slurm/gpu_tres.h"
-#include "slurm_plugin/slurm/submit_check.h"
+#include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/job_submit/submit_check.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace ringrt::slurm;

@@ -2,7 +2,7 @@
 // malleable.yaml, which slurmctld reads.
 #include <cmath>
 
-#include "slurm_plugin/slurm/yaml_options.h"
+#include "slurm_plugin/slurm/host/yaml_options.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace ringrt::slurm;

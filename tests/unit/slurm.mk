@@ -11,14 +11,14 @@ tests_unit_test_slurm_cluster_LDADD = libslurmcluster.la libcontroller.la $(SLUR
 check_PROGRAMS += tests/unit/test_start_size
 TESTS += tests/unit/test_start_size
 tests_unit_test_start_size_SOURCES = tests/unit/test_start_size.cpp tests/support/check.h \
-	slurm_plugin/slurm/gpu_tres.cpp slurm_plugin/slurm/start_size.cpp
+	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/job_submit/start_size.cpp
 tests_unit_test_start_size_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_start_size_LDADD = librecords.la $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_step_variables
 TESTS += tests/unit/test_step_variables
 tests_unit_test_step_variables_SOURCES = tests/unit/test_step_variables.cpp \
-	tests/support/check.h slurm_plugin/slurm/step_variables.cpp
+	tests/support/check.h slurm_plugin/slurm/spank/step_variables.cpp
 tests_unit_test_step_variables_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_step_variables_LDADD = $(CHECK_LIBS)
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "slurm_plugin/slurm/accepted_options.h"
-#include "slurm_plugin/slurm/safe_file.h"
+#include "slurm_plugin/slurm/host/accepted_options.h"
+#include "slurm_plugin/slurm/host/safe_file.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 

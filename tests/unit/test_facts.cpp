@@ -8,8 +8,8 @@
 #include <random>
 #include <string>
 
-#include "slurm_plugin/slurm/facts_file.h"
-#include "slurm_plugin/slurm/metrics_server.h"
+#include "slurm_plugin/slurm/host/facts_file.h"
+#include "slurm_plugin/slurm/ringrtd/metrics_server.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "slurm_plugin/slurm/journal_file.h"
+#include "slurm_plugin/slurm/host/journal_file.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "slurm_plugin/slurm/lease.h"
-#include "slurm_plugin/slurm/lease_file.h"
+#include "slurm_plugin/slurm/ringrtd/lease.h"
+#include "slurm_plugin/slurm/ringrtd/lease_file.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-#include "slurm_plugin/slurm/metrics.h"
+#include "slurm_plugin/slurm/host/metrics.h"
 #include "tests/support/check.h"
 
 using namespace ringrt;

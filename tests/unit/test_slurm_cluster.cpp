@@ -16,8 +16,8 @@
 #include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/records/intent.h"
-#include "slurm_plugin/slurm/slurm_cluster.h"
-#include "slurm_plugin/slurm/slurm_records.h"
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "tests/support/check.h"
 
 using ringrt::controller::End;

@@ -4,9 +4,9 @@
 #include <initializer_list>
 #include <string>
 
-#include "slurm_plugin/slurm/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/job_submit/start_size.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
-#include "slurm_plugin/slurm/start_size.h"
 #include "tests/support/check.h"
 
 using namespace ringrt::slurm;

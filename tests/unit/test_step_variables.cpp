@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "slurm_plugin/slurm/step_variables.h"
+#include "slurm_plugin/slurm/spank/step_variables.h"
 #include "tests/support/check.h"
 
 using namespace ringrt::slurm;

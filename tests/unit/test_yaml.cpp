@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "slurm_plugin/controller/nearest.h"
-#include "slurm_plugin/slurm/yaml_options.h"
+#include "slurm_plugin/slurm/host/yaml_options.h"
 #include "tests/support/check.h"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "slurm_plugin/slurm/yaml_options.h"
+#include "slurm_plugin/slurm/host/yaml_options.h"
 #include "tools/ringrt-check/checks.h"
 #include "tools/ringrt-check/text_file.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "slurm_plugin/slurm/yaml_options.h"
+#include "slurm_plugin/slurm/host/yaml_options.h"
 #include "tools/ringstat/output.h"
 #include "tools/ringstat/plugin_view.h"
 #include "tools/ringstat/text.h"

@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "slurm_plugin/controller/job.h"
-#include "slurm_plugin/slurm/administrator.h"
-#include "slurm_plugin/slurm/slurm_cluster.h"
-#include "slurm_plugin/slurm/slurm_library.h"
-#include "slurm_plugin/slurm/slurm_paths.h"
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_library.h"
+#include "slurm_plugin/slurm/host/administrator.h"
+#include "slurm_plugin/slurm/host/slurm_paths.h"
 
 namespace ringrt::ringstat {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What Slurm says of one job, and what ringstat shows of a malleable one. No Slurm here: the
-// records come from slurm_plugin/slurm/job_listing.h.
+// records come from slurm_plugin/slurm/cluster/job_listing.h.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "slurm_plugin/slurm/job_listing.h"
+#include "slurm_plugin/slurm/cluster/job_listing.h"
 
 namespace ringrt::ringstat {
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "slurm_plugin/controller/nearest.h"
-#include "slurm_plugin/slurm/job_listing.h"
+#include "slurm_plugin/slurm/cluster/job_listing.h"
 #include "tools/ringstat/columns.h"
 #include "tools/ringstat/output.h"
 #include "tools/ringstat/plugin_view.h"

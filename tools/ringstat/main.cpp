@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "slurm_plugin/slurm/job_listing.h"
+#include "slurm_plugin/slurm/cluster/job_listing.h"
 #include "tools/ringstat/chart.h"
 #include "tools/ringstat/chart_svg.h"
 #include "tools/ringstat/config_check.h"

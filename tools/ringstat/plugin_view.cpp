@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/ringstat/plugin_view.h"
 
-#include "slurm_plugin/slurm/slurm_cluster.h"
-#include "slurm_plugin/slurm/slurm_library.h"
-#include "slurm_plugin/slurm/slurm_paths.h"
-#include "slurm_plugin/slurm/yaml_options.h"
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_library.h"
+#include "slurm_plugin/slurm/host/slurm_paths.h"
+#include "slurm_plugin/slurm/host/yaml_options.h"
 #include "tools/ringstat/published.h"
 
 namespace ringrt::ringstat {

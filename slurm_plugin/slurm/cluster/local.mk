@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Also in programs that link libslurm: no symbol that only slurmctld has. A module takes a convenience
+# library whole, so none here brings another along: link libcontroller.la beside them.
+noinst_LTLIBRARIES += libslurmcluster.la
+libslurmcluster_la_SOURCES = \
+	slurm_plugin/slurm/cluster/api_times.h \
+	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/cluster/gpu_tres.h \
+	slurm_plugin/slurm/cluster/slurm_cluster.cpp slurm_plugin/slurm/cluster/slurm_cluster.h \
+	slurm_plugin/slurm/slurm_compat.h \
+	slurm_plugin/slurm/cluster/shared_limits.cpp slurm_plugin/slurm/cluster/shared_limits.h \
+	slurm_plugin/slurm/cluster/slurm_records.cpp slurm_plugin/slurm/cluster/slurm_records.h \
+	slurm_plugin/slurm/cluster/slurm_runs.cpp
+libslurmcluster_la_CPPFLAGS = $(slurm_cppflags)

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/shared_limits.h"
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace ringrt::slurm {
+namespace {
+
+using controller::RpcStatus;
+
+constexpr time_t kPartitionsEvery_s = 5;           // one that is DOWN lets nobody come back
+constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
+
+constexpr double kListPerJob_ms = 2;     // between two listings of all jobs, for each of them ...
+constexpr double kListEvery_ms = 30000;  // ... but so often it is done
+// Slurm answers for one job in the time in which it lists so many of them.
+constexpr std::size_t kListedPerSingle = 50;
+
+// A resize of it is under way: it is looked at in each pass.
+bool is_hot(const controller::JobRecord &record) {
+    return record.intent && record.intent->asked_s > 0 &&
+           record.phase != controller::JobPhase::finished;
+}
+
+// Slurm keeps nice values as unsigned numbers around NICE_OFFSET.
+uint32_t slurm_nice(int64_t nice) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(nice + NICE_OFFSET, 0, NO_VAL - 1));
+}
+
+double unix_now_s() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+}
+
+RpcStatus status_of_error(int error) {
+    switch (error) {
+        case ESLURM_TRANSITION_STATE_NO_UPDATE:
+        case ESLURM_NODES_BUSY:
+        case ESLURM_IN_STANDBY_MODE:
+        case ESLURM_JOB_NOT_PENDING:  // it has started since it was last looked at
+        case kSettingDbIndex:         // slurmdbd has yet to answer for it
+            return RpcStatus::busy;
+        case ESLURM_INVALID_JOB_ID:
+        case ESLURM_JOB_FINISHED:
+        case ESLURM_ALREADY_DONE:
+            return RpcStatus::not_found;
+        case EAGAIN:
+        case ETIMEDOUT:
+        case ECONNREFUSED:
+        case ECONNRESET:
+        case EPIPE:
+            return RpcStatus::unreachable;
+        default:
+            break;
+    }
+    // Slurm's ranges: messages, sockets and credentials.
+    const bool transport =
+        (error >= SLURM_UNEXPECTED_MSG_ERROR && error < 1900) || (error >= 5000 && error < 7000);
+    return transport ? RpcStatus::unreachable : RpcStatus::refused;
+}
+
+// GPUs of the largest nodes of a partition, as many as one job may have.
+PartitionLimits limits_of(const partition_info_t &partition,
+                          std::span<const controller::NodeRecord> nodes) {
+    std::vector<int> gpus;
+    for_each_node(partition.node_inx, nodes.size(),
+                  [&](std::size_t node) { gpus.push_back(nodes[node].gpus); });
+    std::ranges::sort(gpus, std::greater<>());
+    if (partition.max_nodes != INFINITE && partition.max_nodes < gpus.size())
+        gpus.resize(partition.max_nodes);
+    PartitionLimits limits;
+    for (const int count : gpus) limits.gpus_in_all += count;
+    limits.gpus_per_node = gpus.empty() ? 0 : gpus.front();
+    limits.is_default = (partition.flags & PART_FLAG_DEFAULT) != 0;
+    return limits;
+}
+
+// Where a running job's batch script must be; empty while its nodes are still being prepared.
+std::string batch_host_of(const slurm_job_info_t &job) {
+    const bool runs = (job.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
+                      (job.job_state & (JOB_CONFIGURING | JOB_COMPLETING)) == 0;
+    return runs ? bounded_text(job.batch_host, 256) : std::string();
+}
+
+// Only an operator may set it; it lifts no limit.
+void set_layout(const controller::PendingUpdate::Size &size, uint32_t cpus_per_task,
+                job_desc_msg_t &change) {
+    const int tasks = size.tasks > 0 ? size.tasks : size.gpus;
+    // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
+    change.ntasks_per_node = static_cast<uint16_t>((tasks + size.nodes - 1) / size.nodes);
+    // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
+    // them: from 24.11 on, a job that shrinks within a node would never start again.
+    change.pn_min_cpus = static_cast<uint16_t>(
+        std::min<uint32_t>(change.ntasks_per_node * cpus_per_task, NO_VAL16 - 1));
+}
+
+}  // namespace
+
+RpcStatus SlurmCluster::status_of(int return_code, std::string_view what) {
+    if (return_code == SLURM_SUCCESS) return RpcStatus::ok;
+    const int error = errno;
+    last_error_ = std::string(what) + ": " + slurm_strerror(error);
+    return status_of_error(error);
+}
+
+RpcStatus SlurmCluster::load_jobs() {
+    job_info_msg_t *fresh = nullptr;
+    const time_t since = jobs_ ? jobs_->last_update : 0;
+    const int rc = timed(Call::load_jobs, [&] {
+        return slurm_load_jobs(since, &fresh, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
+    });
+    last_full_ = Clock::now();
+    if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA)
+        return load_hot();  // for slurmctld's clock
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_jobs");
+    jobs_.reset(fresh);
+    convert_jobs();
+    ++seen_.version;
+    return RpcStatus::ok;
+}
+
+RpcStatus SlurmCluster::load_nodes() {
+    node_info_msg_t *fresh = nullptr;
+    const time_t since = nodes_ ? nodes_->last_update : 0;
+    const int rc =
+        timed(Call::load_nodes, [&] { return slurm_load_node(since, &fresh, SHOW_ALL); });
+    if (rc != SLURM_SUCCESS && nodes_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_node");
+    nodes_.reset(fresh);
+    if (parts_) convert_nodes();
+    return RpcStatus::ok;
+}
+
+RpcStatus SlurmCluster::load_partitions() {
+    const time_t now = std::time(nullptr);
+    if (parts_ && now - partitions_asked_ < kPartitionsEvery_s && now >= partitions_asked_)
+        return RpcStatus::ok;
+    partition_info_msg_t *fresh = nullptr;
+    const time_t since = parts_ ? parts_->last_update : 0;
+    const int rc = timed(Call::load_partitions,
+                         [&] { return slurm_load_partitions(since, &fresh, SHOW_ALL); });
+    partitions_asked_ = now;
+    if (rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_partitions");
+    parts_.reset(fresh);
+    if (nodes_) convert_nodes();
+    return RpcStatus::ok;
+}
+
+void SlurmCluster::convert_nodes() {
+    std::vector<controller::NodeRecord> nodes = node_records(*nodes_, *parts_);
+    std::map<std::string, PartitionLimits, std::less<>> partitions;
+    for (const partition_info_t &partition :
+         std::span(parts_->partition_array, parts_->record_count))
+        partitions[bounded_text(partition.name, 256)] = limits_of(partition, nodes);
+    // Not where only what the nodes are used for has changed.
+    if (nodes != seen_.nodes || partitions != partitions_) ++seen_.version;
+    seen_.nodes = std::move(nodes);
+    partitions_ = std::move(partitions);
+}
+
+// Of rigid jobs those matter that want or hold GPUs, or wait at a shared limit.
+void SlurmCluster::convert_jobs() {
+    seen_.jobs.clear();
+    malleable_.clear();
+    hot_.clear();
+    for (const slurm_job_info_t &job : std::span(jobs_->job_array, jobs_->record_count)) {
+        const bool may_be_malleable = job.admin_comment != nullptr && job.admin_comment[0] != '\0';
+        const bool may_need = gpus_requested(job) > 0 || waits_at_limit(job);
+        if (!may_be_malleable && !may_need) continue;
+        controller::JobRecord record = convert(job, jobs_->last_update);
+        if (!record.intent && (record.phase == controller::JobPhase::finished || !may_need))
+            continue;
+        if (is_hot(record)) hot_.push_back(seen_.jobs.size());
+        seen_.jobs.push_back(std::move(record));
+    }
+    note_shortages(seen_.jobs, api_);
+}
+
+controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
+    controller::JobRecord record = job_record(job, seen_.nodes);
+    record.told_s = static_cast<double>(told);
+    if (!record.intent) return record;
+    const std::optional<int64_t> own_nice = record.intent->own_nice;
+    malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
+                             .tres_per_node = bounded_text(job.tres_per_node),
+                             .batch_host = batch_host_of(job),
+                             .user_id = job.user_id,
+                             .start = job.start_time,
+                             .restarts = job.restart_cnt,
+                             .nice = job.nice,
+                             .has_lent_nice = own_nice.has_value(),
+                             .priority = job.priority,
+                             .cpus_per_task = static_cast<uint32_t>(record.cpus_per_task)};
+    // What is lent for a restart adds to the priority; they compare as the site set them.
+    if (own_nice && record.priority > 0)
+        record.priority =
+            std::max(1.0, record.priority - static_cast<double>(*own_nice - record.nice));
+    return record;
+}
+
+// All jobs of a full queue take Slurm a while to list, under the scheduler's lock: some 20 us a
+// job, reckoned by their number. That is to take a hundredth of the time. In between, only the hot
+// jobs are looked at, one by one, and once each that was just updated.
+bool SlurmCluster::is_time_for_all() const {
+    if (!jobs_ || hot_.size() * kListedPerSingle > jobs_->record_count) return true;
+    const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
+    return age.count() >= std::min(kListPerJob_ms * jobs_->record_count, kListEvery_ms);
+}
+
+// What was just changed must not be seen as it was before.
+void SlurmCluster::mark_hot(uint32_t job_id) {
+    const auto found = std::ranges::find(seen_.jobs, job_id, &controller::JobRecord::id);
+    const auto index = static_cast<std::size_t>(found - seen_.jobs.begin());
+    if (found != seen_.jobs.end() && std::ranges::find(hot_, index) == hot_.end())
+        hot_.push_back(index);
+}
+
+RpcStatus SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
+    job_info_msg_t *found = nullptr;
+    const int rc = timed(Call::load_job, [&] { return slurm::load_job(job_id, &found); });
+    out.reset(rc == SLURM_SUCCESS ? found : nullptr);
+    if (out && out->record_count != 1) return RpcStatus::not_found;
+    return status_of(rc, "slurm_load_job");
+}
+
+RpcStatus SlurmCluster::load_hot() {
+    std::vector<std::size_t> still;
+    for (const std::size_t index : hot_) {
+        JobMessage found;
+        // Gone: the next full listing tells.
+        if (const RpcStatus said = load_job(seen_.jobs[index].id, found);
+            said == RpcStatus::not_found)
+            continue;
+        else if (said != RpcStatus::ok)
+            return said;
+        controller::JobRecord record = convert(found->job_array[0], found->last_update);
+        if (is_hot(record)) still.push_back(index);
+        if (record == seen_.jobs[index]) continue;
+        seen_.jobs[index] = std::move(record);
+        ++seen_.version;
+    }
+    hot_ = std::move(still);
+    return RpcStatus::ok;
+}
+
+RpcStatus SlurmCluster::observe(controller::Observation &out) {
+    if (const RpcStatus partitions = load_partitions(); partitions != RpcStatus::ok)
+        return partitions;
+    if (const RpcStatus nodes = load_nodes(); nodes != RpcStatus::ok) return nodes;
+    if (is_time_for_all()) {
+        if (const RpcStatus jobs = load_jobs(); jobs != RpcStatus::ok) return jobs;
+    } else if (const RpcStatus jobs = load_hot(); jobs != RpcStatus::ok) {
+        return jobs;
+    }
+    if (out.version != seen_.version) out = seen_;
+    out.now_s = unix_now_s();
+    return RpcStatus::ok;
+}
+
+RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment,
+                                     std::optional<int64_t> nice) {
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    change.admin_comment = const_cast<char *>(admin_comment.c_str());
+    if (nice) change.nice = slurm_nice(*nice);
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
+}
+
+// In its owner's name, as `scontrol update --uid` does it: what an operator sets is above the
+// limits of CPUs and nodes of the job's user, account and QOS, and a size is to stay below all.
+RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
+                                 const controller::PendingUpdate::Size &size) {
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    if (details.user_id) change.user_id = *details.user_id;
+    const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = size;
+    std::string tres = format_gpu_tres(details.tres_per_job, gpus), node_tres;
+    change.tres_per_job = tres.data();
+    if (same_nodes) {
+        node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
+        change.tres_per_node = node_tres.data();
+    }
+    change.num_tasks = static_cast<uint32_t>(size_tasks > 0 ? size_tasks : gpus);
+    change.min_cpus = static_cast<uint32_t>(cpus);
+    change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
+}
+
+RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
+    const auto known = malleable_.find(job_id);
+    const Details details = known != malleable_.end() ? known->second : Details{};
+    if (update.size)
+        if (const RpcStatus status = set_size(job_id, details, *update.size);
+            status != RpcStatus::ok)
+            return status;
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    if (update.size) set_layout(*update.size, details.cpus_per_task, change);
+    if (update.time_limit_s)
+        change.time_limit = static_cast<uint32_t>((*update.time_limit_s + 59) / 60);
+    if (update.begin_s) change.begin_time = static_cast<time_t>(*update.begin_s);
+    if (update.nice) {
+        change.nice = slurm_nice(*update.nice);
+    } else if (update.first_in_queue && !details.has_lent_nice) {
+        // As far as the priority, an unsigned number that wraps, leaves room.
+        const uint32_t room = UINT32_MAX - details.priority;
+        change.nice = details.nice - std::min(kFirstInQueueNice, room - room / 4);
+    }
+    if (update.undo_slurm_hold) change.priority = INFINITE;  // as scontrol release does
+    if (!update.admin_comment.empty())
+        change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
+}
+
+RpcStatus SlurmCluster::signal_steps(uint32_t job_id, int signal) {
+    job_step_info_response_msg_t *steps = nullptr;
+    const int rc = timed(Call::load_steps, [&] { return load_steps(job_id, &steps); });
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_get_job_steps");
+    const bool has_step = std::ranges::any_of(
+        std::span(steps->job_steps, steps->job_step_count), [](const job_step_info_t &step) {
+            return step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+                   (step.state & JOB_STATE_BASE) == JOB_RUNNING;
+        });
+    free_steps(steps);
+    if (!has_step) return RpcStatus::busy;
+    return status_of(
+        timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
+        "slurm_kill_job");
+}
+
+}  // namespace ringrt::slurm

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The controller's Cluster, by Slurm's public API.
+//
+// Works inside slurmctld (where Slurm's functions come from slurmctld itself) and in a program that
+// links libslurm. Every call is an RPC: about a millisecond on a small cluster, tens with thousands
+// of jobs, seconds when slurmctld does not answer. So: one thread, and never under a lock of Slurm.
+#pragma once
+
+#include <slurm/slurm.h>
+
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/slurm/cluster/api_times.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace ringrt::slurm {
+
+// What one job can have in a partition at most.
+struct PartitionLimits {
+    int gpus_in_all = 0;    // of the partition's nodes, the MaxNodes largest
+    int gpus_per_node = 0;  // of its largest node
+    bool is_default = false;
+
+    bool operator==(const PartitionLimits &) const = default;
+};
+
+class SlurmCluster final : public controller::Cluster {
+  public:
+    // Asks for what changed since the last call only: where nothing did, Slurm answers in a few
+    // bytes. In a full queue, jobs whose resize is under way are seen at once, others seconds
+    // later.
+    controller::RpcStatus observe(controller::Observation &out) override;
+    controller::RpcStatus write_intent(uint32_t job_id, const std::string &admin_comment,
+                                       std::optional<int64_t> nice) override;
+    controller::RpcStatus update_pending(uint32_t job_id,
+                                         const controller::PendingUpdate &update) override;
+    controller::RpcStatus signal_steps(uint32_t job_id, int signal) override;
+    controller::RpcStatus confirm_run(uint32_t job_id) override;
+    // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
+    controller::Liveness probe_run(uint32_t job_id) override;
+    controller::RpcStatus requeue_running(uint32_t job_id) override;
+    controller::RpcStatus requeue_ended(uint32_t job_id) override;
+    controller::RpcStatus complete(uint32_t job_id) override;
+    controller::RpcStatus cancel(uint32_t job_id) override;
+    // By an in-place "resize" to the very nodes that it has. From 24.11 on; in older versions
+    // slurmdbd would lose the job's next run by that.
+    controller::RpcStatus bill_anew(uint32_t job_id) override;
+
+    // As of the last observation.
+    [[nodiscard]] const controller::Observation &seen() const { return seen_; }
+    [[nodiscard]] const std::map<std::string, PartitionLimits, std::less<>> &partitions() const {
+        return partitions_;
+    }
+    // Why the last call did not answer `ok`, in Slurm's words.
+    [[nodiscard]] const std::string &last_error() const { return last_error_; }
+    [[nodiscard]] const ApiTimes &api_times() const { return api_; }
+
+  private:
+    // What a job's update needs of the job, and the controller does not know.
+    struct Details {
+        std::string tres_per_job;  // keeps the kind of GPU that the user asked for
+        std::string tres_per_node;
+        std::string batch_host;  // empty unless it runs
+        std::optional<uint32_t> user_id;
+        time_t start = 0;
+        int restarts = 0;
+        uint32_t nice = NICE_OFFSET;
+        bool has_lent_nice = false;  // lowered for a restart
+        uint32_t priority = 0;
+        uint32_t cpus_per_task = 1;
+    };
+    template <auto Free>
+    struct Freed {
+        template <typename T>
+        void operator()(T *message) const {
+            Free(message);
+        }
+    };
+
+    using Clock = std::chrono::steady_clock;
+
+    template <typename Work>
+    int timed(Call call, Work work) {
+        return api_.time(call, std::move(work));
+    }
+    using JobMessage = std::unique_ptr<job_info_msg_t, Freed<free_jobs>>;
+    controller::RpcStatus load_job(uint32_t job_id, JobMessage &out);  // ok: it holds that one job
+    controller::RpcStatus load_jobs();
+    controller::RpcStatus load_hot();
+    [[nodiscard]] bool is_time_for_all() const;
+    void mark_hot(uint32_t job_id);
+    controller::RpcStatus set_size(uint32_t job_id, const Details &details,
+                                   const controller::PendingUpdate::Size &size);
+    controller::JobRecord convert(const slurm_job_info_t &job, time_t told);
+    struct SiteConf {
+        // From a job's start until its script can be asked for on its node: as long as Slurm itself
+        // waits before it takes one for missing, for a prolog may take long.
+        time_t launch_s = 0;
+        bool has_slurmdbd = false;
+    };
+    [[nodiscard]] std::optional<SiteConf> site_conf();  // none: slurmctld does not say
+    template <typename Work>
+    controller::RpcStatus change(uint32_t job_id, Call call, std::string_view what, Work work) {
+        mark_hot(job_id);
+        return status_of(timed(call, std::move(work)), what);
+    }
+    controller::RpcStatus load_nodes();
+    controller::RpcStatus load_partitions();
+    void convert_jobs();
+    void convert_nodes();
+    controller::RpcStatus status_of(int return_code, std::string_view what);
+
+    JobMessage jobs_;
+    std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;
+    std::unique_ptr<partition_info_msg_t, Freed<slurm_free_partition_info_msg>> parts_;
+    controller::Observation seen_;
+    std::map<uint32_t, Details> malleable_;
+    std::map<std::string, PartitionLimits, std::less<>> partitions_;
+    time_t partitions_asked_ = 0;
+    std::string last_error_;
+    ApiTimes api_;
+    Clock::time_point last_full_;   // end of the last listing of all jobs
+    std::vector<std::size_t> hot_;  // into seen_.jobs: polled singly, for a resize is under way
+    std::optional<SiteConf> conf_;
+    Clock::time_point conf_asked_;
+};
+
+}  // namespace ringrt::slurm

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/records/telemetry.h"
+#include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace ringrt::slurm {
+namespace {
+
+using controller::JobPhase;
+using controller::JobRecord;
+using controller::NodeRecord;
+using controller::PendingReason;
+
+constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kJobNameBytesMax = 64;
+
+JobPhase phase_of(uint32_t state) {
+    if ((state & JOB_REVOKED) != 0) return JobPhase::finished;  // it runs on another cluster
+    if ((state & JOB_COMPLETING) != 0) return JobPhase::completing;
+    switch (state & JOB_STATE_BASE) {
+        case JOB_PENDING:
+            return JobPhase::pending;
+        case JOB_RUNNING:
+            return JobPhase::running;
+        case JOB_SUSPENDED:
+            return JobPhase::suspended;
+        default:
+            return JobPhase::finished;
+    }
+}
+
+// Limits of what a user, an account or a QOS may run at once.
+std::optional<controller::SharedLimit> limit_of(uint32_t reason) {
+    using Limit = controller::SharedLimit;
+    using enum Limit::What;
+    struct Known {
+        uint32_t reason;
+        Limit limit;
+    };
+    // An account's limit may be the one of its user in it, and also an account's above.
+    constexpr Limit::What kAny = other;
+    constexpr auto account = [](Limit::What what) {
+        return Limit{.what = what, .of_account = true};
+    };
+    constexpr auto qos = [](Limit::What what) { return Limit{.what = what, .of_qos = true}; };
+    constexpr auto user = [](Limit::What what) {
+        return Limit{.what = what, .of_qos = true, .of_user = true};
+    };
+    constexpr auto both = [](Limit::What what) {
+        return Limit{.what = what, .of_account = true, .of_qos = true};
+    };
+    static constexpr Known kLimits[] = {
+        {WAIT_ASSOC_JOB_LIMIT, account(kAny)},
+        {WAIT_ASSOC_RESOURCE_LIMIT, account(kAny)},
+        {WAIT_ASSOC_MAX_JOBS, account(kAny)},
+        {WAIT_ASSOC_GRP_JOB, account(kAny)},
+        {WAIT_ASSOC_GRP_MEM, account(kAny)},
+        {WAIT_ASSOC_GRP_CPU, account(cpus)},
+        {WAIT_ASSOC_GRP_NODE, account(nodes)},
+        {WAIT_ASSOC_GRP_GRES, account(gpus)},
+        {WAIT_ASSOC_GRP_BILLING, account(gpus)},
+        {WAIT_QOS_JOB_LIMIT, qos(kAny)},
+        {WAIT_QOS_RESOURCE_LIMIT, qos(kAny)},
+        {WAIT_QOS_GRP_JOB, qos(kAny)},
+        {WAIT_QOS_GRP_MEM, qos(kAny)},
+        {WAIT_QOS_GRP_CPU, qos(cpus)},
+        {WAIT_QOS_GRP_NODE, qos(nodes)},
+        {WAIT_QOS_GRP_GRES, qos(gpus)},
+        {WAIT_QOS_GRP_BILLING, qos(gpus)},
+        {WAIT_QOS_MAX_JOB_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_MEM_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_UNK_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_CPU_PER_USER, user(cpus)},
+        {WAIT_QOS_MAX_NODE_PER_USER, user(nodes)},
+        {WAIT_QOS_MAX_GRES_PER_USER, user(gpus)},
+        {WAIT_QOS_MAX_BILLING_PER_USER, user(gpus)},
+        {WAIT_QOS_MAX_JOB_PER_ACCT, both(kAny)},
+        {WAIT_QOS_MAX_MEM_PER_ACCT, both(kAny)},
+        {WAIT_QOS_MAX_CPU_PER_ACCT, both(cpus)},
+        {WAIT_QOS_MAX_NODE_PER_ACCT, both(nodes)},
+        {WAIT_QOS_MAX_GRES_PER_ACCT, both(gpus)},
+    };
+    const auto known = std::ranges::find(kLimits, reason, &Known::reason);
+    if (known == std::end(kLimits)) return std::nullopt;
+    return known->limit;
+}
+
+PendingReason waits_of(const slurm_job_info_t &job) {
+    if (job.priority == 0) return PendingReason::held;
+    switch (job.state_reason) {
+        case WAIT_NO_REASON:
+            return PendingReason::none;
+        case WAIT_HELD:
+        case WAIT_HELD_USER:
+            return PendingReason::held;
+        case WAIT_TIME:
+            return PendingReason::begin_time;
+        case WAIT_RESOURCES:
+            return PendingReason::resources;
+        case WAIT_PRIORITY:
+            return PendingReason::priority;
+        case WAIT_DEPENDENCY:
+        case WAIT_DEP_INVALID:
+            return PendingReason::dependency;
+        default:
+            return limit_of(job.state_reason) ? PendingReason::limit : PendingReason::other;
+    }
+}
+
+controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job) {
+    using controller::SlurmHold;
+    if (job.priority != 0) return SlurmHold::none;
+    if (job.state_reason == FAIL_BAD_CONSTRAINTS) return SlurmHold::bad_constraints;
+    // In 22.05 to 26.05 nothing but this text tells this hold from one by a user.
+    const bool failed = bounded_text(job.state_desc).starts_with("launch failed requeued held");
+    return failed ? SlurmHold::launch_failed : SlurmHold::none;
+}
+
+int gpus_in(const char *tres) {
+    const auto gpus = parse_gpu_tres(bounded_text(tres));
+    return gpus ? gpus->count : 0;
+}
+
+// A completing job holds its GPUs until its last process is gone, on the nodes that are left of it.
+void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
+                   JobRecord &record) {
+    std::vector<std::size_t> held;
+    for_each_node(job.node_inx, nodes.size(), [&](std::size_t node) { held.push_back(node); });
+    std::vector<int> counts;
+    for (uint32_t i = 0; i < job.gres_detail_cnt && job.gres_detail_str != nullptr; ++i)
+        counts.push_back(count_gpus(bounded_text(job.gres_detail_str[i])));
+    const bool aligned = counts.size() == held.size();
+    const int most = counts.empty() ? 0 : *std::ranges::max_element(counts);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        const int gpus = std::min(aligned ? counts[i] : most, nodes[held[i]].gpus);
+        if (gpus > 0) record.gpus_on_node.emplace_back(static_cast<int>(held[i]), gpus);
+    }
+}
+
+void add_times(const slurm_job_info_t &job, JobRecord &record) {
+    record.submit_s = static_cast<double>(job.submit_time);
+    record.begin_s = static_cast<double>(job.eligible_time);
+    const bool waits = record.phase == JobPhase::pending;
+    record.start_s = waits ? 0 : static_cast<double>(job.start_time);
+    // Slurm counts how long it has run up to where it was last suspended or resumed.
+    if (!waits && job.suspend_time > job.start_time)
+        record.suspended_s = std::max(0.0, static_cast<double>(job.suspend_time - job.start_time) -
+                                               static_cast<double>(job.pre_sus_time));
+    // Slurm forgets the end of a requeued job's run and sets its submit time to the requeue.
+    record.end_s = static_cast<double>(!waits                ? job.end_time
+                                       : job.restart_cnt > 0 ? job.submit_time
+                                                             : 0);
+    // Of a waiting job without any (no --time, no DefaultTime; or requeued, and it was the MaxWall
+    // of its QOS) Slurm shows the MaxTime of its partition.
+    if (job.time_limit != INFINITE && job.time_limit != NO_VAL)
+        record.time_limit_s = static_cast<int64_t>(job.time_limit) * 60;
+}
+
+void add_end(const slurm_job_info_t &job, JobRecord &record) {
+    using How = controller::End::How;
+    if (record.phase != JobPhase::finished) return;
+    const auto status = static_cast<int>(job.exit_code);
+    controller::End &end = record.end.emplace();
+    switch (job.job_state & JOB_STATE_BASE) {
+        case JOB_COMPLETE:
+            end.how = How::completed;
+            break;
+        case JOB_CANCELLED:
+            end.how = How::cancelled;
+            break;
+        case JOB_FAILED:
+            end.how = How::failed;
+            break;
+        default:
+            end.how = How::by_slurm;
+    }
+    if (WIFSIGNALED(status))
+        end.signal = WTERMSIG(status);
+    else
+        end.exit_code = WEXITSTATUS(status);
+}
+
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> out;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        if (end > 0) out.emplace_back(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return out;
+}
+
+bool is_usable(uint32_t state) {
+    constexpr uint32_t kOut =
+        NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_RES |
+        NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
+        NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG |
+        // once it is idle, were it for two seconds:
+        NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DOWN | NODE_STATE_POWER_DRAIN;
+    if ((state & kOut) != 0) return false;
+    switch (state & NODE_STATE_BASE) {
+        case NODE_STATE_UNKNOWN:  // slurmctld has just been started: the node is about to register
+        case NODE_STATE_IDLE:
+        case NODE_STATE_ALLOCATED:
+        case NODE_STATE_MIXED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// What decides on where and for whom a job runs; its user may change it while it waits. (Not the
+// partition, which Slurm shows as a list while it waits, and the size, which is ours to set.)
+uint64_t constraints_of(const slurm_job_info_t &job) {
+    uint64_t sum = 0;
+    for (const char *text :
+         {job.account, job.qos, job.features, job.req_nodes, job.exc_nodes, job.resv_name})
+        sum = sum * 31 + std::hash<std::string>()(bounded_text(text));
+    return sum;
+}
+
+}  // namespace
+
+std::string bounded_text(const char *text, std::size_t bytes_max) {
+    return text == nullptr ? std::string() : std::string(text, strnlen(text, bytes_max));
+}
+
+bool waits_at_limit(const slurm_job_info_t &job) {
+    return phase_of(job.job_state) == JobPhase::pending && waits_of(job) == PendingReason::limit;
+}
+
+int gpus_requested(const slurm_job_info_t &job) {
+    const auto many = [](int gpus, uint32_t times) {
+        return times == NO_VAL
+                   ? gpus
+                   : static_cast<int>(std::min<int64_t>(int64_t{gpus} * times, 1 << 20));
+    };
+    if (const int gpus = gpus_in(job.tres_per_job); gpus > 0) return gpus;
+    if (const int gpus = gpus_in(job.tres_per_node); gpus > 0) return many(gpus, job.num_nodes);
+    if (const int gpus = gpus_in(job.tres_per_task); gpus > 0) return many(gpus, job.num_tasks);
+    return many(gpus_in(job.tres_per_socket), job.num_nodes);
+}
+
+JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> nodes) {
+    JobRecord record{
+        .id = job_id_of(job),
+        .phase = phase_of(job.job_state),
+        .name = bounded_text(job.name, kJobNameBytesMax),
+        .partition = bounded_text(job.partition, kNameBytesMax),
+        .user_id = job.user_id,
+        .priority = static_cast<double>(job.priority),
+        .nice = static_cast<int64_t>(job.nice) - NICE_OFFSET,
+        .restarts = job.restart_cnt,
+        .gpus_requested = gpus_requested(job),
+        .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),
+        .cpus_per_task = job.cpus_per_task == NO_VAL16 ? 1 : std::max<int>(1, job.cpus_per_task),
+        .cpus_requested = static_cast<int>(std::min<uint32_t>(job.num_cpus, 1 << 20)),
+        .admin_comment = admin_comment_of(job),
+    };
+    for (const char *tres :
+         {job.tres_per_job, job.tres_per_node, job.tres_per_task, job.tres_per_socket})
+        if (record.gpu_kind.empty()) record.gpu_kind = gpu_kind(bounded_text(tres));
+    record.features = bounded_text(job.features, kNameBytesMax);
+    for_each_node(job.exc_node_inx, nodes.size(), [&](std::size_t node) {
+        record.excluded_nodes.push_back(static_cast<int>(node));
+    });
+    record.intent = records::parse_intent(record.admin_comment);
+    if (record.intent) record.constraints = constraints_of(job);
+    if (record.intent || waits_at_limit(job)) {
+        record.account = bounded_text(job.account, kNameBytesMax);
+        record.qos = bounded_text(job.qos, kNameBytesMax);
+    }
+    if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
+    if (record.phase == JobPhase::pending) {
+        record.pending_reason = waits_of(job);
+        record.slurm_hold = slurm_hold_of(job);
+        if (const auto limit = limit_of(job.state_reason)) record.at_limit = *limit;
+        record.has_stale_nodes = job.restart_cnt > 0 && !bounded_text(job.nodes, 1).empty();
+    } else if (record.phase != JobPhase::finished) {
+        add_held_gpus(job, nodes, record);
+    }
+    add_times(job, record);
+    add_end(job, record);
+    return record;
+}
+
+std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
+                                     const partition_info_msg_t &partitions) {
+    std::vector<NodeRecord> records;
+    records.reserve(nodes.record_count);
+    for (const node_info_t &node : std::span(nodes.node_array, nodes.record_count)) {
+        NodeRecord record{.name = bounded_text(node.name, kNameBytesMax), .usable = false};
+        if (!record.name.empty()) {
+            record.gpus = count_gpus(bounded_text(node.gres));
+            record.gpu_kinds = gpu_kinds(bounded_text(node.gres));
+            record.features = split(
+                bounded_text(node.features_act != nullptr ? node.features_act : node.features));
+            record.cpus = node.cpus;
+            record.usable = is_usable(node.node_state);
+        }
+        records.push_back(std::move(record));
+    }
+    for (const partition_info_t &partition :
+         std::span(partitions.partition_array, partitions.record_count)) {
+        if ((partition.state_up & PARTITION_SCHED) == 0) continue;
+        const std::string name = bounded_text(partition.name, kNameBytesMax);
+        for_each_node(partition.node_inx, records.size(),
+                      [&](std::size_t node) { records[node].partitions.push_back(name); });
+    }
+    for (NodeRecord &record : records)
+        if (record.partitions.empty()) record.partitions.emplace_back();  // no job's
+    return records;
+}
+
+}  // namespace ringrt::slurm

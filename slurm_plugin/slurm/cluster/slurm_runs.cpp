@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SlurmCluster: a job's run, asked for and ended.
+#include <ctime>
+#include <optional>
+#include <string_view>
+
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
+
+namespace ringrt::slurm {
+
+using controller::Liveness;
+using controller::RpcStatus;
+
+namespace {
+
+constexpr std::chrono::seconds kConfEvery{60};
+
+}  // namespace
+
+RpcStatus SlurmCluster::confirm_run(uint32_t job_id) {
+    const auto known = malleable_.find(job_id);
+    if (known == malleable_.end()) return RpcStatus::not_found;
+    JobMessage found;
+    const RpcStatus status = load_job(job_id, found);
+    if (status == RpcStatus::ok) {
+        const slurm_job_info_t &job = found->job_array[0];
+        if (job_record(job, seen_.nodes).phase == controller::JobPhase::running &&
+            job.restart_cnt == known->second.restarts)
+            return RpcStatus::ok;
+    }
+    mark_hot(job_id);
+    return status == RpcStatus::unreachable ? status : RpcStatus::busy;
+}
+
+std::optional<SlurmCluster::SiteConf> SlurmCluster::site_conf() {
+    if (conf_ && Clock::now() - conf_asked_ < kConfEvery) return conf_;
+    slurm_conf_t *conf = nullptr;
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS || conf == nullptr) return std::nullopt;
+    conf_ = SiteConf{
+        .launch_s = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout),
+        .has_slurmdbd =
+            bounded_text(conf->accounting_storage_type, 256).find("slurmdbd") != std::string::npos};
+    conf_asked_ = Clock::now();
+    free_conf(conf);
+    return conf_;
+}
+
+Liveness SlurmCluster::probe_run(uint32_t job_id) {
+    const auto known = malleable_.find(job_id);
+    if (known == malleable_.end()) return Liveness::alive;
+    Details &details = known->second;
+    if (details.batch_host.empty()) return Liveness::too_early;  // its nodes are being prepared
+    const std::optional<SiteConf> conf = site_conf();
+    if (!conf) return Liveness::unknown;
+    if (std::time(nullptr) - details.start < conf->launch_s) return Liveness::too_early;
+    slurm_step_id_t batch = step_of(job_id, SLURM_BATCH_SCRIPT);
+    job_step_pids_response_msg_t *pids = nullptr;
+    const int rc = timed(Call::list_pids, [&] {
+        return slurm_job_step_get_pids(&batch, details.batch_host.data(), &pids);
+    });
+    if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
+    // A step without a process is not gone: it waits to tell slurmctld how the job has ended.
+    if (rc == SLURM_SUCCESS) return Liveness::alive;
+    if (rc != ESLURM_INVALID_JOB_ID) return Liveness::unknown;
+    // Slurm says ok to a requeue also where the job has ended or waits by now.
+    switch (confirm_run(job_id)) {
+        case RpcStatus::ok:
+            return Liveness::gone;
+        case RpcStatus::unreachable:
+            return Liveness::unknown;
+        default:
+            return Liveness::alive;
+    }
+}
+
+RpcStatus SlurmCluster::requeue_running(uint32_t job_id) {
+    return change(job_id, Call::requeue, "slurm_requeue",
+                  [&] { return slurm::requeue_running(job_id); });
+}
+
+RpcStatus SlurmCluster::requeue_ended(uint32_t job_id) {
+    return change(job_id, Call::requeue, "slurm_requeue",
+                  [&] { return slurm::requeue_ended(job_id); });
+}
+
+RpcStatus SlurmCluster::complete(uint32_t job_id) {
+    return change(job_id, Call::complete, "slurm_complete_job",
+                  [&] { return slurm::complete(job_id); });
+}
+
+// Slurm reckons billable TRES at a job's first start and then only where the job is newer resized
+// than started. An update of a running job's node list to all of its nodes counts as a resize: no
+// process sees it, and accounting begins a new row. For a pending job it would be a demand for
+// those nodes; one that was requeued this very moment is completing, and Slurm refuses the update.
+RpcStatus SlurmCluster::bill_anew(uint32_t job_id) {
+    if (!RINGRT_SLURM_AT_LEAST(24, 11)) return RpcStatus::ok;
+    const std::optional<SiteConf> conf = site_conf();
+    if (!conf) return RpcStatus::unreachable;
+    if (!conf->has_slurmdbd) return RpcStatus::ok;  // nobody is billed
+    const auto known = malleable_.find(job_id);
+    if (known == malleable_.end()) return RpcStatus::not_found;
+    JobMessage found;
+    if (const RpcStatus status = load_job(job_id, found); status != RpcStatus::ok) return status;
+    slurm_job_info_t &job = found->job_array[0];
+    if (job_record(job, seen_.nodes).phase != controller::JobPhase::running ||
+        job.restart_cnt != known->second.restarts || job.nodes == nullptr)
+        return RpcStatus::busy;
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    change.req_nodes = job.nodes;
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
+}
+
+RpcStatus SlurmCluster::cancel(uint32_t job_id) {
+    mark_hot(job_id);
+    return status_of(slurm::cancel(job_id), "slurm_kill_job");
+}
+
+}  // namespace ringrt::slurm

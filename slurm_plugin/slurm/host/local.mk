@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Apart, so that the tests link it too
+noinst_LTLIBRARIES += libyamloptions.la
+libyamloptions_la_SOURCES = \
+	slurm_plugin/slurm/host/accepted_options.cpp slurm_plugin/slurm/host/accepted_options.h \
+	slurm_plugin/slurm/host/safe_file.cpp slurm_plugin/slurm/host/safe_file.h \
+	slurm_plugin/slurm/host/yaml_options.cpp slurm_plugin/slurm/host/yaml_options.h
+libyamloptions_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
+
+# What the controller's two hosts share; no symbol here that only slurmctld has, either.
+noinst_LTLIBRARIES += libhost.la
+libhost_la_SOURCES = \
+	slurm_plugin/slurm/host/controller_loop.cpp slurm_plugin/slurm/host/controller_loop.h \
+	slurm_plugin/slurm/host/controller_thread.cpp slurm_plugin/slurm/host/controller_thread.h \
+	slurm_plugin/slurm/host/diag.cpp slurm_plugin/slurm/host/diag.h \
+	slurm_plugin/slurm/host/event_log.cpp slurm_plugin/slurm/host/event_log.h \
+	slurm_plugin/slurm/host/fenced_cluster.h \
+	slurm_plugin/slurm/host/host.h \
+	slurm_plugin/slurm/host/journal_file.cpp slurm_plugin/slurm/host/journal_file.h \
+	slurm_plugin/slurm/host/metrics.cpp slurm_plugin/slurm/host/metrics.h \
+	slurm_plugin/slurm/host/slurm_paths.cpp slurm_plugin/slurm/host/slurm_paths.h
+libhost_la_CPPFLAGS = $(slurm_cppflags)

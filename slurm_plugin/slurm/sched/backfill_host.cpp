@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm_plugin/slurm/sched/backfill_host.h"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "slurm_plugin/slurm/slurm_compat.h"
+
+namespace ringrt::slurm {
+namespace {
+
+constexpr char kBackfill[] = "sched_backfill.so";
+
+template <typename Function>
+bool resolve(void *object, const char *name, Function *&function) {
+    function = reinterpret_cast<Function *>(dlsym(object, name));
+    return function != nullptr;
+}
+
+// The folder of the object that holds `address`.
+std::string folder_of(const void *address) {
+    Dl_info info{};
+    if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+    const std::string path = info.dli_fname;
+    return path.substr(0, path.find_last_of('/'));
+}
+
+}  // namespace
+
+// RTLD_DEEPBIND: backfill's own init and fini, not ours of the same name.
+bool BackfillHost::load(const std::string &path, std::string *error) {
+    object_ = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (object_ == nullptr) {
+        *error = dlerror();
+        return false;
+    }
+    if (resolve(object_, "init", init_) && resolve(object_, "fini", fini_) &&
+        resolve(object_, "sched_p_reconfig", reconfig_))
+        return true;
+    *error = path + ": not a scheduler plugin of this Slurm";
+    dlclose(std::exchange(object_, nullptr));
+    return false;
+}
+
+// Beside this plugin, beside Slurm's own library (libslurmfull.so lies in the plugin folder), or
+// where configure found Slurm's plugins.
+bool BackfillHost::start(std::string *error) {
+    const std::string dirs[] = {folder_of(kBackfill),
+                                folder_of(reinterpret_cast<void *>(slurm_info)),
+                                RINGRT_SLURM_PLUGIN_DIR};
+    for (const std::string &dir : dirs)
+        if (load(dir + "/" + kBackfill, error)) return init_() == SLURM_SUCCESS;
+    return false;
+}
+
+// Its fini() joins its thread, and tells it to stop by a flag that is never taken back: in a backup
+// slurmctld, which may start and stop scheduling many times, only a fresh copy runs again. So
+// slurmctld, too, unloads its scheduler each time.
+void BackfillHost::stop() {
+    {
+        const std::scoped_lock lock(mutex_);
+        reconfig_ = nullptr;
+    }
+    if (object_ == nullptr) return;
+    fini_();
+    dlclose(std::exchange(object_, nullptr));
+}
+
+void BackfillHost::reconfigure() {
+    const std::scoped_lock lock(mutex_);
+    if (reconfig_ != nullptr) reconfig_();
+}
+
+}  // namespace ringrt::slurm

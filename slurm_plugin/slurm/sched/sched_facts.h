@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the scheduler's thread leaves for job_submit/malleable (sched_view.h), behind a mutex that
+// is held for microseconds only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/host/sched_view.h"
+
+namespace ringrt::slurm {
+
+class SchedFacts {
+  public:
+    void publish(const SlurmCluster &cluster, int hold_s, bool keeps_records);
+    [[nodiscard]] bool partition(const char *name, RingrtPartitionView *out);
+    [[nodiscard]] bool intent_text(uint32_t job_id, char *out, std::size_t size);
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, PartitionLimits, std::less<>> partitions_;
+    std::map<uint32_t, std::string> intents_;
+    int hold_s_ = 0;
+    bool keeps_records_ = true;
+    uint64_t version_ = 0;  // of the observation that stands here; of the publishing thread alone
+};
+
+}  // namespace ringrt::slurm

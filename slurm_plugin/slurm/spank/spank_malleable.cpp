@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The SPANK plugin `malleable`: what Slurm calls, and nothing else.
+//
+// sbatch, salloc, srun   spank_submit.cpp   takes the options, hands them to job_submit/malleable
+// slurmstepd             spank_step.cpp     fixes the environment of the job's script and ranks
+//                        spank_channel.cpp  connects the ranks with Slurm
+//                        spank_calm.cpp     says in the job's output that it is resized
+//
+// No function here ever returns an error: a plugin that does can make every job on a cluster fail.
+#include <exception>
+
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank/spank_contexts.h"
+
+namespace {
+
+template <typename Work>
+int guarded(Work work) noexcept {
+    try {
+        work();
+    } catch (const std::exception &error) {
+        slurm_error("malleable: %s; the job goes on without", error.what());
+    } catch (...) {
+        slurm_error("malleable: unknown failure; the job goes on without");
+    }
+    return ESPANK_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+extern RINGRT_PLUGIN_SYMBOL const char plugin_name[] = "malleable";
+extern RINGRT_PLUGIN_SYMBOL const char plugin_type[] = "spank";
+extern RINGRT_PLUGIN_SYMBOL const unsigned int plugin_version = SLURM_VERSION_NUMBER;
+extern RINGRT_PLUGIN_SYMBOL const unsigned int spank_plugin_version = 1;
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_init(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::register_options(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_init_post_opt(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::forward_options(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_user_init(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::open_channel(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_task_init(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::fix_environment(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_task_post_fork(spank_t spank, int, char **) {
+    return guarded([=] {
+        ringrt::slurm::serve_channel(spank);
+        ringrt::slurm::say_it_goes_on(spank);
+    });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_task_exit(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::say_it_is_resized(spank); });
+}
+
+RINGRT_PLUGIN_SYMBOL int slurm_spank_exit(spank_t, int, char **) {
+    return guarded([] { ringrt::slurm::close_channel(); });
+}
+
+}  // extern "C"

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The SPANK plugin in sbatch, salloc and srun.
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "slurm_plugin/records/flag.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank/spank_contexts.h"
+#include "slurm_plugin/slurm/spank/step_variables.h"
+
+namespace ringrt::slurm {
+namespace {
+
+// Longer than any right value, so that what was cut is still refused by slurmctld.
+constexpr std::size_t kValueBytesMax = 2 * records::kFlagBytesMax;
+
+// Set by Slurm's option parser through a C callback, hence not a local. Plain arrays: nothing to
+// construct when the plugin is loaded.
+struct Given {
+    bool is_set;
+    char value[kValueBytesMax + 1];
+};
+Given given[kFlags.size()];
+
+int take_option(int index, const char *value, int remote) {
+    if (remote != 0 || index < 0 || index >= static_cast<int>(kFlags.size())) return ESPANK_SUCCESS;
+    Given &slot = given[index];
+    slot.is_set = true;
+    std::strncpy(slot.value, value != nullptr ? value : "", kValueBytesMax);
+    return ESPANK_SUCCESS;
+}
+
+const char *const kArgument[] = {"MIN:MAX", "NUM|NAME", "TIME"};
+const char *const kUsage[] = {
+    "let the scheduler give the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it "
+    "trains",
+    "signal that asks the job to save and leave (default URG)",
+    "how long it may take to save before a resize is called off (default 2 minutes)",
+};
+
+bool is_sbatch() { return std::strcmp(program_invocation_short_name, "sbatch") == 0; }
+
+// SBATCH_... variables are sbatch's alone; an option on the command line wins over them.
+const char *value_of(std::size_t flag) {
+    if (given[flag].is_set) return given[flag].value;
+    return is_sbatch() ? std::getenv(kFlags[flag].variable) : nullptr;
+}
+
+// A job submitted from inside a malleable one must not inherit its flags.
+void unset_inherited_flags() {
+    for (const FlagName &flag : kFlags) {
+        unsetenv(flag.in_job);
+        unsetenv(flag.forwarded);
+    }
+    for (const char *name : kForLibrary) unsetenv(name);
+    unsetenv(kLayoutInJob);
+    // Of the task that submits.
+    const char *ours = std::getenv(kSetBySpank);
+    if (ours == nullptr) return;
+    for (const char *name : kStepVariables)
+        if (is_listed(ours, name)) unsetenv(name);
+    unsetenv(kSetBySpank);
+}
+
+// "lua,malleable" has it; so has a slurmctld that does not say: then sbatch itself will fail.
+bool has_job_submit() {
+    slurm_conf_t *conf = nullptr;
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS || conf == nullptr) return true;
+    const std::string listed =
+        "," + std::string(conf->job_submit_plugins != nullptr ? conf->job_submit_plugins : "") +
+        ",";
+    free_conf(conf);
+    return listed.find(",malleable,") != std::string::npos ||
+           listed.find("/malleable,") != std::string::npos;
+}
+
+// Without it slurmctld ignores the range, and the job would run without a single GPU.
+bool can_be_malleable() {
+    if (has_job_submit()) return true;
+    if (!given[0].is_set) {
+        slurm_error(
+            "malleable: this cluster's slurmctld knows no malleable jobs: SBATCH_MALLEABLE is "
+            "ignored, the job gets the GPUs that it asks for otherwise");
+        return false;
+    }
+    slurm_error(
+        "--malleable: this cluster's slurmctld knows no malleable jobs (JobSubmitPlugins in "
+        "slurm.conf lacks malleable): leave it out, and give --gpus=N");
+    std::exit(1);  // an optional plugin's error would be ignored
+}
+
+}  // namespace
+
+void register_options(spank_t spank) {
+    if (spank_context() == S_CTX_ALLOCATOR) unset_inherited_flags();
+    for (std::size_t i = 0; i < kFlags.size(); ++i) {
+        spank_option option{};
+        option.name = const_cast<char *>(kFlags[i].option);
+        option.arginfo = const_cast<char *>(kArgument[i]);
+        option.usage = const_cast<char *>(kUsage[i]);
+        option.has_arg = 1;
+        option.val = static_cast<int>(i);
+        option.cb = take_option;
+        spank_option_register(spank, &option);
+    }
+}
+
+void forward_options(spank_t spank) {
+    const spank_context_t context = spank_context();
+    if (context != S_CTX_ALLOCATOR && context != S_CTX_LOCAL) return;
+    const bool is_malleable = value_of(0) != nullptr;
+    if (is_malleable && context == S_CTX_ALLOCATOR && !can_be_malleable()) return;
+    for (std::size_t i = 0; i < kFlags.size(); ++i) {
+        const char *value = value_of(i);
+        // A variable of the user's profile says how jobs that are malleable leave; an option for a
+        // job that is not is a mistake, and slurmctld says so.
+        if (value == nullptr || (!is_malleable && !given[i].is_set)) continue;
+        const std::string bounded(value, strnlen(value, kValueBytesMax));
+        spank_job_control_setenv(spank, kFlags[i].control, bounded.c_str(), 1);
+    }
+    if (is_malleable) spank_job_control_setenv(spank, kLayoutControl, kTaskPerGpu, 1);
+}
+
+}  // namespace ringrt::slurm
