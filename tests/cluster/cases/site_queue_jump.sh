@@ -46,10 +46,22 @@ watch_nice "held in the gap and released" 4
 wait_for 60 "run after the hold" is_state "$job" RUNNING
 clear_site "$job" "$blocker" "$guest"
 
-# Pointed at nodes that are busy: there is time to make it larger while it waits.
-prepare pointed
-wait_for 60 "gap" leaves
-until as alice scontrol update jobid="$job" reqnodelist=n1 2>/dev/null; do sleep 0.05; done
+# Pointed at nodes that are busy: there is time to make it larger while it waits. The gap may be over
+# before the update arrives, which is then refused.
+point() {
+    local end=$((SECONDS + 5))
+    while [ $SECONDS -lt $end ] && leaves; do
+        as alice scontrol update jobid="$job" reqnodelist=n1 2>/dev/null && return
+    done
+    return 1
+}
+for try in 1 2 3; do
+    prepare "pointed$try"
+    wait_for 60 "gap" leaves
+    point && break
+    [ "$try" -lt 3 ] || fail "its resize was over before the update, three times"
+    clear_site "$job" "$blocker" "$guest"
+done
 wait_for 10 "its own nice value" lent_is_back
 watch_nice "pointed at other nodes in the gap" 6
 is_state "$job" PENDING || fail "it is $(state_of "$job")"
