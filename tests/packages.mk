@@ -5,4 +5,4 @@ if HAVE_YAML
 TESTS += tests/ringrt-check-cli
 endif
 endif
-EXTRA_DIST += tests/ringrt-check-cli tests/packages
+EXTRA_DIST += tests/ringrt-check-cli tests/packages tests/services

@@ -17,7 +17,8 @@ EXTRA_DIST += \
 	$(packaging)/debian/ringrt-slurm-controller.install \
 	$(packaging)/debian/ringrt-slurm-node.install \
 	$(packaging)/debian/ringrt-tools.install $(packaging)/debian/ringrt-tools.links \
-	$(packaging)/debian/ringrtd.install
+	$(packaging)/debian/ringrtd.install $(packaging)/debian/ringrtd.postinst \
+	$(packaging)/debian/ringrtd.prerm $(packaging)/debian/ringrtd.postrm
 
 if HAVE_SLURM
 .PHONY: deb rpm

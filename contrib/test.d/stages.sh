@@ -122,5 +122,6 @@ stage_dist() {
 
 stage_packages() {
     [ "${has_tarball:-0}" = 1 ] || step "make dist" make -C "$build_dir" dist || return
-    on_cluster tests/packages "$source_dir/tests/packages" "$build_dir"/ringrt-*.tar.xz
+    on_cluster tests/packages "$source_dir/tests/packages" "$build_dir"/ringrt-*.tar.xz "$build_dir/packages"
+    on_cluster tests/services "$source_dir/tests/services" "$build_dir/packages"
 }

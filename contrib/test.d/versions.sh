@@ -42,7 +42,7 @@ prepare() { # VERSION
     "$source_dir/contrib/root" make "$1" --dir "$roots_dir" || return 77
     copy_source "$to/source" || { echo "cannot copy the sources"; return 1; }
     mkdir -p "$to/build"
-    in_root "$1" --net -- "$to/source/contrib/packages" install build cluster site test deb || { echo "the packages cannot be installed"; return 77; }
+    in_root "$1" --net -- "$to/source/contrib/packages" install build cluster site test deb services || { echo "the packages cannot be installed"; return 77; }
     in_root "$1" --net -- "$to/source/contrib/examples/get-digits" "$to/build/digits.csv" || return 77
     has=$(in_root "$1" -- slurmctld -V | sed -n 's/^[^ ]* \([0-9]*\.[0-9]*\).*/\1/p')
     [ "$has" = "$1" ] || { echo "the distribution has Slurm ${has:-none} now, not $1"; return 77; }
@@ -93,10 +93,11 @@ native_packages_in_root() {
     (
         stand_back
         "$source_dir/contrib/root" make "$native" --dir "$roots_dir" && copy_source "$to/source" &&
-            in_root "$native" --net -- "$to/source/contrib/packages" install plugins deb cluster
+            in_root "$native" --net -- "$to/source/contrib/packages" install plugins deb cluster services
     ) >"$to/prepare.log" 2>&1 || { echo "1..0 # SKIP $(tail -n 1 "$to/prepare.log" | sed 's/^root: //')"; return 77; }
-    in_root "$native" -- "$to/source/tests/packages" "$to"/ringrt-*.tar.xz
+    in_root "$native" -- "$to/source/tests/packages" "$to"/ringrt-*.tar.xz "$to/packages"
 }
+services_of_native() { in_root "$native" -- "$build_dir/$native/source/tests/services" "$build_dir/$native/packages"; }
 
 packages_of_native() {
     (
@@ -104,6 +105,7 @@ packages_of_native() {
         passed=0 failed=0 skipped=0 failures=()
         heading "$native"
         on_cluster tests/packages native_packages_in_root
+        on_cluster tests/services services_of_native
         finish
     )
 }
