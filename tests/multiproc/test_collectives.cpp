@@ -299,10 +299,4 @@ TEST(started_operations_end_right_in_any_order) {
 
 }  // namespace
 
-int main() {
-    return run_all("collectives",
-                   {allreduce_over_counts, allreduce_over_dtypes_and_ops, the_other_collectives,
-                    all_algorithms_give_the_same_bits, shared_buffers_give_the_same_bits,
-                    started_operations_end_right_in_any_order},
-                   120);
-}
+int main() { return run_all("collectives", 120); }

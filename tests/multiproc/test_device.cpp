@@ -216,14 +216,4 @@ TEST(a_rank_that_dies_in_nccl_is_named) {
 
 }  // namespace
 
-int main() {
-    return run_all(
-        "device",
-        {one_rank_alone, one_rank_without_nccl, a_gpu_each, a_gpu_each_on_two_nodes,
-         nccl_in_the_node_and_the_ring_between, a_shared_gpu, a_shared_gpu_that_cannot_be_opened,
-         shared_gpus_on_two_nodes, through_the_host, what_is_impossible_is_refused,
-         one_rank_in_ordinary_memory_is_a_mismatch, two_sides_are_refused,
-         an_asynchronous_error_ends_the_sum, an_abort_ends_a_hanging_sum, a_hanging_sum_times_out,
-         the_start_of_nccl_has_the_time_of_a_start, a_rank_that_leaves_does_not_abort_nccl,
-         a_rank_that_dies_in_nccl_is_named});
-}
+int main() { return run_all("device"); }

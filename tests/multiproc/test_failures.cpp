@@ -437,14 +437,4 @@ TEST(nothing_is_left_in_shared_memory) {
 
 }  // namespace
 
-int main() {
-    return run_all(
-        "failures",
-        {a_rank_may_die_at_any_hop, a_rank_may_stop_at_any_hop,
-         a_killed_rank_is_named_by_all_others, a_killed_rank_is_missed_though_its_child_lives,
-         a_stopped_rank_is_warned_of_and_then_given_up, a_pause_is_survived,
-         a_slow_rank_is_warned_of_and_waited_for, reset_connections_are_an_error_at_all_ranks,
-         an_abort_ends_all_ranks, an_abort_ends_the_start, a_missing_rank_is_named,
-         different_calls_are_an_error, a_forked_child_is_refused, nothing_is_left_in_shared_memory},
-        180);
-}
+int main() { return run_all("failures", 180); }

@@ -440,15 +440,4 @@ TEST(a_plan_travels_whole_and_damage_is_found) {
     }
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "exchange",
-        {results_do_not_depend_on_the_plan, any_thread_and_any_order,
-         a_missing_gradient_counts_as_zero, wrong_calls_get_one_line,
-         a_lost_rank_is_an_error_not_a_hang, the_profile_is_learned_and_the_plan_follows,
-         what_was_learned_gives_the_first_step_a_plan,
-         no_memory_on_the_exchanges_thread_ends_the_step,
-         an_exception_on_the_exchanges_thread_ends_the_step, the_first_gradient_is_ready_at_once,
-         what_was_learned_of_others_is_ignored, a_plan_travels_whole_and_damage_is_found},
-        120);
-}
+int main() { return ringrt::test::run_all("exchange", 120); }

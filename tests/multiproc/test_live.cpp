@@ -153,14 +153,4 @@ TEST(an_extension_without_a_base_ends) {
         ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
 }
 
-int main() {
-    return run_all(
-        "live", {two_ranks_grow_to_four_and_shrink_in_tree_order,
-                 one_rank_grows_to_three_and_shrinks, between_nodes_too,
-                 the_extension_trains_on_to_the_end, two_extensions_and_the_last_one_leaves_first,
-                 the_first_one_leaves_and_the_second_joins_again,
-                 an_extension_dies_at_many_moments_of_joining,
-                 a_lost_extension_costs_no_step_and_the_other_one_comes_back,
-                 an_extension_with_other_buffers_is_refused, an_extension_ends_with_its_base,
-                 an_extension_without_a_base_ends});
-}
+int main() { return run_all("live"); }

@@ -310,11 +310,4 @@ TEST(a_word_that_is_none_is_one_line) {
 
 }  // namespace
 
-int main() {
-    return run_all("orders",
-                   {every_order_is_what_the_header_says, large_buffers_over_several_nodes,
-                    half_floats_are_rounded_once, the_tree_gives_the_same_bits_at_every_size,
-                    each_byte_leaves_its_node_once, another_order_at_one_rank_is_an_error,
-                    a_word_that_is_none_is_one_line},
-                   180);
-}
+int main() { return run_all("orders", 180); }

@@ -250,11 +250,4 @@ TEST(a_saver_needs_both_functions) {
     ck_assert_int_eq(ringrt_version(), 1000 * RINGRT_VERSION_MAJOR + RINGRT_VERSION_MINOR);
 }
 
-int main() {
-    return run_all(
-        "saver",
-        {the_programs_files_follow_it_through_resizes, a_save_that_the_program_fails_is_called_off,
-         a_damaged_file_of_the_programs_is_set_aside_for_an_older_checkpoint,
-         a_load_that_the_program_fails_ends_all_ranks_with_its_line,
-         a_checkpoint_of_another_kind_of_program_is_refused, a_saver_needs_both_functions});
-}
+int main() { return run_all("saver"); }

@@ -369,28 +369,4 @@ TEST(periodic_saves_happen_while_training_goes_on) {
     }
 }
 
-int main() {
-    return run_all("step",
-                   {a_signal_to_one_rank_makes_all_leave_at_one_step,
-                    signals_at_different_times_make_one_resize,
-                    a_hundred_signals_make_one_resize,
-                    a_signal_before_the_first_step_is_served_there,
-                    another_signal_can_be_chosen,
-                    sigterm_during_the_save_ends_after_it_without_a_requeue,
-                    a_refused_requeue_is_called_off_and_training_goes_on,
-                    a_job_that_cannot_reach_slurm_saves_nothing_for_it,
-                    a_hanging_requeue_is_called_off,
-                    a_requeue_without_sigterm_is_asked_again_and_called_off,
-                    sigterm_is_the_programs_again_after_a_call_off,
-                    slurmctld_that_answers_late_is_asked_until_it_does,
-                    a_save_that_fails_calls_the_resize_off,
-                    a_periodic_save_that_fails_is_said_and_training_goes_on,
-                    a_job_is_resized_up_and_down_without_losing_a_step,
-                    steps_left_follow_from_the_loss_over_a_resize,
-                    gradients_are_not_learned_from_nothing_after_a_resize,
-                    a_killed_rank_ends_all_in_time_and_says_which,
-                    a_program_that_exits_by_itself_is_not_requeued,
-                    an_old_incarnation_stops_when_a_new_one_started,
-                    periodic_saves_happen_while_training_goes_on},
-                   90);
-}
+int main() { return run_all("step", 90); }

@@ -75,8 +75,4 @@ TEST(scontrol_is_asked_where_the_channel_is_lost) {
     }
 }
 
-int main() {
-    return run_all("step_channel", {a_resize_goes_over_the_channel_alone,
-                                    a_requeue_that_is_refused_over_the_channel_is_called_off,
-                                    scontrol_is_asked_where_the_channel_is_lost});
-}
+int main() { return run_all("step_channel"); }

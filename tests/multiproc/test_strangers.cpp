@@ -165,7 +165,4 @@ TEST(a_replayed_hello_is_dropped) {  // F45
 
 }  // namespace
 
-int main() {
-    return run_all("strangers", {garbage_at_the_door_does_no_harm, a_replayed_hello_is_dropped},
-                   180);
-}
+int main() { return run_all("strangers", 180); }

@@ -6,10 +6,10 @@
 #undef fail  // also the name of functions in the standard library
 #include <cstdlib>
 #include <exception>
-#include <initializer_list>
 #include <string>
+#include <vector>
 
-// TEST(name) { … } defines a test; TEST_ALL(…) in main() runs the named ones.
+// TEST(name) { … } defines a test; run_all() in main() runs the file's tests in their order.
 #define TEST(name)                                         \
     static void name##_body();                             \
     START_TEST(name) {                                     \
@@ -20,6 +20,7 @@
         }                                                  \
     }                                                      \
     END_TEST                                               \
+    static const ringrt::test::Known name##_known(name);   \
     static void name##_body()
 
 // Like ck_assert_str_eq, which would keep pointers into strings that are gone by then.
@@ -47,12 +48,20 @@ inline constexpr double kTimeoutScale = 6;
 inline constexpr double kTimeoutScale = 1;
 #endif
 
+// The tests of this program, in the order of their definitions.
+inline std::vector<const TTest *> &known_tests() {
+    static std::vector<const TTest *> tests;
+    return tests;
+}
+struct Known {
+    explicit Known(const TTest *test) { known_tests().push_back(test); }
+};
+
 // Runs the tests in processes of their own; the exit status for main(). Each is a case of its own,
 // so that CK_RUN_CASE=name runs one of them.
-inline int run_all(const char *suite_name, std::initializer_list<const TTest *> tests,
-                   double timeout_s = 60) {
+inline int run_all(const char *suite_name, double timeout_s = 60) {
     Suite *suite = suite_create(suite_name);
-    for (const TTest *test : tests) {
+    for (const TTest *test : known_tests()) {
         TCase *tcase = tcase_create(test->name);
         tcase_set_timeout(tcase, timeout_s * kTimeoutScale);
         tcase_add_test(tcase, test);

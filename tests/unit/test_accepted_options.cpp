@@ -164,10 +164,4 @@ TEST(a_log_is_a_file) {
 
 }  // namespace
 
-int main() {
-    return ringrt::test::run_all(
-        "accepted_options",
-        {without_a_file_nothing_is_touched, a_broken_file_leaves_the_accepted_one_in_force,
-         a_full_disk_leaves_no_copy_that_was_not_accepted, what_is_no_file_is_refused_at_once,
-         a_log_is_a_file});
-}
+int main() { return ringrt::test::run_all("accepted_options"); }

@@ -237,11 +237,4 @@ TEST(planned_latency_is_the_cost_models) {
     ck_assert_double_eq_tol(both_phases_ms(8, 2), 2 * 7 / exchange_latency(8), 0.1);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "grouping learner",
-        {ten_iterations_after_drift_the_plan_is_as_good_as_a_fresh_one,
-         what_was_learned_travels_as_text, damaged_text_does_no_harm,
-         a_resize_carries_the_profile_and_the_link_over, planned_speeds_follow_the_size_of_the_ring,
-         planned_latency_is_the_cost_models});
-}
+int main() { return ringrt::test::run_all("grouping learner"); }

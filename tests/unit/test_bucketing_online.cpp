@@ -131,11 +131,4 @@ TEST(nonsense_is_ignored) {
     ck_assert_double_eq(fit.estimate().gbps, 10);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "grouping online",
-        {a_gap_of_twice_the_mean_ends_a_stage, jitter_does_not_move_the_stages,
-         a_lasting_change_is_seen_in_three_steps, the_link_is_found_from_noisy_blocks,
-         drift_is_followed_within_ten_blocks, blocks_of_one_size_still_predict_that_size,
-         nearly_equal_blocks_do_not_move_what_was_known, nonsense_is_ignored});
-}
+int main() { return ringrt::test::run_all("grouping online"); }

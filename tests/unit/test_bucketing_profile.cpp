@@ -123,11 +123,4 @@ TEST(what_is_written_is_read_back) {
     }
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "grouping profile",
-        {a_profile_is_read, ready_times_come_from_backward_times_where_they_are_missing,
-         the_loading_of_data_is_cut, bad_input_gets_one_line_with_its_number,
-         more_gradients_than_the_limit_are_refused, random_bytes_and_damaged_files_do_no_harm,
-         what_is_written_is_read_back});
-}
+int main() { return ringrt::test::run_all("grouping profile"); }

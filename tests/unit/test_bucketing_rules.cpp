@@ -153,10 +153,4 @@ TEST(the_planner_is_as_good_as_trying_everything) {
     ck_assert_msg(ratios.back() < 1.03, "ours takes %.4f times the best once", ratios.back());
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "grouping rules",
-        {each_rule_on_two_gradients, the_bound_on_two_gradients, the_bound_preempts,
-         mgwfbp_merges_what_would_wait_anyhow, ddp_closes_its_first_bucket_at_one_mebibyte,
-         a_large_gradient_is_split, the_planner_is_as_good_as_trying_everything});
-}
+int main() { return ringrt::test::run_all("grouping rules"); }

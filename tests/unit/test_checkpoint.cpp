@@ -367,15 +367,4 @@ TEST(a_step_can_be_saved_again) {
     ck_assert(files->find(std::string(kFolder) + "/step-000000001200.3/manifest"));
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "checkpoint",
-        {hash_is_xxh64, names_are_checked, pieces_of_all_ranks_tile,
-         manifest_round_trip_and_every_flipped_bit, manifest_bombs_are_refused,
-         every_size_reads_what_every_other_wrote, a_chain_of_sizes_keeps_every_bit,
-         a_save_in_the_background_keeps_its_step, first_start_is_not_found,
-         other_parameters_are_a_mismatch_and_not_set_aside, ranks_that_disagree_are_a_mismatch,
-         a_thousand_flipped_bits_are_all_found, shards_of_the_wrong_size_or_number_fall_back,
-         all_corrupt_is_said_and_stays_said, a_thousand_saves_keep_three_and_the_start,
-         a_thousand_resizes_keep_the_disk_as_it_was, a_step_can_be_saved_again});
-}
+int main() { return ringrt::test::run_all("checkpoint"); }

@@ -328,17 +328,4 @@ TEST(what_one_node_cannot_see_stays_what_it_is) {
     }
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "checkpoint_faults",
-        {a_crash_at_any_operation_leaves_the_old_or_the_new,
-         a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new,
-         a_background_save_that_fails_on_one_rank_fails_on_all,
-         all_wait_for_a_rank_that_writes_at_once, a_crash_at_any_operation_of_a_load_harms_nothing,
-         an_error_at_any_operation_costs_one_save_at_most,
-         a_disk_that_fails_for_ever_costs_only_the_new_checkpoint,
-         short_and_interrupted_writes_and_reads_are_gone_on_with,
-         a_full_disk_is_seen_before_anything_is_written,
-         an_unreadable_checkpoint_is_not_taken_for_a_damaged_one,
-         what_one_node_cannot_see_stays_what_it_is});
-}
+int main() { return ringrt::test::run_all("checkpoint_faults"); }

@@ -175,10 +175,4 @@ TEST(a_new_incarnation_is_not_undone_by_an_older_start) {
                 "superseded by restart 3: this one must not write checkpoints, and ends");
 }
 
-int main() {
-    return ringrt::test::run_all("checkpoint_incarnations",
-                                 {an_old_incarnation_never_commits_after_a_new_one_looked,
-                                  a_new_incarnation_is_not_undone_by_an_older_start,
-                                  an_old_incarnation_may_go_on_at_any_operation_of_a_claim,
-                                  an_old_load_does_not_rename_what_a_new_one_saved});
-}
+int main() { return ringrt::test::run_all("checkpoint_incarnations"); }

@@ -97,6 +97,5 @@ int main() {
         puts("this system does not let a process trace its child");
         return 77;
     }
-    return ringrt::test::run_all("checkpoint_killed",
-                                 {a_kill_at_any_system_call_leaves_the_old_or_the_new});
+    return ringrt::test::run_all("checkpoint_killed");
 }

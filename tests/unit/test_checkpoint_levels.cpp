@@ -279,13 +279,4 @@ TEST(the_level_is_there_for_all_or_for_none) {
     });
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "checkpoint_levels",
-        {the_newest_of_both_levels_is_loaded, a_lost_node_falls_back_to_the_shared_level,
-         nodes_of_different_runs_are_not_mixed, damage_on_a_node_falls_back_to_the_shared_level,
-         the_nodes_stand_in_for_a_damaged_shared_checkpoint,
-         a_crash_at_any_operation_between_the_levels,
-         an_unreadable_shared_level_is_not_taken_for_an_empty_one,
-         a_full_disk_on_one_node_is_heard_of_by_all, the_level_is_there_for_all_or_for_none});
-}
+int main() { return ringrt::test::run_all("checkpoint_levels"); }

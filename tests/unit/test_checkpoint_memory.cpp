@@ -91,8 +91,4 @@ TEST(no_memory_in_a_background_save_commits_nothing_incomplete) {
     try_each_allocation(SaveMode::in_background);
 }
 
-int main() {
-    return ringrt::test::run_all("checkpoint_memory",
-                                 {no_memory_commits_nothing_incomplete,
-                                  no_memory_in_a_background_save_commits_nothing_incomplete});
-}
+int main() { return ringrt::test::run_all("checkpoint_memory"); }

@@ -203,11 +203,4 @@ TEST(wrong_options_are_refused) {
     }
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "digits",
-        {the_gradient_is_that_of_the_loss, gradients_add_up, the_same_seed_gives_the_same_weights,
-         data_is_read, bad_data_is_refused_with_its_line, the_split_is_fixed_and_complete,
-         too_little_data_is_refused, the_step_log_survives_a_torn_line,
-         a_step_log_that_cannot_be_written_says_so, options_are_read, wrong_options_are_refused});
-}
+int main() { return ringrt::test::run_all("digits"); }

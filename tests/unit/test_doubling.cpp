@@ -390,16 +390,4 @@ TEST(hull_escapes_a_first_doubling_that_loses) {
     ck_assert_int_eq(decide_doubling_fast(jobs, capacity, {.gain = GainRule::hull})[0].gpus, 8);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "doubling",
-        {doubling_keeps_its_promises, doubling_does_not_depend_on_the_order,
-         doubling_is_content_with_its_own_decision, doubling_is_near_the_optimum,
-         first_gpus_go_by_priority_and_arrival,
-         a_job_that_slows_down_with_each_gpu_stops_nobody_else, a_growth_must_pay_for_its_restart,
-         a_nearly_finished_job_is_not_stopped_to_grow, a_shrink_for_another_must_pay_both_restarts,
-         an_overcommitted_node_shrinks_only_its_own_jobs, a_full_node_gives_a_gpu_back,
-         off_ladder_and_pinned_jobs_are_left_alone, no_growth_that_does_not_make_it_faster,
-         doubling_does_not_flap, the_optimum_is_never_worse_and_doubling_is_near,
-         moving_nobody_has_a_price, hull_escapes_a_first_doubling_that_loses});
-}
+int main() { return ringrt::test::run_all("doubling"); }

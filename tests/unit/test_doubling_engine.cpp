@@ -198,10 +198,4 @@ TEST(packing_counts_right) {
     }
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "doubling_engine",
-        {the_engine_decides_what_the_definition_does, so_it_does_where_there_is_enough,
-         best_growths_are_the_best, packing_takes_the_fullest_node_that_fits,
-         packing_keeps_apart_what_a_layout_keeps_apart, packing_counts_right});
-}
+int main() { return ringrt::test::run_all("doubling_engine"); }

@@ -114,9 +114,4 @@ TEST(what_was_measured_comes_before_the_fit) {
         ck_assert_double_eq_tol(ringrt::policy::step_ms(out, 1 << i), 1000 * seconds[i], 1);
 }
 
-int main() {
-    return ringrt::test::run_all("estimators", {a_restart_costs_what_the_job_says_and_is_learned,
-                                                curves_that_jobs_share_stay_where_they_are,
-                                                a_step_longer_than_the_interval_is_measured,
-                                                what_was_measured_comes_before_the_fit});
-}
+int main() { return ringrt::test::run_all("estimators"); }

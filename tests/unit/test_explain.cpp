@@ -119,10 +119,4 @@ TEST(without_a_controller_the_records_alone_are_explained) {
     EXPECT_TEXT(all[0].text, "8 GPUs: its MAX; a larger MAX would let it grow");
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "explain", {in_mode_observe_it_explains_from_the_first_minute, a_resize_under_way_is_told,
-                    a_backoff_is_told_with_its_end, the_breaker_is_told, a_ceiling_is_told,
-                    the_fence_is_told, a_job_that_is_held_or_handed_back_is_told,
-                    without_a_controller_the_records_alone_are_explained});
-}
+int main() { return ringrt::test::run_all("explain"); }

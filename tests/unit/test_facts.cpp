@@ -167,10 +167,4 @@ TEST(only_loopback_is_served) {
 
 }  // namespace
 
-int main() {
-    return ringrt::test::run_all(
-        "facts",
-        {facts_are_read_as_they_were_written, a_cut_file_is_no_file, random_changes_leave_bounds,
-         what_does_not_fit_is_left_out, only_a_trusted_and_fresh_file_counts,
-         intents_are_found_by_their_job, http_answers_one_request, only_loopback_is_served});
-}
+int main() { return ringrt::test::run_all("facts"); }

@@ -199,14 +199,4 @@ TEST(a_node_that_goes_or_comes_back_raises_the_fence_anew) {
     ck_assert(job.fence.has_lost_node());
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "fence",
-        {only_an_asked_and_watched_run_on_nodes_that_stayed_lowers_the_fence,
-         a_node_that_goes_or_comes_back_raises_the_fence_anew,
-         a_requeue_that_nobody_asked_for_waits_for_what_is_left,
-         a_job_whose_node_was_lost_unseen_is_not_started_beside_itself,
-         a_reconfigured_slurmctld_makes_no_job_wait,
-         a_job_waits_for_what_is_left_on_a_node_that_comes_back, unseen_restart_reopens_the_fence},
-        600);
-}
+int main() { return ringrt::test::run_all("fence", 600); }

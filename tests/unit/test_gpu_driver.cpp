@@ -98,12 +98,4 @@ TEST(a_gpu_whose_stream_could_not_be_made_is_not_open) {
 }
 #endif
 
-int main() {
-    return run_all("gpu_driver",
-                   {the_driver_says_where_a_pointer_lies, without_a_driver_all_memory_is_ordinary,
-                    a_device_pointer_is_refused_by_every_call,
-#ifdef TEST_NCCL_DRIVER
-                    a_gpu_whose_stream_could_not_be_made_is_not_open
-#endif
-                   });
-}
+int main() { return run_all("gpu_driver"); }

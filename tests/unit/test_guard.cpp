@@ -116,9 +116,4 @@ TEST(a_thread_leaves_the_programs_signals_alone) {
 
 }  // namespace
 
-int main() {
-    return test::run_all(
-        "guard", {what_a_call_throws_is_a_status, the_line_about_a_failure_may_find_no_memory,
-                  a_call_without_a_handle_survives_without_memory, what_a_thread_throws_is_reported,
-                  a_thread_leaves_the_programs_signals_alone});
-}
+int main() { return test::run_all("guard"); }

@@ -120,10 +120,4 @@ TEST(only_whole_lines_count) {
 
 }  // namespace
 
-int main() {
-    return ringrt::test::run_all(
-        "journal",
-        {another_controller_reads_how_a_job_ended, it_is_bounded_and_keeps_the_last_thousand,
-         what_is_no_file_is_said_once_and_blocks_nothing, a_torn_last_line_spoils_no_other,
-         only_whole_lines_count});
-}
+int main() { return ringrt::test::run_all("journal"); }

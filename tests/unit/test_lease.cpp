@@ -421,17 +421,4 @@ TEST(only_what_is_known_dead_is_dead) {
 
 }  // namespace
 
-int main() {
-    return ringrt::test::run_all(
-        "lease",
-        {two_from_nothing_never_act_both, a_holder_that_stalls_is_succeeded_and_never_joined,
-         a_holder_that_crashes_anywhere_is_succeeded,
-         a_write_whose_answer_is_lost_makes_no_second_holder,
-         a_lease_without_its_margins_is_found_out, three_contenders_never_act_together,
-         somebody_acts_soon_and_goes_on, a_dead_process_of_the_same_host_is_succeeded_at_once,
-         after_any_disorder_one_acts_again, an_unreadable_lease_is_waited_out,
-         a_holder_stops_before_its_time_is_over, a_lease_is_read_as_it_was_written,
-         one_of_many_creates_a_number, files_that_are_no_leases_do_no_harm,
-         only_what_is_known_dead_is_dead},
-        120);
-}
+int main() { return ringrt::test::run_all("lease", 120); }

@@ -97,10 +97,4 @@ TEST(two_extensions_come_and_one_goes_at_every_moment) {
     ck_assert_int_eq(play({1, 1, 1}, more() ? 6 : 5, more() ? 2 : 1).widest, 3);
 }
 
-int main() {
-    return run_all(
-        "live model",
-        {an_extension_joins_in_every_order, an_extension_dies_or_is_asked_at_every_moment,
-         one_of_two_ranks_dies_at_every_moment, two_extensions_come_and_one_goes_at_every_moment},
-        more() ? 3600 : 60);
-}
+int main() { return run_all("live model", more() ? 3600 : 60); }

@@ -224,9 +224,4 @@ TEST(what_is_no_number_is_0) {
     (void)read_open(account);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "metrics",
-        {an_account_of_nothing_is_valid_in_both_formats, each_count_stands_under_its_name,
-         one_mode_is_in_force, a_hostile_reason_cannot_break_the_text, what_is_no_number_is_0});
-}
+int main() { return ringrt::test::run_all("metrics"); }

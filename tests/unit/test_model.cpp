@@ -133,6 +133,4 @@ TEST(one_named_run) {
     ck_assert(play(choices) > 10);
 }
 
-int main() {
-    return ringrt::test::run_all("model", {every_happening_at_every_moment, one_named_run}, 3000);
-}
+int main() { return ringrt::test::run_all("model", 3000); }

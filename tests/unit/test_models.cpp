@@ -121,10 +121,4 @@ TEST(loss_model_finds_the_curve_and_what_is_left) {
     ck_assert(!fit_loss_model(std::vector<LossSample>{{1, 1}, {2, 2}, {3, 3}, {4, 4}}).has_value());
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "models",
-        {nnls_meets_its_optimality_conditions, speed_model_recovers_what_made_the_samples,
-         speed_model_of_few_or_bad_samples, placement_model_finds_the_curve_it_was_sampled_from,
-         placement_model_survives_nonsense, loss_model_finds_the_curve_and_what_is_left});
-}
+int main() { return ringrt::test::run_all("models"); }

@@ -71,8 +71,4 @@ TEST(the_document_shows_the_very_file) {
                   "doc/policies.md shows another text than tests/unit/equal_share.cpp");
 }
 
-int main() {
-    return ringrt::test::run_all("own_policy",
-                                 {it_is_found_beside_ours, its_parameter_is_malleable_yamls,
-                                  keys_are_told_apart, the_document_shows_the_very_file});
-}
+int main() { return ringrt::test::run_all("own_policy"); }

@@ -367,20 +367,4 @@ TEST(ten_thousand_passes_need_no_more_memory) {
     ck_assert_uint_eq(controller.statistics().exceptions, 0);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "pacing",
-        {a_backoff_doubles_to_a_day, a_ceiling_forbids_larger_sizes_for_half_an_hour,
-         launches_are_forgiven_and_counted_once, a_job_that_ignores_the_signal_goes_on,
-         the_breaker_pauses_all_resizes, the_breaker_counts_jobs_and_not_failures,
-         the_breaker_for_all_counts_users, silent_jobs_of_a_user_stop_nobody_else,
-         failing_jobs_of_a_user_stop_nobody_else, a_quiet_queue_is_not_gone_through_again,
-         idle_asks_once_a_second_at_most, a_record_that_is_refused_is_not_offered_in_each_pass,
-         a_size_over_a_limit_is_halved_until_it_is_allowed, a_failed_launch_is_forgiven_three_times,
-         failed_launches_weeks_apart_are_not_added_up,
-         a_size_that_fits_no_node_ends_the_resize_and_not_the_job,
-         a_job_that_never_ran_gets_less_until_it_can_be_placed,
-         a_job_that_fits_no_node_even_at_its_smallest_is_tried_again,
-         ten_thousand_passes_need_no_more_memory},
-        600);
-}
+int main() { return ringrt::test::run_all("pacing", 600); }

@@ -116,10 +116,4 @@ TEST(the_verdict_names_the_losers) {
     ck_assert(details(v).find("users whose mean is later: bob") != std::string::npos);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "plugin_run",
-        {rigid_jobs_fare_as_under_stock_slurm, nobody_is_later_where_gpus_are_idle,
-         every_gpu_is_held_once_and_all_work_is_done,
-         a_history_shows_its_cluster_and_what_was_left_out, the_verdict_names_the_losers});
-}
+int main() { return ringrt::test::run_all("plugin_run"); }

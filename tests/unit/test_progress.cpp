@@ -203,11 +203,4 @@ TEST(the_loss_is_a_curve_over_samples) {
     }
 }
 
-int main() {
-    return test::run_all(
-        "progress",
-        {both_batch_modes_grow_to_eight_and_stay, both_batch_modes_tell_the_same_speeds,
-         a_job_without_a_batch_tells_its_steps, a_batch_that_changes_changes_no_speed,
-         a_checkpoint_of_another_batch_is_read_in_its_own_terms,
-         an_older_checkpoint_is_of_the_jobs_own_steps, the_loss_is_a_curve_over_samples});
-}
+int main() { return test::run_all("progress"); }

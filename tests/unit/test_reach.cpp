@@ -124,9 +124,4 @@ TEST(what_an_asked_job_keeps_counts_on_its_node) {
 
 }  // namespace
 
-int main() {
-    return run_all("reach", {partitions_kinds_features_and_excluded_nodes_count,
-                             who_waits_for_another_kind_of_gpu_gets_none_back,
-                             gpus_of_another_partition_are_out_of_reach,
-                             what_an_asked_job_keeps_counts_on_its_node});
-}
+int main() { return run_all("reach"); }

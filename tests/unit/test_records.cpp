@@ -426,27 +426,4 @@ TEST(records_survive_ten_megabytes) {
     ck_assert(parse_intent(into).has_value());
 }
 
-int main() {
-    return ringrt::test::run_all("records",
-                                 {range_accepts_the_ladder,
-                                  range_refuses_in_one_line,
-                                  flags_survive_ten_megabytes,
-                                  the_sites_text_outlives_the_record,
-                                  signal_by_name_or_number,
-                                  the_largest_size_within_a_limit,
-                                  grace_in_all_of_slurms_forms,
-                                  ladder_membership,
-                                  intent_round_trip,
-                                  intent_of_extremes_stays_bounded,
-                                  a_layout_holds_at_every_size,
-                                  intent_refuses_what_is_malformed,
-                                  format_into_keeps_the_sites_text,
-                                  telemetry_round_trip,
-                                  samples_travel_with_the_batch_that_steps_are_counted_in,
-                                  planned_speeds_travel_beside_the_measured_ones,
-                                  telemetry_is_range_checked,
-                                  telemetry_stays_bounded,
-                                  every_prefix_and_every_changed_byte_is_survived,
-                                  random_text_is_survived,
-                                  records_survive_ten_megabytes});
-}
+int main() { return ringrt::test::run_all("records"); }

@@ -309,18 +309,4 @@ TEST(slurm_away_is_said_once_and_survived) {
     expect_all_finish(world, 500, "away");
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "recovery",
-        {a_job_taken_down_by_a_forgotten_requeue_is_brought_back,
-         a_forgotten_request_is_known_from_the_journal,
-         the_time_since_the_start_is_not_begun_anew_by_an_exception,
-         a_resize_of_a_job_that_has_left_is_not_called_off,
-         a_job_whose_end_was_forgotten_does_not_run_again,
-         a_young_job_is_probed_until_its_node_can_know_of_it,
-         a_silent_node_is_asked_again_less_and_less_often,
-         stale_nodes_are_cleared_by_a_cancel_and_a_requeue,
-         only_a_completed_job_is_said_to_have_ended,
-         an_event_says_whose_job_it_is_and_what_became_of_it,
-         a_pass_that_throws_is_said_and_survived, slurm_away_is_said_once_and_survived});
-}
+int main() { return ringrt::test::run_all("recovery"); }

@@ -401,30 +401,4 @@ TEST(planned_speeds_stand_in_for_sizes_not_yet_measured) {
     ck_assert_double_le(speed_of(telemetry).step_ms(16), 13);
 }
 
-int main() {
-    return ringrt::test::run_all("resize",
-                                 {planned_speeds_stand_in_for_sizes_not_yet_measured,
-                                  a_lone_job_starts_at_its_best_size,
-                                  a_layout_holds_at_every_size_of_a_job,
-                                  a_job_comes_back_as_soon_as_its_credential_allows,
-                                  a_second_job_makes_the_first_shrink_and_grow_again,
-                                  borrowed_gpus_are_those_above_min,
-                                  a_rigid_job_gets_borrowed_gpus_back,
-                                  what_is_left_is_learned_from_the_loss,
-                                  what_a_restart_costs_is_learned_for_each_job,
-                                  a_queue_of_rigid_jobs_gets_its_gpus,
-                                  reclaim_can_depend_on_the_priority,
-                                  a_job_without_telemetry_is_asked_after_it_has_settled,
-                                  no_second_resize_before_there_is_progress,
-                                  five_hundred_jobs_shrink_a_few_at_a_time,
-                                  a_released_job_takes_what_is_left,
-                                  a_job_that_lost_its_place_does_not_count_as_in_flight,
-                                  jobs_ask_for_nodes_that_have_their_cpus,
-                                  a_job_on_a_draining_node_is_left_alone,
-                                  a_job_whose_user_is_at_a_limit_is_not_asked,
-                                  a_start_seen_late_is_no_refusal,
-                                  a_requeue_seen_late_is_not_asked_to_resize,
-                                  a_restart_that_nobody_saw_is_noticed,
-                                  a_run_that_nobody_saw_is_noticed},
-                                 600);
-}
+int main() { return ringrt::test::run_all("resize", 600); }

@@ -106,8 +106,4 @@ TEST(telemetry_has_speeds_and_wrong_input_one_line) {
     ck_assert(refusal("gpus,step_ms\n1,x\n").starts_with("x.csv:2: step_ms: expected a number"));
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "ringfit", {the_models_are_those_that_were_sampled, the_plot_shows_samples_and_curves,
-                    telemetry_has_speeds_and_wrong_input_one_line});
-}
+int main() { return ringrt::test::run_all("ringfit"); }

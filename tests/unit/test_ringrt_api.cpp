@@ -352,18 +352,4 @@ TEST(statuses_have_names) {
     ck_assert_str_eq(ringrt_status_string(static_cast<ringrt_status_t>(-5)), "unknown status");
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "ringrt_api",
-        {several_threads_fail_at_once, a_restore_ends_the_save_under_way_first,
-         late_ranks_are_waited_for_in_saves_and_restores, null_is_refused_everywhere,
-         bad_buffers_are_refused, outputs_are_set_on_success_only,
-         a_forked_child_cannot_use_the_handle,
-         a_child_forked_while_another_thread_fails_does_not_hang,
-         gradients_of_no_type_or_operation_are_refused_when_they_are_registered,
-         a_request_is_freed_even_where_the_handle_is_null, an_aborted_handle_answers_aborted,
-         a_rank_alone_saves_and_restores_every_type_and_rank_of_shape,
-         the_programs_own_handler_is_called_too_and_put_back,
-         outside_slurm_a_signal_saves_and_goes_on, a_batch_may_change_where_one_is_configured,
-         statuses_have_names});
-}
+int main() { return ringrt::test::run_all("ringrt_api"); }

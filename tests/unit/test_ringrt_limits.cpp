@@ -142,11 +142,4 @@ TEST(overlapping_null_and_huge_buffers_are_refused) {
     for (int status : ranks.wait(60)) ck_assert_int_eq(status, 0);
 }
 
-int main() {
-    return run_all("ringrt_limits", {a_handler_that_calls_an_earlier_handles_makes_no_circle,
-                                     what_came_from_the_nodes_disks_is_saved_before_leaving,
-                                     a_limit_of_file_size_fails_a_save_and_not_the_rank,
-                                     a_rank_alone_allocates_and_lets_go,
-                                     a_step_of_gradients_shares_the_connections_with_nobody,
-                                     overlapping_null_and_huge_buffers_are_refused});
-}
+int main() { return run_all("ringrt_limits"); }

@@ -276,12 +276,4 @@ TEST(published_means_are_reproduced_within_3_percent) {
     }
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "ringsim",
-        {readers_say_file_line_and_what_is_right, sacct_steps_and_jobs_without_gpus_are_left_out,
-         a_recorded_job_alone_lasts_as_recorded, packed_jobs_sit_on_one_node_and_never_overlap,
-         costly_restarts_are_rarer, restarts_spread_by_application, memory_is_flat_in_time,
-         an_unknown_policy_is_refused_with_the_known_ones,
-         published_means_are_reproduced_within_3_percent});
-}
+int main() { return ringrt::test::run_all("ringsim"); }

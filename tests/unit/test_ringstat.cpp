@@ -315,15 +315,4 @@ TEST(wrong_options_exit_with_2) {
     }
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "ringstat", {a_running_job_shows_its_size_and_progress, the_default_format_lines_up,
-                     states_follow_slurm_and_the_intent, what_a_job_has_not_told_is_not_invented,
-                     rigid_jobs_are_not_listed, filters_select_as_squeue_does,
-                     jobs_come_in_the_order_of_their_ids, hostile_names_cannot_reach_the_terminal,
-                     any_bytes_become_printable_text_and_valid_json, formats_are_squeues,
-                     widths_count_characters_not_bytes, durations_are_squeues,
-                     json_has_null_for_what_is_unknown, jobs_are_sorted_by_any_column,
-                     a_summary_counts_all_jobs_gpus, top_fits_its_screen, options_are_squeues,
-                     wrong_options_exit_with_2});
-}
+int main() { return ringrt::test::run_all("ringstat"); }

@@ -185,11 +185,4 @@ TEST(a_picture_is_well_formed_whatever_the_names) {
     EXPECT_TEXT(chart_json(make_timeline({}, 0, 1)).substr(0, 1), "{");
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "ringstat_history",
-        {torn_and_foreign_event_lines_are_skipped, history_is_one_jobs_or_all, moments_are_read,
-         a_timeline_is_made_of_events, a_timeline_is_cut_to_its_window,
-         a_job_that_is_requeued_after_its_end_goes_on, a_chart_has_a_line_per_job_and_fits,
-         clock_marks_are_few_and_whole, a_picture_is_well_formed_whatever_the_names});
-}
+int main() { return ringrt::test::run_all("ringstat_history"); }

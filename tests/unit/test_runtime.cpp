@@ -366,14 +366,4 @@ TEST(claims_are_ordered) {
         ck_assert_msg(!parse_claim_name(bad), "%s", bad);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "runtime",
-        {shares_tile_the_batch, samples_are_a_permutation, samples_are_shuffled,
-         samples_are_uniform_over_epochs, settings_come_from_config_then_environment_then_default,
-         ranks_come_from_srun_and_not_from_a_batch_script, bad_settings_are_refused_in_one_line,
-         the_nodes_own_folder_is_one_per_job, step_times_are_medians,
-         steps_left_follow_from_the_loss, a_loss_curve_that_cannot_be_read_changes_nothing,
-         slurms_answers_are_understood, the_users_comment_is_found,
-         a_comment_that_the_user_changes_meanwhile_stays, claims_are_ordered});
-}
+int main() { return ringrt::test::run_all("runtime"); }

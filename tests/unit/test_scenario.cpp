@@ -146,8 +146,4 @@ TEST(the_controller_brings_every_job_to_its_end) {
     ck_assert_uint_ge(asked, 24);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "scenario", {scenarios_say_line_and_what_is_right, bombs_are_refused,
-                     damaged_scenarios_never_crash, the_controller_brings_every_job_to_its_end});
-}
+int main() { return ringrt::test::run_all("scenario"); }

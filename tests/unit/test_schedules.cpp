@@ -394,11 +394,4 @@ TEST(a_helper_stays_among_the_cores_it_had) {
 
 }  // namespace
 
-int main() {
-    return run_all(
-        "schedules",
-        {every_allreduce_reduces_in_its_order, halves_of_an_allreduce, broadcast_and_barrier,
-         traffic_is_what_the_header_says, the_cost_model_chooses_by_size_and_ranks,
-         the_cost_model_knows_what_leaves_a_node, a_choice_is_parsed_or_refused_in_one_line,
-         stores_are_chosen_by_trial_and_again, a_helper_stays_among_the_cores_it_had});
-}
+int main() { return run_all("schedules"); }

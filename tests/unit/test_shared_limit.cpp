@@ -136,8 +136,4 @@ TEST(nobody_below_the_limit_grows_meanwhile) {
 
 }  // namespace
 
-int main() {
-    return run_all("shared_limit",
-                   {those_below_the_same_limit_give_what_is_short, nobody_is_asked_in_vain,
-                    what_is_under_way_counts, nobody_below_the_limit_grows_meanwhile});
-}
+int main() { return run_all("shared_limit"); }

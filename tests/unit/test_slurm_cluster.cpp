@@ -454,16 +454,4 @@ TEST(what_passes_by_itself_is_no_refusal) {
               RpcStatus::refused);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "slurm_cluster",
-        {only_what_its_node_does_not_know_is_gone, what_may_still_be_in_its_prolog_is_not_gone,
-         a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here,
-         a_nice_value_is_lowered_once_and_given_back, the_cpus_of_a_node_follow_the_tasks,
-         the_layout_goes_with_the_size, a_size_is_set_in_the_owners_name,
-         slurms_own_holds_are_told_from_anybody_elses,
-         what_ended_or_was_requeued_since_is_left_alone, each_verb_does_one_thing,
-         a_waiting_job_with_its_old_nodes_shows, what_starts_no_jobs_is_in_nobodys_pool,
-         a_limit_is_told_from_other_reasons, only_slurms_own_word_makes_a_job_completed,
-         a_node_about_to_restart_takes_nobody, what_passes_by_itself_is_no_refusal});
-}
+int main() { return ringrt::test::run_all("slurm_cluster"); }

@@ -250,10 +250,4 @@ TEST(the_stages_follow_the_drawing) {
                       std::string(to_string(from)).c_str(), std::string(to_string(to)).c_str());
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "stage",
-        {every_record_and_intent_has_its_stage, a_half_done_release_is_none,
-         a_new_job_waits_for_its_users_start_time, the_stages_follow_the_drawing},
-        300);
-}
+int main() { return ringrt::test::run_all("stage", 300); }

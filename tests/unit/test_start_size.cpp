@@ -223,9 +223,4 @@ TEST(a_jobs_gpus_stay_of_their_kind) {
     EXPECT_TEXT(without_gpus(""), "");
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "start_size",
-        {headers_become_a_size_and_a_layout, what_contradicts_itself_is_refused,
-         cpus_follow_the_tasks, any_header_is_survived, a_jobs_gpus_stay_of_their_kind});
-}
+int main() { return ringrt::test::run_all("start_size"); }

@@ -118,13 +118,4 @@ TEST(a_requeue_of_the_jobs_own_leaves_the_choice_to_slurm) {
     ck_assert(world.cluster.intent(a).limit_by_slurm);
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "time_limit",
-        {the_time_limit_counts_over_all_runs, a_time_limit_that_slurm_chose_counts_over_all_runs,
-         an_administrators_time_limit_for_a_running_job_stands,
-         a_suspension_counts_for_no_time_limit, a_requeue_of_the_jobs_own_brings_a_fresh_time_limit,
-         a_requeue_of_the_jobs_own_after_resizes_brings_the_whole_time_limit,
-         a_requeue_of_the_jobs_own_leaves_the_choice_to_slurm},
-        600);
-}
+int main() { return ringrt::test::run_all("time_limit", 600); }

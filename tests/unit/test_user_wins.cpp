@@ -184,16 +184,4 @@ TEST(off_does_nothing) {
     ck_assert(world.cluster.events.empty());
 }
 
-int main() {
-    return ringrt::test::run_all(
-        "user_wins",
-        {a_start_time_set_after_the_release_stands, a_size_that_somebody_else_set_stands,
-         a_running_job_without_a_record_is_not_said_to_have_ended,
-         a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent,
-         a_lent_place_in_the_queue_is_given_back,
-         a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back,
-         a_job_that_its_user_gives_another_size_gives_the_place_back,
-         a_job_that_its_user_holds_gives_the_place_back, every_job_is_handed_back,
-         observe_says_and_touches_nothing, off_does_nothing},
-        600);
-}
+int main() { return ringrt::test::run_all("user_wins", 600); }

@@ -191,6 +191,4 @@ TEST(random_walks) {
     for (uint64_t seed = 1; seed <= seeds; ++seed) walk(seed);
 }
 
-int main() {
-    return ringrt::test::run_all("walk", {every_state_and_every_happening, random_walks}, 600);
-}
+int main() { return ringrt::test::run_all("walk", 600); }
