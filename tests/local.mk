@@ -30,14 +30,24 @@ EXTRA_DIST += tests/slurm-headers
 include tests/fuzz/fuzz.mk
 
 if HAVE_CHECK
-include tests/unit/core.mk
-include tests/unit/policy.mk
-include tests/unit/ringstat.mk
-include tests/unit/digits.mk
-include tests/unit/collective.mk
+include tests/unit/records/local.mk
+include tests/unit/model/local.mk
+include tests/unit/policy/local.mk
+include tests/unit/controller/local.mk
+include tests/unit/slurm/local.mk
+include tests/unit/channel/local.mk
+include tests/unit/sim/local.mk
+include tests/unit/tools/local.mk
+include tests/unit/collective/local.mk
+include tests/unit/checkpoint/local.mk
+include tests/unit/job/local.mk
+include tests/unit/live/local.mk
+include tests/unit/api/local.mk
+include tests/unit/example/local.mk
 include tests/unit/grouping.mk
-include tests/unit/runtime.mk
-include tests/unit/slurm.mk
+include tests/multiproc/local.mk
+include tests/gpu/local.mk
+include tests/netns/local.mk
 endif
 
 # ringplan's command line, and its targets on the models' profiles

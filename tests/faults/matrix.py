@@ -23,15 +23,15 @@ class Row:
     long: bool = False
 
 
-CHECKPOINT = "tests/unit/test_checkpoint"
-SAVES = "tests/unit/test_checkpoint_faults"
-INCARNATIONS = "tests/unit/test_checkpoint_incarnations"
+CHECKPOINT = "tests/unit/checkpoint/test_checkpoint"
+SAVES = "tests/unit/checkpoint/test_checkpoint_faults"
+INCARNATIONS = "tests/unit/checkpoint/test_checkpoint_incarnations"
 FAILURES = "tests/multiproc/test_failures"
-PACING = "tests/unit/test_pacing"
-RESIZE = "tests/unit/test_resize"
-TIME_LIMIT = "tests/unit/test_time_limit"
-WALK = "tests/unit/test_walk"
-RECORDS = "tests/unit/test_records"
+PACING = "tests/unit/controller/test_pacing"
+RESIZE = "tests/unit/controller/test_resize"
+TIME_LIMIT = "tests/unit/controller/test_time_limit"
+WALK = "tests/unit/controller/test_walk"
+RECORDS = "tests/unit/records/test_records"
 
 ROWS = [
     Row("F01", "kill -9 of a rank while training", cases=("rank_killed",),
@@ -52,13 +52,13 @@ ROWS = [
     Row("F11", "kill at every system call of a save",
         tests={SAVES: ("a_crash_at_any_operation_leaves_the_old_or_the_new", "a_crash_at_any_operation_of_a_load_harms_nothing",
                        "a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new"),
-               "tests/unit/test_checkpoint_levels": (),
-               "tests/unit/test_checkpoint_killed": ("a_kill_at_any_system_call_leaves_the_old_or_the_new",)}),
+               "tests/unit/checkpoint/test_checkpoint_levels": (),
+               "tests/unit/checkpoint/test_checkpoint_killed": ("a_kill_at_any_system_call_leaves_the_old_or_the_new",)}),
     Row("F12", "errors on write, fsync, close, rename; a full disk", cases=("faults/disk_full",),
         tests={SAVES: ("an_error_at_any_operation_costs_one_save_at_most", "a_disk_that_fails_for_ever_costs_only_the_new_checkpoint",
                        "short_and_interrupted_writes_and_reads_are_gone_on_with", "a_full_disk_is_seen_before_anything_is_written",
                        "an_unreadable_checkpoint_is_not_taken_for_a_damaged_one", "what_one_node_cannot_see_stays_what_it_is"),
-               "tests/unit/test_checkpoint_memory": ()}),
+               "tests/unit/checkpoint/test_checkpoint_memory": ()}),
     Row("F13", "a shard truncated, missing, or one too many",
         tests={CHECKPOINT: ("shards_of_the_wrong_size_or_number_fall_back",)}),
     Row("F14", "1,000 bit flips in shard, manifest, LATEST",
@@ -72,7 +72,7 @@ ROWS = [
         scripts=("tests/multiproc/digits-sizes",)),
     Row("F19", "1,000 resizes: disk use bounded", tests={CHECKPOINT: ("a_thousand_saves_keep_three_and_the_start", "a_thousand_resizes_keep_the_disk_as_it_was")}),
     Row("F21", "kill -9 of slurmctld in each state of a resize", cases=("slurmctld_killed", "failover", "backup_knows_ends", "faults/ends_while_down"),
-        tests={"tests/unit/test_model": ("every_happening_at_every_moment",)}),
+        tests={"tests/unit/controller/test_model": ("every_happening_at_every_moment",)}),
     Row("F22", "the plugin's thread throws, hangs, is slow; an API call blocks", cases=("stops_quickly", "faults/thread_fails")),
     Row("F23", "many malleable jobs told to shrink at once", cases=("faults/storm",),
         tests={RESIZE: ("five_hundred_jobs_shrink_a_few_at_a_time",), PACING: ("the_breaker_pauses_all_resizes",)},
@@ -97,9 +97,9 @@ ROWS = [
     Row("F41", "hostile flag values", cases=("bad_flags",), tests={RECORDS: ("range_refuses_in_one_line", "flags_survive_ten_megabytes")}),
     Row("F42", "forged SPANK environment by raw libslurm", cases=("faults/spank_forged",)),
     Row("F43", "hostile comments and names", cases=("faults/hostile_names",),
-        tests={"tests/unit/test_ringstat": ("hostile_names_cannot_reach_the_terminal", "any_bytes_become_printable_text_and_valid_json", "torn_and_foreign_event_lines_are_skipped")}),
-    Row("F44", "YAML, trace and profile bombs", tests={"tests/unit/test_yaml": ("bombs_are_refused_at_once", "random_text_is_survived"),
-               "tests/unit/test_scenario": ("bombs_are_refused",)}),
+        tests={"tests/unit/tools/test_ringstat": ("hostile_names_cannot_reach_the_terminal", "any_bytes_become_printable_text_and_valid_json", "torn_and_foreign_event_lines_are_skipped")}),
+    Row("F44", "YAML, trace and profile bombs", tests={"tests/unit/slurm/test_yaml": ("bombs_are_refused_at_once", "random_text_is_survived"),
+               "tests/unit/sim/test_scenario": ("bombs_are_refused",)}),
     Row("F45", "the rendezvous socket attacked", tests={FAILURES: ("garbage_at_the_door_does_no_harm", "a_replayed_hello_is_dropped")}),
     Row("F46", "a user games it", cases=("faults/gamed",)),
     Row("F51", "an hour of random faults over 20 jobs", scripts=("tests/faults/soak --minutes 60 --seed 1",), long=True),

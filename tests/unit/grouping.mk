@@ -44,26 +44,3 @@ tests_unit_test_bucketing_learner_SOURCES = tests/unit/test_bucketing_learner.cp
 	tests/unit/bucketing_profiles.h tests/support/check.h
 tests_unit_test_bucketing_learner_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_bucketing_learner_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
-
-if HAVE_TOOL_HEADERS
-check_PROGRAMS += tests/unit/test_ringplan
-TESTS += tests/unit/test_ringplan
-tests_unit_test_ringplan_SOURCES = tests/unit/test_ringplan.cpp \
-	tests/unit/bucketing_profiles.h tests/support/check.h
-tests_unit_test_ringplan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_ringplan_LDADD = libringplan.la $(CHECK_LIBS)
-endif
-
-check_PROGRAMS += tests/multiproc/test_gradients
-TESTS += tests/multiproc/test_gradients
-tests_multiproc_test_gradients_SOURCES = tests/multiproc/test_gradients.cpp \
-	tests/unit/bucketing_profiles.h tests/support/check.h tests/support/ranks.h
-tests_multiproc_test_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_multiproc_test_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
-
-# Predicted against measured times of all rules over shaped links, and a link that changes while training;
-# needs root, and a quarter of an hour: run it by hand, or by "make check-netns-train".
-EXTRA_DIST += tests/netns/train tests/netns/train_table.py
-check-netns-train: tools/ringbench/ringbench
-	$(srcdir)/tests/netns/train
-.PHONY: check-netns-train

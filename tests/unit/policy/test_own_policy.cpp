@@ -65,10 +65,10 @@ TEST(keys_are_told_apart) {
 
 TEST(the_document_shows_the_very_file) {
     const std::string page = text_of("doc/policies.md"),
-                      own = text_of("tests/unit/equal_share.cpp");
+                      own = text_of("tests/unit/policy/equal_share.cpp");
     ck_assert(!own.empty());
     ck_assert_msg(page.find("```cpp\n" + own + "```") != std::string::npos,
-                  "doc/policies.md shows another text than tests/unit/equal_share.cpp");
+                  "doc/policies.md shows another text than tests/unit/policy/equal_share.cpp");
 }
 
 int main() { return ringrt::test::run_all("own_policy"); }

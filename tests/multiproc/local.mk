@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Real ranks: forked processes on one host, over shared memory and TCP.
+multiproc_headers = tests/support/check.h tests/support/ranks.h tests/multiproc/layout.h
+multiproc_tests = \
+	tests/multiproc/test_collectives \
+	tests/multiproc/test_failures \
+	tests/multiproc/test_gradients \
+	tests/multiproc/test_live \
+	tests/multiproc/test_orders \
+	tests/multiproc/test_saver \
+	tests/multiproc/test_step \
+	tests/multiproc/test_step_channel \
+	tests/multiproc/test_strangers
+check_PROGRAMS += $(multiproc_tests)
+TESTS += $(multiproc_tests)
+
+tests_multiproc_test_collectives_SOURCES = tests/multiproc/test_collectives.cpp $(multiproc_headers)
+tests_multiproc_test_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_collectives_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_failures_SOURCES = tests/multiproc/test_failures.cpp tests/multiproc/training.h \
+	$(multiproc_headers)
+tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_failures_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_gradients_SOURCES = tests/multiproc/test_gradients.cpp \
+	tests/unit/bucketing_profiles.h tests/support/check.h tests/support/ranks.h
+tests_multiproc_test_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/check.h \
+	tests/support/folder.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_orders_SOURCES = tests/multiproc/test_orders.cpp $(multiproc_headers)
+tests_multiproc_test_orders_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_orders_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_saver_SOURCES = tests/multiproc/test_saver.cpp $(api_support)
+tests_multiproc_test_saver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_saver_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_step_SOURCES = tests/multiproc/test_step.cpp tests/support/check.h \
+	tests/support/folder.h tests/support/ranks.h tests/support/step_job.h
+tests_multiproc_test_step_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
+
+tests_multiproc_test_step_channel_SOURCES = tests/multiproc/test_step_channel.cpp \
+	tests/support/channel_service.h tests/support/check.h tests/support/folder.h tests/support/ranks.h \
+	tests/support/step_job.h
+tests_multiproc_test_step_channel_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_step_channel_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
+
+tests_multiproc_test_strangers_SOURCES = tests/multiproc/test_strangers.cpp tests/multiproc/training.h \
+	$(multiproc_headers)
+tests_multiproc_test_strangers_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_strangers_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+# Over a made-up GPU; a real one: tests/gpu
+check_PROGRAMS += tests/multiproc/test_device
+TESTS += tests/multiproc/test_device
+tests_multiproc_test_device_SOURCES = tests/multiproc/test_device.cpp tests/support/fake_gpu.h $(multiproc_headers)
+tests_multiproc_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_device_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+# More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
+EXTRA_PROGRAMS += tests/multiproc/test_large
+tests_multiproc_test_large_SOURCES = tests/multiproc/test_large.cpp tests/support/ranks.h tests/multiproc/layout.h
+tests_multiproc_test_large_LDADD = libcollective.la libbase.la
+check-large: tests/multiproc/test_large
+	tests/multiproc/test_large
+.PHONY: check-large
+
+if HAVE_MPI
+check_PROGRAMS += tests/multiproc/mpi_start
+tests_multiproc_mpi_start_SOURCES = tests/multiproc/mpi_start.c
+tests_multiproc_mpi_start_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt $(MPI_CFLAGS)
+tests_multiproc_mpi_start_LDADD = libringrt.la $(MPI_LIBS)
+check_PROGRAMS += tests/multiproc/mpi_sums
+tests_multiproc_mpi_sums_SOURCES = tests/multiproc/mpi_sums.cpp
+tests_multiproc_mpi_sums_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt $(MPI_CFLAGS)
+tests_multiproc_mpi_sums_LDADD = libringrt.la $(MPI_LIBS)
+endif
+TESTS += tests/multiproc/mpi-start
+TESTS += tests/multiproc/mpi-transport
+EXTRA_DIST += tests/multiproc/mpi-start tests/multiproc/mpi-transport

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Checkpoints, on a file system in memory and on real files.
+checkpoint_support = tests/support/check.h tests/support/checkpoint_model.h \
+	tests/support/memory_files.h tests/support/thread_group.h
+
+checkpoint_tests = \
+	tests/unit/checkpoint/test_checkpoint \
+	tests/unit/checkpoint/test_checkpoint_faults \
+	tests/unit/checkpoint/test_checkpoint_incarnations \
+	tests/unit/checkpoint/test_checkpoint_killed \
+	tests/unit/checkpoint/test_checkpoint_levels \
+	tests/unit/checkpoint/test_checkpoint_memory
+check_PROGRAMS += $(checkpoint_tests)
+TESTS += $(checkpoint_tests)
+
+tests_unit_checkpoint_test_checkpoint_SOURCES = tests/unit/checkpoint/test_checkpoint.cpp $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_checkpoint_test_checkpoint_faults_SOURCES = tests/unit/checkpoint/test_checkpoint_faults.cpp $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_faults_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_checkpoint_test_checkpoint_incarnations_SOURCES = tests/unit/checkpoint/test_checkpoint_incarnations.cpp $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_incarnations_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_incarnations_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_checkpoint_test_checkpoint_killed_SOURCES = tests/unit/checkpoint/test_checkpoint_killed.cpp $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_killed_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_killed_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_checkpoint_test_checkpoint_levels_SOURCES = tests/unit/checkpoint/test_checkpoint_levels.cpp $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_levels_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_levels_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_checkpoint_test_checkpoint_memory_SOURCES = tests/unit/checkpoint/test_checkpoint_memory.cpp $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_memory_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_memory_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+# Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
+EXTRA_PROGRAMS += tests/speed/checkpoint_speed
+tests_speed_checkpoint_speed_SOURCES = tests/speed/checkpoint_speed.cpp
+tests_speed_checkpoint_speed_LDADD = libringrt.la libruntime.la libbase.la

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sums, schedules and a transport in one process.
+collective_tests = \
+	tests/unit/collective/test_reduce \
+	tests/unit/collective/test_schedules \
+	tests/unit/collective/test_tcp
+check_PROGRAMS += $(collective_tests)
+TESTS += $(collective_tests)
+
+tests_unit_collective_test_reduce_SOURCES = tests/unit/collective/test_reduce.cpp tests/support/check.h
+tests_unit_collective_test_reduce_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_collective_test_reduce_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_unit_collective_test_schedules_SOURCES = tests/unit/collective/test_schedules.cpp tests/support/check.h
+tests_unit_collective_test_schedules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_collective_test_schedules_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_unit_collective_test_tcp_SOURCES = tests/unit/collective/test_tcp.cpp tests/support/check.h tests/support/ranks.h
+tests_unit_collective_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_collective_test_tcp_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+# NVIDIA's driver, as the tests make it: one that only knows pointers, and a whole one.
+check_LTLIBRARIES += tests/support/pointers/libcuda.la tests/support/driver/libcuda.la
+gpu_driver_define =
+if HAVE_NCCL
+gpu_driver_define += -DTEST_NCCL_DRIVER
+endif
+fake_cuda_flags = -version-info 1:0:0 -rpath /nowhere
+tests_support_pointers_libcuda_la_SOURCES = tests/support/fake_cuda.cpp
+tests_support_pointers_libcuda_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default
+tests_support_pointers_libcuda_la_LDFLAGS = $(fake_cuda_flags)
+tests_support_driver_libcuda_la_SOURCES = tests/support/fake_cuda.cpp
+tests_support_driver_libcuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_CUDA_DRIVER
+tests_support_driver_libcuda_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default
+tests_support_driver_libcuda_la_LDFLAGS = $(fake_cuda_flags)
+check_PROGRAMS += tests/unit/collective/test_gpu_driver
+TESTS += tests/unit/collective/test_gpu_driver
+tests_unit_collective_test_gpu_driver_SOURCES = tests/unit/collective/test_gpu_driver.cpp tests/support/alone.h \
+	tests/support/check.h tests/support/ranks.h
+tests_unit_collective_test_gpu_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) \
+	$(gpu_driver_define) -DFAKE_POINTERS='"$(abs_builddir)/tests/support/pointers/.libs/libcuda.so.1"' \
+	-DFAKE_DRIVER='"$(abs_builddir)/tests/support/driver/.libs/libcuda.so.1"'
+tests_unit_collective_test_gpu_driver_LDADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
+EXTRA_tests_unit_collective_test_gpu_driver_DEPENDENCIES = tests/support/pointers/libcuda.la tests/support/driver/libcuda.la
+
+# Not a test: what the processors allow. make tests/speed/direct_limit
+EXTRA_PROGRAMS += tests/speed/direct_limit
+tests_speed_direct_limit_SOURCES = tests/speed/direct_limit.cpp
+tests_speed_direct_limit_LDADD = libcollective.la libbase.la

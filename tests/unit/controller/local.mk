@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The controller, on a Slurm in virtual time.
+check_LTLIBRARIES += libfakecluster.la
+libfakecluster_la_SOURCES = tests/support/agreeing.h tests/support/fake_cluster.cpp \
+	tests/support/fake_cluster.h tests/support/happenings.h tests/support/world.h
+libfakecluster_la_LIBADD = libcontroller.la libruntime.la libbase.la
+world_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+world_ldadd = libfakecluster.la $(CHECK_LIBS)
+
+controller_tests = \
+	tests/unit/controller/test_explain \
+	tests/unit/controller/test_fence \
+	tests/unit/controller/test_model \
+	tests/unit/controller/test_pacing \
+	tests/unit/controller/test_reach \
+	tests/unit/controller/test_recovery \
+	tests/unit/controller/test_resize \
+	tests/unit/controller/test_shared_limit \
+	tests/unit/controller/test_stage \
+	tests/unit/controller/test_time_limit \
+	tests/unit/controller/test_user_wins \
+	tests/unit/controller/test_walk
+check_PROGRAMS += $(controller_tests)
+TESTS += $(controller_tests)
+
+tests_unit_controller_test_explain_SOURCES = tests/unit/controller/test_explain.cpp tests/support/check.h
+tests_unit_controller_test_explain_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_explain_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_fence_SOURCES = tests/unit/controller/test_fence.cpp tests/support/check.h
+tests_unit_controller_test_fence_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_fence_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_model_SOURCES = tests/unit/controller/test_model.cpp tests/support/check.h
+tests_unit_controller_test_model_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_model_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_pacing_SOURCES = tests/unit/controller/test_pacing.cpp tests/support/check.h
+tests_unit_controller_test_pacing_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_pacing_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_reach_SOURCES = tests/unit/controller/test_reach.cpp tests/support/check.h
+tests_unit_controller_test_reach_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_reach_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_recovery_SOURCES = tests/unit/controller/test_recovery.cpp tests/support/check.h
+tests_unit_controller_test_recovery_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_recovery_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_resize_SOURCES = tests/unit/controller/test_resize.cpp tests/support/check.h
+tests_unit_controller_test_resize_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_resize_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_shared_limit_SOURCES = tests/unit/controller/test_shared_limit.cpp tests/support/check.h
+tests_unit_controller_test_shared_limit_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_shared_limit_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_stage_SOURCES = tests/unit/controller/test_stage.cpp tests/support/check.h
+tests_unit_controller_test_stage_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_stage_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_time_limit_SOURCES = tests/unit/controller/test_time_limit.cpp tests/support/check.h
+tests_unit_controller_test_time_limit_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_time_limit_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_user_wins_SOURCES = tests/unit/controller/test_user_wins.cpp tests/support/check.h
+tests_unit_controller_test_user_wins_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_user_wins_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_walk_SOURCES = tests/unit/controller/test_walk.cpp tests/support/check.h
+tests_unit_controller_test_walk_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_walk_LDADD = $(world_ldadd)

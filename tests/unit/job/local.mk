@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The step boundary's parts: the batch, progress, settings, requeue.
+job_tests = \
+	tests/unit/job/test_progress \
+	tests/unit/job/test_runtime
+check_PROGRAMS += $(job_tests)
+TESTS += $(job_tests)
+
+tests_unit_job_test_progress_SOURCES = tests/unit/job/test_progress.cpp tests/support/check.h
+tests_unit_job_test_progress_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_job_test_progress_LDADD = libcontroller.la libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_job_test_runtime_SOURCES = tests/unit/job/test_runtime.cpp tests/support/check.h
+tests_unit_job_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_job_test_runtime_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
