@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The simulator as a library, which ringsim, ringfit and the tests link; slurmctld never does.
+# What slurmctld does, which the controller's tests stand on, too
+noinst_LTLIBRARIES += libslurmctld.la
+libslurmctld_la_SOURCES = sim/slurm/slurmctld.cpp sim/slurm/slurmctld.h
+libslurmctld_la_LIBADD = libbaselines.la libcontroller.la
+
 if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
@@ -14,7 +19,7 @@ libsim_la_SOURCES = \
 	sim/slurm/plugin_run.cpp sim/slurm/plugin_run.h sim/slurm/program.h \
 	sim/slurm/queue.cpp sim/slurm/sim_cluster.cpp sim/slurm/sim_cluster.h
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS)
-libsim_la_LIBADD = libbaselines.la libcontroller.la
+libsim_la_LIBADD = libslurmctld.la
 sim_slurm = \
 	sim/slurm/scenario.cpp sim/slurm/scenario.h \
 	sim/slurm/yaml_tree.cpp sim/slurm/yaml_tree.h

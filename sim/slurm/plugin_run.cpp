@@ -39,7 +39,7 @@ bool drive(SimCluster &cluster, controller::Controller &controller, const std::a
     while (!cluster.is_over()) {
         if (stop && stop->load(std::memory_order_relaxed)) return false;
         if (cluster.now_s() > SimCluster::kStart_s + kForEver_s) return false;
-        const double pass_s = std::max(next_pass_s, cluster.now_s() + SimCluster::kTick_s);
+        const double pass_s = std::max(next_pass_s, cluster.now_s() + kTick_s);
         // While no job is there, nothing is missed.
         cluster.advance_to(cluster.is_empty() ? cluster.next_event_s()
                                               : std::min(cluster.next_event_s(), pass_s));

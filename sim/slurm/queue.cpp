@@ -2,7 +2,6 @@
 // The queue of the Slurm in virtual time, and the controller's window on it.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "sim/slurm/sim_cluster.h"
@@ -11,82 +10,35 @@ namespace ringrt::sim {
 
 using controller::JobPhase;
 using controller::JobRecord;
-using controller::PendingReason;
 using controller::RpcStatus;
 
-namespace {
-
-constexpr double kForEver = std::numeric_limits<double>::infinity();
-
-// Seconds until a running job's GPUs are free at the latest.
-double limit_left_s(const JobRecord &record, double now_s) {
-    if (!record.time_limit_s) return kForEver;
-    return record.start_s + static_cast<double>(*record.time_limit_s) - now_s;
-}
-
-}  // namespace
-
-// By priority, then by number. The first that cannot start gets a reservation by the time limits of
-// those that run (EASY, as `fifo`), where these say when there is room at all.
 void SimCluster::schedule() {
     queue_changed_ = false;
-    std::vector<Job *> queue;
+    Queue queue;
     for (auto &[id, job] : jobs_)
-        if (job.record.phase == JobPhase::pending && job.queued) queue.push_back(&job);
-    std::stable_sort(queue.begin(), queue.end(), [](const Job *a, const Job *b) {
-        if (a->first != b->first) return a->first;
-        return a->record.priority > b->record.priority;
-    });
-    bool blocked = false;
-    policy::Reservation first;
-    for (Job *job : queue) {
-        const JobRecord &record = job->record;
-        const double ends_s = record.time_limit_s ? double(*record.time_limit_s) : kForEver;
-        const bool beside = record.gpus_requested <= first.spare;
-        const bool may = !blocked || first.in_s == kForEver || ends_s <= first.in_s || beside;
-        if (may && start(*job)) {
-            if (blocked && ends_s > first.in_s) first.spare -= record.gpus_requested;
-            continue;
-        }
-        const PendingReason reason = blocked ? PendingReason::priority : PendingReason::resources;
-        if (job->record.pending_reason != reason) changed();
-        job->record.pending_reason = reason;
-        if (!blocked) first = reservation_for(record.gpus_requested);
-        blocked = true;
-    }
+        if (job.record.phase == JobPhase::pending && job.queued)
+            queue.waiting.push_back(&job.record);
+    queue.start = [&](const JobRecord &record) {
+        std::optional<Place> place = find_place(record, free_);
+        if (place) start(jobs_.at(record.id), std::move(*place));
+        return place.has_value();
+    };
+    queue.reserve = [&](int gpus) {
+        Ends ends(now_s_);
+        for (const auto &[id, job] : jobs_) ends.add(job.record);
+        return std::move(ends).reserve(std::accumulate(free_.begin(), free_.end(), 0), gpus);
+    };
+    if (queue.start_all()) changed();
 }
 
-policy::Reservation SimCluster::reservation_for(int gpus) const {
-    std::vector<std::pair<double, int>> ends;
-    for (const auto &[id, job] : jobs_)
-        if (!job.record.gpus_on_node.empty())
-            ends.emplace_back(limit_left_s(job.record, now_s_), job.record.gpus_requested);
-    const int free = std::accumulate(free_.begin(), free_.end(), 0);
-    return policy::reserve(std::move(ends), free, gpus);
-}
-
-bool SimCluster::start(Job &job) {
+void SimCluster::start(Job &job, Place place) {
     JobRecord &record = job.record;
-    const int nodes = std::max(1, record.nodes_requested);
-    const int share = (record.gpus_requested + nodes - 1) / nodes;
-    std::vector<std::pair<int, int>> held;
-    int left = record.gpus_requested;
-    for (std::size_t i = 0; i < free_.size() && left > 0; ++i) {
-        const int here = std::min(share, left);
-        if (free_[i] < here) continue;
-        held.push_back({static_cast<int>(i), here});
-        left -= here;
-    }
-    if (left > 0 || static_cast<int>(held.size()) > nodes) return false;
     Shape shape;
-    for (const auto &[node, gpus] : held) {
+    for (const auto &[node, gpus] : place) {
         free_[static_cast<std::size_t>(node)] -= gpus;
         shape.push_back(static_cast<uint8_t>(gpus));
     }
-    record.gpus_on_node = std::move(held);
-    record.phase = JobPhase::running;
-    record.pending_reason = PendingReason::none;
-    record.start_s = std::floor(now_s_);
+    start_run(record, std::move(place), now_s_);
     const ProgramSpec &program = *job.program;
     const bool again = record.restarts > 0 && program.reload_s >= 0;
     job.up_at_s = now_s_ + (!job.malleable ? program.rigid_up_s
@@ -102,7 +54,6 @@ bool SimCluster::start(Job &job) {
     job.result.restarts = record.restarts;
     plan_next(job);
     changed();
-    return true;
 }
 
 // ---- the controller's window ------------------------------------------------------------------
@@ -132,13 +83,13 @@ RpcStatus SimCluster::observe(controller::Observation &out) {
 }
 
 RpcStatus SimCluster::write_intent(uint32_t id, const std::string &admin_comment,
-                                   std::optional<int64_t>) {
+                                   std::optional<int64_t> nice) {
     Job *job = find(id);
     if (!job) return RpcStatus::not_found;
-    if (job->record.phase == JobPhase::completing) return RpcStatus::busy;
-    if (job->record.phase == JobPhase::finished) return RpcStatus::refused;
-    job->record.admin_comment = admin_comment;
-    job->record.intent = records::parse_intent(admin_comment);
+    if (const RpcStatus answer = answer_to_write(job->record); answer != RpcStatus::ok)
+        return answer;
+    set_admin_comment(job->record, admin_comment);
+    if (nice) job->record.nice = *nice;
     changed();
     return RpcStatus::ok;
 }
@@ -147,19 +98,8 @@ RpcStatus SimCluster::update_pending(uint32_t id, const controller::PendingUpdat
     Job *job = find(id);
     if (!job) return RpcStatus::not_found;
     JobRecord &record = job->record;
-    if (record.phase == JobPhase::completing) return RpcStatus::busy;
-    if (record.phase != JobPhase::pending) return RpcStatus::refused;
-    if (update.size) {
-        record.gpus_requested = update.size->gpus;
-        record.nodes_requested = update.size->nodes;
-    }
-    if (update.time_limit_s) record.time_limit_s = update.time_limit_s;
-    if (update.begin_s) record.begin_s = *update.begin_s;
-    job->first = update.first_in_queue;
-    if (!update.admin_comment.empty()) {
-        record.admin_comment = update.admin_comment;
-        record.intent = records::parse_intent(record.admin_comment);
-    }
+    if (const RpcStatus answer = answer_to_update(record); answer != RpcStatus::ok) return answer;
+    apply(record, update, 0);
     job->queued = record.begin_s <= now_s_;
     queue_changed_ |= job->queued;
     plan_next(*job);
@@ -170,8 +110,8 @@ RpcStatus SimCluster::update_pending(uint32_t id, const controller::PendingUpdat
 RpcStatus SimCluster::signal_steps(uint32_t id, int) {
     Job *job = find(id);
     if (!job) return RpcStatus::not_found;
-    if (job->record.phase == JobPhase::completing) return RpcStatus::busy;
-    if (job->record.phase != JobPhase::running) return RpcStatus::refused;
+    if (const RpcStatus answer = answer_to_signal(job->record); answer != RpcStatus::ok)
+        return answer;
     if (!job->up) return RpcStatus::busy;
     job->flagged = true;
     plan_next(*job);

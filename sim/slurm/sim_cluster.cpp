@@ -18,16 +18,14 @@ using controller::PendingReason;
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kCompleting_s = 0.5;
 constexpr double kShownFor_s = 300;  // after a job's end (MinJobAge)
 constexpr int kGrace_s = 120;
 constexpr int kFirstReports =
     2;  // of a run, which the controller waits for; later ones only refresh
 
 double tick_at_or_after(double time_s) {
-    const double ticks =
-        std::ceil((time_s - SimCluster::kStart_s) / SimCluster::kTick_s - kInstant);
-    return SimCluster::kStart_s + ticks * SimCluster::kTick_s;
+    const double ticks = std::ceil((time_s - SimCluster::kStart_s) / kTick_s - kInstant);
+    return SimCluster::kStart_s + ticks * kTick_s;
 }
 
 // As the plugin tells a malleable job from a rigid one: by its range of sizes.
@@ -150,8 +148,7 @@ void SimCluster::submit(std::size_t index) {
         records::Intent intent{
             .gpus_min = spec.gpus_min, .gpus_max = spec.gpus_max, .grace_s = kGrace_s};
         intent.since_s = record.submit_s;
-        record.admin_comment = records::format_into("", intent);
-        record.intent = records::parse_intent(record.admin_comment);
+        set_admin_comment(record, records::format_into("", intent));
     }
     job.next_s = std::max(record.begin_s, now_s_);
     changed();
@@ -246,8 +243,7 @@ void SimCluster::stop(Job &job, bool requeued) {
     job.up = job.flagged = false;
     job.save_until_s = 0;
     job.stopped_s = now_s_;
-    job.record.phase = JobPhase::completing;
-    job.record.end_s = std::floor(now_s_);
+    stop_run(job.record, now_s_);
     job.requeued = requeued;
     job.completing_until_s = now_s_ + kCompleting_s;
     changed();
@@ -282,17 +278,11 @@ void SimCluster::finish_completing(Job &job) {
     JobRecord &record = job.record;
     for (const auto &[node, gpus] : record.gpus_on_node)
         free_[static_cast<std::size_t>(node)] += gpus;
-    record.gpus_on_node.clear();
-    record.start_s = 0;
-    record.phase = job.requeued ? JobPhase::pending : JobPhase::finished;
     queue_changed_ = true;
     changed();
-    if (!job.requeued) record.end = controller::End{.how = controller::End::How::completed};
-    if (!job.requeued) return;
-    record.pending_reason = PendingReason::begin_time;
-    record.begin_s = record.end_s + site_.controller->requeue_hold_s;
-    ++record.restarts;
-    job.queued = job.requeued = job.first = false;
+    if (!job.requeued) return end_for_good(record, controller::End::How::completed);
+    end_in_requeue(record, site_.controller->requeue_hold_s);
+    job.queued = job.requeued = false;
 }
 
 RunResult SimCluster::result() const {

@@ -2,10 +2,9 @@
 // Slurm in virtual time, as the controller sees it: the plugin's own loop (slurm_plugin/controller)
 // runs against it unchanged, and its decisions can be compared with those on a real cluster.
 //
-// Modelled are what the loop depends on: submission holds a malleable job for a while, a requeue
-// sets a start time 121 s ahead, a job completes before it is pending again, the queue starts in
-// order of priority with backfill, a program heeds the signal, saves and has itself requeued.
-// Daemons do not fail here; the tests' fake cluster is for that.
+// slurmctld.h has what slurmctld does to a job. Here are submission, which holds a malleable job
+// for a while, and programs that heed the signal, save and have themselves requeued. Daemons do
+// not fail here; the tests' fake cluster is for that.
 //
 // Time goes in ticks of kTick_s, of which those at which nothing can happen are left out.
 #pragma once
@@ -14,14 +13,13 @@
 #include <vector>
 
 #include "sim/slurm/program.h"
+#include "sim/slurm/slurmctld.h"
 #include "slurm_plugin/controller/cluster.h"
-#include "slurm_plugin/policy/baselines/baselines.h"
 
 namespace ringrt::sim {
 
 class SimCluster final : public controller::Cluster {
   public:
-    static constexpr double kTick_s = 0.25;
     static constexpr double kStart_s = 1'000'000'000;  // Unix time at which a site's trace begins
 
     // What the site names must outlive the cluster. Jobs are numbered from 1 in the order of
@@ -65,7 +63,7 @@ class SimCluster final : public controller::Cluster {
         const JobSpec *spec = nullptr;
         const ProgramSpec *program = nullptr;
         std::size_t index = 0;  // into the workload
-        bool malleable = false, first = false, requeued = false, up = false, flagged = false;
+        bool malleable = false, requeued = false, up = false, flagged = false;
         bool queued = false;  // it waits, and its start time has come
         double next_s = 0;    // when something happens to it by itself
         double up_at_s = 0;   // while it runs: its runtime is up, or will be
@@ -93,8 +91,7 @@ class SimCluster final : public controller::Cluster {
     void record_fairness(Job &job) const;
     void plan_next(Job &job) const;
     void schedule();
-    bool start(Job &job);
-    [[nodiscard]] policy::Reservation reservation_for(int gpus) const;
+    void start(Job &job, Place place);
     [[nodiscard]] Job *find(uint32_t id);
     void forget_finished();
     void changed() { ++version_; }

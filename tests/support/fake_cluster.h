@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Slurm of one's own in virtual time, for the controller's tests: it queues, places, requeues,
-// completes and forgets as slurmctld was seen to do, and notes every rule that the controller
-// breaks.
+// The Slurm in virtual time (sim/slurm/slurmctld.h) with all that can go wrong, for the
+// controller's tests: users and administrators (fake_faults.cpp), refusals and lost answers
+// (fake_requests.cpp), a slurmctld that is killed and forgets. It notes every rule that the
+// controller breaks.
 //
 // Two halves are kept apart, as in reality: what slurmctld has on record (`Ctld`: kill() brings an
 // older state back) and the processes on the nodes (`Real`: nothing brings those back).
@@ -15,7 +16,7 @@
 #include <vector>
 
 #include "libringrt/job/loss_curve.h"
-#include "slurm_plugin/controller/cluster.h"
+#include "sim/slurm/slurmctld.h"
 #include "slurm_plugin/controller/event.h"
 #include "slurm_plugin/records/intent.h"
 
@@ -112,7 +113,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] double now_s() const { return now_s_; }
     [[nodiscard]] std::string story(uint32_t id = 0) const;  // the events, for a failure's message
 
-    static constexpr double kTick_s = 0.25;
+    static constexpr double kTick_s = sim::kTick_s;
     Faults faults;
     double launch_s = 20;  // from its start on, its node can be asked for a job
     RpcStatus next_answer =
@@ -148,7 +149,6 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double run_time_s = 0, lost_steps = 0;
         job::LossCurve losses;  // in its checkpoints
         double ends_s = 0;      // rigid
-        std::vector<std::pair<int, int>> on_node;
     };
 
     void tick();

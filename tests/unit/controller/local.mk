@@ -2,8 +2,9 @@
 # The controller, on a Slurm in virtual time.
 check_LTLIBRARIES += libfakecluster.la
 libfakecluster_la_SOURCES = tests/support/agreeing.h tests/support/fake_cluster.cpp \
-	tests/support/fake_cluster.h tests/support/happenings.h tests/support/world.h
-libfakecluster_la_LIBADD = libcontroller.la libruntime.la libbase.la
+	tests/support/fake_cluster.h tests/support/fake_faults.cpp tests/support/fake_requests.cpp \
+	tests/support/happenings.h tests/support/world.h
+libfakecluster_la_LIBADD = libslurmctld.la libruntime.la libbase.la
 world_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 world_ldadd = libfakecluster.la $(CHECK_LIBS)
 

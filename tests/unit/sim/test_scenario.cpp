@@ -125,8 +125,8 @@ TEST(the_controller_brings_every_job_to_its_end) {
         controller::Controller controller(cluster, log, scenario.controller);
         double next_s = 0;
         while (!cluster.is_over()) {
-            cluster.advance_to(std::min(cluster.next_event_s(),
-                                        std::max(next_s, cluster.now_s() + SimCluster::kTick_s)));
+            cluster.advance_to(
+                std::min(cluster.next_event_s(), std::max(next_s, cluster.now_s() + kTick_s)));
             ck_assert_msg(cluster.now_s() < SimCluster::kStart_s + 20000, "round %d:\n%s", round,
                           text.c_str());
             if (cluster.now_s() < next_s) continue;
