@@ -7,10 +7,11 @@ libcollective_la_SOURCES += \
 	libringrt/gpu/device_pointer.cpp \
 	libringrt/gpu/device_pointer.h \
 	libringrt/gpu/gpu.h
-EXTRA_DIST += libringrt/gpu/reduce.cu libringrt/gpu/nccl.cpp libringrt/gpu/no_gpu.cpp libringrt/gpu/gpu_functions.h
+EXTRA_DIST += libringrt/gpu/reduce.cu libringrt/gpu/nccl.cpp libringrt/gpu/nvidia_gpu.cpp libringrt/gpu/nvidia_gpu.h \
+	libringrt/gpu/no_gpu.cpp libringrt/gpu/gpu_functions.h
 if HAVE_NCCL
 noinst_LTLIBRARIES += libnvidia.la
-libnvidia_la_SOURCES = libringrt/gpu/nccl.cpp
+libnvidia_la_SOURCES = libringrt/gpu/nccl.cpp libringrt/gpu/nvidia_gpu.cpp libringrt/gpu/nvidia_gpu.h
 nodist_libnvidia_la_SOURCES = libringrt/gpu/reduce_ptx.h
 libnvidia_la_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
 libcollective_la_LIBADD += libnvidia.la

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gpu behind NVIDIA's driver. (NCCL: nccl.cpp)
+#include "libringrt/gpu/nvidia_gpu.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "libringrt/gpu/reduce_ptx.h"
+
+namespace ringrt {
+namespace {
+
+static_assert(sizeof(Gpu::Handle) == sizeof(CUipcMemHandle) &&
+              sizeof(Gpu::Secret) == sizeof(ncclUniqueId) && sizeof(Gpu::Name) == sizeof(CUuuid));
+
+struct Sources {  // as in reduce.cu
+    const void *at[Gpu::kSourcesMax];
+    int number;
+};
+
+CUdeviceptr device_pointer(const void *memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+}  // namespace
+
+Status NvidiaGpu::said(CUresult result, const char *what) const {
+    if (result == CUDA_SUCCESS) return {};
+    const char *text = nullptr;
+    cuda_.cuGetErrorString(result, &text);
+    return {result == CUDA_ERROR_OUT_OF_MEMORY ? RINGRT_NO_MEMORY : RINGRT_SYSTEM_ERROR,
+            format_text("GPU %d: %s: %s", device_, what, text == nullptr ? "unknown error" : text)};
+}
+
+NvidiaGpu::~NvidiaGpu() {
+    nccl_end(true);
+    if (context_ == nullptr) return;
+    {
+        Here here(*this);
+        if (kernels_ != nullptr) cuda_.cuModuleUnload(kernels_);
+        if (stream_ != nullptr) cuda_.cuStreamDestroy(stream_);
+    }
+    cuda_.cuDevicePrimaryCtxRelease(device_);
+}
+
+// Whatever the driver does not know, or knows before anybody has made a context, is ordinary
+// memory.
+int NvidiaGpu::device_of(const void *memory) {
+    Here here(*this);
+    CUmemorytype type{};
+    int device = -1;
+    bool on_gpu = cuda_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                              device_pointer(memory)) == CUDA_SUCCESS &&
+                  type == CU_MEMORYTYPE_DEVICE &&
+                  cuda_.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                              device_pointer(memory)) == CUDA_SUCCESS;
+    return on_gpu ? device : -1;
+}
+
+Status NvidiaGpu::open(int device) {
+    if (device_ == device) return {};
+    if (device_ >= 0) {
+        return {RINGRT_INVALID_ARGUMENT,
+                format_text("this buffer is on GPU %d, earlier ones were on GPU %d: one rank uses "
+                            "one GPU",
+                            device, device_)};
+    }
+    CUuuid uuid{};
+    RINGRT_TRY(said(cuda_.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid"));
+    memcpy(name_.data(), &uuid, sizeof uuid);
+    CUcontext context = nullptr;
+    RINGRT_TRY(said(cuda_.cuDevicePrimaryCtxRetain(&context, device), "its primary context"));
+    context_ = context;
+    Status made;
+    {
+        Here here(*this);
+        made = said(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    }
+    if (made.ok()) {
+        device_ = device;
+    } else {  // as before the call: work without a stream would go to the program's default stream
+        context_ = nullptr;
+        cuda_.cuDevicePrimaryCtxRelease(device);
+    }
+    return made;
+}
+
+Status NvidiaGpu::mark(void *stream, Event *out) {
+    Here here(*this);
+    CUevent event = nullptr;
+    RINGRT_TRY(said(cuda_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
+    *out = Event(event, [this](void *made) {
+        Here where(*this);
+        cuda_.cuEventDestroy(static_cast<CUevent>(made));
+    });
+    return said(cuda_.cuEventRecord(event, static_cast<CUstream>(stream)),
+                "cuEventRecord in the stream given to ringrt_set_stream()");
+}
+
+Status NvidiaGpu::after(const Event &event) {
+    Here here(*this);
+    return said(cuda_.cuStreamWaitEvent(stream_, static_cast<CUevent>(event.get()), 0),
+                "cuStreamWaitEvent");
+}
+
+Status NvidiaGpu::start_copy(void *out, const void *in, size_t bytes) {
+    if (bytes == 0 || out == in) return {};
+    Here here(*this);
+    return said(cuda_.cuMemcpyAsync(device_pointer(out), device_pointer(in), bytes, stream_),
+                "cuMemcpyAsync");
+}
+
+bool NvidiaGpu::can_reduce() {
+    if (can_reduce_ == Unknown) {
+        Here here(*this);
+        bool loaded = sizeof kReducePtx > 100 &&  // else nvcc was not found
+                      cuda_.cuModuleLoadData(&kernels_, kReducePtx) == CUDA_SUCCESS;
+        can_reduce_ = loaded ? There : Missing;
+    }
+    return can_reduce_ == There;
+}
+
+Status NvidiaGpu::start_reduce(std::span<const void *const> sources, void *out, size_t count,
+                               ringrt_dtype_t dtype, ringrt_op_t op) {
+    constexpr size_t kThreads = 256, kBlocksMax = 2048;
+    if (count == 0) return {};
+    Here here(*this);
+    std::string name = format_text("reduce_%d_%d", int(dtype), int(op));
+    CUfunction kernel = nullptr;
+    RINGRT_TRY(said(cuda_.cuModuleGetFunction(&kernel, kernels_, name.c_str()), name.c_str()));
+    Sources given{.at = {}, .number = int(std::min(sources.size(), kSourcesMax))};
+    std::copy_n(sources.begin(), given.number, given.at);
+    unsigned long long number = count;
+    void *arguments[] = {&given, &out, &number};
+    auto blocks = unsigned(std::min((count + kThreads - 1) / kThreads, kBlocksMax));
+    return said(
+        cuda_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, stream_, arguments, nullptr),
+        name.c_str());
+}
+
+Status NvidiaGpu::look(State *out) {
+    Here here(*this);
+    *out = State::Running;
+    if (ring_ != nullptr) {
+        ncclResult_t result = ncclSuccess;
+        RINGRT_TRY(said(nccl_.ncclCommGetAsyncError(ring_, &result), "ncclCommGetAsyncError"));
+        if (result == ncclInProgress) return {};
+        RINGRT_TRY(said(result, "asynchronous error"));
+    }
+    CUresult result = cuda_.cuStreamQuery(stream_);
+    if (result == CUDA_ERROR_NOT_READY) return {};
+    *out = State::Over;
+    return said(result, "what ran on it failed");
+}
+
+Status NvidiaGpu::alloc(size_t bytes, bool host, void **out) {
+    Here here(*this);
+    if (host) return said(cuda_.cuMemHostAlloc(out, bytes, 0), "cuMemHostAlloc");
+    CUdeviceptr made = 0;
+    RINGRT_TRY(said(cuda_.cuMemAlloc(&made, bytes), "cuMemAlloc"));
+    *out = reinterpret_cast<void *>(made);
+    return {};
+}
+
+void NvidiaGpu::free(void *memory, bool host) {
+    if (memory == nullptr) return;
+    Here here(*this);
+    host ? cuda_.cuMemFreeHost(memory) : cuda_.cuMemFree(device_pointer(memory));
+}
+
+Status NvidiaGpu::share(void *memory, Handle *out) {
+    Here here(*this);
+    CUipcMemHandle handle{};
+    RINGRT_TRY(said(cuda_.cuIpcGetMemHandle(&handle, device_pointer(memory)), "cuIpcGetMemHandle"));
+    memcpy(out->data(), &handle, sizeof handle);
+    return {};
+}
+
+Status NvidiaGpu::open_shared(const Handle &handle, void **out) {
+    Here here(*this);
+    CUipcMemHandle theirs{};
+    memcpy(&theirs, handle.data(), sizeof theirs);
+    CUdeviceptr mapped = 0;
+    RINGRT_TRY(said(cuda_.cuIpcOpenMemHandle(&mapped, theirs, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+                    "cuIpcOpenMemHandle"));
+    *out = reinterpret_cast<void *>(mapped);
+    return {};
+}
+
+void NvidiaGpu::close_shared(void *memory) {
+    Here here(*this);
+    if (memory != nullptr) cuda_.cuIpcCloseMemHandle(device_pointer(memory));
+}
+
+std::unique_ptr<Gpu> find_gpu() {
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    CudaFunctions cuda;
+    if (driver == nullptr || cuda.find(driver) != nullptr) return nullptr;
+    return std::make_unique<NvidiaGpu>(cuda);
+}
+
+}  // namespace ringrt

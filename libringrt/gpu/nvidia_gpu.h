@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gpu behind NVIDIA's driver (nvidia_gpu.cpp) and NCCL (nccl.cpp).
+#pragma once
+
+#include <atomic>
+
+#include "libringrt/gpu/gpu.h"
+#include "libringrt/gpu/gpu_functions.h"
+
+namespace ringrt {
+
+class NvidiaGpu : public Gpu {
+  public:
+    explicit NvidiaGpu(const CudaFunctions &cuda) : cuda_(cuda) {}
+    ~NvidiaGpu() override;
+    int device_of(const void *memory) override;
+    Status open(int device) override;
+    Name name() const override { return name_; }
+    Status mark(void *stream, Event *out) override;
+    Status after(const Event &event) override;
+    Status start_copy(void *out, const void *in, size_t bytes) override;
+    bool can_reduce() override;
+    Status start_reduce(std::span<const void *const> sources, void *out, size_t count,
+                        ringrt_dtype_t dtype, ringrt_op_t op) override;
+    Status look(State *out) override;
+    Status alloc(size_t bytes, bool host, void **out) override;
+    void free(void *memory, bool host) override;
+    Status share(void *memory, Handle *out) override;
+    Status open_shared(const Handle &handle, void **out) override;
+    void close_shared(void *memory) override;
+    bool has_nccl() override;
+    Status nccl_unique_id(Secret *out) override;
+    Status nccl_start(const Secret &secret, int rank, int ranks) override;
+    Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                          ringrt_op_t op) override;
+    Status nccl_reduce_scatter(const void *send, void *recv, size_t each, ringrt_dtype_t dtype,
+                               ringrt_op_t op) override;
+    Status nccl_all_gather(const void *send, void *recv, size_t each,
+                           ringrt_dtype_t dtype) override;
+    void nccl_end(bool failed) override;
+
+  private:
+    // The GPU's context is this thread's while it lives.
+    class Here {
+      public:
+        explicit Here(const NvidiaGpu &gpu) : gpu_(gpu) {
+            const CUcontext context = gpu.context_;
+            pushed_ = context != nullptr && gpu.cuda_.cuCtxPushCurrent(context) == CUDA_SUCCESS;
+        }
+        ~Here() {
+            CUcontext ignored;
+            if (pushed_) gpu_.cuda_.cuCtxPopCurrent(&ignored);
+        }
+        Here(const Here &) = delete;
+        Here &operator=(const Here &) = delete;
+
+      private:
+        const NvidiaGpu &gpu_;
+        bool pushed_ = false;
+    };
+    Status said(CUresult result, const char *what) const;
+    Status said(ncclResult_t result, const char *what) const;
+
+    CudaFunctions cuda_;
+    NcclFunctions nccl_;
+    enum { Unknown, There, Missing } has_nccl_ = Unknown, can_reduce_ = Unknown;
+    int device_ = -1;
+    Name name_{};
+    std::atomic<CUcontext> context_ = nullptr;  // device_of() reads it on any thread
+    CUstream stream_ = nullptr;
+    CUmodule kernels_ = nullptr;
+    ncclComm_t ring_ = nullptr;
+};
+
+}  // namespace ringrt
