@@ -13,15 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "slurm_plugin/controller/capacity.h"
-#include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
-#include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "tests/support/check.h"
 
-using ringrt::controller::End;
-using ringrt::controller::JobPhase;
 using ringrt::controller::Liveness;
 using ringrt::controller::Observation;
 using ringrt::controller::PendingUpdate;
@@ -251,98 +246,6 @@ TEST(a_waiting_job_with_its_old_nodes_shows) {
     ck_assert(!job.seen.jobs.at(0).has_stale_nodes);
 }
 
-namespace {
-
-using ringrt::controller::NodeRecord;
-
-struct NodesGiven {
-    std::vector<uint32_t> states;
-    std::vector<partition_info_t> partitions{};
-};
-
-// Of four GPUs each.
-std::vector<NodeRecord> records_of(NodesGiven given) {
-    char name[] = "n", gres[] = "gpu:4";
-    std::vector<node_info_t> nodes;
-    for (const uint32_t state : given.states) {
-        nodes.emplace_back();
-        nodes.back().name = name;
-        nodes.back().gres = gres;
-        nodes.back().node_state = state;
-    }
-    node_info_msg_t all_nodes{};
-    all_nodes.node_array = nodes.data();
-    all_nodes.record_count = static_cast<uint32_t>(nodes.size());
-    partition_info_msg_t all_partitions{};
-    all_partitions.partition_array = given.partitions.data();
-    all_partitions.record_count = static_cast<uint32_t>(given.partitions.size());
-    return ringrt::slurm::node_records(all_nodes, all_partitions);
-}
-
-}  // namespace
-
-// A job that leaves for its resize can come back neither to a partition that is DOWN nor to a node
-// that is in none.
-TEST(what_starts_no_jobs_is_in_nobodys_pool) {
-    char up[] = "up", down[] = "down";
-    int32_t up_nodes[] = {0, 0, 3, 3, -1}, down_nodes[] = {1, 1, -1};
-    std::vector<partition_info_t> partitions(2);
-    partitions[0].name = up;
-    partitions[0].state_up = PARTITION_DRAIN;  // takes no new jobs, but starts those it has
-    partitions[0].node_inx = up_nodes;
-    partitions[1].name = down;
-    partitions[1].state_up = PARTITION_DOWN;
-    partitions[1].node_inx = down_nodes;
-    Observation seen;
-    seen.nodes = records_of({std::vector<uint32_t>(4, NODE_STATE_IDLE), partitions});
-    seen.jobs = {
-        {.id = 1, .partition = "down,up"},
-        {.id = 2, .phase = JobPhase::running, .partition = "down", .gpus_on_node = {{1, 4}}}};
-    for (auto &job : seen.jobs) job.intent = ringrt::records::parse_intent(intent_text());
-    const auto pools = make_pools(seen, malleable_jobs(seen, {}), {});
-    ck_assert_uint_eq(pools.at(0).jobs.size(), 1);
-    ck_assert_uint_eq(pools.at(0).jobs.at(0), 0);
-    ck_assert(pools.at(0).free.node_gpus == (std::vector<int>{4, 0, 0, 4}));
-    for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
-}
-
-TEST(a_limit_is_told_from_other_reasons) {
-    using ringrt::controller::PendingReason;
-    const auto waits = [](uint32_t reason) {
-        slurm_job_info_t job{};
-        job.job_state = JOB_PENDING;
-        job.priority = 1;
-        job.state_reason = static_cast<decltype(job.state_reason)>(reason);
-        return ringrt::slurm::job_record(job, {}).pending_reason;
-    };
-    for (const uint32_t reason : {WAIT_ASSOC_MAX_JOBS, WAIT_QOS_MAX_GRES_PER_USER})
-        ck_assert(waits(reason) == PendingReason::limit);
-    for (const uint32_t reason : {WAIT_PART_DOWN, WAIT_LICENSES, WAIT_QOS_MAX_GRES_PER_JOB})
-        ck_assert(waits(reason) == PendingReason::other);
-}
-
-// A time-out and a lost node have exit code 0 too.
-TEST(only_slurms_own_word_makes_a_job_completed) {
-    const auto end = [](uint32_t state) {
-        slurm_job_info_t job{};
-        job.job_state = state;
-        return ringrt::slurm::job_record(job, {}).end.value().how;
-    };
-    ck_assert(end(JOB_COMPLETE) == End::How::completed);
-    ck_assert(end(JOB_FAILED) == End::How::failed);
-    ck_assert(end(JOB_CANCELLED) == End::How::cancelled);
-    for (const uint32_t state : {JOB_TIMEOUT, JOB_NODE_FAIL, JOB_OOM})
-        ck_assert(end(state) == End::How::by_slurm);
-}
-
-// This cluster only remembers it.
-TEST(a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here) {
-    slurm_job_info_t job{};
-    job.job_state = JOB_PENDING | JOB_REVOKED;
-    job.priority = 1;
-    ck_assert(ringrt::slurm::job_record(job, {}).phase == JobPhase::finished);
-}
-
 // I8: what a user or an operator has set comes back as it was.
 TEST(a_nice_value_is_lowered_once_and_given_back) {
     const auto given = [](uint32_t nice, std::optional<int64_t> own, const PendingUpdate &update) {
@@ -414,32 +317,6 @@ TEST(the_layout_goes_with_the_size) {
     ck_assert_uint_eq(the_slurm.tasks_given, 4);
     ck_assert_uint_eq(the_slurm.node_tasks_given, 2);
     EXPECT_TEXT(the_slurm.node_tres_given, "");
-}
-
-TEST(slurms_own_holds_are_told_from_anybody_elses) {
-    const auto hold = [](uint32_t priority, uint32_t reason, const char *text) {
-        slurm_job_info_t job{};
-        std::string words = text;
-        job.job_state = JOB_PENDING;
-        job.priority = priority;
-        job.state_reason = static_cast<decltype(job.state_reason)>(reason);
-        job.state_desc = words.data();
-        return ringrt::slurm::job_record(job, {}).slurm_hold;
-    };
-    using ringrt::controller::SlurmHold;
-    ck_assert(hold(0, FAIL_BAD_CONSTRAINTS, "") == SlurmHold::bad_constraints);
-    ck_assert(hold(0, WAIT_HELD, "launch failed requeued held") == SlurmHold::launch_failed);
-    ck_assert(hold(0, WAIT_HELD, "") == SlurmHold::none);
-    ck_assert(hold(0, WAIT_HELD_USER, "") == SlurmHold::none);
-    ck_assert(hold(7, FAIL_BAD_CONSTRAINTS, "") == SlurmHold::none);
-}
-
-// Idle for two seconds, it would be gone.
-TEST(a_node_about_to_restart_takes_nobody) {
-    for (const uint32_t flag : {NODE_STATE_REBOOT_REQUESTED, NODE_STATE_REBOOT_ISSUED,
-                                NODE_STATE_POWER_DOWN, NODE_STATE_POWER_DRAIN, NODE_STATE_DRAIN})
-        ck_assert(!records_of({{NODE_STATE_ALLOCATED | flag}}).at(0).usable);
-    ck_assert(records_of({{NODE_STATE_ALLOCATED | NODE_STATE_PLANNED}}).at(0).usable);
 }
 
 TEST(what_passes_by_itself_is_no_refusal) {
