@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-TESTS += tests/check-includes tests/check-format tests/check-names tests/check-paths
-EXTRA_DIST += tests/check-includes tests/check-format tests/check-names tests/check-paths .clang-format
+TESTS += tests/check-includes tests/check-format tests/check-names tests/check-paths tests/check-size
+EXTRA_DIST += tests/check-includes tests/check-format tests/check-names tests/check-paths tests/check-size .clang-format
 
 # The public header and the man pages
 TESTS += tests/check-examples tests/check-header tests/check-man tests/check-environment tests/check-messages
