@@ -216,7 +216,7 @@ typedef struct ringrt_request ringrt_request_t;
 RINGRT_API ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *recv, size_t count,
                                                   ringrt_dtype_t dtype, ringrt_op_t op, int priority,
                                                   ringrt_request_t **out);
-/* Sets *done to 1 when ringrt_wait() would return at once. */
+/* Sets *done to 1 when ringrt_wait() would return at once, as it does where this call fails; else to 0. */
 RINGRT_API ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done);
 /* Waits for its end and frees it, whatever the status. */
 RINGRT_API ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request);

@@ -242,6 +242,21 @@ TEST(a_request_is_freed_even_where_the_handle_is_null) {
     ck_assert(sum == 3);  // it was waited for
 }
 
+// A loop that only looks at `done` comes to its end.
+TEST(what_an_abort_ended_is_done) {
+    Alone alone;
+    float value = 3, sum = 0;
+    ringrt_request_t *request = nullptr;
+    ck_assert_int_eq(
+        ringrt_allreduce_start(alone.rt, &value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
+        RINGRT_OK);
+    ck_assert_int_eq(ringrt_abort(alone.rt), RINGRT_OK);
+    int done = 0;
+    ck_assert_int_eq(ringrt_test(alone.rt, request, &done), RINGRT_ABORTED);
+    ck_assert_int_eq(done, 1);
+    ck_assert_int_eq(ringrt_wait(alone.rt, request), RINGRT_ABORTED);
+}
+
 TEST(an_aborted_handle_answers_aborted) {
     Alone alone;
     ck_assert_int_eq(ringrt_abort(alone.rt), RINGRT_OK);
