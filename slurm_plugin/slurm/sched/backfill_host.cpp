@@ -49,8 +49,12 @@ bool BackfillHost::start(std::string *error) {
     const std::string dirs[] = {folder_of(kBackfill),
                                 folder_of(reinterpret_cast<void *>(slurm_info)),
                                 RINGRT_SLURM_PLUGIN_DIR};
-    for (const std::string &dir : dirs)
-        if (load(dir + "/" + kBackfill, error)) return init_() == SLURM_SUCCESS;
+    for (const std::string &dir : dirs) {
+        const std::string path = dir + "/" + kBackfill;
+        if (!load(path, error)) continue;
+        *error = path + ": its init() failed";
+        return init_() == SLURM_SUCCESS;
+    }
     return false;
 }
 
