@@ -24,7 +24,7 @@ tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_failures_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_gradients_SOURCES = tests/multiproc/test_gradients.cpp \
-	tests/unit/bucketing_profiles.h tests/support/check.h tests/support/ranks.h
+	tests/unit/bucketing_profiles.h $(multiproc_headers)
 tests_multiproc_test_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 

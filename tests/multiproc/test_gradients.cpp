@@ -15,8 +15,8 @@
 #include "libringrt/bucketing/rules.h"
 #include "libringrt/gradients/gradient_reducer.h"
 #include "libringrt/gradients/packed_plan.h"
+#include "tests/multiproc/layout.h"
 #include "tests/support/check.h"
-#include "tests/support/ranks.h"
 #include "tests/unit/bucketing_profiles.h"
 
 using namespace ringrt;
@@ -46,20 +46,16 @@ float expected(int size, int gradient, uint64_t i, int step) {
 }
 
 struct Job {
-    int size, rank;
-    std::string folder;
     Communicator communicator;
 
-    Job(int size_, int rank_, const std::string &folder_)
-        : size(size_), rank(rank_), folder(folder_), communicator(config()) {
+    Job(int ranks, int rank, const TemporaryFolder &folder) : Job({.ranks = ranks}, rank, folder) {}
+    Job(test::Layout layout, int rank, const TemporaryFolder &folder)
+        : communicator(config(layout, rank, folder)) {
         need(communicator.start() == RINGRT_OK, communicator.last_error());
     }
 
-    [[nodiscard]] CommunicatorConfig config() const {
-        CommunicatorConfig out;
-        out.rank = rank;
-        out.size = size;
-        out.rendezvous = folder + "/meet";
+    static CommunicatorConfig config(test::Layout layout, int rank, const TemporaryFolder &folder) {
+        CommunicatorConfig out = test::config_of(folder, layout, rank);
         out.timeout_ms = 8000;
         return out;
     }
@@ -133,13 +129,16 @@ void expect_all_zero(const std::vector<int> &statuses) {
 
 }  // namespace
 
-// Each rule's plan on 1 to 4 ranks: the same bits as the sum in rank order.
+// Each rule's plan on 1 to 4 ranks of 1 to 4 nodes: the same bits as the sum in rank order.
 TEST(results_do_not_depend_on_the_plan) {
-    for (int size : {1, 2, 3, 4}) {
+    for (const test::Layout layout :
+         {test::Layout{1}, test::Layout{2}, test::Layout{3}, test::Layout{4}, test::Layout{2, 2},
+          test::Layout{3, 2}, test::Layout{4, 2}, test::Layout{4, 4}}) {
+        const int size = layout.ranks;
         for (const bucketing::Rule &rule : bucketing::all_rules()) {
             TemporaryFolder folder;
             Ranks ranks(size, [&](int rank) {
-                Job job(size, rank, folder.path);
+                Job job(layout, rank, folder);
                 const bucketing::Network network{.gbps = 0.01, .alpha_us = 10, .ranks = size};
                 GradientReducer exchange(job.communicator,
                                          {.plan = rule.plan(profile_of(kCounts), network)});
@@ -150,6 +149,7 @@ TEST(results_do_not_depend_on_the_plan) {
                     training.wait_and_check(size, step);
                     need(exchange.idle(), "not idle between steps");
                 }
+                need(job.communicator.finish() == RINGRT_OK, job.communicator.last_error());
                 return 0;
             });
             expect_all_zero(ranks.wait());
@@ -161,7 +161,7 @@ TEST(results_do_not_depend_on_the_plan) {
 TEST(any_thread_and_any_order) {
     TemporaryFolder folder;
     Ranks ranks(3, [&](int rank) {
-        Job job(3, rank, folder.path);
+        Job job(3, rank, folder);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, kCounts);
         std::mt19937 random(static_cast<unsigned>(rank));
@@ -190,7 +190,7 @@ TEST(any_thread_and_any_order) {
 TEST(a_missing_gradient_counts_as_zero) {
     TemporaryFolder folder;
     Ranks ranks(3, [&](int rank) {
-        Job job(3, rank, folder.path);
+        Job job(3, rank, folder);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, {100, 200, 300});
         for (int step = 0; step < 9; ++step) {
@@ -218,7 +218,7 @@ TEST(a_missing_gradient_counts_as_zero) {
 TEST(wrong_calls_get_one_line) {
     TemporaryFolder folder;
     Ranks ranks(1, [&](int rank) {
-        Job job(1, rank, folder.path);
+        Job job(1, rank, folder);
         GradientReducer exchange(job.communicator, {});
         const void *sum = &job;
         Training training(exchange, {10, 10});
@@ -246,7 +246,7 @@ TEST(wrong_calls_get_one_line) {
 TEST(a_lost_rank_is_an_error_not_a_hang) {
     TemporaryFolder folder;
     Ranks ranks(3, [&](int rank) {
-        Job job(3, rank, folder.path);
+        Job job(3, rank, folder);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, {1000, 1000});
         for (int step = 0;; ++step) {
@@ -272,7 +272,7 @@ TEST(a_lost_rank_is_an_error_not_a_hang) {
 TEST(the_profile_is_learned_and_the_plan_follows) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
-        Job job(2, rank, folder.path);
+        Job job(2, rank, folder);
         GradientReducer exchange(job.communicator, {.trace_file = folder.path + "/trace.json",
                                                     .profile_file = folder.path + "/profile.csv"});
         Training training(exchange, {40000, 40000, 400000});
@@ -319,7 +319,7 @@ TEST(what_was_learned_gives_the_first_step_a_plan) {
     for (int size : {1, 3, 4}) {
         TemporaryFolder folder;
         Ranks ranks(size, [&](int rank) {
-            Job job(size, rank, folder.path);
+            Job job(size, rank, folder);
             GradientReducer exchange(job.communicator,
                                      {.samples_per_rank = [](int n) { return 96.0 / n; }});
             exchange.recall(text);
@@ -351,7 +351,7 @@ void expect_told(const Thrown &thrown, ringrt_status_t expected) {
     const std::string text = format_learned(learned);
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
-        Job job(2, rank, folder.path);
+        Job job(2, rank, folder);
         const auto own_thread = std::this_thread::get_id();
         const auto samples = [&](int n) {
             if (std::this_thread::get_id() != own_thread) throw thrown;
@@ -384,7 +384,7 @@ TEST(an_exception_on_the_exchanges_thread_ends_the_step) {
 TEST(the_first_gradient_is_ready_at_once) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
-        Job job(2, rank, folder.path);
+        Job job(2, rank, folder);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, std::vector<uint64_t>(1000, 16));
         training.fill(rank, 0);
@@ -406,7 +406,7 @@ TEST(what_was_learned_of_others_is_ignored) {
          {std::string("garbage"), std::string(), format_learned(other), std::string(100000, '9')}) {
         TemporaryFolder folder;
         Ranks ranks(2, [&](int rank) {
-            Job job(2, rank, folder.path);
+            Job job(2, rank, folder);
             GradientReducer exchange(job.communicator, {});
             exchange.recall(text);
             Training training(exchange, kCounts);
