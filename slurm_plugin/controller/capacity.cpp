@@ -235,7 +235,8 @@ bool are_mixed(const std::vector<NodeRecord> &nodes, const std::vector<bool> &of
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!of_pool[i] || nodes[i].gpus <= 0) continue;
         if (first == nullptr) first = &nodes[i];
-        if (first->partitions != nodes[i].partitions || first->gpu_kinds != nodes[i].gpu_kinds)
+        if (first->partitions != nodes[i].partitions || first->gpu_kinds != nodes[i].gpu_kinds ||
+            nodes[i].reserved_from_s > 0)
             return true;
     }
     return false;

@@ -26,7 +26,7 @@ struct Pool {
     // no GPUs are kept.
     std::vector<const JobRecord *> unserved;
     std::vector<bool> has_node;   // which nodes are the pool's
-    bool is_mixed = false;        // they differ in their partitions or kinds of GPU
+    bool is_mixed = false;        // they differ in partitions, kinds of GPU or reservations
     bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };

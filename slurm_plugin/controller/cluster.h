@@ -126,6 +126,7 @@ struct NodeRecord {
     int gpus = 0;
     int cpus = 0;                         // 0: not known
     bool usable = true;                   // up, not drained, not reserved for somebody else
+    double reserved_from_s = 0;           // Unix time of the next reservation; 0: none is known
     std::vector<std::string> partitions;  // that start jobs on it; empty: every one does
     std::vector<std::string> gpu_kinds;   // empty: not known
     std::vector<std::string> features;

@@ -51,6 +51,14 @@ bool stands_on_closed(const Pool &pool, const JobRecord &record) {
     });
 }
 
+// On a node that Slurm would not give it again for the time that it has left.
+bool stands_on_reserved(const std::vector<NodeRecord> &nodes, const JobRecord &record) {
+    return std::ranges::any_of(record.gpus_on_node, [&](const auto &share) {
+        const auto node = static_cast<std::size_t>(share.first);
+        return share.first >= 0 && node < nodes.size() && is_reserved_too_soon(record, nodes[node]);
+    });
+}
+
 // What a job keeps of its nodes with so many GPUs; empty where it has fewer now.
 std::vector<policy::NodeShare> kept_shares(const JobRecord &record, int gpus) {
     std::vector<policy::NodeShare> kept;
@@ -63,7 +71,9 @@ std::vector<policy::NodeShare> kept_shares(const JobRecord &record, int gpus) {
 
 // The size with which a job stands in the plan, and why it is left alone there.
 void set_present(Target &target, const MalleableJob &malleable, const JobTracker &tracker,
-                 double now_s, const Pool &pool, bool somebody_waits, const Options &options) {
+                 const Observation &observation, const Pool &pool, bool somebody_waits,
+                 const Options &options) {
+    const double now_s = observation.now_s;
     policy::Job &job = target.job;
     const bool waits = is_waiting(malleable.stage);
     if (malleable.is_resizing() && (waits || malleable.intent.state == IntentState::asked)) {
@@ -82,6 +92,9 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
         target.why_pinned = why_not_askable(malleable, tracker, now_s, somebody_waits, options);
         if (target.why_pinned.empty() && stands_on_closed(pool, *malleable.record))
             target.why_pinned = "one of its nodes takes no new jobs";
+        if (target.why_pinned.empty() && stands_on_reserved(observation.nodes, *malleable.record))
+            target.why_pinned =
+                "a reservation of one of its nodes begins before its time limit ends";
     }
     job.pinned = !target.why_pinned.empty();
 }
@@ -235,7 +248,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         target.job = policy_job(jobs[i], tracker, observation.now_s, options);
         cap_by_reach(observation, pool, jobs[i], target.job);
         target.gap_contended = is_wanted_at_limit(at_limits, *jobs[i].record);
-        set_present(target, jobs[i], tracker, observation.now_s, pool,
+        set_present(target, jobs[i], tracker, observation, pool,
                     pool.somebody_waits || target.gap_contended, options);
         input.push_back(target.job);
         in_input.push_back(i);

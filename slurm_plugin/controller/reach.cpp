@@ -27,7 +27,19 @@ bool holds(std::string_view names, char separator, bool all, IsMet is_met) {
 
 }  // namespace
 
+bool is_reserved_too_soon(const JobRecord &job, const NodeRecord &node) {
+    // A resize moves the end: seconds away, and a limit in whole minutes.
+    constexpr double kMoved_s = 120;
+    if (node.reserved_from_s <= 0) return false;
+    if (!job.time_limit_s) return true;
+    const double from_s = job.start_s > 0 && job.phase != JobPhase::pending
+                              ? job.start_s + job.suspended_s
+                              : std::max(job.told_s, job.begin_s);
+    return from_s + static_cast<double>(*job.time_limit_s) + kMoved_s > node.reserved_from_s;
+}
+
 bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
+    if (is_reserved_too_soon(job, node)) return false;
     if (!node.partitions.empty() && !holds(job.partition, ',', false, [&](std::string_view name) {
             return contains(node.partitions, name);
         }))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which nodes a job may use, by what Slurm's listings say of both: its partitions, its kind of GPU,
-// its features, the nodes that it excludes. A feature expression that is more than names joined by
+// its features, the nodes that it excludes, the reservations ahead. A feature expression that is
+// more than names joined by
 // "&" is taken to allow every node: Slurm has the last word anyway, at the start.
 #pragma once
 
@@ -8,6 +9,10 @@
 #include "slurm_plugin/controller/cluster.h"
 
 namespace ringrt::controller {
+
+// A reservation of the node begins before the job's time limit ends: Slurm lets it run there until
+// then, but does not start it there.
+[[nodiscard]] bool is_reserved_too_soon(const JobRecord &job, const NodeRecord &node);
 
 [[nodiscard]] bool may_use(const JobRecord &job, const NodeRecord &node, int node_index);
 

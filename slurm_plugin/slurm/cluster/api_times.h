@@ -25,11 +25,12 @@ enum class Call : uint8_t {
     list_pids,
     complete,
     load_limits,
+    load_reservations,
 };
 
-inline constexpr std::array<std::string_view, 11> kCallNames{
-    "load_jobs", "load_job", "load_nodes", "load_partitions", "load_steps", "update_job",
-    "signal",    "requeue",  "list_pids",  "complete",        "load_limits"};
+inline constexpr std::array<std::string_view, 12> kCallNames{
+    "load_jobs", "load_job", "load_nodes", "load_partitions", "load_steps",  "update_job",
+    "signal",    "requeue",  "list_pids",  "complete",        "load_limits", "load_reservations"};
 
 class ApiTimes {
   public:

@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += libslurmcluster.la
 libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/cluster/api_times.h \
 	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/cluster/gpu_tres.h \
+	slurm_plugin/slurm/cluster/reservations.cpp slurm_plugin/slurm/cluster/reservations.h \
 	slurm_plugin/slurm/cluster/slurm_cluster.cpp slurm_plugin/slurm/cluster/slurm_cluster.h \
 	slurm_plugin/slurm/slurm_compat.h \
 	slurm_plugin/slurm/cluster/shared_limits.cpp slurm_plugin/slurm/cluster/shared_limits.h \

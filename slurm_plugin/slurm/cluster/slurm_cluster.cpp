@@ -22,7 +22,6 @@ using controller::RpcStatus;
 
 constexpr time_t kPartitionsEvery_s = 5;           // one that is DOWN lets nobody come back
 constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
-
 constexpr double kListPerJob_ms = 2;     // between two listings of all jobs, for each of them ...
 constexpr double kListEvery_ms = 30000;  // ... but so often it is done
 // Slurm answers for one job in the time in which it lists so many of them.
@@ -133,9 +132,9 @@ RpcStatus SlurmCluster::load_jobs() {
 
 RpcStatus SlurmCluster::load_nodes() {
     node_info_msg_t *fresh = nullptr;
-    const time_t since = nodes_ ? nodes_->last_update : 0;
-    const int rc =
-        timed(Call::load_nodes, [&] { return slurm_load_node(since, &fresh, SHOW_ALL); });
+    const int rc = timed(Call::load_nodes, [&] {
+        return slurm_load_node(nodes_ ? nodes_->last_update : 0, &fresh, SHOW_ALL);
+    });
     if (rc != SLURM_SUCCESS && nodes_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
     if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_node");
     nodes_.reset(fresh);
@@ -148,19 +147,20 @@ RpcStatus SlurmCluster::load_partitions() {
     if (parts_ && now - partitions_asked_ < kPartitionsEvery_s && now >= partitions_asked_)
         return RpcStatus::ok;
     partition_info_msg_t *fresh = nullptr;
-    const time_t since = parts_ ? parts_->last_update : 0;
-    const int rc = timed(Call::load_partitions,
-                         [&] { return slurm_load_partitions(since, &fresh, SHOW_ALL); });
+    const int rc = timed(Call::load_partitions, [&] {
+        return slurm_load_partitions(parts_ ? parts_->last_update : 0, &fresh, SHOW_ALL);
+    });
     partitions_asked_ = now;
-    if (rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA) return RpcStatus::ok;
-    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_partitions");
-    parts_.reset(fresh);
-    if (nodes_) convert_nodes();
+    const bool same = rc != SLURM_SUCCESS && parts_ && errno == SLURM_NO_CHANGE_IN_DATA;
+    if (rc != SLURM_SUCCESS && !same) return status_of(rc, "slurm_load_partitions");
+    if (!same) parts_.reset(fresh);
+    if ((reservations_.ask(api_) || !same) && nodes_) convert_nodes();
     return RpcStatus::ok;
 }
 
 void SlurmCluster::convert_nodes() {
     std::vector<controller::NodeRecord> nodes = node_records(*nodes_, *parts_);
+    reservations_.note_in(nodes);
     std::map<std::string, PartitionLimits, std::less<>> partitions;
     for (const partition_info_t &partition :
          std::span(parts_->partition_array, parts_->record_count))

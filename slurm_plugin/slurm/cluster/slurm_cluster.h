@@ -20,6 +20,7 @@
 
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/slurm/cluster/api_times.h"
+#include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -122,6 +123,7 @@ class SlurmCluster final : public controller::Cluster {
     JobMessage jobs_;
     std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;
     std::unique_ptr<partition_info_msg_t, Freed<slurm_free_partition_info_msg>> parts_;
+    Reservations reservations_;
     controller::Observation seen_;
     std::map<uint32_t, Details> malleable_;
     std::map<std::string, PartitionLimits, std::less<>> partitions_;

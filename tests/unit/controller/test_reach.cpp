@@ -103,6 +103,28 @@ TEST(gpus_of_another_partition_are_out_of_reach) {
 
 // Two rigid jobs wait for one GPU each of n0, where two jobs of two run: the first gives, and the
 // second is asked, too, when the other rigid job comes, though n1 and n2 have GPUs enough for it.
+// Slurm starts no job whose time limit ends after a reservation begins; a resize moves the end a
+// bit.
+TEST(a_node_is_no_place_for_who_would_meet_its_reservation) {
+    const NodeRecord node{.name = "n1", .gpus = 4, .reserved_from_s = 10'000};
+    JobRecord job{.phase = JobPhase::running, .start_s = 1'000, .time_limit_s = 9'001};
+    ck_assert(is_reserved_too_soon(job, node) && !may_use(job, node, 0));
+    job.time_limit_s = 8'900;  // ends 100 s before
+    ck_assert(is_reserved_too_soon(job, node));
+    job.time_limit_s = 8'800;
+    ck_assert(!is_reserved_too_soon(job, node) && may_use(job, node, 0));
+    job.suspended_s = 500;
+    ck_assert(is_reserved_too_soon(job, node));
+    job.time_limit_s.reset();
+    ck_assert(is_reserved_too_soon(job, node));
+    ck_assert(!is_reserved_too_soon(job, {.name = "n2", .gpus = 4}));
+    // One that waits ends its limit from now, or from its earliest start.
+    JobRecord waits{.time_limit_s = 3'000, .told_s = 6'000};
+    ck_assert(!is_reserved_too_soon(waits, node));
+    waits.begin_s = 7'500;
+    ck_assert(is_reserved_too_soon(waits, node));
+}
+
 TEST(what_an_asked_job_keeps_counts_on_its_node) {
     Site site;
     for (int i = 0; i < 2; ++i) site.add_malleable("large", 2, 2, 0);

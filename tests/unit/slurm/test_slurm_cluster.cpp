@@ -108,6 +108,8 @@ int slurm_load_partitions(time_t, partition_info_msg_t **out, uint16_t) {
     return *out = new partition_info_msg_t{}, 0;
 }
 void slurm_free_partition_info_msg(partition_info_msg_t *message) { delete message; }
+int slurm_load_reservations(time_t, reserve_info_msg_t **) { return errno = ETIMEDOUT, -1; }
+void slurm_free_reservation_info_msg(reserve_info_msg_t *message) { delete message; }
 int slurm_load_ctl_conf(time_t, slurm_conf_t **out) {
     *out = new slurm_conf_t{};
     (*out)->batch_start_timeout = static_cast<uint16_t>(the_slurm.batch_start_timeout_s);

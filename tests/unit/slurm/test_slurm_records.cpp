@@ -7,6 +7,7 @@
 
 #include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/controller/job.h"
+#include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "tests/support/check.h"
 
@@ -43,6 +44,29 @@ std::vector<NodeRecord> records_of(NodesGiven given) {
 }
 
 }  // namespace
+
+// The first of those ahead; what has begun is in the node's state.
+TEST(a_reservation_ahead_is_noted_on_its_nodes) {
+    int32_t all[] = {0, 2, -1}, last[] = {2, 9, -1};
+    std::vector<reserve_info_t> reservations(4);
+    reservations[0].start_time = 900;
+    reservations[0].node_inx = all;
+    reservations[1].start_time = 2000;
+    reservations[1].node_inx = all;
+    reservations[2].start_time = 1500;
+    reservations[2].node_inx = last;
+    reservations[3].start_time = 1100;  // of licences: no nodes
+    reserve_info_msg_t answer{};
+    answer.reservation_array = reservations.data();
+    answer.record_count = static_cast<uint32_t>(reservations.size());
+    std::vector<NodeRecord> nodes(3);
+    ringrt::slurm::note_reservations(answer, 1000, nodes);
+    ck_assert(nodes[0].reserved_from_s == 2000 && nodes[1].reserved_from_s == 2000);
+    ck_assert(nodes[2].reserved_from_s == 1500);
+    nodes.assign(3, {});
+    ringrt::slurm::note_reservations({}, 1000, nodes);
+    ck_assert(nodes == std::vector<NodeRecord>(3));
+}
 
 // A job that leaves for its resize can come back neither to a partition that is DOWN nor to a node
 // that is in none.
