@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Unit and property tests of libringrt/grouping, on profiles made inside the tests.
+# Unit and property tests of libringrt/bucketing, on profiles made inside the tests.
 grouping_tests = \
 	tests/unit/test_bucketing_profile \
 	tests/unit/test_bucketing_rules \
