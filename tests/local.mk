@@ -51,8 +51,8 @@ include tests/netns/local.mk
 endif
 
 # ringplan's command line, and its targets on the models' profiles
-TESTS += tests/ringplan-cli tests/grouping-targets
-EXTRA_DIST += tests/ringplan-cli tests/grouping-targets tests/speed/train-shaped
+TESTS += tests/ringplan-cli tests/ringplan-paper tests/grouping-targets
+EXTRA_DIST += tests/ringplan-cli tests/ringplan-paper tests/ringplan-paper.txt tests/grouping-targets tests/speed/train-shaped
 CLEANFILES += grouping-grade.json grouping-resnet50.json grouping-vgg16.json
 
 # On a real Slurm cluster: as root, a few minutes; TAP

@@ -6,9 +6,12 @@ libringplan_la_SOURCES = \
 	tools/ringplan/chrome_trace.cpp tools/ringplan/chrome_trace.h \
 	tools/ringplan/comparison.cpp tools/ringplan/comparison.h \
 	tools/ringplan/grade.cpp tools/ringplan/grade.h \
+	tools/ringplan/models.cpp tools/ringplan/models.h \
+	tools/ringplan/paper.cpp tools/ringplan/paper.h \
 	tools/ringplan/report.cpp tools/ringplan/report.h \
 	tools/ringplan/svg.cpp tools/ringplan/svg.h \
-	tools/ringplan/text.cpp tools/ringplan/text.h
+	tools/ringplan/text.cpp tools/ringplan/text.h \
+	tools/ringplan/utilisation.cpp tools/ringplan/utilisation.h
 libringplan_la_LIBADD = libbucketing.la
 
 bin_PROGRAMS += ringplan

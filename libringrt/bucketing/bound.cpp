@@ -10,7 +10,7 @@ namespace ringrt::bucketing {
 Bound bound_of(const Profile &profile, const Network &network) {
     const std::vector<uint32_t> order = ready_order(profile);
     const std::vector<double> tail = forward_left_us(profile);
-    const double us_per_byte = 2 * network.us_per_byte();
+    const double us_per_byte = network.phases_held() * network.us_per_byte();
     std::vector<double> left_us(profile.gradients.size());
     IdSet ready(profile.gradients.size());
     double now = 0, transfers_end = 0;

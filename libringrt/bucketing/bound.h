@@ -8,7 +8,8 @@
 //     iteration >= min ready(S) + 2((w−1)/w)·bytes(S)/B + min forward_left(S)
 //
 // and, as at least one reduce-scatter and after it one all-gather of S follow that earliest moment,
-// each of w−1 messages one after the other, 2(w−1)α more. The largest of these over all S is the
+// each of w−1 messages one after the other, 2(w−1)α more. (With parameter servers a byte holds each
+// direction once: a factor of 1 instead of 2, and 2α.) The largest of these over all S is the
 // length of the schedule that always sends the most urgent ready byte, pre-empting at no cost
 // (Jackson's rule for 1|r,pmtn|Lmax, optimal and equal to that bound: Carlier, EJOR 11 (1982), with
 // the forward time left as the tail).

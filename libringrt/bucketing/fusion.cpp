@@ -38,7 +38,7 @@ Plan fuse(const Profile &profile, const std::vector<uint32_t> &order, const Netw
                 block.pieces.push_back({order[next], 0, gradient.bytes});
                 filled += gradient.bytes;
             }
-            now += 2 * network.phase_us(static_cast<double>(filled));
+            now += network.held_us(static_cast<double>(filled));
             plan.blocks.push_back(std::move(block));
         }
     }

@@ -14,6 +14,7 @@ libbucketing_la_SOURCES += \
 	libringrt/bucketing/link_fit.h \
 	libringrt/bucketing/mgwfbp.cpp \
 	libringrt/bucketing/network.h \
+	libringrt/bucketing/partition_queue.h \
 	libringrt/bucketing/plan.cpp \
 	libringrt/bucketing/plan.h \
 	libringrt/bucketing/predictive.cpp \

@@ -13,8 +13,9 @@ Plan mgwfbp(const Profile &profile, const Network &network) {
     double link_free = 0, group_start = 0;  // the open group could start at group_start
     std::vector<uint32_t> group;
     double group_bytes = 0;
+    const double start_up_us = network.phases_held() * network.phase_alpha_us();
     const auto close = [&] {
-        link_free = group_start + 2 * network.phase_us(group_bytes);
+        link_free = group_start + network.held_us(group_bytes);
         plan.blocks.push_back(whole_block(profile, Phase::allreduce, std::move(group)));
         group.clear();
         group_bytes = 0;
@@ -22,7 +23,7 @@ Plan mgwfbp(const Profile &profile, const Network &network) {
     for (uint32_t id : ready_order(profile)) {
         const double ready = profile.gradients[id].ready_us;
         const double wait_us = ready - group_start;  // <= 0: it could not have started before
-        if (!group.empty() && wait_us > 0 && wait_us >= 2 * network.phase_alpha_us()) close();
+        if (!group.empty() && wait_us > 0 && wait_us >= start_up_us) close();
         group.push_back(id);
         group_bytes += static_cast<double>(profile.gradients[id].bytes);
         group_start = std::max(link_free, ready);

@@ -1,69 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prophet (Zhang et al., ICPP 2021) on a ring. When the gradients of a stage are ready, the most
-// urgent ones that can be sent before the next stage is ready whole go as one block; the rest waits
-// for the next stage. After the last stage, blocks of at most a window go strictly by priority. No
-// barrier.
+// Prophet (Zhang et al., ICPP 2021) on a ring, with the partitions that its authors ship (BytePS
+// cuts at 4,096,000 bytes). When the gradients of a stage are ready, as many of the most urgent
+// partitions go as one block as may start before the next stage is ready whole; the rest waits for
+// that stage. (Only those that also end before would leave every gap idle that is shorter than a
+// partition.) After the last stage, which makes gradient 0 ready, partitions go strictly by
+// priority, a window at a time. No barrier.
 //
 // Repaired against the authors' code: gradients may become ready in any order, the budget is time
 // and not a batch divided by 64, the transfer time has its start-up, the last stage's window is
 // tuned.
 #include <algorithm>
 #include <array>
-#include <set>
 
+#include "libringrt/bucketing/partition_queue.h"
 #include "libringrt/bucketing/rules.h"
 #include "libringrt/bucketing/stages.h"
 
 namespace ringrt::bucketing {
 namespace {
 
-constexpr std::array kWindowsMiB = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+constexpr uint64_t kPartitionBytes = 4'096'000;  // a multiple of every element's size
+constexpr std::array<uint64_t, 8> kWindows = {1, 2, 4, 8, 16, 32, 64, 128};  // partitions
 
-// The most urgent of `waiting` that take at most `budget_us` together; whole gradients, in priority
-// order, as long as they fit.
-Block take(const Profile &profile, const Network &network, std::set<uint32_t> &waiting,
-           double budget_us) {
-    Block block{.phase = Phase::allreduce};
-    double bytes = 0;
-    while (!waiting.empty()) {
-        const uint32_t id = *waiting.begin();
-        bytes += static_cast<double>(profile.gradients[id].bytes);
-        if (2 * network.phase_us(bytes) > budget_us) break;
-        block.pieces.push_back({id, 0, profile.gradients[id].bytes});
-        waiting.erase(waiting.begin());
-    }
-    return block;
+// What the link carries of both phases in `budget_us`.
+uint64_t bytes_within(const Network &network, double budget_us) {
+    const double phase_us = budget_us / network.phases_held();
+    const double bytes = (phase_us - network.phase_alpha_us()) / network.us_per_byte();
+    return bytes >= 1 ? static_cast<uint64_t>(std::min(bytes, 1e15)) : 0;
 }
 
-void send_rest(const Profile &profile, const std::set<uint32_t> &waiting, uint64_t window_bytes,
-               Plan &plan) {
-    uint64_t filled = window_bytes;
-    for (uint32_t id : waiting) {
-        const uint64_t bytes = profile.gradients[id].bytes;
-        if (filled + bytes > window_bytes) {
-            plan.blocks.push_back({.phase = Phase::allreduce});
-            filled = 0;
-        }
-        plan.blocks.back().pieces.push_back({id, 0, bytes});
-        filled += bytes;
-    }
-}
-
-// The blocks before the last stage; `waiting` gets what is left for it.
-Plan before_last_stage(const Profile &profile, const Network &network,
-                       std::set<uint32_t> &waiting) {
+// The blocks before the last stage; `queue` gets what is left for it.
+Plan before_last_stage(const Profile &profile, const Network &network, uint64_t partition,
+                       PartitionQueue &queue) {
     Plan plan;
     const std::vector<uint32_t> order = ready_order(profile);
     std::vector<double> ready;
     for (uint32_t id : order) ready.push_back(profile.gradients[id].ready_us);
     const std::vector<uint32_t> stages = detect_stages(ready);
+    double link_free_us = 0;
     for (size_t s = 0; s < stages.size(); ++s) {
         const size_t end = s + 1 < stages.size() ? stages[s + 1] : order.size();
-        waiting.insert(order.begin() + stages[s], order.begin() + static_cast<ptrdiff_t>(end));
+        for (size_t i = stages[s]; i < end; ++i) queue.insert(order[i]);
         if (end == order.size()) break;
         const size_t next_end = s + 2 < stages.size() ? stages[s + 2] : order.size();
-        Block block = take(profile, network, waiting, ready[next_end - 1] - ready[end - 1]);
-        if (!block.pieces.empty()) plan.blocks.push_back(std::move(block));
+        const double start_us = std::max(ready[end - 1], link_free_us);
+        const uint64_t budget = bytes_within(network, ready[next_end - 1] - start_us);
+        if (budget == 0 || queue.empty()) continue;
+        link_free_us = start_us + queue.send_window(network, partition, budget, plan);
     }
     return plan;
 }
@@ -71,12 +54,14 @@ Plan before_last_stage(const Profile &profile, const Network &network,
 }  // namespace
 
 Plan prophet(const Profile &profile, const Network &network) {
-    std::set<uint32_t> waiting;
-    const Plan start = before_last_stage(profile, network, waiting);
+    const uint64_t partition = partition_of(profile, kPartitionBytes, kMostPartitions);
+    PartitionQueue left(profile);
+    const Plan start = before_last_stage(profile, network, partition, left);
     BestPlan best(profile, network);
-    for (int mib : kWindowsMiB) {
+    for (const uint64_t partitions : kWindows) {
         Plan plan = start;
-        send_rest(profile, waiting, static_cast<uint64_t>(mib) * kMiB, plan);
+        for (PartitionQueue queue = left; !queue.empty();)
+            queue.send_window(network, partition, partition * partitions, plan);
         best.offer(std::move(plan));
     }
     return best.take();

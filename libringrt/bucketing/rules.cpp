@@ -13,9 +13,14 @@ constexpr std::array kRules = {
          fusion},
     Rule{"mgwfbp", "merges a gradient into the next where that hides a start-up, then a barrier",
          mgwfbp},
+    Rule{"tictac", "whole gradients by priority, one by one: TicTac's order on both phases",
+         tictac},
+    Rule{"p3", "slices of 200 KB by priority, one by one: P3 as it ships", p3},
+    Rule{"bytescheduler", "partitions of 4 MB by priority, 16 MB under way: its defaults",
+         bytescheduler},
     Rule{"priority", "partitions (tuned) by priority in a window of credit (tuned)", priority},
     Rule{"dear", "reduce-scatter backward, all-gather forward, equal buckets (tuned)", dear},
-    Rule{"prophet", "blocks that fit the predicted gap between the stages of the backward pass",
+    Rule{"prophet", "partitions of 4 MB in blocks that fit the gaps between stages, then windows",
          prophet},
     Rule{"predictive", "ours: slots of both phases fitted to the gaps, filled by priority",
          predictive},
@@ -24,6 +29,15 @@ constexpr std::array kRules = {
 }  // namespace
 
 std::span<const Rule> all_rules() { return kRules; }
+
+std::string rule_names() {
+    std::string names;
+    for (const Rule &rule : kRules) {
+        if (&rule == &kRules.back()) return names + " or " + std::string(rule.name);
+        names += (names.empty() ? "" : ", ") + std::string(rule.name);
+    }
+    return names;
+}
 
 const Rule *find_rule(std::string_view name) {
     for (const Rule &rule : kRules) {

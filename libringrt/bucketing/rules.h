@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "libringrt/bucketing/network.h"
@@ -18,6 +19,9 @@ Plan fifo(const Profile &profile, const Network &network);
 Plan ddp(const Profile &profile, const Network &network);
 Plan fusion(const Profile &profile, const Network &network);
 Plan mgwfbp(const Profile &profile, const Network &network);
+Plan tictac(const Profile &profile, const Network &network);
+Plan p3(const Profile &profile, const Network &network);
+Plan bytescheduler(const Profile &profile, const Network &network);
 Plan priority(const Profile &profile, const Network &network);
 Plan dear(const Profile &profile, const Network &network);
 Plan prophet(const Profile &profile, const Network &network);
@@ -32,6 +36,7 @@ struct Rule {
 // All of them, ours last.
 [[nodiscard]] std::span<const Rule> all_rules();
 
+[[nodiscard]] std::string rule_names();  // "fifo, ddp, ... or predictive"
 // The rule of that name, or nullptr.
 [[nodiscard]] const Rule *find_rule(std::string_view name);
 

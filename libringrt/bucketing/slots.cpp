@@ -40,7 +40,9 @@ class SlotRun {
     SlotRun(const Units &units, const Network &network) : units_(&units), network_(&network) {
         for (size_t i = 0; i < units.units.size(); ++i) to_reduce_[i] = units.units[i].bytes;
         iteration_us_ = units.compute_us;
-        left_us_ = 2 * units.bytes * network.us_per_byte();
+        pull_ = network.servers ? 1 : 0;
+        for (const size_t lane : {kPush, pull_})
+            left_us_[lane] += units.bytes * network.us_per_byte();
     }
 
     SlotUse run(const Slot &slot, std::vector<Taken> *pieces) {
@@ -51,7 +53,7 @@ class SlotRun {
     // `pieces` gets what was taken by unit where it is not null.
     SlotUse reduce(uint32_t after, double bytes, std::vector<Taken> *pieces) {
         const size_t wanted = std::min<size_t>(after, units_->by_ready.size());
-        start_us_ = now_us_;
+        start_us_ = now_us_[kPush];
         if (wanted > 0) start_us_ = std::max(start_us_, ready_us(wanted - 1));
         release();
         UnitSet reducing;
@@ -60,43 +62,52 @@ class SlotRun {
                 to_gather_[unit] += part;
                 reducing.add(unit);
             });
-        if (use.taken > 0) now_us_ = start_us_ + network_->phase_us(use.taken);
+        send(kPush, use.taken);
         reduced_.add(reducing);
         return use;
     }
 
     SlotUse gather(double bytes, std::vector<Taken> *pieces) {
-        start_us_ = now_us_;
+        start_us_ = std::max(now_us_[pull_], now_us_[kPush]);  // what it gathers is reduced by then
         double tail = 0;
         const SlotUse use =
             take(reduced_, to_gather_.data(), bytes, pieces,
                  [&](size_t unit, double) { tail = std::max(tail, units_->units[unit].tail_us); });
-        if (use.taken > 0) now_us_ = start_us_ + network_->phase_us(use.taken);
-        if (use.taken > 0) iteration_us_ = std::max(iteration_us_, now_us_ + tail);
+        send(pull_, use.taken);
+        if (use.taken > 0) iteration_us_ = std::max(iteration_us_, now_us_[pull_] + tail);
         return use;
     }
 
     // Goes on to the moment at which there is something to reduce.
     void release_until_one() {
-        start_us_ = now_us_;
+        double &now_us = now_us_[kPush];
+        start_us_ = now_us;
         release();
         if (!ready_.empty()) return;
-        now_us_ = start_us_ = std::max(now_us_, ready_us(released_));
+        now_us = start_us_ = std::max(now_us, ready_us(released_));
         release();
     }
     [[nodiscard]] uint32_t released() const { return static_cast<uint32_t>(released_); }
     [[nodiscard]] double most_urgent_bytes() const { return to_reduce_[ready_.most_urgent()]; }
 
-    [[nodiscard]] double cost() const { return iteration_us_ + kLinkEnd * now_us_; }
+    [[nodiscard]] double cost() const { return iteration_us_ + kLinkEnd * link_end_us(); }
     // It never falls from slot to slot, and ends at cost() or more: the link still has to send what
     // is left, and nothing ends before its transfers.
     [[nodiscard]] double least_cost() const {
-        const double end_us = (now_us_ + left_us_) * (1 - 1e-9);
-        return std::max(iteration_us_, end_us) + kLinkEnd * now_us_;
+        const double end_us = std::max(now_us_[0] + left_us_[0], now_us_[1] + left_us_[1]);
+        return std::max(iteration_us_, end_us * (1 - 1e-9)) + kLinkEnd * link_end_us();
     }
 
   private:
     static constexpr double kLinkEnd = 1e-4;
+    static constexpr size_t kPush = 0;
+
+    [[nodiscard]] double link_end_us() const { return std::max(now_us_[0], now_us_[1]); }
+
+    void send(size_t lane, double bytes) {
+        if (bytes > 0) now_us_[lane] = start_us_ + network_->phase_us(bytes);
+        left_us_[lane] -= bytes * network_->us_per_byte();
+    }
 
     [[nodiscard]] double ready_us(size_t position) const {
         return units_->units[units_->by_ready[position]].ready_us;
@@ -126,7 +137,6 @@ class SlotRun {
             if (pieces != nullptr) pieces->push_back({static_cast<uint32_t>(unit), part});
             each(unit, part);
         }
-        left_us_ -= use.taken * network_->us_per_byte();
         return use;
     }
 
@@ -135,8 +145,10 @@ class SlotRun {
     std::array<double, kMaxUnits> to_reduce_{}, to_gather_{};
     UnitSet ready_, reduced_;
     size_t released_ = 0;
-    double start_us_ = 0, now_us_ = 0, iteration_us_ = 0;
-    double left_us_ = 0;  // of the link's time, for bytes that are not sent yet
+    double start_us_ = 0, iteration_us_ = 0;
+    // By direction of the link. A ring uses the first for both phases, servers pull on the second.
+    size_t pull_ = 0;
+    std::array<double, 2> now_us_{}, left_us_{};  // left: for bytes that are not sent yet
 };
 
 namespace {

@@ -6,35 +6,50 @@
 namespace ringrt::bucketing {
 namespace {
 
-double start_of(const Block &block, const Profile &profile, double link_free_us) {
-    double start = std::max(link_free_us, block.not_before_us);
-    if (block.phase == Phase::all_gather) return start;  // reduced by an earlier block
+double ready_us(const Block &block, const Profile &profile, const Timeline &out) {
+    double ready = block.not_before_us;
     for (const Piece &piece : block.pieces) {
-        start = std::max(start, profile.gradients[piece.gradient].ready_us);
+        ready = std::max(ready, block.phase == Phase::all_gather
+                                    ? out.reduced_us[piece.gradient]
+                                    : profile.gradients[piece.gradient].ready_us);
     }
-    return start;
+    return ready;
 }
 
 void send_blocks(const Profile &profile, const Network &network, const Plan &plan, Timeline &out) {
-    double link_free = 0;
+    double free_us[2] = {0, 0};  // the directions of the link; a ring uses one for both phases
+    double &push_free = free_us[0], &pull_free = free_us[network.servers ? 1 : 0];
+    const double sent = network.servers ? 1 : 1.0 * (network.ranks - 1) / network.ranks;
     for (const Block &block : plan.blocks) {
-        const int phases = block.phase == Phase::allreduce ? 2 : 1;
         const auto bytes = static_cast<double>(block_bytes(block));
-        const double duration = phases * network.phase_us(bytes);
-        const double start = start_of(block, profile, link_free);
-        link_free = start + duration;
-        out.blocks.push_back({start, link_free});
-        out.link_busy_us += duration;
-        out.sent_bytes += phases * bytes * (network.ranks - 1) / network.ranks;
-        if (block.phase == Phase::reduce_scatter) continue;
-        for (const Piece &piece : block.pieces) out.complete_us[piece.gradient] = link_free;
+        const double duration = network.phase_us(bytes);
+        Span span{ready_us(block, profile, out), 0};
+        if (block.phase != Phase::all_gather) {
+            span.start_us = std::max(span.start_us, push_free);
+            push_free = span.end_us = span.start_us + duration;
+            for (const Piece &piece : block.pieces) out.reduced_us[piece.gradient] = push_free;
+            out.link_busy_us += duration * network.phases_held() / 2;
+            out.sent_bytes += bytes * sent;
+        }
+        if (block.phase != Phase::reduce_scatter) {
+            const bool alone = block.phase == Phase::all_gather;
+            const double start = std::max(alone ? span.start_us : push_free, pull_free);
+            if (alone) span.start_us = start;
+            pull_free = span.end_us = start + duration;
+            for (const Piece &piece : block.pieces) out.complete_us[piece.gradient] = pull_free;
+            out.link_busy_us += duration * network.phases_held() / 2;
+            if (!network.servers) out.sent_bytes += bytes * sent;
+        }
+        out.blocks.push_back(span);
     }
 }
 
 void run_forward(const Profile &profile, const Plan &plan, Timeline &out) {
     const double backward_end = backward_us(profile);
     double now = backward_end;
-    if (plan.barrier && !out.blocks.empty()) now = std::max(now, out.blocks.back().end_us);
+    if (plan.barrier) {
+        for (const Span &block : out.blocks) now = std::max(now, block.end_us);
+    }
     for (size_t i = 0; i < profile.gradients.size(); ++i) {
         const double start = std::max(now, out.complete_us[i]);
         now = start + profile.gradients[i].forward_us;
@@ -50,6 +65,7 @@ void simulate(const Profile &profile, const Network &network, const Plan &plan, 
     out.blocks.clear();
     out.layers.clear();
     out.link_busy_us = out.sent_bytes = 0;
+    out.reduced_us.assign(profile.gradients.size(), 0.0);
     out.complete_us.assign(profile.gradients.size(), 0.0);
     out.blocks.reserve(plan.blocks.size());
     out.layers.reserve(profile.gradients.size());

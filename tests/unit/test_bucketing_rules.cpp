@@ -32,11 +32,76 @@ TEST(each_rule_on_two_gradients) {
     // waiting 6 us for the first would cost more than a start-up: not merged
     ck_assert_double_eq_tol(iteration_us("mgwfbp", kTwo, kNetwork), 22, 1e-9);
     ck_assert_double_eq_tol(iteration_us("priority", kTwo, kNetwork), 22, 1e-9);
+    for (const char *shipped : {"tictac", "p3", "bytescheduler"})
+        ck_assert_double_eq_tol(iteration_us(shipped, kTwo, kNetwork), 22, 1e-9);
     // its smallest bucket holds both: 10–14 and 14–18
     ck_assert_double_eq_tol(iteration_us("dear", kTwo, kNetwork), 26, 1e-9);
     // one gap is no stage
     ck_assert_double_eq_tol(iteration_us("prophet", kTwo, kNetwork), 26, 1e-9);
     ck_assert_double_eq_tol(iteration_us("predictive", kTwo, kNetwork), 22, 1e-9);
+}
+
+// A push of s bytes takes 1 us + s/1000 us, and its pull as long, beside the next push.
+TEST(servers_pull_while_the_next_gradient_is_pushed) {
+    const Network servers{.gbps = 8, .alpha_us = 1, .ranks = 2, .servers = true};
+    // second: pushed 4–9, pulled 9–14; first: pushed 10–13, pulled 14–17; then 3 + 5 of forward
+    for (const char *rule : {"fifo", "tictac", "p3", "bytescheduler", "priority"})
+        ck_assert_double_eq_tol(iteration_us(rule, kTwo, servers), 25, 1e-9);
+    // second whole, then first beside its pull: 4–8, 10–12, 12–14 at the least, 8 of forward
+    ck_assert_double_eq_tol(bound_of(kTwo, servers).fluid_us, 20, 1e-9);
+    // ours holds the second's pull back: first pulled 13–16, second 16–21 behind the first layer
+    ck_assert_double_le(iteration_us("predictive", kTwo, servers), 25 + 1e-9);
+    const Timeline timeline = simulate(kTwo, servers, fifo(kTwo, servers));
+    ck_assert_double_eq_tol(timeline.link_busy_us, 8, 1e-9);  // of each direction
+    ck_assert_double_eq_tol(timeline.sent_bytes, 6000, 1e-9);
+}
+
+// What ships, in its own sizes: slices of 200 KB one by one; 4 MB, four at a time; 4,096,000.
+TEST(shipped_defaults_cut_where_they_do) {
+    const Profile profile{"", {{"", 1000, 1, 30}, {"", 20'000'000, 1, 10}}};
+    const Network network{.gbps = 8, .alpha_us = 1, .ranks = 2};
+    const Plan slices = p3(profile, network);
+    ck_assert_uint_eq(slices.blocks.size(), 101);
+    ck_assert_uint_eq(block_bytes(slices.blocks[0]), 200'000);
+    ck_assert_uint_eq(slices.blocks[1].pieces[0].gradient, 0);  // overtakes after one slice
+    const Plan credit = bytescheduler(profile, network);
+    ck_assert_uint_eq(credit.blocks.size(), 2);
+    ck_assert_uint_eq(block_bytes(credit.blocks[0]), 16'000'000);
+    ck_assert_uint_eq(credit.blocks[1].pieces[0].gradient, 0);
+    const Plan whole = tictac(profile, network);
+    ck_assert_uint_eq(block_bytes(whole.blocks[0]), 20'000'000);
+}
+
+// Two stages, 20 ms apart: of the first goes what may start within them, in partitions; the rest
+// goes behind gradient 0, a window at a time.
+TEST(prophet_fills_the_gap_between_stages_with_partitions) {
+    Profile profile;
+    for (int i = 0; i < 10; ++i) profile.gradients.push_back({"", 40'000, 100, 30'000.0 - i});
+    for (int i = 0; i < 10; ++i) profile.gradients.push_back({"", 40'000, 100, 10'000.0 - i});
+    profile.gradients.back().bytes = 40'000'000;
+    const Network network{
+        .gbps = 8, .alpha_us = 1, .ranks = 2};  // 20 ms: 20 MB through both phases
+    const Plan plan = prophet(profile, network);
+    const auto fault = fault_of(plan, profile);
+    ck_assert_msg(!fault, "%s", fault ? fault->c_str() : "");
+    uint64_t of_large = 0;
+    for (const Piece &piece : plan.blocks[0].pieces)
+        of_large += piece.gradient == 19 ? piece.bytes : 0;
+    ck_assert_uint_eq(of_large, 5 * uint64_t{4'096'000});
+    ck_assert_uint_eq(plan.blocks[1].pieces[0].gradient, 0);
+}
+
+// 1.5 GB in one gradient: more partitions than are worth planning, so they grow; each is still a
+// number of whole elements.
+TEST(cuts_of_a_large_model_keep_elements_whole) {
+    const Profile profile{"", {{"", 1'500'000'008, 1e6, 2e6}, {"", 400'000, 1e3, 1e3}}};
+    for (const Rule &rule : all_rules()) {
+        for (const Block &block : rule.plan(profile, {10, 50, 4}).blocks) {
+            for (const Piece &piece : block.pieces)
+                ck_assert_msg(piece.offset % 8 == 0, "%s cuts at byte %lu", rule.name.data(),
+                              static_cast<unsigned long>(piece.offset));
+        }
+    }
 }
 
 TEST(the_bound_on_two_gradients) {

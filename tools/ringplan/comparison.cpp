@@ -63,7 +63,10 @@ std::string why_it_waits(const Comparison &comparison, const Outcome &outcome) {
         return "all layers wait " + in_ms(wait.us) + " until the last block is done";
     }
     size_t block = 0;
-    while (timeline.blocks[block].end_us < timeline.complete_us[wait.layer]) ++block;
+    while (timeline.blocks[block].end_us != timeline.complete_us[wait.layer] ||
+           outcome.plan.blocks[block].phase == Phase::reduce_scatter) {
+        ++block;
+    }
     return shown_layer(profile, wait.layer) + " waits " + in_ms(wait.us) + " for block " +
            std::to_string(block + 1) + " of " + std::to_string(timeline.blocks.size()) + " (" +
            in_mb(static_cast<double>(block_bytes(outcome.plan.blocks[block]))) + ")";

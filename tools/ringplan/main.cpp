@@ -9,6 +9,8 @@
 #include "tools/ringplan/chrome_trace.h"
 #include "tools/ringplan/comparison.h"
 #include "tools/ringplan/grade.h"
+#include "tools/ringplan/models.h"
+#include "tools/ringplan/paper.h"
 #include "tools/ringplan/report.h"
 #include "tools/ringplan/svg.h"
 #include "tools/usage.h"
@@ -24,10 +26,13 @@ struct Options {
     std::vector<std::string> profiles;
     std::vector<double> gbps{10}, alpha_us{50};
     std::vector<int> ranks{8};
+    std::vector<double> rank_gbps;
+    bool servers = false;
     std::vector<std::string> rules;
     std::string svg, trace, blocks;
     bool json = false;
     bool grade = false;
+    bool paper = false;
     bool speeds = false;
     int batch_at = 0;  // ranks; 0: the batch of a rank is fixed
 };
@@ -83,21 +88,13 @@ std::vector<Comparison> compare_all(const std::vector<Profile> &profiles, const 
         for (double gbps : options.gbps) {
             for (int ranks : options.ranks) {
                 for (double alpha_us : options.alpha_us) {
-                    out.push_back(compare(profile, {gbps, alpha_us, ranks}, rules));
+                    out.push_back(
+                        compare(profile, {gbps, alpha_us, ranks, options.servers}, rules));
                 }
             }
         }
     }
     return out;
-}
-
-// The same batch over more ranks: each computes less.
-Profile at_size(Profile profile, double factor) {
-    for (Gradient &gradient : profile.gradients) {
-        gradient.ready_us *= factor;
-        gradient.forward_us *= factor;
-    }
-    return profile;
 }
 
 // Our rule's step time at each size, as ringfit(1) reads it.
@@ -107,9 +104,11 @@ std::string speeds(const std::vector<Profile> &profiles, const Options &options)
     std::ostringstream out;
     out << "gpus,step_ms\n";
     for (int ranks : options.ranks) {
+        // The same batch over more ranks: each computes less.
         const double factor = options.batch_at > 0 ? 1.0 * options.batch_at / ranks : 1;
-        const Profile profile = at_size(profiles.front(), factor);
-        const Network network{options.gbps.front(), options.alpha_us.front(), ranks};
+        const Profile profile = scaled(profiles.front(), factor);
+        const Network network{options.gbps.front(), options.alpha_us.front(), ranks,
+                              options.servers};
         const Comparison result = compare(profile, network, {find_rule("predictive")});
         out << ranks << ',' << result.outcomes.front().timeline.iteration_us / 1e3 << '\n';
     }
@@ -136,6 +135,9 @@ int run(const Options &options) {
     if (options.grade) {
         const Grade result = grade(profiles);
         out = options.json ? grade_json(result) : grade_text(result);
+    } else if (options.paper) {
+        const Paper result = paper(profiles);
+        out = options.json ? paper_json(result) : paper_text(result);
     } else if (options.speeds) {
         out = speeds(profiles, options);
     } else {
@@ -174,7 +176,7 @@ CLI::Validator finite_range(double low, double high) {
 std::string rules_help() {
     std::string out = "Rules:\n";
     for (const Rule &rule : all_rules()) {
-        out += "  " + std::string(rule.name) + std::string(12 - rule.name.size(), ' ') +
+        out += "  " + std::string(rule.name) + std::string(15 - rule.name.size(), ' ') +
                std::string(rule.summary) + "\n";
     }
     return out + "Example: ringplan --gbps 3 --ranks 8 --alpha 300 --svg why.svg resnet50.csv\n";
@@ -204,6 +206,15 @@ int parse_and_run(int argc, char **argv) {
         ->allow_extra_args(false)
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
+    app.add_option("--rank-gbps", options.rank_gbps,
+                   "bandwidths of the ranks' links one by one; all go at the slowest one's pace")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(finite_range(1e-3, 1e5))
+        ->excludes("--gbps")
+        ->excludes("--ranks");
+    app.add_flag("--servers", options.servers,
+                 "parameter servers instead of a ring: push and pull on separate directions");
     app.add_option("-r,--rules", options.rules, "only these rules")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -218,19 +229,30 @@ int parse_and_run(int argc, char **argv) {
                    "with --speeds: PROFILE was taken on so many ranks that share a fixed batch "
                    "(default: a rank's batch is fixed)")
         ->check(CLI::Range(1, 100000));
-    app.add_option("--svg", options.svg, "write the timelines as a picture to this file");
+    app.add_option("--svg", options.svg, "write the timelines as a picture to this file")
+        ->excludes("--servers");
     app.add_option("--trace", options.trace,
-                   "write the timelines for chrome://tracing to this file");
+                   "write the timelines for chrome://tracing to this file")
+        ->excludes("--servers");
     CLI::App *grading = app.add_subcommand(
         "grade", "our rule against the bound and every other rule, over 54 networks");
     grading->add_option("PROFILE", options.profiles, "CSVs")->required();
     grading->add_flag("--json", options.json, "JSON instead of text");
+    CLI::App *papers = app.add_subcommand(
+        "paper", "the axes of Prophet's evaluation (ICPP 2021), with parameter servers and a ring");
+    papers->add_option("PROFILE", options.profiles, "CSVs of more models");
+    papers->add_flag("--json", options.json, "JSON instead of text");
     try {
         app.parse(argc, argv);
         options.grade = grading->parsed();
-        if (options.profiles.empty()) throw CLI::RequiredError("PROFILE");
+        options.paper = papers->parsed();
+        if (options.profiles.empty() && !options.paper) throw CLI::RequiredError("PROFILE");
     } catch (const CLI::ParseError &error) {
         return end_of_usage(app, error, "ringplan");
+    }
+    if (!options.rank_gbps.empty()) {
+        options.gbps = {std::ranges::min(options.rank_gbps)};
+        options.ranks = {static_cast<int>(options.rank_gbps.size())};
     }
     return run(options);
 }

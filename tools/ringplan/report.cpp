@@ -16,7 +16,7 @@ namespace {
 std::string line(const std::string &rule, const std::string &iteration, const std::string &wait,
                  const std::string &idle, const std::string &sent, const std::string &blocks,
                  const std::string &over) {
-    return padded(rule, -11) + padded(iteration, 13) + padded(wait, 10) + padded(idle, 13) +
+    return padded(rule, -14) + padded(iteration, 13) + padded(wait, 10) + padded(idle, 13) +
            padded(sent, 9) + padded(blocks, 8) + padded(over, 12) + '\n';
 }
 
@@ -27,7 +27,7 @@ std::string header(const Comparison &comparison) {
            in_ms(backward_us(*comparison.profile)) + ", forward " +
            in_ms(forward_us(*comparison.profile)) + "; " + decimals(network.gbps, 1) +
            " Gb/s, alpha " + decimals(network.alpha_us, 0) + " us, " +
-           std::to_string(network.ranks) + " ranks\n";
+           std::to_string(network.ranks) + (network.servers ? " ranks, servers\n" : " ranks\n");
 }
 
 const char *phase_name(Phase phase) {
@@ -62,7 +62,8 @@ ordered_json as_json(const Comparison &comparison) {
     ordered_json out = {{"profile", comparison.profile->name},
                         {"gbps", comparison.network.gbps},
                         {"alpha_us", comparison.network.alpha_us},
-                        {"ranks", comparison.network.ranks}};
+                        {"ranks", comparison.network.ranks},
+                        {"servers", comparison.network.servers}};
     out["rules"] = ordered_json::array();
     for (const Outcome &outcome : comparison.outcomes) {
         const Timeline &timeline = outcome.timeline;
@@ -109,7 +110,7 @@ std::string table(const Comparison &comparison) {
                 decimals((comparison.bound.fluid_us - compute) / 1e3, 2), "", "", "", "");
     for (const Outcome &outcome : comparison.outcomes) {
         out +=
-            padded(std::string(outcome.rule) + ":", -12) + why_it_waits(comparison, outcome) + '\n';
+            padded(std::string(outcome.rule) + ":", -15) + why_it_waits(comparison, outcome) + '\n';
     }
     return out;
 }

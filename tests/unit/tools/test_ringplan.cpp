@@ -8,8 +8,10 @@
 #include "tools/ringplan/chrome_trace.h"
 #include "tools/ringplan/comparison.h"
 #include "tools/ringplan/grade.h"
+#include "tools/ringplan/models.h"
 #include "tools/ringplan/report.h"
 #include "tools/ringplan/svg.h"
+#include "tools/ringplan/utilisation.h"
 
 using namespace ringrt::bucketing;
 using namespace ringrt::ringplan;
@@ -114,6 +116,32 @@ TEST(grades_are_counted) {
     ck_assert_int_ge(result.near_bound, 45);
     ck_assert_uint_ge(result.notes.size(), static_cast<size_t>(54 - result.near_bound));
     ck_assert_int_eq(Json::parse(grade_json(result))["points"].get<int>(), 54);
+}
+
+TEST(utilisation_adds_up_over_the_iteration) {
+    // backward 0–10; second sent 4–10, first 10–14; forward 14–22
+    const Profile profile{"", {{"first", 2000, 3, 10}, {"second", 4000, 5, 4}}};
+    const Comparison comparison = compare(profile, {8, 1, 2}, {find_rule("fifo")});
+    const Utilisation use = utilisation_of(profile, comparison.outcomes[0].timeline, 11);
+    for (size_t i = 0; i < 11; ++i) {
+        ck_assert_double_eq_tol(use.compute[i], i < 5 || i >= 7 ? 1 : 0, 1e-9);
+        ck_assert_double_eq_tol(use.link[i], i >= 2 && i < 7 ? 1 : 0, 1e-9);
+    }
+}
+
+TEST(models_have_the_sizes_of_their_architectures) {
+    const Profile resnet = stepwise_resnet50(64);
+    ck_assert_uint_eq(resnet.gradients.size(), 157);
+    ck_assert_double_eq_tol(static_cast<double>(total_bytes(resnet)), 4 * 25.56e6, 4 * 0.03e6);
+    ck_assert_double_eq_tol(backward_us(resnet), 584e3, 1e-3);  // the authors' table
+    ck_assert_double_eq_tol(forward_us(resnet), 292e3, 1e-3);
+    ck_assert_double_eq_tol(backward_us(stepwise_resnet50(16)), 146e3, 1e-3);
+    const double millions[] = {11.69, 25.56, 60.19, 143.67};  // ResNet-18, -50, -152, VGG-19
+    for (size_t i = 0; i < models().size(); ++i) {
+        const Profile profile = models()[i].profile(32);
+        ck_assert_double_eq_tol(static_cast<double>(total_bytes(profile)) / 4e6, millions[i], 0.03);
+        ck_assert_double_eq_tol(backward_us(profile), 2 * forward_us(profile), 1);
+    }
 }
 
 int main() { return ringrt::test::run_all("ringplan"); }
