@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += librecords.la
 librecords_la_SOURCES = \
 	slurm_plugin/records/channel.cpp slurm_plugin/records/channel.h \
+	slurm_plugin/records/extension.cpp slurm_plugin/records/extension.h \
 	slurm_plugin/records/fields.cpp slurm_plugin/records/fields.h \
 	slurm_plugin/records/flag.cpp slurm_plugin/records/flag.h \
 	slurm_plugin/records/intent.cpp slurm_plugin/records/intent.h \
@@ -25,11 +26,13 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/event.cpp slurm_plugin/controller/event.h \
 	slurm_plugin/controller/executor.cpp slurm_plugin/controller/executor.h \
 	slurm_plugin/controller/explain.cpp slurm_plugin/controller/explain.h \
+	slurm_plugin/controller/extension.cpp slurm_plugin/controller/extension.h \
 	slurm_plugin/controller/fence.cpp slurm_plugin/controller/fence.h \
 	slurm_plugin/controller/in_flight.cpp slurm_plugin/controller/in_flight.h \
 	slurm_plugin/controller/job.cpp slurm_plugin/controller/job.h \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
 	slurm_plugin/controller/journal.cpp slurm_plugin/controller/journal.h \
+	slurm_plugin/controller/live_resize.cpp slurm_plugin/controller/live_resize.h \
 	slurm_plugin/controller/nearest.cpp slurm_plugin/controller/nearest.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
 	slurm_plugin/controller/pacing.h \

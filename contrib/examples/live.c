@@ -6,8 +6,8 @@
  *     base=$(sbatch --parsable --gpus=2 --ntasks=2 live.sh)
  *     RINGRT_EXTENDS=$base sbatch --gpus=2 --ntasks=2 live.sh    # joins when it has started
  *
- * with live.sh: srun ./live STEPS STEP_MS. Fits y = a + b x to samples that it makes up. Rank 0 of
- * the base writes a line per step.
+ * with live.sh: srun ./live STEPS STEP_MS, where a rank alone takes STEP_MS for a step. Fits
+ * y = a + b x to samples that it makes up. Rank 0 of the base writes a line per step.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static ringrt_status_t train(ringrt_t *rt, double *weights, uint64_t *step, unsi
         const uint64_t at = batch.samples_seen + batch.first + i;
         add_sample(ringrt_sample(1, at / SAMPLES, SAMPLES, at % SAMPLES), weights, sums);
     }
-    usleep(step_ms * 1000);
+    usleep(step_ms * 1000 * (unsigned)batch.count / BATCH); /* its share of the work */
     status = ringrt_allreduce(rt, sums, sums, 3, RINGRT_FLOAT64, RINGRT_SUM);
     if (status != RINGRT_OK) return status;
     for (int i = 0; i < 2; ++i) weights[i] -= kRate * sums[i] / BATCH;

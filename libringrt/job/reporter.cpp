@@ -66,6 +66,7 @@ void Reporter::report_soon() {
 // With the lock held. The scheduler shall learn at once that the runtime is up and how fast it is.
 bool Reporter::due(double now_s) const {
     if (!fresh_) return false;
+    if (latest_.gpus != reported_.gpus) return true;  // resized in place
     const bool first_speed = latest_.step_ms > 0 && reported_.step_ms == 0;
     const double interval_s = reports_ <= kEarlyReports
                                   ? std::min(kEarlyInterval_s, options_.interval_s)

@@ -121,6 +121,8 @@ Status read_extension(const ringrt_config_t &config, const Environment &environm
         return invalid(
             "live_resize cannot be combined with RINGRT_CHECKPOINT_LOCAL, or with a start through "
             "the program's allgather (MPI)");
+    const char *extendable = environment("RINGRT_EXTENDABLE");
+    out.extendable = !out.is_extension && extendable && *extendable;
     return {};
 }
 

@@ -326,7 +326,8 @@ void StepBoundary::report(uint64_t step) {
                            .ckpt_step = saved_step_ < 0 ? 0 : static_cast<uint64_t>(saved_step_),
                            .save_ms = save_ms_,
                            .load_ms = load_ms_,
-                           .up = true};
+                           .up = true,
+                           .live = settings_.extendable};
     if (gradients_.add_planned) gradients_.add_planned(out);
     progress_.add_to(out);
     reporter_->update(out);

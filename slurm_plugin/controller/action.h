@@ -20,11 +20,17 @@ struct Action {
         signal,     // signal again
         release,    // update the pending job: size, time limit, start time, intent
         hand_back,  // remove the intent: it is a rigid job from now on
+        extend,     // submit an extension of update.size
+        dismiss,    // note in the extension's record that it is asked to leave, then signal it
+        signal_extension,  // again
+        cancel_extension,
     };
     Kind kind = Kind::nothing;
     records::Intent intent;       // to be written (note, call_off, ask) or within the update
     PendingUpdate update;         // release
     std::optional<Event> event;   // logged once it is done; its time and job are filled in then
+    uint32_t extension = 0;       // dismiss, signal_extension, cancel_extension: its number
+    int level = 0;                // extend
     std::optional<int64_t> nice;  // note, hand_back: the nice value that is set with the intent
     const char *cause = "";       // call_off: for the statistics
     // release: Slurm does not start it at its old size, although that is free: it is over a limit,

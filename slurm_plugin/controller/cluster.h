@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
 
@@ -116,6 +117,7 @@ struct JobRecord {
     // Read by the Cluster from the AdminComment and the Comment, which is hostile.
     std::optional<records::Intent> intent;  // none: it is rigid
     std::optional<records::Telemetry> telemetry;
+    std::optional<records::Extension> extension;  // it is one, of another job (doc/live.md)
     double told_s = 0;  // when this was told, by slurmctld's own clock, in whole seconds
 
     bool operator==(const JobRecord &) const = default;
@@ -187,6 +189,12 @@ class Cluster {
     virtual RpcStatus cancel(uint32_t job_id) = 0;
     // A running job is billed by its present size from now on, and not by that of an earlier run.
     virtual RpcStatus bill_anew(uint32_t job_id) = 0;
+    // Submits an extension of a running job in its owner's name. Where it cannot be done: refused.
+    virtual RpcStatus extend(uint32_t base_id, const PendingUpdate::Size &size,
+                             const records::Extension &extension) {
+        (void)base_id, (void)size, (void)extension;
+        return RpcStatus::refused;
+    }
 };
 
 }  // namespace ringrt::controller

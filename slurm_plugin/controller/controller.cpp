@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "slurm_plugin/controller/reach.h"
+#include "slurm_plugin/controller/text.h"
 
 namespace ringrt::controller {
 
@@ -36,22 +37,6 @@ bool is_put_off(const Action &action, const JobTracker &tracker, double now_s) {
     const bool writes = action.kind == Kind::note || action.kind == Kind::call_off ||
                         action.kind == Kind::hand_back;
     return writes && tracker.write_pause.holds(now_s);
-}
-
-std::string status_text(RpcStatus status) {
-    switch (status) {
-        case RpcStatus::ok:
-            return "done";
-        case RpcStatus::busy:
-            return "it can not be altered now";
-        case RpcStatus::not_found:
-            return "no such job";
-        case RpcStatus::refused:
-            return "Slurm refused it";
-        case RpcStatus::unreachable:
-            return "slurmctld does not answer";
-    }
-    return "unknown";
 }
 
 }  // namespace
@@ -98,11 +83,13 @@ double Controller::round(double now_s) {
     observed_s_ = now_s;
     if (quiet && observation_.version == settled_version_) return now_s + options_.idle_poll_s;
     settled_version_ = 0;
+    extensions_.take_from(observation_);
     observation_.now_s = now_s;
     recovery_.begin(now_s);
     if (acts()) log(recovery_.requeue_lost(observation_, now_s), now_s);
     collect_jobs(now_s);
     forget_ended(now_s);
+    if (options_.mode == Mode::act) executor_.cancel_strays(extensions_, observation_, now_s);
     if (acts()) log(recovery_.probe_orphans(jobs_, now_s), now_s);
     plan_ = decide(observation_, jobs_, trackers_, options_);
     return carry_out_plan(now_s);
@@ -139,6 +126,11 @@ void Controller::collect_jobs(double now_s) {
             job.intent = *tracker.dry_run_intent;
         const SlurmHold hold = tracker.hold_of(record, events);
         if (!returns) job.stage = stage_of(record, job.intent, hold, holds_of(options_), now_s);
+        if (job.stage == Stage::running) {
+            job.extensions = extensions_.of(record);
+            job.is_live = controller::is_live(record, job.intent, options_);
+        }
+        tracker.note_joining(job.extensions, now_s);
         tracker.update(job, observation_.nodes, gap_end_s_, now_s,
                        recovery_.was_watched(record.id, observation_.nodes, now_s), events);
         tracker.user_id = record.user_id;

@@ -75,6 +75,7 @@ class Controller {
     Recovery recovery_;
     Executor executor_;
     Observation observation_;
+    Extensions extensions_;  // of observation_, which has none then
     std::map<uint32_t, JobTracker> trackers_;
     std::vector<MalleableJob> jobs_;  // of this pass, into observation_
     Plan plan_;                       // of this pass

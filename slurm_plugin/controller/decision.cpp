@@ -29,6 +29,20 @@ void add_telemetry(const MalleableJob &malleable, const Options &options, policy
     if (measured_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
+constexpr double kLiveResize_s = 0.2;  // what a resize in place costs, measured: doc/live.md
+
+// A training that is resized in place begins with its MIN: what its base has it can only give back
+// by a requeue.
+void cap_if_live(const MalleableJob &malleable, const JobTracker &tracker, double now_s,
+                 const Options &options, policy::Job &job) {
+    if (malleable.is_live) job.restart_s = kLiveResize_s;
+    if (malleable.is_live && tracker.growth.holds(now_s))
+        job.gpus_cap = std::min(job.gpus_cap, malleable.record->gpus_requested);
+    if (options.resize == Resize::live && malleable.intent.live && is_waiting(malleable.stage) &&
+        !malleable.is_resizing())
+        job.gpus_cap = malleable.intent.gpus_min;
+}
+
 policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker, double now_s,
                        const Options &options) {
     const JobRecord &record = *malleable.record;
@@ -39,6 +53,7 @@ policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker,
                     .priority = record.priority};
     if (tracker.ceiling.holds(now_s)) job.gpus_cap = tracker.ceiling.gpus();
     add_telemetry(malleable, options, job);
+    cap_if_live(malleable, tracker, now_s, options, job);
     return job;
 }
 
@@ -87,8 +102,16 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
             job.held = kept_shares(*malleable.record, job.gpus_now);
         if (job.gpus_now > 0 || !waits) target.why_pinned = "its resize is under way";
     } else if (!waits) {
+        const bool is_changing = controller::is_changing(malleable);
         job.gpus_now = malleable.record->gpus_requested;
         job.held = malleable.record->gpus_on_node;
+        if (is_changing) {
+            job.gpus_now += pending_gpus(malleable) - leaving_gpus(malleable);
+            job.held = kept_shares(*malleable.record, job.gpus_now);
+            target.why_pinned = "an extension of it comes or goes";
+            job.pinned = true;
+            return;
+        }
         target.why_pinned = why_not_askable(malleable, tracker, now_s, somebody_waits, options);
         if (target.why_pinned.empty() && stands_on_closed(pool, *malleable.record))
             target.why_pinned = "one of its nodes takes no new jobs";
@@ -193,6 +216,14 @@ void match_free(const Observation &observation, const Pool &pool,
         return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
     });
     for (const std::size_t i : growing) {
+        if (jobs[i].is_live) {  // what it has it keeps
+            const int now = targets[i].job.gpus_now;
+            const bool fits =
+                place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
+                              jobs[i].intent.layout, {now, now}) > 0;
+            targets[i].placeable_gpus = fits ? 2 * now : now;
+            continue;
+        }
         const auto &held = targets[i].job.held;
         packing.release(held);
         const int gpus = targets[i].allotment.gpus;
@@ -258,8 +289,10 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
     for (std::size_t k = 0; k < in_input.size() && k < allotments.size(); ++k) {
         Target &target = out.targets[in_input[k]];
         target.allotment = allotments[k];
-        target.gap_contended = is_gap_contended(observation, pool, target.job, target.gap_contended,
-                                                target.allotment.reason);
+        const bool in_place = jobs[in_input[k]].is_live;
+        target.gap_contended =
+            !in_place && is_gap_contended(observation, pool, target.job, target.gap_contended,
+                                          target.allotment.reason);
     }
     match_free(observation, pool, jobs, out.targets);
 }

@@ -24,6 +24,7 @@ enum class EventKind : uint8_t {
     ended,          // the job finished, or is gone
     lost,           // the job ended while it was asked to leave
     refused,        // Slurm refused an update
+    extension,      // in place: an extension was submitted, asked to leave, or cancelled
     dry_run,        // mode observe: what would have been asked
     error,          // Slurm does not answer (job_id 0)
 };

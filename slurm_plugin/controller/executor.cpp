@@ -23,7 +23,17 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
             return cluster_.write_intent(record.id, records::without_intent(record.admin_comment),
                                          action.nice);
         case Kind::signal:
+        case Kind::signal_extension:
             return RpcStatus::ok;
+        case Kind::extend:
+            return cluster_.extend(
+                record.id, *action.update.size,
+                {.base = record.id, .run = record.restarts, .level = action.level});
+        case Kind::dismiss:
+            return cluster_.write_intent(action.extension, action.update.admin_comment,
+                                         std::nullopt);
+        case Kind::cancel_extension:
+            return cluster_.cancel(action.extension);
         default:
             return cluster_.write_intent(
                 record.id, records::format_into(record.admin_comment, action.intent), action.nice);
@@ -51,6 +61,10 @@ RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, Job
         status = cluster_.signal_steps(id, job.intent.signal);
         if (status == RpcStatus::busy) tracker.signalled_s = now_s - options.signal_again_s + 1;
     }
+    if (action.kind == Kind::dismiss || action.kind == Kind::signal_extension) {
+        tracker.signalled_s = now_s;
+        status = cluster_.signal_steps(action.extension, job.intent.signal);
+    }
     note_success(job, action, tracker, options, now_s);
     if (action.has_new_size) bill_anew(job, now_s);
     return status;
@@ -73,6 +87,9 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
             if (action.slurm_declined && action.update.size)
                 tracker.ceiling.set(action.update.size->gpus, now_s);
             break;
+        case Kind::cancel_extension:
+            tracker.growth.failed(options.back_off_s, now_s);
+            break;
         default:
             break;
     }
@@ -84,6 +101,7 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
         statistics_.restart_gpu_s += action.event->gap_s * action.event->from;
     }
     if (action.event->kind == EventKind::resized) {
+        if (action.event->to > action.event->from) tracker.growth.succeeded();
         count(&ResizeCounts::resized, job.intent.why);
         breaker_.succeeded(job.record->user_id);
         tracker.backoff.succeeded();
@@ -99,6 +117,8 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
         const auto &size = action.update.size;
         tracker.update_pause.until(now_s + (size ? options.idle_poll_s : kRefusedWait_s));
         if (size) tracker.ceiling.set(size->gpus / 2, now_s);
+    } else if (action.kind == Kind::extend) {
+        tracker.growth.failed(options.back_off_s, now_s);
     } else {
         tracker.backoff.paused(options.back_off_s, now_s);
         tracker.write_pause.until(now_s + kRefusedWait_s);
@@ -107,7 +127,9 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
          .from = job.intent.gpus,
          .to = action.intent.target,
          .reason = job.intent.why,
-         .text = "Slurm refused the update to " + std::to_string(action.intent.target) + " GPUs"},
+         .text = action.kind == Kind::extend ? "Slurm refused an extension"
+                                             : "Slurm refused the update to " +
+                                                   std::to_string(action.intent.target) + " GPUs"},
         now_s, job.record);
 }
 
@@ -144,6 +166,17 @@ void Executor::bill_anew(const MalleableJob &job, double now_s) {
          .text = "Slurm bills it as before its resize, with " + std::to_string(job.intent.gpus) +
                  " GPUs: it refused to count anew"},
         now_s, job.record);
+}
+
+void Executor::cancel_strays(const Extensions &extensions, const Observation &observation,
+                             double now_s) {
+    for (const JobRecord *record : extensions.strays(observation)) {
+        if (cluster_.cancel(record->id) != RpcStatus::ok) continue;
+        log({.kind = EventKind::extension,
+             .text = "extension of job " + std::to_string(record->extension->base) +
+                     " cancelled: that job does not run any more"},
+            now_s, record);
+    }
 }
 
 void Executor::count(uint64_t ResizeCounts::*member, const std::string &reason) {

@@ -25,6 +25,9 @@ class Executor {
 
     RpcStatus carry_out(const MalleableJob &job, const Action &action, JobTracker &tracker,
                         const Options &options, double now_s);
+    // Extensions whose base does not run any more. Their ranks end by themselves with the base's;
+    // one that waits, or has yet to start its ranks, does not.
+    void cancel_strays(const Extensions &extensions, const Observation &observation, double now_s);
     // Mode observe: what would be asked is logged, and nothing is touched.
     void log_dry_run(const MalleableJob &job, const Action &action, JobTracker &tracker,
                      double now_s);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/extension.h"
 #include "slurm_plugin/controller/options.h"
 #include "slurm_plugin/controller/stage.h"
 #include "slurm_plugin/records/intent.h"
@@ -19,6 +20,8 @@ struct MalleableJob {
     const JobRecord *record = nullptr;  // of the Observation, which must outlive this
     records::Intent intent;             // the record's; in mode observe the one of the dry run
     Stage stage = Stage::ended;
+    bool is_live = false;               // it may grow in place (doc/live.md)
+    std::vector<Extension> extensions;  // by level; their GPUs are counted in the record
 
     // A resize that was asked and is not yet over.
     [[nodiscard]] bool is_resizing() const { return intent.asked_s > 0; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "slurm_plugin/controller/live_resize.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
 #include "slurm_plugin/controller/waiting.h"
@@ -121,6 +122,7 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
     const records::Telemetry *heard = job.current_telemetry();
     if (heard && job.intent.base_step < 0) {
         note.intent.base_step = static_cast<int64_t>(heard->step);
+        note.intent.live |= heard->live;
         return note;
     }
     const int wanted = target.allotment.gpus;
@@ -187,6 +189,7 @@ Action next_action(const MalleableJob &job, const Target &target, const JobTrack
         case Stage::starting:
             return note_start(job, pass);
         case Stage::running:
+            if (auto action = next_live_action(job, target, tracker, pass, options)) return *action;
             return ask_if_worth_it(job, target, pass);
         case Stage::signalled:
             return signal_again_or_call_off(job, tracker, pass, options);

@@ -14,7 +14,7 @@ namespace ringrt::controller {
 namespace {
 
 using Member = std::variant<double Options::*, int Options::*, Mode Options::*, Reclaim Options::*,
-                            std::string Options::*, const policy::Param *>;
+                            Resize Options::*, std::string Options::*, const policy::Param *>;
 
 struct Row {
     Parameter parameter;
@@ -107,6 +107,9 @@ std::vector<Row> all_rows() {
         choice(
             "reclaim", &Options::reclaim, "any|higher-priority",
             "Which waiting rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
+        choice("resize", &Options::resize, "requeue|live",
+               "How a running job changes its size: it is requeued, or extension jobs join it and "
+               "leave it where its program can do that"),
     };
     add_policy_params(table);
     return table;
@@ -184,6 +187,9 @@ struct SetChoice {
     bool operator()(Mode Options::*m) const { return options.*m = static_cast<Mode>(index), true; }
     bool operator()(Reclaim Options::*m) const {
         return options.*m = static_cast<Reclaim>(index), true;
+    }
+    bool operator()(Resize Options::*m) const {
+        return options.*m = static_cast<Resize>(index), true;
     }
     bool operator()(std::string Options::*m) const { return options.*m = text, true; }
     template <typename Other>

@@ -16,6 +16,7 @@ namespace ringrt::controller {
 
 enum class Mode : uint8_t { act, observe, off, detach };
 enum class Reclaim : uint8_t { any, higher_priority };
+enum class Resize : uint8_t { requeue, live };
 
 struct Options {
     Mode mode = Mode::observe;  // touches nothing until somebody has said so
@@ -38,7 +39,8 @@ struct Options {
     double breaker_pause_s = 600;  // ... for so long
     double payback = 1;            // a growth must save more seconds than payback x its restart's
     double restart_s = 10;         // assumed cost of a restart until a job's own is measured
-    Reclaim reclaim = Reclaim::any;  // which waiting rigid jobs get borrowed GPUs back
+    Resize resize = Resize::requeue;  // how
+    Reclaim reclaim = Reclaim::any;   // which waiting rigid jobs get borrowed GPUs back
     std::map<std::string, double, std::less<>> policy_params;  // set ones that policies declare
 
     [[nodiscard]] double grace_of(double own_s) const { return std::min(own_s, grace_most_s); }

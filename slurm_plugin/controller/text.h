@@ -32,4 +32,20 @@ inline Event event_of(EventKind kind, const records::Intent &intent, int from, i
     return {.kind = kind, .from = from, .to = to, .reason = intent.why, .text = std::move(text)};
 }
 
+inline std::string status_text(RpcStatus status) {
+    switch (status) {
+        case RpcStatus::ok:
+            return "done";
+        case RpcStatus::busy:
+            return "it can not be altered now";
+        case RpcStatus::not_found:
+            return "no such job";
+        case RpcStatus::refused:
+            return "Slurm refused it";
+        case RpcStatus::unreachable:
+            return "slurmctld does not answer";
+    }
+    return "unknown";
+}
+
 }  // namespace ringrt::controller

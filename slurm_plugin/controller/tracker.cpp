@@ -121,6 +121,15 @@ bool JobTracker::notes_edit(const MalleableJob &job) {
     return !same_partitions || record.constraints != *constraints;
 }
 
+void JobTracker::note_joining(const std::vector<Extension> &extensions, double now_s) {
+    const bool is_joining = std::ranges::find(extensions, ExtensionStage::joining,
+                                              &Extension::stage) != extensions.end();
+    if (!is_joining)
+        joining_since_s.reset();
+    else if (!joining_since_s)
+        joining_since_s = now_s;
+}
+
 Event end_event(const JobTracker &tracker, const JobRecord *record) {
     // It goes on, but nothing says any more that it is malleable.
     if (record && record->phase != JobPhase::finished)

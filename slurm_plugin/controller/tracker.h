@@ -21,7 +21,9 @@ struct JobTracker {
     Pause update_pause;  // of updates of the pending job: one was refused
     Pause write_pause;   // of changes of its record: one was refused
     LaunchFailures launches;
-    double signalled_s = 0;  // last signal of the present resize
+    Backoff growth;                         // until the next extension may be submitted
+    std::optional<double> joining_since_s;  // one of them runs, and has not joined
+    double signalled_s = 0;                 // last signal of the present resize
     std::optional<double> eligible_since_s;
     // As it was when its resize began; none: not known.
     std::optional<uint64_t> constraints;
@@ -40,6 +42,7 @@ struct JobTracker {
     // Slurm's hold as it counts: none where too many launches have failed. Logs new failures.
     [[nodiscard]] SlurmHold hold_of(const JobRecord &record, std::vector<Event> &events);
     // The job as seen in this pass, and the events of what has changed since the last one.
+    void note_joining(const std::vector<Extension> &extensions, double now_s);
     void update(const MalleableJob &job, const std::vector<NodeRecord> &nodes, double gap_end_s,
                 double now_s, bool was_watched, std::vector<Event> &events);
 

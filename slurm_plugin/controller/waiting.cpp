@@ -36,17 +36,6 @@ double stopped_s(const MalleableJob &job, const JobTracker &tracker, double othe
     return tracker.fence.waits_since_s().value_or(otherwise_s);
 }
 
-PendingUpdate::Size size_with(const records::Layout &layout, int gpus, const PassContext &pass,
-                              const JobRecord &record) {
-    const int nodes = nodes_of(layout, gpus, pass.gpus_per_node);
-    const int tasks = tasks_of(layout, gpus, nodes);
-    return {.gpus = gpus,
-            .nodes = nodes,
-            .cpus = tasks * std::max(1, record.cpus_per_task),
-            .tasks = tasks,
-            .same_nodes = layout.gpus_per_node > 0 && gpus % nodes == 0};
-}
-
 Action release(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                const PassContext &pass, int gpus, EventKind kind) {
     const JobRecord &record = *job.record;
@@ -122,6 +111,17 @@ Action downsize_impossible(const MalleableJob &job, const Target &target, const 
 }
 
 }  // namespace
+
+PendingUpdate::Size size_with(const records::Layout &layout, int gpus, const PassContext &pass,
+                              const JobRecord &record) {
+    const int nodes = nodes_of(layout, gpus, pass.gpus_per_node);
+    const int tasks = tasks_of(layout, gpus, nodes);
+    return {.gpus = gpus,
+            .nodes = nodes,
+            .cpus = tasks * std::max(1, record.cpus_per_task),
+            .tasks = tasks,
+            .same_nodes = layout.gpus_per_node > 0 && gpus % nodes == 0};
+}
 
 int first_size(const MalleableJob &job) {
     return job.intent.first_gpus > 0 ? job.intent.first_gpus : job.intent.gpus_min;

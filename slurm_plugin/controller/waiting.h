@@ -25,6 +25,9 @@ namespace ringrt::controller {
 [[nodiscard]] bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double now_s);
 [[nodiscard]] Action end_resize(const MalleableJob &job);
 
+[[nodiscard]] PendingUpdate::Size size_with(const records::Layout &layout, int gpus,
+                                            const PassContext &pass, const JobRecord &record);
+
 // The size that it was submitted with: its script's environment is of that size, and stock Slurm
 // does not correct it.
 [[nodiscard]] int first_size(const MalleableJob &job);

@@ -81,6 +81,7 @@ constexpr std::array kKeys{
             i.own_nice = nice;
             return true;
         }},
+    Key{"live", [](std::string_view v, Intent &i) { return read_into(v, 0, 1, i.live); }},
     Key{"why",
         [](std::string_view v, Intent &i) {
             if (!is_reason(v)) return false;
@@ -139,6 +140,7 @@ std::string format_intent(const Intent &intent) {
     if (intent.gap_s > 0) append_number(out, "gap", std::min(intent.gap_s, kCostMax));
     if (intent.restart_s > 0) append_number(out, "cost", std::min(intent.restart_s, kCostMax));
     if (intent.own_nice) append_int(out, "nice", std::clamp(*intent.own_nice, -kNiceMax, kNiceMax));
+    if (intent.live) append_int(out, "live", 1);
     if (!intent.why.empty() && is_reason(intent.why)) append_text(out, "why", intent.why);
     return out;
 }

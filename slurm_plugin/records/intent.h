@@ -19,7 +19,7 @@
 
 namespace ringrt::records {
 
-inline constexpr std::size_t kRecordBytesMax = 332;
+inline constexpr std::size_t kRecordBytesMax = 340;
 
 // Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
 // itself shows (pending, running, completing) is not repeated here: a completing job's record
@@ -68,7 +68,8 @@ struct Intent {
     double restart_s = 0;    // the gaps smoothed: measured cost of a stop and restart (0: unknown)
     // The job's own nice value while a lower one is lent to it for a restart, else none.
     std::optional<int64_t> own_nice;
-    std::string why;  // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
+    bool live = false;  // its program is resized in place (doc/live.md)
+    std::string why;    // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
 
     bool operator==(const Intent &) const = default;
 };

@@ -62,6 +62,7 @@ constexpr std::array kKeys{
     Key{"save_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.save_ms); }},
     Key{"load_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.load_ms); }},
     Key{"up", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.up); }},
+    Key{"live", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.live); }},
     Key{"speed",
         [](std::string_view v, Telemetry &t) { return read_speeds(v, t.speed, t.samples); }},
     Key{"plan", [](std::string_view v,
@@ -108,6 +109,7 @@ std::string format_telemetry(const Telemetry &t) {
     if (t.save_ms > 0) append_number(out, "save_ms", std::min(t.save_ms, kMillisecondsMax));
     if (t.load_ms > 0) append_number(out, "load_ms", std::min(t.load_ms, kMillisecondsMax));
     append_int(out, "up", t.up ? 1 : 0);
+    if (t.live) append_int(out, "live", 1);
     append_speeds(out, "speed", first(t.speed, t.samples));
     append_speeds(out, "plan", first(t.planned, t.planned_sizes));
     return out;

@@ -44,6 +44,7 @@ struct Telemetry {
     double save_ms = 0;       // last save, 0: none
     double load_ms = 0;       // last load at start, 0: none
     bool up = false;          // the runtime polls for the signal: a resize may be asked
+    bool live = false;        // extensions may join it and leave it (doc/live.md)
     int samples = 0;          // of `speed`
     std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size the job has run at, any run
     int planned_sizes = 0;  // of `planned`: what its plans of communication promise, sizes rising

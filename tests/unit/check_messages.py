@@ -16,7 +16,7 @@ FOLDERS = ("model", "libringrt", "slurm_plugin", "sim", "tools")
 NOT_MESSAGES = re.compile(
     r"slurm_plugin/(controller/options|policy/(registry|value|doubling)"
     r"|slurm/ringrtd/daemon_options|slurm/ringrtd/metrics_server)\.cpp"
-    r"|slurm_plugin/slurm/host/metrics\.(cpp|h)"
+    r"|slurm_plugin/slurm/host/metrics\.(cpp|h)|slurm_plugin/slurm/spank/srun_record\.cpp"
     r"|libringrt/(bucketing/rules|bucketing/plan|checkpoint/hash|job/signal_watch)\.cpp"
     r"|libringrt/transport/op_header\.cpp|tools/ringbench/.*|tools/.*/(main|report|chart|page|paper|paper_models|plot|scale|verdict|svg"
     r"|command_line|columns|grade|comparison|chrome_trace|options|fit"

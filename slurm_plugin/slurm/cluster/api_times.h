@@ -26,11 +26,13 @@ enum class Call : uint8_t {
     complete,
     load_limits,
     load_reservations,
+    submit,
 };
 
-inline constexpr std::array<std::string_view, 12> kCallNames{
+inline constexpr std::array<std::string_view, 13> kCallNames{
     "load_jobs", "load_job", "load_nodes", "load_partitions", "load_steps",  "update_job",
-    "signal",    "requeue",  "list_pids",  "complete",        "load_limits", "load_reservations"};
+    "signal",    "requeue",  "list_pids",  "complete",        "load_limits", "load_reservations",
+    "submit"};
 
 class ApiTimes {
   public:

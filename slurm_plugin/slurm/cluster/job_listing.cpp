@@ -5,11 +5,13 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string_view>
 
+#include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/slurm_library.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
@@ -129,6 +131,24 @@ ListedJob listed(const slurm_job_info_t &info, UserNames &users) {
     return job;
 }
 
+// A training and its extensions are shown as one job, for as long as that is there.
+void count_extensions(std::vector<ListedJob> &jobs) {
+    std::vector<uint32_t> counted;
+    for (const ListedJob &job : jobs) {
+        const auto extension = records::parse_extension(job.admin_comment);
+        if (!extension) continue;
+        const auto base = std::ranges::find(jobs, extension->base, &ListedJob::id);
+        if (base == jobs.end()) continue;
+        counted.push_back(job.id);
+        if (job.pending || job.ended || base->restarts != extension->run) continue;
+        base->gpus += job.gpus;
+        if (base->nodes != job.nodes) base->nodes += "," + job.nodes;
+    }
+    std::erase_if(jobs, [&](const ListedJob &job) {
+        return std::ranges::find(counted, job.id) != counted.end();
+    });
+}
+
 }  // namespace
 
 Listing list_jobs() {
@@ -143,6 +163,7 @@ Listing list_jobs() {
     UserNames users;
     for (uint32_t i = 0; i < message->record_count; ++i)
         listing.jobs.push_back(listed(message->job_array[i], users));
+    count_extensions(listing.jobs);
     return listing;
 }
 

@@ -10,6 +10,7 @@ libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/cluster/slurm_cluster.cpp slurm_plugin/slurm/cluster/slurm_cluster.h \
 	slurm_plugin/slurm/slurm_compat.h \
 	slurm_plugin/slurm/cluster/shared_limits.cpp slurm_plugin/slurm/cluster/shared_limits.h \
+	slurm_plugin/slurm/cluster/slurm_extension.cpp \
 	slurm_plugin/slurm/cluster/slurm_records.cpp slurm_plugin/slurm/cluster/slurm_records.h \
 	slurm_plugin/slurm/cluster/slurm_runs.cpp
 libslurmcluster_la_CPPFLAGS = $(slurm_cppflags)

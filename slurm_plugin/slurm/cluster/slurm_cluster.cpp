@@ -29,6 +29,8 @@ constexpr std::size_t kListedPerSingle = 50;
 
 // A resize of it is under way: it is looked at in each pass.
 bool is_hot(const controller::JobRecord &record) {
+    if (record.extension && record.phase != controller::JobPhase::finished)
+        return record.phase != controller::JobPhase::running || record.extension->asked_s > 0;
     return record.intent && record.intent->asked_s > 0 &&
            record.phase != controller::JobPhase::finished;
 }
@@ -125,6 +127,7 @@ RpcStatus SlurmCluster::load_jobs() {
         return load_hot();  // for slurmctld's clock
     if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_jobs");
     jobs_.reset(fresh);
+    wants_all_ = false;
     convert_jobs();
     ++seen_.version;
     return RpcStatus::ok;
@@ -215,7 +218,7 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
 // job, reckoned by their number. That is to take a hundredth of the time. In between, only the hot
 // jobs are looked at, one by one, and once each that was just updated.
 bool SlurmCluster::is_time_for_all() const {
-    if (!jobs_ || hot_.size() * kListedPerSingle > jobs_->record_count) return true;
+    if (!jobs_ || wants_all_ || hot_.size() * kListedPerSingle > jobs_->record_count) return true;
     const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
     return age.count() >= std::min(kListPerJob_ms * jobs_->record_count, kListEvery_ms);
 }
@@ -329,22 +332,6 @@ RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::Pendin
         change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
     return this->change(job_id, Call::update_job, "slurm_update_job",
                         [&] { return slurm_update_job(&change); });
-}
-
-RpcStatus SlurmCluster::signal_steps(uint32_t job_id, int signal) {
-    job_step_info_response_msg_t *steps = nullptr;
-    const int rc = timed(Call::load_steps, [&] { return load_steps(job_id, &steps); });
-    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_get_job_steps");
-    const bool has_step = std::ranges::any_of(
-        std::span(steps->job_steps, steps->job_step_count), [](const job_step_info_t &step) {
-            return step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
-                   (step.state & JOB_STATE_BASE) == JOB_RUNNING;
-        });
-    free_steps(steps);
-    if (!has_step) return RpcStatus::busy;
-    return status_of(
-        timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
-        "slurm_kill_job");
 }
 
 }  // namespace ringrt::slurm

@@ -56,6 +56,9 @@ class SlurmCluster final : public controller::Cluster {
     // slurmdbd would lose the job's next run by that.
     controller::RpcStatus bill_anew(uint32_t job_id) override;
 
+    controller::RpcStatus extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
+                                 const records::Extension &extension) override;
+
     // As of the last observation.
     [[nodiscard]] const controller::Observation &seen() const { return seen_; }
     [[nodiscard]] const std::map<std::string, PartitionLimits, std::less<>> &partitions() const {
@@ -107,6 +110,7 @@ class SlurmCluster final : public controller::Cluster {
         // waits before it takes one for missing, for a prolog may take long.
         time_t launch_s = 0;
         bool has_slurmdbd = false;
+        bool has_client_ids = false;  // a job carries the identity of the one who submits it
     };
     [[nodiscard]] std::optional<SiteConf> site_conf();  // none: slurmctld does not say
     template <typename Work>
@@ -130,6 +134,7 @@ class SlurmCluster final : public controller::Cluster {
     time_t partitions_asked_ = 0;
     std::string last_error_;
     ApiTimes api_;
+    bool wants_all_ = false;        // a job was submitted since
     Clock::time_point last_full_;   // end of the last listing of all jobs
     std::vector<std::size_t> hot_;  // into seen_.jobs: polled singly, for a resize is under way
     std::optional<SiteConf> conf_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
@@ -274,6 +275,8 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         record.excluded_nodes.push_back(static_cast<int>(node));
     });
     record.intent = records::parse_intent(record.admin_comment);
+    record.extension = records::parse_extension(record.admin_comment);
+    if (record.extension) record.intent.reset();
     if (record.intent) record.constraints = constraints_of(job);
     if (record.intent || waits_at_limit(job)) {
         record.account = bounded_text(job.account, kNameBytesMax);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SlurmCluster: a job's run, asked for and ended.
+#include <algorithm>
 #include <ctime>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
@@ -40,7 +42,8 @@ std::optional<SlurmCluster::SiteConf> SlurmCluster::site_conf() {
     conf_ = SiteConf{
         .launch_s = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout),
         .has_slurmdbd =
-            bounded_text(conf->accounting_storage_type, 256).find("slurmdbd") != std::string::npos};
+            bounded_text(conf->accounting_storage_type, 256).find("slurmdbd") != std::string::npos,
+        .has_client_ids = bounded_text(conf->authinfo).find("use_client_ids") != std::string::npos};
     conf_asked_ = Clock::now();
     free_conf(conf);
     return conf_;
@@ -72,6 +75,22 @@ Liveness SlurmCluster::probe_run(uint32_t job_id) {
         default:
             return Liveness::alive;
     }
+}
+
+RpcStatus SlurmCluster::signal_steps(uint32_t job_id, int signal) {
+    job_step_info_response_msg_t *steps = nullptr;
+    const int rc = timed(Call::load_steps, [&] { return load_steps(job_id, &steps); });
+    if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_get_job_steps");
+    const bool has_step = std::ranges::any_of(
+        std::span(steps->job_steps, steps->job_step_count), [](const job_step_info_t &step) {
+            return step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+                   (step.state & JOB_STATE_BASE) == JOB_RUNNING;
+        });
+    free_steps(steps);
+    if (!has_step) return RpcStatus::busy;
+    return status_of(
+        timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
+        "slurm_kill_job");
 }
 
 RpcStatus SlurmCluster::requeue_running(uint32_t job_id) {

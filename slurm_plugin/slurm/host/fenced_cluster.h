@@ -51,6 +51,10 @@ class FencedCluster final : public controller::Cluster {
     controller::RpcStatus bill_anew(uint32_t job_id) override {
         return fenced([&] { return cluster_.bill_anew(job_id); });
     }
+    controller::RpcStatus extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
+                                 const records::Extension &extension) override {
+        return fenced([&] { return cluster_.extend(base_id, size, extension); });
+    }
 
   private:
     template <typename Call>

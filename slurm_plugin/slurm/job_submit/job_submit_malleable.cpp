@@ -113,6 +113,17 @@ void tell_steps(job_desc_msg_t &job, const records::Layout &layout) {
     }
 }
 
+// Its user says at once what its runtime will tell: that extensions can join it.
+bool says_live(const job_desc_msg_t &job) {
+    constexpr uint32_t kEntriesMax = 65536;
+    const uint32_t entries = std::min(job.env_size, kEntriesMax);
+    for (uint32_t i = 0; i < entries && job.environment != nullptr; ++i)
+        if (job.environment[i] != nullptr &&
+            std::strcmp(job.environment[i], "RINGRT_LIVE_RESIZE=1") == 0)
+            return true;
+    return false;
+}
+
 void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) {
     const std::string site_text = job.admin_comment == nullptr ? "" : job.admin_comment;
     const records::Intent intent{
@@ -125,6 +136,7 @@ void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) 
         .since_s = static_cast<double>(std::time(nullptr)),
         .begin_s = job.begin_time,
         .limit_by_slurm = job.time_limit == NO_VAL,
+        .live = says_live(job),
     };
     replace(job.admin_comment, records::format_into(site_text, intent));
 }

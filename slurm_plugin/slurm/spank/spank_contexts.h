@@ -58,6 +58,10 @@ void open_channel(spank_t spank);
 void serve_channel(spank_t spank);
 void close_channel();
 
+// In srun: how it was called, for extensions of its job (doc/live.md); and at its end.
+void record_srun(spank_t spank);
+void forget_srun();
+
 // In the slurmstepd of the job's script, when it has been started, and when it has ended.
 void say_it_goes_on(spank_t spank);
 void say_it_is_resized(spank_t spank);

@@ -2,6 +2,7 @@
 // The SPANK plugin `malleable`: what Slurm calls, and nothing else.
 //
 // sbatch, salloc, srun   spank_submit.cpp   takes the options, hands them to job_submit/malleable
+// srun                   spank_record.cpp   writes down how it was called, for extensions
 // slurmstepd             spank_step.cpp     fixes the environment of the job's script and ranks
 //                        spank_channel.cpp  connects the ranks with Slurm
 //                        spank_calm.cpp     says in the job's output that it is resized
@@ -43,6 +44,10 @@ RINGRT_PLUGIN_SYMBOL int slurm_spank_init_post_opt(spank_t spank, int, char **) 
     return guarded([=] { ringrt::slurm::forward_options(spank); });
 }
 
+RINGRT_PLUGIN_SYMBOL int slurm_spank_local_user_init(spank_t spank, int, char **) {
+    return guarded([=] { ringrt::slurm::record_srun(spank); });
+}
+
 RINGRT_PLUGIN_SYMBOL int slurm_spank_user_init(spank_t spank, int, char **) {
     return guarded([=] { ringrt::slurm::open_channel(spank); });
 }
@@ -63,7 +68,10 @@ RINGRT_PLUGIN_SYMBOL int slurm_spank_task_exit(spank_t spank, int, char **) {
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_exit(spank_t, int, char **) {
-    return guarded([] { ringrt::slurm::close_channel(); });
+    return guarded([] {
+        ringrt::slurm::close_channel();
+        ringrt::slurm::forget_srun();
+    });
 }
 
 }  // extern "C"

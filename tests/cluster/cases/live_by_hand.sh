@@ -9,7 +9,7 @@ chown $user "$folder"
 trap 'scancel --user=$user' EXIT
 submit() { # NAME GPUS [VARIABLE=VALUE]
     as_user env RINGRT_CHECKPOINT_DIR="$folder/checkpoints" "${@:3}" sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
-        -o "$folder/$1" --wrap "exec srun $live $steps 50"
+        -o "$folder/$1" --wrap "exec srun $live $steps 200"
 }
 last() { tail -n 1 "$folder/base" | sed -n 's/^step [0-9]* ranks \([0-9]*\) .*/\1/p'; }
 base_has() { [ "$(last)" = "$1" ]; }
@@ -48,4 +48,4 @@ mkdir "$folder/alone" && (cd "$folder/alone" && env -u SLURM_JOB_ID "$live" $ste
 awk '$1 == "weights" { n++; a[n] = $2; b[n] = $3 } END { exit n != 2 || (a[1] - a[2]) ^ 2 + (b[1] - b[2]) ^ 2 > 1e-20 }' \
     "$folder/base" "$folder/alone.out" || fail "other weights than one rank alone has"
 [ "$(timeout 10 scontrol -o show job "$base" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
-note "measured: longest time between two steps $(longest_ms) ms, of which a step has 50"
+note "measured: longest time between two steps $(longest_ms) ms, of which a step of two ranks has 100"

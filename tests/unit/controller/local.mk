@@ -10,6 +10,7 @@ world_ldadd = libfakecluster.la $(CHECK_LIBS)
 
 controller_tests = \
 	tests/unit/controller/test_explain \
+	tests/unit/controller/test_extension \
 	tests/unit/controller/test_fence \
 	tests/unit/controller/test_model \
 	tests/unit/controller/test_pacing \
@@ -27,6 +28,10 @@ TESTS += $(controller_tests)
 tests_unit_controller_test_explain_SOURCES = tests/unit/controller/test_explain.cpp tests/support/check.h
 tests_unit_controller_test_explain_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_explain_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_extension_SOURCES = tests/unit/controller/test_extension.cpp tests/support/check.h
+tests_unit_controller_test_extension_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_extension_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_fence_SOURCES = tests/unit/controller/test_fence.cpp tests/support/check.h
 tests_unit_controller_test_fence_CPPFLAGS = $(world_cppflags)

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/live_resize.h"
+
+#include <string>
+
+#include "slurm_plugin/controller/text.h"
+#include "slurm_plugin/controller/waiting.h"
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt::controller {
+
+namespace {
+
+using Kind = Action::Kind;
+
+std::string name_of(const Extension &extension) {
+    return "extension " + std::to_string(extension.record->id);
+}
+
+ExtensionAges ages_of(const Extension &extension, const JobTracker &tracker, double now_s) {
+    const JobRecord &record = *extension.record;
+    ExtensionAges ages{.signalled_s = age_s(tracker.signalled_s, now_s)};
+    if (extension.stage == ExtensionStage::pending) ages.in_stage_s = age_s(record.submit_s, now_s);
+    if (extension.stage == ExtensionStage::leaving)
+        ages.in_stage_s = age_s(record.extension->asked_s, now_s);
+    if (extension.stage == ExtensionStage::joining)
+        ages.in_stage_s = age_s(tracker.joining_since_s.value_or(now_s), now_s);
+    return ages;
+}
+
+Action cancel(const MalleableJob &job, const Extension &extension) {
+    Action action{.kind = Kind::cancel_extension, .intent = job.intent, .poll_fast = true};
+    action.extension = extension.record->id;
+    const char *why =
+        extension.stage == ExtensionStage::pending   ? " was not started in time: cancelled"
+        : extension.stage == ExtensionStage::joining ? " did not join in time: cancelled"
+                                                     : " did not leave in time: cancelled";
+    action.event = event_of(EventKind::extension, job.intent, job.intent.gpus, job.intent.gpus,
+                            name_of(extension) + why);
+    return action;
+}
+
+// One that comes or goes, the last first.
+Action attend(const MalleableJob &job, const JobTracker &tracker, const PassContext &pass,
+              const Options &options) {
+    const double grace_s = options.grace_of(job.intent.grace_s);
+    for (auto it = job.extensions.rbegin(); it != job.extensions.rend(); ++it) {
+        switch (extension_step(it->stage, ages_of(*it, tracker, pass.now_s), grace_s, options)) {
+            case ExtensionStep::cancel:
+                return cancel(job, *it);
+            case ExtensionStep::signal_again:
+                return {.kind = Kind::signal_extension,
+                        .intent = job.intent,
+                        .extension = it->record->id,
+                        .poll_fast = true};
+            case ExtensionStep::wait:
+            case ExtensionStep::nothing:
+                break;
+        }
+    }
+    return {.poll_fast = true};
+}
+
+Action note_size(const MalleableJob &job, const PassContext &pass) {
+    Action action{.kind = Kind::note, .intent = job.intent};
+    records::Intent &intent = action.intent;
+    intent.gpus = job.record->gpus_requested;
+    intent.since_s = pass.now_s;
+    ++intent.resizes;
+    action.event = event_of(EventKind::resized, job.intent, job.intent.gpus, intent.gpus,
+                            "resized in place: " + gpus_text(intent.gpus) + " (were " +
+                                std::to_string(job.intent.gpus) + ")");
+    return action;
+}
+
+Action extend(const MalleableJob &job, const Target &target, const PassContext &pass) {
+    const int now = job.record->gpus_requested;
+    Action action{.kind = Kind::extend, .intent = job.intent, .poll_fast = true};
+    action.intent.why = to_string(target.allotment.reason);
+    action.update.size = size_with(job.intent.layout, now, pass, *job.record);
+    action.level = job.extensions.empty() ? 1 : job.extensions.back().record->extension->level + 1;
+    action.event = event_of(EventKind::extension, action.intent, now, 2 * now,
+                            "grows in place: an extension of " + gpus_text(now) + " is submitted");
+    return action;
+}
+
+Action dismiss(const MalleableJob &job, const Target &target, const PassContext &pass) {
+    const Extension &last = job.extensions.back();
+    Action action{.kind = Kind::dismiss, .intent = job.intent, .poll_fast = true};
+    action.intent.why = to_string(target.allotment.reason);
+    action.extension = last.record->id;
+    records::Extension record = *last.record->extension;
+    record.asked_s = pass.now_s;
+    action.update.admin_comment = records::format_extension(record);
+    const int now = job.record->gpus_requested;
+    action.event =
+        event_of(EventKind::extension, action.intent, now, now - last.record->gpus_requested,
+                 "shrinks in place: " + name_of(last) + " is asked to leave");
+    return action;
+}
+
+}  // namespace
+
+std::optional<Action> next_live_action(const MalleableJob &job, const Target &target,
+                                       const JobTracker &tracker, const PassContext &pass,
+                                       const Options &options) {
+    if (!job.is_live && job.extensions.empty() && job.intent.gpus == job.record->gpus_requested)
+        return std::nullopt;
+    if (is_changing(job)) return attend(job, tracker, pass, options);
+    const int now = job.record->gpus_requested;
+    const bool was_extended = job.intent.gpus != now && (job.is_live || !job.extensions.empty());
+    if (was_extended) return note_size(job, pass);
+    // What is left of it after a loss in the middle is no size of the ladder.
+    const bool is_odd = !job.extensions.empty() &&
+                        !records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, now);
+    if (is_odd) return dismiss(job, target, pass);
+    if (target.job.id == 0 || target.job.pinned || target.allotment.gpus == now)
+        return std::nullopt;
+    const int wanted = target.allotment.gpus;
+    if (wanted < now && job.extensions.empty()) return std::nullopt;  // below its base: by requeue
+    if (wanted > now && !job.is_live) return std::nullopt;
+    if (!pass.may_ask) return Action{};
+    if (wanted < now) return dismiss(job, target, pass);
+    const bool may_grow = target.placeable_gpus >= 2 * now && !tracker.growth.holds(pass.now_s);
+    return may_grow ? extend(job, target, pass) : Action{};
+}
+
+}  // namespace ringrt::controller

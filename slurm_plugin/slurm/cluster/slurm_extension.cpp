@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SlurmCluster: an extension of a running job is submitted (doc/live.md).
+//
+// Slurm lets SlurmUser and root name any user. What that user's job runs is a line of ours, which
+// runs a file of the owner's as the owner; nothing of the owner's is read here but Slurm's record
+// of the base. Slurm holds the owner's limits against it as against every job.
+#include <algorithm>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/records/extension.h"
+#include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
+
+namespace ringrt::slurm {
+
+using controller::RpcStatus;
+
+namespace {
+
+constexpr char kPath[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+// By Slurm's nobody, it takes the one who submits.
+bool names_somebody(uint32_t id) {
+    constexpr uint32_t kSlurmsNobody = 99;
+    return id != NO_VAL && id != INFINITE && id != kSlurmsNobody;
+}
+
+// The texts that a description points at.
+struct Texts {
+    std::string script, name, out, comment, tres, node_tres;
+    std::vector<std::string> environment;
+    std::vector<char *> entries;
+};
+
+Texts texts_of(const slurm_job_info_t &base, const controller::PendingUpdate::Size &size,
+               const records::Extension &extension) {
+    const std::string id = std::to_string(extension.base);
+    Texts out{.script = "#!/bin/sh\nexec " + std::string("/bin/sh ./") +
+                        records::srun_record_name(extension.base) + "\n",
+              .name = bounded_text(base.name, 64) + "+" + std::to_string(extension.level),
+              .out = bounded_text(base.work_dir) + "/ringrt-extensions-" + id + ".out",
+              .comment = records::format_extension(extension),
+              .tres = format_gpu_tres(bounded_text(base.tres_per_job), size.gpus)};
+    if (size.same_nodes)
+        out.node_tres = with_gpus(bounded_text(base.tres_per_node), bounded_text(base.tres_per_job),
+                                  size.gpus / size.nodes);
+    out.environment = {kPath, std::string(records::kExtends) + "=" + id,
+                       std::string(records::kExtensionTasks) + "=" + std::to_string(size.tasks)};
+    for (std::string &entry : out.environment) out.entries.push_back(entry.data());
+    return out;
+}
+
+// In whole minutes; what is begun is not there for it.
+uint32_t minutes_left(const slurm_job_info_t &base) {
+    if (base.time_limit == INFINITE || base.time_limit == NO_VAL) return base.time_limit;
+    const time_t left_s = base.end_time - std::time(nullptr);
+    return static_cast<uint32_t>(std::max<time_t>(1, left_s / 60));
+}
+
+void set_what_it_runs(const slurm_job_info_t &base, Texts &texts, job_desc_msg_t &job) {
+    job.user_id = base.user_id;  // without it, it would run as the one who submits
+    job.group_id = base.group_id;
+    job.script = texts.script.data();
+    job.environment = texts.entries.data();
+    job.env_size = static_cast<uint32_t>(texts.entries.size());
+    job.name = texts.name.data();
+    job.work_dir = base.work_dir;
+    job.std_out = texts.out.data();
+    job.open_mode = OPEN_MODE_APPEND;
+    job.admin_comment = texts.comment.data();
+    job.requeue = 0;
+    job.time_limit = minutes_left(base);
+}
+
+// As the base: whose it is, and where it may run.
+void set_where(const slurm_job_info_t &base, job_desc_msg_t &job) {
+    job.account = base.account;
+    job.qos = base.qos;
+    job.partition = base.partition;
+    job.reservation = base.resv_name;
+    job.features = base.features;
+    job.exc_nodes = base.exc_nodes;
+    job.wckey = base.wckey;
+    job.nice = base.nice;
+}
+
+void set_resources(const slurm_job_info_t &base, const controller::PendingUpdate::Size &size,
+                   Texts &texts, job_desc_msg_t &job) {
+    job.tres_per_job = texts.tres.data();
+    if (!texts.node_tres.empty()) job.tres_per_node = texts.node_tres.data();
+    job.num_tasks = static_cast<uint32_t>(size.tasks);
+    job.min_nodes = job.max_nodes = static_cast<uint32_t>(size.nodes);
+    job.ntasks_per_node = static_cast<uint16_t>((size.tasks + size.nodes - 1) / size.nodes);
+    job.cpus_per_task = base.cpus_per_task;
+    job.min_cpus = static_cast<uint32_t>(size.cpus);
+    job.pn_min_memory = base.pn_min_memory;
+    job.mem_per_tres = base.mem_per_tres;
+}
+
+}  // namespace
+
+RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
+                               const records::Extension &extension) {
+    const std::optional<SiteConf> conf = site_conf();
+    if (!conf) return RpcStatus::unreachable;
+    if (conf->has_client_ids) {
+        last_error_ = "AuthInfo=use_client_ids";
+        return RpcStatus::refused;
+    }
+    JobMessage found;
+    if (const RpcStatus status = load_job(base_id, found); status != RpcStatus::ok) return status;
+    const slurm_job_info_t &base = found->job_array[0];
+    const bool runs = (base.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
+                      (base.job_state & JOB_COMPLETING) == 0 && base.restart_cnt == extension.run;
+    if (!runs) return RpcStatus::busy;
+    if (!names_somebody(base.user_id) || !names_somebody(base.group_id) ||
+        base.work_dir == nullptr || size.gpus < 1 || size.nodes < 1)
+        return RpcStatus::refused;
+    Texts texts = texts_of(base, size, extension);
+    job_desc_msg_t job;
+    slurm_init_job_desc_msg(&job);
+    set_what_it_runs(base, texts, job);
+    set_where(base, job);
+    set_resources(base, size, texts, job);
+    submit_response_msg_t *response = nullptr;
+    const int rc = timed(Call::submit, [&] { return slurm_submit_batch_job(&job, &response); });
+    const RpcStatus status = status_of(rc, "slurm_submit_batch_job");
+    if (response != nullptr) slurm_free_submit_response_response_msg(response);
+    wants_all_ = true;  // it is looked for at once
+    return status;
+}
+
+}  // namespace ringrt::slurm

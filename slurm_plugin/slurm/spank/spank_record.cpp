@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The SPANK plugin in the srun of a malleable job: writes down how it was called, with the rights
+// of the job's owner, into a file that only the owner can read. Extensions run it, as the same
+// owner; no part of Slurm or of the controller opens it.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "slurm_plugin/records/extension.h"
+#include "slurm_plugin/records/fields.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank/spank_contexts.h"
+#include "slurm_plugin/slurm/spank/srun_record.h"
+
+namespace ringrt::slurm {
+namespace {
+
+char record_path[PATH_MAX];  // of this srun; empty: none. Nothing to construct when it is loaded.
+
+// The words of /proc/self/cmdline or environ; empty where they are too long to be written down.
+std::vector<std::string> words_in(const char *path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text(kSrunRecordBytesMax, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!file.eof()) return {};
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    std::vector<std::string> out;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\0', begin), text.size());
+        out.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return out;
+}
+
+std::string present_folder() {
+    char path[PATH_MAX];
+    return getcwd(path, sizeof path) != nullptr ? path : "";
+}
+
+mode_t present_umask() {
+    const mode_t mask = umask(022);
+    umask(mask);
+    return mask;
+}
+
+std::optional<uint64_t> open_files() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return std::nullopt;
+    return limit.rlim_cur;
+}
+
+std::string work_dir_of(uint32_t job_id) {
+    job_info_msg_t *found = nullptr;
+    if (load_job(job_id, &found) != SLURM_SUCCESS || found == nullptr) return {};
+    const char *folder = found->record_count == 1 ? found->job_array[0].work_dir : nullptr;
+    std::string out = folder != nullptr ? folder : "";
+    free_jobs(found);
+    return out;
+}
+
+// As a whole or not at all.
+bool write_private(const std::string &path, const std::string &text) {
+    const std::string fresh = path + "." + std::to_string(getpid());
+    const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (close(fd) == 0 && written && rename(fresh.c_str(), path.c_str()) == 0) return true;
+    unlink(fresh.c_str());
+    return false;
+}
+
+// 0: extensions of this job have nothing to repeat.
+uint32_t malleable_job() {
+    uint32_t job_id = 0;
+    const char *id = std::getenv("SLURM_JOB_ID");
+    const char *live = std::getenv("RINGRT_LIVE_RESIZE");
+    const bool is_base = std::getenv(kFlags[0].in_job) != nullptr && live != nullptr &&
+                         std::string_view(live) == "1" && std::getenv(records::kExtends) == nullptr;
+    if (!is_base || id == nullptr || !records::read_into(id, 1, UINT32_MAX - 1, job_id)) return 0;
+    return job_id;
+}
+
+}  // namespace
+
+void record_srun(spank_t spank) {
+    if (spank_context() != S_CTX_LOCAL) return;
+    unsetenv(kExtendable);  // of the step that this one was started from
+    const uint32_t job_id = malleable_job();
+    int words = 0;
+    char **program = nullptr;
+    if (job_id == 0 || spank_get_item(spank, S_JOB_ARGV, &words, &program) != ESPANK_SUCCESS ||
+        words <= 0)
+        return;
+    const auto script = script_of({.arguments = words_in("/proc/self/cmdline"),
+                                   .program_words = static_cast<std::size_t>(words),
+                                   .environment = words_in("/proc/self/environ"),
+                                   .folder = present_folder(),
+                                   .umask = present_umask(),
+                                   .open_files = open_files()});
+    const std::string folder = work_dir_of(job_id);
+    if (!script || folder.empty()) return;
+    const std::string path = folder + "/" + records::srun_record_name(job_id);
+    if (path.size() >= sizeof record_path || !write_private(path, *script)) return;
+    path.copy(record_path, path.size());
+    setenv(kExtendable, "1", 1);
+}
+
+void forget_srun() {
+    if (record_path[0] != '\0') unlink(record_path);
+    record_path[0] = '\0';
+}
+
+}  // namespace ringrt::slurm

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How an srun is written down, and that a shell repeats it word by word.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/slurm/spank/srun_record.h"
+#include "tests/support/check.h"
+#include "tests/support/folder.h"
+
+using namespace ringrt::slurm;
+using namespace ringrt::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// What the script's srun was given: each argument on a line, then what the environment has.
+std::string repeated(const TemporaryFolder &folder, SrunCall call) {
+    const std::string srun = folder.path + "/srun";
+    std::ofstream(srun) << "#!/bin/sh\nfor word; do echo \"[$word]\"; done\n"
+                           "echo \"A=$A B=$B SLURM_NTASKS=$SLURM_NTASKS mask=$(umask) in=$PWD\"\n";
+    ck_assert(chmod(srun.c_str(), 0700) == 0);
+    call.arguments.front() = srun;
+    const auto script = script_of(call);
+    ck_assert(script.has_value());
+    std::ofstream(folder.path + "/script") << *script;
+    const std::string command = "RINGRT_EXTENSION_TASKS=3 SLURM_NTASKS=own sh " + folder.path +
+                                "/script >" + folder.path + "/out";
+    ck_assert(std::system(command.c_str()) == 0);
+    std::stringstream out;
+    out << std::ifstream(folder.path + "/out").rdbuf();
+    return out.str();
+}
+
+bool has(const Words &words, const std::string &word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+}  // namespace
+
+TEST(a_shell_repeats_it_word_by_word) {
+    const TemporaryFolder folder;
+    const std::string out = repeated(
+        folder,
+        {.arguments = {"srun", "-n", "2", "--label", "./a b", "it's", "$HOME `x` \\", "two\nlines"},
+         .program_words = 4,
+         .environment = {"A=it's $B", "B=1\n2", "SLURM_NTASKS=2", "PATH=/usr/bin:/bin"},
+         .folder = folder.path,
+         .umask = 027,
+         .open_files = 64});
+    EXPECT_TEXT(out,
+                "[--label]\n[-n]\n[3]\n[--open-mode=append]\n[--kill-on-bad-exit=1]\n[./a "
+                "b]\n[it's]\n[$HOME `x` \\]\n"
+                "[two\nlines]\nA=it's $B B=1\n2 SLURM_NTASKS=own mask=0027 in=" +
+                    folder.path + "\n");
+}
+
+TEST(the_size_is_the_extensions_own) {
+    const Words left = without_size({"-n", "2", "-N1", "--gpus=4", "--ntasks-per-node", "2",
+                                     "--cpu-bind=none", "-l", "--gres=gpu:2", "--nodes=1-2"});
+    ck_assert(left == (Words{"--cpu-bind=none", "-l"}));
+    // No options that only begin alike.
+    ck_assert(has(without_size({"--ntasks-per-core=1", "--network=x", "--nice=3"}), "--nice=3"));
+    ck_assert(has(without_size({"--ntasks-per-core=1"}), "--ntasks-per-core=1"));
+    ck_assert(without_size({"-n"}).empty());
+}
+
+TEST(what_slurm_sets_for_each_job_is_not_passed_on) {
+    for (const char *own :
+         {"SLURM_JOB_ID=1", "SLURM_GPUS=2", "SLURMD_NODENAME=n1", "CUDA_VISIBLE_DEVICES=0",
+          "RINGRT_CHANNEL=x/y", "RINGRT_EXTENDS=7", "SLURM_SPANK_MALLEABLE=1:4", "_=/usr/bin/srun",
+          "no value", "=x", "", "SLURM_SPANK__SLURM_SPANK_OPTION_malleable_malleable=1:4"})
+        ck_assert_msg(!is_passed_on(own), "%s", own);
+    for (const char *users :
+         {"HOME=/h", "RINGRT_CHECKPOINT_DIR=c", "RINGRT_SIGNAL=10", "SLURM_CONF=/etc/slurm.conf",
+          "BASH_FUNC_ml%%=() { :; }", "SLURM_SPANK__SLURM_SPANK_OPTION_pyxis_container_image=x"})
+        ck_assert_msg(is_passed_on(users), "%s", users);
+}
+
+TEST(what_cannot_be_written_down_is_not) {
+    SrunCall call{.arguments = {"srun", "x"}, .program_words = 1, .folder = "/"};
+    ck_assert(script_of(call).has_value());
+    call.program_words = 0;
+    ck_assert(!script_of(call));
+    call.program_words = 2;  // then there would be no srun
+    ck_assert(!script_of(call));
+    call.program_words = 1;
+    call.environment = {"A=" + std::string(kSrunRecordBytesMax, 'x')};
+    ck_assert(!script_of(call));
+}
+
+int main() { return ringrt::test::run_all("srun_record"); }
