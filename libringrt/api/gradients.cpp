@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "libringrt/api/handle.h"
+#include "libringrt/base/format.h"
 #include "libringrt/reduce/reduce.h"
 
 namespace ringrt {
@@ -22,6 +23,16 @@ void tell_boundary(ringrt_t &rt) {
              }});
 }
 
+// Which rule makes the plans, by RINGRT_GROUPING.
+Status chosen_rule(const bucketing::Rule **rule) {
+    const char *name = getenv("RINGRT_GROUPING");
+    if (!name || !*name) name = "predictive";
+    *rule = bucketing::find_rule(name);
+    if (*rule) return {};
+    return {RINGRT_INVALID_ARGUMENT, format_text("RINGRT_GROUPING: expected %s, got \"%.40s\"",
+                                                 bucketing::rule_names().c_str(), name)};
+}
+
 Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
                          ringrt_op_t op, int *id) {
     if (!name || !id) return invalid("name or id is NULL");
@@ -30,12 +41,15 @@ Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dt
         return invalid("dtype must be one of the numbers (not uint8), op one of the five");
     if (!rt.reducer) {
         const char *trace = getenv("RINGRT_TRACE"), *profile = getenv("RINGRT_PROFILE");
+        const bucketing::Rule *rule = nullptr;
+        if (Status known = chosen_rule(&rule); !known.ok()) return known;
         rt.gradient_dtype = dtype;
         rt.gradient_op = op;
         rt.reducer = std::make_unique<GradientReducer>(
             rt.communicator(),
             GradientReducerConfig{.dtype = dtype,
                                   .op = op,
+                                  .rule = rule,
                                   .trace_file = trace ? trace : "",
                                   .profile_file = profile ? profile : "",
                                   .samples_per_rank = [batch = rt.settings.batch](int ranks) {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "libringrt/base/status.h"
+#include "libringrt/bucketing/rules.h"
 #include "libringrt/collective/communicator.h"
 #include "libringrt/gradients/learner.h"
 #include "libringrt/gradients/trace.h"
@@ -33,6 +34,8 @@ struct GradientReducerConfig {
     ringrt_op_t op = RINGRT_SUM;
     // Followed as it is and never changed where it is not empty; must be sound for the gradients.
     bucketing::Plan plan{};
+    // Makes the plans otherwise: rank 0's, whatever the other ranks' says.
+    const bucketing::Rule *rule = bucketing::find_rule("predictive");
     std::string trace_file{};  // a Chrome trace of this rank; empty: none
     // Rank 0's measured profile, after 1, 2, 4 … steps and at the end; empty: none.
     std::string profile_file{};
@@ -111,7 +114,8 @@ class GradientReducer {
     ringrt_status_t gather(const Transfer &transfer);
     void complete(const Transfer &transfer);
     ringrt_status_t agree_on_plan();
-    void make_first_plan(std::unique_lock<std::mutex> &lock);
+    ringrt_status_t make_first_plan(std::unique_lock<std::mutex> &lock);
+    ringrt_status_t agree_on_rule();
     std::vector<uint64_t> new_plan();
     void plan_a_speed(std::unique_lock<std::mutex> &lock);
     [[nodiscard]] bucketing::Profile measured() const;
@@ -135,6 +139,7 @@ class GradientReducer {
     double step_start_us_ = 0;
     size_t waited_ = 0, complete_ = 0;
     uint64_t plan_version_ = 0;
+    const bucketing::Rule *rule_ = nullptr;  // rank 0's, from the first step on
     Status failed_;
     bucketing::Plan plan_;
     Layout layout_;

@@ -107,14 +107,14 @@ static double alpha_at(double alpha_us, int measured_ranks, int ranks) {
     return measured_us * exchange_latency(ranks) / exchange_latency(measured_ranks) / (ranks - 1);
 }
 
-double planned_step_ms(const Learned &learned, int measured_ranks, int ranks,
+double planned_step_ms(const Rule &rule, const Learned &learned, int measured_ranks, int ranks,
                        double samples_per_rank) {
     if (!(learned.gbps > 0) && ranks > 1) return 0;
     const Profile profile = profile_at(learned, samples_per_rank);
     if (ranks == 1) return (backward_us(profile) + forward_us(profile)) / 1e3;
     const double alpha_us = alpha_at(learned.alpha_us, measured_ranks, ranks);
     const Network network{learned.gbps, alpha_us, ranks};
-    return simulate(profile, network, predictive(profile, network)).iteration_us / 1e3;
+    return simulate(profile, network, rule.plan(profile, network)).iteration_us / 1e3;
 }
 
 }  // namespace ringrt

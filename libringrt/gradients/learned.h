@@ -10,6 +10,7 @@
 
 #include "libringrt/bucketing/network.h"
 #include "libringrt/bucketing/profile.h"
+#include "libringrt/bucketing/rules.h"
 
 namespace ringrt {
 
@@ -33,7 +34,7 @@ inline constexpr size_t kLearnedBytesMax = size_t{4} << 20;
 [[nodiscard]] bucketing::Profile profile_at(const Learned &learned, double samples_per_rank);
 
 // The iteration time of the plan for a ring of `ranks`; 0 where that cannot be said.
-[[nodiscard]] double planned_step_ms(const Learned &learned, int measured_ranks, int ranks,
-                                     double samples_per_rank);
+[[nodiscard]] double planned_step_ms(const bucketing::Rule &rule, const Learned &learned,
+                                     int measured_ranks, int ranks, double samples_per_rank);
 
 }  // namespace ringrt

@@ -58,8 +58,9 @@ Learned Learner::learned(uint64_t plan_version, double samples_per_rank) const {
             .profile = profiler_.profile()};
 }
 
-std::optional<Plan> better_plan(const Profile &profile, const Network &network, const Plan &old) {
-    Plan plan = predictive(profile, network);
+std::optional<Plan> better_plan(const Rule &rule, const Profile &profile, const Network &network,
+                                const Plan &old) {
+    Plan plan = rule.plan(profile, network);
     const double before = simulate(profile, network, old).iteration_us;
     if (simulate(profile, network, plan).iteration_us >= kWorthIt * before) return std::nullopt;
     return plan;

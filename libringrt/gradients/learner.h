@@ -48,7 +48,8 @@ class Learner {
 };
 
 // A plan that is enough faster than `old` for a change; else nothing.
-[[nodiscard]] std::optional<bucketing::Plan> better_plan(const bucketing::Profile &profile,
+[[nodiscard]] std::optional<bucketing::Plan> better_plan(const bucketing::Rule &rule,
+                                                         const bucketing::Profile &profile,
                                                          const bucketing::Network &network,
                                                          const bucketing::Plan &old);
 

@@ -67,15 +67,34 @@ void GradientReducer::reset_plan(Plan plan) {
     discarded_.resize(padding);
 }
 
+// The environments of two ranks may differ, and two rules' plans do not fit each other.
+ringrt_status_t GradientReducer::agree_on_rule() {
+    rule_ = config_.rule;
+    if (communicator_.size() == 1) return RINGRT_OK;
+    auto number = static_cast<uint64_t>(rule_ - all_rules().data());
+    const ringrt_status_t status = communicator_.broadcast(&number, sizeof number, 0);
+    if (status != RINGRT_OK) return status;
+    if (number >= all_rules().size()) return RINGRT_MISMATCH;
+    rule_ = &all_rules()[number];
+    return RINGRT_OK;
+}
+
 // Of the first step. On this thread and without the lock: it takes a model of some hundred
 // gradients 40 ms, and ready() returns at once.
-void GradientReducer::make_first_plan(std::unique_lock<std::mutex> &lock) {
-    if (!config_.plan.blocks.empty()) return reset_plan(config_.plan);
+ringrt_status_t GradientReducer::make_first_plan(std::unique_lock<std::mutex> &lock) {
+    if (!config_.plan.blocks.empty()) {
+        reset_plan(config_.plan);
+        return RINGRT_OK;
+    }
     const Profile sizes = sizes_only();
     lock.unlock();
-    Plan plan = predictive(sizes, {kGuessGbps, kGuessAlphaUs, communicator_.size()});
+    const ringrt_status_t status = agree_on_rule();
+    Plan plan;
+    if (status == RINGRT_OK)
+        plan = rule_->plan(sizes, {kGuessGbps, kGuessAlphaUs, communicator_.size()});
     lock.lock();
-    reset_plan(std::move(plan));
+    if (status == RINGRT_OK) reset_plan(std::move(plan));
+    return status;
 }
 
 // Rank 0 only. The plan's words, empty where the present one stays.
@@ -86,7 +105,7 @@ std::vector<uint64_t> GradientReducer::new_plan() {
     const Network network = learner_->network();
     const Plan old = plan_;
     lock.unlock();
-    const std::optional<Plan> plan = better_plan(profile, network, old);
+    const std::optional<Plan> plan = better_plan(*rule_, profile, network, old);
     return plan ? packed(*plan) : std::vector<uint64_t>{};
 }
 
@@ -104,7 +123,7 @@ void GradientReducer::plan_a_speed(std::unique_lock<std::mutex> &lock) {
     const Learned now = learner_->learned(plan_version_, samples_per_rank(present));
     const double samples = samples_per_rank(ranks);
     lock.unlock();
-    const double ms = planned_step_ms(now, present, ranks, samples);
+    const double ms = planned_step_ms(*rule_, now, present, ranks, samples);
     lock.lock();
     speeds_.push_back({ranks, ms});
 }

@@ -27,8 +27,8 @@ void GradientReducer::run_steps() {
         if (stop_) return;
         const double begun = thread_cpu_us();
         network_cpu_us_ = 0;
-        if (next == 0) make_first_plan(lock);
-        const ringrt_status_t status = run_step(lock);
+        ringrt_status_t status = next == 0 ? make_first_plan(lock) : RINGRT_OK;
+        if (status == RINGRT_OK) status = run_step(lock);
         cpu_us_ += thread_cpu_us() - begun - network_cpu_us_;
         if (stop_ && status == RINGRT_OK) return;
         if (status != RINGRT_OK) {

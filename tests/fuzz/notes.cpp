@@ -16,7 +16,8 @@ void try_learned(std::string_view text) {
     const auto again = parse_learned(written);
     expect(again && format_learned(*again) == written, "what was written can be read");
     for (const int ranks : {1, 2, 16}) {
-        const double step_ms = planned_step_ms(*learned, 2, ranks, 32);
+        const double step_ms =
+            planned_step_ms(*bucketing::find_rule("predictive"), *learned, 2, ranks, 32);
         expect(step_ms >= 0, "a planned step takes no time before it begins");
     }
 }

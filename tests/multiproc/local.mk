@@ -5,6 +5,7 @@ multiproc_tests = \
 	tests/multiproc/test_collectives \
 	tests/multiproc/test_failures \
 	tests/multiproc/test_gradients \
+	tests/multiproc/test_grouping_rules \
 	tests/multiproc/test_live \
 	tests/multiproc/test_orders \
 	tests/multiproc/test_saver \
@@ -24,9 +25,15 @@ tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_failures_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_gradients_SOURCES = tests/multiproc/test_gradients.cpp \
-	tests/unit/bucketing_profiles.h $(multiproc_headers)
+	tests/multiproc/gradient_training.h tests/unit/bucketing_profiles.h $(multiproc_headers)
 tests_multiproc_test_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_grouping_rules_SOURCES = tests/multiproc/test_grouping_rules.cpp \
+	tests/multiproc/gradient_training.h $(multiproc_headers)
+tests_multiproc_test_grouping_rules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_grouping_rules_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
+	libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/check.h \
 	tests/support/folder.h tests/support/live_job.h tests/support/ranks.h

@@ -13,6 +13,8 @@
 
 using namespace ringrt;
 using namespace ringrt::bucketing;
+
+static const Rule &kPredictive = *find_rule("predictive");
 using ringrt::test::anything;
 using ringrt::test::layered;
 using ringrt::test::uniform;
@@ -68,7 +70,7 @@ class Model {
 
     void step() {
         if (learner_.steps() > 0 && learner_.steps() % kAgreeEvery == 0 && learner_.take_due()) {
-            if (auto plan = better_plan(learner_.profile(), learner_.network(), plan_))
+            if (auto plan = better_plan(kPredictive, learner_.profile(), learner_.network(), plan_))
                 plan_ = *std::move(plan);
         }
         const Timeline timeline = simulate(profile_, network_, plan_);
@@ -209,18 +211,19 @@ TEST(planned_speeds_follow_the_size_of_the_ring) {
                           .alpha_us = 50,
                           .profile = layered(50, 100e6, 200e3, 1.02, 0, 0.1)};
     const double compute_ms = (backward_us(learned.profile) + forward_us(learned.profile)) / 1e3;
-    ck_assert_double_eq_tol(planned_step_ms(learned, 2, 1, 64), 2 * compute_ms, 1e-6);
+    ck_assert_double_eq_tol(planned_step_ms(kPredictive, learned, 2, 1, 64), 2 * compute_ms, 1e-6);
     double before = 2 * compute_ms;
     for (int ranks : {2, 4, 8}) {
-        const double ms = planned_step_ms(learned, 2, ranks, 64.0 / ranks);
+        const double ms = planned_step_ms(kPredictive, learned, 2, ranks, 64.0 / ranks);
         ck_assert_double_ge(ms, 2 * compute_ms / ranks);
         ck_assert_double_lt(ms, before);
         before = ms;
     }
-    ck_assert_double_ge(planned_step_ms(learned, 2, 64, 1), 2 * 100e6 * 8 / 10e9 * 1e3 * 63 / 64);
+    ck_assert_double_ge(planned_step_ms(kPredictive, learned, 2, 64, 1),
+                        2 * 100e6 * 8 / 10e9 * 1e3 * 63 / 64);
     Learned unknown = learned;
     unknown.gbps = 0;
-    ck_assert_double_eq(planned_step_ms(unknown, 2, 4, 16), 0);
+    ck_assert_double_eq(planned_step_ms(kPredictive, unknown, 2, 4, 16), 0);
 }
 
 // Where latency is all that counts, the speed promised at 64 ranks is that of the communicator's
@@ -229,7 +232,7 @@ TEST(planned_latency_is_the_cost_models) {
     Learned learned{.plan_version = 1, .gbps = 1e6, .alpha_us = 1000};
     learned.profile.gradients = {{"", 4, 1, 1}};
     const auto both_phases_ms = [&](int measured, int ranks) {
-        return planned_step_ms(learned, measured, ranks, 0);
+        return planned_step_ms(kPredictive, learned, measured, ranks, 0);
     };
     ck_assert_double_eq_tol(both_phases_ms(2, 2), 2, 0.1);
     ck_assert_double_eq_tol(both_phases_ms(2, 64), 2 * exchange_latency(64), 0.1);

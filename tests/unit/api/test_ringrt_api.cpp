@@ -229,6 +229,20 @@ TEST(gradients_of_no_type_or_operation_are_refused_when_they_are_registered) {
     ck_assert_int_eq(id, 0);
 }
 
+TEST(an_unknown_grouping_rule_is_refused_when_a_gradient_is_registered) {
+    Alone alone;
+    int id = -1;
+    setenv("RINGRT_GROUPING", "fastest", 1);
+    const ringrt_status_t refused =
+        ringrt_gradient_register(alone.rt, "g", 4, RINGRT_FLOAT32, RINGRT_SUM, &id);
+    unsetenv("RINGRT_GROUPING");
+    expect(alone.rt, refused, RINGRT_INVALID_ARGUMENT,
+           "RINGRT_GROUPING: expected fifo, ddp, fusion, mgwfbp, tictac, p3, bytescheduler, "
+           "priority, dear, prophet or predictive, got \"fastest\"");
+    ck_assert_int_eq(ringrt_gradient_register(alone.rt, "g", 4, RINGRT_FLOAT32, RINGRT_SUM, &id),
+                     RINGRT_OK);
+}
+
 // LeakSanitizer sees a request that was not freed; without it the wait is still an error, not a
 // crash.
 TEST(a_request_is_freed_even_where_the_handle_is_null) {
