@@ -31,6 +31,7 @@ struct Action {
     std::optional<Event> event;   // logged once it is done; its time and job are filled in then
     uint32_t extension = 0;       // dismiss, signal_extension, cancel_extension: its number
     int level = 0;                // extend
+    ExtensionPlace place;         // extend
     std::optional<int64_t> nice;  // note, hand_back: the nice value that is set with the intent
     const char *cause = "";       // call_off: for the statistics
     // release: Slurm does not start it at its old size, although that is free: it is over a limit,

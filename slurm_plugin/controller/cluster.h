@@ -166,6 +166,11 @@ struct PendingUpdate {
 
 // Each verb does one thing, and may fail at any time. observe(), confirm_run() and probe_run()
 // change nothing.
+// Where the site wants extensions to run; what is empty is as the base has it.
+struct ExtensionPlace {
+    std::string partition, qos;
+};
+
 class Cluster {
   public:
     virtual ~Cluster() = default;
@@ -191,8 +196,8 @@ class Cluster {
     virtual RpcStatus bill_anew(uint32_t job_id) = 0;
     // Submits an extension of a running job in its owner's name. Where it cannot be done: refused.
     virtual RpcStatus extend(uint32_t base_id, const PendingUpdate::Size &size,
-                             const records::Extension &extension) {
-        (void)base_id, (void)size, (void)extension;
+                             const records::Extension &extension, const ExtensionPlace &place) {
+        (void)base_id, (void)size, (void)extension, (void)place;
         return RpcStatus::refused;
     }
 };

@@ -28,7 +28,7 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
         case Kind::extend:
             return cluster_.extend(
                 record.id, *action.update.size,
-                {.base = record.id, .run = record.restarts, .level = action.level});
+                {.base = record.id, .run = record.restarts, .level = action.level}, action.place);
         case Kind::dismiss:
             return cluster_.write_intent(action.extension, action.update.admin_comment,
                                          std::nullopt);

@@ -73,12 +73,14 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
     return action;
 }
 
-Action extend(const MalleableJob &job, const Target &target, const PassContext &pass) {
+Action extend(const MalleableJob &job, const Target &target, const PassContext &pass,
+              const Options &options) {
     const int now = job.record->gpus_requested;
     Action action{.kind = Kind::extend, .intent = job.intent, .poll_fast = true};
     action.intent.why = to_string(target.allotment.reason);
     action.update.size = size_with(job.intent.layout, now, pass, *job.record);
     action.level = job.extensions.empty() ? 1 : job.extensions.back().record->extension->level + 1;
+    action.place = {options.extension_partition, options.extension_qos};
     action.event = event_of(EventKind::extension, action.intent, now, 2 * now,
                             "grows in place: an extension of " + gpus_text(now) + " is submitted");
     return action;
@@ -122,7 +124,7 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
     if (!pass.may_ask) return Action{};
     if (wanted < now) return dismiss(job, target, pass);
     const bool may_grow = target.placeable_gpus >= 2 * now && !tracker.growth.holds(pass.now_s);
-    return may_grow ? extend(job, target, pass) : Action{};
+    return may_grow ? extend(job, target, pass, options) : Action{};
 }
 
 }  // namespace ringrt::controller

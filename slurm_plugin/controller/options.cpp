@@ -2,6 +2,7 @@
 #include "slurm_plugin/controller/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <variant>
@@ -40,6 +41,10 @@ template <typename Choice>
 Row choice(std::string_view name, Choice Options::*member, std::string_view choices,
            std::string_view help) {
     return {{name, ParameterType::choice, 0, 0, choices, help}, member};
+}
+
+Row name(std::string_view name, std::string Options::*member, std::string_view help) {
+    return {{name, ParameterType::name, 0, 0, "", help}, member};
 }
 
 // "a|b|c" of all policies.
@@ -110,6 +115,11 @@ std::vector<Row> all_rows() {
         choice("resize", &Options::resize, "requeue|live",
                "How a running job changes its size: it is requeued, or extension jobs join it and "
                "leave it where its program can do that"),
+        name("extension_partition", &Options::extension_partition,
+             "Partition of extension jobs, for example one whose jobs Slurm preempts; without it "
+             "that of their base"),
+        name("extension_qos", &Options::extension_qos,
+             "QOS of extension jobs, in the same way; their owners must be allowed to use it"),
     };
     add_policy_params(table);
     return table;
@@ -153,6 +163,14 @@ std::string got(std::string_view text) {
     for (const char c : text.substr(0, 40))
         out += c >= 0x20 && c < 0x7f && c != '"' && c != '\\' ? c : '?';
     return out + (text.size() > 40 ? "...\"" : "\"");
+}
+
+// As Slurm's own names.
+bool is_name(std::string_view text) {
+    const auto fits = [](unsigned char c) {
+        return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '@';
+    };
+    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
 }
 
 std::optional<double> to_number(const Parameter &p, std::string_view text) {
@@ -240,6 +258,11 @@ std::optional<std::string> set_parameter(Options &options, std::string_view name
         if (index < 0)
             return std::string(name) + ": expected one of " + std::string(p.choices) + got(text);
         std::visit(SetChoice{options, index, text}, row->member);
+        return std::nullopt;
+    }
+    if (p.type == ParameterType::name) {
+        if (!is_name(text)) return std::string(name) + ": expected a name" + got(text);
+        std::visit(SetChoice{options, 0, text}, row->member);
         return std::nullopt;
     }
     const std::optional<double> value = to_number(p, text);

@@ -39,14 +39,15 @@ struct Options {
     double breaker_pause_s = 600;  // ... for so long
     double payback = 1;            // a growth must save more seconds than payback x its restart's
     double restart_s = 10;         // assumed cost of a restart until a job's own is measured
-    Resize resize = Resize::requeue;  // how
-    Reclaim reclaim = Reclaim::any;   // which waiting rigid jobs get borrowed GPUs back
+    Resize resize = Resize::requeue;                 // how
+    std::string extension_partition, extension_qos;  // of extensions; empty: their base's
+    Reclaim reclaim = Reclaim::any;  // which waiting rigid jobs get borrowed GPUs back
     std::map<std::string, double, std::less<>> policy_params;  // set ones that policies declare
 
     [[nodiscard]] double grace_of(double own_s) const { return std::min(own_s, grace_most_s); }
 };
 
-enum class ParameterType : uint8_t { seconds, number, integer, choice };
+enum class ParameterType : uint8_t { seconds, number, integer, choice, name };
 
 // One row per parameter. `text` of get and set is what stands in malleable.yaml.
 struct Parameter {

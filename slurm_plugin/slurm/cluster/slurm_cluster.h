@@ -57,7 +57,8 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus bill_anew(uint32_t job_id) override;
 
     controller::RpcStatus extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
-                                 const records::Extension &extension) override;
+                                 const records::Extension &extension,
+                                 const controller::ExtensionPlace &place) override;
 
     // As of the last observation.
     [[nodiscard]] const controller::Observation &seen() const { return seen_; }

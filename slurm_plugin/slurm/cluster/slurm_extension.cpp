@@ -32,19 +32,21 @@ bool names_somebody(uint32_t id) {
 // The texts that a description points at.
 struct Texts {
     std::string script, name, out, comment, tres, node_tres;
+    controller::ExtensionPlace place;
     std::vector<std::string> environment;
     std::vector<char *> entries;
 };
 
 Texts texts_of(const slurm_job_info_t &base, const controller::PendingUpdate::Size &size,
-               const records::Extension &extension) {
+               const records::Extension &extension, const controller::ExtensionPlace &place) {
     const std::string id = std::to_string(extension.base);
     Texts out{.script = "#!/bin/sh\nexec " + std::string("/bin/sh ./") +
                         records::srun_record_name(extension.base) + "\n",
               .name = bounded_text(base.name, 64) + "+" + std::to_string(extension.level),
               .out = bounded_text(base.work_dir) + "/ringrt-extensions-" + id + ".out",
               .comment = records::format_extension(extension),
-              .tres = format_gpu_tres(bounded_text(base.tres_per_job), size.gpus)};
+              .tres = format_gpu_tres(bounded_text(base.tres_per_job), size.gpus),
+              .place = place};
     if (size.same_nodes)
         out.node_tres = with_gpus(bounded_text(base.tres_per_node), bounded_text(base.tres_per_job),
                                   size.gpus / size.nodes);
@@ -76,11 +78,11 @@ void set_what_it_runs(const slurm_job_info_t &base, Texts &texts, job_desc_msg_t
     job.time_limit = minutes_left(base);
 }
 
-// As the base: whose it is, and where it may run.
-void set_where(const slurm_job_info_t &base, job_desc_msg_t &job) {
+// As the base: whose it is, and where it may run, but for what the site says.
+void set_where(const slurm_job_info_t &base, Texts &texts, job_desc_msg_t &job) {
     job.account = base.account;
-    job.qos = base.qos;
-    job.partition = base.partition;
+    job.qos = texts.place.qos.empty() ? base.qos : texts.place.qos.data();
+    job.partition = texts.place.partition.empty() ? base.partition : texts.place.partition.data();
     job.reservation = base.resv_name;
     job.features = base.features;
     job.exc_nodes = base.exc_nodes;
@@ -104,7 +106,8 @@ void set_resources(const slurm_job_info_t &base, const controller::PendingUpdate
 }  // namespace
 
 RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
-                               const records::Extension &extension) {
+                               const records::Extension &extension,
+                               const controller::ExtensionPlace &place) {
     const std::optional<SiteConf> conf = site_conf();
     if (!conf) return RpcStatus::unreachable;
     if (conf->has_client_ids) {
@@ -120,11 +123,11 @@ RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate
     if (!names_somebody(base.user_id) || !names_somebody(base.group_id) ||
         base.work_dir == nullptr || size.gpus < 1 || size.nodes < 1)
         return RpcStatus::refused;
-    Texts texts = texts_of(base, size, extension);
+    Texts texts = texts_of(base, size, extension, place);
     job_desc_msg_t job;
     slurm_init_job_desc_msg(&job);
     set_what_it_runs(base, texts, job);
-    set_where(base, job);
+    set_where(base, texts, job);
     set_resources(base, size, texts, job);
     submit_response_msg_t *response = nullptr;
     const int rc = timed(Call::submit, [&] { return slurm_submit_batch_job(&job, &response); });

@@ -52,8 +52,9 @@ class FencedCluster final : public controller::Cluster {
         return fenced([&] { return cluster_.bill_anew(job_id); });
     }
     controller::RpcStatus extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
-                                 const records::Extension &extension) override {
-        return fenced([&] { return cluster_.extend(base_id, size, extension); });
+                                 const records::Extension &extension,
+                                 const controller::ExtensionPlace &place) override {
+        return fenced([&] { return cluster_.extend(base_id, size, extension, place); });
     }
 
   private:

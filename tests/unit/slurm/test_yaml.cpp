@@ -32,6 +32,8 @@ std::string man_entry(const controller::Parameter &parameter) {
         for (std::size_t bar = 0; (bar = choices.find('|', bar)) != std::string::npos; bar += 2)
             choices.replace(bar, 1, ", ");
         entry += "One of " + choices + ".\n";
+    } else if (parameter.type == controller::ParameterType::name) {
+        return entry;
     } else {
         char range[80];
         std::snprintf(range, sizeof range, "From %.15g to %.15g.\n", parameter.low, parameter.high);
@@ -101,6 +103,10 @@ TEST(errors_name_the_line) {
     EXPECT_TEXT(error_of("event_log: relative").substr(0, 10), "m.yaml:1: ");
     ck_assert(!error_of("mode: sometimes").empty());
     ck_assert(!error_of("mode: \"a\tb: [").empty());
+    EXPECT_TEXT(error_of("extension_qos: scavenger"), "");
+    EXPECT_TEXT(error_of("extension_qos: a b"),
+                "m.yaml:1: extension_qos: expected a name, got \"a b\"");
+    ck_assert(!error_of("extension_partition: \"\"").empty());
     ck_assert(!error_of("settle_s: nan").empty());
     ck_assert(!error_of("settle_s: -1").empty());
 }
