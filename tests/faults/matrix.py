@@ -77,7 +77,7 @@ ROWS = [
     Row("F23", "many malleable jobs told to shrink at once", cases=("faults/storm",),
         tests={RESIZE: ("five_hundred_jobs_shrink_a_few_at_a_time",), PACING: ("the_breaker_pauses_all_resizes",)},
         partly="8 jobs on a real cluster, 500 in virtual time"),
-    Row("F24", "scancel, hold, suspend, requeue, update in each state", cases=("cancel", "user_wins", "admin_comment", "partition_down", "faults/cancel_at_requeue"),
+    Row("F24", "scancel, hold, suspend, requeue, update in each state", cases=("cancel", "user_wins", "admin_comment", "partition_down", "reservation_ahead", "faults/cancel_at_requeue"),
         tests={WALK: ("every_state_and_every_happening",)}),
     Row("F25", "a job exits 0 in the same second as its requeue", cases=("faults/exit_at_requeue",),
         partly="RINGRT_TIMES=200 for all 200; 12 by default"),
@@ -104,5 +104,8 @@ ROWS = [
     Row("F46", "a user games it", cases=("faults/gamed",)),
     Row("F51", "an hour of random faults over 20 jobs", scripts=("tests/faults/soak --minutes 60 --seed 1",), long=True),
     Row("F52", "the same trace in the simulator and on a real cluster", cases=("same_decisions",)),
+    Row("F55", "resizing in place: each crash point", cases=("live_faults", "site_live_preempted"),
+        tests={"tests/unit/live/test_live_model": (), "tests/multiproc/test_live": ()}),
+    Row("F56", "resizing in place at random, for half an hour", scripts=("tests/faults/live_soak --steps 12000 --trainings 5 --every 8 --seed 7",), long=True),
     Row("F53", "100,000 passes: memory flat; valgrind", cases=("faults/memory_flat",), scripts=("tests/faults/valgrind",), long=True),
 ]
