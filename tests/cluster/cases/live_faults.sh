@@ -8,8 +8,9 @@ user=nobody folder=$work/live_faults
 mkdir -p "$folder"
 chown $user "$folder"
 trap 'scancel --user=$user' EXIT
-# The second extension comes when slurmctld has saved the base and the first one.
-set_yaml "$(sed 's/^min_resize_interval_s: .*/min_resize_interval_s: 10/; s/^back_off_s: .*/back_off_s: 3/' "$dir/malleable.yaml")
+# The second extension comes when slurmctld has saved the base and the first one: a job whose start it has
+# not saved is unknown to the next slurmctld, which ends it, or drains its node (24.11: "Duplicate jobid").
+set_yaml "$(sed 's/^min_resize_interval_s: .*/min_resize_interval_s: 15/; s/^back_off_s: .*/back_off_s: 3/' "$dir/malleable.yaml")
 resize: live"
 last() { tail -n 1 "$folder/base" | sed -n 's/^step [0-9]* ranks \([0-9]*\) .*/\1/p'; }
 base_has() { [ "$(last)" = "$1" ]; }
@@ -19,6 +20,8 @@ cd "$folder" || fail "no folder"
 base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$folder/base" --wrap "srun $live 100000 200") ||
     fail "sbatch refused the base"
 wait_for 40 "two ranks" base_has 2
+touch "$folder/extended"
+wait_for 14 "slurmctld's saved state" test "$dir/state/job_state" -nt "$folder/extended"
 wait_for 40 "the second extension" has_extensions 2
 kill_slurmctld
 injected "slurmctld killed as an extension was submitted"
