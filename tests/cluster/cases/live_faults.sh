@@ -21,7 +21,7 @@ base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1
     fail "sbatch refused the base"
 wait_for 40 "two ranks" base_has 2
 touch "$folder/extended"
-wait_for 14 "slurmctld's saved state" test "$dir/state/job_state" -nt "$folder/extended"
+wait_for 30 "slurmctld's saved state" test "$dir/state/job_state" -nt "$folder/extended"
 wait_for 40 "the second extension" has_extensions 2
 kill_slurmctld
 injected "slurmctld killed as an extension was submitted"
