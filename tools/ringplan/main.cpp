@@ -22,7 +22,10 @@ using namespace bucketing;
 
 constexpr int kOk = 0, kFailed = 1;
 
+enum class Task { compare, speeds, grade, paper };
+
 struct Options {
+    Task task = Task::compare;
     std::vector<std::string> profiles;
     std::vector<double> gbps{10}, alpha_us{50};
     std::vector<int> ranks{8};
@@ -31,9 +34,6 @@ struct Options {
     std::vector<std::string> rules;
     std::string svg, trace, blocks;
     bool json = false;
-    bool grade = false;
-    bool paper = false;
-    bool speeds = false;
     int batch_at = 0;  // ranks; 0: the batch of a rank is fixed
 };
 
@@ -128,28 +128,39 @@ std::string listing(const std::vector<Comparison> &comparisons, const Options &o
     return out;
 }
 
+std::string compared(const std::vector<Profile> &profiles, const Options &options) {
+    const std::vector<Comparison> comparisons = compare_all(profiles, options);
+    if (comparisons.size() > 1 && !(options.svg.empty() && options.trace.empty())) {
+        throw Failure(
+            "--svg and --trace show one point: give one profile, bandwidth, ring and alpha");
+    }
+    if (!options.svg.empty()) write(options.svg, svg(comparisons.front()));
+    if (!options.trace.empty()) write(options.trace, chrome_trace(comparisons.front()));
+    return listing(comparisons, options);
+}
+
+std::string output_of(const std::vector<Profile> &profiles, const Options &options) {
+    switch (options.task) {
+        case Task::compare:
+            return compared(profiles, options);
+        case Task::speeds:
+            return speeds(profiles, options);
+        case Task::grade: {
+            const Grade result = grade(profiles);
+            return options.json ? grade_json(result) : grade_text(result);
+        }
+        case Task::paper: {
+            const Paper result = paper(profiles);
+            return options.json ? paper_json(result) : paper_text(result);
+        }
+    }
+    return {};
+}
+
 int run(const Options &options) {
     std::vector<Profile> profiles;
     for (const std::string &path : options.profiles) profiles.push_back(load(path));
-    std::string out;
-    if (options.grade) {
-        const Grade result = grade(profiles);
-        out = options.json ? grade_json(result) : grade_text(result);
-    } else if (options.paper) {
-        const Paper result = paper(profiles);
-        out = options.json ? paper_json(result) : paper_text(result);
-    } else if (options.speeds) {
-        out = speeds(profiles, options);
-    } else {
-        const std::vector<Comparison> comparisons = compare_all(profiles, options);
-        if (comparisons.size() > 1 && !(options.svg.empty() && options.trace.empty())) {
-            throw Failure(
-                "--svg and --trace show one point: give one profile, bandwidth, ring and alpha");
-        }
-        if (!options.svg.empty()) write(options.svg, svg(comparisons.front()));
-        if (!options.trace.empty()) write(options.trace, chrome_trace(comparisons.front()));
-        out = listing(comparisons, options);
-    }
+    const std::string out = output_of(profiles, options);
     std::fwrite(out.data(), 1, out.size(), stdout);
     if (std::fflush(stdout) != 0) throw Failure("standard output: cannot be written");
     return kOk;
@@ -182,14 +193,7 @@ std::string rules_help() {
     return out + "Example: ringplan --gbps 3 --ranks 8 --alpha 300 --svg why.svg resnet50.csv\n";
 }
 
-int parse_and_run(int argc, char **argv) {
-    Options options;
-    CLI::App app("Times one training iteration of a gradient profile under each grouping rule.",
-                 "ringplan");
-    set_style(app, "ringplan");
-    app.footer(rules_help() + exit_statuses());
-    app.add_option("PROFILE", options.profiles,
-                   "CSV with idx,name,grad_bytes,fwd_us,bwd_us,ready_us; - reads standard input");
+void add_network_options(CLI::App &app, Options &options) {
     app.add_option("-b,--gbps", options.gbps,
                    "bandwidth of each rank's link, Gb/s, 0.001 to 100000")
         ->delimiter(',')
@@ -215,6 +219,9 @@ int parse_and_run(int argc, char **argv) {
         ->excludes("--ranks");
     app.add_flag("--servers", options.servers,
                  "parameter servers instead of a ring: push and pull on separate directions");
+}
+
+void add_output_options(CLI::App &app, Options &options) {
     app.add_option("-r,--rules", options.rules, "only these rules")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -222,8 +229,9 @@ int parse_and_run(int argc, char **argv) {
     app.add_option("--blocks", options.blocks, "show this rule's plan block by block")
         ->check(CLI::IsMember(rule_names()));
     app.add_flag("--json", options.json, "JSON instead of a table");
-    app.add_flag("--speeds", options.speeds,
-                 "CSV of gpus,step_ms over --ranks under our rule, for ringfit")
+    app.add_flag_callback(
+           "--speeds", [&options] { options.task = Task::speeds; },
+           "CSV of gpus,step_ms over --ranks under our rule, for ringfit")
         ->excludes("--json");
     app.add_option("--batch-at", options.batch_at,
                    "with --speeds: PROFILE was taken on so many ranks that share a fixed batch "
@@ -234,6 +242,9 @@ int parse_and_run(int argc, char **argv) {
     app.add_option("--trace", options.trace,
                    "write the timelines for chrome://tracing to this file")
         ->excludes("--servers");
+}
+
+void add_subcommands(CLI::App &app, Options &options) {
     CLI::App *grading = app.add_subcommand(
         "grade", "our rule against the bound and every other rule, over 54 networks");
     grading->add_option("PROFILE", options.profiles, "CSVs")->required();
@@ -242,11 +253,25 @@ int parse_and_run(int argc, char **argv) {
         "paper", "the axes of Prophet's evaluation (ICPP 2021), with parameter servers and a ring");
     papers->add_option("PROFILE", options.profiles, "CSVs of more models");
     papers->add_flag("--json", options.json, "JSON instead of text");
+    grading->callback([&options] { options.task = Task::grade; });
+    papers->callback([&options] { options.task = Task::paper; });
+}
+
+int parse_and_run(int argc, char **argv) {
+    Options options;
+    CLI::App app("Times one training iteration of a gradient profile under each grouping rule.",
+                 "ringplan");
+    set_style(app, "ringplan");
+    app.footer(rules_help() + exit_statuses());
+    app.add_option("PROFILE", options.profiles,
+                   "CSV with idx,name,grad_bytes,fwd_us,bwd_us,ready_us; - reads standard input");
+    add_network_options(app, options);
+    add_output_options(app, options);
+    add_subcommands(app, options);
     try {
         app.parse(argc, argv);
-        options.grade = grading->parsed();
-        options.paper = papers->parsed();
-        if (options.profiles.empty() && !options.paper) throw CLI::RequiredError("PROFILE");
+        if (options.profiles.empty() && options.task != Task::paper)
+            throw CLI::RequiredError("PROFILE");
     } catch (const CLI::ParseError &error) {
         return end_of_usage(app, error, "ringplan");
     }

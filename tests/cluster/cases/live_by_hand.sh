@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Resizing in place on a real Slurm, started by hand by an ordinary user (doc/live.md): extension jobs join a base job and leave
 # it by a signal, by scancel and by kill -9 of a rank. The base never stops; each step is done once and in order.
-live=$(dirname "$plugins")/live
-[ -x "$live" ] || skip "live is not built"
+. "$here/live.sh"
 user=nobody folder=$work/live steps=600
-mkdir -p "$folder"
-chown $user "$folder"
-trap 'scancel --user=$user' EXIT
+own_folder
 submit() { # NAME GPUS [VARIABLE=VALUE]
     as_user env RINGRT_CHECKPOINT_DIR="$folder/checkpoints" "${@:3}" sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
         -o "$folder/$1" --wrap "exec srun $live $steps 200"
 }
-last() { tail -n 1 "$folder/base" | sed -n 's/^step [0-9]* ranks \([0-9]*\) .*/\1/p'; }
-base_has() { [ "$(last)" = "$1" ]; }
 longest_ms() { # between two steps, by the clock of who reads them
     awk '{ gap = $1 - was; if (was && gap > most) most = gap; was = $1 } END { printf "%.0f", 1000 * most }' "$folder/clock"
 }
@@ -39,13 +34,10 @@ as_user scancel "$extension"
 wait_for 20 "four ranks: the third was cancelled" base_has 4
 
 grow fourth 4 8
-node=$(timeout 5 squeue -h -j "$extension" -o %N | sed 's/\[\([0-9]*\).*/\1/')
-kill -KILL "$(timeout 10 scontrol listpids "$extension.0" "$node" | awk 'NR > 1 && $4 == 0 { print $1 }')" || fail "no rank to kill"
+kill_first_rank "$extension"
 wait_for 20 "four ranks: the fourth was killed" base_has 4
 wait_for 60 "end of the base" is_state "$base" COMPLETED
-awk '$1 == "step" && $2 != ++n { bad = 1 } END { exit bad || n != '$steps' }' "$folder/base" || fail "steps lost or done twice"
-mkdir "$folder/alone" && (cd "$folder/alone" && env -u SLURM_JOB_ID "$live" $steps 0) >"$folder/alone.out" || fail "one rank alone failed"
-awk '$1 == "weights" { n++; a[n] = $2; b[n] = $3 } END { exit n != 2 || (a[1] - a[2]) ^ 2 + (b[1] - b[2]) ^ 2 > 1e-20 }' \
-    "$folder/base" "$folder/alone.out" || fail "other weights than one rank alone has"
-[ "$(timeout 10 scontrol -o show job "$base" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
+check_each_step_once $steps $steps
+check_weights $steps
+check_never_restarted
 note "measured: longest time between two steps $(longest_ms) ms, of which a step of two ranks has 100"

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # resize: live (doc/live.md): an ordinary user's training of one GPU grows by extension jobs while it is alone on the cluster,
 # and gives them back when rigid jobs wait. Its base is never restarted, and does each step once and in order.
-live=$(dirname "$plugins")/live
-[ -x "$live" ] || skip "live is not built"
+. "$here/live.sh"
 user=nobody folder=$work/live_grow steps=400
-mkdir -p "$folder"
-chown $user "$folder"
-trap 'scancel --user=$user' EXIT
+own_folder
 set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"
-last() { tail -n 1 "$folder/base" | sed -n 's/^step [0-9]* ranks \([0-9]*\) .*/\1/p'; }
-base_has() { [ "$(last)" = "$1" ]; }
 cd "$folder" || fail "no folder"
 base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$folder/base" --wrap "srun -n \$SLURM_NTASKS $live $steps 200") ||
     fail "sbatch refused the base"
@@ -26,8 +21,6 @@ wait_for 20 "three GPUs given back" is_state "$rigid" "RUNNING COMPLETED"
 note "measured: the rigid job waited $(($(date +%s) - $(date +%s -d "$(timeout 5 scontrol -o show job "$rigid" | sed -n 's/.* SubmitTime=\([^ ]*\) .*/\1/p')"))) s at most"
 wait_for 60 "end of the base" is_state "$base" COMPLETED
 wait_for 20 "end of its extensions" no_jobs
-awk '$1 == "step" && $2 != ++n { bad = 1 } END { exit bad || n != '$steps' }' "$folder/base" || fail "steps lost or done twice"
-mkdir "$folder/alone" && (cd "$folder/alone" && env -u SLURM_JOB_ID "$live" $steps 0) >"$folder/alone.out" || fail "one rank alone failed"
-awk '$1 == "weights" { n++; a[n] = $2; b[n] = $3 } END { exit n != 2 || (a[1] - a[2]) ^ 2 + (b[1] - b[2]) ^ 2 > 1e-20 }' \
-    "$folder/base" "$folder/alone.out" || fail "other weights than one rank alone has"
-[ "$(timeout 10 scontrol -o show job "$base" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
+check_each_step_once $steps $steps
+check_weights $steps
+check_never_restarted

@@ -2,14 +2,11 @@
 # Extensions in a QOS that Slurm preempts (extension_qos): a job of another user takes their GPUs by Slurm's own
 # preemption; the training goes on without them in the same run, and grows again afterwards.
 . "$here/site.sh"
-live=$(dirname "$plugins")/live
-[ -x "$live" ] || skip "live is not built"
+. "$here/live.sh"
 echo 'resize: live
 extension_qos: scavenger' >>"$work/malleable.yaml"
 site_up
 steps=600 folder=$dir/home/alice/live
-last() { tail -n 1 "$folder/base" | sed -n 's/^step [0-9]* ranks \([0-9]*\) .*/\1/p'; }
-base_has() { [ "$(last)" = "$1" ]; }
 qos_of() { timeout 5 squeue -h -o '%j %q' | sed -n "s/^$1 //p"; }
 
 # The base starts on n3, for others have n1 and n2.
@@ -31,5 +28,6 @@ wait_for 20 "two ranks beside it" base_has 2
 wait_for 90 "four ranks again" base_has 4
 wait_for 120 "end of the base" is_state "$base" COMPLETED
 wait_for 30 "end of its extensions" no_jobs
-awk '$1 == "step" && $2 != ++n { bad = 1 } END { exit bad || n != '$steps' }' "$folder/base" || fail "steps lost or done twice"
-[ "$(field "$base" Restarts)" = 0 ] || fail "the base was restarted"
+check_each_step_once $steps $steps
+check_weights $steps
+check_never_restarted
