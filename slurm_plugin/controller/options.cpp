@@ -165,12 +165,12 @@ std::string got(std::string_view text) {
     return out + (text.size() > 40 ? "...\"" : "\"");
 }
 
-// As Slurm's own names.
+// As Slurm's own names; empty stands for none.
 bool is_name(std::string_view text) {
     const auto fits = [](unsigned char c) {
         return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '@';
     };
-    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
+    return text.size() <= 64 && std::ranges::all_of(text, fits);
 }
 
 std::optional<double> to_number(const Parameter &p, std::string_view text) {
