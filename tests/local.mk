@@ -44,7 +44,7 @@ include tests/unit/job/local.mk
 include tests/unit/live/local.mk
 include tests/unit/api/local.mk
 include tests/unit/example/local.mk
-include tests/unit/grouping.mk
+include tests/unit/bucketing/local.mk
 include tests/multiproc/local.mk
 include tests/gpu/local.mk
 include tests/netns/local.mk

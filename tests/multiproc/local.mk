@@ -25,7 +25,7 @@ tests_multiproc_test_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_failures_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_gradients_SOURCES = tests/multiproc/test_gradients.cpp \
-	tests/multiproc/gradient_training.h tests/unit/bucketing_profiles.h $(multiproc_headers)
+	tests/multiproc/gradient_training.h tests/unit/bucketing/bucketing_profiles.h $(multiproc_headers)
 tests_multiproc_test_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 

@@ -16,7 +16,7 @@
 #include "libringrt/gradients/gradient_reducer.h"
 #include "libringrt/gradients/packed_plan.h"
 #include "tests/multiproc/gradient_training.h"
-#include "tests/unit/bucketing_profiles.h"
+#include "tests/unit/bucketing/bucketing_profiles.h"
 
 using namespace ringrt;
 using namespace ringrt::test;

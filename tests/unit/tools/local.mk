@@ -14,7 +14,7 @@ tests_unit_tools_test_ringfit_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_tools_test_ringfit_LDADD = libringfit.la $(CHECK_LIBS)
 
 tests_unit_tools_test_ringplan_SOURCES = tests/unit/tools/test_ringplan.cpp \
-	tests/unit/bucketing_profiles.h tests/support/check.h
+	tests/unit/bucketing/bucketing_profiles.h tests/support/check.h
 tests_unit_tools_test_ringplan_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_tools_test_ringplan_LDADD = libringplan.la $(CHECK_LIBS)
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "tests/support/check.h"
-#include "tests/unit/bucketing_profiles.h"
+#include "tests/unit/bucketing/bucketing_profiles.h"
 #include "tools/ringplan/chrome_trace.h"
 #include "tools/ringplan/comparison.h"
 #include "tools/ringplan/grade.h"

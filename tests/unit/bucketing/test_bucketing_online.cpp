@@ -5,7 +5,7 @@
 #include "libringrt/bucketing/link_fit.h"
 #include "libringrt/bucketing/stages.h"
 #include "tests/support/check.h"
-#include "tests/unit/bucketing_profiles.h"
+#include "tests/unit/bucketing/bucketing_profiles.h"
 
 using namespace ringrt::bucketing;
 using ringrt::test::uniform;

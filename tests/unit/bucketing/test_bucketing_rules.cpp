@@ -7,7 +7,7 @@
 #include "libringrt/bucketing/rules.h"
 #include "libringrt/bucketing/timeline.h"
 #include "tests/support/check.h"
-#include "tests/unit/bucketing_profiles.h"
+#include "tests/unit/bucketing/bucketing_profiles.h"
 
 using namespace ringrt::bucketing;
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/bucketing_profiles.h"
+#include "tests/unit/bucketing/bucketing_profiles.h"
 
 namespace ringrt::test {
 

@@ -9,7 +9,7 @@
 #include "libringrt/gradients/learner.h"
 #include "libringrt/schedule/cost_model.h"
 #include "tests/support/check.h"
-#include "tests/unit/bucketing_profiles.h"
+#include "tests/unit/bucketing/bucketing_profiles.h"
 
 using namespace ringrt;
 using namespace ringrt::bucketing;

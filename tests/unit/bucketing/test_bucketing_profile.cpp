@@ -3,7 +3,7 @@
 
 #include "libringrt/bucketing/profile.h"
 #include "tests/support/check.h"
-#include "tests/unit/bucketing_profiles.h"
+#include "tests/unit/bucketing/bucketing_profiles.h"
 
 using namespace ringrt::bucketing;
 
