@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The cluster's folder, and the files of configuration in it. Sourced by contrib/cluster.
+# shellcheck shell=bash disable=SC2154
+
+free_port_range() { # COUNT: the first port of a range nobody listens on
+    local base offset used
+    used=" $(awk 'FNR > 1 { split($2, a, ":"); print a[2] }' /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+        while read -r hex; do echo $((16#$hex)); done | tr '\n' ' ')"
+    for ((base = 20000 + (RANDOM % 100) * 100; base < 32000; base += 100)); do
+        for ((offset = 0; offset <= $1; offset++)); do
+            [[ $used == *" $((base + offset)) "* ]] && continue 2
+        done
+        echo "$base" && return
+    done
+    die "found no free ports between 20000 and 32000; give --port"
+}
+
+make_folder() {
+    local node
+    if [ -z "$dir" ]; then dir=$(mktemp -d /tmp/ringrt-cluster.XXXXXX) || exit; fi
+    [ ${#dir} -le 60 ] || die "--dir: at most 60 characters (sockets live inside), got ${#dir}: $dir"
+    if [ -e "$dir/slurm.conf" ]; then
+        daemon_alive slurmctld && die "a cluster runs in $dir already; stop it: contrib/cluster stop $dir"
+        stop_cluster "$dir"
+    elif [ -n "$(ls -A "$dir" 2>/dev/null)" ]; then
+        die "--dir: $dir exists and is no cluster's folder"
+    fi
+    ours=1
+    mkdir -p "$dir"/{dev,log,munge,run,state} || die "cannot make $dir"
+    chmod 755 "$dir" && chown munge "$dir/munge" && chmod 755 "$dir/munge"
+    for ((node = 1; node <= nodes; node++)); do
+        mkdir -p "$dir/spool/n$node" "$dir/tmp/n$node"
+    done
+    chmod 1777 "$dir"/tmp/*
+    [ "$backup" = 0 ] || make_hosts
+    [ "$site" = 0 ] || make_site
+    make_gpu_files
+}
+
+# Two hosts of one machine: each has its name, the backup its own logs, and both the state.
+make_hosts() {
+    unshare --uts --mount sh -c 'hostname first && mount --bind /dev/null /etc/hosts' 2>/dev/null ||
+        skip "--backup needs name spaces with host names of their own"
+    mkdir -p "$dir"/backup/{log,run}
+    # And what this machine is called: its jobs say that they are to be answered there.
+    { printf '127.0.0.1 localhost first\n127.0.0.2 second\n' && cat /etc/hosts; } >"$dir/hosts"
+}
+
+# Any character device will do for Slurm; where mknod is not allowed, a plain file does as well.
+make_gpu_files() {
+    local gpu
+    for ((gpu = 0; gpu < gpus; gpu++)); do
+        mknod -m 666 "$dir/dev/gpu$gpu" c 1 3 2>/dev/null || touch "$dir/dev/gpu$gpu"
+    done
+}
+
+write_conf() {
+    local scheduler=sched/backfill hosts='SlurmctldHost=localhost(127.0.0.1)'
+    [ "$backup" = 0 ] || hosts='SlurmctldHost=first(127.0.0.1)
+SlurmctldHost=second(127.0.0.2)
+CommunicationParameters=NoCtldInAddrAny'
+    if [ "$malleable" = auto ]; then
+        find_plugin sched_doubling.so >/dev/null && malleable=yes || malleable=no
+    fi
+    [ "$malleable" = no ] || [ "$host" = daemon ] || scheduler=sched/doubling
+    [ "$malleable" = no ] || [ "$host" = plugin ] || find_ringrtd >"$dir/run/ringrtd.program" || exit
+    {
+        cat <<END
+ClusterName=ringrt
+$hosts
+SlurmUser=$([ "$site" = 1 ] && echo slurm || echo root)
+SlurmctldPort=$port
+AuthType=auth/munge
+AuthInfo=socket=$dir/munge/socket
+StateSaveLocation=$dir/state
+SlurmdSpoolDir=$dir/spool/%n
+SlurmctldPidFile=$dir/run/slurmctld.pidfile
+SlurmdPidFile=$dir/run/%n.pidfile
+SlurmctldLogFile=$dir/log/slurmctld.log
+SlurmdLogFile=$dir/log/%n.log
+SlurmctldDebug=verbose
+SlurmdDebug=verbose
+TmpFS=$dir/tmp/%n
+PluginDir=$plugin_dirs
+TaskPlugin=task/none
+ReturnToService=2
+SlurmdParameters=config_overrides
+SlurmctldTimeout=10
+SlurmdTimeout=15
+KillWait=5
+MinJobAge=300
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=$scheduler
+SchedulerParameters=${sched}batch_sched_delay=1,sched_interval=10,bf_interval=5
+END
+        [ "$malleable" = no ] || echo "PlugStackConfig=$dir/plugstack.conf"
+        # Slurm 22.05 knows no such plugin and, left alone, needs none.
+        [[ $(slurmctld -V) =~ \ 2[0-2]\. ]] || echo "CgroupPlugin=disabled" >"$dir/cgroup.conf"
+        write_proctrack
+        if [ "$site" = 1 ]; then write_site_conf; else write_bare_conf; fi
+        printf '%s' "$conf"
+    } >"$dir/slurm.conf"
+    if [ "$malleable" = yes ]; then
+        echo "optional $(find_plugin malleable.so || echo malleable.so)" >"$dir/plugstack.conf"
+        if [ -n "$yaml" ]; then cp "$yaml" "$dir/malleable.yaml"; else echo 'mode: act' >"$dir/malleable.yaml"; fi
+    fi
+    echo "$nodes" >"$dir/run/nodes"
+    write_env
+}
+
+# Can Slurm keep a job's processes together by this kernel's cgroups? (Of version 1, in the freezer.)
+has_cgroups() {
+    local probe=/sys/fs/cgroup/freezer/ringrt-probe.$$
+    [ -e "$(slurm_plugin_dir)/cgroup_v1.so" ] && mkdir "$probe" 2>/dev/null && rmdir "$probe"
+}
+
+# Nodes of one name on one machine share a cgroup, so that the numbers of jobs must tell clusters apart.
+write_proctrack() {
+    [ "$cgroup" = 1 ] || { echo "ProctrackType=proctrack/linuxproc"; return; }
+    echo "ProctrackType=proctrack/cgroup"
+    echo "FirstJobId=$((port * 1000))"
+    printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\n' >"$dir/cgroup.conf"
+}
+
+write_bare_conf() {
+    [ "$malleable" = no ] || echo "JobSubmitPlugins=malleable"
+    [ "$gpus" = 0 ] || echo "GresTypes=gpu"
+    echo "NodeName=n[1-$nodes] NodeHostname=localhost NodeAddr=127.0.0.1" \
+        "Port=[$((port + 1))-$((port + nodes))] CPUs=$cpus RealMemory=$((cpus * 1024))" \
+        "$([ "$gpus" = 0 ] || echo "Gres=gpu:$gpus")"
+    [[ $conf == *PartitionName=main* ]] || echo "PartitionName=main Nodes=ALL Default=YES DefaultTime=1:00:00 MaxTime=7-0 State=UP"
+    [ "$gpus" = 0 ] || echo "Name=gpu File=$dir/dev/gpu[0-$((gpus - 1))]" >"$dir/gres.conf"
+}
+
+write_env() {
+    cat >"$dir/env" <<END
+export SLURM_CONF=$dir/slurm.conf RINGRT_CLUSTER_DIR=$dir
+export OMPI_MCA_btl_tcp_if_include=lo OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+END
+}
