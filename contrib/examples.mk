@@ -12,8 +12,8 @@ libdigits_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt
 libdigits_la_CXXFLAGS = $(AM_CXXFLAGS) -O2
 
 noinst_PROGRAMS += digits
-digits_SOURCES = contrib/examples/digits.cpp contrib/examples/digits_training.cpp \
-	contrib/examples/digits_training.h
+digits_SOURCES = contrib/examples/digits.cpp contrib/examples/digits_in_place.cpp \
+	contrib/examples/digits_training.cpp contrib/examples/digits_training.h
 digits_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 digits_CXXFLAGS = $(libdigits_la_CXXFLAGS)
 digits_LDADD = libdigits.la libringrt.la

@@ -32,6 +32,9 @@ Run by hand it is one rank alone.
                             that takes X ms per image (the gradients stay real)
   --one-allreduce           sum all gradients at once after the backward pass, not layer by layer
                             while it runs: the same bits, slower
+  --live-resize             ranks of other jobs may join and leave while it trains, without a restart;
+                            implies --one-allreduce. With the controller, submit with
+                            RINGRT_LIVE_RESIZE=1 in the environment, too
   --loss-csv=FILE           append one line per step: step,epoch,loss,gpus,restart,time_s
   --json=FILE               write a summary at the end
   --help                    this text
@@ -53,6 +56,7 @@ enum Id {
     kSave,
     kDevice,
     kOneAllreduce,
+    kLiveResize,
     kLossCsv,
     kJson,
     kHelpId
@@ -70,6 +74,7 @@ constexpr option kLong[] = {
     {"save-interval", required_argument, nullptr, kSave},
     {"device-ms-per-sample", required_argument, nullptr, kDevice},
     {"one-allreduce", no_argument, nullptr, kOneAllreduce},
+    {"live-resize", no_argument, nullptr, kLiveResize},
     {"loss-csv", required_argument, nullptr, kLossCsv},
     {"json", required_argument, nullptr, kJson},
     {"help", no_argument, nullptr, kHelpId},
@@ -111,6 +116,9 @@ const char *apply(int id, const char *value, Options &o) {
             return nullptr;
         case kOneAllreduce:
             o.one_allreduce = true;
+            return nullptr;
+        case kLiveResize:
+            o.live_resize = o.one_allreduce = true;
             return nullptr;
         case kLossCsv:
             o.loss_csv = value;

@@ -20,6 +20,7 @@ struct Options {
     double learning_rate = 0.2;
     double momentum = 0.9;
     bool one_allreduce = false;       // after the backward pass, instead of layer by layer
+    bool live_resize = false;         // ranks come and go while it trains; implies one_allreduce
     double device_ms_per_sample = 0;  // 0: do not sleep
     unsigned save_interval_s = 0;     // 0: ringrt's default
 };

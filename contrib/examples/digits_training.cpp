@@ -45,6 +45,7 @@ void Training::start() {
         options_.batch_per_gpu > 0 ? RINGRT_FIXED_BATCH_PER_GPU : RINGRT_FIXED_GLOBAL_BATCH;
     config.save_interval_s = options_.save_interval_s;
     config.samples_total = samples_total();
+    config.live_resize = options_.live_resize ? 1 : 0;
     const ringrt_status_t status = ringrt_init(&rt_, &config);
     check(nullptr, status, "ringrt_init");
     register_buffers();
@@ -65,6 +66,9 @@ void Training::register_buffers() {
           "ringrt_register");
     check(rt_, ringrt_register(rt_, "position", &position_, RINGRT_INT64, 1, &one),
           "ringrt_register");
+    if (options_.live_resize)
+        check(rt_, ringrt_register(rt_, "loss", &loss_, RINGRT_FLOAT64, 1, &one),
+              "ringrt_register");
 }
 
 // (a) Each layer's gradient is summed by itself, in the order in which the forward pass needs them;
@@ -202,27 +206,39 @@ void Training::finish_step() {
     ++step_;
 }
 
-// (5) Tell ringrt about every finished step: it may save, and may say that the job leaves. Between
-// the forward and the backward pass all layers are updated and no gradient is under way.
-bool Training::run() {
-    StepLog log(first_rank() ? options_.loss_csv : "");
+// (5) Tell ringrt about every finished step: it may save, and may say that the job leaves.
+ringrt_action_t Training::end_step() {
+    finish_step();
+    log_step();
+    ringrt_action_t action = RINGRT_CONTINUE;
+    check(rt_, ringrt_step(rt_, step_, &action), "ringrt_step");
+    return action;
+}
+
+void Training::log_step() {
     const auto images = static_cast<double>(data_.train.size());
-    for (ringrt_action_t action = RINGRT_CONTINUE;;) {
+    if (log_)
+        log_->append({.step = step_,
+                      .epoch = static_cast<double>(position_) / images,
+                      .loss = loss_,
+                      .gpus = ringrt_size(rt_),
+                      .restart = ringrt_restarts(rt_)});
+}
+
+// Between the forward and the backward pass all layers are updated and no gradient is under way.
+bool Training::run_overlapped() {
+    for (;;) {
         start_batch();
         forward();
-        if (summing_ > 0) {
-            finish_step();
-            log.append({.step = step_,
-                        .epoch = static_cast<double>(position_) / images,
-                        .loss = loss_,
-                        .gpus = ringrt_size(rt_),
-                        .restart = ringrt_restarts(rt_)});
-            check(rt_, ringrt_step(rt_, step_, &action), "ringrt_step");
-            if (action == RINGRT_LEAVE) return false;
-        }
-        if (samples_ == 0) break;
+        if (summing_ > 0 && end_step() == RINGRT_LEAVE) return false;
+        if (samples_ == 0) return true;
         backward();
     }
+}
+
+bool Training::run() {
+    if (first_rank()) log_.emplace(options_.loss_csv);
+    if (!(options_.live_resize ? run_in_place() : run_overlapped())) return false;
     check(rt_, ringrt_save(rt_, step_), "ringrt_save");
     return true;
 }

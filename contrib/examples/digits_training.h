@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -49,12 +50,17 @@ class Training {
     Training &operator=(const Training &) = delete;
 
     void start();
-    // True when the training is complete, false when the job leaves for a resize.
+    // True when the training is complete, false when the job, or this rank, leaves for a resize.
     [[nodiscard]] bool run();
     [[nodiscard]] Summary finish();
     [[nodiscard]] bool first_rank() const { return ringrt_rank(rt_) == 0; }
 
   private:
+    [[nodiscard]] bool run_overlapped();
+    [[nodiscard]] bool run_in_place();  // digits_in_place.cpp
+    ringrt_action_t train_step();
+    ringrt_action_t end_step();
+    void log_step();
     void register_buffers();
     void register_gradients();
     void restore();
@@ -86,6 +92,7 @@ class Training {
     ringrt_batch_t batch_{};     // this rank's share of it
     std::vector<uint64_t> my_images_;
     Device device_;
+    std::optional<StepLog> log_;  // of rank 0
     uint64_t step_ = 0;
     double loss_ = 0;
     ringrt_t *rt_ = nullptr;
