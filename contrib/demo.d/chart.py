@@ -9,7 +9,7 @@ COLOURS = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2"]
 
 def gpus_at(result, time_s):
     for phase in result.phases:
-        if phase.start_s <= time_s <= phase.end_s:
+        if phase.begin_s <= time_s <= phase.end_s:
             return phase.gpus
     return 0
 
@@ -42,7 +42,7 @@ def svg_panel(title, results, start_s, width_s, gpus_total, top):
         parts.append(f'<line x1="{x0:.1f}" y1="{base}" x2="{x1:.1f}" y2="{base}" stroke="#888" stroke-dasharray="3 3"/>')
         for phase in result.phases:
             height = (lane - 10) * phase.gpus / gpus_total
-            x, width = left + scale * (phase.start_s - start_s), max(1.0, scale * (phase.end_s - phase.start_s))
+            x, width = left + scale * (phase.begin_s - start_s), max(1.0, scale * (phase.end_s - phase.begin_s))
             parts.append(f'<rect x="{x:.1f}" y="{base - height:.1f}" width="{width:.1f}" height="{height:.1f}" '
                          f'fill="{COLOURS[row % len(COLOURS)]}"/>')
             parts.append(f'<text x="{x + 2:.1f}" y="{base - height - 2:.1f}" font-size="10">{phase.gpus}</text>')

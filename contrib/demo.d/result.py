@@ -5,6 +5,7 @@ import json
 import os
 from dataclasses import dataclass, field
 
+import gpu_time
 import steplog
 
 
@@ -19,11 +20,12 @@ class Result:
     rows: list = field(default_factory=list)            # its step log
     phases: list = field(default_factory=list)
     gaps_s: list = field(default_factory=list)          # from the signal until Slurm runs it again
-    step_gaps_s: list = field(default_factory=list)     # from the last step before to the first after
+    pauses_s: list = field(default_factory=list)        # in which training stood still, by its own step log
     called_off: int = 0
     lost_steps: int = 0
     lost_samples: int = -1                              # lost or seen twice; -1: the program told nothing
     accuracy: float = 0.0
+    use: gpu_time.GpuTime = field(default_factory=gpu_time.GpuTime)
 
     @property
     def jct_s(self):
@@ -60,7 +62,7 @@ def read_events(path):
     return events
 
 
-def result_of(record, job, folder, events):
+def result_of(record, job, folder, events, held):
     rows = steplog.read(os.path.join(folder, job.name + ".csv"))
     told = read_json(os.path.join(folder, job.name + ".json"))
     phases = steplog.phases(rows)
@@ -71,22 +73,42 @@ def result_of(record, job, folder, events):
         # `started` with a gap: its new size was taken meanwhile, and it came back at its old one
         gaps_s=[event["gap_s"] for event in mine
                 if event.get("event") in ("resized", "started") and event.get("gap_s", 0) > 0],
-        step_gaps_s=[b.start_s - a.end_s for a, b in zip(phases, phases[1:])],
+        pauses_s=steplog.pauses_s(phases),
         called_off=sum(event.get("event") == "called_off" for event in mine),
         lost_steps=steplog.lost_steps(rows, job.steps),
         lost_samples=told.get("samples_lost", -1) + told.get("samples_duplicated", 0),
-        accuracy=told.get("accuracy", 0.0))
+        accuracy=told.get("accuracy", 0.0),
+        use=gpu_time.of(phases, [(time_s, gpus.get(job.name, 0)) for time_s, gpus in held]))
 
 
-def load(folder, jobs):
-    """(start of the run, results in the jobs' order)"""
+@dataclass
+class Way:
+    """All jobs of one run: on stock Slurm at a fixed size, resized by requeue, or in place."""
+    name: str
+    start_s: float
+    results: list
+
+    def all_of(self, what):
+        return [value for result in self.results for value in getattr(result, what)]
+
+    def sum_of(self, what):
+        return sum(getattr(result, what) for result in self.results)
+
+    @property
+    def mean_jct_s(self):
+        return self.sum_of("jct_s") / len(self.results)
+
+    @property
+    def idle_share(self):
+        """Of the GPU time that the trainings held: what was idle because of resizes."""
+        return gpu_time.idle_share([result.use for result in self.results])
+
+
+def load(name, folder, jobs):
     run = read_json(os.path.join(folder, "run.json"))
     if not run:
         raise SystemExit(f"demo: {folder}/run.json is missing: that run did not end")
     events = read_events(os.path.join(folder, "malleable_events.jsonl"))
     records = {record["name"]: record for record in run["jobs"]}
-    return run["start_s"], [result_of(records[job.name], job, folder, events) for job in jobs]
-
-
-def mean_jct_s(results):
-    return sum(result.jct_s for result in results) / len(results)
+    return Way(name, run["start_s"],
+               [result_of(records[job.name], job, folder, events, run.get("held", [])) for job in jobs])

@@ -10,7 +10,7 @@ import time
 import jobs as demo_jobs
 import slurm
 import steplog
-from live import Live
+from screen import Screen
 
 
 class Run:
@@ -20,7 +20,8 @@ class Run:
         self.ids = {}        # name -> job id
         self.submitted = {}  # name -> Unix time
         self.start_s = time.time()
-        self.live = Live(options.gpus_total)
+        self.screen = Screen(options.gpus_total)
+        self.held = []       # (Unix time, {name: GPUs that Slurm has given to the training}), sampled
 
     def path(self, job, suffix):
         return os.path.join(self.options.out, job.name + suffix)
@@ -29,30 +30,31 @@ class Run:
         for job in self.jobs:
             if job.name not in self.ids and time.time() - self.start_s >= job.arrival_s:
                 self.submitted[job.name] = time.time()
-                self.ids[job.name] = slurm.submit(self.sbatch_options(job))
+                in_place = {"RINGRT_LIVE_RESIZE": "1"} if self.options.mode == "live" else {}
+                self.ids[job.name] = slurm.submit(self.sbatch_options(job), in_place)
 
     def sbatch_options(self, job):
-        if self.options.mode == "malleable":
-            size = [f"--malleable={job.gpus_min}:{job.gpus_max}"]
-        else:
+        if self.options.mode == "stock":
             nodes = max(1, job.gpus_fixed // self.options.gpus_per_node)
             size = [f"--gpus={job.gpus_fixed}", f"--ntasks={job.gpus_fixed}", f"--nodes={nodes}"]
+        else:
+            size = [f"--malleable={job.gpus_min}:{job.gpus_max}"]
         program = [f"--epochs={job.epochs}", f"--seed={job.seed}", f"--data={self.options.data}",
                    f"--device-ms-per-sample={self.options.device_ms}",
                    f"--loss-csv={self.path(job, '.csv')}", f"--json={self.path(job, '.json')}"]
+        if self.options.mode == "live":
+            program.append("--live-resize")
         return [*size, f"--job-name={job.name}", f"--output={self.path(job, '.log')}", "--open-mode=append",
                 f"--chdir={self.options.out}", self.options.script, *program]
 
     def snapshot(self, states):
-        malleable = slurm.malleable_gpus() if self.options.mode == "malleable" and self.ids else None
+        held = slurm.held_gpus()
+        self.held.append((time.time(), held))
         rows = []
         for job in self.jobs:
-            number = self.ids.get(job.name)
-            state = states.get(number, "-").lower()
-            fixed = job.gpus_fixed if state == "running" else 0
-            gpus = malleable.get(number, 0) if malleable is not None else fixed
+            state = states.get(self.ids.get(job.name), "-").lower()
             last = self.last_row(job)
-            rows.append((job.name, gpus, state, last.step if last else 0, job.steps))
+            rows.append((job.name, held.get(job.name, 0), state, last.step if last else 0, job.steps))
         return rows
 
     def last_row(self, job):
@@ -74,10 +76,10 @@ class Run:
         while time.time() - self.start_s < self.options.deadline_s:
             self.submit_due()
             states = slurm.states()
-            self.live.show(time.time() - self.start_s, self.snapshot(states))
+            self.screen.show(time.time() - self.start_s, self.snapshot(states))
             if self.finished(states):
                 return True
-            time.sleep(0.5)
+            time.sleep(0.25)
         return False
 
     def record(self):
@@ -87,12 +89,12 @@ class Run:
             records.append({"name": job.name, "id": self.ids[job.name], "state": state, "exit_code": exit_code,
                             "restarts": restarts, "submit_s": self.submitted[job.name], "end_s": end_s})
         with open(os.path.join(self.options.out, "run.json"), "w", encoding="utf-8") as file:
-            json.dump({"mode": self.options.mode, "start_s": self.start_s, "jobs": records}, file, indent=1)
+            json.dump({"mode": self.options.mode, "start_s": self.start_s, "jobs": records, "held": self.held}, file)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mode", choices=["malleable", "fixed"], required=True)
+    parser.add_argument("--mode", choices=["stock", "requeue", "live"], required=True)
     for name in ("jobs", "out", "script", "data"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--gpus-total", type=int, default=16)

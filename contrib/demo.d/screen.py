@@ -3,7 +3,7 @@
 import sys
 
 
-class Live:
+class Screen:
     def __init__(self, gpus_total, out=sys.stdout):
         self.gpus_total, self.out = gpus_total, out
         self.terminal = out.isatty()

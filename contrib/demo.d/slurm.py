@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The few questions that the demo asks Slurm, by its own commands."""
-import json
+import os
+import re
 import subprocess
 from datetime import datetime
 
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
 
 
-def output_of(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+def output_of(command, more_env=None):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False,
+                          env={**os.environ, **(more_env or {})})
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]}: {done.stderr.strip() or 'failed'}")
     return done.stdout
 
 
-def submit(options):
-    return int(output_of(["sbatch", "--parsable", *options]).split(";")[0])
+def submit(options, more_env):
+    return int(output_of(["sbatch", "--parsable", *options], more_env).split(";")[0])
 
 
 def states():
@@ -24,9 +26,18 @@ def states():
     return {int(job): state for job, state in map(str.split, lines)}
 
 
-def malleable_gpus():
-    """{job id: GPUs that it holds now}, as ringstat tells"""
-    return {job["id"]: job["gpus"] for job in json.loads(output_of(["ringstat", "--json", "--states=all"]))["jobs"]}
+def parse_held(text):
+    """{name of a training: GPUs of its job and of its extensions, which are called NAME+1, NAME+2 ...}"""
+    held = {}
+    for name, gpus in map(str.split, text.splitlines()):
+        training = name.split("+")[0]
+        held[training] = held.get(training, 0) + int(re.search(r"\d*$", gpus).group() or 1)
+    return held
+
+
+def held_gpus():
+    """What Slurm has given away now, also to jobs that are just ending"""
+    return parse_held(output_of(["squeue", "--noheader", "--states=RUNNING,COMPLETING", "--Format=Name:32,tres-per-job:64"]))
 
 
 def parse_fields(text):

@@ -49,18 +49,35 @@ def loss_difference(rows, others):
 
 @dataclass
 class Phase:
-    """An incarnation: it trained on `gpus` GPUs from its first to its last step."""
+    """It trained on `gpus` GPUs without a break, from the end of its first step to that of its last."""
     gpus: int
     start_s: float
     end_s: float
+    steps: int = 1
+
+    @property
+    def step_s(self):
+        """How long a step usually takes; None: it made one step only"""
+        return (self.end_s - self.start_s) / (self.steps - 1) if self.steps > 1 else None
+
+    @property
+    def begin_s(self):
+        return self.start_s - (self.step_s or 0.0)
 
 
 def phases(rows):
     result = []
-    restart = None
+    run = None
     for row in rows:
-        if row.restart != restart:
-            result.append(Phase(row.gpus, row.time_s, row.time_s))
-            restart = row.restart
+        if (row.restart, row.gpus) != run:
+            result.append(Phase(row.gpus, row.time_s, row.time_s, 0))
+            run = (row.restart, row.gpus)
         result[-1].end_s = row.time_s
+        result[-1].steps += 1
     return result
+
+
+def pauses_s(all_phases):
+    """How long training stood still at each resize: from the last step before it to the first one after it, less
+    that step itself."""
+    return [max(0.0, b.start_s - a.end_s - (b.step_s or a.step_s or 0.0)) for a, b in zip(all_phases, all_phases[1:])]

@@ -78,7 +78,7 @@ stage_daemon_short() { cases "tests/cluster with ringrtd, the short list" --host
 stage_short() { cases "tests/cluster, the short list" --short; }
 
 # The demo's own line, "2 resizes (...)" and so on, is in its log.
-stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|steps lost|mean comp)' "$logs/demo.log"; }
+stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|training stands|GPUs idle|steps lost|mean comp)' "$logs/demo.log"; }
 
 # What the stages check and cluster have injected already is left out.
 stage_faults() {
