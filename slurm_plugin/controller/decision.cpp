@@ -29,7 +29,9 @@ void add_telemetry(const MalleableJob &malleable, const Options &options, policy
     if (measured_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
-constexpr double kLiveResize_s = 0.2;  // what a resize in place costs, measured: doc/live.md
+// What a resize in place costs. Training stands still for less than 0.1 s, but the GPUs that come
+// or go compute nothing while Slurm starts or ends an extension (measured: doc/live.md).
+constexpr double kLiveResize_s = 1;
 
 // A training that is resized in place begins with its MIN: what its base has it can only give back
 // by a requeue.
