@@ -20,7 +20,7 @@ void Fence::update(const JobRecord &record, Stage stage, bool asked,
     const bool up = are_nodes_up(nodes);
     if (!waits_since_s_) {
         waits_since_s_ = now_s;
-        waits_told_s_ = record.told_s;
+        note_leave(record, now_s);
         const bool watched = seen_s_ && *seen_s_ >= gap_end_s;
         if (asked && ((watched && up) || was_watched))
             up_since_s_.reset();
@@ -36,9 +36,16 @@ void Fence::update(const JobRecord &record, Stage stage, bool asked,
 void Fence::update_held(const JobRecord &record, Stage stage, double now_s) {
     seen_s_ = now_s;
     waits_since_s_.reset();
-    if (stage == Stage::completing) return;
+    if (stage == Stage::completing) return note_leave(record, now_s);
+    leave_.reset();
     nodes_.clear();
     for (const auto &[node, gpus] : record.gpus_on_node) nodes_.push_back(node);
+}
+
+// Another number of restarts is another run's leave, or a requeue of a job that was ending anyway.
+void Fence::note_leave(const JobRecord &record, double now_s) {
+    if (!leave_ || leave_->restarts != record.restarts)
+        leave_ = {.seen_s = now_s, .told_s = record.told_s, .restarts = record.restarts};
 }
 
 // False where the job's nodes are not known.

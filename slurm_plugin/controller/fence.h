@@ -34,28 +34,37 @@ class Fence {
     // once it is back.
     [[nodiscard]] bool has_lost_node() const { return is_up() && !nodes_up_; }
     // slurmd refuses to launch a job, which then fails, with a credential that is not younger, in
-    // whole seconds of slurmctld's clock, than the last request to end the job. That request was
-    // older than the first answer that showed the job pending, so a launch in a later second than
-    // that is safe. Where slurmctld does not tell the record anew, the same time must have passed
-    // on our clock; the two are not compared, for ringrtd may run on another host.
+    // whole seconds of slurmctld's clock, than the request to end the job. (It keeps the time of
+    // the first such request of a run, also where slurmctld repeats it: cred_revoke().) That
+    // request was older than the first answer that showed the job completing, so a launch in a
+    // later second than that is safe. Where slurmctld does not tell the record anew, the same time
+    // must have passed on our clock; the two are not compared, for ringrtd may run on another host.
     [[nodiscard]] bool has_new_credential(const JobRecord &record, double delay_s,
                                           double now_s) const {
-        return record.told_s >= waits_told_s_ + delay_s ||
-               now_s >= waits_since_s_.value_or(0) + delay_s;
+        return !leave_ || record.told_s >= leave_->told_s + delay_s ||
+               now_s >= leave_->seen_s + delay_s;
     }
     // When the job was first seen waiting since it last ran; none: it does not wait.
     [[nodiscard]] std::optional<double> waits_since_s() const { return waits_since_s_; }
 
   private:
+    // When the last run was first seen to end. Slurm counts a restart as a requeue begins.
+    struct Leave {
+        double seen_s = 0;
+        double told_s = 0;  // by slurmctld's clock, in whole seconds
+        int restarts = 0;
+    };
+
     void update_held(const JobRecord &record, Stage stage, double now_s);
+    void note_leave(const JobRecord &record, double now_s);
     [[nodiscard]] bool are_nodes_up(const std::vector<NodeRecord> &nodes) const;
 
     std::vector<int> nodes_;        // of the present run, or the last one; empty: not known
     std::optional<double> seen_s_;  // last seen to hold them
     std::optional<double> up_since_s_, waits_since_s_;
-    double waits_told_s_ = 0;  // waits_since_s_ by slurmctld's clock, in whole seconds
-    bool nodes_up_ = false;    // as of the last update
-    int restarts_ = 0;         // as of the last update
+    std::optional<Leave> leave_;
+    bool nodes_up_ = false;  // as of the last update
+    int restarts_ = 0;       // as of the last update
 };
 
 }  // namespace ringrt::controller

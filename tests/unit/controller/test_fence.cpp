@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job does not start beside what may be left of its last run (I1).
+#include <cmath>
+
 #include "slurm_plugin/controller/fence.h"
 #include "tests/support/check.h"
 #include "tests/support/world.h"
@@ -152,8 +154,15 @@ struct Fenced {
 
     void runs(double now_s) { fence.update(job, Stage::running, false, nodes, gap_end_s, now_s); }
     void completes(double now_s) {
-        job.gpus_on_node.pop_back();
+        if (!job.gpus_on_node.empty()) job.gpus_on_node.pop_back();
+        job.told_s = std::floor(now_s);
         fence.update(job, Stage::completing, true, nodes, gap_end_s, now_s);
+    }
+    // Waits since 101, in an answer of that second: has it a new credential at `now_s`?
+    [[nodiscard]] bool may_launch_at(double now_s) {
+        job.told_s = std::floor(now_s);
+        fence.update(job, Stage::unsized, true, nodes, gap_end_s, now_s);
+        return fence.has_new_credential(job, 1, now_s);
     }
     double waits(double now_s, bool asked) {
         fence.update(job, Stage::unsized, asked, nodes, gap_end_s, now_s);
@@ -183,6 +192,46 @@ TEST(only_an_asked_and_watched_run_on_nodes_that_stayed_lowers_the_fence) {
     lost.nodes[1].usable = false;
     ck_assert_double_eq(lost.waits(101, true), 121);
     ck_assert(lost.fence.has_lost_node());
+}
+
+// slurmd keeps the time of the request that ended the run: older than the first answer that shows
+// it.
+TEST(a_credential_is_new_in_the_second_after_the_run_was_first_seen_to_end) {
+    Fenced seen;
+    seen.runs(100);
+    seen.completes(100.2);
+    seen.completes(101.1);
+    ck_assert(seen.may_launch_at(101.3));
+    Fenced same_second;
+    same_second.runs(100);
+    same_second.completes(100.2);
+    ck_assert(!same_second.may_launch_at(100.9));
+    ck_assert(same_second.may_launch_at(101));
+    Fenced unseen;
+    unseen.runs(100);
+    ck_assert(!unseen.may_launch_at(101.3));
+    ck_assert(!unseen.may_launch_at(101.9));
+    ck_assert(unseen.may_launch_at(102));
+}
+
+TEST(a_requeue_or_a_run_after_the_end_that_was_seen_makes_the_credential_old_again) {
+    Fenced requeued_while_ending;
+    requeued_while_ending.runs(100);
+    requeued_while_ending.completes(100.2);
+    ++requeued_while_ending.job.restarts;
+    ck_assert(!requeued_while_ending.may_launch_at(101.3));
+    ck_assert(requeued_while_ending.may_launch_at(102));
+    Fenced again;
+    again.runs(100);
+    again.completes(100.2);
+    ck_assert(again.may_launch_at(101.3));
+    ++again.job.restarts;  // a run that nobody saw
+    again.completes(103.5);
+    ck_assert(!again.may_launch_at(103.9));
+    ck_assert(again.may_launch_at(104));
+    again.runs(105);
+    again.completes(106.5);
+    ck_assert(!again.may_launch_at(106.9));
 }
 
 TEST(a_node_that_goes_or_comes_back_raises_the_fence_anew) {
