@@ -149,6 +149,8 @@ typedef struct ringrt_config {
     uint64_t samples_total;      /* known length of the training, in samples: all epochs together. Instead of
                                     steps_total where a step's samples change; 0: unknown */
     uint32_t live_resize;        /* 1: ranks come and go, see ringrt_restore() [RINGRT_LIVE_RESIZE] (0) */
+    uint32_t collectives_only;   /* 1: for collectives alone, beside a training's handle or without any: the
+                                    calls about training answer RINGRT_UNSUPPORTED, Slurm is told nothing (0) */
 } ringrt_config_t;
 
 #ifdef __cplusplus
@@ -344,7 +346,5 @@ RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goa
 
 #ifdef __cplusplus
 }
-#endif
-
-/* clang-format on */
+#endif /* clang-format on */
 #endif

@@ -57,10 +57,12 @@ void make_resizer(ringrt_t &rt) {
 
 Status start(ringrt_t &rt) {
     using namespace checkpoint;
-    if (Status caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
+    if (!rt.settings.collectives_only)
+        if (Status caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
     if (rt.settings.size > 1 && !rt.settings.allgather)  // ranks meet in a file there
         if (int made = make_folders(real_files(), rt.settings.checkpoint_dir); made < 0)
             return write_failure(made, rt.settings.checkpoint_dir);
+    if (rt.settings.collectives_only) return rt.group.outcome(rt.own.start());
     Fence fence;
     if (!rt.settings.is_extension) {
         if (Status met = rt.group.outcome(rt.own.start()); !met.ok()) return met;
@@ -153,7 +155,7 @@ ringrt_status_t ringrt_finalize(ringrt_t *rt) {
         [&] {
             if (rt->left) rt->communicator().leave_to_exit();
             if (rt->left || rt->aborted) return Status{};
-            Status finished = rt->boundary->finish();
+            Status finished = rt->boundary ? rt->boundary->finish() : Status{};
             if (rt->resizer && !rt->boundary->finish_resizing()) return finished;
             Status parted = rt->group.outcome(rt->communicator().finish());
             return finished.ok() ? parted : finished;

@@ -173,13 +173,34 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
         });
 }
 
+inline Status check_idle(const ringrt_t &rt) {
+    if (!rt.reducer || rt.reducer->idle()) return {};
+    return invalid("gradients are under way: ringrt_gradient_wait() for each of them first");
+}
+
 // A call that needs the ranks' connections for itself.
 template <typename Body>
 ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
     return guard(rt, [&] {
-        if (rt->reducer && !rt->reducer->idle())
-            return invalid(
-                "gradients are under way: ringrt_gradient_wait() for each of them first");
+        if (Status idle = check_idle(*rt); !idle.ok()) return idle;
+        return body();
+    });
+}
+
+// A call about training, which a handle for collectives knows nothing of.
+template <typename Body>
+ringrt_status_t guard_training(const ringrt_t *rt, Body &&body) noexcept {
+    return guard(rt, [&] {
+        if (rt->boundary) return body();
+        return Status{RINGRT_UNSUPPORTED, "this handle is for collectives only"};
+    });
+}
+
+// And needs the ranks' connections for itself.
+template <typename Body>
+ringrt_status_t guard_training_alone(ringrt_t *rt, Body &&body) noexcept {
+    return guard_training(rt, [&] {
+        if (Status idle = check_idle(*rt); !idle.ok()) return idle;
         return body();
     });
 }

@@ -68,6 +68,9 @@ Status read_numbers(const ringrt_config_t &config, const Environment &environmen
     out.start_timeout_ms = config.start_timeout_ms;
     out.telemetry_s = config.telemetry_s;
     out.live_resize = config.live_resize;
+    out.collectives_only = config.collectives_only == 1;
+    if (config.collectives_only > 1 || (out.collectives_only && config.live_resize))
+        return invalid("config.collectives_only: expected 0, or 1 without live_resize");
     for (const NumberRow &row : kNumbers) {
         uint32_t &field = out.*row.field;
         const char *value = environment(row.name);
@@ -108,6 +111,10 @@ Status read_ranks(const ringrt_config_t &config, const Environment &environment,
 // RINGRT_EXTENDS=JOBID makes this job an extension.
 Status read_extension(const ringrt_config_t &config, const Environment &environment,
                       Settings &out) {
+    if (out.collectives_only) {
+        out.live_resize = 0;
+        return {};
+    }
     if (const char *base = environment("RINGRT_EXTENDS"); base && *base) {
         if (!parse(base, uint64_t{0}, uint64_t{UINT32_MAX}, out.base_job))
             return invalid(

@@ -33,7 +33,8 @@ struct Settings {
     uint32_t live_resize = 0;
     bool is_extension = false;  // of `base_job`, and so with live_resize
     uint64_t base_job = 0;
-    bool extendable = false;  // with live_resize: extensions can repeat its srun
+    bool collectives_only = false;  // neither live nor a job's, whatever the environment says
+    bool extendable = false;        // with live_resize: extensions can repeat its srun
     uint32_t restart = 0;
     std::string scontrol;
     std::string channel;  // empty: none

@@ -44,6 +44,7 @@ class Config(ctypes.Structure):
         ("messenger", c_void_p),
         ("samples_total", c_uint64),
         ("live_resize", c_uint32),
+        ("collectives_only", c_uint32),
     ]
 
 
