@@ -19,8 +19,8 @@ EPOCHS, SAMPLES, STEPS = 3, 203, 13  # of an epoch: 203 samples in steps of 16
 
 @unittest.skipIf(torch is None, "" if torch else why)
 class MalleableTest(unittest.TestCase):
-    def job(self, kind, pause_s, workers=0):
-        job = support.Job(TRAIN, kind, pause_s, workers)
+    def job(self, kind, pause_s, workers=0, backend="gloo"):
+        job = support.Job(TRAIN, kind, pause_s, workers, environment={"BACKEND": backend})
         self.addCleanup(job.close)
         return job
 
@@ -52,8 +52,8 @@ class MalleableTest(unittest.TestCase):
             self.results[kind, size] = torch.load(job.path("result"))
         return self.results[kind, size]
 
-    def resized(self, kind, sizes):
-        job = self.job(kind, 0.01)
+    def resized(self, kind, sizes, backend="gloo"):
+        job = self.job(kind, 0.01, backend=backend)
         for size in sizes[:-1]:
             job.start(size)
             names = [f"seen.{job.restart}.{rank}" for rank in range(size)]
@@ -83,8 +83,8 @@ class MalleableTest(unittest.TestCase):
         got = self.resized("distributed", (1, 4, 2, 1))
         self.assertLess(self.difference(got, self.undisturbed("distributed", 4)), 1e-9)
 
-    def test_a_sampler_that_knows_no_ranks_is_shared_out(self):
-        got = self.resized("shuffled", (2, 4))
+    def test_a_sampler_that_knows_no_ranks_is_shared_out_and_ringrt_moves_the_gradients(self):
+        got = self.resized("shuffled", (2, 4), backend="cpu:ringrt")
         self.assertLess(self.difference(got, self.undisturbed("shuffled", 1)), 1e-9)
 
     def test_killed_and_resumed_at_the_same_size_it_has_the_same_bits(self):

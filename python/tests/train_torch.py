@@ -31,7 +31,7 @@ class Noted(Dataset):
 
 
 def main(kind, pause_s, workers, epochs):
-    dist.init_process_group("gloo")
+    dist.init_process_group(os.environ.get("BACKEND", "gloo"))
     torch.manual_seed(5)
     rank = dist.get_rank()
     net = torch.nn.Sequential(torch.nn.Linear(16, 24), torch.nn.Tanh(), torch.nn.Dropout(0.2),

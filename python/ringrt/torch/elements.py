@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tensors as the library takes them: dense memory of a type that it adds. Any other is reduced as one that gives
+the same result, or refused."""
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+import torch
+import torch.distributed as dist
+
+from ..errors import Unsupported
+
+BYTE = 6  # ringrt_dtype_t
+_DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3, torch.int32: 4,
+           torch.int64: 5}
+_STAND_INS = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32,
+              torch.complex64: torch.float32, torch.complex128: torch.float64}
+_SUM, _AVG, _MIN, _MAX, _PRODUCT = range(5)  # ringrt_op_t
+_OPS = {"SUM": _SUM, "AVG": _AVG, "MIN": _MIN, "MAX": _MAX, "PRODUCT": _PRODUCT}
+_OPS_OF_BOOL = {"SUM": _MAX, "MAX": _MAX, "BOR": _MAX, "MIN": _MIN, "PRODUCT": _MIN, "BAND": _MIN}
+_OPS_OF_COMPLEX = {"SUM": _SUM, "AVG": _AVG}
+
+
+class Reduction(NamedTuple):
+    stand_in: torch.dtype
+    dtype: int
+    op: int
+
+
+def _name_of(op: object) -> str:
+    for name in ("SUM", "AVG", "MIN", "MAX", "PRODUCT", "BAND", "BOR", "BXOR"):
+        if op == getattr(dist.ReduceOp, name):
+            return name
+    return "PREMUL_SUM"
+
+
+def reduction(dtype: torch.dtype, op: object) -> Reduction:
+    name = _name_of(op)
+    stand_in = _STAND_INS.get(dtype, dtype)
+    ops = _OPS_OF_BOOL if dtype is torch.bool else _OPS_OF_COMPLEX if dtype.is_complex else _OPS
+    if stand_in not in _DTYPES or name not in ops:
+        raise Unsupported(f"the backend ringrt has no {name} of {dtype}")
+    return Reduction(stand_in, _DTYPES[stand_in], ops[name])
+
+
+def dense(tensor: torch.Tensor, stand_in: "Optional[torch.dtype]" = None) -> torch.Tensor:
+    """Its values in dense memory: its own where that will do."""
+    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    if stand_in is None or stand_in is tensor.dtype:
+        return tensor
+    return torch.view_as_real(tensor) if tensor.dtype.is_complex else tensor.to(stand_in)
+
+
+def put_back(tensor: torch.Tensor, values: torch.Tensor) -> None:
+    """What dense() gave, and the library has filled."""
+    if values.data_ptr() == tensor.data_ptr():
+        return
+    if tensor.dtype.is_complex and not values.dtype.is_complex:
+        values = torch.view_as_complex(values)
+    tensor.detach().copy_(values)
+
+
+def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return dense(tensor).reshape(-1).view(torch.uint8)
+
+
+def from_bytes(tensor: torch.Tensor, values: torch.Tensor) -> None:
+    """Fills it from what as_bytes() of a tensor like it gave."""
+    if values.data_ptr() != tensor.data_ptr():
+        tensor.detach().copy_(values.view(tensor.dtype).reshape(tensor.shape))
+
+
+def bytes_of(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()

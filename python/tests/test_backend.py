@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The backend "ringrt" of torch.distributed, with the real torch: its results beside Gloo's."""
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import support  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# As pip installs the package, torch finds it by the backend's name; else it is imported first.
+INSTALLED = os.environ.get("RINGRT_INSTALLED")
+WORLD = f"""
+import torch, torch.distributed as dist
+{"" if INSTALLED else "import ringrt.torch"}
+dist.init_process_group("cpu:ringrt")
+total = torch.ones(1003)
+dist.all_reduce(total)
+assert total[7].item() == dist.get_world_size()
+dist.destroy_process_group()
+dist.init_process_group("ringrt")
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+class BackendTest(unittest.TestCase):
+    def run_ranks(self, size, *command, nodes=1):
+        port = support.free_port()
+        ranks = [subprocess.Popen(
+            [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "PYTHONPATH": INSTALLED or support.PACKAGE, "RANK": str(rank), "WORLD_SIZE": str(size),
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
+                 "RINGRT_NODE": str(rank * nodes // size)})
+            for rank in range(size)]
+        said, timed_out = [], False
+        for one in ranks:
+            try:
+                said.append(one.communicate(timeout=support.FAILED_FOR)[0])
+            except subprocess.TimeoutExpired:
+                timed_out = True
+                one.kill()
+                said.append(one.communicate()[0])
+        text = "\n".join(f"--- rank {rank}\n{out}" for rank, out in enumerate(said))
+        self.assertFalse(timed_out or any(one.returncode for one in ranks), text)
+        print(*[line for line in said[0].splitlines() if line.startswith("measured:")], sep="\n")
+
+    def checks(self, size, nodes=1):
+        self.run_ranks(size, os.path.join(HERE, "backend_checks.py"), nodes=nodes)
+
+    def test_two_ranks(self):
+        self.checks(2)
+
+    def test_three_ranks_on_three_nodes(self):
+        self.checks(3, nodes=3)
+
+    def test_four_ranks(self):
+        self.checks(4)
+
+    def test_a_world_of_its_own(self):
+        self.run_ranks(2, "-c", WORLD)
+
+
+if __name__ == "__main__":
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        print(f"skipped: torch cannot be imported: {error}")
+        sys.exit(77)
+    unittest.main()
