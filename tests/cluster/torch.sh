@@ -15,3 +15,19 @@ install_package() { # FOLDER
     "$here/../../python/tests/install" "$python" "$1" || fail "the package cannot be installed"
     export PYTHONPATH=$1/installed
 }
+
+# Of python/tests/train_torch.py, in $folder:
+steps_at() { # GPUS: of the job's runs at that many
+    local run
+    for run in "$folder"/seen.*.0; do
+        [ "$(ls "${run%.0}".* 2>/dev/null | wc -l)" != "$1" ] || wc -l <"$run"
+    done | awk '{ n += $1 } END { print n + 0 }'
+}
+trained_on() { [ "$(steps_at "$1")" -ge "$2" ]; }
+each_sample_once() { # EPOCHS
+    cat "$folder"/seen.* | awk -v epochs="$1" '{ steps[$2] = 1; for (i = 3; i <= NF; i++) { seen[$1 " " $i]++; n++ } }
+        END { for (s in steps) many++
+              for (s in seen) if (seen[s] != 1) { print "# epoch and sample " s ": " seen[s] " times"; bad = 1 }
+              if (n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; bad = 1 }
+              exit bad }' || fail "not each sample once an epoch"
+}

@@ -9,13 +9,6 @@ package=$here/../../python folder=$work/torch epochs=8
 export PYTHONPATH=$package
 mkdir -p "$folder/fixed"
 train="$package/tests/train_torch.py distributed"
-steps_at() { # GPUS: of the job's runs at that many
-    local run
-    for run in "$folder"/seen.*.0; do
-        [ "$(ls "${run%.0}".* 2>/dev/null | wc -l)" != "$1" ] || wc -l <"$run"
-    done | awk '{ n += $1 } END { print n + 0 }'
-}
-trained_on() { [ "$(steps_at "$1")" -ge "$2" ]; }
 
 most=$(rigid 12 600 -N3) more=$(rigid 3 600 -N1)
 wait_for 20 "start of the first rigid jobs" is_state "$more" RUNNING
@@ -32,11 +25,7 @@ third=$(rigid 1 600 -N1)
 wait_for 90 "steps on 1 GPU again" trained_on 1 $((before + 8))
 scancel "$most" "$second" "$third"
 wait_for 200 "end of the training" is_state "$job" COMPLETED
-cat "$folder"/seen.* | awk -v epochs=$epochs '{ steps[$2] = 1; for (i = 3; i <= NF; i++) { seen[$1 " " $i]++; n++ } }
-    END { for (s in steps) many++
-          for (s in seen) if (seen[s] != 1) { print "# epoch and sample " s ": " seen[s] " times"; bad = 1 }
-          if (n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; bad = 1 }
-          exit bad }' || fail "not each sample once an epoch"
+each_sample_once $epochs
 note "measured: $(ls "$folder"/seen.*.0 | wc -l) runs, $(steps_at 1), $(steps_at 2), $(steps_at 4) micro-batches of rank 0 on 1, 2, 4 GPUs"
 env -u SLURM_JOB_ID FOLDER="$folder/fixed" RINGRT_MALLEABLE=1:4 RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 \
     "$python" "$package/tests/train_torch.py" distributed 0 0 $epochs || fail "the run at fixed size"
