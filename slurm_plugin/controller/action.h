@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/event.h"
+#include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/intent.h"
 
 namespace ringrt::controller {
@@ -20,20 +22,29 @@ struct Action {
         signal,     // signal again
         release,    // update the pending job: size, time limit, start time, intent
         hand_back,  // remove the intent: it is a rigid job from now on
-        extend,     // submit an extension of update.size
-        dismiss,    // note in the extension's record that it is asked to leave, then signal it
+        extend,     // submit one extension for each of `doublings`
+        dismiss,    // note in the record of each of `leaving` that it is asked to, then signal it
         signal_extension,  // again
         cancel_extension,
     };
+    struct Doubling {
+        int level = 1;
+        PendingUpdate::Size size;
+    };
+    struct Leaving {
+        uint32_t extension = 0;
+        records::Extension record;
+    };
     Kind kind = Kind::nothing;
-    records::Intent intent;       // to be written (note, call_off, ask) or within the update
-    PendingUpdate update;         // release
-    std::optional<Event> event;   // logged once it is done; its time and job are filled in then
-    uint32_t extension = 0;       // dismiss, signal_extension, cancel_extension: its number
-    int level = 0;                // extend
-    ExtensionPlace place;         // extend
-    std::optional<int64_t> nice;  // note, hand_back: the nice value that is set with the intent
-    const char *cause = "";       // call_off: for the statistics
+    records::Intent intent;      // to be written (note, call_off, ask) or within the update
+    PendingUpdate update;        // release
+    std::optional<Event> event;  // logged once it is done; its time and job are filled in then
+    uint32_t extension = 0;      // signal_extension, cancel_extension: its number
+    std::vector<Doubling> doublings;
+    std::vector<Leaving> leaving;  // the last one first
+    ExtensionPlace place;          // extend
+    std::optional<int64_t> nice;   // note, hand_back: the nice value that is set with the intent
+    const char *cause = "";        // call_off: for the statistics
     // release: Slurm does not start it at its old size, although that is free: it is over a limit,
     // or fits no node.
     bool slurm_declined = false;

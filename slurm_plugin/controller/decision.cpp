@@ -218,12 +218,13 @@ void match_free(const Observation &observation, const Pool &pool,
         return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
     });
     for (const std::size_t i : growing) {
-        if (jobs[i].is_live) {  // what it has it keeps
-            const int now = targets[i].job.gpus_now;
-            const bool fits =
-                place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
-                              jobs[i].intent.layout, {now, now}) > 0;
-            targets[i].placeable_gpus = fits ? 2 * now : now;
+        if (jobs[i].is_live) {  // what it has it keeps, and each doubling stands for itself
+            const auto off = out_of_reach(observation, pool, *jobs[i].record);
+            int gpus = targets[i].job.gpus_now;
+            while (2 * gpus <= targets[i].allotment.gpus &&
+                   place_largest(packing, off, jobs[i].intent.layout, {gpus, gpus}) > 0)
+                gpus *= 2;
+            targets[i].placeable_gpus = gpus;
             continue;
         }
         const auto &held = targets[i].job.held;

@@ -26,18 +26,38 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
         case Kind::signal_extension:
             return RpcStatus::ok;
         case Kind::extend:
-            return cluster_.extend(
-                record.id, *action.update.size,
-                {.base = record.id, .run = record.restarts, .level = action.level}, action.place);
+            return extend(record, action);
         case Kind::dismiss:
-            return cluster_.write_intent(action.extension, action.update.admin_comment,
-                                         std::nullopt);
+            return dismiss(action);
         case Kind::cancel_extension:
             return cluster_.cancel(action.extension);
         default:
             return cluster_.write_intent(
                 record.id, records::format_into(record.admin_comment, action.intent), action.nice);
     }
+}
+
+// Where Slurm refuses a later one, the training grows by those before it.
+RpcStatus Executor::extend(const JobRecord &base, const Action &action) {
+    RpcStatus first = RpcStatus::refused;
+    for (const Action::Doubling &doubling : action.doublings) {
+        const bool is_first = &doubling == &action.doublings.front();
+        const RpcStatus status = cluster_.extend(
+            base.id, doubling.size,
+            {.base = base.id, .run = base.restarts, .level = doubling.level}, action.place);
+        if (is_first) first = status;
+        if (status != RpcStatus::ok) break;
+    }
+    return first;
+}
+
+RpcStatus Executor::dismiss(const Action &action) {
+    for (const Action::Leaving &one : action.leaving) {
+        const RpcStatus status = cluster_.write_intent(
+            one.extension, records::format_extension(one.record), std::nullopt);
+        if (status != RpcStatus::ok) return status;
+    }
+    return RpcStatus::ok;
 }
 
 RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, JobTracker &tracker,
@@ -63,7 +83,10 @@ RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, Job
     }
     if (action.kind == Kind::dismiss || action.kind == Kind::signal_extension) {
         tracker.signalled_s = now_s;
-        status = cluster_.signal_steps(action.extension, job.intent.signal);
+        for (const Action::Leaving &one : action.leaving)
+            status = cluster_.signal_steps(one.extension, job.intent.signal);
+        if (action.extension != 0)
+            status = cluster_.signal_steps(action.extension, job.intent.signal);
     }
     note_success(job, action, tracker, options, now_s);
     if (action.has_new_size) bill_anew(job, now_s);

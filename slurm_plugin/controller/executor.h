@@ -41,6 +41,8 @@ class Executor {
 
   private:
     RpcStatus write(const MalleableJob &job, const Action &action);
+    RpcStatus extend(const JobRecord &base, const Action &action);
+    RpcStatus dismiss(const Action &action);
     void note_success(const MalleableJob &job, const Action &action, JobTracker &tracker,
                       const Options &options, double now_s);
     void note_refusal(const MalleableJob &job, const Action &action, JobTracker &tracker,

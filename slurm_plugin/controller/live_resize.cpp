@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/controller/live_resize.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/waiting.h"
@@ -73,31 +75,54 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
     return action;
 }
 
-Action extend(const MalleableJob &job, const Target &target, const PassContext &pass,
+std::string listed(const std::vector<std::string> &each) {
+    std::string out;
+    for (const std::string &one : each) out += (out.empty() ? "" : ", ") + one;
+    return out;
+}
+
+// One for each doubling: so each halving is the leaving of the last one.
+Action extend(const MalleableJob &job, const Target &target, int wanted, const PassContext &pass,
               const Options &options) {
     const int now = job.record->gpus_requested;
     Action action{.kind = Kind::extend, .intent = job.intent, .poll_fast = true};
     action.intent.why = to_string(target.allotment.reason);
-    action.update.size = size_with(job.intent.layout, now, pass, *job.record);
-    action.level = job.extensions.empty() ? 1 : job.extensions.back().record->extension->level + 1;
     action.place = {options.extension_partition, options.extension_qos};
-    action.event = event_of(EventKind::extension, action.intent, now, 2 * now,
-                            "grows in place: an extension of " + gpus_text(now) + " is submitted");
+    int level = job.extensions.empty() ? 1 : job.extensions.back().record->extension->level + 1;
+    std::vector<std::string> sizes;
+    int gpus = now;
+    for (; 2 * gpus <= wanted; gpus *= 2) {
+        action.doublings.push_back(
+            {level++, size_with(job.intent.layout, gpus, pass, *job.record)});
+        sizes.push_back(std::to_string(gpus));
+    }
+    action.event =
+        event_of(EventKind::extension, action.intent, now, gpus,
+                 sizes.size() == 1
+                     ? "grows in place: an extension of " + gpus_text(now) + " is submitted"
+                     : "grows in place: extensions of " + listed(sizes) + " GPUs are submitted");
     return action;
 }
 
-Action dismiss(const MalleableJob &job, const Target &target, const PassContext &pass) {
-    const Extension &last = job.extensions.back();
+// The last ones, down to `wanted` GPUs or to the base.
+Action dismiss(const MalleableJob &job, const Target &target, int wanted, const PassContext &pass) {
+    const int now = job.record->gpus_requested;
     Action action{.kind = Kind::dismiss, .intent = job.intent, .poll_fast = true};
     action.intent.why = to_string(target.allotment.reason);
-    action.extension = last.record->id;
-    records::Extension record = *last.record->extension;
-    record.asked_s = pass.now_s;
-    action.update.admin_comment = records::format_extension(record);
-    const int now = job.record->gpus_requested;
+    std::vector<std::string> names;
+    int gpus = now;
+    for (auto it = job.extensions.rbegin(); it != job.extensions.rend() && gpus > wanted; ++it) {
+        records::Extension record = *it->record->extension;
+        record.asked_s = pass.now_s;
+        action.leaving.push_back({it->record->id, record});
+        names.push_back(std::to_string(it->record->id));
+        gpus -= it->record->gpus_requested;
+    }
     action.event =
-        event_of(EventKind::extension, action.intent, now, now - last.record->gpus_requested,
-                 "shrinks in place: " + name_of(last) + " is asked to leave");
+        event_of(EventKind::extension, action.intent, now, gpus,
+                 names.size() == 1
+                     ? "shrinks in place: extension " + names[0] + " is asked to leave"
+                     : "shrinks in place: extensions " + listed(names) + " are asked to leave");
     return action;
 }
 
@@ -115,16 +140,17 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
     // What is left of it after a loss in the middle is no size of the ladder.
     const bool is_odd = !job.extensions.empty() &&
                         !records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, now);
-    if (is_odd) return dismiss(job, target, pass);
+    if (is_odd) return dismiss(job, target, now - 1, pass);
     if (target.job.id == 0 || target.job.pinned || target.allotment.gpus == now)
         return std::nullopt;
     const int wanted = target.allotment.gpus;
     if (wanted < now && job.extensions.empty()) return std::nullopt;  // below its base: by requeue
     if (wanted > now && !job.is_live) return std::nullopt;
     if (!pass.may_ask) return Action{};
-    if (wanted < now) return dismiss(job, target, pass);
-    const bool may_grow = target.placeable_gpus >= 2 * now && !tracker.growth.holds(pass.now_s);
-    return may_grow ? extend(job, target, pass, options) : Action{};
+    if (wanted < now) return dismiss(job, target, wanted, pass);
+    const int possible = std::min(wanted, target.placeable_gpus);
+    const bool may_grow = possible >= 2 * now && !tracker.growth.holds(pass.now_s);
+    return may_grow ? extend(job, target, possible, pass, options) : Action{};
 }
 
 }  // namespace ringrt::controller

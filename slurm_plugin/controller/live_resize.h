@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done for a training that is resized in place: it grows by an extension as large as it is
-// now, and shrinks by the last one's leaving. Part of the machine (job_machine.h). Pure.
+// What is done for a training that is resized in place: each doubling is an extension as large as
+// it was before, several at once where it grows so far, and each halving the last one's leaving.
+// Part of the machine (job_machine.h). Pure.
 #pragma once
 
 #include <optional>

@@ -5,13 +5,15 @@
 . "$here/live.sh"
 user=nobody folder=$work/live_faults
 own_folder
-# The second extension comes when slurmctld has saved the base and the first one: a job whose start it has
-# not saved is unknown to the next slurmctld, which ends it, or drains its node (24.11: "Duplicate jobid").
-set_yaml "$(sed 's/^min_resize_interval_s: .*/min_resize_interval_s: 15/; s/^back_off_s: .*/back_off_s: 3/' "$dir/malleable.yaml")
+set_yaml "$(sed 's/^back_off_s: .*/back_off_s: 3/' "$dir/malleable.yaml")
 resize: live"
 extensions() { timeout 5 squeue -h -o '%i %j' | sed -n 's/^\([0-9]*\) train+.*/\1/p'; }
 has_extensions() { [ "$(extensions | wc -l)" = "$1" ]; }
 cd "$folder" || fail "no folder"
+# Two GPUs are free. The others become so when slurmctld has saved the base and its first extension: a job whose start it has
+# not saved is unknown to the next slurmctld, which ends it, or drains its node (24.11: "Duplicate jobid").
+blockers=("$(rigid 12 600 --nodes=3 --gpus-per-node=4)" "$(rigid 2 600 --nodes=1 --gpus-per-node=2)")
+for job in "${blockers[@]}"; do wait_for 30 "start of a rigid job" is_state "$job" RUNNING; done
 base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$folder/base" --wrap "srun $live 100000 200") ||
     fail "sbatch refused the base"
 wait_for 40 "two ranks" base_has 2
@@ -20,6 +22,7 @@ wait_for 30 "slurmctld's saved state" test "$dir/state/job_state" -nt "$folder/e
 kill_slurmctld
 injected "slurmctld killed with one extension"
 start_slurmctld
+timeout 10 scancel "${blockers[@]}"
 wait_for 60 "four ranks after a restart" base_has 4
 wait_for 20 "two extensions" has_extensions 2
 has_extensions 2 || fail "not two extensions: $(extensions)"

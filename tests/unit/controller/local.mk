@@ -12,6 +12,7 @@ controller_tests = \
 	tests/unit/controller/test_explain \
 	tests/unit/controller/test_extension \
 	tests/unit/controller/test_fence \
+	tests/unit/controller/test_live_resize \
 	tests/unit/controller/test_model \
 	tests/unit/controller/test_pacing \
 	tests/unit/controller/test_reach \
@@ -36,6 +37,10 @@ tests_unit_controller_test_extension_LDADD = $(world_ldadd)
 tests_unit_controller_test_fence_SOURCES = tests/unit/controller/test_fence.cpp tests/support/check.h
 tests_unit_controller_test_fence_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_fence_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_live_resize_SOURCES = tests/unit/controller/test_live_resize.cpp tests/support/check.h
+tests_unit_controller_test_live_resize_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_live_resize_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_model_SOURCES = tests/unit/controller/test_model.cpp tests/support/check.h
 tests_unit_controller_test_model_CPPFLAGS = $(world_cppflags)

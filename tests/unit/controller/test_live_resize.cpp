@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is done for a training that is resized in place, pass by pass: how many extensions come or
+// go at once, and how large they are.
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/controller/live_resize.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+namespace records = ringrt::records;
+
+namespace {
+
+using Kind = Action::Kind;
+
+// A base of one GPU, of 1:16, and extensions of these sizes: numbers 8, 9 …, levels 1, 2 …
+struct Training {
+    explicit Training(std::initializer_list<int> extended, int base_gpus = 1) {
+        int level = 0;
+        base.gpus_requested = base_gpus;
+        for (const int gpus : extended) {
+            JobRecord record{.id = static_cast<uint32_t>(8 + level), .phase = JobPhase::running};
+            record.gpus_requested = gpus;
+            record.extension = records::Extension{.base = 7, .level = ++level};
+            parts.push_back(record);
+            base.gpus_requested += gpus;
+        }
+        job.record = &base;
+        job.intent = {.gpus_min = 1, .gpus_max = 16, .gpus = base.gpus_requested};
+        job.stage = Stage::running;
+        job.is_live = true;
+        for (const JobRecord &part : parts)
+            job.extensions.push_back({.record = &part, .stage = ExtensionStage::joined});
+    }
+    // Towards `wanted`, where so many of them could be had now.
+    std::optional<Action> next(int wanted, int placeable) {
+        Target target;
+        target.job = {.id = 7, .gpus_now = base.gpus_requested};
+        target.allotment.gpus = wanted;
+        target.placeable_gpus = placeable;
+        return next_live_action(job, target, tracker,
+                                {.now_s = 1000, .gpus_per_node = 4, .may_ask = true}, Options{});
+    }
+    JobRecord base{.id = 7, .phase = JobPhase::running};
+    std::vector<JobRecord> parts;
+    MalleableJob job;
+    JobTracker tracker;
+};
+
+std::vector<std::pair<int, int>> levels_and_gpus(const Action &action) {
+    std::vector<std::pair<int, int>> out;
+    for (const Action::Doubling &each : action.doublings)
+        out.emplace_back(each.level, each.size.gpus);
+    return out;
+}
+
+std::vector<uint32_t> leaving(const Action &action) {
+    std::vector<uint32_t> out;
+    for (const Action::Leaving &each : action.leaving) {
+        ck_assert(each.record.base == 7 && each.record.asked_s == 1000);
+        out.push_back(each.extension);
+    }
+    return out;
+}
+
+using Levels = std::vector<std::pair<int, int>>;
+using Numbers = std::vector<uint32_t>;
+
+}  // namespace
+
+TEST(each_doubling_is_an_extension_of_its_own) {
+    const std::optional<Action> action = Training({}).next(8, 8);
+    ck_assert(action && action->kind == Kind::extend);
+    ck_assert(levels_and_gpus(*action) == (Levels{{1, 1}, {2, 2}, {3, 4}}));
+    ck_assert_int_eq(action->event->from, 1);
+    ck_assert_int_eq(action->event->to, 8);
+    ck_assert_str_eq(action->event->text.c_str(),
+                     "grows in place: extensions of 1, 2, 4 GPUs are submitted");
+    const std::optional<Action> more = Training({1}).next(16, 16);
+    ck_assert(levels_and_gpus(*more) == (Levels{{2, 2}, {3, 4}, {4, 8}}));
+}
+
+TEST(it_grows_by_what_is_free) {
+    ck_assert(levels_and_gpus(*Training({}).next(16, 4)) == (Levels{{1, 1}, {2, 2}}));
+    const std::optional<Action> one = Training({}).next(16, 2);
+    ck_assert(levels_and_gpus(*one) == (Levels{{1, 1}}));
+    ck_assert_str_eq(one->event->text.c_str(),
+                     "grows in place: an extension of 1 GPU is submitted");
+    ck_assert(Training({}).next(16, 1)->kind == Kind::nothing);
+    Training refused({});
+    refused.tracker.growth.failed(60, 990);
+    ck_assert(refused.next(16, 16)->kind == Kind::nothing);
+}
+
+TEST(the_last_ones_leave_together) {
+    const std::optional<Action> all = Training({1, 2, 4}).next(1, 1);
+    ck_assert(all && all->kind == Kind::dismiss);
+    ck_assert(leaving(*all) == (Numbers{10, 9, 8}));
+    ck_assert_int_eq(all->event->to, 1);
+    ck_assert_str_eq(all->event->text.c_str(),
+                     "shrinks in place: extensions 10, 9, 8 are asked to leave");
+    const std::optional<Action> half = Training({1, 2, 4}).next(4, 4);
+    ck_assert(leaving(*half) == (Numbers{10}));
+    ck_assert_str_eq(half->event->text.c_str(), "shrinks in place: extension 10 is asked to leave");
+}
+
+// A base of two, which was started with them: only a requeue makes it smaller.
+TEST(the_base_keeps_its_gpus) {
+    ck_assert(leaving(*Training({2}, 2).next(1, 1)) == (Numbers{8}));
+    ck_assert(!Training({}, 2).next(1, 1));
+}
+
+// The one in the middle was lost: what is above it leaves, before anything else.
+TEST(a_size_off_the_ladder_is_left) {
+    Training training({1, 4});
+    ck_assert(leaving(*training.next(16, 16)) == (Numbers{9}));
+}
+
+TEST(nothing_new_while_one_comes_or_goes) {
+    for (const ExtensionStage stage :
+         {ExtensionStage::pending, ExtensionStage::joining, ExtensionStage::leaving}) {
+        Training training({1, 2});
+        training.job.extensions[0].stage = stage;
+        training.tracker.signalled_s = 1000;
+        training.parts[0].submit_s = training.parts[0].extension->asked_s = 1000;
+        for (const int wanted : {1, 16}) {
+            const std::optional<Action> action = training.next(wanted, wanted);
+            ck_assert(action && action->kind == Kind::nothing && action->poll_fast);
+        }
+    }
+}
+
+int main() { return ringrt::test::run_all("live_resize"); }
