@@ -346,5 +346,5 @@ RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goa
 
 #ifdef __cplusplus
 }
-#endif /* clang-format on */
+#endif
 #endif
