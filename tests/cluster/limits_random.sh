@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Submissions, cancels, requeues and updates by four users, as they come, under limits of a QOS, of its
-# users and of an account: no look at the running jobs finds more CPUs or GPUs than are allowed.
+# Submissions, cancels, requeues and updates by four users, as they come, under limits of a QOS, of its users, of an
+# account, of the account above it and of a partition's QOS: no look at the running jobs finds more than is allowed.
 # RINGRT_ACTIONS: how many (1000, half an hour); RINGRT_SEED: which. Run by `make check-limits`.
 # seconds: 5400
 . "$here/site.sh"
@@ -11,6 +11,10 @@ note "seed $seed, $actions actions"
 limit qos team set GrpTRES=cpu=6,gres/gpu=5
 limit qos small set MaxTRESPerUser=cpu=4,gres/gpu=3
 limit account chem set GrpTRES=cpu=7,gres/gpu=6
+sacctmgr -i add account science >>"$work/sacctmgr" && limit account physics set parent=science && limit account chem set parent=science
+limit account science set GrpTRES=cpu=8,gres/gpu=8
+sacctmgr -i add qos largest >>"$work/sacctmgr" && limit qos largest set GrpTRES=cpu=7,gres/gpu=7
+wait_for 10 "QOS of the partition" scontrol update partitionname=large qos=largest
 
 # A subshell draws numbers of its own: they are drawn outside.
 one_of() { # NUMBER WORD...
@@ -24,8 +28,9 @@ act() { # NUMBER
     user=$(one_of $RANDOM alice bob carol dave)
     case $((RANDOM % 10)) in
     [0-2]) user_job "$user" "m$1" -q "$(one_of $RANDOM normal team small)" --malleable="$(one_of $RANDOM 1:2 1:4 1:8 2:8 2:4 4:4)" \
-        -c "$(one_of $RANDOM 1 1 2)" -- "$((RANDOM % 400 + 100))" 100 ;;
-    [3-4]) user_rigid "$user" $((RANDOM % 15 + 5)) -q "$(one_of $RANDOM normal team small)" --gpus="$(one_of $RANDOM 1 2 3 4)" >/dev/null ;;
+        -p "$(one_of $RANDOM main main large)" -c "$(one_of $RANDOM 1 1 2)" -- "$((RANDOM % 400 + 100))" 100 ;;
+    [3-4]) user_rigid "$user" $((RANDOM % 15 + 5)) -q "$(one_of $RANDOM normal team small)" -p "$(one_of $RANDOM main large)" \
+        --gpus="$(one_of $RANDOM 1 2 3 4)" >/dev/null ;;
     [5-6]) id=$(some_job $RANDOM) && [ -n "$id" ] && timeout 10 scancel "$id" ;;
     7) id=$(some_job $RANDOM) && [ -n "$id" ] && timeout 10 scontrol requeue "$id" 2>/dev/null ;;
     8) id=$(some_job $RANDOM) && [ -n "$id" ] && as "$user" scontrol update jobid="$id" numtasks=$((RANDOM % 8 + 1)) 2>/dev/null ;;
@@ -37,20 +42,23 @@ act() { # NUMBER
 over() {
     timeout 10 scontrol -o show job | awk '
         / JobState=RUNNING / {
-            cpus = gpus = 0; user = account = qos = ""
+            cpus = gpus = 0; user = account = qos = partition = ""
             for (i = 1; i <= NF; i++) {
                 if ($i ~ /^UserId=/) user = $i
                 if ($i ~ /^Account=/) account = substr($i, 9)
                 if ($i ~ /^QOS=/) qos = substr($i, 5)
+                if ($i ~ /^Partition=/) partition = substr($i, 11)
                 if ($i ~ /^(Alloc)?TRES=/) {
                     n = split($i, item, /[=,]/)
                     for (k = 2; k < n; k++) { if (item[k] == "cpu") cpus = item[k + 1]; if (item[k] == "gres/gpu") gpus = item[k + 1] }
                 }
             }
-            if (qos == "team") { c["team 6 5"] += cpus; g["team 6 5"] += gpus }
+            # By the rule of Slurm the QOS of a partition is looked at instead of that of the job, and a QOS with a
+            # GrpTRES instead of the account and those above it.
+            key = partition == "large" ? "large 7 7" : qos == "team" ? "team 6 5" : "science 8 8"
+            c[key] += cpus; g[key] += gpus
+            if (key ~ /^science/ && account == "chem") { c["chem 7 6"] += cpus; g["chem 7 6"] += gpus }
             if (qos == "small") { c["small,a_user," user " 4 3"] += cpus; g["small,a_user," user " 4 3"] += gpus }
-            # A QOS with a GrpTRES of its own is looked at instead of the account, by the rule of Slurm.
-            if (account == "chem" && qos != "team") { c["chem 7 6"] += cpus; g["chem 7 6"] += gpus }
         }
         END { for (key in c) { split(key, most, " "); if (c[key] > most[2] || g[key] > most[3]) print key ": " c[key] " CPUs, " g[key] " GPUs" } }'
 }
