@@ -47,6 +47,7 @@ void sleep_s(double seconds) {
 struct Round {
     uint32_t sigterm = 0;
     uint32_t cancel_resize = 0;  // rank 0
+    uint32_t requeued = 0;       // rank 0
     char why[184] = {};
 };
 
@@ -151,12 +152,13 @@ Status await_departure(Group &group, const RequeueOptions &options, const Signal
             std::memcpy(mine.why, requeue.why().data(),
                         std::min(requeue.why().size(), sizeof mine.why - 1));
         }
+        mine.requeued = requeue.accepted();
         std::vector<Round> all;
         Status gathered = gather(group, mine, all);
         bool any = std::ranges::any_of(all, [](const Round &round) { return round.sigterm != 0; });
         // A peer that Slurm killed already cannot answer; our own SIGTERM says that it is so.
         if (!gathered.ok() && !is_ended()) return gathered;
-        if (!gathered.ok() || any) {
+        if (!gathered.ok() || (any && (all[0].requeued || !options.sigterm_may_be_preemption))) {
             departure = Departure::leave;
             why = first && gathered.ok() ? "SIGTERM" : "";
             return {};

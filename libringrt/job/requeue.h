@@ -17,6 +17,9 @@ struct RequeueOptions {
     uint64_t job = 0;
     uint64_t step = 0;                // that was saved
     job::Channel *channel = nullptr;  // asked first, on rank 0
+    // On all ranks: SIGTERM may be that of a preemption, after which Slurm lets the job run on. So
+    // nobody leaves for it before the requeue is done.
+    bool sigterm_may_be_preemption = false;
     std::string scontrol = "scontrol";
     double leave_timeout_s = 60;  // from the first request until the resize is called off
     double again_s = 10;          // from a request that was accepted until the next

@@ -81,6 +81,14 @@ void SignalCounter::stop() {
     signal_ = 0;
 }
 
+void SignalCounter::pass_on() const {
+    if (signal_ == 0 || !is_ours(signal_)) return;
+    const struct sigaction &before = slots[static_cast<size_t>(signal_)].before;
+    if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL) return;
+    sigaction(signal_, &before, nullptr);
+    raise(signal_);
+}
+
 uint32_t SignalCounter::count() const {
     if (signal_ == 0) return 0;
     return slots[static_cast<size_t>(signal_)].arrivals.load(std::memory_order_relaxed) - before_;

@@ -22,6 +22,9 @@ class SignalCounter {
     // SYSTEM_ERROR where the signal cannot be caught.
     Status start(int signal);
     void stop();
+    // As if nobody counted: by default the signal ends the process. A handler of the program's has
+    // been called already.
+    void pass_on() const;
     // Arrivals since start().
     [[nodiscard]] uint32_t count() const;
 

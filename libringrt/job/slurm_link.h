@@ -24,8 +24,25 @@ class SlurmLink {
     [[nodiscard]] bool is_cut_off() const;
     [[nodiscard]] Channel *channel() const { return channel_.get(); }
 
+    // SIGTERM is the end, or the beginning of the GraceTime of a job that Slurm preempts. Where
+    // there is a channel it tells which, by a request to leave in the latter case; until then
+    // training goes on. For a program that calls ringrt_step(), where the answer is acted on.
+    Status catch_sigterm();
+    [[nodiscard]] bool is_told_of_preemption() const { return is_told_of_preemption_; }
+    [[nodiscard]] bool has_sigterm() const { return sigterm_.count() != sigterms_served_; }
+    // SIGTERM was the end: Slurm says so, or nothing for a while. Of a rank other than 0 the latter
+    // alone.
+    [[nodiscard]] bool is_ended(double now_s);
+    // What SIGTERM does without us: the process ends here, unless the program has a handler.
+    void end_by_sigterm();
+    void forget_sigterm();
+
   private:
     SignalCounter signals_;
+    SignalCounter sigterm_;
+    bool is_told_of_preemption_ = false, catches_sigterm_ = false;
+    uint32_t sigterms_served_ = 0, ends_served_ = 0;
+    double sigterm_s_ = -1;  // when one was first seen that is not served; −1: there is none
     std::unique_ptr<Channel> channel_;
     bool needs_channel_ = false;
 };

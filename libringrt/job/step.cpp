@@ -32,7 +32,8 @@ struct StepBoundary::StepVote {
     uint8_t save_due = 0;  // rank 0's clock decides
     uint8_t written = 0;   // this rank's part of a save in the background is on disk
     uint8_t cut_off = 0;   // rank 0 has no way to ask Slurm for anything
-    uint8_t reserved[4] = {};
+    uint8_t ended = 0;     // SIGTERM came to this rank, and the job is not preempted
+    uint8_t reserved[3] = {};
     live::Vote live;
 };
 
@@ -70,6 +71,7 @@ Status StepBoundary::start() {
 }
 
 Status StepBoundary::restore(uint64_t &step) {
+    if (Status caught = catch_sigterm(); !caught.ok()) return caught;
     if (resizer_ && resizer_->must_recover()) return recover(step);
     // Else the state that is given up would be committed later.
     if (Status finished = end_save(); is_fatal(finished)) return finished;
@@ -127,12 +129,17 @@ Status StepBoundary::finish() {
 }
 
 Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
+    if (Status caught = catch_sigterm(); !caught.ok()) return caught;
     if (step == timed_step_ + 1) progress_.timed((monotonic_s() - step_begun_s_) * 1e3);
     timed_step_ = step;
     advance(step);
     StepVote agreed;
     std::vector<live::Vote> votes;
     if (Status outcome = agree(step, agreed, votes); !outcome.ok()) return outcome;
+    if (agreed.ended && !agreed.asked) {
+        say(format_text("ended by SIGTERM after step %llu", static_cast<unsigned long long>(step)));
+        slurm_.end_by_sigterm();
+    }
     ringrt_action_t result = RINGRT_CONTINUE;
     if (resizer_) {
         if (Status resized = resize(votes, result); !resized.ok()) return resized;
@@ -165,13 +172,14 @@ void StepBoundary::advance(uint64_t step) {
 Status StepBoundary::agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes) {
     const double now_s = monotonic_s();
     const uint32_t arrivals = slurm_.requests();
-    if (now_s < ignore_until_s_) served_ = arrivals;
+    if (now_s < ignore_until_s_ && !slurm_.has_sigterm()) served_ = arrivals;
     const bool extends = resizer_ && resizer_->is_extension();
     StepVote mine{.step = step,
                   .asked = !extends && arrivals != served_,
                   .save_due = leads() && now_s >= next_save_s_,
                   .written = saver_.under_way() && saver_.written(),
-                  .cut_off = slurm_.is_cut_off()};
+                  .cut_off = slurm_.is_cut_off(),
+                  .ended = slurm_.is_ended(now_s)};
     // Where the base is to be requeued, its extensions end first.
     if (resizer_)
         mine.live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
@@ -188,6 +196,7 @@ Status StepBoundary::agree(uint64_t step, StepVote &agreed, std::vector<live::Vo
                                 static_cast<unsigned long long>(all[0].step))};
         votes.push_back(all[rank].live);
         agreed.asked |= all[rank].asked;
+        agreed.ended |= all[rank].ended;
         agreed.written &= all[rank].written;
     }
     return {};
@@ -263,6 +272,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     const RequeueOptions options{.job = settings_.job,
                                  .step = step,
                                  .channel = slurm_.channel(),
+                                 .sigterm_may_be_preemption = slurm_.is_told_of_preemption(),
                                  .scontrol = settings_.scontrol,
                                  .leave_timeout_s = static_cast<double>(settings_.leave_timeout_s),
                                  .again_s = static_cast<double>(settings_.requeue_again_s)};
@@ -288,6 +298,7 @@ void StepBoundary::stay_cut_off() {
 
 void StepBoundary::cancel_resize(const std::string &why) {
     sigterm_.reset();
+    slurm_.forget_sigterm();
     ignore_until_s_ = monotonic_s() + kIgnoreAfterCallOff_s;
     say(why + format_text(": resize called off, training goes on at %d GPUs", group_.size()));
 }

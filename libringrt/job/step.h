@@ -68,6 +68,7 @@ class StepBoundary {
     bool leads() const { return group_.rank() == 0; }
     bool has_local() const { return local_.is_there() && !program_; }
     void advance(uint64_t step);
+    Status catch_sigterm();
     Status agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes);
     Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
     Status recover(uint64_t &step);

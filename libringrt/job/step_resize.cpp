@@ -5,6 +5,11 @@
 
 namespace ringrt {
 
+// An extension leaves at SIGTERM in any case.
+Status StepBoundary::catch_sigterm() {
+    return resizer_ && resizer_->is_extension() ? Status{} : slurm_.catch_sigterm();
+}
+
 Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_t &action) {
     const int before = group_.size();
     if (saver_.under_way() && resizer_->narrows(votes) && !end_save().ok()) saver_.abandon();

@@ -35,17 +35,17 @@ Service::~Service() {
 
 void Service::run() {
     for (;;) {
-        std::vector<pollfd> all = {{options_.lifeline, POLLIN, 0},
-                                   {options_.signals, POLLIN, 0},
-                                   {options_.listener, POLLIN, 0},
-                                   {requeue_.fd(), POLLIN, 0},  // −1 is passed over
-                                   {report_.fd(), POLLIN, 0}};
+        std::vector<pollfd> all = {
+            {options_.lifeline, POLLIN, 0}, {options_.signals, POLLIN, 0},
+            {options_.listener, POLLIN, 0}, {requeue_.fd(), POLLIN, 0},  // −1 is passed over
+            {report_.fd(), POLLIN, 0},      {preemption_.fd(), POLLIN, 0}};
+        const auto clients_at = static_cast<std::ptrdiff_t>(all.size());
         for (const Client &client : clients_) all.push_back({client.fd, POLLIN, 0});
-        const int wait_ms = requeue_.running() || report_.running() ? kCallPoll_ms : -1;
+        const int wait_ms = is_calling() ? kCallPoll_ms : -1;
         if (::poll(all.data(), all.size(), wait_ms) < 0 && errno != EINTR) return;
         if (all[0].revents != 0) return;
         if (all[1].revents != 0) read_signals();
-        auto ready = all.begin() + 5;
+        auto ready = all.begin() + clients_at;
         for (Client &client : clients_)
             if ((ready++)->revents != 0) read_from(client);
         if (all[2].revents != 0) accept_client();
@@ -73,8 +73,17 @@ void Service::read_signals() {
         if (static_cast<int>(arrived.ssi_signo) == options_.ask_signal)
             tell_all(ChannelWord::asked, ++asked_);
         else if (arrived.ssi_signo == SIGTERM)
-            tell_all(ChannelWord::ended, ++ended_);
+            note_sigterm();
     }
+}
+
+void Service::note_sigterm() {
+    constexpr std::string_view kYes = "yes";
+    const auto ask = [&] { return std::string(options_.slurm.is_preempted() ? kYes : ""); };
+    if (preemption_.running()) return;
+    if (is_leaving_ || !options_.slurm.is_preempted ||
+        !preemption_.start(ask, options_.slurm.timeout_s))
+        tell_all(ChannelWord::ended, ++ended_);
 }
 
 void Service::read_from(Client &client) {
@@ -90,7 +99,7 @@ void Service::read_from(Client &client) {
 void Service::take(Client &client, std::string_view datagram) {
     const auto message = records::parse_channel(datagram);
     if (message && message->word == ChannelWord::requeue) {
-        client.wants_answer = wants_requeue_ = true;
+        client.wants_answer = wants_requeue_ = is_leaving_ = true;
         return;
     }
     const auto telemetry = message && message->word == ChannelWord::telemetry
@@ -107,7 +116,7 @@ void Service::start_calls() {
         wants_requeue_ = false;
         if (!requeue_.start([&] { return records::format_channel(slurm.requeue()); },
                             slurm.timeout_s))
-            answer("");
+            is_leaving_ = answer("");
     }
     if (wants_report_ && !report_.running()) {
         wants_report_ = false;
@@ -117,15 +126,27 @@ void Service::start_calls() {
 
 void Service::end_calls() {
     (void)report_.poll();
-    if (const auto text = requeue_.poll()) answer(*text);
+    if (const auto text = requeue_.poll()) is_leaving_ = answer(*text);
+    if (const auto yes = preemption_.poll()) {
+        if (yes->empty())
+            tell_all(ChannelWord::ended, ++ended_);
+        else
+            tell_all(ChannelWord::asked, ++asked_);
+    }
 }
 
-void Service::answer(std::string_view text) {
+bool Service::is_calling() const {
+    return requeue_.running() || report_.running() || preemption_.running();
+}
+
+// Returns whether Slurm has said yes.
+bool Service::answer(std::string_view text) {
     auto message = records::parse_channel(text);
     if (!message || message->word != ChannelWord::answer)
         message = ChannelMessage{ChannelWord::answer, 1, "no answer in time"};
     for (Client &client : clients_)
         if (std::exchange(client.wants_answer, false)) send_to(client, *message);
+    return message->number == 0;
 }
 
 void Service::tell_all(ChannelWord word, int64_t number) {

@@ -3,6 +3,9 @@
 // with the rights of the job's owner. It hears the signals that Slurm sends the step, tells them to
 // whoever is connected, and asks Slurm for what rank 0 wants.
 //
+// SIGTERM may be the end, or the beginning of the GraceTime in which Slurm preempts the job: Slurm
+// is asked which, and a job that is preempted is told `asked`, so that it saves and comes back.
+//
 // It never waits for a client: who does not read, or says what is no message, is dropped.
 #pragma once
 
@@ -22,6 +25,7 @@ namespace ringrt::channel {
 // Calls to Slurm; each runs in a child process.
 struct SlurmCalls {
     std::function<records::ChannelMessage()> requeue;  // an answer
+    std::function<bool()> is_preempted = {};           // is the running job in its GraceTime?
     std::function<void(const records::Telemetry &)> report;
     double timeout_s = 10;
 };
@@ -57,15 +61,18 @@ class Service {
     void take(Client &client, std::string_view datagram);
     void start_calls();
     void end_calls();
-    void answer(std::string_view text);
+    [[nodiscard]] bool is_calling() const;
+    void note_sigterm();
+    bool answer(std::string_view text);
     void send_to(Client &client, const records::ChannelMessage &message);
     void tell_all(records::ChannelWord word, int64_t number);
     static void drop(Client &client);
 
     const ServiceOptions options_;
     std::list<Client> clients_;
-    ChildCall requeue_, report_;
+    ChildCall requeue_, report_, preemption_;
     bool wants_requeue_ = false, wants_report_ = false;
+    bool is_leaving_ = false;  // its requeue was asked for: the next SIGTERM is the end
     records::Telemetry newest_;
     int64_t asked_ = 0, ended_ = 0;
 };

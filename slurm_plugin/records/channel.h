@@ -4,7 +4,8 @@
 // A message is one datagram of one line: a word, a number, and for some a text.
 //
 //   to rank 0    hello 1 KEY        first; the version, and the key that RINGRT_CHANNEL names
-//                asked N            the scheduler's signal came for the Nth time
+//                asked N            leave, for the Nth time: the scheduler's signal came, or Slurm
+//                                   preempts the job
 //                answer CODE WORDS  the requeue's outcome: 0, or Slurm's error number
 //                ended N            SIGTERM came: Slurm takes the step down
 //   from rank 0  requeue STEP       saved at STEP, ready to leave

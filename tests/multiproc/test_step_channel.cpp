@@ -48,6 +48,93 @@ TEST(a_resize_goes_over_the_channel_alone) {
     ck_assert(told && told->up && told->gpus == 3);
 }
 
+// Slurm preempts the job: SIGTERM comes to all, and time to save.
+TEST(a_preempted_job_saves_and_is_requeued) {
+    Job job(kAccept);
+    fs::remove(job.path("scontrol"));
+    channel::SlurmCalls slurm = slurm_says(job, 0, "");
+    slurm.is_preempted = [] { return true; };
+    const ChannelService service(slurm);
+    Ranks ranks = start(job, 3, over(service));
+    expect_training(job, ranks, 3);
+    for (int r = 0; r < 3; ++r) ranks.signal(r, SIGTERM);
+    service.signal(SIGTERM);
+    ck_assert(Job::wait_for([&] { return count(job.calls(), "channel\n") == 1; }));
+    service.signal(SIGTERM);
+    expect_all(ranks.wait(), kLeft, job);
+    const std::string step = std::to_string(job.latest_step());
+    for (int r = 0; r < 3; ++r) EXPECT_TEXT(job.steps(r), step);
+    expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
+}
+
+// The preemption comes while it saves for a resize: it is requeued all the same.
+TEST(a_job_preempted_during_its_save_is_requeued) {
+    Job job(kAccept);
+    fs::remove(job.path("scontrol"));
+    channel::SlurmCalls slurm = slurm_says(job, 0, "");
+    slurm.is_preempted = [] { return true; };
+    const ChannelService service(slurm);
+    Job::Options options = over(service);
+    options.floats = 32 << 20;
+    options.steps = 100000;
+    Ranks ranks = start(job, 2, options);
+    expect_training(job, ranks, 2);
+    service.signal(SIGURG);
+    ck_assert(Job::wait_for([&] {
+        for (auto &entry : fs::directory_iterator(job.path("ckpt")))
+            if (entry.path().filename().string().starts_with(".tmp-")) return true;
+        return false;
+    }));
+    for (int r = 0; r < 2; ++r) ranks.signal(r, SIGTERM);
+    service.signal(SIGTERM);
+    ck_assert(Job::wait_for([&] { return count(job.calls(), "channel\n") == 1; }));
+    service.signal(SIGTERM);
+    expect_all(ranks.wait(), kLeft, job);
+    EXPECT_TEXT(job.steps(0), std::to_string(job.latest_step()));
+}
+
+// SIGTERM of the preemption comes to a rank on a slow node when the others leave already: the job
+// is not requeued yet, and would have ended for good.
+TEST(no_rank_leaves_before_the_requeue_of_a_preempted_job) {
+    Job job(kAccept);
+    fs::remove(job.path("scontrol"));
+    channel::SlurmCalls slurm = slurm_says(job, 0, "");
+    slurm.is_preempted = [] { return true; };
+    slurm.requeue = [&job, says = slurm.requeue] {
+        std::ofstream(job.path("begun")) << "requeue";
+        usleep(500000);
+        return says();
+    };
+    const ChannelService service(slurm);
+    Job::Options options = over(service);
+    options.steps = 100000;
+    Ranks ranks = start(job, 3, options);
+    expect_training(job, ranks, 3);
+    for (int r = 0; r < 2; ++r) ranks.signal(r, SIGTERM);
+    service.signal(SIGTERM);
+    ck_assert(Job::wait_for([&] { return fs::exists(job.path("begun")); }));
+    ranks.signal(2, SIGTERM);
+    expect_all(ranks.wait(), kLeft, job);
+    ck_assert_uint_eq(count(job.calls(), "channel\n"), 1);
+}
+
+// scancel --signal=TERM, say: the ranks end by it at their next step, as if nobody caught it.
+TEST(sigterm_without_a_preemption_ends_the_ranks) {
+    Job job(kAccept);
+    channel::SlurmCalls slurm = slurm_says(job, 0, "");
+    slurm.is_preempted = [] { return false; };
+    const ChannelService service(slurm);
+    Job::Options options = over(service);
+    options.steps = 100000;
+    Ranks ranks = start(job, 3, options);
+    expect_training(job, ranks, 3);
+    for (int r = 0; r < 3; ++r) ranks.signal(r, SIGTERM);
+    service.signal(SIGTERM);
+    expect_all(ranks.wait(), 1000 + SIGTERM, job);
+    expect_log(job, "ringrt: job 7: ended by SIGTERM after step ");
+    ck_assert_uint_eq(count(job.calls(), "channel\n") + count(job.calls(), "requeue"), 0);
+}
+
 TEST(a_requeue_that_is_refused_over_the_channel_is_called_off) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));

@@ -114,6 +114,17 @@ void report_of(uint32_t job_id, const records::Telemetry &telemetry) {
     slurm_update_job(&change);
 }
 
+// Does it run on in the GraceTime that Slurm gives whom it preempts?
+bool is_preempted(uint32_t job_id) {
+    job_info_msg_t *found = nullptr;
+    if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return false;
+    const slurm_job_info_t &job = found->job_array[0];
+    // A running job has the flag JOB_SIGNALING, too, until all nodes have the signal.
+    return (job.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
+           (job.job_state & JOB_COMPLETING) == 0 && job.preempt_time != 0 &&
+           job.preempt_time >= job.start_time;
+}
+
 struct Beside {
     uint32_t job_id = 0;
     pid_t task = 0;
@@ -139,6 +150,7 @@ void serve(const Beside &step, int end_of_lifeline) {
                       .owner = step.owner.user,
                       .key = key,
                       .slurm = {.requeue = [&] { return requeue_job(step.job_id); },
+                                .is_preempted = [&] { return is_preempted(step.job_id); },
                                 .report = [&](const auto &t) { report_of(step.job_id, t); }}})
         .run();
 }

@@ -102,6 +102,50 @@ TEST(a_signal_to_the_service_reaches_rank_0) {
     ck_assert_uint_eq(rank->asked(), 1);
 }
 
+// Slurm preempts the job, and gives it a GraceTime: it is asked to save and to come back.
+TEST(sigterm_of_a_preempted_job_is_a_request_to_leave) {
+    channel::SlurmCalls slurm = answers(0, "");
+    slurm.is_preempted = [] { return true; };
+    const ChannelService service(slurm);
+    const auto rank = connected(service);
+    service.signal(SIGTERM);
+    ck_assert(soon([&] { return rank->asked() == 1; }));
+    ck_assert_uint_eq(rank->ended(), 0);
+    ck_assert_int_eq(requeue_over(*rank).exit_code, 0);
+    service.signal(SIGTERM);  // that of its requeue
+    ck_assert(soon([&] { return rank->ended() == 1; }));
+    ck_assert_uint_eq(rank->asked(), 1);
+}
+
+// A requeue that Slurm refused is none: the next SIGTERM may be a preemption's.
+TEST(a_job_that_was_refused_its_requeue_can_be_preempted) {
+    channel::SlurmCalls slurm = answers(2015, "Access/permission denied");
+    slurm.is_preempted = [] { return true; };
+    const ChannelService service(slurm);
+    const auto rank = connected(service);
+    requeue_over(*rank);
+    service.signal(SIGTERM);
+    ck_assert(soon([&] { return rank->asked() == 1; }));
+}
+
+// Where Slurm says no, or nothing, SIGTERM is the end.
+TEST(sigterm_is_the_end_where_slurm_does_not_say_otherwise) {
+    for (const char how : {'n', 'c', 'h'}) {
+        channel::SlurmCalls slurm = answers(0, "");
+        slurm.timeout_s = 0.3;
+        slurm.is_preempted = [=] {
+            if (how == 'c') _exit(3);
+            if (how == 'h') pause();
+            return false;
+        };
+        const ChannelService service(slurm);
+        const auto rank = connected(service);
+        service.signal(SIGTERM);
+        ck_assert(soon([&] { return rank->ended() == 1; }));
+        ck_assert_uint_eq(rank->asked(), 0);
+    }
+}
+
 TEST(a_requeue_is_asked_and_answered_in_slurms_words) {
     const ChannelService good(answers(0, ""));
     ck_assert_int_eq(requeue_over(*connected(good)).exit_code, 0);
