@@ -26,7 +26,7 @@ fetch_torch() { # INTO [frameworks]
 fetch_torch_aside() { # [frameworks]
     [ -z "${RINGRT_TORCH_PYTHON:-}" ] || return 0
     set -m # a process group of its own, so that it can be ended
-    (renice -n 10 "$BASHPID" >/dev/null; fetch_torch "$build_dir/torch" "$@") >"$logs/torch-fetch.log" 2>&1 &
+    (renice -n 10 "$BASHPID" >/dev/null; fetch_torch "$build_dir/torch-venv" "$@") >"$logs/torch-fetch.log" 2>&1 &
     torch_fetched=$!
     set +m
     trap end_torch_fetch EXIT
@@ -51,7 +51,7 @@ stage_torch_short() {
 stage_torch() { test_torch wheel torch frameworks; }
 
 test_torch() { # CHECK...: of python/tests
-    local name log begin result python=${RINGRT_TORCH_PYTHON:-$build_dir/torch/bin/python}
+    local name log begin result python=${RINGRT_TORCH_PYTHON:-$build_dir/torch-venv/bin/python}
     local fetched=${torch_fetched:-}
     [ -z "$fetched" ] || wait "$fetched" || fetched=failed
     torch_fetched=''
