@@ -87,9 +87,10 @@ std::vector<Row> all_rows() {
                 "Least time between two resizes of one job while nobody waits for GPUs"),
         seconds("signal_again_s", &Options::signal_again_s, 1, 3600,
                 "Time after which the signal is repeated while a job is asked to resize"),
-        seconds("release_delay_s", &Options::release_delay_s, 1, 3600,
-                "Time from a job's leave to its release, in whole seconds of slurmctld's clock; "
-                "slurmd refuses a job that is launched in the second in which it was ended"),
+        seconds(
+            "release_delay_s", &Options::release_delay_s, 1, 3600,
+            "Time from a job's departure to its release, in whole seconds of slurmctld's clock; "
+            "slurmd refuses a job that is launched in the second in which it was ended"),
         seconds("submit_hold_s", &Options::submit_hold_s, 0, 3600,
                 "Longest time that a new malleable job waits for its first size"),
         seconds("fit_wait_s", &Options::fit_wait_s, 1, 3600,

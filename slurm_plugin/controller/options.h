@@ -28,7 +28,7 @@ struct Options {
     double min_resize_interval_s =
         60;                        // between two resizes of one job while nobody waits for GPUs
     double signal_again_s = 5;     // the signal is repeated while a job is asked
-    double release_delay_s = 1;    // from a job's leave to its release, by slurmctld's clock
+    double release_delay_s = 1;    // from a job's departure to its release, by slurmctld's clock
     double requeue_hold_s = 121;   // start time that a requeue sets; Slurm says it, not the yaml
     double submit_hold_s = 10;     // start time that job_submit sets
     double fit_wait_s = 10;        // a released job that has not started by then gets what is free
