@@ -23,6 +23,11 @@ live_SOURCES = contrib/examples/live.c
 live_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 live_LDADD = libringrt.la
 
+noinst_PROGRAMS += communicators
+communicators_SOURCES = contrib/examples/communicators.c
+communicators_CPPFLAGS = $(libdigits_la_CPPFLAGS)
+communicators_LDADD = libringrt.la
+
 EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/ddp.py contrib/examples/get-digits \
 	contrib/examples/train.sh contrib/examples/train_hf.py contrib/examples/train_lightning.py \
 	contrib/examples/train_submitit.py

@@ -31,14 +31,7 @@
 #ifndef RINGRT_H
 #define RINGRT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(__GNUC__)
-#define RINGRT_API __attribute__((visibility("default")))
-#else
-#define RINGRT_API
-#endif
+#include "ringrt_comm.h" /* statuses, types and operations; communicators by themselves */
 
 /* The columns are read as tables. */
 /* clang-format off */
@@ -46,49 +39,11 @@
 extern "C" {
 #endif
 
-#define RINGRT_VERSION_MAJOR 0
-#define RINGRT_VERSION_MINOR 1
-
-/* 1000 · major + minor of the library that runs, which may be newer than this header. */
-RINGRT_API int ringrt_version(void);
-
 typedef struct ringrt_runtime ringrt_t; /* not "struct ringrt": the C++ namespace has that name */
-
-typedef enum ringrt_status {
-    RINGRT_OK = 0,
-    RINGRT_NOT_FOUND,          /* no checkpoint: a first start */
-    RINGRT_INVALID_ARGUMENT,
-    RINGRT_TIMEOUT,            /* a peer did not answer in time */
-    RINGRT_PEER_LOST,          /* a peer closed its connection or died */
-    RINGRT_MISMATCH,           /* ranks called different operations, or registered different buffers */
-    RINGRT_NO_MEMORY,
-    RINGRT_SYSTEM_ERROR,
-    RINGRT_CHECKPOINT_FAILED,  /* not saved: the old checkpoint stands, training can go on */
-    RINGRT_CORRUPT,            /* every kept checkpoint is damaged: stop, never start afresh silently */
-    RINGRT_SUPERSEDED,         /* a newer incarnation of this job writes the checkpoints */
-    RINGRT_ABORTED,
-    RINGRT_FORKED,
-    RINGRT_UNSUPPORTED
-} ringrt_status_t;
-
-/* The name of a status, e.g. "peer lost". Never NULL. */
-RINGRT_API const char *ringrt_status_string(ringrt_status_t status);
 
 /* One line about the last failure of `rt`, or of a failed ringrt_init() of this thread where rt is
  * NULL. Valid until this thread asks again. Never NULL. */
 RINGRT_API const char *ringrt_last_error(const ringrt_t *rt);
-
-typedef enum ringrt_dtype {
-    RINGRT_FLOAT32 = 0,
-    RINGRT_FLOAT64,
-    RINGRT_FLOAT16,
-    RINGRT_BFLOAT16,
-    RINGRT_INT32,
-    RINGRT_INT64,
-    RINGRT_UINT8
-} ringrt_dtype_t;
-
-typedef enum ringrt_op { RINGRT_SUM = 0, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD } ringrt_op_t;
 
 typedef enum ringrt_batch_rule {
     RINGRT_FIXED_GLOBAL_BATCH = 0, /* the default: results do not depend on the number of ranks */
@@ -149,8 +104,6 @@ typedef struct ringrt_config {
     uint64_t samples_total;      /* known length of the training, in samples: all epochs together. Instead of
                                     steps_total where a step's samples change; 0: unknown */
     uint32_t live_resize;        /* 1: ranks come and go, see ringrt_restore() [RINGRT_LIVE_RESIZE] (0) */
-    uint32_t collectives_only;   /* 1: for collectives alone, beside a training's handle or without any: the
-                                    calls about training answer RINGRT_UNSUPPORTED, Slurm is told nothing (0) */
 } ringrt_config_t;
 
 #ifdef __cplusplus

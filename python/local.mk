@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The Python package (pip install ./python), and its tests on the library that was built here.
 EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py \
-	python/ringrt_autoload.py python/ringrt/__init__.py python/ringrt/errors.py python/ringrt/handle.py python/ringrt/hooks.py \
+	python/ringrt_autoload.py python/ringrt/__init__.py python/ringrt/communicator.py python/ringrt/errors.py python/ringrt/handle.py python/ringrt/hooks.py \
 	python/ringrt/library.py python/ringrt/py.typed python/ringrt/run.py python/ringrt/state.py \
 	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
 	python/ringrt/torch/backend.py python/ringrt/torch/elements.py python/ringrt/torch/registration.py python/ringrt/torch/work.py \

@@ -3,8 +3,8 @@ TESTS += tests/check-includes tests/check-format tests/check-names tests/check-p
 EXTRA_DIST += tests/check-includes tests/check-format tests/check-names tests/check-paths tests/check-size .clang-format
 
 # The public header and the man pages
-TESTS += tests/check-examples tests/check-header tests/check-man tests/check-environment tests/check-messages
-EXTRA_DIST += tests/check-examples tests/check-header tests/check-man tests/check-environment tests/check-messages \
+TESTS += tests/check-examples tests/check-header tests/check-symbols tests/check-man tests/check-environment tests/check-messages
+EXTRA_DIST += tests/check-examples tests/check-header tests/check-symbols tests/check-man tests/check-environment tests/check-messages \
 	tests/unit/check_messages.py \
 	tests/with-tap
 

@@ -72,7 +72,7 @@ extern "C" {
 
 ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t count,
                                          ringrt_dtype_t dtype, ringrt_op_t op, int *id) {
-    return guard_training(rt, [&] { return register_gradient(*rt, name, count, dtype, op, id); });
+    return guard(rt, [&] { return register_gradient(*rt, name, count, dtype, op, id); });
 }
 
 ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {

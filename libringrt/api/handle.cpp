@@ -57,12 +57,10 @@ void make_resizer(ringrt_t &rt) {
 
 Status start(ringrt_t &rt) {
     using namespace checkpoint;
-    if (!rt.settings.collectives_only)
-        if (Status caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
+    if (Status caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
     if (rt.settings.size > 1 && !rt.settings.allgather)  // ranks meet in a file there
         if (int made = make_folders(real_files(), rt.settings.checkpoint_dir); made < 0)
             return write_failure(made, rt.settings.checkpoint_dir);
-    if (rt.settings.collectives_only) return rt.group.outcome(rt.own.start());
     Fence fence;
     if (!rt.settings.is_extension) {
         if (Status met = rt.group.outcome(rt.own.start()); !met.ok()) return met;
@@ -120,15 +118,7 @@ const char *ringrt_status_string(ringrt_status_t status) {
 }
 
 const char *ringrt_last_error(const ringrt_t *rt) {
-    if (!rt || rt->pid != getpid()) return thread_error.c_str();
-    thread_local std::string line;  // another thread's call may fail while this one's caller reads
-    try {
-        const std::scoped_lock lock(rt->error_mutex);
-        line = rt->last_error;
-    } catch (const std::exception &) {
-        return "out of memory";
-    }
-    return line.c_str();
+    return rt ? rt->error.get() : thread_error.c_str();
 }
 
 ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {
@@ -155,7 +145,7 @@ ringrt_status_t ringrt_finalize(ringrt_t *rt) {
         [&] {
             if (rt->left) rt->communicator().leave_to_exit();
             if (rt->left || rt->aborted) return Status{};
-            Status finished = rt->boundary ? rt->boundary->finish() : Status{};
+            Status finished = rt->boundary->finish();
             if (rt->resizer && !rt->boundary->finish_resizing()) return finished;
             Status parted = rt->group.outcome(rt->communicator().finish());
             return finished.ok() ? parted : finished;

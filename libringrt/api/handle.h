@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a ringrt_t holds, and how every function of the C boundary runs: through guard(), which lets
-// nothing escape and leaves one line behind.
+// What a ringrt_t holds, and how its functions run: through guard().
 #pragma once
 
 #include <unistd.h>
@@ -9,10 +8,10 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "libringrt/api/guard.h"
 #include "libringrt/collective/communicator.h"
 #include "libringrt/gradients/gradient_reducer.h"
 #include "libringrt/job/step.h"
@@ -74,9 +73,6 @@ class CommunicatorGroup final : public Group {
 
 CommunicatorConfig communicator_config(const Settings &settings);
 
-// The last failure of this thread without a handle, or with one of the parent process's.
-inline thread_local std::string thread_error;
-
 }  // namespace ringrt
 
 struct ringrt_runtime {
@@ -105,34 +101,10 @@ struct ringrt_runtime {
     ringrt_op_t gradient_op = RINGRT_SUM;
     bool left = false;  // ringrt_step() said leave: nobody waits for anybody any more
     std::atomic<bool> aborted{false};
-    mutable std::mutex error_mutex;  // gradients become ready, and fail, on any thread
-    mutable std::string last_error;
+    mutable ringrt::ErrorLine error;  // gradients become ready, and fail, on any thread
 };
 
 namespace ringrt {
-
-inline Status invalid(const char *what) { return {RINGRT_INVALID_ARGUMENT, what}; }
-
-// Runs the body of a call; then keep(outcome) may store what failed. Whatever either throws becomes
-// a status: memory may be short while the line about short memory is written, too.
-template <typename Body, typename Keep>
-ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
-    ringrt_status_t status = RINGRT_SYSTEM_ERROR;
-    try {
-        Status outcome;
-        try {
-            outcome = body();
-        } catch (const std::bad_alloc &) {
-            outcome = {RINGRT_NO_MEMORY, "out of memory"};
-        } catch (const std::exception &error) {
-            outcome = {RINGRT_SYSTEM_ERROR, std::string("internal error: ") + error.what()};
-        }
-        status = outcome.code;
-        if (!outcome.ok()) keep(std::move(outcome));
-    } catch (...) {  // without a line
-    }
-    return status;
-}
 
 inline Status not_live(const ringrt_t &rt, const char *what) {
     if (!rt.resizer) return {};
@@ -146,15 +118,11 @@ inline Status check_handle(const ringrt_t *rt) {
     return {};
 }
 
-// For ringrt_last_error(). In a forked child the handle's mutex may be held by a thread that is not
-// there: the line is this thread's alone.
 inline void keep_error(const ringrt_t *rt, std::string message) {
-    if (rt && rt->pid == getpid()) {
-        const std::scoped_lock lock(rt->error_mutex);
-        rt->last_error = std::move(message);
-    } else {
+    if (rt)
+        rt->error.keep(std::move(message));
+    else
         thread_error = std::move(message);
-    }
 }
 
 // Runs one call on a handle; whatever fails leaves one line behind.
@@ -173,34 +141,13 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
         });
 }
 
-inline Status check_idle(const ringrt_t &rt) {
-    if (!rt.reducer || rt.reducer->idle()) return {};
-    return invalid("gradients are under way: ringrt_gradient_wait() for each of them first");
-}
-
 // A call that needs the ranks' connections for itself.
 template <typename Body>
 ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
     return guard(rt, [&] {
-        if (Status idle = check_idle(*rt); !idle.ok()) return idle;
-        return body();
-    });
-}
-
-// A call about training, which a handle for collectives knows nothing of.
-template <typename Body>
-ringrt_status_t guard_training(const ringrt_t *rt, Body &&body) noexcept {
-    return guard(rt, [&] {
-        if (rt->boundary) return body();
-        return Status{RINGRT_UNSUPPORTED, "this handle is for collectives only"};
-    });
-}
-
-// And needs the ranks' connections for itself.
-template <typename Body>
-ringrt_status_t guard_training_alone(ringrt_t *rt, Body &&body) noexcept {
-    return guard_training(rt, [&] {
-        if (Status idle = check_idle(*rt); !idle.ok()) return idle;
+        if (rt->reducer && !rt->reducer->idle())
+            return invalid(
+                "gradients are under way: ringrt_gradient_wait() for each of them first");
         return body();
     });
 }

@@ -2,7 +2,15 @@
 # The C boundary, alone: for tests that look inside as well
 libapi_la_SOURCES += \
 	libringrt/api/collectives.cpp \
+	libringrt/api/comm.cpp \
+	libringrt/api/comm.h \
+	libringrt/api/comm_config.cpp \
+	libringrt/api/comm_messages.cpp \
+	libringrt/api/comm_operation.h \
+	libringrt/api/comm_operations.cpp \
+	libringrt/api/comm_split.cpp \
 	libringrt/api/gradients.cpp \
+	libringrt/api/guard.h \
 	libringrt/api/handle.cpp \
 	libringrt/api/handle.h \
 	libringrt/api/training.cpp

@@ -54,7 +54,7 @@ using namespace ringrt;
 extern "C" {
 
 ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out) {
-    return guard_training(rt, [&] {
+    return guard(rt, [&] {
         if (!out) return invalid("out is NULL");
         const job::Progress &progress = rt->boundary->progress();
         return share_of_batch(progress.batch(), rt->group.rank(), rt->group.size(),
@@ -63,7 +63,7 @@ ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out) {
 }
 
 ringrt_status_t ringrt_set_batch(ringrt_t *rt, uint32_t global_batch) {
-    return guard_training_alone(rt, [&] {
+    return guard_alone(rt, [&] {
         if (global_batch == 0) return invalid("global_batch is 0");
         if (Status known = check_batch(*rt); !known.ok()) return known;
         rt->boundary->progress().set_batch(global_batch);
@@ -77,7 +77,7 @@ uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t
 
 ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data, ringrt_dtype_t dtype,
                                 int ndim, const uint64_t *shape) {
-    return guard_training(rt, [&] {
+    return guard(rt, [&] {
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
         if (Status valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
             return valid;
@@ -89,7 +89,7 @@ ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data, ring
 ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
                                      ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
                                      uint64_t first_row, uint64_t rows) {
-    return guard_training(rt, [&] {
+    return guard(rt, [&] {
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
         if (Status can = not_live(*rt, "ringrt_register_rows()"); !can.ok()) return can;
         if (Status valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
@@ -107,7 +107,7 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
 
 ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
                                  void *context) {
-    return guard_training(rt, [&] {
+    return guard(rt, [&] {
         if (!save || !load) return invalid("save and load are both needed");
         if (Status can = not_live(*rt, "ringrt_set_saver()"); !can.ok()) return can;
         rt->boundary->set_program({save, load, context});
@@ -116,7 +116,7 @@ ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_save
 }
 
 ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
-    return guard_training_alone(rt, [&] {
+    return guard_alone(rt, [&] {
         if (!step) return invalid("step is NULL");
         Status restored = rt->boundary->restore(*step);
         if (restored.ok() && rt->reducer) rt->reducer->recall(rt->boundary->restored_gradients());
@@ -125,11 +125,11 @@ ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
 }
 
 ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step) {
-    return guard_training_alone(rt, [&] { return rt->boundary->save(step); });
+    return guard_alone(rt, [&] { return rt->boundary->save(step); });
 }
 
 ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action) {
-    return guard_training_alone(rt, [&] {
+    return guard_alone(rt, [&] {
         if (!action) return invalid("action is NULL");
         if (rt->left)
             return invalid("ringrt_step() said RINGRT_LEAVE: call ringrt_finalize() and end");
@@ -140,14 +140,14 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
 }
 
 ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
-    return guard_training(rt, [&] {
+    return guard(rt, [&] {
         if (rt->group.rank() == 0) rt->boundary->progress().record_loss(loss, goal);
         return Status{};
     });
 }
 
 ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left) {
-    return guard_training(rt, [&] {
+    return guard(rt, [&] {
         if (steps_left > INT64_MAX) return invalid("steps_left is larger than 2^63 - 1");
         rt->boundary->progress().set_steps_left(steps_left);
         return Status{};
@@ -155,7 +155,7 @@ ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left) {
 }
 
 ringrt_status_t ringrt_set_samples_left(ringrt_t *rt, uint64_t samples_left) {
-    return guard_training(rt, [&] {
+    return guard(rt, [&] {
         if (Status known = check_batch(*rt); !known.ok()) return known;
         rt->boundary->progress().set_samples_left(samples_left);
         return Status{};

@@ -2,6 +2,7 @@
 // How long to wait for a peer, when to warn about it, and when to give up.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -47,6 +48,9 @@ class Deadline {
     // Something moved: the time-out starts afresh.
     void refresh() { start_ = Clock::now(), next_warning_ms_ = kFirstWarningMs; }
     [[nodiscard]] int64_t waited_ms() const;
+    [[nodiscard]] int64_t left_ms() const {
+        return std::max(timeout_ms_ - waited_ms(), int64_t{0});
+    }
     [[nodiscard]] const char *phase() const { return phase_; }
 
   private:

@@ -6,6 +6,7 @@ libbase_la_SOURCES += \
 	libringrt/base/child_process.cpp \
 	libringrt/base/child_process.h \
 	libringrt/base/clock.h \
+	libringrt/base/config_struct.h \
 	libringrt/base/closed_in_children.cpp \
 	libringrt/base/closed_in_children.h \
 	libringrt/base/deadline.cpp \

@@ -154,14 +154,19 @@ Status parse_tcp(const std::string &where, Rendezvous *out) {
         "ranks (for example from: openssl rand -hex 16)"};
 }
 
+Status listen_as_hub(Rendezvous *rendezvous, Fd *listener) {
+    RINGRT_TRY(make_random(rendezvous->secret));
+    RINGRT_TRY(listen_on(&rendezvous->endpoint.port, listener));
+    rendezvous->endpoint.addresses = own_addresses();
+    return {};
+}
+
 // Rank 0 behind a file: makes the folder, listens, writes the file, and removes it again at the
 // end.
 Status host_by_file(const std::string &path, RootBootstrap *star) {
     Rendezvous rendezvous;
-    RINGRT_TRY(make_random(rendezvous.secret));
     Fd listener;
-    RINGRT_TRY(listen_on(&rendezvous.endpoint.port, &listener));
-    rendezvous.endpoint.addresses = own_addresses();
+    RINGRT_TRY(listen_as_hub(&rendezvous, &listener));
     std::error_code ignored;
     std::filesystem::path folder = std::filesystem::path(path).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
@@ -203,7 +208,46 @@ Status join(const RankContext &self, const std::string &path, std::optional<Rend
     }
 }
 
+// The file's text in one word, as stores of strings take it; with as many addresses as have room.
+std::string one_word(Rendezvous rendezvous) {
+    std::string text = format_rendezvous(rendezvous);
+    for (; text.size() >= RINGRT_STORE_VALUE_BYTES; text = format_rendezvous(rendezvous))
+        rendezvous.endpoint.addresses.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ',');
+    return text;
+}
+
+Status host_by_store(const TextStore &store, RootBootstrap *star) {
+    Rendezvous rendezvous;
+    Fd listener;
+    RINGRT_TRY(listen_as_hub(&rendezvous, &listener));
+    RINGRT_TRY(store.put(one_word(rendezvous)));
+    return star->open_as_hub(std::move(listener), rendezvous.secret);
+}
+
+Status join_by_store(const RankContext &self, const TextStore &store, Deadline *deadline,
+                     RootBootstrap *star) {
+    std::string text;
+    RINGRT_TRY(store.get(uint32_t(std::max(deadline->left_ms(), int64_t{1})), &text));
+    std::replace(text.begin(), text.end(), ',', '\n');
+    std::optional<Rendezvous> found = parse_rendezvous(text);
+    if (!found)
+        return {
+            RINGRT_SYSTEM_ERROR,
+            format_text("rank %d: what the store gave is not what rank 0 put into it", self.rank)};
+    return join(self, "the store", std::move(found), deadline, star);
+}
+
 }  // namespace
+
+Status open_bootstrap(const RankContext &self, const TextStore &store, Deadline *deadline,
+                      std::unique_ptr<Bootstrap> *out) {
+    auto star = std::make_unique<RootBootstrap>(self, deadline);
+    RINGRT_TRY(self.rank == 0 ? host_by_store(store, star.get())
+                              : join_by_store(self, store, deadline, star.get()));
+    *out = std::move(star);
+    return {};
+}
 
 Status open_bootstrap(const RankContext &self, const std::string &where, Deadline *deadline,
                       std::unique_ptr<Bootstrap> *out) {

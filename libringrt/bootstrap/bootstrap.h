@@ -11,6 +11,7 @@
 
 #include "libringrt/base/deadline.h"
 #include "libringrt/bootstrap/siphash.h"
+#include "libringrt/bootstrap/text_store.h"
 
 namespace ringrt {
 
@@ -28,6 +29,10 @@ class Bootstrap {
 // `where` is "tcp:HOST:PORT" (then RINGRT_SECRET must be set, 32 hexadecimal digits) or the path of
 // the rendezvous file. Rank 0 waits there for the others.
 Status open_bootstrap(const RankContext &self, const std::string &where, Deadline *deadline,
+                      std::unique_ptr<Bootstrap> *out);
+
+// Rank 0 is met where a text says that `store` carries.
+Status open_bootstrap(const RankContext &self, const TextStore &store, Deadline *deadline,
                       std::unique_ptr<Bootstrap> *out);
 
 // Through the caller's own allgather.

@@ -13,5 +13,6 @@ libcollective_la_SOURCES += \
 	libringrt/bootstrap/rendezvous_file.h \
 	libringrt/bootstrap/siphash.cpp \
 	libringrt/bootstrap/siphash.h \
+	libringrt/bootstrap/text_store.h \
 	libringrt/bootstrap/topology.cpp \
 	libringrt/bootstrap/topology.h

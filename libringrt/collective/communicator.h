@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "libringrt/base/share.h"
+#include "libringrt/bootstrap/text_store.h"
 #include "libringrt/ringrt.h"
 #include "libringrt/schedule/ranges.h"
 
@@ -35,6 +36,7 @@ struct CommunicatorConfig {
     // rendezvous_dir named after job id, step id and restart count.
     std::string rendezvous;
     std::string rendezvous_dir = ".";
+    TextStore store;  // when set, rank 0 is met through it instead
     // When set, start-up goes through it instead (e.g. MPI_Allgather); 0 on success.
     ringrt_allgather_fn allgather = nullptr;
     void *allgather_context = nullptr;
@@ -55,6 +57,15 @@ class Request {
     // True when it is over; then *status is how it ended.
     virtual bool test(ringrt_status_t *status) = 0;
     virtual ringrt_status_t wait() = 0;
+};
+
+// A message to or from one other rank. Those of equal tags between two ranks are received in the
+// order in which they were sent.
+struct PointToPoint {
+    bool send = false;
+    void *data = nullptr;  // only read by a send
+    size_t bytes = 0;      // the same on both sides
+    int peer = 0, tag = 0;
 };
 
 class Communicator {
@@ -98,6 +109,21 @@ class Communicator {
                                                     ringrt_dtype_t dtype);
     [[nodiscard]] ringrt_status_t broadcast(void *buffer, size_t bytes, int root);
     [[nodiscard]] ringrt_status_t barrier();
+    // Collective, in host memory. A block is `count` elements. Of the size() blocks in send, block
+    // r goes to rank r; recv has one of each rank, in rank order.
+    [[nodiscard]] ringrt_status_t all_to_all(const void *send, void *recv, size_t count,
+                                             ringrt_dtype_t dtype);
+    // One block of each rank, to root; and one for each, from root. The other side's buffer is
+    // root's alone.
+    [[nodiscard]] ringrt_status_t gather(const void *send, void *recv, size_t count,
+                                         ringrt_dtype_t dtype, int root);
+    [[nodiscard]] ringrt_status_t scatter(const void *send, void *recv, size_t count,
+                                          ringrt_dtype_t dtype, int root);
+
+    // Of the ranks that it names alone. All messages move at the same time; each to or from this
+    // rank itself has its counterpart among them. Returns when all that is sent may be written
+    // again, and all that is received is there.
+    [[nodiscard]] ringrt_status_t exchange(const std::vector<PointToPoint> &messages);
 
     // Collective, and returns at once: a progress thread takes the operations in order of
     // `priority` (lower first), then in order of starting. Both buffers belong to the operation

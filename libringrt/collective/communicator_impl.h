@@ -18,6 +18,7 @@
 #include "libringrt/schedule/choice.h"
 #include "libringrt/schedule/executor.h"
 #include "libringrt/shm/shm_collectives.h"
+#include "libringrt/shm/shm_messages.h"
 
 namespace ringrt {
 
@@ -28,9 +29,10 @@ struct Communicator::Impl {
     int local_rank = 0, local_size = 1;
     ForkGuard guard;
     bool started = false;
-    std::unique_ptr<ShmSegment> memory;    // null for one rank alone on its node
-    std::unique_ptr<ShmCollectives> node;  // over it
-    std::unique_ptr<Transport> transport;  // null where all ranks share one node
+    std::unique_ptr<ShmSegment> memory;         // null for one rank alone on its node
+    std::unique_ptr<ShmCollectives> node;       // over it
+    std::unique_ptr<Transport> transport;       // null where all ranks share one node
+    std::unique_ptr<ShmMessages> shm_messages;  // then, once it is needed
     bool by_rails = false;  // nodes of equal size, several ranks each (hierarchical.h)
     CostModel costs;        // of the transport, the same on all ranks
     Choice choice;
@@ -80,6 +82,9 @@ struct Communicator::Impl {
     [[nodiscard]] bool alone(void *out, const void *in, size_t bytes) const;
     Status reduce_scatter(Work work);  // to recv: this rank's share
     Status barrier(OpKind kind);
+    Status exchange(std::vector<PointToPoint> messages);
+    Status move_blocks(OpKind kind, const void *send, void *recv, size_t count,
+                       ringrt_dtype_t dtype, int root);
     Status measure();
     // The cheapest between `ranks` that adds in the order asked for, or the one asked for.
     [[nodiscard]] Schedule schedule_for(const Work &work, int rank, int ranks, int per_node) const;
@@ -126,13 +131,12 @@ Status Communicator::Impl::in_host_memory(const void *send, size_t send_bytes, v
     bool ignored = false;
     RINGRT_TRY(device->memory_kind_of(from_gpu ? send : recv, from_gpu ? send : recv, &ignored));
     std::vector<std::byte> in(from_gpu ? send_bytes : 0), out(to_gpu ? recv_bytes : 0);
-    if (from_gpu) {
-        Gpu::Event ready;
-        RINGRT_TRY(device->mark(&ready));
-        RINGRT_TRY(device->copy_now(in.data(), send, send_bytes, ready));
-    }
+    // Behind what the caller's stream does so far: it makes send, and may still read recv.
+    Gpu::Event ready;
+    RINGRT_TRY(device->mark(&ready));
+    if (from_gpu) RINGRT_TRY(device->copy_now(in.data(), send, send_bytes, ready));
     RINGRT_TRY(body(from_gpu ? in.data() : send, to_gpu ? out.data() : recv));
-    return to_gpu ? device->copy_now(recv, out.data(), recv_bytes) : Status{};
+    return to_gpu ? device->copy_now(recv, out.data(), recv_bytes, ready) : Status{};
 }
 
 }  // namespace ringrt

@@ -18,6 +18,14 @@ double since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+Status open_bootstrap_of(const RankContext &self, const CommunicatorConfig &config,
+                         Deadline *deadline, std::unique_ptr<Bootstrap> *out) {
+    if (config.allgather != nullptr)
+        return open_bootstrap(self, config.allgather, config.allgather_context, out);
+    if (config.store) return open_bootstrap(self, config.store, deadline, out);
+    return open_bootstrap(self, config.rendezvous, deadline, out);
+}
+
 }  // namespace
 
 Status Communicator::Impl::start() {
@@ -42,10 +50,7 @@ Status Communicator::Impl::start() {
     topology = {.hosts = {"localhost"}, .node_of_rank = {0}, .endpoints = {}, .nodes = 1};
     if (self.size > 1) {
         std::unique_ptr<Bootstrap> bootstrap;
-        RINGRT_TRY(
-            config.allgather != nullptr
-                ? open_bootstrap(self, config.allgather, config.allgather_context, &bootstrap)
-                : open_bootstrap(self, config.rendezvous, &deadline, &bootstrap));
+        RINGRT_TRY(open_bootstrap_of(self, config, &deadline, &bootstrap));
         Fd listener;
         int port = 0;
         RINGRT_TRY(listen_on(&port, &listener));

@@ -11,27 +11,31 @@
 #include <cstring>
 #include <string_view>
 
+#include "libringrt/base/config_struct.h"
 #include "slurm_plugin/records/flag.h"
 
 namespace ringrt {
+
+constexpr NumberSetting kTimeout{"RINGRT_TIMEOUT_MS", 1, 86400000, 600000};
+constexpr NumberSetting kStartTimeout{"RINGRT_START_TIMEOUT_MS", 1, 86400000, 120000};
+
 namespace {
 
-// A number that the environment may set: the table that ringrt(3) lists as well.
+// The table that ringrt(3) lists as well.
 struct NumberRow {
-    const char *name;
+    NumberSetting setting;
     uint32_t Settings::*field;
-    uint32_t low, high, standard;
 };
 constexpr std::array kNumbers = {
-    NumberRow{"RINGRT_SAVE_INTERVAL_S", &Settings::save_interval_s, 1, 31536000, 600},
-    NumberRow{"RINGRT_KEEP_CHECKPOINTS", &Settings::keep_checkpoints, 1, 1000, 3},
-    NumberRow{"RINGRT_SAVE_INLINE", &Settings::save_inline, 0, 1, 0},
-    NumberRow{"RINGRT_TIMEOUT_MS", &Settings::timeout_ms, 1, 86400000, 600000},
-    NumberRow{"RINGRT_START_TIMEOUT_MS", &Settings::start_timeout_ms, 1, 86400000, 120000},
-    NumberRow{"RINGRT_TELEMETRY_S", &Settings::telemetry_s, 1, 86400, 30},
-    NumberRow{"RINGRT_LEAVE_TIMEOUT_S", &Settings::leave_timeout_s, 1, 3600, 60},
-    NumberRow{"RINGRT_REQUEUE_AGAIN_S", &Settings::requeue_again_s, 1, 3600, 10},
-    NumberRow{"RINGRT_LIVE_RESIZE", &Settings::live_resize, 0, 1, 0},
+    NumberRow{{"RINGRT_SAVE_INTERVAL_S", 1, 31536000, 600}, &Settings::save_interval_s},
+    NumberRow{{"RINGRT_KEEP_CHECKPOINTS", 1, 1000, 3}, &Settings::keep_checkpoints},
+    NumberRow{{"RINGRT_SAVE_INLINE", 0, 1, 0}, &Settings::save_inline},
+    NumberRow{kTimeout, &Settings::timeout_ms},
+    NumberRow{kStartTimeout, &Settings::start_timeout_ms},
+    NumberRow{{"RINGRT_TELEMETRY_S", 1, 86400, 30}, &Settings::telemetry_s},
+    NumberRow{{"RINGRT_LEAVE_TIMEOUT_S", 1, 3600, 60}, &Settings::leave_timeout_s},
+    NumberRow{{"RINGRT_REQUEUE_AGAIN_S", 1, 3600, 10}, &Settings::requeue_again_s},
+    NumberRow{{"RINGRT_LIVE_RESIZE", 0, 1, 0}, &Settings::live_resize},
 };
 
 // The first version of the struct ended here: no program has a smaller one.
@@ -46,20 +50,6 @@ bool parse(const char *value, Number low, Number high, Number &out) {
     return error == std::errc() && end == word.data() + word.size() && out >= low && out <= high;
 }
 
-// The caller's struct may be older (shorter) or newer (longer) than ours.
-Status copy_config(const ringrt_config_t *config, ringrt_config_t &out) {
-    out = RINGRT_CONFIG_INIT;
-    if (!config) return {};
-    const size_t theirs = config->struct_size;
-    if (theirs < kConfigBytesMin || theirs > 65536)
-        return invalid("config.struct_size is not right: start from RINGRT_CONFIG_INIT");
-    std::memcpy(&out, config, std::min(theirs, sizeof out));
-    const char *bytes = reinterpret_cast<const char *>(config);
-    for (size_t i = sizeof out; i < theirs; ++i)
-        if (bytes[i] != 0) return invalid("config has fields that this libringrt does not know");
-    return {};
-}
-
 Status read_numbers(const ringrt_config_t &config, const Environment &environment, Settings &out) {
     out.save_interval_s = config.save_interval_s;
     out.keep_checkpoints = config.keep_checkpoints;
@@ -68,21 +58,8 @@ Status read_numbers(const ringrt_config_t &config, const Environment &environmen
     out.start_timeout_ms = config.start_timeout_ms;
     out.telemetry_s = config.telemetry_s;
     out.live_resize = config.live_resize;
-    out.collectives_only = config.collectives_only == 1;
-    if (config.collectives_only > 1 || (out.collectives_only && config.live_resize))
-        return invalid("config.collectives_only: expected 0, or 1 without live_resize");
-    for (const NumberRow &row : kNumbers) {
-        uint32_t &field = out.*row.field;
-        const char *value = environment(row.name);
-        if (field == 0 && !value)
-            field = row.standard;
-        else if (field == 0 && !parse(value, row.low, row.high, field))
-            return invalid(format_text("%s: expected a number from %u to %u, got \"%.40s\"",
-                                       row.name, row.low, row.high, value));
-        if (field < row.low || field > row.high)
-            return invalid(format_text("%s (or the config's field): expected %u to %u, got %u",
-                                       row.name, row.low, row.high, field));
-    }
+    for (const NumberRow &row : kNumbers)
+        RINGRT_TRY(read_number(row.setting, environment, out.*row.field));
     return {};
 }
 
@@ -111,10 +88,6 @@ Status read_ranks(const ringrt_config_t &config, const Environment &environment,
 // RINGRT_EXTENDS=JOBID makes this job an extension.
 Status read_extension(const ringrt_config_t &config, const Environment &environment,
                       Settings &out) {
-    if (out.collectives_only) {
-        out.live_resize = 0;
-        return {};
-    }
     if (const char *base = environment("RINGRT_EXTENDS"); base && *base) {
         if (!parse(base, uint64_t{0}, uint64_t{UINT32_MAX}, out.base_job))
             return invalid(
@@ -219,10 +192,23 @@ std::string text_setting(const char *configured, const char *value, const char *
 
 }  // namespace
 
+Status read_number(const NumberSetting &setting, const Environment &environment, uint32_t &field) {
+    const char *value = environment(setting.name);
+    if (field == 0 && !value)
+        field = setting.standard;
+    else if (field == 0 && !parse(value, setting.low, setting.high, field))
+        return invalid(format_text("%s: expected a number from %u to %u, got \"%.40s\"",
+                                   setting.name, setting.low, setting.high, value));
+    if (field < setting.low || field > setting.high)
+        return invalid(format_text("%s (or the config's field): expected %u to %u, got %u",
+                                   setting.name, setting.low, setting.high, field));
+    return {};
+}
+
 Status resolve(const ringrt_config_t *given, const Environment &environment, Settings &out) {
-    ringrt_config_t config;
+    ringrt_config_t config = RINGRT_CONFIG_INIT;
     Settings settings;
-    Status outcome = copy_config(given, config);
+    Status outcome = copy_config(given, kConfigBytesMin, "CONFIG", config);
     if (outcome.ok()) outcome = read_numbers(config, environment, settings);
     if (outcome.ok()) outcome = read_ranks(config, environment, settings);
     if (outcome.ok()) outcome = read_extension(config, environment, settings);

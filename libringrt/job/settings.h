@@ -33,13 +33,21 @@ struct Settings {
     uint32_t live_resize = 0;
     bool is_extension = false;  // of `base_job`, and so with live_resize
     uint64_t base_job = 0;
-    bool collectives_only = false;  // neither live nor a job's, whatever the environment says
-    bool extendable = false;        // with live_resize: extensions can repeat its srun
+    bool extendable = false;  // with live_resize: extensions can repeat its srun
     uint32_t restart = 0;
     std::string scontrol;
     std::string channel;  // empty: none
     std::string telemetry_file;
 };
+
+// A number that the environment may set.
+struct NumberSetting {
+    const char *name;
+    uint32_t low, high, standard;
+};
+extern const NumberSetting kTimeout, kStartTimeout;
+// `field`: the config's, 0 where it says nothing.
+Status read_number(const NumberSetting &setting, const Environment &environment, uint32_t &field);
 
 // INVALID_ARGUMENT with what was got and what is right. `config` may be NULL.
 Status resolve(const ringrt_config_t *config, const Environment &environment, Settings &out);

@@ -2,7 +2,10 @@
 #include "libringrt/live/resizer.h"
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
+#include "libringrt/base/thread.h"
 #include "libringrt/bootstrap/siphash.h"
 #include "libringrt/live/peer_memory.h"
 
@@ -45,6 +48,10 @@ Resizer::Resizer(ResizerOptions options, Communicator &base,
       base_(base),
       buffers_(buffers),
       machine_(options_.extension ? Machine::outside() : Machine(options_.size)) {}
+
+Resizer::~Resizer() {
+    if (closing_.joinable()) closing_.join();
+}
 
 Communicator &Resizer::present() { return above_.empty() ? base_ : *above_.back(); }
 
@@ -198,6 +205,19 @@ void Resizer::drop_above(int level) {
         above_.pop_back();
     }
     options_.use(present());
+    close_beside(std::move(dropped));
+}
+
+// Sockets, threads and shared memory: milliseconds, and the other ranks wait in the settling. Their
+// rest, of the drop before, was over long ago.
+void Resizer::close_beside(std::vector<std::unique_ptr<Communicator>> dropped) {
+    if (dropped.empty()) return;
+    if (closing_.joinable()) closing_.join();
+    auto all = std::make_shared<decltype(dropped)>(std::move(dropped));
+    try {
+        closing_ = start_thread([all] { all->clear(); }, [](ringrt_status_t, const char *) {});
+    } catch (const std::system_error &) {  // no thread: they are closed here
+    }
 }
 
 Status Resizer::settle(Position &position) {

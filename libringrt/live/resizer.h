@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "libringrt/checkpoint/layout.h"
@@ -42,6 +43,9 @@ class Resizer {
     // `base`: of the base job's ranks, started; of an extension's rank it is not used.
     Resizer(ResizerOptions options, Communicator &base,
             const std::vector<checkpoint::Buffer> &buffers);
+    ~Resizer();
+    Resizer(const Resizer &) = delete;
+    Resizer &operator=(const Resizer &) = delete;
 
     // This rank's part of the ballot at a step's end.
     Vote vote(bool leave, bool hold);
@@ -69,6 +73,7 @@ class Resizer {
     void let_go_of_next();
     void adopt();
     void drop_above(int level);
+    void close_beside(std::vector<std::unique_ptr<Communicator>> dropped);
     Status transfer(Communicator &over, Header &header);
     Status read_state(Communicator &over, const Header &header, bool *everywhere);
     Status send_state(Communicator &over, int root);
@@ -88,6 +93,7 @@ class Resizer {
     std::unique_ptr<Forming> forming_;
     uint32_t number_ = 0;                            // of that join
     std::vector<std::unique_ptr<Forming>> retired_;  // called off, and not over yet
+    std::thread closing_;                            // of levels that were dropped
     bool was_member_ = false;
 };
 

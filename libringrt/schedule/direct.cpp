@@ -94,6 +94,50 @@ Schedule all_gather_schedule(int rank, int size) {
     return schedule;
 }
 
+Schedule all_to_all_schedule(int rank, int size) {
+    Schedule schedule{.name = "all-to-all", .blocks = size};
+    std::vector<uint32_t> receives;
+    for (int distance = 1; distance < size; ++distance) {
+        const int from = (rank - distance + size) % size;
+        receives.push_back(schedule.expect(from, 0, {output(from)}));
+    }
+    for (int distance = 1; distance < size; ++distance) {
+        const int to = (rank + distance) % size;
+        schedule.send(to, 0, {input(to)});
+    }
+    schedule.copy(input(rank), output(rank));
+    for (uint32_t receive : receives) schedule.await(receive);
+    return schedule;
+}
+
+Schedule gather_schedule(int rank, int size, int root) {
+    Schedule schedule{.name = "gather", .blocks = size};
+    if (rank != root) {
+        schedule.send(root, 0, {input(rank)});
+        return schedule;
+    }
+    std::vector<uint32_t> receives;
+    for (int from = 0; from < size; ++from)
+        if (from != root) receives.push_back(schedule.expect(from, 0, {output(from)}));
+    schedule.copy(input(rank), output(rank));
+    for (uint32_t receive : receives) schedule.await(receive);
+    return schedule;
+}
+
+Schedule scatter_schedule(int rank, int size, int root) {
+    Schedule schedule{.name = "scatter", .blocks = size};
+    if (rank != root) {
+        schedule.await(schedule.expect(root, 0, {output(rank)}));
+        return schedule;
+    }
+    for (int distance = 1; distance < size; ++distance) {
+        const int to = (rank + distance) % size;
+        schedule.send(to, 0, {input(to)});
+    }
+    schedule.copy(input(rank), output(rank));
+    return schedule;
+}
+
 Schedule one_shot(int rank, int size) {
     Schedule schedule{.name = "one-shot", .blocks = 1, .rows = size};
     std::vector<uint32_t> receives;

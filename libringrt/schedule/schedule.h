@@ -116,6 +116,13 @@ struct Schedule {
                                                int size);  // Input of all → Output, own block only
 [[nodiscard]] Schedule all_gather_schedule(int rank,
                                            int size);  // Input, own block only → Output of all
+// Blocks that are moved as they are. All-to-all: Input's block b goes to rank b, Output's block b
+// comes from it.
+[[nodiscard]] Schedule all_to_all_schedule(int rank, int size);
+[[nodiscard]] Schedule gather_schedule(int rank, int size,
+                                       int root);  // Input, own block only → root's Output
+[[nodiscard]] Schedule scatter_schedule(int rank, int size,
+                                        int root);  // root's Input → Output, own block only
 // One block from root's Input to all Outputs, along a binary tree.
 [[nodiscard]] Schedule binary_tree_broadcast(int rank, int size, int root);
 // Nothing travels but the news that all have come, in ceil(log2 p) exchanges (dissemination).

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the ranks of a node wait for each other: gates, and who is to blame at a closed one.
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "libringrt/shm/futex.h"
 #include "libringrt/shm/segment.h"
 
 namespace ringrt {
@@ -17,29 +16,6 @@ constexpr int kFirstLookMs = 10;
 constexpr int kSpins = 2000;
 constexpr int kYields = 10;       // where ranks share cores: each lets another rank run
 constexpr int kSpinsAsleep = 50;  // that sleepers are left to sleep when their gate opens
-
-long futex(std::atomic<uint32_t> *word, int operation, uint32_t value, const timespec *timeout) {
-    return syscall(SYS_futex, reinterpret_cast<uint32_t *>(word), operation, value, timeout,
-                   nullptr, 0);
-}
-
-void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
-// Every store before it is seen by all before any load after it. (Not atomic_thread_fence where
-// that can be helped: ThreadSanitizer does not know it.)
-void full_fence() {
-#if defined(__x86_64__)
-    asm volatile("lock; orl $0, (%%rsp)" ::: "memory", "cc");
-#else
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
 
 }  // namespace
 

@@ -61,8 +61,17 @@ ShmSegment::~ShmSegment() {
     }
 }
 
-size_t ShmSegment::control_bytes() const {
+size_t ShmSegment::boards_bytes() const {
     return pages(sizeof(FileHeader)) + pages(sizeof(ControlBlock) * size_t(count()));
+}
+
+size_t ShmSegment::control_bytes() const {
+    return boards_bytes() + pages(sizeof(uint64_t) * size_t(count()) * size_t(count()));
+}
+
+std::atomic<uint64_t> &ShmSegment::ring(int from, int to) const {
+    auto *offsets = reinterpret_cast<std::atomic<uint64_t> *>(base_ + boards_bytes());
+    return offsets[size_t(from) * size_t(count()) + size_t(to)];
 }
 
 size_t ShmSegment::heap(int index) const {

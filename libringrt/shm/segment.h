@@ -47,6 +47,8 @@ struct ControlBlock {
     int32_t failed_rank;
     char line[248];
     cpu_set_t cores;  // that it may run on
+    // Of messages between two ranks (shm_messages.h): set while this rank sleeps until one moves.
+    alignas(64) std::atomic<uint32_t> asleep_for_message;
 };
 inline constexpr uint64_t kPrivate = ~uint64_t{0};
 
@@ -75,6 +77,9 @@ class ShmSegment {
     [[nodiscard]] std::byte *staging(int index, uint64_t chunk) const;
     [[nodiscard]] std::byte *results(uint64_t chunk) const;
     [[nodiscard]] ControlBlock &board(int index) const;
+
+    // Where the ring of messages from one rank to another lies, as an offset; 0: not made yet.
+    [[nodiscard]] std::atomic<uint64_t> &ring(int from, int to) const;
 
     // More ranks than cores: who spins may keep others from running.
     [[nodiscard]] bool oversubscribed() const { return crowded_; }
@@ -117,6 +122,7 @@ class ShmSegment {
     void wake_sleepers();
     bool spin(GateKind kind, uint64_t chunk);  // whether it is open at the end
     [[nodiscard]] size_t control_bytes() const;
+    [[nodiscard]] size_t boards_bytes() const;
     [[nodiscard]] size_t fixed_bytes() const;    // all but the heaps
     [[nodiscard]] size_t heap(int index) const;  // where it begins in the file
 

@@ -48,11 +48,6 @@ void copy_others(std::byte *to, const std::byte *from, Share piece, Share mine, 
 
 }  // namespace
 
-Status ShmCollectives::first_gate(size_t i, uint64_t chunk, const OpHeader &call) {
-    RINGRT_TRY(memory_.wait(ShmSegment::Staged, chunk, call));
-    return i == 0 ? memory_.compare(call) : Status{};
-}
-
 size_t ShmCollectives::piece_bytes() const {
     // Each rank still works on whole pages of a piece; taking turns on a core costs more.
     size_t wanted = memory_.oversubscribed()
@@ -64,19 +59,6 @@ size_t ShmCollectives::piece_bytes() const {
 StoreHint ShmCollectives::staging_store(size_t bytes) const {
     return bytes >= kStreamBytes && to_staging_.best(bytes) == 1 ? StoreHint::NonTemporal
                                                                  : StoreHint::Cached;
-}
-
-template <class Stage, class Take>
-Status ShmCollectives::exchange(size_t chunks, const OpHeader &call, Stage stage, Take take) {
-    for (size_t i = 0; i < chunks; ++i) {
-        uint64_t chunk = next_chunk_++;
-        stage(chunk, i);
-        memory_.arrive(ShmSegment::Staged, chunk);
-        RINGRT_TRY(first_gate(i, chunk, call));
-        take(chunk, i);
-        memory_.arrive(ShmSegment::Reduced, chunk);
-    }
-    return {};
 }
 
 Status ShmCollectives::barrier(const OpHeader &call) {

@@ -36,6 +36,9 @@ class ShmCollectives {
     Status all_gather(const Work &work, const OpHeader &call);  // input: own share, at its start
     Status broadcast(void *buffer, size_t bytes, int root_index, const OpHeader &call);
     Status barrier(const OpHeader &call);
+    // Moves blocks, each rank's count() of work.count elements together, from rank to rank: all to
+    // all, or only those from or to one of them (-1: all), which has the others' in one place.
+    Status move_blocks(const Work &work, int only_from, int only_to, const OpHeader &call);
     // For what else works on this node's chunks (hierarchical.h).
     [[nodiscard]] uint64_t *next_chunk() { return &next_chunk_; }
 
@@ -51,7 +54,10 @@ class ShmCollectives {
     // One staged gate per chunk: `stage(chunk, i)`, the gate, `take(chunk, i)`, for i of `chunks`.
     template <class Stage, class Take>
     Status exchange(size_t chunks, const OpHeader &call, Stage stage, Take take);
-    Status first_gate(size_t i, uint64_t chunk, const OpHeader &call);
+    Status first_gate(size_t i, uint64_t chunk, const OpHeader &call) {
+        RINGRT_TRY(memory_.wait(ShmSegment::Staged, chunk, call));
+        return i == 0 ? memory_.compare(call) : Status{};
+    }
 
     ShmSegment &memory_;
     uint64_t next_chunk_ = 0;
@@ -66,5 +72,18 @@ class ShmCollectives {
     std::vector<const void *> sources_;
     std::vector<void *> others_;
 };
+
+template <class Stage, class Take>
+Status ShmCollectives::exchange(size_t chunks, const OpHeader &call, Stage stage, Take take) {
+    for (size_t i = 0; i < chunks; ++i) {
+        uint64_t chunk = next_chunk_++;
+        stage(chunk, i);
+        memory_.arrive(ShmSegment::Staged, chunk);
+        RINGRT_TRY(first_gate(i, chunk, call));
+        take(chunk, i);
+        memory_.arrive(ShmSegment::Reduced, chunk);
+    }
+    return {};
+}
 
 }  // namespace ringrt

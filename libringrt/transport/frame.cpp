@@ -51,12 +51,24 @@ Status peer_lost(const RankContext &self, int rank, const char *why, const OpHea
             rank};
 }
 
+Status other_size(const RankContext &self, int rank, uint64_t sent, size_t due,
+                  const OpHeader &call) {
+    return {RINGRT_MISMATCH,
+            format_text("rank %d: %s sent %llu bytes where %zu were due during %s", self.rank,
+                        self.name_of(rank).c_str(), static_cast<unsigned long long>(sent), due,
+                        describe(call).c_str())};
+}
+
 Status match(const RankContext &self, const OpHeader &mine, int rank, const Frame &frame,
              std::vector<Message *> *expected, Message **out) {
     *out = nullptr;
+    const bool sent = frame.call.kind == kPointToPoint, direct = mine.kind == kPointToPoint;
+    if (sent && !direct) return {};  // its receive comes later
+    // What comes next in the order of collectives; not where a send of that rank is due before it.
+    const bool waits = direct && !expected->empty();
     // It is ahead, be it beyond 2^32 operations.
-    if (int32_t(frame.call.number - mine.number) > 0) return {};
-    if (frame.call != mine) {
+    if (!sent && !waits && int32_t(frame.call.number - mine.number) > 0) return {};
+    if (!sent && frame.call != mine) {
         return {
             RINGRT_MISMATCH,
             format_text("rank %d calls %s (its operation %u) where %s calls %s (its operation %u): "
@@ -69,13 +81,8 @@ Status match(const RankContext &self, const OpHeader &mine, int rank, const Fram
         return each->segment == frame.segment && each->slot == frame.slot;
     });
     if (found == expected->end()) return {};
-    if ((*found)->bytes() != frame.bytes) {
-        return {
-            RINGRT_MISMATCH,
-            format_text("rank %d: %s sent %llu bytes where %zu were due during %s", self.rank,
-                        self.name_of(rank).c_str(), static_cast<unsigned long long>(frame.bytes),
-                        (*found)->bytes(), describe(mine).c_str())};
-    }
+    if ((*found)->bytes() != frame.bytes)
+        return other_size(self, rank, frame.bytes, (*found)->bytes(), mine);
     *out = *found;
     expected->erase(found);
     return {};

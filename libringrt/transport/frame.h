@@ -43,6 +43,9 @@ struct AbortNotice {
 [[nodiscard]] Status peer_lost(const RankContext &self, int rank, const char *why,
                                const OpHeader &call);
 
+[[nodiscard]] Status other_size(const RankContext &self, int rank, uint64_t sent, size_t due,
+                                const OpHeader &call);
+
 // Takes the message that `frame` from `rank` is for out of `expected`; *out stays null where it is
 // not expected yet. RINGRT_MISMATCH where that rank calls something else than `mine`.
 [[nodiscard]] Status match(const RankContext &self, const OpHeader &mine, int rank,

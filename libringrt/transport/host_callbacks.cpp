@@ -8,7 +8,7 @@
 #include <deque>
 #include <thread>
 
-#include "libringrt/transport/frame.h"
+#include "libringrt/transport/early_messages.h"
 
 namespace ringrt {
 namespace {
@@ -36,6 +36,7 @@ struct Peer {
     std::deque<std::unique_ptr<Outgoing>> outgoing;
     std::deque<Incoming> incoming;  // whose bytes are on their way
     std::vector<Message *> expected;
+    EarlyMessages early;
     std::unique_ptr<Head> head;  // of the next message
     void *head_request = nullptr;
     bool held = false;  // the head is here, its message not expected yet
@@ -158,6 +159,9 @@ Status HostTransport::send(Message *message) {
 Status HostTransport::receive(Message *message) {
     Peer &peer = peers_[size_t(message->peer)];
     message->done = false;
+    bool came = false;
+    if (call_.kind == kPointToPoint) RINGRT_TRY(peer.early.claim(self_, call_, message, &came));
+    if (came) return {};
     peer.expected.push_back(message);
     return peer.held ? find_message(message->peer) : Status{};
 }
@@ -167,6 +171,9 @@ Status HostTransport::find_message(int rank) {
     Peer &peer = peers_[size_t(rank)];
     Message *message = nullptr;
     RINGRT_TRY(match(self_, call_, rank, peer.head->frame, &peer.expected, &message));
+    const Frame &frame = peer.head->frame;
+    if (message == nullptr && frame.call.kind == kPointToPoint && !peer.expected.empty())
+        message = peer.early.keep(rank, frame.slot, frame.bytes);
     peer.held = message == nullptr;
     if (peer.held) return {};
     if (peer.head->frame.bytes <= kInlineBytes) {
@@ -176,6 +183,7 @@ Status HostTransport::find_message(int rank) {
             from += piece.size();
         }
         message->done = true;
+        peer.early.settle();
         self_.pass_fault_point();
     } else {
         peer.incoming.push_back({message, nullptr});
@@ -229,6 +237,7 @@ Status HostTransport::received(int rank, bool *moved) {
         RINGRT_TRY(test(rank, &peer.incoming.front().request, &here));
         if (!here) break;
         peer.incoming.front().message->done = *moved = true;
+        peer.early.settle();
         peer.incoming.pop_front();
         self_.pass_fault_point();
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Messages between ranks, without shared memory
 libcollective_la_SOURCES += \
+	libringrt/transport/early_messages.h \
 	libringrt/transport/frame.cpp \
 	libringrt/transport/frame.h \
 	libringrt/transport/host_callbacks.cpp \

@@ -46,6 +46,15 @@ std::string describe(const OpHeader &call) {
             return format_text("all_gather of %llu %s", count, dtype);
         case kBroadcast:
             return format_text("broadcast of %llu bytes", count);
+        case kAllToAll:
+            return format_text("alltoall of %llu %s for each", count, dtype);
+        case kGather:
+            return format_text("gather of %llu %s of each", count, dtype);
+        case kScatter:
+            return format_text("scatter of %llu %s for each", count, dtype);
+        case kPointToPoint:
+            return count == 1 ? "a send or a receive"
+                              : format_text("%llu sends and receives", count);
         case kBarrier:
             return "barrier";
         case kFinish:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libringrt/base/closed_in_children.h"
+#include "libringrt/transport/early_messages.h"
 #include "libringrt/transport/frame.h"
 #include "libringrt/transport/tcp.h"
 
@@ -58,6 +59,7 @@ struct TcpPeer {
     bool held = false;            // its message is not expected yet
     Message *incoming = nullptr;  // of a data frame
     size_t taken = 0;             // bytes of the payload
+    EarlyMessages early;
     AbortNotice notice;
     bool gone = false;  // left in order
     size_t told = 0;    // bytes of our own abort notice that are sent

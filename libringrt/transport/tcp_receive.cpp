@@ -35,6 +35,9 @@ size_t places(TcpPeer &peer, iovec *pieces, size_t *direct) {
 Status Tcp::receive(Message *message) {
     TcpPeer &peer = peers_[size_t(message->peer)];
     message->done = false;
+    bool came = false;
+    if (call_.kind == kPointToPoint) RINGRT_TRY(peer.early.claim(self_, call_, message, &came));
+    if (came) return {};
     peer.expected.push_back(message);
     if (!peer.held) return {};
     bool moved = false;
@@ -46,6 +49,8 @@ Status Tcp::receive(Message *message) {
 Status Tcp::find_message(int rank) {
     TcpPeer &peer = peers_[size_t(rank)];
     RINGRT_TRY(match(self_, call_, rank, peer.frame, &peer.expected, &peer.incoming));
+    if (peer.incoming == nullptr && peer.frame.call.kind == kPointToPoint && !peer.expected.empty())
+        peer.incoming = peer.early.keep(rank, peer.frame.slot, peer.frame.bytes);
     peer.held = peer.incoming == nullptr;
     return {};
 }
@@ -69,6 +74,7 @@ Status Tcp::close_frame(int rank) {
             peer.held = false;
             if (peer.incoming == nullptr) return {};
             peer.incoming->done = true;
+            if (peer.frame.call.kind == kPointToPoint) peer.early.settle();
             self_.pass_fault_point();
             return {};
         case kWaiting:

@@ -32,7 +32,11 @@ enum OpKind : uint8_t {
     kBroadcast,
     kBarrier,
     kFinish,
-    kDeviceAllreduce
+    kDeviceAllreduce,
+    kAllToAll,
+    kGather,
+    kScatter,
+    kPointToPoint  // sends and receives between two ranks; number is of the last collective
 };
 
 // "allreduce of 1000 float32 with sum", for messages.

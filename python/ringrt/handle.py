@@ -3,6 +3,7 @@
 in ringrt.h is collective here."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import traceback
@@ -29,6 +30,17 @@ def ranks_from_environment() -> dict[str, int]:
     return {"rank": rank, "size": size}
 
 
+@contextlib.contextmanager
+def _without(variable: str):
+    """It is for programs that keep what live_resize asks of them (ringrt(3)): any other is requeued as ever."""
+    value = os.environ.pop(variable, None)
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ[variable] = value
+
+
 def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -50,7 +62,8 @@ class Handle:
                 setattr(config, name, os.fsencode(value) if isinstance(value, (str, os.PathLike)) else value)
         if gather:
             config.allgather = self._keep(AllGather(_gather_function(gather)))
-        status = self._library.ringrt_init(ctypes.byref(self._handle), ctypes.byref(config))
+        with contextlib.nullcontext() if config.live_resize else _without("RINGRT_LIVE_RESIZE"):
+            status = self._library.ringrt_init(ctypes.byref(self._handle), ctypes.byref(config))
         if status != OK:
             raise error_of(status, self._line(None))
         self.rank: int = self._library.ringrt_rank(self._handle)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds libringrt.so and declares what is used of ringrt.h."""
+"""Finds libringrt.so and declares what is used of ringrt.h and ringrt_comm.h."""
 from __future__ import annotations
 
 import ctypes
@@ -44,7 +44,31 @@ class Config(ctypes.Structure):
         ("messenger", c_void_p),
         ("samples_total", c_uint64),
         ("live_resize", c_uint32),
-        ("collectives_only", c_uint32),
+    ]
+
+
+StorePut = CFUNCTYPE(c_int, c_void_p, c_char_p, c_char_p)
+StoreGet = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_size_t, c_uint32)
+
+
+class Store(ctypes.Structure):
+    """ringrt_store_t"""
+
+    _fields_ = [("context", c_void_p), ("put", StorePut), ("get", StoreGet)]
+
+
+class CommConfig(ctypes.Structure):
+    """ringrt_comm_config_t"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("rank", c_int),
+        ("size", c_int),
+        ("store", POINTER(Store)),
+        ("rendezvous", c_char_p),
+        ("name", c_char_p),
+        ("timeout_ms", c_uint32),
+        ("start_timeout_ms", c_uint32),
     ]
 
 
@@ -87,6 +111,25 @@ FUNCTIONS = {
     "ringrt_step": (c_int, c_void_p, c_uint64, POINTER(c_int)),
     "ringrt_set_steps_left": (c_int, c_void_p, c_uint64),
     "ringrt_set_loss": (c_int, c_void_p, c_double, c_double),
+    "ringrt_comm_create": (c_int, POINTER(c_void_p), POINTER(CommConfig)),
+    "ringrt_comm_destroy": (c_int, c_void_p),
+    "ringrt_comm_abort": (c_int, c_void_p),
+    "ringrt_comm_last_error": (c_char_p, c_void_p),
+    "ringrt_comm_allreduce": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_reduce": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_reduce_scatter": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_allgather": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_void_p, c_void_p),
+    "ringrt_comm_broadcast": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_alltoall": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_void_p, c_void_p),
+    "ringrt_comm_gather": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_scatter": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_send": (c_int, c_void_p, c_size_t, c_int, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_recv": (c_int, c_void_p, c_size_t, c_int, c_int, c_int, c_void_p, c_void_p),
+    "ringrt_comm_group_start": (c_int, c_void_p),
+    "ringrt_comm_group_end": (c_int, c_void_p, c_void_p),
+    "ringrt_comm_barrier": (c_int, c_void_p, c_void_p),
+    "ringrt_comm_mem_alloc": (c_int, c_void_p, c_size_t, POINTER(c_void_p)),
+    "ringrt_comm_mem_free": (c_int, c_void_p, c_void_p),
 }
 
 _library: ctypes.CDLL | None = None

@@ -12,13 +12,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # As pip installs the package, torch finds it by the backend's name; else it is imported first.
 INSTALLED = os.environ.get("RINGRT_INSTALLED")
 WORLD = f"""
-import torch, torch.distributed as dist
+import os, torch, torch.distributed as dist
 {"" if INSTALLED else "import ringrt.torch"}
 dist.init_process_group("cpu:ringrt")
 total = torch.ones(1003)
 dist.all_reduce(total)
 assert total[7].item() == dist.get_world_size()
 dist.destroy_process_group()
+# At another port: a rank that is ahead would meet rank 0's first store, which is about to close.
+os.environ["MASTER_PORT"] = os.environ["SECOND_PORT"]
 dist.init_process_group("ringrt")
 dist.barrier()
 dist.destroy_process_group()
@@ -27,11 +29,11 @@ dist.destroy_process_group()
 
 class BackendTest(unittest.TestCase):
     def run_ranks(self, size, *command, nodes=1):
-        port = support.free_port()
+        port, second = support.free_port(), support.free_port()
         ranks = [subprocess.Popen(
             [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "PYTHONPATH": INSTALLED or support.PACKAGE, "RANK": str(rank), "WORLD_SIZE": str(size),
-                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "SECOND_PORT": str(second), "OMP_NUM_THREADS": "1",
                  "RINGRT_NODE": str(rank * nodes // size)})
             for rank in range(size)]
         said, timed_out = [], False

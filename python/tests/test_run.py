@@ -15,7 +15,7 @@ sys.path.insert(0, support.PACKAGE)
 import ringrt  # noqa: E402
 from ringrt import errors, library  # noqa: E402
 
-HEADER = os.path.join(support.PACKAGE, "..", "libringrt", "ringrt.h")
+HEADERS = [os.path.join(support.PACKAGE, "..", "libringrt", name) for name in ("ringrt_comm.h", "ringrt.h")]
 TRAIN = os.path.join(support.PACKAGE, "tests", "train_run.py")
 
 
@@ -26,11 +26,18 @@ def has_library():
         return False
 
 
+def headers():
+    """Their text without comments."""
+    texts = []
+    for header in HEADERS:
+        with open(header, encoding="utf-8") as file:
+            texts.append(re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S))
+    return "\n".join(texts)
+
+
 def fields_of(struct_end):
     """The names of a struct's fields, in their order."""
-    with open(HEADER, encoding="utf-8") as file:
-        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    body = re.search(r"\{([^{}]*)\}\s*" + struct_end + ";", text).group(1)
+    body = re.search(r"\{([^{}]*)\}\s*" + struct_end + ";", headers()).group(1)
     return [re.sub(r".*[ *]", "", one.strip()) for line in body.split(";") if line.strip()
             for one in line.split(",")]
 
@@ -38,12 +45,12 @@ def fields_of(struct_end):
 class DeclarationsTest(unittest.TestCase):
     def test_structs_are_as_in_the_header(self):
         self.assertEqual([name for name, _ in library.Config._fields_], fields_of("ringrt_config_t"))
+        self.assertEqual([name for name, _ in library.CommConfig._fields_], fields_of("ringrt_comm_config_t"))
         names = [name for name, _ in library.Share._fields_]
         self.assertEqual(["global" if name == "total" else name for name in names], fields_of("ringrt_batch_t"))
 
     def test_functions_have_as_many_arguments(self):
-        with open(HEADER, encoding="utf-8") as file:
-            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        text = headers()
         for name, (_, *arguments) in library.FUNCTIONS.items():
             found = re.search(rf"{name}\(([^)]*)\);", text)
             self.assertTrue(found, name)
@@ -51,9 +58,8 @@ class DeclarationsTest(unittest.TestCase):
             self.assertEqual(len(arguments), len(wanted), name)
 
     def test_every_status_has_an_exception(self):
-        with open(HEADER, encoding="utf-8") as file:
-            body = re.search(r"typedef enum ringrt_status \{(.*?)\}", file.read(), re.S).group(1)
-        names = re.findall(r"(RINGRT_[A-Z_]+)", re.sub(r"/\*.*?\*/", "", body))
+        body = re.search(r"typedef enum ringrt_status \{(.*?)\}", headers(), re.S).group(1)
+        names = re.findall(r"(RINGRT_[A-Z_]+)", body)
         for status, _ in list(enumerate(names))[2:]:
             self.assertIsNot(type(errors.error_of(status, "x")), ringrt.Error, names[status])
 
@@ -84,8 +90,8 @@ class WithoutLibraryTest(unittest.TestCase):
 
 @unittest.skipUnless(has_library(), "libringrt.so is not found: set RINGRT_LIBRARY")
 class RunTest(unittest.TestCase):
-    def job(self, *arguments):
-        job = support.Job(TRAIN, *arguments)
+    def job(self, *arguments, **environment):
+        job = support.Job(TRAIN, *arguments, environment=environment)
         self.addCleanup(job.close)
         return job
 
@@ -128,6 +134,18 @@ class RunTest(unittest.TestCase):
         self.assertEqual((said[said.index("finished") + 1], len(sizes)), ("400", 400))
         self.assertEqual([s for i, s in enumerate(sizes) if i == 0 or s != sizes[i - 1]], ["1", "4", "2", "1"])
         self.assertEqual(job.text("calls").count("requeue"), 3)
+
+    def test_what_cannot_be_resized_in_place_is_requeued(self):
+        job = self.job(200, RINGRT_LIVE_RESIZE="1", RINGRT_EXTENDABLE="1")
+        job.start(2)
+        job.wait_for("step", lambda: job.text("step.0") and job.text("step.1"))
+        job.ask()
+        job.wait()
+        job.start(1)
+        job.wait()
+        self.assertIn("finished 200", job.outputs())
+        self.assertEqual(job.text("calls").count("requeue"), 1)
+        self.assertNotIn("live=1", job.text("telemetry"))
 
     def test_a_state_that_cannot_be_saved_calls_the_resize_off(self):
         job = self.job(200, "fails")

@@ -3,6 +3,9 @@
 multiproc_headers = tests/support/check.h tests/support/ranks.h tests/multiproc/layout.h
 multiproc_tests = \
 	tests/multiproc/test_collectives \
+	tests/multiproc/test_comm \
+	tests/multiproc/test_comm_failures \
+	tests/multiproc/test_comm_messages \
 	tests/multiproc/test_failures \
 	tests/multiproc/test_gradients \
 	tests/multiproc/test_grouping_rules \
@@ -18,6 +21,19 @@ TESTS += $(multiproc_tests)
 tests_multiproc_test_collectives_SOURCES = tests/multiproc/test_collectives.cpp $(multiproc_headers)
 tests_multiproc_test_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_collectives_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+comm_support = tests/multiproc/comm_ranks.h tests/multiproc/comm_values.h tests/support/check.h tests/support/folder.h tests/support/ranks.h
+tests_multiproc_test_comm_SOURCES = tests/multiproc/test_comm.cpp $(comm_support)
+tests_multiproc_test_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_comm_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_comm_failures_SOURCES = tests/multiproc/test_comm_failures.cpp $(comm_support)
+tests_multiproc_test_comm_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_comm_failures_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_comm_messages_SOURCES = tests/multiproc/test_comm_messages.cpp $(comm_support)
+tests_multiproc_test_comm_messages_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_comm_messages_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_failures_SOURCES = tests/multiproc/test_failures.cpp tests/multiproc/training.h \
 	$(multiproc_headers)

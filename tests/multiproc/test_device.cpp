@@ -2,6 +2,8 @@
 // Buffers in GPU memory, over a made-up GPU (tests/support/fake_gpu.h): which way they are summed,
 // that the sums are right, and that nobody waits for ever. A real GPU: tests/gpu.
 #include <algorithm>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "libringrt/collective/communicator.h"
@@ -136,6 +138,43 @@ TEST(two_sides_are_refused) {
     void *data = FakeGpu::make(4096);
     ck_assert_int_eq(comm.allreduce(data, mine, 4, RINGRT_FLOAT32, RINGRT_SUM),
                      RINGRT_INVALID_ARGUMENT);
+}
+
+// A GPU that runs the program's stream as late as it may: only what the library waits for comes
+// before.
+class LateGpu : public FakeGpu {
+  public:
+    using FakeGpu::FakeGpu;
+    static inline std::vector<std::function<void()>> stream;  // the program's
+    static void run_stream() {
+        for (const auto &each : std::exchange(stream, {})) each();
+    }
+    Status after(const Event &event) override {
+        run_stream();
+        return FakeGpu::after(event);
+    }
+};
+
+// On a made-up GPU: what the program's stream still reads is not overwritten by a result.
+TEST(a_result_comes_behind_what_reads_its_buffer) {
+    TemporaryFolder folder;
+    Ranks ranks(2, [&](int rank) {
+        CommunicatorConfig config = config_of(folder, {2, 1}, rank);
+        config.find_gpu = [rank] { return std::make_unique<LateGpu>(FakeGpuPlan{.number = rank}); };
+        Communicator comm(std::move(config));
+        if (comm.start() != RINGRT_OK) return explain(1, comm, "start");
+        auto *data = static_cast<float *>(FakeGpu::make(kCount * sizeof(float)));
+        float read = 0;
+        data[7] = float(10 + rank);
+        LateGpu::stream.emplace_back([&] { read = data[7]; });
+        if (comm.broadcast(data, kCount * sizeof(float), 0) != RINGRT_OK)
+            return explain(2, comm, "broadcast");
+        LateGpu::run_stream();
+        if (read != float(10 + rank)) return 3;  // the result, before its time
+        if (data[7] != 10) return 4;
+        return comm.finish() == RINGRT_OK ? 0 : explain(5, comm, "finish");
+    });
+    expect_all(ranks);
 }
 
 TEST(an_asynchronous_error_ends_the_sum) {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -18,7 +19,8 @@ namespace ringrt::test {
 
 namespace fs = std::filesystem;
 
-inline constexpr uint64_t kSteps = 400;       // of 2 ms and more, where nothing stops them
+// Of 2 ms and more: no test is so slow that they end before it has acted, see end_training().
+inline constexpr uint64_t kUntilTold = 100000;
 inline constexpr int kLeft = 0, kEnded = 10;  // exit statuses of a rank; others are 100 + status
 
 inline std::string read(const fs::path &path) {
@@ -26,6 +28,13 @@ inline std::string read(const fs::path &path) {
     std::stringstream out;
     out << in.rdbuf();
     return out.str();
+}
+
+// Whoever reads it meanwhile finds what it was, or what it is.
+inline void replace(const fs::path &path, const std::string &text) {
+    const fs::path fresh = path.string() + "." + std::to_string(getpid());
+    std::ofstream(fresh) << text;
+    fs::rename(fresh, path);
 }
 
 inline size_t count(const std::string &text, const std::string &part) {
@@ -63,7 +72,7 @@ class Job {
     // WaitChain until `what()` is true; false after half a minute.
     static bool wait_for(const std::function<bool()> &what) {
         for (int i = 0; i < 6000; ++i) {
-            if (what()) return true;  // not asked again: a rank may be rewriting its file then
+            if (what()) return true;
             usleep(5000);
         }
         return false;
@@ -76,9 +85,12 @@ class Job {
         });
     }
 
+    // The ranks end after the step that they are at, all after the same one.
+    void end_training() const { std::ofstream(path("end")) << ""; }
+
     struct Options {
         int restart = 0;
-        uint64_t steps = kSteps;
+        uint64_t steps = kUntilTold;
         size_t floats = 1000;
         double loss_goal = 0;  // above 0: training ends by it, after `steps`, which nobody is told
         std::function<void(int rank, uint64_t step)> at_step = [](int, uint64_t) {};
@@ -124,27 +136,28 @@ class Job {
     // Every weight is the number of samples seen, so that a step that is lost or done twice shows.
     ringrt_status_t loop(ringrt_t *rt, int rank, const Options &options) const {
         std::vector<float> w(options.floats);
-        float gradient = 0;
+        std::array<float, 2> sums{};  // the gradient, and how many ranks were told to end
         const uint64_t shape[] = {w.size()};
         uint64_t step = 0;
         ringrt_status_t status = ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, shape);
         if (status == RINGRT_OK) status = ringrt_restore(rt, &step);
         if (status != RINGRT_OK && status != RINGRT_NOT_FOUND) return status;
         ringrt_action_t action = RINGRT_CONTINUE;
-        while (step < options.steps && action == RINGRT_CONTINUE) {
+        while (step < options.steps && sums[1] == 0 && action == RINGRT_CONTINUE) {
             ringrt_batch_t batch;
             if ((status = ringrt_batch(rt, &batch)) != RINGRT_OK) return status;
             if (batch.samples_seen != step * 48) return RINGRT_UNSUPPORTED;
-            gradient = static_cast<float>(batch.count);
-            status = ringrt_allreduce(rt, &gradient, &gradient, 1, RINGRT_FLOAT32, RINGRT_SUM);
+            sums = {static_cast<float>(batch.count), fs::exists(path("end")) ? 1.0F : 0.0F};
+            status = ringrt_allreduce(rt, sums.data(), sums.data(), sums.size(), RINGRT_FLOAT32,
+                                      RINGRT_SUM);
             if (status != RINGRT_OK) return status;
-            for (float &value : w) value += gradient;
+            for (float &value : w) value += sums[0];
             usleep(2000);
             options.at_step(rank, step + 1);
             const double goal = options.loss_goal;
             const double part = static_cast<double>(step + 1) / static_cast<double>(options.steps);
             if (goal > 0) ringrt_set_loss(rt, goal / 2 + goal / (0.1 + 1.9 * part), goal);
-            std::ofstream(path("step." + std::to_string(rank))) << step + 1;
+            replace(path("step." + std::to_string(rank)), std::to_string(step + 1));
             if ((status = ringrt_step(rt, ++step, &action)) != RINGRT_OK) return status;
         }
         left_ = action == RINGRT_LEAVE;
@@ -177,6 +190,16 @@ inline void expect_training(const Job &job, Ranks &ranks, int size) {
     std::string ended;  // -1: it still runs
     for (int status : ranks.wait(0.01)) ended += " " + std::to_string(status);
     ck_abort_msg("they do not train; ended with%s; log:\n%s", ended.c_str(), job.log().c_str());
+}
+
+// Training went on after what the log tells, until it was told to end.
+inline void expect_goes_on(Ranks &ranks, const Job &job, const std::string &told) {
+    ck_assert_msg(Job::wait_for([&] { return count(job.log(), told) > 0; }), "no \"%s\" in\n%s",
+                  told.c_str(), job.log().c_str());
+    const std::string before = job.steps(0);
+    ck_assert(Job::wait_for([&] { return job.steps(0) != before; }));
+    job.end_training();
+    expect_all(ranks.wait(), kEnded, job);
 }
 
 inline void expect_log(const Job &job, const std::string &part, size_t times = 1) {

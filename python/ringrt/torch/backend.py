@@ -5,18 +5,18 @@ written in Python."""
 from __future__ import annotations
 
 import ctypes
-import itertools
 import logging
 import threading
 import weakref
+from datetime import timedelta
 from typing import Any, Callable, Optional, Sequence
 
 import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
+from ..communicator import Communicator
 from ..errors import Error, InvalidArgument, Unsupported
-from ..handle import Handle
 from .elements import BYTE, as_bytes, bytes_of, dense, from_bytes, put_back, reduction
 from .work import Work, WorkQueue
 
@@ -25,17 +25,6 @@ _TIMEOUT_MS_MAX = 86400000
 _GOODBYE_S = 10  # for which shutdown() waits for the others
 
 Tensors = "list[torch.Tensor]"
-
-
-def gather_over_store(store: Any, rank: int, size: int) -> "Callable[[bytes], list[bytes]]":
-    rounds = itertools.count()
-
-    def gather(mine: bytes) -> "list[bytes]":
-        prefix = f"ringrt/{next(rounds)}/"
-        store.set(f"{prefix}{rank}", mine)
-        return [store.get(f"{prefix}{other}") for other in range(size)]
-
-    return gather
 
 
 def _only(tensors: "Sequence[torch.Tensor]") -> torch.Tensor:
@@ -58,9 +47,12 @@ class ProcessGroupRingrt(c10d.Backend):
         super().__init__(rank, size)
         timeout_ms = min(max(int(timeout.total_seconds() * 1000), 1), _TIMEOUT_MS_MAX)
         self._rank, self._size = rank, size
-        self._handle: Optional[Handle] = Handle(
-            gather=gather_over_store(store, rank, size), rank=rank, size=size, transport="tcp",
-            timeout_ms=timeout_ms, start_timeout_ms=timeout_ms, collectives_only=1)
+
+        def get(key: str, within_ms: int) -> bytes:
+            store.wait([key], timedelta(milliseconds=within_ms))
+            return store.get(key)
+
+        self._comm: Optional[Communicator] = Communicator(rank, size, store.set, get, timeout_ms)
         self._queue = WorkQueue(NAME)
         self._allocated: "set[int]" = set()  # tensors' memory
 
@@ -70,12 +62,12 @@ class ProcessGroupRingrt(c10d.Backend):
     def name(self) -> str:
         return NAME
 
-    def _start(self, operation: "Callable[[Handle], None]", opts: Any, tensors: "list[torch.Tensor]") -> Work:
-        handle = self._handle
-        if handle is None:
+    def _start(self, operation: "Callable[[Communicator], None]", opts: Any, tensors: "list[torch.Tensor]") -> Work:
+        comm = self._comm
+        if comm is None:
             raise InvalidArgument("this process group was destroyed")
         in_background = opts is None or getattr(opts, "asyncOp", True)
-        return self._queue.start(lambda: operation(handle), tensors, in_background)
+        return self._queue.start(lambda: operation(comm), tensors, in_background)
 
     # ---- reductions ----------------------------------------------------------------------------
 
@@ -86,10 +78,10 @@ class ProcessGroupRingrt(c10d.Backend):
         op = opts.reduceOp if opts is not None else dist.ReduceOp.SUM
         each = [(tensor, reduction(tensor.dtype, op)) for tensor in tensors]
 
-        def operation(handle: Handle) -> None:
+        def operation(comm: Communicator) -> None:
             for tensor, how in each:
                 values = dense(tensor, how.stand_in)
-                handle.allreduce(values.data_ptr(), values.data_ptr(), values.numel(), how.dtype, how.op)
+                comm.allreduce(values.data_ptr(), values.data_ptr(), values.numel(), how.dtype, how.op)
                 put_back(tensor, values)
 
         return self._start(operation, opts, tensors)
@@ -98,10 +90,9 @@ class ProcessGroupRingrt(c10d.Backend):
         tensor, root = _only(tensors), opts.rootRank
         how = reduction(tensor.dtype, opts.reduceOp)
 
-        def operation(handle: Handle) -> None:
+        def operation(comm: Communicator) -> None:
             values = dense(tensor, how.stand_in)
-            result = values if self._rank == root else torch.empty_like(values)
-            handle.allreduce(values.data_ptr(), result.data_ptr(), values.numel(), how.dtype, how.op)
+            comm.reduce(values.data_ptr(), values.data_ptr(), values.numel(), how.dtype, how.op, root)
             if self._rank == root:
                 put_back(tensor, values)
 
@@ -116,10 +107,10 @@ class ProcessGroupRingrt(c10d.Backend):
                 raise InvalidArgument(f"reduce_scatter: the input has {given.numel()} elements of {given.dtype}, "
                                       f"expected {self._size} times the output's, of its type")
 
-        def operation(handle: Handle) -> None:
+        def operation(comm: Communicator) -> None:
             for out, given, how in each:
                 values, share = dense(given, how.stand_in), dense(out, how.stand_in)
-                handle.reduce_scatter(values.data_ptr(), share.data_ptr(), values.numel(), how.dtype, how.op)
+                comm.reduce_scatter(values.data_ptr(), share.data_ptr(), share.numel(), how.dtype, how.op)
                 put_back(out, share)
 
         return self._start(operation, opts, outputs)
@@ -138,9 +129,9 @@ class ProcessGroupRingrt(c10d.Backend):
     def broadcast(self, tensors: "list[torch.Tensor]", opts: Any) -> Work:
         tensor, root = _only(tensors), opts.rootRank
 
-        def operation(handle: Handle) -> None:
+        def operation(comm: Communicator) -> None:
             values = as_bytes(tensor)
-            handle.broadcast(values.data_ptr(), values.numel(), root)
+            comm.broadcast(values.data_ptr(), values.numel(), BYTE, root)
             from_bytes(tensor, values)
 
         return self._start(operation, opts, tensors)
@@ -152,10 +143,10 @@ class ProcessGroupRingrt(c10d.Backend):
                 raise InvalidArgument(f"all_gather: the output has {bytes_of(out)} bytes, expected {self._size} "
                                       f"times the input's {bytes_of(given)}")
 
-        def operation(handle: Handle) -> None:
+        def operation(comm: Communicator) -> None:
             for out, given in zip(outputs, inputs):
-                values = as_bytes(out)
-                handle.all_gather(as_bytes(given).data_ptr(), values.data_ptr(), values.numel(), BYTE)
+                values, mine = as_bytes(out), as_bytes(given)
+                comm.allgather(mine.data_ptr(), values.data_ptr(), mine.numel(), BYTE)
                 from_bytes(out, values)
 
         return self._start(operation, opts, outputs)
@@ -166,60 +157,66 @@ class ProcessGroupRingrt(c10d.Backend):
     def all_gather_single(self, output: torch.Tensor, given: torch.Tensor, opts: Any = None) -> Work:
         return self.all_gather_single_coalesced([output], [given], opts)
 
-    def _gather_into(self, given: torch.Tensor, outputs: "Sequence[torch.Tensor]", opts: Any) -> Work:
-        """From all ranks; outputs: of each rank, or none where this rank does not want them."""
-        if outputs:
-            _check_alike(outputs, self._size, given)
-
-        def operation(handle: Handle) -> None:
-            mine = as_bytes(given)
-            every = torch.empty(self._size * mine.numel(), dtype=torch.uint8)
-            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), BYTE)
-            for out, values in zip(outputs, every.chunk(self._size) if mine.numel() else ()):
-                from_bytes(out, values)
-
-        return self._start(operation, opts, list(outputs))
+    def _take_apart(self, outputs: "Sequence[torch.Tensor]", every: torch.Tensor) -> None:
+        for out, values in zip(outputs, every.chunk(self._size) if every.numel() else ()):
+            from_bytes(out, values)
 
     def allgather(self, outputs: "list[list[torch.Tensor]]", inputs: "list[torch.Tensor]", opts: Any = None) -> Work:
-        return self._gather_into(_only(inputs), outputs[0], opts)
+        given = _only(inputs)
+        _check_alike(outputs[0], self._size, given)
+
+        def operation(comm: Communicator) -> None:
+            mine = as_bytes(given)
+            every = torch.empty(self._size * mine.numel(), dtype=torch.uint8)
+            comm.allgather(mine.data_ptr(), every.data_ptr(), mine.numel(), BYTE)
+            self._take_apart(outputs[0], every)
+
+        return self._start(operation, opts, outputs[0])
 
     def gather(self, outputs: "list[list[torch.Tensor]]", inputs: "list[torch.Tensor]", opts: Any) -> Work:
-        wanted = self._rank == opts.rootRank
-        return self._gather_into(_only(inputs), outputs[0] if wanted else [], opts)
+        given, root = _only(inputs), opts.rootRank
+        wanted = list(outputs[0]) if self._rank == root else []
+        if self._rank == root:
+            _check_alike(wanted, self._size, given)
+
+        def operation(comm: Communicator) -> None:
+            mine = as_bytes(given)
+            every = torch.empty(len(wanted) * mine.numel(), dtype=torch.uint8)
+            comm.gather(mine.data_ptr(), every.data_ptr(), mine.numel(), BYTE, root)
+            self._take_apart(wanted, every)
+
+        return self._start(operation, opts, wanted)
 
     def scatter(self, outputs: "list[torch.Tensor]", inputs: "list[list[torch.Tensor]]", opts: Any) -> Work:
         out, root = _only(outputs), opts.rootRank
         if self._rank == root:
             _check_alike(inputs[0], self._size, out)
 
-        def operation(handle: Handle) -> None:
-            if self._rank == root:
-                every = torch.cat([as_bytes(part) for part in inputs[0]])
-            else:
-                every = torch.empty(self._size * bytes_of(out), dtype=torch.uint8)
-            handle.broadcast(every.data_ptr(), every.numel(), root)
-            if bytes_of(out):
-                from_bytes(out, every.chunk(self._size)[self._rank])
+        def operation(comm: Communicator) -> None:
+            parts = inputs[0] if self._rank == root else []
+            every = torch.cat([as_bytes(part) for part in parts]) if parts else torch.empty(0, dtype=torch.uint8)
+            values = as_bytes(out)
+            comm.scatter(every.data_ptr(), values.data_ptr(), values.numel(), BYTE, root)
+            from_bytes(out, values)
 
         return self._start(operation, opts, outputs)
 
     def alltoall(self, outputs: "list[torch.Tensor]", inputs: "list[torch.Tensor]", opts: Any = None) -> Work:
-        """Each rank's whole input goes to all of them, one rank after another: correct, not fast."""
         if len(inputs) != self._size or len(outputs) != self._size:
             raise InvalidArgument(f"all_to_all: expected {self._size} inputs and outputs, one for each rank")
 
-        def operation(handle: Handle) -> None:
+        def operation(comm: Communicator) -> None:
             sent = torch.tensor([bytes_of(each) for each in inputs])
             table = torch.empty(self._size, self._size, dtype=torch.int64)
-            handle.all_gather(sent.data_ptr(), table.data_ptr(), bytes_of(table), BYTE)
+            comm.allgather(sent.data_ptr(), table.data_ptr(), bytes_of(sent), BYTE)
             if table[:, self._rank].tolist() != [bytes_of(each) for each in outputs]:
                 raise InvalidArgument("all_to_all: what the others send this rank is not what it has room for")
-            for rank, out in enumerate(outputs):
-                counts = table[rank].tolist()
-                every = (torch.cat([as_bytes(each) for each in inputs]) if rank == self._rank
-                         else torch.empty(sum(counts), dtype=torch.uint8))
-                handle.broadcast(every.data_ptr(), every.numel(), rank)
-                from_bytes(out, every.split(counts)[self._rank])
+            values = [as_bytes(each) for each in outputs]
+            mine = [as_bytes(each) for each in inputs]
+            comm.exchange([(each.data_ptr(), each.numel(), peer) for peer, each in enumerate(mine)],
+                          [(each.data_ptr(), each.numel(), peer) for peer, each in enumerate(values)], BYTE)
+            for out, each in zip(outputs, values):
+                from_bytes(out, each)
 
         return self._start(operation, opts, outputs)
 
@@ -236,7 +233,7 @@ class ProcessGroupRingrt(c10d.Backend):
     alltoall_base = all_to_all_single
 
     def barrier(self, opts: Any = None) -> Work:
-        return self._start(lambda handle: handle.barrier(), opts, [])
+        return self._start(lambda comm: comm.barrier(), opts, [])
 
     # ---- what is not there -----------------------------------------------------------------------
 
@@ -265,7 +262,7 @@ class ProcessGroupRingrt(c10d.Backend):
         if count == 0:
             return torch.empty(0, dtype=dtype)
         addresses: "list[int]" = []
-        self._start(lambda handle: addresses.append(handle.alloc(count)), None, []).wait()
+        self._start(lambda comm: addresses.append(comm.alloc(count)), None, []).wait()
         self._allocated.add(addresses[0])
         memory = (ctypes.c_char * count).from_address(addresses[0])
         weakref.finalize(memory, self._queue.before_next.append, lambda: self._free(addresses[0])).atexit = False
@@ -273,33 +270,33 @@ class ProcessGroupRingrt(c10d.Backend):
 
     def _free(self, address: int) -> None:
         self._allocated.discard(address)
-        if self._handle is not None:
-            self._handle.free(address)
+        if self._comm is not None:
+            self._comm.free(address)
 
     # ---- the end -----------------------------------------------------------------------------------
 
     def abort(self) -> None:
-        if self._handle is not None:
-            self._handle.abort()
+        if self._comm is not None:
+            self._comm.abort()
 
     def shutdown(self) -> None:
         """Leaves together with the others, so that none takes it for a loss; alone where they do not come."""
-        handle, self._handle = self._handle, None
-        if handle is None:
+        comm, self._comm = self._comm, None
+        if comm is None:
             return
-        thread = threading.Thread(target=self._leave, args=(handle,), daemon=True)
+        thread = threading.Thread(target=self._leave, args=(comm,), daemon=True)
         self._queue.start(thread.start, [], in_background=False).wait()
         thread.join(_GOODBYE_S)
 
-    def _leave(self, handle: Handle) -> None:
+    def _leave(self, comm: Communicator) -> None:
         try:
-            handle.barrier()
+            comm.barrier()
         except Error as error:
             logging.getLogger(NAME).info("end of a process group: %s", error)
         if self._allocated:
             return  # tensors of the program are in its memory: it stays until the process ends
-        handle.abort()  # all are here: nothing to wait for
+        comm.abort()  # all are here: nothing to wait for
         try:
-            handle.finalize()
+            comm.destroy()
         except Error as error:
             logging.getLogger(NAME).info("end of a process group: %s", error)

@@ -4,11 +4,17 @@
 api_support = tests/support/alone.h tests/support/check.h tests/support/ranks.h
 
 api_tests = \
+	tests/unit/api/test_comm_config \
 	tests/unit/api/test_guard \
 	tests/unit/api/test_ringrt_api \
 	tests/unit/api/test_ringrt_limits
 check_PROGRAMS += $(api_tests)
 TESTS += $(api_tests)
+
+tests_unit_api_test_comm_config_SOURCES = tests/unit/api/test_comm_config.cpp tests/support/check.h \
+	tests/support/folder.h
+tests_unit_api_test_comm_config_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_api_test_comm_config_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_unit_api_test_guard_SOURCES = tests/unit/api/test_guard.cpp tests/support/check.h
 tests_unit_api_test_guard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

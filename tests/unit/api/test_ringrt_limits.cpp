@@ -142,44 +142,4 @@ TEST(overlapping_null_and_huge_buffers_are_refused) {
     for (int status : ranks.wait(60)) ck_assert_int_eq(status, 0);
 }
 
-// Beside a training's handle: its settings in the environment are not for this one.
-TEST(a_handle_for_collectives_knows_no_training) {
-    setenv("RINGRT_EXTENDS", "77", 1);
-    setenv("RINGRT_LIVE_RESIZE", "1", 1);
-    TemporaryFolder folder;
-    const std::string telemetry = folder.path + "/telemetry";
-    setenv("RINGRT_TELEMETRY_FILE", telemetry.c_str(), 1);
-    ringrt_config_t config = config_of(0, 1, folder);
-    config.collectives_only = 1;
-    ringrt_t *rt = nullptr;
-    ck_assert_msg(ringrt_init(&rt, &config) == RINGRT_OK, "%s", ringrt_last_error(nullptr));
-    float x = 3, sum = 0;
-    ck_assert_int_eq(ringrt_allreduce(rt, &x, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
-    ck_assert(sum == 3);
-    uint64_t step = 0;
-    int id = -1;
-    ringrt_batch_t batch;
-    ringrt_action_t action;
-    const char *line = "this handle is for collectives only";
-    expect(rt, ringrt_restore(rt, &step), RINGRT_UNSUPPORTED, line);
-    expect(rt, ringrt_save(rt, 1), RINGRT_UNSUPPORTED, line);
-    expect(rt, ringrt_step(rt, 1, &action), RINGRT_UNSUPPORTED, line);
-    expect(rt, ringrt_batch(rt, &batch), RINGRT_UNSUPPORTED, line);
-    expect(rt, ringrt_set_loss(rt, 1, 0), RINGRT_UNSUPPORTED, line);
-    expect(rt, ringrt_set_steps_left(rt, 1), RINGRT_UNSUPPORTED, line);
-    expect(rt, ringrt_register(rt, "x", &x, RINGRT_FLOAT32, 0, nullptr), RINGRT_UNSUPPORTED, line);
-    expect(rt, ringrt_gradient_register(rt, "x", 1, RINGRT_FLOAT32, RINGRT_SUM, &id),
-           RINGRT_UNSUPPORTED, line);
-    ck_assert_int_eq(ringrt_barrier(rt), RINGRT_OK);
-    ck_assert_int_eq(ringrt_finalize(rt), RINGRT_OK);
-    ck_assert(!std::filesystem::exists(telemetry));
-    for (const uint32_t value : {1u, 2u}) {
-        config.collectives_only = value;
-        config.live_resize = 1;
-        rt = nullptr;
-        expect(nullptr, ringrt_init(&rt, &config), RINGRT_INVALID_ARGUMENT,
-               "config.collectives_only: expected 0, or 1 without live_resize");
-    }
-}
-
 int main() { return run_all("ringrt_limits"); }

@@ -6,6 +6,7 @@ checkpoint_support = tests/support/check.h tests/support/checkpoint_model.h \
 checkpoint_tests = \
 	tests/unit/checkpoint/test_checkpoint \
 	tests/unit/checkpoint/test_checkpoint_faults \
+	tests/unit/checkpoint/test_checkpoint_hostile \
 	tests/unit/checkpoint/test_checkpoint_incarnations \
 	tests/unit/checkpoint/test_checkpoint_killed \
 	tests/unit/checkpoint/test_checkpoint_levels \
@@ -20,6 +21,11 @@ tests_unit_checkpoint_test_checkpoint_LDADD = libruntime.la libbase.la $(CHECK_L
 tests_unit_checkpoint_test_checkpoint_faults_SOURCES = tests/unit/checkpoint/test_checkpoint_faults.cpp $(checkpoint_support)
 tests_unit_checkpoint_test_checkpoint_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_checkpoint_test_checkpoint_faults_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_checkpoint_test_checkpoint_hostile_SOURCES = tests/unit/checkpoint/test_checkpoint_hostile.cpp \
+	tests/support/folder.h $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_hostile_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_checkpoint_test_checkpoint_incarnations_SOURCES = tests/unit/checkpoint/test_checkpoint_incarnations.cpp $(checkpoint_support)
 tests_unit_checkpoint_test_checkpoint_incarnations_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sums, schedules and a transport in one process.
 collective_tests = \
+	tests/unit/collective/test_lazy_gpu \
 	tests/unit/collective/test_reduce \
 	tests/unit/collective/test_schedules \
 	tests/unit/collective/test_tcp
 check_PROGRAMS += $(collective_tests)
 TESTS += $(collective_tests)
+
+tests_unit_collective_test_lazy_gpu_SOURCES = tests/unit/collective/test_lazy_gpu.cpp tests/support/check.h \
+	tests/support/lazy_gpu.h
+tests_unit_collective_test_lazy_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_collective_test_lazy_gpu_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 tests_unit_collective_test_reduce_SOURCES = tests/unit/collective/test_reduce.cpp tests/support/check.h
 tests_unit_collective_test_reduce_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -243,6 +243,24 @@ TEST(broadcast_and_barrier) {
     }
 }
 
+TEST(blocks_are_moved_as_they_are) {
+    for (int size = 1; size <= 9; ++size) {
+        Simulation all(size, all_to_all_schedule, 1);
+        ck_assert(all.run());
+        for (int root = 0; root < size; ++root) {
+            auto gather = [root](int r, int p) { return gather_schedule(r, p, root); };
+            auto scatter = [root](int r, int p) { return scatter_schedule(r, p, root); };
+            Simulation gathered(size, gather, 1), scattered(size, scatter, 1);
+            ck_assert(gathered.run() && scattered.run());
+            for (int b = 0; b < size; ++b) {
+                ck_assert(all.output(root, b) == std::to_string(b));
+                ck_assert(gathered.output(root, b) == std::to_string(b));
+                ck_assert(scattered.output(b, b) == std::to_string(root));
+            }
+        }
+    }
+}
+
 TEST(traffic_is_what_the_header_says) {
     for (int p : {2, 3, 4, 8}) {
         Simulation pairs(p, direct, 1), round(p, ring, 1), up_and_down(p, tree, 1);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A communicator's sends and receives, and groups of calls that are submitted as one: its messages
+// move at the same time, then its collectives run in the order of their calls.
+#include "libringrt/api/comm_operation.h"
+
+using namespace ringrt;
+
+namespace {
+
+Status check_message(const ringrt_comm_t &comm, const void *data, size_t count,
+                     ringrt_dtype_t dtype, int peer, int tag) {
+    if (peer < 0 || peer >= comm.communicator.size()) return invalid("peer is not a rank");
+    if (tag < 0) return invalid("tag: expected 0 or more");
+    const size_t each = dtype_bytes(dtype);
+    if (each == 0) return invalid("no such dtype");
+    RINGRT_TRY(check_count(count, each));
+    return check(comm, {data, count, nullptr, 0}, each);
+}
+
+ringrt_status_t pass(bool send, void *data, size_t count, ringrt_dtype_t dtype, int peer, int tag,
+                     ringrt_comm_t *comm, ringrt_comm_request_t **request) noexcept {
+    return guard(comm, [&]() -> Status {
+        auto valid = [&]() -> Status {
+            RINGRT_TRY(check_message(*comm, data, count, dtype, peer, tag));
+            if (comm->group || peer != of(comm).rank()) return {};
+            return invalid("peer is this rank: call its send and its receive in one group");
+        };
+        const PointToPoint message{send, data, count * dtype_bytes(dtype), peer, tag};
+        if (comm->group)
+            return join_group(*comm->group, request, valid,
+                              [&](OpenGroup &group) { group.messages.push_back(message); });
+        RINGRT_TRY(valid());
+        return submit(comm, request, [=] { return of(comm).exchange({message}); });
+    });
+}
+
+}  // namespace
+
+extern "C" {
+
+ringrt_status_t ringrt_comm_send(const void *send, size_t count, ringrt_dtype_t dtype, int peer,
+                                 int tag, ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+    return pass(true, const_cast<void *>(send), count, dtype, peer, tag, comm, request);
+}
+
+ringrt_status_t ringrt_comm_recv(void *recv, size_t count, ringrt_dtype_t dtype, int peer, int tag,
+                                 ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+    return pass(false, recv, count, dtype, peer, tag, comm, request);
+}
+
+ringrt_status_t ringrt_comm_group_start(ringrt_comm_t *comm) {
+    return guard(comm, [&] {
+        if (comm->group) return invalid("a group is open: end it by ringrt_comm_group_end()");
+        comm->group = std::make_unique<OpenGroup>();
+        return Status{};
+    });
+}
+
+ringrt_status_t ringrt_comm_group_end(ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+    return guard(comm, [&]() -> Status {
+        if (!comm->group) return invalid("no group is open: ringrt_comm_group_start() begins one");
+        const std::shared_ptr<OpenGroup> group = std::move(comm->group);
+        RINGRT_TRY(group->refused);
+        return submit(comm, request, [comm, group] {
+            ringrt_status_t status = RINGRT_OK;
+            if (!group->messages.empty()) status = of(comm).exchange(group->messages);
+            for (const auto &collective : group->collectives)
+                if (status == RINGRT_OK) status = collective();
+            return status;
+        });
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How an operation of a communicator runs: arguments are checked before anything begins, so that
+// what is wrong at one rank costs the others nothing; then it takes its place in the queue.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "libringrt/api/comm.h"
+#include "libringrt/base/dtype.h"
+#include "libringrt/collective/checks.h"
+
+struct ringrt_comm_request {
+    const pid_t pid = getpid();
+    std::shared_ptr<const ringrt::OperationQueue::Ticket> ticket;
+};
+
+namespace ringrt {
+
+// What an operation is about to read and write, in elements.
+struct CommBuffers {
+    const void *send;
+    size_t send_count;
+    const void *recv;
+    size_t recv_count;
+    size_t in_place = kApart;  // the element of recv at which send may begin
+};
+
+inline Status check(const ringrt_comm_t &comm, const CommBuffers &buffers, size_t each) {
+    if (each == 0) return invalid("no such dtype");
+    const size_t in_place = buffers.in_place == kApart ? kApart : buffers.in_place * each;
+    RINGRT_TRY(check_buffers(buffers.send, buffers.send_count * each, buffers.recv,
+                             buffers.recv_count * each, in_place));
+    auto &communicator = const_cast<Communicator &>(comm.communicator);
+    if ((buffers.send_count > 0 && communicator.on_gpu(buffers.send)) ||
+        (buffers.recv_count > 0 && communicator.on_gpu(buffers.recv)))
+        return {RINGRT_UNSUPPORTED,
+                "this buffer is in a GPU's memory, and a communicator takes host memory: copy it"};
+    return {};
+}
+
+inline Status check_root(const ringrt_comm_t &comm, int root) {
+    if (root >= 0 && root < comm.communicator.size()) return {};
+    return invalid("root is not a rank");
+}
+
+// `count` elements of each of size ranks.
+inline Status check_blocks(const ringrt_comm_t &comm, size_t count, size_t each) {
+    if (each == 0) return invalid("no such dtype");
+    return check_count(count, each * static_cast<size_t>(comm.communicator.size()));
+}
+
+// The peers of a rank that cannot take part must not wait for it.
+template <class Body>
+Status carry_out(ringrt_comm_t &comm, Body &&body) noexcept {
+    Status outcome;
+    const ringrt_status_t status =
+        run_guarded([&] { return outcome = comm.outcome(body()); },
+                    [&](Status failed) { outcome.message = std::move(failed.message); });
+    if (status != outcome.code) {
+        outcome.code = status;
+        comm.communicator.abort();
+    }
+    return outcome;
+}
+
+// Into the queue; body() runs something of the communicator's.
+template <class Body>
+Status submit(ringrt_comm_t *comm, ringrt_comm_request_t **request, Body body) {
+    auto operation = [comm, body] {
+        Status outcome = carry_out(*comm, body);
+        if (!outcome.ok()) comm->error.keep(outcome.message);
+        return outcome;
+    };
+    if (!request) return comm->queue.run(operation);
+    auto made = std::make_unique<ringrt_comm_request>();
+    made->ticket = comm->queue.start(operation);
+    *request = made.release();
+    return {};
+}
+
+// Into the open group: add(group), unless it is refused.
+template <class Valid, class Add>
+Status join_group(OpenGroup &group, ringrt_comm_request_t **request, Valid &&valid, Add &&add) {
+    Status outcome =
+        request ? invalid("within a group, the request is ringrt_comm_group_end()'s") : valid();
+    if (outcome.ok())
+        add(group);
+    else if (group.refused.ok())
+        group.refused = outcome;
+    return outcome;
+}
+
+// valid() checks; body() runs a collective of the communicator's.
+template <class Valid, class Body>
+ringrt_status_t operate(ringrt_comm_t *comm, ringrt_comm_request_t **request, Valid &&valid,
+                        Body body) noexcept {
+    return guard(comm, [&]() -> Status {
+        if (comm->group)
+            return join_group(*comm->group, request, valid,
+                              [&](OpenGroup &group) { group.collectives.emplace_back(body); });
+        RINGRT_TRY(valid());
+        return submit(comm, request, body);
+    });
+}
+
+inline Communicator &of(ringrt_comm_t *comm) { return comm->communicator; }
+
+}  // namespace ringrt

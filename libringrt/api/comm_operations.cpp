@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A communicator's collectives.
+#include <cstring>
+#include <vector>
+
+#include "libringrt/api/comm_operation.h"
+
+using namespace ringrt;
+
+namespace {
+
+// Of a gather or scatter: each rank has one block, the root all of them, its own among them.
+Status check_rooted(const ringrt_comm_t &comm, const void *block, const void *blocks, size_t count,
+                    ringrt_dtype_t dtype, int root) {
+    const size_t each = dtype_bytes(dtype);
+    RINGRT_TRY(check_root(comm, root));
+    RINGRT_TRY(check_blocks(comm, count, each));
+    const auto ranks = static_cast<size_t>(comm.communicator.size());
+    const auto rank = static_cast<size_t>(comm.communicator.rank());
+    const size_t all = comm.communicator.rank() == root ? count * ranks : 0;
+    return check(comm, {block, count, blocks, all, count * rank}, each);
+}
+
+}  // namespace
+
+extern "C" {
+
+ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done) {
+    return run_guarded(
+        [&] {
+            if (!request || !done) return invalid("request or done is NULL");
+            if (request->pid != getpid())
+                return Status{RINGRT_FORKED,
+                              "this request belongs to the process that fork()ed this one"};
+            *done = request->ticket->done() ? 1 : 0;
+            return Status{};
+        },
+        [](Status outcome) { thread_error = std::move(outcome.message); });
+}
+
+ringrt_status_t ringrt_comm_wait(ringrt_comm_request_t *request) {
+    return run_guarded(
+        [&] {
+            if (!request) return invalid("request is NULL");
+            if (request->pid != getpid())
+                return Status{RINGRT_FORKED,
+                              "this request belongs to the process that fork()ed this one"};
+            const std::unique_ptr<ringrt_comm_request_t> owned(request);
+            return owned->ticket->wait();
+        },
+        [](Status outcome) { thread_error = std::move(outcome.message); });
+}
+
+ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, size_t count,
+                                      ringrt_dtype_t dtype, ringrt_op_t op, ringrt_comm_t *comm,
+                                      ringrt_comm_request_t **request) {
+    return operate(
+        comm, request,
+        [&]() -> Status {
+            RINGRT_TRY(check_reduce(dtype, op));
+            RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
+            return check(*comm, {send, count, recv, count, 0}, dtype_bytes(dtype));
+        },
+        [=] { return of(comm).allreduce(send, recv, count, dtype, op); });
+}
+
+ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                   ringrt_op_t op, int root, ringrt_comm_t *comm,
+                                   ringrt_comm_request_t **request) {
+    return operate(
+        comm, request,
+        [&]() -> Status {
+            RINGRT_TRY(check_root(*comm, root));
+            RINGRT_TRY(check_reduce(dtype, op));
+            RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
+            const size_t received = of(comm).rank() == root ? count : 0;
+            return check(*comm, {send, count, recv, received, 0}, dtype_bytes(dtype));
+        },
+        [=] {
+            if (of(comm).rank() == root) return of(comm).allreduce(send, recv, count, dtype, op);
+            std::vector<std::byte> unused(count * dtype_bytes(dtype));
+            return of(comm).allreduce(send, unused.data(), count, dtype, op);
+        });
+}
+
+ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t count,
+                                           ringrt_dtype_t dtype, ringrt_op_t op,
+                                           ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+    return operate(
+        comm, request,
+        [&]() -> Status {
+            RINGRT_TRY(check_reduce(dtype, op));
+            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
+            const size_t all = count * static_cast<size_t>(of(comm).size());
+            return check(*comm, {send, all, recv, count}, dtype_bytes(dtype));
+        },
+        [=] {
+            const size_t all = count * static_cast<size_t>(of(comm).size());
+            return of(comm).reduce_scatter(send, recv, all, dtype, op);
+        });
+}
+
+ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t count,
+                                      ringrt_dtype_t dtype, ringrt_comm_t *comm,
+                                      ringrt_comm_request_t **request) {
+    return operate(
+        comm, request,
+        [&]() -> Status {
+            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
+            const auto size = static_cast<size_t>(of(comm).size());
+            const auto rank = static_cast<size_t>(of(comm).rank());
+            return check(*comm, {send, count, recv, count * size, count * rank},
+                         dtype_bytes(dtype));
+        },
+        [=] {
+            const size_t all = count * static_cast<size_t>(of(comm).size());
+            return of(comm).all_gather_shares(send, recv, all, dtype);
+        });
+}
+
+ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count,
+                                      ringrt_dtype_t dtype, int root, ringrt_comm_t *comm,
+                                      ringrt_comm_request_t **request) {
+    return operate(
+        comm, request,
+        [&]() -> Status {
+            RINGRT_TRY(check_root(*comm, root));
+            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
+            const size_t sent = of(comm).rank() == root ? count : 0;
+            return check(*comm, {send, sent, recv, count, 0}, dtype_bytes(dtype));
+        },
+        [=] {
+            const size_t bytes = count * dtype_bytes(dtype);
+            if (of(comm).rank() == root && send != recv && bytes > 0) memcpy(recv, send, bytes);
+            return of(comm).broadcast(recv, bytes, root);
+        });
+}
+
+ringrt_status_t ringrt_comm_alltoall(const void *send, void *recv, size_t count,
+                                     ringrt_dtype_t dtype, ringrt_comm_t *comm,
+                                     ringrt_comm_request_t **request) {
+    return operate(
+        comm, request,
+        [&]() -> Status {
+            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
+            const size_t all = count * static_cast<size_t>(of(comm).size());
+            return check(*comm, {send, all, recv, all}, dtype_bytes(dtype));
+        },
+        [=] { return of(comm).all_to_all(send, recv, count, dtype); });
+}
+
+ringrt_status_t ringrt_comm_gather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                   int root, ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+    return operate(
+        comm, request, [&] { return check_rooted(*comm, send, recv, count, dtype, root); },
+        [=] { return of(comm).gather(send, recv, count, dtype, root); });
+}
+
+ringrt_status_t ringrt_comm_scatter(const void *send, void *recv, size_t count,
+                                    ringrt_dtype_t dtype, int root, ringrt_comm_t *comm,
+                                    ringrt_comm_request_t **request) {
+    return operate(
+        comm, request, [&] { return check_rooted(*comm, recv, send, count, dtype, root); },
+        [=] { return of(comm).scatter(send, recv, count, dtype, root); });
+}
+
+ringrt_status_t ringrt_comm_barrier(ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+    return operate(
+        comm, request, [] { return Status{}; }, [=] { return of(comm).barrier(); });
+}
+
+ringrt_status_t ringrt_comm_mem_alloc(ringrt_comm_t *comm, size_t bytes, void **out) {
+    return guard(comm, [&] {
+        if (!out) return invalid("out is NULL");
+        return comm->outcome(of(comm).alloc(bytes, out));
+    });
+}
+
+ringrt_status_t ringrt_comm_mem_free(ringrt_comm_t *comm, void *memory) {
+    return guard(comm, [&] { return comm->outcome(of(comm).free(memory)); });
+}
+
+}  // extern "C"

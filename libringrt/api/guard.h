@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How every function of the C boundary runs: nothing escapes, and a failure leaves one line behind.
+#pragma once
+
+#include <unistd.h>
+
+#include <exception>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "libringrt/base/status.h"
+
+namespace ringrt {
+
+inline Status invalid(const char *what) { return {RINGRT_INVALID_ARGUMENT, what}; }
+
+// Runs the body of a call; then keep(outcome) may store what failed. Whatever either throws becomes
+// a status: memory may be short while the line about short memory is written, too.
+template <typename Body, typename Keep>
+ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
+    ringrt_status_t status = RINGRT_SYSTEM_ERROR;
+    try {
+        Status outcome;
+        try {
+            outcome = body();
+        } catch (const std::bad_alloc &) {
+            outcome = {RINGRT_NO_MEMORY, "out of memory"};
+        } catch (const std::exception &error) {
+            outcome = {RINGRT_SYSTEM_ERROR, std::string("internal error: ") + error.what()};
+        }
+        status = outcome.code;
+        if (!outcome.ok()) keep(std::move(outcome));
+    } catch (...) {  // without a line
+    }
+    return status;
+}
+
+// The last failure of this thread without a handle, or with one of the parent process's.
+inline thread_local std::string thread_error;
+
+// The line about a handle's last failure. In a forked child its mutex may be held by a thread that
+// is not there: the line is this thread's alone then.
+class ErrorLine {
+  public:
+    void keep(std::string line) {
+        if (pid_ != getpid()) {
+            thread_error = std::move(line);
+            return;
+        }
+        const std::scoped_lock lock(mutex_);
+        line_ = std::move(line);
+    }
+    // Valid until this thread asks again, for another thread's call may fail meanwhile.
+    [[nodiscard]] const char *get() const noexcept {
+        if (pid_ != getpid()) return thread_error.c_str();
+        thread_local std::string shown;
+        try {
+            const std::scoped_lock lock(mutex_);
+            shown = line_;
+        } catch (const std::exception &) {
+            return "out of memory";
+        }
+        return shown.c_str();
+    }
+
+  private:
+    const pid_t pid_ = getpid();
+    mutable std::mutex mutex_;
+    std::string line_;
+};
+
+}  // namespace ringrt

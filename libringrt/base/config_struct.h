@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A caller's config struct, which begins with its size: it may be older (shorter) or newer (longer)
+// than ours. PURE.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "libringrt/base/status.h"
+
+namespace ringrt {
+
+// Into `out`, which is as RINGRT_…_INIT (`initial`) makes it. `least`: the size of the first
+// version; no program has a smaller one.
+template <class Config>
+Status copy_config(const Config *config, size_t least, const char *initial, Config &out) {
+    if (!config) return {};
+    const size_t theirs = config->struct_size;
+    if (theirs < least || theirs > 65536)
+        return {RINGRT_INVALID_ARGUMENT,
+                format_text("config.struct_size is not right: start from RINGRT_%s_INIT", initial)};
+    std::memcpy(&out, config, std::min(theirs, sizeof out));
+    const char *bytes = reinterpret_cast<const char *>(config);
+    for (size_t i = sizeof out; i < theirs; ++i)
+        if (bytes[i] != 0)
+            return {RINGRT_INVALID_ARGUMENT, "config has fields that this libringrt does not know"};
+    return {};
+}
+
+}  // namespace ringrt

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A ringrt_comm_t: collectives without a training job. On addresses of ordinary memory; counts are elements of one
+block, as in ringrt_comm.h."""
+from __future__ import annotations
+
+import ctypes
+import os
+import traceback
+from typing import Callable, Tuple
+
+from .errors import OK, error_of
+from .library import CommConfig, Store, StoreGet, StorePut, library
+
+Put = Callable[[str, bytes], None]
+Message = Tuple[int, int, int]  # address, count, peer
+Get = Callable[[str, int], bytes]  # waits for a key, so many milliseconds at most
+
+
+class Communicator:
+    """Opened by its construction, closed by destroy(). Rank 0 puts one short text, the others get it."""
+
+    def __init__(self, rank: int, size: int, put: Put, get: Get, timeout_ms: int) -> None:
+        self._library = library()
+        self._comm = ctypes.c_void_p()
+        store = Store(None, StorePut(_put_function(put)), StoreGet(_get_function(get)))
+        config = CommConfig(struct_size=ctypes.sizeof(CommConfig), rank=rank, size=size, store=ctypes.pointer(store),
+                            timeout_ms=timeout_ms, start_timeout_ms=timeout_ms)
+        self._check(self._library.ringrt_comm_create(ctypes.byref(self._comm), ctypes.byref(config)), None)
+
+    def _check(self, status: int, comm: object) -> None:
+        if status != OK:
+            raise error_of(status, os.fsdecode(self._library.ringrt_comm_last_error(comm)))
+
+    def _run(self, name: str, *arguments: object) -> None:
+        self._check(getattr(self._library, name)(*arguments, self._comm, None), self._comm)
+
+    def allreduce(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
+        self._run("ringrt_comm_allreduce", send, recv, count, dtype, op)
+
+    def reduce(self, send: int, recv: int, count: int, dtype: int, op: int, root: int) -> None:
+        self._run("ringrt_comm_reduce", send, recv, count, dtype, op, root)
+
+    def reduce_scatter(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
+        self._run("ringrt_comm_reduce_scatter", send, recv, count, dtype, op)
+
+    def allgather(self, send: int, recv: int, count: int, dtype: int) -> None:
+        self._run("ringrt_comm_allgather", send, recv, count, dtype)
+
+    def broadcast(self, buffer: int, count: int, dtype: int, root: int) -> None:
+        self._run("ringrt_comm_broadcast", buffer, buffer, count, dtype, root)
+
+    def alltoall(self, send: int, recv: int, count: int, dtype: int) -> None:
+        self._run("ringrt_comm_alltoall", send, recv, count, dtype)
+
+    def gather(self, send: int, recv: int, count: int, dtype: int, root: int) -> None:
+        self._run("ringrt_comm_gather", send, recv, count, dtype, root)
+
+    def scatter(self, send: int, recv: int, count: int, dtype: int, root: int) -> None:
+        self._run("ringrt_comm_scatter", send, recv, count, dtype, root)
+
+    def exchange(self, sends: "list[Message]", recvs: "list[Message]", dtype: int) -> None:
+        """All at the same time."""
+        self._check(self._library.ringrt_comm_group_start(self._comm), self._comm)
+        for name, messages in (("ringrt_comm_send", sends), ("ringrt_comm_recv", recvs)):
+            for address, count, peer in messages:
+                # Refused here: then the end of the group says so.
+                getattr(self._library, name)(address, count, dtype, peer, 0, self._comm, None)
+        self._check(self._library.ringrt_comm_group_end(self._comm, None), self._comm)
+
+    def barrier(self) -> None:
+        self._run("ringrt_comm_barrier")
+
+    def alloc(self, count: int) -> int:
+        out = ctypes.c_void_p()
+        self._check(self._library.ringrt_comm_mem_alloc(self._comm, count, ctypes.byref(out)), self._comm)
+        return out.value or 0
+
+    def free(self, memory: int) -> None:
+        self._check(self._library.ringrt_comm_mem_free(self._comm, memory), self._comm)
+
+    def abort(self) -> None:
+        """Makes the peers' calls fail at once. From any thread."""
+        self._library.ringrt_comm_abort(self._comm)
+
+    def destroy(self) -> None:
+        comm, self._comm = self._comm, ctypes.c_void_p()
+        self._check(self._library.ringrt_comm_destroy(comm), None)
+
+
+def _put_function(put: Put):
+    def call(_context, key, value):
+        try:
+            put(os.fsdecode(key), value)
+            return 0
+        except BaseException:  # nothing may pass through the library's frames
+            traceback.print_exc()
+            return 1
+
+    return call
+
+
+def _get_function(get: Get):
+    def call(_context, key, value, count, timeout_ms):
+        try:
+            text = get(os.fsdecode(key), timeout_ms)[: count - 1] + b"\0"
+            ctypes.memmove(value, text, len(text))
+            return 0
+        except BaseException:
+            traceback.print_exc()
+            return 1
+
+    return call

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A mock of GPUs, for machines without one: ranks of one process, whose devices' streams are lazy.
+// What is put into a stream runs when somebody picks it, and not before: LazyWorld's driver picks
+// one of all things that may happen next, be it a kernel, a copy, a sum of NCCL whose ranks have
+// all come to it, a call of NCCL that gets out of "in progress", or a rank whose wait is over. Only
+// one of them runs at a time, so the same picks give the same run.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "libringrt/gpu/gpu.h"
+#include "libringrt/reduce/reduce.h"
+
+namespace ringrt::test {
+
+struct LazyEvent {
+    bool done = false;
+};
+
+struct LazySum {
+    const void *send;
+    void *recv;
+    size_t count;
+    ringrt_dtype_t dtype;
+    ringrt_op_t op;
+};
+
+struct LazyTask {
+    std::function<void()> run;
+    std::shared_ptr<LazyEvent> waits = nullptr, records = nullptr;
+    std::optional<LazySum> sum = std::nullopt;
+};
+
+struct LazyStream {
+    std::deque<LazyTask> tasks;
+    size_t ran = 0;
+
+    // Events cost nothing: they come to pass as soon as they are in front.
+    void settle() {
+        while (!tasks.empty() && !tasks.front().run && !tasks.front().sum) {
+            if (tasks.front().waits && !tasks.front().waits->done) return;
+            if (tasks.front().records) tasks.front().records->done = true;
+            tasks.pop_front(), ++ran;
+        }
+    }
+    [[nodiscard]] bool can_run() const { return !tasks.empty() && tasks.front().run; }
+    void run_one() {
+        const LazyTask task = std::move(tasks.front());
+        tasks.pop_front(), ++ran;
+        task.run();
+    }
+};
+
+// What can be wrong with one.
+struct LazyFaults {
+    int number = 0;  // devices with the same one are one GPU
+    bool nccl = true, reduces = true;
+    bool forgets_events = false;  // a bug: what is to come after an event does not wait for it
+    bool open_fails = false, start_fails = false, share_fails = false;
+};
+
+struct LazyDevice {
+    enum Ring { None, Starting, Up };
+    LazyFaults faults;
+    std::map<void *, LazyStream> streams;  // the library's own: null
+    std::deque<LazyTask> in_progress;      // calls of NCCL that are in no stream yet
+    Ring ring = None;
+    std::vector<std::vector<float>> memory, pinned;  // pinned: the host's
+
+    float *make(size_t count) { return memory.emplace_back(count, -77.0F).data(); }
+    [[nodiscard]] size_t index_of(const void *start) const {
+        size_t index = 0;
+        while (memory[index].data() != start) ++index;
+        return index;
+    }
+    LazyStream &own() { return streams[nullptr]; }
+    void settle() {
+        for (size_t before = SIZE_MAX; before != ran();) {
+            before = ran();
+            for (auto &[key, stream] : streams) stream.settle();
+        }
+    }
+    [[nodiscard]] size_t ran() const {
+        size_t sum = 0;
+        for (const auto &[key, stream] : streams) sum += stream.ran;
+        return sum;
+    }
+    [[nodiscard]] bool idle() {
+        return ring != Starting && in_progress.empty() && own().tasks.empty();
+    }
+    [[nodiscard]] bool holds(const void *pointer) const {
+        for (const auto &each : memory) {
+            const auto *start = reinterpret_cast<const std::byte *>(each.data());
+            const auto *at = static_cast<const std::byte *>(pointer);
+            if (at >= start && at < start + each.size() * sizeof(float)) return true;
+        }
+        return false;
+    }
+};
+
+class LazyWorld {
+  public:
+    struct Stuck {};  // thrown into ranks whose wait has no end
+    struct Dies {};   // by a rank
+    using Body = std::function<std::string(LazyWorld &, int rank)>;
+
+    explicit LazyWorld(int ranks) : devices(size_t(ranks)), hosts_(size_t(ranks)) {}
+
+    std::vector<LazyDevice> devices;
+    bool lost = false;  // a rank died or failed: the others hear of it when time passes
+
+    // ---- called by ranks
+
+    // Until `over`; false: time has passed, after a rank was lost.
+    bool wait(int rank, std::function<bool()> over) {
+        HostState &host = hosts_[size_t(rank)];
+        host.over = std::move(over);
+        ++host.waits;
+        if (host.waits == host.dies_at) throw Dies{};
+        driver_.release();
+        host.turn.acquire();
+        if (stuck_) throw Stuck{};
+        return host.over();
+    }
+    // Of all ranks; over ordinary memory. False: a rank is lost.
+    bool gather(int rank, const void *mine, size_t bytes, void *all) {
+        HostState &host = hosts_[size_t(rank)];
+        const size_t number = host.gathers++;
+        if (number == rounds_.size()) rounds_.emplace_back(devices.size());
+        const auto *from = static_cast<const std::byte *>(mine);
+        rounds_[number][size_t(rank)].emplace(from, from + bytes);
+        auto here = [this, number] {
+            for (const auto &each : rounds_[number])
+                if (!each) return false;
+            return true;
+        };
+        if (!wait(rank, here)) return false;
+        for (size_t r = 0; r < devices.size(); ++r)
+            memcpy(static_cast<std::byte *>(all) + r * bytes, rounds_[number][r]->data(), bytes);
+        return true;
+    }
+    void dies_at(int rank, int wait) { hosts_[size_t(rank)].dies_at = wait; }
+
+    // ---- called by the driver
+
+    struct Outcome {
+        std::string wrong;         // what a rank answered
+        bool hung = false;         // nothing could happen, and not all ranks were over
+        std::vector<size_t> ways;  // at each pick, how many there were
+        std::vector<std::string> states;
+    };
+    // `pick(ways, state)` of the things that may happen next.
+    Outcome run(const Body &body, const std::function<size_t(size_t, const std::string &)> &pick) {
+        Outcome out;
+        std::vector<std::thread> threads;
+        for (size_t r = 0; r < hosts_.size(); ++r) {
+            hosts_[r].over = [] { return true; };
+            threads.emplace_back([this, r, &body, &out] { live(int(r), body, out); });
+        }
+        while (!all_ended()) {
+            std::vector<std::function<void()>> next = possible();
+            if (!next.empty()) {
+                next[pick(next.size(), state())]();
+            } else if (!pass_time()) {
+                out.hung = stuck_ = true;
+                for (size_t r = 0; r < hosts_.size(); ++r)
+                    if (!hosts_[r].ended) give_turn(r);
+            }
+        }
+        for (std::thread &each : threads) each.join();
+        return out;
+    }
+
+  private:
+    struct HostState {
+        std::binary_semaphore turn{0};
+        std::function<bool()> over;
+        int waits = 0, dies_at = -1;
+        size_t gathers = 0;
+        bool ended = false;
+    };
+
+    void live(int rank, const Body &body, Outcome &out) {
+        HostState &host = hosts_[size_t(rank)];
+        host.turn.acquire();
+        std::string wrong;
+        try {
+            wrong = body(*this, rank);
+        } catch (const Dies &) {
+            lost = true;
+        } catch (const Stuck &) {
+        }
+        if (!wrong.empty()) out.wrong += "rank " + std::to_string(rank) + ": " + wrong + "; ";
+        host.ended = true;
+        driver_.release();
+    }
+    void give_turn(size_t rank) {
+        hosts_[rank].turn.release();
+        driver_.acquire();
+    }
+    [[nodiscard]] bool all_ended() const {
+        for (const HostState &host : hosts_)
+            if (!host.ended) return false;
+        return true;
+    }
+    // Nothing can happen but that ranks which wait see that another is lost.
+    bool pass_time() {
+        if (!lost) return false;
+        for (size_t r = 0; r < hosts_.size(); ++r)
+            if (!hosts_[r].ended) give_turn(r);
+        return true;
+    }
+    std::vector<std::function<void()>> possible() {
+        std::vector<std::function<void()>> out;
+        bool all_start = true, all_sum = true;
+        for (LazyDevice &device : devices) {
+            device.settle();
+            for (auto &[key, stream] : device.streams) {
+                if (stream.can_run()) out.emplace_back([&stream = stream] { stream.run_one(); });
+            }
+            if (!device.in_progress.empty())
+                out.emplace_back([&device] {
+                    device.own().tasks.push_back(std::move(device.in_progress.front()));
+                    device.in_progress.pop_front();
+                });
+            all_start = all_start && device.ring == LazyDevice::Starting;
+            all_sum = all_sum && !device.own().tasks.empty() && device.own().tasks.front().sum;
+        }
+        if (all_start)
+            out.emplace_back([this] {
+                for (LazyDevice &device : devices) device.ring = LazyDevice::Up;
+            });
+        if (all_sum) out.emplace_back([this] { sum(); });
+        for (size_t r = 0; r < hosts_.size(); ++r)
+            if (!hosts_[r].ended && hosts_[r].over()) out.emplace_back([this, r] { give_turn(r); });
+        return out;
+    }
+    void sum() {
+        std::vector<LazySum> sums;
+        std::vector<std::vector<std::byte>> inputs;
+        std::vector<const void *> sources;
+        for (LazyDevice &device : devices) {
+            sums.push_back(*device.own().tasks.front().sum);
+            device.own().tasks.pop_front(), ++device.own().ran;
+            const auto *from = static_cast<const std::byte *>(sums.back().send);
+            inputs.emplace_back(from, from + sums.back().count * dtype_bytes(sums.back().dtype));
+        }
+        for (const auto &each : inputs) sources.push_back(each.data());
+        for (const LazySum &each : sums)
+            reduce({.dtype = each.dtype,
+                    .op = each.op,
+                    .ranks = int(devices.size()),
+                    .sources = sources,
+                    .out = each.recv,
+                    .count = each.count});
+    }
+    // All that the rest of the run depends on.
+    [[nodiscard]] std::string state() const {
+        std::string out;
+        auto add = [&](const auto &value) {
+            out.append(reinterpret_cast<const char *>(&value), sizeof value);
+        };
+        for (const HostState &host : hosts_) add(host.waits), add(host.ended), add(host.gathers);
+        for (const LazyDevice &device : devices) {
+            add(device.ring), add(device.in_progress.size());
+            for (const auto &[key, stream] : device.streams)
+                add(stream.ran), add(stream.tasks.size());
+            for (const auto *memory : {&device.memory, &device.pinned})
+                for (const auto &each : *memory)
+                    out.append(reinterpret_cast<const char *>(each.data()),
+                               each.size() * sizeof(float));
+        }
+        for (const auto &round : rounds_)
+            for (const auto &each : round)
+                if (each) out.append(reinterpret_cast<const char *>(each->data()), each->size());
+        return out;
+    }
+
+    std::deque<HostState> hosts_;
+    std::binary_semaphore driver_{0};
+    std::deque<std::vector<std::optional<std::vector<std::byte>>>> rounds_;
+    bool stuck_ = false;
+};
+
+// A rank's device, as the library sees it.
+class LazyGpu : public Gpu {
+  public:
+    LazyGpu(LazyWorld &world, int rank)
+        : world_(world), rank_(rank), device_(world.devices[size_t(rank)]) {}
+
+    int device_of(const void *memory) override {
+        return device_.holds(memory) ? device_.faults.number : -1;
+    }
+    Status open(int) override {
+        if (!device_.faults.open_fails) return {};
+        return {RINGRT_SYSTEM_ERROR, "GPU 0: its primary context: as the test wants"};
+    }
+    Name name() const override { return {std::byte(device_.faults.number)}; }
+    Status mark(void *stream, Event *out) override {
+        auto event = std::make_shared<LazyEvent>();
+        device_.streams[stream].tasks.push_back({.run = {}, .records = event});
+        *out = event;
+        return {};
+    }
+    Status after(const Event &event) override {
+        if (!device_.faults.forgets_events)
+            device_.own().tasks.push_back(
+                {.run = {}, .waits = std::static_pointer_cast<LazyEvent>(event)});
+        return {};
+    }
+    Status start_copy(void *out, const void *in, size_t bytes) override {
+        device_.own().tasks.push_back({.run = [=] { memmove(out, in, bytes); }});
+        return {};
+    }
+    bool can_reduce() override { return device_.faults.reduces; }
+    Status start_reduce(std::span<const void *const> sources, void *out, size_t count,
+                        ringrt_dtype_t dtype, ringrt_op_t op) override {
+        const std::vector<const void *> from(sources.begin(), sources.end());
+        device_.own().tasks.push_back({.run = [=] {
+            reduce({.dtype = dtype,
+                    .op = op,
+                    .ranks = int(from.size()),
+                    .sources = from,
+                    .out = out,
+                    .count = count});
+        }});
+        return {};
+    }
+    // Waits itself, for what it answers changes only when something happens.
+    Status look(State *out) override {
+        *out = world_.wait(rank_, [this] { return device_.idle(); }) ? State::Over : State::Running;
+        return {};
+    }
+    Status alloc(size_t bytes, bool host, void **out) override {
+        std::vector<std::vector<float>> &memory = host ? device_.pinned : device_.memory;
+        const size_t kept = std::min<size_t>(bytes, 64);  // of a staging: few elements are summed
+        *out = memory.emplace_back(kept / sizeof(float), -77.0F).data();
+        return {};
+    }
+    void free(void *, bool) override {}  // the world's
+    Status share(void *memory, Handle *out) override {
+        if (device_.faults.share_fails) return {RINGRT_SYSTEM_ERROR, "no peer access"};
+        const size_t place[] = {size_t(rank_), device_.index_of(memory)};
+        memcpy(out->data(), place, sizeof place);
+        return {};
+    }
+    Status open_shared(const Handle &handle, void **out) override {
+        size_t place[2];
+        memcpy(place, handle.data(), sizeof place);
+        *out = world_.devices[place[0]].memory[place[1]].data();
+        return {};
+    }
+    void close_shared(void *) override {}
+
+    bool has_nccl() override { return device_.faults.nccl; }
+    Status nccl_unique_id(Secret *) override { return {}; }
+    Status nccl_start(const Secret &, int, int) override {
+        if (device_.faults.start_fails)
+            return {RINGRT_SYSTEM_ERROR,
+                    "NCCL on GPU 0: ncclCommInitRankConfig: as the test wants"};
+        device_.ring = LazyDevice::Starting;
+        return {};
+    }
+    Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                          ringrt_op_t op) override {
+        device_.in_progress.push_back({.run = {}, .sum = LazySum{send, recv, count, dtype, op}});
+        return {};
+    }
+    Status nccl_reduce_scatter(const void *, void *, size_t, ringrt_dtype_t, ringrt_op_t) override {
+        return {RINGRT_UNSUPPORTED, "not in this mock"};
+    }
+    Status nccl_all_gather(const void *, void *, size_t, ringrt_dtype_t) override {
+        return {RINGRT_UNSUPPORTED, "not in this mock"};
+    }
+    void nccl_end(bool) override {
+        device_.ring = LazyDevice::None;
+        device_.in_progress.clear();
+        std::erase_if(device_.own().tasks, [](const LazyTask &each) { return each.sum; });
+    }
+
+  private:
+    LazyWorld &world_;
+    const int rank_;
+    LazyDevice &device_;
+};
+
+}  // namespace ringrt::test

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A checkpoint folder that somebody has prepared: links out of it, FIFOs, devices, a terabyte of
+// nothing, in place of each of its files. A load and three saves end, with the training or with one
+// line that says why, and what lies outside the folder stays as it is.
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "tests/support/checkpoint_model.h"
+#include "tests/support/folder.h"
+
+using namespace ringrt;
+using namespace ringrt::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Scene {
+    TemporaryFolder base;
+    fs::path folder = fs::path(base.path) / "checkpoints",
+             outside = fs::path(base.path) / "outside";
+    fs::path secret = outside / "secret";
+
+    Scene() {
+        fs::create_directory(outside);
+        std::ofstream(secret) << "a secret\n";
+        for (const uint64_t step : {1000, 1100})
+            expect_ok(save_alone(real_files(), step, 0, folder));
+    }
+    [[nodiscard]] bool is_secret_kept() const {
+        std::stringstream text;
+        text << std::ifstream(secret).rdbuf();
+        return text.str() == "a secret\n" &&
+               std::distance(fs::directory_iterator(outside), fs::directory_iterator()) == 1;
+    }
+    // The folder of the newest checkpoint.
+    [[nodiscard]] fs::path newest() const {
+        fs::path out;
+        for (const auto &entry : fs::directory_iterator(folder))
+            if (entry.is_directory() && entry.path() > out) out = entry.path();
+        return out;
+    }
+    // A file of the newest checkpoint: the manifest, or a shard.
+    [[nodiscard]] fs::path file(bool manifest) const {
+        for (const auto &entry : fs::directory_iterator(newest()))
+            if (contains(entry.path().filename().string(), "manifest") == manifest)
+                return entry.path();
+        throw std::runtime_error("no such file");
+    }
+};
+
+using Prepare = std::function<void(const Scene &, const fs::path &)>;
+
+// In place of a file of the folder.
+const std::vector<std::pair<const char *, Prepare>> kManners = {
+    {"a link to a file outside",
+     [](const Scene &scene, const fs::path &at) { fs::create_symlink(scene.secret, at); }},
+    {"a link to a folder outside",
+     [](const Scene &scene, const fs::path &at) { fs::create_symlink(scene.outside, at); }},
+    {"a hard link",
+     [](const Scene &scene, const fs::path &at) { fs::create_hard_link(scene.secret, at); }},
+    {"a link to itself", [](const Scene &, const fs::path &at) { fs::create_symlink(at, at); }},
+    {"a link to a device",
+     [](const Scene &, const fs::path &at) { fs::create_symlink("/dev/zero", at); }},
+    {"a FIFO", [](const Scene &, const fs::path &at) { ck_assert(mkfifo(at.c_str(), 0600) == 0); }},
+    {"a folder", [](const Scene &, const fs::path &at) { fs::create_directory(at); }},
+    {"a sparse file of a terabyte",
+     [](const Scene &, const fs::path &at) {
+         std::ofstream(at).flush();
+         ck_assert(truncate(at.c_str(), off_t{1} << 40) == 0);
+     }},
+    {"a path out of the folder",
+     [](const Scene &, const fs::path &at) { std::ofstream(at) << "../outside\n"; }},
+};
+
+// 0: all of it ended well, or with a reason.
+int use(const fs::path &folder) {
+    alarm(60);  // a hang
+    rlimit memory{.rlim_cur = rlim_t{4} << 30, .rlim_max = rlim_t{4} << 30};
+    setrlimit(RLIMIT_AS, &memory);
+    Status loaded, saved;
+    run_ranks(1, [&](Group &group) {
+        Store store(real_files(), folder, incarnation(1), 3);
+        Model model(0, 1);
+        Manifest manifest;
+        loaded = load(group, store, model.buffers(), manifest, {0.01});
+    });
+    if (!loaded.ok() && loaded.message.empty()) return 2;
+    for (const uint64_t step : {1200, 1300, 1400, 1500}) {
+        saved = save_alone(real_files(), step, 1, folder);
+        if (!saved.ok() && saved.message.empty()) return 3;
+    }
+    return 0;
+}
+
+int used(const fs::path &folder) {
+    fflush(nullptr);
+    const pid_t pid = fork();
+    if (pid == 0) _exit(use(folder));
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST(what_is_put_in_a_files_place_does_no_harm) {
+    enum class Place : uint8_t { latest, manifest, shard, newest, folder };
+    for (const Place place :
+         {Place::latest, Place::manifest, Place::shard, Place::newest, Place::folder})
+        for (const auto &[name, prepare] : kManners) {
+            const Scene scene;
+            const fs::path at = place == Place::latest     ? scene.folder / "LATEST"
+                                : place == Place::manifest ? scene.file(true)
+                                : place == Place::shard    ? scene.file(false)
+                                : place == Place::newest   ? scene.newest()
+                                                           : scene.folder;
+            fs::remove_all(at);
+            prepare(scene, at);
+            std::error_code loop;
+            const bool is_outside = place == Place::folder && fs::is_directory(at, loop);
+            const int status = used(scene.folder);
+            ck_assert_msg(status == 0, "place %d, %s: %d", int(place), name, status);
+            // A folder that is a link to one outside is the user's choice: he saves there.
+            ck_assert_msg(is_outside || scene.is_secret_kept(), "place %d, %s: what is outside",
+                          int(place), name);
+            ck_assert(fs::exists(scene.secret));
+        }
+}
+
+int main() { return ringrt::test::run_all("checkpoint_hostile"); }
