@@ -20,7 +20,7 @@ fetch_torch() { # INTO [frameworks]
     # Compiles what the tests import, once.
     "$python" -c 'import torch._dynamo, torch.distributed.checkpoint, torch.distributed.fsdp' || return
     # shellcheck disable=SC2086
-    [ -z "${2:-}" ] || { $pip $frameworks_need && $pip --no-deps $frameworks && "$python" -c 'import lightning, transformers'; }
+    [ -z "${2:-}" ] || { $pip $frameworks_need && $pip --no-deps $frameworks && "$python" -c 'import lightning, transformers' && $pip jax; }
 }
 
 fetch_torch_aside() { # [frameworks]
@@ -48,7 +48,7 @@ stage_torch_short() {
     RINGRT_SHORT=1 test_torch torch
 }
 
-stage_torch() { test_torch wheel torch frameworks; }
+stage_torch() { test_torch wheel torch frameworks jax; }
 
 test_torch() { # CHECK...: of python/tests
     local name log begin result python=${RINGRT_TORCH_PYTHON:-$build_dir/torch-venv/bin/python}

@@ -2,6 +2,7 @@
 """ringrt.torch.malleable() with the real torch: sizes that come and go, kills, and what comes out."""
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -14,6 +15,8 @@ except ImportError as error:
     torch, why = None, f"torch cannot be imported: {error}"
 
 TRAIN = os.path.join(support.PACKAGE, "tests", "train_torch.py")
+SHORT = bool(os.environ.get("RINGRT_SHORT"))
+SIZES, FIXED = ((1, 2), 1) if SHORT else ((1, 4, 2, 1), 4)
 EPOCHS, SAMPLES, STEPS = 3, 203, 13  # of an epoch: 203 samples in steps of 16
 
 
@@ -83,9 +86,130 @@ class MalleableTest(unittest.TestCase):
         got = self.resized("distributed", (1, 4, 2, 1))
         self.assertLess(self.difference(got, self.undisturbed("distributed", 4)), 1e-9)
 
+    def bits(self, result):
+        """Of the weights, the buffers and the optimizer's state."""
+        out = {name: one.numpy().tobytes() for name, one in result["net"].items()}
+        for i, state in result["opt"]["state"].items():
+            out.update({f"{name} of {i}": state[name].numpy().tobytes() for name in state})
+        return out
+
+    def test_same_bits_at_every_size_and_through_resizes(self):
+        undisturbed = self.undisturbed("bits", 1)
+        self.assertNotIn(1, undisturbed["opt"]["state"], "a parameter that no micro-batch used has a gradient")
+        fixed = self.bits(undisturbed)
+        self.assertEqual(self.bits(self.resized("bits", SIZES)), fixed)
+        for size in () if SHORT else (2, 4):
+            self.assertEqual(self.bits(self.undisturbed("bits", size)), fixed, f"{size} ranks")
+
     def test_a_sampler_that_knows_no_ranks_is_shared_out_and_ringrt_moves_the_gradients(self):
         got = self.resized("shuffled", (2, 4), backend="cpu:ringrt")
         self.assertLess(self.difference(got, self.undisturbed("shuffled", 1)), 1e-9)
+
+    def test_fsdp2_is_cut_anew_for_every_size(self):
+        got = self.resized("sharded", SIZES)
+        self.assertLess(self.difference(got, self.undisturbed("distributed", FIXED)), 1e-9)
+
+    def test_a_broken_save_of_fsdp2_leaves_the_checkpoint_before(self):
+        job = self.job("sharded", 0.01)
+        job.start(1)
+        job.wait_for("steps", lambda: job.text("seen.0.0").count("\n") >= 12)  # 3 steps of 4 micro-batches
+        job.ask()
+        job.wait()  # a checkpoint
+        with open(job.path("break"), "w", encoding="ascii"):
+            pass
+        job.start(2)
+        job.wait_for("steps", lambda: job.text("seen.1.1").count("\n") >= 4)
+        job.ask()
+        job.wait_for("line", lambda: "resize called off" in job.outputs())
+        self.assertRegex(job.outputs(), "the program could not save: OSError: rank 1: OSError: the disk is full: resize called off")
+        job.kill()
+        os.remove(job.path("break"))
+        job.start(2)  # from the first
+        job.wait()
+        self.assertEqual(job.text("calls").count("requeue"), 1)
+        self.assertLess(self.difference(torch.load(job.path("result")), self.undisturbed("distributed", 4)), 1e-9)
+
+    def test_buckets_are_planned_while_it_trains_and_after_a_resize(self):
+        job = self.job("planned", 0.01)
+        job.start(2)
+        job.wait_for("plan", lambda: job.text("reformed").count("\n") == 2)
+        job.ask()
+        job.wait()
+        job.start(4)
+        job.wait()
+        self.check_samples(job)
+        self.assertEqual(len(job.text("reformed").split()), 6)
+        self.assertLess(self.difference(torch.load(job.path("result")), self.undisturbed("distributed", 4)), 1e-9)
+
+    def test_ddp_follows_planned_buckets(self):
+        job = support.Job(os.path.join(support.PACKAGE, "tests", "grouping_checks.py"))
+        self.addCleanup(job.close)
+        job.start(2)
+        job.wait()
+
+    def alone(self, data, model, **options):
+        """malleable() in this process."""
+        from ringrt.torch import malleable
+        folder = tempfile.TemporaryDirectory(prefix="ringrt-python-")
+        self.addCleanup(folder.cleanup)
+        return malleable(torch.utils.data.DataLoader(data, 1), model=model, opt=[],
+                         options={"checkpoint_dir": folder.name}, **options)
+
+    def test_a_tree_is_the_same_at_every_number_of_ranks(self):
+        from ringrt.torch.bits import TreeSum, sum_of_rows
+        for workers, sizes in ((8, (1, 2, 4, 8)), (12, (3, 6, 12))):
+            leaves, sums = torch.randn(workers, 1000), []
+            for size in sizes:
+                ranks = []
+                for mine in leaves.chunk(size):
+                    tree = TreeSum()
+                    for leaf in mine.clone():
+                        tree.add([leaf])
+                    ranks += tree.take()
+                sums.append(sum_of_rows(ranks))
+            self.assertTrue(all(torch.equal(one, sums[0]) for one in sums), sizes)
+
+    def test_same_bits_refuses_what_it_cannot_add(self):
+        dist = torch.distributed
+        from torch.distributed.fsdp import fully_shard
+        dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        self.addCleanup(dist.destroy_process_group)
+        linear = torch.nn.Linear(1, 1)
+        for model, reference, line in [(fully_shard(torch.nn.Linear(1, 1)), 2, "it cannot be had with fully_shard"),
+                                       (torch.nn.SyncBatchNorm(3), 2, "SyncBatchNorm"),
+                                       (linear, 6, "6 micro-batches of a step, which is no power of two")]:
+            with self.assertRaisesRegex(ValueError, line):
+                self.alone([1.0], model, reference=reference, same_bits=True)
+        words = torch.nn.Embedding(4, 1, sparse=True)
+        for model, backward, line in [
+                (linear, lambda x: [linear(x[:, None].float()).sum().backward() for _ in range(2)], "a second backward"),
+                (linear, lambda x: None, "had no backward"), (words, lambda x: words(x).sum().backward(), "is sparse")]:
+            run = self.alone([1, 2], model, reference=2, same_bits=True)
+            with self.assertRaisesRegex(RuntimeError, line):
+                for _ in run.epochs(1):
+                    for x in run._loader:
+                        backward(x)
+            run.finish()
+
+    def test_other_meshes_are_refused_by_one_line(self):
+        dist = torch.distributed
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+        from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+        dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+        self.addCleanup(dist.destroy_process_group)
+
+        def layers():
+            return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
+
+        hybrid = fully_shard(layers(), mesh=init_device_mesh("cpu", (1, 1), mesh_dim_names=("replicas", "shards")))
+        partly = layers()
+        fully_shard(partly[0])
+        parallel = parallelize_module(layers(), init_device_mesh("cpu", (1,)), {"0": ColwiseParallel()})
+        for model, line in [(hybrid, "the mesh of 0.weight is 1 x 1, there are 1 ranks: "),
+                            (partly, "1.weight is in no module that fully_shard"), (parallel, "tensor parallelism")]:
+            with self.assertRaisesRegex(ValueError, line):
+                self.alone([1.0], model)
 
     def test_killed_and_resumed_at_the_same_size_it_has_the_same_bits(self):
         job = self.job("distributed", 0.01, 1)

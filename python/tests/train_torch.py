@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 import ringrt.torch
 
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
+BREAK = os.path.join(os.environ["FOLDER"], "break")
 
 
 class Noted(Dataset):
@@ -30,26 +31,95 @@ class Noted(Dataset):
         return index, self.x[index] + 0.01 * torch.randn(16, dtype=torch.float64), self.y[index]
 
 
+class Odd(torch.nn.Module):
+    """A parameter that some micro-batches do not use, and buffers that are no statistics."""
+
+    def __init__(self):
+        super().__init__()
+        self.shift = torch.nn.Parameter(torch.zeros(16))
+        self.never = torch.nn.Parameter(torch.zeros(3))
+        self.register_buffer("latest", torch.zeros(16))
+        self.register_buffer("mask", torch.tensor([float("-inf"), 0.0]))
+        self.register_buffer("used", torch.tensor(False))
+
+    def forward(self, x):
+        uses, shifted = x[0, 0] > 0, x + 0.1 * self.latest
+        self.latest.copy_(x[0])
+        self.used.logical_or_(uses)
+        return shifted + self.shift if uses else shifted
+
+
+def network(kind):
+    layers = [torch.nn.Linear(16, 24), torch.nn.Tanh(), torch.nn.Dropout(0.2), torch.nn.Linear(24, 1)]
+    if kind == "bits":  # in float32 the order of sums shows
+        layers[1:1] = [torch.nn.BatchNorm1d(24)]
+        return torch.nn.Sequential(Odd(), *layers)
+    return torch.nn.Sequential(*layers).double()
+
+
+def sharded(net):
+    """By FSDP2; shards of one row and of none. BREAK makes the last rank's part of a checkpoint fail."""
+    from torch.distributed import checkpoint
+    from torch.distributed.fsdp import fully_shard
+    write, breaks = checkpoint.FileSystemWriter.write_data, dist.get_rank() == dist.get_world_size() - 1
+
+    def write_or_break(self, plan, planner):
+        written = write(self, plan, planner)
+        if breaks and os.path.exists(BREAK):
+            raise OSError("the disk is full")
+        return written
+
+    checkpoint.FileSystemWriter.write_data = write_or_break
+    for layer in (net[0], net[3]):
+        fully_shard(layer)
+    return fully_shard(net)
+
+
+def planned():
+    """On a link where nothing but bytes takes time several buckets are best, if little. Notes that DDP got them."""
+    from ringrt.torch import grouping
+    from ringrt.torch.buckets import Link
+    reform = grouping.reform
+
+    def noted(model, **options):
+        reform(model, **options)
+        with open(os.path.join(os.environ["FOLDER"], "reformed"), "a", encoding="ascii") as file:
+            print(len(options["bucket_cap_mb_list"]), file=file)
+
+    grouping.measure_link, grouping.reform, grouping._GAIN = lambda *_: Link(0.0, 1e-7), noted, -1.0
+
+
+def whole(value):
+    """A state without DTensors."""
+    if isinstance(value, dict):
+        return {key: whole(one) for key, one in value.items()}
+    return value.full_tensor() if hasattr(value, "full_tensor") else value
+
+
 def main(kind, pause_s, workers, epochs):
     dist.init_process_group(os.environ.get("BACKEND", "gloo"))
     torch.manual_seed(5)
     rank = dist.get_rank()
-    net = torch.nn.Sequential(torch.nn.Linear(16, 24), torch.nn.Tanh(), torch.nn.Dropout(0.2),
-                              torch.nn.Linear(24, 1)).double()
-    model = DistributedDataParallel(net)
+    net = network(kind)
+    model = sharded(net) if kind == "sharded" else DistributedDataParallel(net)
     opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
     sched = torch.optim.lr_scheduler.StepLR(opt, 7, 0.7)  # by steps
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=1)  # by epochs
     data = Noted()
-    sampler = DistributedSampler(data) if kind == "distributed" else None
+    sampler = DistributedSampler(data) if kind != "shuffled" else None
     loader = DataLoader(data, BATCH, sampler=sampler, shuffle=sampler is None, num_workers=workers)
-    run = ringrt.torch.malleable(loader, model=model, opt=opt, sched=[sched, plateau])
+    if kind == "planned":
+        planned()
+    run = ringrt.torch.malleable(loader, model=model, opt=opt, sched=[sched, plateau],
+                                 same_bits=kind == "bits", plan_buckets=kind == "planned")
     notes = open(os.path.join(os.environ["FOLDER"], f"seen.{os.environ.get('SLURM_RESTART_COUNT', 0)}.{rank}"), "w",
                  buffering=1, encoding="ascii")
     for epoch in run.epochs(epochs):
         if sampler is not None:
             sampler.set_epoch(epoch)
         for index, x, y in loader:
+            if kind == "bits":
+                x, y = x.float(), y.float()
             loss = torch.nn.functional.mse_loss(model(x), y)
             if kind == "distributed":  # both orders are usual
                 opt.zero_grad()
@@ -62,12 +132,12 @@ def main(kind, pause_s, workers, epochs):
                 opt.zero_grad()
             if torch.isfinite(loss):
                 print(epoch, run.steps_done, *index.tolist(), file=notes)
-            time.sleep(pause_s)
+            time.sleep(0.3 if os.path.exists(BREAK) else pause_s)  # not at its end before it is killed
         plateau.step(1.0)
+    result = {"net": whole(net.state_dict()), "opt": whole(opt.state_dict()), "sched": sched.state_dict(),
+              "steps": run.steps_done, "plateau": plateau.state_dict()}
     if rank == 0:
-        torch.save({"net": net.state_dict(), "opt": opt.state_dict(), "sched": sched.state_dict(),
-                    "steps": run.steps_done, "plateau": plateau.state_dict()},
-                   os.path.join(os.environ["FOLDER"], "result"))
+        torch.save(result, os.path.join(os.environ["FOLDER"], "result"))
     dist.destroy_process_group()
 
 

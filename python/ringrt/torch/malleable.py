@@ -10,11 +10,14 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader
 
 from ..handle import Handle, HasHandle
+from . import bits
 from .accumulate import (GradientScale, Position, accumulate_model, accumulate_optimizer, act_at_end,
                          ddp_modules)
+from .grouping import Regrouping
 from .loader import attach, check_loader, epoch_order
 from .plan import MicroBatch, Plan, reference_of, seed_of
 from .randomness import seed_all
+from .sharded import ShardedGradientScale, ShardedState, is_sharded, mesh_of
 from .state import TorchState, unwrapped
 
 _NEVER_S = 31536000  # the most that the library takes: a year
@@ -50,10 +53,14 @@ class _Where:
     def state_dict(self) -> "dict[str, int]":
         run = self._run
         return {"step": run.steps_done, "epoch": run.epoch, "epoch_step": run.epoch_step, "seed": run.seed,
-                "samples": run.plan.samples, "batch": run.plan.batch, "reference": run.plan.reference}
+                "samples": run.plan.samples, "batch": run.plan.batch, "reference": run.plan.reference,
+                "sharded": run.sharded}
 
     def load_state_dict(self, saved: "dict[str, int]") -> None:
         run = self._run
+        if saved.get("sharded", False) != run.sharded:
+            ways = ("without", "with") if run.sharded else ("with", "without")
+            raise ValueError(f"the checkpoint was made {ways[0]} fully_shard(), this run is {ways[1]} it")
         for name in ("samples", "batch", "reference"):
             if saved[name] != getattr(run.plan, name):
                 what = {"samples": "samples in the data set", "batch": "samples per micro-batch",
@@ -68,8 +75,8 @@ class Malleable(HasHandle):
     """What malleable() returns; see there."""
 
     def __init__(self, loader: DataLoader, model: torch.nn.Module, opts: "list[Any]", scheds: "list[Any]",
-                 scaler: Any, reference: Optional[int], seed: Optional[int], more: "dict[str, Any]",
-                 options: "dict[str, Any]") -> None:
+                 scaler: Any, reference: Optional[int], seed: Optional[int], same_bits: bool,
+                 plan_buckets: bool, more: "dict[str, Any]", options: "dict[str, Any]") -> None:
         check_loader(loader)
         world = _world()
         self.steps_done = self.epoch = self.epoch_step = 0
@@ -77,16 +84,24 @@ class Malleable(HasHandle):
         self._in_epochs = False
         self._open_step = False  # its last micro-batch was given out
         self._loader, self._position = loader, Position()
-        self._ddp, self._scale = ddp_modules(model), GradientScale(model)
-        if world.get("size", 1) > 1 and not self._ddp:
-            raise ValueError("model is not a DistributedDataParallel, and there are several ranks: "
-                             "nobody would exchange its gradients")
         ranks = world.get("size", 1)
+        self._ddp, self.sharded = ddp_modules(model), is_sharded(model)
+        if ranks > 1 and not self._ddp and not self.sharded:
+            raise ValueError("model is neither a DistributedDataParallel nor one of fully_shard(), and there are "
+                             "several ranks: nobody would exchange its gradients")
+        mesh = mesh_of(model, ranks) if self.sharded else None
+        self._scale = ShardedGradientScale(model) if self.sharded else GradientScale(model)
         if reference is None:
             reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), ranks)
         drop_last = bool(loader.drop_last or getattr(loader.sampler, "drop_last", False))
         self.plan = Plan(len(loader.dataset), loader.batch_size or 1, reference, drop_last)  # type: ignore[arg-type]
         self.accumulate = self.plan.micro_batches_a_step(ranks)
+        if same_bits:
+            bits.check(model, self.sharded, self.accumulate)
+        self._bits = bits.SameBits(model, self._ddp, self._position) if same_bits else None
+        if plan_buckets and (same_bits or self.sharded):
+            raise ValueError("plan_buckets groups what DistributedDataParallel exchanges: not with same_bits or fully_shard()")
+        self._regrouping = Regrouping(model, self._ddp) if plan_buckets and ranks > 1 else None
         self.seed = torch.initial_seed() >> 1 if seed is None else seed
         # Outside Slurm a second start in the same folder is a new training, unless a folder is named.
         kept = "checkpoint_dir" in options or any(
@@ -98,9 +113,9 @@ class Malleable(HasHandle):
         if self.handle.size != ranks:
             raise ValueError(f"this is one of {self.handle.size} ranks, but torch.distributed is not initialized: "
                              "call init_process_group() first")
-        self._state = TorchState({
-            "ringrt": _Where(self), "model": unwrapped(model), **_numbered("opt", opts),
-            **_numbered("sched", scheds), **({"scaler": scaler} if scaler is not None else {}), **more})
+        parts = {"ringrt": _Where(self), "model": unwrapped(model), **_numbered("opt", opts),
+                 **_numbered("sched", scheds), **({"scaler": scaler} if scaler is not None else {}), **more}
+        self._state = ShardedState(parts, mesh) if self.sharded else TorchState(parts)
         self._share_seed()
         self.handle.set_saver(lambda folder, step: self._state.save(self.handle.rank, folder),
                               lambda folder, step: self._state.load(folder))
@@ -184,14 +199,23 @@ class Malleable(HasHandle):
         self._position.first = micro.worker == self.rank * self.accumulate
         self._position.last = micro.last
         self._position.number += 1
+        if self._bits is not None:
+            self._bits.begin(micro)
+            return
         self._scale.set(micro.scale)
         for module in self._ddp:
             module.require_backward_grad_sync = micro.last
+        if self._regrouping is not None and micro.last:
+            self._regrouping.begin()
 
     def _end_step(self) -> None:
         if not self._open_step:
             return
         self._open_step = self._position.in_batch = False
+        if self._bits is not None:
+            self._bits.end_step()
+        if self._regrouping is not None:
+            self._regrouping.end_step()
         self.steps_done += 1
         self.epoch_step += 1
         self._boundary()
@@ -205,8 +229,8 @@ class Malleable(HasHandle):
 
 def malleable(loader: DataLoader, *, model: torch.nn.Module, opt: Union[Any, Sequence[Any]],
               sched: Union[Any, Sequence[Any], None] = None, scaler: Any = None,
-              reference: Optional[int] = None, seed: Optional[int] = None,
-              options: "Optional[dict[str, Any]]" = None, **more: Any) -> Malleable:
+              reference: Optional[int] = None, seed: Optional[int] = None, same_bits: bool = False,
+              plan_buckets: bool = False, options: "Optional[dict[str, Any]]" = None, **more: Any) -> Malleable:
     """Makes the training that goes over `loader` malleable, and restores it where it was before.
 
         run = ringrt.torch.malleable(loader, model=model, opt=opt, sched=sched)
@@ -219,8 +243,10 @@ def malleable(loader: DataLoader, *, model: torch.nn.Module, opt: Union[Any, Seq
     opt.zero_grad() and sched.step() do nothing but at its end. Each sample is seen once an epoch.
     The loss is a mean over the micro-batch. Gradients that are clipped: `if run.last:` before.
 
+    `same_bits`: the weights are the same, bit for bit, whatever numbers of ranks the training had: see bits.py.
+    `plan_buckets`: DDP's buckets are planned from the first steps' gradients and link: see buckets.py.
     `scaler`: a GradScaler. `more`: other parts of the state, with state_dict() and load_state_dict().
     `options`: fields of ringrt_config_t. Collective: all ranks call it, after init_process_group() and
-    after DistributedDataParallel(model)."""
-    return Malleable(loader, model, _listed(opt), _listed(sched), scaler, reference, seed, more,
-                     dict(options or {}))
+    after DistributedDataParallel(model) or fully_shard(model)."""
+    return Malleable(loader, model, _listed(opt), _listed(sched), scaler, reference, seed, same_bits,
+                     plan_buckets, more, dict(options or {}))

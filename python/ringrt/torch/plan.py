@@ -28,6 +28,7 @@ class MicroBatch:
     # the mean over all samples of the step.
     scale: float
     last: bool  # of its step, on this rank
+    share: float  # of the step's samples: the same number at every number of ranks, to the last bit
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Plan:
             scale = ranks * len(mine) / (end - begin)
             # A worker without a sample takes one that counts for nothing: its rank must not be missing.
             out.append(MicroBatch(step, worker, mine or (order[begin],), scale,
-                                  worker == (rank + 1) * each - 1))
+                                  worker == (rank + 1) * each - 1, len(mine) / (end - begin)))
         return out
 
     def from_step(self, order: Sequence[int], first: int, rank: int, ranks: int) -> Iterator[MicroBatch]:

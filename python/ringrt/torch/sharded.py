@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""FSDP2: a model that fully_shard() has wrapped. Each rank has a shard of every parameter and of its optimizer
+state, as DTensors. They are saved by torch.distributed.checkpoint (DCP), each rank its own, and cut anew for the
+number of ranks that loads them; all else of the state is rank 0's, in the file that it always was in."""
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+import torch
+
+from ..state import FILE
+from .state import TorchState
+
+
+class Piece(NamedTuple):
+    """Stands in the state's file for a DTensor that DCP has."""
+
+    shape: "tuple[int, ...]"
+    dtype: torch.dtype
+    placements: "tuple[Any, ...]"
+
+
+def is_dtensor(value: Any) -> bool:
+    module = sys.modules.get("torch.distributed.tensor")  # not imported: there is none
+    return module is not None and isinstance(value, module.DTensor)
+
+
+def is_sharded(model: torch.nn.Module) -> bool:
+    return any(is_dtensor(parameter) for parameter in model.parameters())
+
+
+def mesh_of(model: torch.nn.Module, ranks: int) -> Any:
+    """The mesh over which the model is sharded: fully_shard()'s default, or ValueError."""
+    from torch.distributed.fsdp import FSDPModule
+    if not any(isinstance(module, FSDPModule) for module in model.modules()):
+        raise ValueError("model has DTensors that are not of fully_shard(): malleable() does not resize tensor parallelism")
+    mesh = next(parameter.device_mesh for parameter in model.parameters() if is_dtensor(parameter))
+    for name, parameter in model.named_parameters():
+        if is_dtensor(parameter):
+            shape = tuple(parameter.device_mesh.shape)
+            if shape != (ranks,):
+                raise ValueError(f"the mesh of {name} is {' x '.join(map(str, shape))}, there are {ranks} ranks: "
+                                 "malleable() takes fully_shard()'s default mesh, of one dimension over all ranks")
+        elif parameter.requires_grad:
+            raise ValueError(f"{name} is in no module that fully_shard() has wrapped: nobody would exchange its "
+                             "gradients; wrap the whole model too")
+    return mesh
+
+
+def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any:
+    """`value` with function(name, leaf) in the place of each leaf, in containers of the same kind."""
+    def inner(key: Any, one: Any) -> Any:
+        return _mapped(one, f"{name}.{key}" if name else str(key), function)
+
+    if isinstance(value, dict):
+        out = copy.copy(value)
+        for key, one in value.items():
+            out[key] = inner(key, one)
+        if hasattr(value, "_metadata"):  # the versions of a module's state; an OrderedDict's copy has none
+            out._metadata = value._metadata
+        return out
+    if isinstance(value, (list, tuple)) and not isinstance(value, Piece):
+        items = [inner(i, one) for i, one in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return function(name, value)
+
+
+def _one_line(failed: Any) -> str:
+    """Of DCP's CheckpointException, which has the ranks' tracebacks."""
+    rank, (error, _trace) = min(failed.failures.items())
+    return f"rank {rank}: {type(error).__name__}: {error}"
+
+
+class ShardedState(TorchState):
+    """Collective where a State is not: every rank saves and loads."""
+
+    def __init__(self, parts: Mapping[str, Any], mesh: Any) -> None:
+        super().__init__(parts)
+        self._mesh = mesh
+
+    def save(self, rank: int, folder: str) -> None:
+        from torch.distributed import checkpoint
+        shards: "dict[str, Any]" = {}
+
+        def take_out(name: str, leaf: Any) -> Any:
+            if not is_dtensor(leaf):
+                return leaf
+            shards[name] = leaf.detach()
+            return Piece(tuple(leaf.shape), leaf.dtype, tuple(leaf.placements))
+
+        content = _mapped(self.content(), "", take_out)
+        # The library syncs what it finds in the folder, and only then gives the folder its name.
+        try:
+            checkpoint.save(shards, storage_writer=checkpoint.FileSystemWriter(folder, sync_files=False))
+        except checkpoint.CheckpointException as failed:
+            raise OSError(_one_line(failed)) from failed
+        if rank == 0:
+            self.write(content, os.path.join(folder, FILE))
+
+    def load(self, folder: str) -> None:
+        from torch.distributed import checkpoint, tensor
+        shards: "dict[str, Any]" = {}
+
+        def put_in(name: str, leaf: Any) -> Any:
+            if not isinstance(leaf, Piece):
+                return leaf
+            shards[name] = tensor.empty(leaf.shape, dtype=leaf.dtype, device_mesh=self._mesh,
+                                        placements=leaf.placements)
+            return shards[name]
+
+        content = _mapped(self.read(os.path.join(folder, FILE)), "", put_in)
+        try:
+            checkpoint.load(shards, storage_reader=checkpoint.FileSystemReader(folder))
+        except checkpoint.CheckpointException as failed:
+            raise OSError(_one_line(failed)) from failed
+        self.fill(content)
+
+
+class ShardedGradientScale:
+    """What GradientScale does, on the whole parameters that a forward pass has: a rank's shard has its gradient
+    only after it was added up over the ranks."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        from torch.distributed.fsdp import FSDPModule
+        self._scale = 1.0
+        self._hooked: "dict[int, torch.Tensor]" = {}
+        for module in model.modules():
+            if isinstance(module, FSDPModule):  # after its own hook, which gathers the parameters
+                module.register_forward_pre_hook(self._hook_parameters)
+
+    def set(self, scale: float) -> None:
+        self._scale = scale
+
+    def _hook_parameters(self, module: torch.nn.Module, _arguments: Any) -> None:
+        if self._scale == 1.0:
+            return
+        for parameter in module.parameters():
+            # FSDP2 keeps these objects, and fills their memory anew.
+            if parameter.requires_grad and not is_dtensor(parameter) and id(parameter) not in self._hooked:
+                self._hooked[id(parameter)] = parameter
+                parameter.register_hook(lambda gradient: gradient if self._scale == 1.0 else gradient * self._scale)
