@@ -16,8 +16,10 @@ include slurm_plugin/policy/local.mk
 noinst_LTLIBRARIES += libcontroller.la
 libcontroller_la_SOURCES = \
 	slurm_plugin/controller/action.h \
+	slurm_plugin/controller/applications.cpp slurm_plugin/controller/applications.h \
 	slurm_plugin/controller/breaker.cpp slurm_plugin/controller/breaker.h \
 	slurm_plugin/controller/capacity.cpp slurm_plugin/controller/capacity.h \
+	slurm_plugin/controller/lenders.cpp slurm_plugin/controller/lenders.h \
 	slurm_plugin/controller/reach.cpp slurm_plugin/controller/reach.h \
 	slurm_plugin/controller/cluster.h \
 	slurm_plugin/controller/controller.cpp slurm_plugin/controller/controller.h \
@@ -28,6 +30,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/explain.cpp slurm_plugin/controller/explain.h \
 	slurm_plugin/controller/extension.cpp slurm_plugin/controller/extension.h \
 	slurm_plugin/controller/fence.cpp slurm_plugin/controller/fence.h \
+	slurm_plugin/controller/free_places.cpp slurm_plugin/controller/free_places.h \
 	slurm_plugin/controller/in_flight.cpp slurm_plugin/controller/in_flight.h \
 	slurm_plugin/controller/job.cpp slurm_plugin/controller/job.h \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
@@ -36,7 +39,9 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/nearest.cpp slurm_plugin/controller/nearest.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
 	slurm_plugin/controller/pacing.h \
+	slurm_plugin/controller/probation.cpp slurm_plugin/controller/probation.h \
 	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \
+	slurm_plugin/controller/rigid_reservation.cpp slurm_plugin/controller/rigid_reservation.h \
 	slurm_plugin/controller/shared_limit.cpp slurm_plugin/controller/shared_limit.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
 	slurm_plugin/controller/stage.cpp slurm_plugin/controller/stage.h \

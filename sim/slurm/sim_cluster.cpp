@@ -136,6 +136,7 @@ void SimCluster::submit(std::size_t index) {
     ++active_;
     JobRecord &record = job.record;
     record.id = id;
+    record.name = spec.application;
     record.submit_s = std::floor(now_s_);
     record.priority = 1 + spec.priority;
     record.gpus_requested = job.malleable ? spec.gpus_min : spec.gpus_asked;

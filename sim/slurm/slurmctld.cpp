@@ -23,11 +23,26 @@ void end_run(JobRecord &job, JobPhase next) {
     job.phase = next;
 }
 
+// As many as each node has free.
+std::optional<Place> find_any_place(const JobRecord &job, const std::vector<int> &free) {
+    Place place;
+    int left = job.gpus_requested;
+    for (std::size_t i = 0; i < free.size() && left > 0; ++i) {
+        if (free[i] <= 0) continue;
+        place.push_back({static_cast<int>(i), std::min(free[i], left)});
+        left -= place.back().second;
+    }
+    const bool is_too_wide =
+        job.nodes_most > 0 && place.size() > static_cast<std::size_t>(job.nodes_most);
+    return left > 0 || is_too_wide ? std::nullopt : std::optional(place);
+}
+
 }  // namespace
 
 // ---- a job's life -----------------------------------------------------------------------------
 
 std::optional<Place> find_place(const JobRecord &job, const std::vector<int> &free) {
+    if (job.any_shares) return find_any_place(job, free);
     const int nodes = std::max(1, job.nodes_requested);
     const int share = (job.gpus_requested + nodes - 1) / nodes;
     Place place;
@@ -62,7 +77,9 @@ void end_in_requeue(JobRecord &job, double hold_s) {
 }
 
 void end_for_good(JobRecord &job, controller::End::How how) {
+    const double start_s = job.start_s;
     end_run(job, JobPhase::finished);
+    job.start_s = start_s;
     job.end = controller::End{.how = how};
 }
 

@@ -22,7 +22,7 @@ inline constexpr double kCompleting_s = 0.5;  // from the end of a run until its
 
 using Place = std::vector<std::pair<int, int>>;  // (index of a node, GPUs)
 
-// The first nodes with room for equal shares of the job; `free`: GPUs by node.
+// The first nodes with room for equal shares of the job, or any_shares; `free`: GPUs by node.
 [[nodiscard]] std::optional<Place> find_place(const controller::JobRecord &job,
                                               const std::vector<int> &free);
 

@@ -52,6 +52,8 @@ struct Action {
     bool poll_fast = false;     // look again after busy_poll_s
 };
 
+inline Action wait_for_more() { return {.poll_fast = true}; }
+
 struct PassContext {
     double now_s = 0;
     int gpus_per_node = 1;        // that a node of its pool can give the job, with its CPUs

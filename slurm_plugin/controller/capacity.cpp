@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "slurm_plugin/controller/reach.h"
+#include "slurm_plugin/controller/rigid_reservation.h"
 
 namespace ringrt::controller {
 
 namespace {
-
-constexpr std::size_t kRigidLookedAt = 500;
 
 // Partitions that share a node belong to one pool (union-find over their names).
 class PoolNames {
@@ -52,143 +50,6 @@ class PoolNames {
     std::map<std::string, std::string> root_;
     std::map<std::string, int> number_;
 };
-
-// Takes GPUs out of one pool for the rigid jobs that wait in it, by priority and arrival.
-class RigidReservation {
-  public:
-    RigidReservation(Pool &pool, const std::vector<NodeRecord> &nodes,
-                     const std::vector<MalleableJob> &jobs, Reclaim reclaim)
-        : pool_(pool), nodes_(nodes) {
-        room_ = pool.capacity.node_gpus;
-        for (std::size_t node = 0; node < room_.size(); ++node)
-            if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // nobody could start there
-        for (const std::size_t index : pool.jobs) {
-            const MalleableJob &job = jobs[index];
-            if (holds_gpus(job.stage)) {
-                keep_min(job, job.intent.gpus_min);
-                if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
-            } else if (job.is_resizing()) {
-                promised_min_ += job.intent.gpus_min;
-            } else {
-                by_priority_.push_back(&job);
-            }
-        }
-        std::sort(by_priority_.begin(), by_priority_.end(),
-                  [](const MalleableJob *a, const MalleableJob *b) {
-                      return a->record->priority > b->record->priority;
-                  });
-    }
-
-    // The next rigid job, of lower or equal priority than the one before.
-    void reserve_for(const JobRecord &rigid) {
-        for (;
-             next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority;
-             ++next_)
-            keep_all(*by_priority_[next_]);
-        const std::vector<int> nodes = nodes_for(rigid);
-        if (nodes.empty()) {
-            note_unserved(rigid);
-            return;
-        }
-        int left = rigid.gpus_requested;
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            const std::size_t node = static_cast<std::size_t>(nodes[i]);
-            const int share = left / static_cast<int>(nodes.size() - i);
-            left -= share;
-            room_[node] -= share;
-            pool_.capacity.node_gpus[node] -= share;
-            int &free = pool_.free.node_gpus[node];
-            free = std::max(std::min(0, free), free - share);
-        }
-        pool_.capacity.kept_for_rigid += rigid.gpus_requested;
-        pool_.somebody_waits = true;
-    }
-
-  private:
-    void note_unserved(const JobRecord &rigid) {
-        const auto found = std::ranges::find_if(pool_.unserved, [&](const JobRecord *other) {
-            return other->partition == rigid.partition && other->gpu_kind == rigid.gpu_kind &&
-                   other->features == rigid.features &&
-                   other->excluded_nodes == rigid.excluded_nodes;
-        });
-        if (found == pool_.unserved.end())
-            pool_.unserved.push_back(&rigid);
-        else if (rigid.gpus_requested < (*found)->gpus_requested)
-            *found = &rigid;
-    }
-
-    // A running job keeps its MIN, on its first nodes.
-    void keep_min(const MalleableJob &job, int gpus) {
-        for (const auto &[node, held] : job.record->gpus_on_node) {
-            subtract(node, std::min(held, gpus));
-            gpus -= std::min(held, gpus);
-        }
-    }
-
-    // The index is Slurm's: after a change of its configuration it may be of a node that is gone.
-    void subtract(int node, int gpus) {
-        if (node >= 0 && static_cast<std::size_t>(node) < room_.size())
-            room_[static_cast<std::size_t>(node)] -= gpus;
-    }
-
-    // One that comes before the rigid job: what it holds is not reclaimed, or its MIN comes first.
-    void keep_all(const MalleableJob &job) {
-        if (!holds_gpus(job.stage)) {
-            promised_min_ += job.intent.gpus_min;
-            return;
-        }
-        int min = job.intent.gpus_min;
-        for (const auto &[node, held] : job.record->gpus_on_node) {
-            subtract(node, held - std::min(held, min));
-            min -= std::min(held, min);
-        }
-    }
-
-    // The nodes on which it could start if malleable jobs gave what they borrowed, those with the
-    // most free GPUs first; empty where it could not.
-    [[nodiscard]] std::vector<int> nodes_for(const JobRecord &rigid) const {
-        const std::size_t count = static_cast<std::size_t>(std::max(1, rigid.nodes_requested));
-        const int share =
-            (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
-        std::vector<int> nodes;
-        int total = -promised_min_;
-        for (std::size_t i = 0; i < room_.size(); ++i) {
-            if (room_[i] <= 0 || !may_use(rigid, nodes_[i], static_cast<int>(i))) continue;
-            total += room_[i];
-            if (room_[i] >= share) nodes.push_back(static_cast<int>(i));
-        }
-        if (total < rigid.gpus_requested || nodes.size() < count) return {};
-        const auto usable = [&](int node) {
-            return std::min(share, pool_.free.node_gpus[static_cast<std::size_t>(node)]);
-        };
-        std::partial_sort(
-            nodes.begin(), nodes.begin() + static_cast<long>(count), nodes.end(),
-            [&](int a, int b) { return usable(a) != usable(b) ? usable(a) > usable(b) : a < b; });
-        nodes.resize(count);
-        return nodes;
-    }
-
-    Pool &pool_;
-    const std::vector<NodeRecord> &nodes_;
-    std::vector<int> room_;  // what rigid jobs may have, per node
-    int promised_min_ = 0;   // to malleable jobs that hold nothing and come first
-    std::vector<const MalleableJob *>
-        by_priority_;  // those that come first only before rigid jobs below them
-    std::size_t next_ = 0;
-};
-
-void reserve_for_rigid(Pool &pool, const std::vector<NodeRecord> &nodes,
-                       const std::vector<MalleableJob> &jobs,
-                       std::vector<const JobRecord *> waiting, Reclaim reclaim) {
-    std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
-        if (a->priority != b->priority) return a->priority > b->priority;
-        return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
-    });
-    // As many as Slurm's own backfill looks at: the later ones have no chance yet.
-    if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
-    RigidReservation reservation(pool, nodes, jobs, reclaim);
-    for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
-}
 
 struct Holdings {
     std::vector<int> rigid, malleable;  // GPUs per node

@@ -23,6 +23,7 @@ enum class RpcStatus : uint8_t {
     busy,         // "can not be altered now": an ordinary answer, ask again later
     not_found,    // no such job any more
     refused,      // limits, permissions, a state that does not allow it
+    later,        // of extend(): by Slurm's own word it would not start now
     unreachable,  // slurmctld did not answer in time
 };
 
@@ -96,13 +97,19 @@ struct JobRecord {
     double priority = 0;     // without what a resize has added to it; 0: held
     int64_t nice = 0;        // as it is now, with what is lent
     SlurmHold slurm_hold = SlurmHold::none;
-    SharedLimit at_limit;    // while pending_reason is limit
-    int restarts = 0;        // Slurm's restart_cnt (counts more than our resizes)
-    int gpus_requested = 0;  // of the whole job
-    int nodes_requested = 1;
+    SharedLimit at_limit;     // while pending_reason is limit
+    int restarts = 0;         // Slurm's restart_cnt (counts more than our resizes)
+    int gpus_requested = 0;   // of the whole job
+    int nodes_requested = 1;  // at least
+    int nodes_most = 0;       // where it takes any_shares; 0: as many as it needs
+    bool any_shares = false;  // its nodes may have different numbers of GPUs (--gpus alone)
     int cpus_per_task = 1;
-    int cpus_requested = 0;               // of the whole job
+    int cpus_requested = 0;  // of the whole job
+    // That the limits of its account, user and QOS leave it, those that it has now included; of
+    // malleable jobs. None: not limited, or not known. It may be no size of the job.
+    std::optional<int> gpus_allowed;
     std::string account, qos;             // of malleable jobs, and of those that wait at a limit
+    std::string partition_qos;            // of malleable jobs: that of their partition
     std::string gpu_kind;                 // that it asked for; empty: any
     std::string features;                 // that it asks of nodes, as Slurm writes them
     std::vector<int> excluded_nodes;      // indices into nodes
@@ -194,7 +201,8 @@ class Cluster {
     virtual RpcStatus cancel(uint32_t job_id) = 0;
     // A running job is billed by its present size from now on, and not by that of an earlier run.
     virtual RpcStatus bill_anew(uint32_t job_id) = 0;
-    // Submits an extension of a running job in its owner's name. Where it cannot be done: refused.
+    // Submits an extension of a running job in its owner's name. Where it cannot be done: refused;
+    // where Slurm says that it would have to wait: later, and nothing is submitted.
     virtual RpcStatus extend(uint32_t base_id, const PendingUpdate::Size &size,
                              const records::Extension &extension, const ExtensionPlace &place) {
         (void)base_id, (void)size, (void)extension, (void)place;

@@ -116,6 +116,8 @@ void Controller::collect_jobs(double now_s) {
     statistics_.waiting = statistics_.gpus_held = statistics_.gpus_borrowed = 0;
     in_flight_ = {};
     std::vector<Event> events;
+    for (const JobRecord &record : observation_.jobs)
+        if (record.intent) applications_.learn(record, now_s);
     for (const JobRecord &record : observation_.jobs) {
         const bool returns =
             record.phase == JobPhase::finished && recovery_.is_returning(record.id);
@@ -125,6 +127,7 @@ void Controller::collect_jobs(double now_s) {
         if (options_.mode == Mode::observe && tracker.dry_run_intent)
             job.intent = *tracker.dry_run_intent;
         const SlurmHold hold = tracker.hold_of(record, events);
+        if (returns) tracker.probation = recovery_.probation_of(record.id);
         if (!returns) job.stage = stage_of(record, job.intent, hold, holds_of(options_), now_s);
         if (job.stage == Stage::running) {
             job.extensions = extensions_.of(record);
@@ -133,6 +136,8 @@ void Controller::collect_jobs(double now_s) {
         tracker.note_joining(job.extensions, now_s);
         tracker.update(job, observation_.nodes, gap_end_s_, now_s,
                        recovery_.was_watched(record.id, observation_.nodes, now_s), events);
+        const Application *application = applications_.find(record);
+        tracker.application = application ? *application : Application{};
         tracker.user_id = record.user_id;
         tracker.pass = statistics_.passes;
         count(job, tracker, now_s);
@@ -230,6 +235,8 @@ std::optional<std::vector<Explanation>> Controller::explanations() const {
 void Controller::log(std::vector<Event> events, double now_s) {
     for (Event &event : events) {
         const JobRecord *record = find(event.job_id);
+        if (record && event.kind == EventKind::requeued && event.outcome == Outcome::failed)
+            executor_.note_lost(record->user_id, record->id, event.reason, options_, now_s);
         executor_.log(std::move(event), now_s, record);
     }
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "slurm_plugin/controller/applications.h"
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/decision_clock.h"
@@ -77,6 +78,7 @@ class Controller {
     Observation observation_;
     Extensions extensions_;  // of observation_, which has none then
     std::map<uint32_t, JobTracker> trackers_;
+    Applications applications_;
     std::vector<MalleableJob> jobs_;  // of this pass, into observation_
     Plan plan_;                       // of this pass
     DecisionClock clock_;

@@ -3,29 +3,31 @@
 
 #include <algorithm>
 
+#include "slurm_plugin/controller/free_places.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/shared_limit.h"
 #include "slurm_plugin/controller/speed.h"
-#include "slurm_plugin/policy/engine/packing.h"
 
 namespace ringrt::controller {
 
-using policy::Packing;
 using records::IntentState;
 
 namespace {
 
 // What the job's own reports say: it may forge them, which only changes how its own GPUs are
 // valued.
-void add_telemetry(const MalleableJob &malleable, const Options &options, policy::Job &job) {
-    const double measured_s = malleable.intent.restart_s;
+void add_telemetry(const MalleableJob &malleable, const Application &application,
+                   const Options &options, policy::Job &job) {
+    const double measured_s =
+        malleable.intent.restart_s > 0 ? malleable.intent.restart_s : application.restart_s;
     job.restart_s = measured_s > 0 ? measured_s : options.restart_s;
-    job.speed = model::default_speed_model();
+    job.speed = speed_of(application);
+    if (application.steps_total > 0) job.steps_left = application.steps_total;
     if (!malleable.record->telemetry) return;
     const records::Telemetry &telemetry = *malleable.record->telemetry;
     job.steps_done = telemetry.steps_done();
     if (telemetry.steps_left >= 0) job.steps_left = static_cast<double>(telemetry.steps_left);
-    job.speed = speed_of(telemetry);
+    job.speed = speed_of(telemetry, application);
     if (measured_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
@@ -38,6 +40,7 @@ constexpr double kLiveResize_s = 1;
 void cap_if_live(const MalleableJob &malleable, const JobTracker &tracker, double now_s,
                  const Options &options, policy::Job &job) {
     if (malleable.is_live) job.restart_s = kLiveResize_s;
+    job.by_parts = malleable.is_live && malleable.intent.layout.gpus_per_node == 0;
     if (malleable.is_live && tracker.growth.holds(now_s))
         job.gpus_cap = std::min(job.gpus_cap, malleable.record->gpus_requested);
     if (options.resize == Resize::live && malleable.intent.live && is_waiting(malleable.stage) &&
@@ -54,7 +57,7 @@ policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker,
                     .submit_s = record.submit_s,
                     .priority = record.priority};
     if (tracker.ceiling.holds(now_s)) job.gpus_cap = tracker.ceiling.gpus();
-    add_telemetry(malleable, options, job);
+    add_telemetry(malleable, tracker.application, options, job);
     cap_if_live(malleable, tracker, now_s, options, job);
     return job;
 }
@@ -153,90 +156,6 @@ bool is_wanted_at_limit(const std::vector<const JobRecord *> &at_limits, const J
     });
 }
 
-// The free GPUs on nodes of the pool that the job may not use.
-std::vector<policy::NodeShare> out_of_reach(const Observation &observation, const Pool &pool,
-                                            const JobRecord &job) {
-    std::vector<policy::NodeShare> out;
-    if (!is_choosy(job, pool)) return out;
-    for (std::size_t i = 0; i < observation.nodes.size(); ++i)
-        if (pool.free.node_gpus[i] > 0 && !may_use(job, observation.nodes[i], static_cast<int>(i)))
-            out.emplace_back(static_cast<int>(i), observation.nodes[i].gpus);
-    return out;
-}
-
-// As the job's layout has it.
-bool place(Packing &packing, const records::Layout &layout, int gpus,
-           std::vector<policy::NodeShare> &where) {
-    const int most = layout.gpus_per_node;
-    return most > 0 && gpus > most ? packing.place_apart(gpus, most, &where)
-                                   : packing.place(gpus, &where);
-}
-
-// The largest size that finds a place off these nodes, which is then taken; 0: none does.
-int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
-                  const records::Layout &layout, const policy::Ladder &ladder) {
-    if (off.empty() && layout.gpus_per_node == 0) return packing.place_largest(ladder);
-    Packing rest = packing;
-    rest.occupy(off);
-    std::vector<policy::NodeShare> where;
-    int gpus = ladder.floor(ladder.max);
-    while (gpus >= ladder.min && gpus > 0 && !place(rest, layout, gpus, where)) gpus /= 2;
-    if (gpus < ladder.min) return 0;
-    packing.occupy(where);
-    return gpus;
-}
-
-// Which of the targets could be reached at once: waiting jobs first, then growths by their gain.
-// What one gets is not there for the next.
-void match_free(const Observation &observation, const Pool &pool,
-                const std::vector<MalleableJob> &jobs, std::vector<Target> &targets) {
-    Packing packing(pool.free);
-    std::vector<std::size_t> waiting, growing;
-    for (const std::size_t i : pool.jobs) {
-        if (targets[i].job.id == 0) continue;
-        if (is_waiting(jobs[i].stage)) {
-            if (jobs[i].stage != Stage::held_back) waiting.push_back(i);
-        } else if (!targets[i].job.pinned && targets[i].allotment.gpus > targets[i].job.gpus_now) {
-            growing.push_back(i);
-        } else {
-            targets[i].placeable_gpus = targets[i].allotment.gpus;
-        }
-    }
-    std::stable_sort(waiting.begin(), waiting.end(), [&](std::size_t a, std::size_t b) {
-        const bool resizing_a = jobs[a].is_resizing(), resizing_b = jobs[b].is_resizing();
-        if (resizing_a != resizing_b) return resizing_a;
-        const JobRecord &x = *jobs[a].record, &y = *jobs[b].record;
-        return x.priority != y.priority ? x.priority > y.priority : x.submit_s < y.submit_s;
-    });
-    for (const std::size_t i : waiting) {
-        const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
-        targets[i].placeable_gpus =
-            place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
-                          jobs[i].intent.layout, {jobs[i].intent.gpus_min, most});
-    }
-    std::stable_sort(growing.begin(), growing.end(), [&](std::size_t a, std::size_t b) {
-        return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
-    });
-    for (const std::size_t i : growing) {
-        if (jobs[i].is_live) {  // what it has it keeps, and each doubling stands for itself
-            const auto off = out_of_reach(observation, pool, *jobs[i].record);
-            int gpus = targets[i].job.gpus_now;
-            while (2 * gpus <= targets[i].allotment.gpus &&
-                   place_largest(packing, off, jobs[i].intent.layout, {gpus, gpus}) > 0)
-                gpus *= 2;
-            targets[i].placeable_gpus = gpus;
-            continue;
-        }
-        const auto &held = targets[i].job.held;
-        packing.release(held);
-        const int gpus = targets[i].allotment.gpus;
-        const bool fits = place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
-                                        jobs[i].intent.layout, {gpus, gpus}) > 0;
-        targets[i].placeable_gpus = fits ? gpus : targets[i].job.gpus_now;
-        packing.occupy(held);  // they are not free before it has left
-    }
-}
-
 }  // namespace
 
 policy::Options policy_options(const Options &options) {
@@ -264,6 +183,12 @@ void cap_by_reach(const Observation &observation, const Pool &pool, const Mallea
         job.gpus_cap, runs ? std::max(reach.gpus_lent, record.gpus_requested) : reach.gpus_in_all);
 }
 
+// No more than shared limits leave it. Who waits for its first GPUs waits with its MIN.
+void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &job) {
+    if (const auto most = size_below_limits(of, options))
+        job.gpus_cap = std::min(job.gpus_cap, std::max(*most, job.gpus_min));
+}
+
 // The policy's sizes for the jobs of one pool.
 void decide_pool(int index, const Observation &observation, const std::vector<MalleableJob> &jobs,
                  const std::map<uint32_t, JobTracker> &trackers,
@@ -281,6 +206,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         target.pool = index;
         target.job = policy_job(jobs[i], tracker, observation.now_s, options);
         cap_by_reach(observation, pool, jobs[i], target.job);
+        cap_by_limits(jobs[i], options, target.job);
         target.gap_contended = is_wanted_at_limit(at_limits, *jobs[i].record);
         set_present(target, jobs[i], tracker, observation, pool,
                     pool.somebody_waits || target.gap_contended, options);

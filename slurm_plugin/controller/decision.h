@@ -19,8 +19,9 @@ struct Target {
     policy::Allotment allotment;
     std::string_view why_pinned;  // why it is left alone; empty: it is not
     int pool = -1;
-    int placeable_gpus = 0;      // the largest size up to the target whose GPUs are free now
-    bool gap_contended = false;  // another job would take its GPUs while it is away
+    int placeable_gpus = 0;       // the largest size up to the target whose GPUs are free now
+    std::vector<int> part_nodes;  // of one resized in place: for each doubling, on how many nodes
+    bool gap_contended = false;   // another job would take its GPUs while it is away
 };
 
 struct Plan {

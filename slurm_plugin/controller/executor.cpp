@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "slurm_plugin/controller/text.h"
+
 namespace ringrt::controller {
 
 using Kind = Action::Kind;
@@ -74,6 +76,7 @@ RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, Job
         }
     RpcStatus status = write(job, action);
     if (status == RpcStatus::refused) note_refusal(job, action, tracker, options, now_s);
+    if (status == RpcStatus::later) note_later(job, action, tracker, options, now_s);
     if (status != RpcStatus::ok) return status;
     // The intent stands: now the signal, which is repeated until something happens.
     if (action.kind == Kind::ask || action.kind == Kind::signal) {
@@ -153,6 +156,19 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
          .text = action.kind == Kind::extend ? "Slurm refused an extension"
                                              : "Slurm refused the update to " +
                                                    std::to_string(action.intent.target) + " GPUs"},
+        now_s, job.record);
+}
+
+// As if it had been submitted, and cancelled because it waited.
+void Executor::note_later(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                          const Options &options, double now_s) {
+    tracker.growth.failed(options.back_off_s, now_s);
+    const int gpus = action.doublings.front().size.gpus;
+    log({.kind = EventKind::extension,
+         .from = job.record->gpus_requested,
+         .to = job.record->gpus_requested,
+         .reason = action.intent.why,
+         .text = "grows later: Slurm would not start an extension of " + gpus_text(gpus) + " now"},
         now_s, job.record);
 }
 

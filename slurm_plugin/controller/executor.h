@@ -47,6 +47,8 @@ class Executor {
                       const Options &options, double now_s);
     void note_refusal(const MalleableJob &job, const Action &action, JobTracker &tracker,
                       const Options &options, double now_s);
+    void note_later(const MalleableJob &job, const Action &action, JobTracker &tracker,
+                    const Options &options, double now_s);
     void note_failure(uint32_t user_id, uint32_t job_id, const Options &options, double now_s);
     void bill_anew(const MalleableJob &job, double now_s);
     void count(uint64_t ResizeCounts::*member, const std::string &reason);

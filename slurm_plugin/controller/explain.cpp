@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/controller/explain.h"
 
+#include "slurm_plugin/controller/shared_limit.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/policy/reason.h"
 
@@ -53,17 +54,31 @@ std::string what_delays(const MalleableJob &job, const Target &target, const Sce
     return {};
 }
 
-std::string what_limits(const JobTracker &tracker, const Scene &scene) {
-    if (!tracker.ceiling.holds(scene.now_s)) return {};
-    return "; for " + scene.until(tracker.ceiling.until_s()) + " no more than " +
-           gpus_text(tracker.ceiling.gpus()) + ", for Slurm did not start it with more";
+std::string what_limits(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+                        const Scene &scene) {
+    std::string text;
+    if (tracker.ceiling.holds(scene.now_s))
+        text = "; for " + scene.until(tracker.ceiling.until_s()) + " no more than " +
+               gpus_text(tracker.ceiling.gpus()) + ", for Slurm did not start it with more";
+    const int bad = job.intent.bad;
+    if (bad > job.intent.gpus_max)
+        text += "; no more than " + gpus_text(job.intent.gpus_max) +
+                ", for it failed soon after it came back with " + std::to_string(bad);
+    else if (bad > 0)
+        text += "; no fewer than " + gpus_text(job.intent.gpus_min) +
+                ", for it failed soon after it came back with " + std::to_string(bad);
+    const auto most = size_below_limits(job, scene.options);
+    if (most && *most < job.intent.gpus_max && *most <= target.allotment.gpus)
+        text += "; no more than " + gpus_text(*most) +
+                ", for the limits of its account, user or QOS leave no more";
+    return text;
 }
 
 std::string explain_waiting(const MalleableJob &job, const Target &target,
                             const JobTracker &tracker, const Scene &scene) {
     const std::string text =
         policy::explain(target.job, target.allotment, policy_options(scene.options)) +
-        what_limits(tracker, scene);
+        what_limits(job, target, tracker, scene);
     if (job.stage == Stage::eligible)
         return "released with " + gpus_text(job.record->gpus_requested) +
                ", waits for Slurm to start it; " + text;
@@ -85,9 +100,9 @@ std::string explain_running(const MalleableJob &job, const Target &target,
     const std::string text =
         policy::explain(target.job, target.allotment, policy_options(scene.options));
     if (target.allotment.gpus == job.record->gpus_requested)
-        return text + what_limits(tracker, scene);
+        return text + what_limits(job, target, tracker, scene);
     return "has " + size + ", shall get " + text + what_delays(job, target, scene) +
-           what_limits(tracker, scene);
+           what_limits(job, target, tracker, scene);
 }
 
 std::string explain_job(const MalleableJob &job, const Target &target, const JobTracker &tracker,

@@ -11,7 +11,7 @@ namespace ringrt::controller {
 
 namespace {
 
-constexpr std::array<std::string_view, kExtensionStages> kNames{
+constexpr std::array<std::string_view, kExtensionStages> kExtensionStageNames{
     "pending", "joining", "joined", "leaving", "stray", "ended",
 };
 
@@ -39,6 +39,7 @@ bool runs(const JobRecord &base) {
 void add_gpus(const JobRecord &extension, JobRecord &base) {
     base.gpus_requested += extension.gpus_requested;
     base.cpus_requested += extension.cpus_requested;
+    if (base.gpus_allowed) *base.gpus_allowed += extension.gpus_requested;  // it has them already
     for (const auto &[node, gpus] : extension.gpus_on_node) {
         const auto same = std::ranges::find(base.gpus_on_node, node, &std::pair<int, int>::first);
         if (same != base.gpus_on_node.end())
@@ -50,7 +51,9 @@ void add_gpus(const JobRecord &extension, JobRecord &base) {
 
 }  // namespace
 
-std::string_view to_string(ExtensionStage stage) { return kNames[static_cast<std::size_t>(stage)]; }
+std::string_view to_string(ExtensionStage stage) {
+    return kExtensionStageNames[static_cast<std::size_t>(stage)];
+}
 
 ExtensionStage extension_stage(const JobRecord &record, bool base_runs, int ranks_with, int ranks) {
     if (record.phase == JobPhase::finished || record.phase == JobPhase::completing)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "slurm_plugin/controller/live_resize.h"
+#include "slurm_plugin/controller/probation.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
 #include "slurm_plugin/controller/waiting.h"
@@ -22,8 +23,6 @@ using Kind = Action::Kind;
 
 constexpr double kDetachWait_s = 120;  // for a resize under way, in mode detach
 constexpr double kSmoothing = 0.3;     // weight of the newest gap
-
-Action wait() { return {.poll_fast = true}; }
 
 // ---- running ----------------------------------------------------------------------------------
 
@@ -54,6 +53,7 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     intent.run = record.restarts;
     intent.base_step = -1;
     action.nice = std::exchange(intent.own_nice, std::nullopt);
+    if (resized) intent.good = job.intent.gpus;
     if (resized) ++intent.resizes;
     action.has_new_size = resized;
     note_gap(job, pass.now_s, intent);
@@ -88,7 +88,7 @@ Action signal_again_or_call_off(const MalleableJob &job, const JobTracker &track
                         "no checkpoint within its grace time of " + seconds_text(grace_s));
     if (age_s(tracker.signalled_s, pass.now_s) >= options.signal_again_s)
         return {.kind = Kind::signal, .poll_fast = true};
-    return wait();
+    return wait_for_more();
 }
 
 Action ask(const MalleableJob &job, const Target &target, const PassContext &pass) {
@@ -111,6 +111,7 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
     Action note{.kind = Kind::note, .intent = job.intent};
     if (record.gpus_requested != job.intent.gpus) {
         note.intent.gpus = record.gpus_requested;
+        note.intent.good = 0;
         note.event =
             event_of(EventKind::user_override, job.intent, job.intent.gpus, record.gpus_requested,
                      "its size was changed by somebody else: that stands");
@@ -151,12 +152,12 @@ Action hand_back(const MalleableJob &job) {
 Action detach(const MalleableJob &job, const Target &target, const JobTracker &tracker,
               const PassContext &pass, const Options &options) {
     const JobRecord &record = *job.record;
-    if (job.stage == Stage::completing) return wait();
+    if (job.stage == Stage::completing) return wait_for_more();
     if (!is_waiting(job.stage)) {
         const double limit_s = std::min(options.grace_of(job.intent.grace_s), kDetachWait_s);
         const bool may_leave =
             job.stage == Stage::signalled && age_s(job.intent.asked_s, pass.now_s) <= limit_s;
-        return may_leave ? wait() : hand_back(job);
+        return may_leave ? wait_for_more() : hand_back(job);
     }
     if (job.stage == Stage::held_back || target.pool < 0) return hand_back(job);
     const int first = first_size(job);
@@ -179,6 +180,8 @@ Action next_action(const MalleableJob &job, const Target &target, const JobTrack
                    const PassContext &pass, const Options &options) {
     if (options.mode == Mode::detach && job.stage != Stage::ended)
         return detach(job, target, tracker, pass, options);
+    if (tracker.probation && is_to_narrow(job, *tracker.probation))
+        return narrow_range(job, *tracker.probation);
     if (is_waiting(job.stage) && is_resize_over(job, tracker, pass.now_s)) return end_resize(job);
     if ((job.stage == Stage::unsized || job.stage == Stage::eligible) && target.pool < 0) return {};
     switch (job.stage) {

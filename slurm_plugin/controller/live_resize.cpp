@@ -67,6 +67,7 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
     Action action{.kind = Kind::note, .intent = job.intent};
     records::Intent &intent = action.intent;
     intent.gpus = job.record->gpus_requested;
+    intent.good = 0;  // nothing was started anew
     intent.since_s = pass.now_s;
     ++intent.resizes;
     action.event = event_of(EventKind::resized, job.intent, job.intent.gpus, intent.gpus,
@@ -75,10 +76,30 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
     return action;
 }
 
+// Its user wants it resized in place, and its ranks have yet to say that they can: a requeue would
+// stop what need not stop. A program that never says anything is requeued after that.
+bool is_yet_to_tell(const MalleableJob &job, const PassContext &pass, const Options &options) {
+    constexpr double kTellMost_s = 120;
+    const std::optional<records::Telemetry> &heard = job.record->telemetry;
+    return options.resize == Resize::live && job.intent.live && !job.intent.layout.task_per_node &&
+           job.current_telemetry() == nullptr && (!heard || heard->live) &&
+           age_s(job.record->start_s, pass.now_s) < kTellMost_s;
+}
+
 std::string listed(const std::vector<std::string> &each) {
     std::string out;
     for (const std::string &one : each) out += (out.empty() ? "" : ", ") + one;
     return out;
+}
+
+// As many ranks on each of the nodes that are free for it.
+PendingUpdate::Size part_of(const MalleableJob &job, int gpus, const Target &target,
+                            std::size_t doubling, const PassContext &pass) {
+    PendingUpdate::Size size = size_with(job.intent.layout, gpus, pass, *job.record);
+    if (doubling >= target.part_nodes.size()) return size;
+    size.nodes = target.part_nodes[doubling];
+    size.same_nodes = size.same_nodes || size.nodes > 1;
+    return size;
 }
 
 // One for each doubling: so each halving is the leaving of the last one.
@@ -92,8 +113,8 @@ Action extend(const MalleableJob &job, const Target &target, int wanted, const P
     std::vector<std::string> sizes;
     int gpus = now;
     for (; 2 * gpus <= wanted; gpus *= 2) {
-        action.doublings.push_back(
-            {level++, size_with(job.intent.layout, gpus, pass, *job.record)});
+        const PendingUpdate::Size size = part_of(job, gpus, target, action.doublings.size(), pass);
+        action.doublings.push_back({level++, size});
         sizes.push_back(std::to_string(gpus));
     }
     action.event =
@@ -131,7 +152,9 @@ Action dismiss(const MalleableJob &job, const Target &target, int wanted, const 
 std::optional<Action> next_live_action(const MalleableJob &job, const Target &target,
                                        const JobTracker &tracker, const PassContext &pass,
                                        const Options &options) {
-    if (!job.is_live && job.extensions.empty() && job.intent.gpus == job.record->gpus_requested)
+    const bool waits_for_word = is_yet_to_tell(job, pass, options);
+    if (!job.is_live && !waits_for_word && job.extensions.empty() &&
+        job.intent.gpus == job.record->gpus_requested)
         return std::nullopt;
     if (is_changing(job)) return attend(job, tracker, pass, options);
     const int now = job.record->gpus_requested;
@@ -145,6 +168,7 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
         return std::nullopt;
     const int wanted = target.allotment.gpus;
     if (wanted < now && job.extensions.empty()) return std::nullopt;  // below its base: by requeue
+    if (wanted > now && waits_for_word) return Action{};
     if (wanted > now && !job.is_live) return std::nullopt;
     if (!pass.may_ask) return Action{};
     if (wanted < now) return dismiss(job, target, wanted, pass);

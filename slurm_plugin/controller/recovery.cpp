@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "slurm_plugin/controller/text.h"
+
 namespace ringrt::controller {
 
 using records::IntentState;
@@ -14,9 +16,13 @@ constexpr double kTakenDown_s = 120;  // after a restart of slurmctld
 constexpr double kFirstProbe_s = 3;   // slurmctld has to find its nodes first
 constexpr double kNextProbe_s = 6;    // a job takes a while to go
 constexpr double kTooEarlyAgain_s = 5;
-constexpr double kRetryMost_s = 300;
+constexpr double kProbeRetryMost_s = 300;
 constexpr int kProbesPerPass = 8;
 constexpr double kWatchedMost_s = 10;  // longer than any stop and restart
+constexpr double kBeforeStart_s = 5;   // of slurmctld: noted by the one before, as it ended
+constexpr double kAfterStart_s = 60;   // srun waits for an answer meanwhile
+constexpr double kStarting_s = 120;    // slurmctld may be away as long
+constexpr double kFailedJustNow_s = 60;
 
 bool may_be_orphan(const JobRecord &record) {
     return record.phase == JobPhase::running || record.phase == JobPhase::suspended;
@@ -45,10 +51,38 @@ bool Recovery::was_taken_down(const JobRecord &record, double now_s) const {
            (before != journal_.asked_s.end() && age_s(before->second, record.end_s) < kTakenDown_s);
 }
 
+bool Recovery::has_lost_start(const JobRecord &record) const {
+    if (!record.end || record.end->how != End::How::failed || record.end->signal != 0) return false;
+    if (!record.intent || record.intent->run != record.restarts || record.restarts == 0)
+        return false;
+    if (record.telemetry && record.telemetry->run == record.restarts) return false;  // srun started
+    return record.end_s > *begun_s_ - kBeforeStart_s && record.end_s < *begun_s_ + kAfterStart_s &&
+           record.start_s > 0 && age_s(record.start_s, record.end_s) < kStarting_s;
+}
+
+std::optional<Probation> Recovery::probation_of(uint32_t job_id) const {
+    const auto found = returning_.find(job_id);
+    return found == returning_.end() ? std::nullopt : found->second.probation;
+}
+
+void Recovery::note_returns(const JobRecord &record, double now_s) {
+    if (record.phase != JobPhase::finished || !record.intent) return;
+    if (was_taken_down(record, now_s) ||
+        (has_lost_start(record) && started_again_.insert(record.id).second)) {
+        returning_.try_emplace(record.id);
+        return;
+    }
+    // One that somebody has seen as FAILED for a while stays so.
+    if (record.end_s < *begun_s_ - kBeforeStart_s || age_s(record.end_s, now_s) > kFailedJustNow_s)
+        return;
+    const auto probation = controller::probation_of(record);
+    if (probation && failed_at_.emplace(record.id, probation->bad).second)
+        returning_.try_emplace(record.id, Return{.probation = probation});
+}
+
 std::vector<Event> Recovery::requeue_lost(const Observation &observation, double now_s) {
     std::vector<Event> events;
-    for (const JobRecord &record : observation.jobs)
-        if (was_taken_down(record, now_s)) returning_.try_emplace(record.id, false);
+    for (const JobRecord &record : observation.jobs) note_returns(record, now_s);
     const auto find = [&](uint32_t job_id) {
         const auto found = std::ranges::find(observation.jobs, job_id, &JobRecord::id);
         return found == observation.jobs.end() ? nullptr : &*found;
@@ -71,23 +105,43 @@ bool Recovery::clear_stale_nodes(const JobRecord &record, int restarts_before) {
     if (!record.has_stale_nodes) return true;
     const RpcStatus cancelled = cluster_.cancel(record.id);
     if (cancelled == RpcStatus::busy || cancelled == RpcStatus::unreachable) return false;
-    if (cancelled == RpcStatus::ok) returning_.try_emplace(record.id, false);
+    if (cancelled == RpcStatus::ok) returning_.try_emplace(record.id);
     return true;
 }
 
 // Until it is known that it waits again, or is gone: else a job would be lost. False: not yet.
-bool Recovery::requeue_until_done(const JobRecord &record, bool &done, std::vector<Event> &events,
+bool Recovery::requeue_until_done(const JobRecord &record, Return &back, std::vector<Event> &events,
                                   double now_s) {
-    if (record.phase != JobPhase::finished) return done;
-    if (done) return false;  // the record is older than the requeue
+    if (record.phase != JobPhase::finished) return back.requeued;
+    if (back.requeued) return false;  // the record is older than the requeue
     const RpcStatus requeued = cluster_.requeue_ended(record.id);
-    done = requeued == RpcStatus::ok;
-    if (done && was_taken_down(record, now_s))
-        events.push_back({.job_id = record.id,
-                          .kind = EventKind::requeued,
-                          .outcome = Outcome::recovered,
-                          .text = "its requeue was lost in a slurmctld crash: requeued again"});
+    back.requeued = requeued == RpcStatus::ok;
+    if (back.requeued)
+        if (std::optional<Event> event = event_of(record, back, now_s))
+            events.push_back(std::move(*event));
     return requeued == RpcStatus::refused || requeued == RpcStatus::not_found;
+}
+
+std::optional<Event> Recovery::event_of(const JobRecord &record, const Return &back,
+                                        double now_s) const {
+    Event event{.job_id = record.id, .kind = EventKind::requeued, .outcome = Outcome::recovered};
+    if (back.probation) {
+        const auto [good, bad] = *back.probation;
+        event.outcome = Outcome::failed;
+        event.reason = record.intent->why;
+        event.from = bad;
+        event.to = good;
+        event.text = "failed with exit code " + std::to_string(record.end->exit_code) +
+                     " soon after it came back with " + gpus_text(bad) +
+                     ": requeued, goes on with " + std::to_string(good);
+    } else if (was_taken_down(record, now_s)) {
+        event.text = "its requeue was lost in a slurmctld crash: requeued again";
+    } else if (has_lost_start(record)) {
+        event.text = "its script failed at its start, while slurmctld was away: requeued again";
+    } else {
+        return std::nullopt;
+    }
+    return event;
 }
 
 // ---- orphans ------------------------------------------------------------------------------------
@@ -139,7 +193,7 @@ bool Recovery::is_due(double now_s) const {
 
 void Recovery::retry_later(Probe &probe, double now_s) {
     probe.due_s = now_s + probe.retry_s;
-    probe.retry_s = std::min(2 * probe.retry_s, kRetryMost_s);
+    probe.retry_s = std::min(2 * probe.retry_s, kProbeRetryMost_s);
 }
 
 std::vector<Event> Recovery::probe_orphans(std::vector<MalleableJob> &jobs, double now_s) {

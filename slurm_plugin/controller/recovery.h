@@ -6,6 +6,10 @@
 //   many minutes.
 // - a job shows as FAILED by SIGTERM: slurmctld had begun its requeue, and forgot that. It is
 //   requeued.
+// - a job that was just starting again shows as FAILED by its script: slurmctld ended while srun
+//   asked it for the allocation, and srun failed ("Unable to confirm allocation"; so it does
+//   without ringrt, but a job that is not resized starts only once). It is requeued, once.
+// So is one that failed soon after a resize, which goes back to its size before (probation.h).
 // And Slurm 22.05 without accounting leaves the old run's nodes in a job that waits at once after
 // its requeue: every step of the next run would be refused. Requeuing a job that has ended clears
 // them, so it is cancelled and requeued.
@@ -13,12 +17,15 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/event.h"
 #include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/controller/journal.h"
+#include "slurm_plugin/controller/probation.h"
 
 namespace ringrt::controller {
 
@@ -46,6 +53,8 @@ class Recovery {
     std::vector<Event> requeue_lost(const Observation &observation, double now_s);
     // Ended on record, and on its way back: it has not ended.
     [[nodiscard]] bool is_returning(uint32_t job_id) const { return returning_.contains(job_id); }
+    // Of one that returns because it failed soon after a resize.
+    [[nodiscard]] std::optional<Probation> probation_of(uint32_t job_id) const;
 
     // In each pass: the jobs that ran when this began are probed, twice, for a job takes a while to
     // go. One that is recovered becomes `completing` in `jobs`.
@@ -71,21 +80,31 @@ class Recovery {
         double retry_s = 10;  // until the next try where nobody answered; doubles
         int looks_left = 2;
     };
+    struct Return {
+        bool requeued = false;
+        std::optional<Probation> probation;
+    };
     static void retry_later(Probe &probe, double now_s);
     void list_running(const std::vector<MalleableJob> &jobs, double now_s);
     [[nodiscard]] bool was_taken_down(const JobRecord &record, double now_s) const;
+    [[nodiscard]] bool has_lost_start(const JobRecord &record) const;
     [[nodiscard]] const Journal::Ending *ending_of_run(const JobRecord &record) const;
     bool clear_stale_nodes(const JobRecord &record, int restarts_before);
-    bool requeue_until_done(const JobRecord &record, bool &done, std::vector<Event> &events,
+    void note_returns(const JobRecord &record, double now_s);
+    bool requeue_until_done(const JobRecord &record, Return &back, std::vector<Event> &events,
                             double now_s);
+    [[nodiscard]] std::optional<Event> event_of(const JobRecord &record, const Return &back,
+                                                double now_s) const;
 
     Cluster &cluster_;
     Journal journal_;
     std::optional<double> begun_s_, first_pass_s_;
     bool has_listed_ = false;
     std::vector<Probe> probes_;
-    std::map<uint32_t, int> requeued_;    // by us, and their restart counts before
-    std::map<uint32_t, bool> returning_;  // ended on record: is the requeue done?
+    std::map<uint32_t, int> requeued_;              // by us, and their restart counts before
+    std::map<uint32_t, Return> returning_;          // ended on record
+    std::set<uint32_t> started_again_;              // once each
+    std::set<std::pair<uint32_t, int>> failed_at_;  // a job and its size: once each
 };
 
 }  // namespace ringrt::controller

@@ -125,6 +125,16 @@ bool shares_limit(const JobRecord &waiting, const JobRecord &other) {
            (!limit.of_user || waiting.user_id == other.user_id);
 }
 
+std::optional<int> size_below_limits(const MalleableJob &job, const Options &options) {
+    const JobRecord &record = *job.record;
+    if (!record.gpus_allowed || (job.is_live && !options.extension_qos.empty()))
+        return std::nullopt;
+    const records::GpuRange range{job.intent.gpus_min, job.intent.gpus_max};
+    const bool runs = record.phase != JobPhase::pending;
+    return std::max(records::most_on_ladder(range, *record.gpus_allowed),
+                    runs ? record.gpus_requested : 0);
+}
+
 std::vector<const JobRecord *> waiting_at_limits(const Observation &observation) {
     std::vector<const JobRecord *> out;
     for (const JobRecord &job : observation.jobs)

@@ -2,6 +2,7 @@
 #include "slurm_plugin/controller/speed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -12,19 +13,53 @@ namespace {
 // measured to take: a weak word beside a measurement, a better one than the default curve.
 constexpr double kPlannedWeight = 0.05;
 
+// So far apart at one size, two jobs of one name are two programs.
+constexpr double kAlikeMost = 3;
+
+bool has_size(const std::vector<model::SpeedSample> &samples, int gpus) {
+    return std::ranges::find(samples, gpus, &model::SpeedSample::gpus) != samples.end();
+}
+
+// How much slower the job is than its application, in the geometric mean of the sizes that both
+// know; 1 where there is none. Their speeds may differ (other data, other nodes), and the curve's
+// shape be the same. 0: they have nothing in common.
+double slowdown_against(const Application &application,
+                        const std::vector<model::SpeedSample> &own) {
+    double sum = 0;
+    int count = 0;
+    for (const model::SpeedSample &mine : own)
+        for (const model::SpeedSample &theirs : application.speeds) {
+            if (mine.gpus != theirs.gpus) continue;
+            sum += std::log(mine.step_ms / theirs.step_ms);
+            ++count;
+        }
+    const double ratio = count > 0 ? std::exp(sum / count) : 1;
+    return ratio <= kAlikeMost && ratio >= 1 / kAlikeMost ? ratio : 0;
+}
+
+void add_application(const records::Telemetry &telemetry, const Application &application,
+                     std::vector<model::SpeedSample> &samples) {
+    if (application.batch != telemetry.batch) return;
+    const double ratio = slowdown_against(application, samples);
+    if (!(ratio > 0)) return;
+    for (const model::SpeedSample &theirs : application.speeds)
+        if (!has_size(samples, theirs.gpus))
+            samples.push_back({theirs.gpus, ratio * theirs.step_ms});
+}
+
 void add_planned(const records::Telemetry &telemetry, std::vector<model::SpeedSample> &samples) {
     const auto planned = std::span(telemetry.planned).first(telemetry.planned_sizes);
     const auto present = std::ranges::find(planned, telemetry.gpus, &records::SpeedSample::gpus);
     if (present == planned.end() || !(telemetry.step_ms > 0)) return;
     const double scale = telemetry.step_ms / present->step_ms;
     for (const records::SpeedSample &size : planned)
-        if (std::ranges::find(samples, size.gpus, &model::SpeedSample::gpus) == samples.end())
+        if (!has_size(samples, size.gpus))
             samples.push_back({size.gpus, scale * size.step_ms, kPlannedWeight});
 }
 
 }  // namespace
 
-model::SpeedModel speed_of(const records::Telemetry &telemetry) {
+model::SpeedModel speed_of(const records::Telemetry &telemetry, const Application &application) {
     std::vector<model::SpeedSample> samples;
     for (int i = 0; i < telemetry.samples; ++i)
         samples.push_back({telemetry.speed[i].gpus, telemetry.speed[i].step_ms, 1});
@@ -32,8 +67,14 @@ model::SpeedModel speed_of(const records::Telemetry &telemetry) {
         std::any_of(telemetry.speed.begin(), telemetry.speed.begin() + telemetry.samples,
                     [&](const records::SpeedSample &s) { return s.gpus == telemetry.gpus; });
     if (!has_present) samples.push_back({telemetry.gpus, telemetry.step_ms, 1});
+    std::erase_if(samples, [](const model::SpeedSample &s) { return !(s.step_ms > 0); });
+    add_application(telemetry, application, samples);
     add_planned(telemetry, samples);
     return model::fit_speed_model(samples);
+}
+
+model::SpeedModel speed_of(const Application &application) {
+    return model::fit_speed_model(application.speeds);
 }
 
 }  // namespace ringrt::controller

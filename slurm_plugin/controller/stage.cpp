@@ -10,7 +10,7 @@ using records::IntentState;
 
 namespace {
 
-constexpr std::array<std::string_view, kStages> kNames{
+constexpr std::array<std::string_view, kStages> kStageNames{
     "held_back", "unsized",   "eligible",   "starting", "running",
     "signalled", "suspended", "completing", "ended",
 };
@@ -74,6 +74,6 @@ Stage stage_of(const JobRecord &record, const Intent &intent, SlurmHold hold, co
     return unsized ? Stage::unsized : Stage::eligible;
 }
 
-std::string_view to_string(Stage stage) { return kNames[static_cast<std::size_t>(stage)]; }
+std::string_view to_string(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
 
 }  // namespace ringrt::controller

@@ -42,6 +42,8 @@ inline std::string status_text(RpcStatus status) {
             return "no such job";
         case RpcStatus::refused:
             return "Slurm refused it";
+        case RpcStatus::later:
+            return "not now";
         case RpcStatus::unreachable:
             return "slurmctld does not answer";
     }

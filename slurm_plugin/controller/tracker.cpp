@@ -79,6 +79,7 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
         eligible_since_s.reset();
     else if (!eligible_since_s)
         eligible_since_s = now_s;
+    if (holds_gpus(job.stage) && job.stage != Stage::completing) probation.reset();
     if (job.stage == Stage::running) launches.ran(age_s(job.record->start_s, now_s));
     if (!is_waiting(job.stage)) {
         why = job.intent.why;

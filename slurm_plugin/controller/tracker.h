@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "slurm_plugin/controller/applications.h"
 #include "slurm_plugin/controller/event.h"
 #include "slurm_plugin/controller/fence.h"
 #include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/controller/pacing.h"
+#include "slurm_plugin/controller/probation.h"
 
 namespace ringrt::controller {
 
@@ -21,6 +23,7 @@ struct JobTracker {
     Pause update_pause;  // of updates of the pending job: one was refused
     Pause write_pause;   // of changes of its record: one was refused
     LaunchFailures launches;
+    std::optional<Probation> probation;     // it failed, and comes back
     Backoff growth;                         // until the next extension may be submitted
     std::optional<double> joining_since_s;  // one of them runs, and has not joined
     double signalled_s = 0;                 // last signal of the present resize
@@ -33,6 +36,7 @@ struct JobTracker {
     std::optional<records::Intent> dry_run_intent;  // mode observe: what would have been noted
 
     // As of the last pass.
+    Application application;  // what the jobs of its kind have measured
     std::optional<Stage> stage;
     records::IntentState state = records::IntentState::queued;
     std::string why;  // of the resize under way

@@ -22,8 +22,6 @@ using Kind = Action::Kind;
 constexpr double kLentMost_s = 60;  // its start takes a second or two where its size is free
 constexpr double kImpossibleAgain_s = 300;  // until the smallest size is tried again
 
-Action wait() { return {.poll_fast = true}; }
-
 bool has_run(const MalleableJob &job) { return job.record->restarts > 0 || job.intent.gpus > 0; }
 
 bool is_on_ladder(const MalleableJob &job, int gpus) {
@@ -97,7 +95,7 @@ bool may_start(const MalleableJob &job, const JobTracker &tracker, double now_s,
 // gets less and less. At the smallest size it is tried again now and then: nodes come back.
 Action downsize_impossible(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                            const PassContext &pass) {
-    if (tracker.update_pause.holds(pass.now_s)) return wait();
+    if (tracker.update_pause.holds(pass.now_s)) return wait_for_more();
     const int size = job.record->gpus_requested, min = job.intent.gpus_min;
     const bool ran_smaller = job.intent.gpus > 0 && job.intent.gpus < size;
     int next = ran_smaller ? job.intent.gpus : size / 2;
@@ -129,17 +127,17 @@ int first_size(const MalleableJob &job) {
 
 Action size_and_release(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                         const PassContext &pass, const Options &options) {
-    if (tracker.update_pause.holds(pass.now_s)) return wait();
-    if (!may_start(job, tracker, pass.now_s, options)) return wait();
+    if (tracker.update_pause.holds(pass.now_s)) return wait_for_more();
+    if (!may_start(job, tracker, pass.now_s, options)) return wait_for_more();
     // Released for GPUs that are to come, it would start in the moment in which the lost node is
     // back. Until then Slurm's own start delay keeps it.
     const bool only_lost_node = tracker.fence.has_lost_node() && target.placeable_gpus == 0;
-    if (has_run(job) && only_lost_node && job.record->begin_s > pass.now_s) return wait();
+    if (has_run(job) && only_lost_node && job.record->begin_s > pass.now_s) return wait_for_more();
     const double since_s = has_run(job) ? stopped_s(job, tracker, 0) : job.record->submit_s;
     const int gpus = options.mode == Mode::detach
                          ? first_size(job)
                          : size_now(job, target, pass, age_s(since_s, pass.now_s), options);
-    if (gpus == 0) return wait();
+    if (gpus == 0) return wait_for_more();
     return release(job, target, tracker, pass, size_below_ceiling(job, tracker, gpus, pass.now_s),
                    EventKind::released);
 }
@@ -149,9 +147,9 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     if (job.record->slurm_hold == SlurmHold::bad_constraints)
         return downsize_impossible(job, target, tracker, pass);
     const int size = job.record->gpus_requested;
-    if (job.record->begin_s > pass.now_s || !tracker.eligible_since_s) return wait();
+    if (job.record->begin_s > pass.now_s || !tracker.eligible_since_s) return wait_for_more();
     const double since_s = std::max(job.intent.since_s, *tracker.eligible_since_s);
-    if (age_s(since_s, pass.now_s) < options.fit_wait_s) return wait();
+    if (age_s(since_s, pass.now_s) < options.fit_wait_s) return wait_for_more();
     const bool changed_by_somebody = size != job.intent.target;
     if (changed_by_somebody || tracker.update_pause.holds(pass.now_s)) return {};
     if (size <= job.intent.gpus_min || !is_on_ladder(job, size)) return {};

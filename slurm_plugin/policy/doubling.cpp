@@ -41,7 +41,7 @@ std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked,
         somebody_waits |= rank == blocked || (waits && !room.fits(job.min));
         const bool stays = job.fixed || (start == Start::from_present && !waits);
         const Level level = waits && somebody_waits ? kWaits : stays ? job.stay : Level{0};
-        room.change(0, table.gpus(rank, level));
+        room.change(0, table.gpus(rank, level), job.by_parts);
         levels.push_back(level);
     }
     return levels;
@@ -79,10 +79,10 @@ double grow(const SizeTable &table, std::vector<Level> &levels, BlockBound &room
             if (growth.gain > best.gain) best = growth, who = i;
         }
         if (best.to == kWaits) break;
-        const int from = table.gpus(static_cast<int>(who), levels[who]);
-        const int to = table.gpus(static_cast<int>(who), best.to);
-        if (room.fits(to, from)) {
-            room.change(from, to);
+        const int rank = static_cast<int>(who);
+        const int from = table.gpus(rank, levels[who]), to = table.gpus(rank, best.to);
+        if (room.fits(to, from, table.row(rank).by_parts)) {
+            room.change(from, to, table.row(rank).by_parts);
             levels[who] = best.to;
             short_by -= refused ? best.gain * (to - from) : 0;
         } else {

@@ -41,6 +41,7 @@ struct Job {
     double steps_done = 0;
     double restart_s = 10;  // cost of one stop and restart
     model::SpeedModel speed;
+    bool by_parts = false;  // keeps what it holds; each doubling is placed for itself (doc/live.md)
     int gpus_cap = kAnySize;  // do not grow beyond: its speed there is a mere guess
     double weight = 1;        // of one second of this job
     std::span<const float>

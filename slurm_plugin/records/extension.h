@@ -27,6 +27,10 @@ struct Extension {
 
 // Where an extension finds how its base's srun was called, in the base's working directory.
 [[nodiscard]] std::string srun_record_name(uint32_t base_id);
+// The batch script of an extension: repeats that srun. In a folder that others can write into, a
+// file of that name may be somebody else's, or be put there when the base's srun has ended: it is
+// run only where the very file that is open is the owner's own.
+[[nodiscard]] std::string extension_script(uint32_t base_id);
 // In an extension's environment: its base's number, and the tasks of its step.
 inline constexpr char kExtends[] = "RINGRT_EXTENDS";
 inline constexpr char kExtensionTasks[] = "RINGRT_EXTENSION_TASKS";

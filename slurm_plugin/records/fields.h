@@ -13,6 +13,9 @@
 
 namespace ringrt::records {
 
+inline constexpr int64_t kTimeMax = 99'999'999'999;  // Unix time, year 5138
+inline constexpr int64_t kStepMax = 999'999'999'999'999;
+
 // Where the last record of a kind stands in a text: [begin, end), marker included.
 struct Span {
     std::size_t begin = 0, end = 0;

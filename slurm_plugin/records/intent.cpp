@@ -11,14 +11,12 @@ namespace ringrt::records {
 
 namespace {
 
-constexpr std::string_view kMarker = "malleable/1";
+constexpr std::string_view kIntentMarker = "malleable/1";
 constexpr std::string_view kTaskPerNode = "node";
 constexpr std::array<std::string_view, 4> kStates{"queued", "released", "running", "asked"};
 
-constexpr int64_t kTimeMax = 99'999'999'999;   // Unix time, year 5138
 constexpr int64_t kDurationMax = 999'999'999;  // seconds, 31 years
 constexpr int64_t kCountMax = 999'999;
-constexpr int64_t kStepMax = 999'999'999'999'999;
 constexpr double kCostMax = 1e6;  // seconds
 constexpr int64_t kNiceMax = 0x7fffffff;
 
@@ -36,8 +34,9 @@ bool read_state(std::string_view text, IntentState &out) {
 }
 
 // The keys in the order in which a record shows them; the first three are required.
+namespace intent_keys {
 using Key = RecordKey<Intent>;
-constexpr std::array kKeys{
+constexpr std::array kAll{
     Key{"min", [](std::string_view v, Intent &i) { return read_into(v, 1, kGpusMax, i.gpus_min); }},
     Key{"max", [](std::string_view v, Intent &i) { return read_into(v, 1, kGpusMax, i.gpus_max); }},
     Key{"state", [](std::string_view v, Intent &i) { return read_state(v, i.state); }},
@@ -82,6 +81,8 @@ constexpr std::array kKeys{
             return true;
         }},
     Key{"live", [](std::string_view v, Intent &i) { return read_into(v, 0, 1, i.live); }},
+    Key{"good", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.good); }},
+    Key{"bad", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.bad); }},
     Key{"why",
         [](std::string_view v, Intent &i) {
             if (!is_reason(v)) return false;
@@ -89,6 +90,7 @@ constexpr std::array kKeys{
             return true;
         }},
 };
+}  // namespace intent_keys
 
 // A later key that does not fit is left out; the bounds above make only `why` one that may not:
 // `auto` stands where `limit` is -1 or `used` is 0.
@@ -109,12 +111,13 @@ int tasks_of(const Layout &layout, int gpus, int nodes) {
 }
 
 std::optional<Intent> parse_intent(std::string_view text) {
-    const auto intent = read_record<Intent>(text, kMarker, kRecordBytesMax, kKeys);
+    const auto intent =
+        read_record<Intent>(text, kIntentMarker, kRecordBytesMax, intent_keys::kAll);
     return intent && intent->gpus_min <= intent->gpus_max ? intent : std::nullopt;
 }
 
 std::string format_intent(const Intent &intent) {
-    std::string out(kMarker);
+    std::string out(kIntentMarker);
     append_int(out, "min", intent.gpus_min);
     append_int(out, "max", intent.gpus_max);
     append_int(out, "sig", intent.signal);
@@ -141,16 +144,18 @@ std::string format_intent(const Intent &intent) {
     if (intent.restart_s > 0) append_number(out, "cost", std::min(intent.restart_s, kCostMax));
     if (intent.own_nice) append_int(out, "nice", std::clamp(*intent.own_nice, -kNiceMax, kNiceMax));
     if (intent.live) append_int(out, "live", 1);
+    append_nonzero(out, "good", std::max(0, intent.good), kGpusMax);
+    append_nonzero(out, "bad", std::max(0, intent.bad), kGpusMax);
     if (!intent.why.empty() && is_reason(intent.why)) append_text(out, "why", intent.why);
     return out;
 }
 
 std::string format_into(std::string_view site_text, const Intent &intent) {
-    return replace_record(site_text, kMarker, format_intent(intent));
+    return replace_record(site_text, kIntentMarker, format_intent(intent));
 }
 
 std::string without_intent(std::string_view text) {
-    const std::optional<Span> record = find_record(text, kMarker);
+    const std::optional<Span> record = find_record(text, kIntentMarker);
     if (!record) return std::string(text);
     std::string before(text.substr(0, record->begin));
     if (!before.empty() && before.back() == ' ') before.pop_back();  // format_into() put it there

@@ -19,7 +19,7 @@
 
 namespace ringrt::records {
 
-inline constexpr std::size_t kRecordBytesMax = 340;
+inline constexpr std::size_t kRecordBytesMax = 364;
 
 // Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
 // itself shows (pending, running, completing) is not repeated here: a completing job's record
@@ -69,7 +69,10 @@ struct Intent {
     // The job's own nice value while a lower one is lent to it for a restart, else none.
     std::optional<int64_t> own_nice;
     bool live = false;  // its program is resized in place (doc/live.md)
-    std::string why;    // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
+    // The size before the present one (0: none, or not known), and the size at which it failed soon
+    // after a resize, now out of its range (controller/probation.h).
+    int good = 0, bad = 0;
+    std::string why;  // reason code of the last decision, [A-Za-z_]{0,24}, as ringstat shows it
 
     bool operator==(const Intent &) const = default;
 };

@@ -13,9 +13,8 @@ namespace ringrt::records {
 
 namespace {
 
-constexpr std::string_view kMarker = "ringrt/1";
+constexpr std::string_view kTelemetryMarker = "ringrt/1";
 constexpr int64_t kRunMax = 999'999;
-constexpr int64_t kStepMax = 999'999'999'999'999;
 constexpr int64_t kBatchMax = UINT32_MAX;
 constexpr double kMillisecondsMax = 1e9;  // 11 days
 
@@ -43,10 +42,11 @@ bool read_speeds(std::string_view text, std::span<SpeedSample> out, int &samples
     return true;
 }
 
+namespace telemetry_keys {
 using Key = RecordKey<Telemetry>;
 
 // The first three are required.
-constexpr std::array kKeys{
+constexpr std::array kAll{
     Key{"run", [](std::string_view v, Telemetry &t) { return read_into(v, 0, kRunMax, t.run); }},
     Key{"gpus", [](std::string_view v, Telemetry &t) { return read_into(v, 1, kGpusMax, t.gpus); }},
     Key{"step", [](std::string_view v, Telemetry &t) { return read_into(v, 0, kStepMax, t.step); }},
@@ -68,6 +68,7 @@ constexpr std::array kKeys{
     Key{"plan", [](std::string_view v,
                    Telemetry &t) { return read_speeds(v, t.planned, t.planned_sizes); }},
 };
+}  // namespace telemetry_keys
 
 // As many samples as fit into the record.
 void append_speeds(std::string &record, std::string_view key, std::span<const SpeedSample> speeds) {
@@ -91,11 +92,11 @@ int64_t clipped(uint64_t step) { return static_cast<int64_t>(std::min<uint64_t>(
 }  // namespace
 
 std::optional<Telemetry> parse_telemetry(std::string_view text) {
-    return read_record<Telemetry>(text, kMarker, kRecordBytesMax, kKeys);
+    return read_record<Telemetry>(text, kTelemetryMarker, kRecordBytesMax, telemetry_keys::kAll);
 }
 
 std::string format_telemetry(const Telemetry &t) {
-    std::string out(kMarker);
+    std::string out(kTelemetryMarker);
     append_int(out, "run", t.run);
     append_int(out, "gpus", t.gpus);
     append_int(out, "step", clipped(t.step));
@@ -116,7 +117,7 @@ std::string format_telemetry(const Telemetry &t) {
 }
 
 std::string format_into(std::string_view user_text, const Telemetry &telemetry) {
-    return replace_record(user_text, kMarker, format_telemetry(telemetry));
+    return replace_record(user_text, kTelemetryMarker, format_telemetry(telemetry));
 }
 
 }  // namespace ringrt::records

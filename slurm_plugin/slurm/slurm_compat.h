@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Every difference between the Slurm versions that this code is compiled for, 22.05 to 26.11, and
-// the few functions that slurmctld exports without declaring them in a public header.
+// the few functions that Slurm exports without declaring them in a public header.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -19,6 +19,7 @@ extern "C" {
 // Strings handed to Slurm must come from its own allocator: it frees them.
 char *slurm_xstrdup(const char *text);
 void slurm_xfree(void **pointer);
+void slurm_free_will_run_response_msg(will_run_response_msg_t *answer);
 void slurm_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 }
@@ -27,6 +28,9 @@ namespace ringrt::slurm {
 
 // ESLURM_JOB_SETTING_DB_INX, by its number: newer versions leave a gap in its place.
 inline constexpr int kSettingDbIndex = 2103;
+
+// "limits" of AccountingStorageEnforce (ACCOUNTING_ENFORCE_LIMITS, in no public header).
+inline constexpr uint16_t kEnforceLimits = 1 << 1;
 
 // How --gpus is spelled in job_desc_msg_t.tres_per_job.
 #if RINGRT_SLURM_AT_LEAST(23, 11)

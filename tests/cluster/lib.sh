@@ -52,11 +52,16 @@ rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
     timeout 20 sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
 }
 
-no_jobs() { [ -z "$(timeout 5 squeue -h)" ]; }
-clear_jobs() {
-    timeout 10 scancel --user=root >/dev/null 2>&1
-    wait_for 30 "end of all jobs" no_jobs
+no_jobs() { local queue; queue=$(timeout 5 squeue -h) && [ -z "$queue" ]; }
+# Fails while there are any. A scancel may not get through to a busy slurmctld: it is sent again, not too
+# often.
+next_cancel=0
+cancel_jobs() {
+    no_jobs && return
+    [ $SECONDS -lt $next_cancel ] || { timeout 10 scancel --user=root; next_cancel=$((SECONDS + 2)); }
+    return 1
 }
+clear_jobs() { wait_for 30 "end of all jobs" cancel_jobs; }
 
 # As the user of the case, root where it names none.
 as_user() {

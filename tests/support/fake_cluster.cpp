@@ -97,6 +97,11 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
     if (!real.up) {
         real.up = true;
         real.told_s = 0;
+        const int gpus = ctld.record.gpus_requested;
+        const Program &program = real.program;
+        ctld.failed =
+            program.fails_from > 0 && gpus >= program.fails_from && gpus <= program.fails_to;
+        if (ctld.failed) return stop(ctld, real, false);
     }
     report(ctld, real);
     if (real.save_until_s > 0) {
@@ -155,8 +160,13 @@ void FakeCluster::stop(Ctld &ctld, Real &real, bool requeued) {
 void FakeCluster::finish_completing(Ctld &ctld) {
     using How = controller::End::How;
     JobRecord &r = ctld.record;
-    if (!ctld.requeued)
-        return sim::end_for_good(r, ctld.cancelled ? How::cancelled : How::completed);
+    if (!ctld.requeued) {
+        sim::end_for_good(r, ctld.cancelled ? How::cancelled
+                             : ctld.failed  ? How::failed
+                                            : How::completed);
+        if (ctld.failed) r.end->exit_code = 1;
+        return;
+    }
     sim::end_in_requeue(r, kRequeueHold_s);
     if (ctld.limit_wall_s) r.time_limit_s = ctld.limit_most_s;
     ctld.requeued = false;
@@ -217,7 +227,7 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     sim::start_run(r, *place, now_s_);
     if (ctld.limit_wall_s) r.time_limit_s = ctld.limit_wall_s;
     real.alive = true;
-    real.up = real.flagged = real.completed = false;
+    real.up = real.flagged = real.completed = ctld.failed = false;
     real.run = r.restarts;
     real.started_s = now_s_;
     real.step = real.first_step = real.saved_step;
@@ -226,9 +236,13 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
 
 // ---- what tests look at -----------------------------------------------------------------------
 
+// One that has just failed may be brought back.
 bool FakeCluster::is_over() const {
-    return std::all_of(ctld_.begin(), ctld_.end(),
-                       [](const auto &c) { return c.second.record.phase == JobPhase::finished; });
+    return std::ranges::all_of(ctld_, [&](const auto &entry) {
+        const Ctld &ctld = entry.second;
+        return ctld.record.phase == JobPhase::finished &&
+               !(ctld.failed && now_s_ - ctld.record.end_s < 5);
+    });
 }
 
 std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
@@ -247,7 +261,8 @@ std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
 std::vector<uint32_t> FakeCluster::gone() const {
     std::vector<uint32_t> out;
     for (const auto &[id, ctld] : ctld_)
-        if (ctld.ghost_until_s > 0 && ctld.record.phase == JobPhase::running) out.push_back(id);
+        if (ctld.malleable && ctld.ghost_until_s > 0 && ctld.record.phase == JobPhase::running)
+            out.push_back(id);
     return out;
 }
 

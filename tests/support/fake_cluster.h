@@ -39,7 +39,8 @@ struct Program {
     bool says_left = true;     // knows how many steps are left
     double loss_goal = 0;      // of one that does not: its loss reaches it after `steps`
     int grace_s = 20;
-    bool has_handler_late = false;  // a signal before the runtime is up is lost
+    int fails_from = 0, fails_to = 1 << 20;  // sizes at which it ends with 1 once it is up; 0: none
+    bool has_handler_late = false;           // a signal before the runtime is up is lost
 };
 
 struct Faults {
@@ -63,6 +64,10 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);
     void set_cpus_per_task(uint32_t id, int cpus) { ctld_.at(id).record.cpus_per_task = cpus; }
+    void set_any_shares(uint32_t id, int nodes_most) {  // --gpus alone
+        ctld_.at(id).record.any_shares = true;
+        ctld_.at(id).record.nodes_most = nodes_most;
+    }
     void set_user(uint32_t id, uint32_t user) { ctld_.at(id).record.user_id = user; }
     void set_constraints(uint32_t id, uint64_t sum) { ctld_.at(id).record.constraints = sum; }
     void set_nice(uint32_t id, int64_t nice) {
@@ -73,6 +78,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     // its partition's MaxTime (none: unlimited) while it waits.
     void leave_time_limit(uint32_t id, int64_t wall_s, std::optional<int64_t> most_s);
     void set_layout(uint32_t id, const records::Layout &layout);  // as job_submit records it
+    void break_program(uint32_t id) { real_.at(id).program.fails_from = 1; }  // from its next start
     void ignore_signals(uint32_t id) { real_.at(id).program.heeds_signal = false; }
     void remove_record(uint32_t id);       // its AdminComment is the site's alone
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
@@ -131,7 +137,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
   private:
     struct Ctld {
         JobRecord record;
-        bool malleable = false, held = false, requeued = false, cancelled = false;
+        bool malleable = false, held = false, requeued = false, cancelled = false, failed = false;
         double revoked_s = -1e9;  // when its last credential was
         double completing_until_s = 0;
         double ghost_until_s = 0;  // believed to run, but gone from its nodes (after kill())

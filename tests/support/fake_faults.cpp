@@ -161,7 +161,7 @@ void FakeCluster::settle_after_kill() {
             r.phase = JobPhase::finished;
             r.end = controller::End{.how = controller::End::How::completed};
         }
-        if (r.phase == JobPhase::finished && !real.completed && !ctld.cancelled)
+        if (r.phase == JobPhase::finished && !real.completed && !ctld.cancelled && !ctld.failed)
             violation(id, "vanished");
     }
 }

@@ -76,7 +76,8 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
             intent(other).asked_s > 0 && !waits_long(c) && !is_silent(other, c))
             ++in_flight;
     if (in_flight > resizes_in_flight_most) violation(id, "storm limit exceeded");
-    for (const int gpus : free_gpus()) free += gpus;
+    // Below 0: slurmctld was killed, and has forgotten the end of a job whose GPUs another one has.
+    for (const int gpus : free_gpus()) free += std::max(0, gpus);
     if (after.target > ctld.record.gpus_requested &&
         after.target > free + ctld.record.gpus_requested)
         violation(id, "asked to grow into GPUs that are not free (I7)");

@@ -24,7 +24,7 @@ NOT_MESSAGES = re.compile(
     r"|sim/(workload/profile|engine/(policy_spec|placer))\.cpp|slurm_plugin/policy/value\.h")
 TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|#\s*include[^\n]*|static_assert\([^;]*;|"((?:[^"\\\n]|\\.)*)"|'
-    r"'(?:[^'\\]|\\.)*'", re.S)
+    r"(?<![0-9])'(?:[^'\\\n]|\\[^'\n]+|\\')'", re.S)  # no 999'999
 # What Slurm answers, and the names of our plugins.
 NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
             "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd",

@@ -10,7 +10,6 @@
 namespace ringrt::check {
 namespace {
 
-constexpr int kIncludeDepthMax = 10;
 constexpr std::size_t kLinesMax = 10000;
 
 void read_into(const std::string &path, int depth, Plugstack &out);

@@ -8,7 +8,6 @@
 namespace ringrt::check {
 namespace {
 
-constexpr int kIncludeDepthMax = 10;
 constexpr int kFilesMax = 1000;
 
 // Lines without comments; one that ends with a backslash goes on with the next.

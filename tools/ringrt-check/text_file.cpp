@@ -49,11 +49,6 @@ std::string lower(std::string_view text) {
     return out;
 }
 
-std::string folder_of(const std::string &path) {
-    const std::size_t slash = path.find_last_of('/');
-    return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 std::vector<std::string> split(std::string_view text, std::string_view separators) {
     std::vector<std::string> out;
     while (!text.empty()) {

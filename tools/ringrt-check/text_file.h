@@ -7,9 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "slurm_plugin/slurm/base/folder_of.h"
+
 namespace ringrt::check {
 
 inline constexpr std::size_t kTextBytesMax = 16 * 1024 * 1024;
+inline constexpr int kIncludeDepthMax = 10;
 
 // nullopt: cannot be opened or read, is no plain file, or is longer than `bytes_max`; `error` says
 // which.
@@ -17,7 +20,6 @@ inline constexpr std::size_t kTextBytesMax = 16 * 1024 * 1024;
                                                    std::string &error);
 
 [[nodiscard]] std::string lower(std::string_view text);
-[[nodiscard]] std::string folder_of(const std::string &path);
 // Without what is empty.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, std::string_view separators);
 // What a message may show of a site's text: printable, at most 200 characters.

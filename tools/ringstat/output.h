@@ -2,16 +2,12 @@
 // What every command of ringstat says and asks in the same way.
 #pragma once
 
-#include <chrono>
 #include <cstdio>
 #include <string>
 
-namespace ringrt::ringstat {
+#include "slurm_plugin/slurm/base/unix_time.h"
 
-inline double unix_now_s() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration<double>(now).count();
-}
+namespace ringrt::ringstat {
 
 inline void put(const std::string &text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

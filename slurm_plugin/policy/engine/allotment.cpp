@@ -7,8 +7,6 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
-
 // Would it grow if restarts cost nothing? Every rule then wants what is faster.
 bool is_restart_in_the_way(const Job &job, int gpus, const Options &options) {
     if (!(job.weight > 0 && steps_left(job, options) > 0)) return false;

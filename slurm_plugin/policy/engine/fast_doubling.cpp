@@ -13,12 +13,9 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr Level kTop = std::numeric_limits<Level>::max();
 constexpr double kAnyGain = std::numeric_limits<double>::infinity();
 
 enum class Start : uint8_t { from_min, from_present };
-
-std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
 // First GPUs, as serve_first of doubling.cpp.
 std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked, BlockBound &room) {
@@ -35,7 +32,7 @@ std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked,
                 level = kWaits;
             }
         }
-        room.change(0, table.gpus(rank, level));
+        room.change(0, table.gpus(rank, level), row.by_parts);
         levels[at(rank)] = level;
     }
     return levels;
@@ -67,7 +64,7 @@ std::optional<Proposal> propose(const SizeTable &table, const EmptyNodes &nodes,
 double largest_next_gain(const SizeTable &table, const std::vector<Level> &levels) {
     double largest = 0;
     for (int rank = 0; rank < table.size(); ++rank)
-        largest = std::max(largest, table.best_growth(rank, levels[at(rank)], kTop).gain);
+        largest = std::max(largest, table.best_growth(rank, levels[at(rank)], kAnyLevel).gain);
     return largest;
 }
 
@@ -79,9 +76,10 @@ bool is_growth_from_min(const SizeTable &table, const BlockBound &room,
     for (int rank = 0; rank < table.size(); ++rank) {
         if (table.row(rank).fixed) continue;
         const Level level = levels[at(rank)];
-        if (level == kWaits || !room.has_node_for(table.gpus(rank, level))) return false;
+        const bool by_parts = table.row(rank).by_parts;
+        if (level == kWaits || !room.has_node_for(table.gpus(rank, level), by_parts)) return false;
         for (Level from = 0; from < level;) {
-            const Growth growth = table.best_growth(rank, from, kTop);
+            const Growth growth = table.best_growth(rank, from, kAnyLevel);
             if (growth.to > level || growth.gain <= refused) return false;
             from = growth.to;
         }

@@ -9,9 +9,6 @@ namespace {
 
 constexpr int kRetries = 4;         // rounds of fitting to nodes before nobody is moved
 constexpr int kMostRefilled = 128;  // jobs; of more, what a node's border leaves is a small share
-constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
-
-std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
 bool keeps_its_place(const SizeTable &table, int rank, Level level) {
     const Row &row = table.row(rank);
@@ -25,6 +22,25 @@ uint64_t by_size(int gpus, int rank) {
 
 int rank_of(uint64_t key) { return static_cast<int>(key & 0xffffffff); }
 
+// One job at a level, anew; or what it grows by, where each doubling is a part for itself.
+bool place_at(const SizeTable &table, int rank, Level level, Packing &packing,
+              std::vector<NodeShare> *where = nullptr) {
+    const Row &row = table.row(rank);
+    const int gpus = table.gpus(rank, level);
+    return row.by_parts ? packing.place_doublings(row.now, gpus, where)
+                        : packing.place(gpus, where);
+}
+
+// Of a running job that keeps its size or gives some back: what it holds then of its own place.
+void occupy_part(std::span<const NodeShare> held, int gpus, Packing &packing) {
+    for (const auto &[node, share] : held) {
+        if (gpus <= 0) return;
+        const NodeShare kept{node, std::min(share, gpus)};
+        packing.occupy({&kept, 1});
+        gpus -= share;
+    }
+}
+
 // The jobs that need a place, the largest first.
 std::vector<int> jobs_to_place(const SizeTable &table, const std::vector<Level> &levels,
                                Packing &packing) {
@@ -33,8 +49,11 @@ std::vector<int> jobs_to_place(const SizeTable &table, const std::vector<Level> 
         const int gpus = table.gpus(rank, levels[at(rank)]);
         if (gpus == 0) continue;
         const Row &row = table.row(rank);
-        if (gpus == row.now && !table.held(rank).empty())
-            packing.occupy(table.held(rank));
+        const std::span<const NodeShare> held = table.held(rank);
+        if (row.by_parts) occupy_part(held, std::min(gpus, row.now), packing);
+        if (row.by_parts && gpus <= row.now) continue;
+        if (gpus == row.now && !held.empty())
+            packing.occupy(held);
         else
             keys.push_back(by_size(gpus, rank));
     }
@@ -54,11 +73,11 @@ std::vector<int> place_all(const SizeTable &table, Packing &packing, std::vector
         const Row &row = table.row(rank);
         Level &level = levels[at(rank)];
         std::vector<NodeShare> *place = places.empty() ? nullptr : &places[at(rank)];
-        if (packing.place(table.gpus(rank, level), place) || keeps_its_place(table, rank, level))
+        if (place_at(table, rank, level, packing, place) || keeps_its_place(table, rank, level))
             continue;
         do --level;
         while (level >= 0 && !keeps_its_place(table, rank, level) &&
-               !packing.place(table.gpus(rank, level), place));
+               !place_at(table, rank, level, packing, place));
         if (row.now > 0 && (level < 0 || keeps_its_place(table, rank, level))) stay.push_back(rank);
     }
     return stay;
@@ -70,20 +89,23 @@ bool grow_in_place(const SizeTable &table, int rank, Packing &packing, Level &le
     const std::vector<NodeShare> own = place;
     const std::span<const NodeShare> before =
         keeps_its_place(table, rank, level) ? table.held(rank) : std::span(own);
-    if (before.empty()) return false;
-    packing.release(before);
+    const bool by_parts = table.row(rank).by_parts;
+    const bool is_back = by_parts && table.gpus(rank, level) < table.row(rank).now;
+    if (is_back || (before.empty() && !by_parts)) return false;
+    const bool leaves = !by_parts || !own.empty();
+    if (leaves) packing.release(before);
     for (Level most = kAnyLevel;;) {
         const Growth growth = table.best_growth(rank, level, most);
         if (growth.to < 0) break;
         std::vector<NodeShare> found;
-        if (packing.place(table.gpus(rank, growth.to), &found)) {
+        if (place_at(table, rank, growth.to, packing, &found)) {
             level = growth.to;
             place = std::move(found);
             return true;
         }
         most = static_cast<Level>(growth.to - 1);
     }
-    packing.occupy(before);
+    if (leaves) packing.occupy(before);
     return false;
 }
 
@@ -128,16 +150,6 @@ void fill_leftovers(const SizeTable &table, Packing &packing, std::vector<Level>
     }
 }
 
-// Of a running job that keeps its size or gives some back: what it holds then of its own place.
-void occupy_part(std::span<const NodeShare> held, int gpus, Packing &packing) {
-    for (const auto &[node, share] : held) {
-        if (gpus <= 0) return;
-        const NodeShare kept{node, std::min(share, gpus)};
-        packing.occupy({&kept, 1});
-        gpus -= share;
-    }
-}
-
 // Places everybody without a failure: all who run keep their places or parts of them, and leave
 // them only for a larger one that is free. So those who wait are served from what others give back,
 // however broken up the nodes are.
@@ -155,11 +167,12 @@ void place_without_moving(const SizeTable &table, const EmptyNodes &nodes,
         const int rank = rank_of(key);
         const std::span<const NodeShare> held = table.held(rank);
         Level &level = levels[at(rank)];
-        packing.release(held);
+        const bool moves = !table.row(rank).by_parts;
+        if (moves) packing.release(held);
         while (level >= 0 && !keeps_its_place(table, rank, level) &&
-               !packing.place(table.gpus(rank, level)))
+               !place_at(table, rank, level, packing))
             --level;
-        if (keeps_its_place(table, rank, level)) packing.occupy(held);
+        if (moves && keeps_its_place(table, rank, level)) packing.occupy(held);
     }
 }
 

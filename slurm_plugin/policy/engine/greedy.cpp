@@ -9,7 +9,6 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr Level kTop = std::numeric_limits<Level>::max();
 constexpr int kFewJobs = 32;   // the heap alone is as fast ...
 constexpr int kFewGrants = 8;  // ... and where no more GPUs are free than one for so many jobs
 
@@ -31,7 +30,7 @@ std::vector<Edge> all_edges(const SizeTable &table, const std::vector<Level> &le
     for (int rank = 0; rank < table.size(); ++rank) {
         double least = std::numeric_limits<double>::infinity();
         for (Level at = levels[static_cast<std::size_t>(rank)];;) {
-            const Growth growth = table.best_growth(rank, at, kTop);
+            const Growth growth = table.best_growth(rank, at, kAnyLevel);
             if (growth.to < 0) break;
             least = std::min(least, growth.gain);
             edges.push_back({least, table.gpus(rank, growth.to) - table.gpus(rank, at)});
@@ -93,9 +92,9 @@ void grow_at_once(const SizeTable &table, std::vector<Level> &levels, BlockBound
     for (int rank = 0; rank < table.size(); ++rank) {
         Level &level = grown[static_cast<std::size_t>(rank)];
         const int from = table.gpus(rank, level);
-        for (Growth growth; (growth = table.best_growth(rank, level, kTop)).gain > above;)
+        for (Growth growth; (growth = table.best_growth(rank, level, kAnyLevel)).gain > above;)
             level = growth.to;
-        after.change(from, table.gpus(rank, level));
+        after.change(from, table.gpus(rank, level), table.row(rank).by_parts);
     }
     if (after.is_over()) return;  // of nodes that sizes do not fill: one by one, then
     levels = std::move(grown);
@@ -162,7 +161,7 @@ void Auction::refuse(const Bid &refused) {
 
 double Auction::run() {
     heap_.reserve(levels_.size());
-    for (int rank = 0; rank < table_.size(); ++rank) bid(rank, kTop);
+    for (int rank = 0; rank < table_.size(); ++rank) bid(rank, kAnyLevel);
     std::make_heap(heap_.begin(), heap_.end());
     while (!heap_.empty() && room_.free_gpus() > 0) {
         std::pop_heap(heap_.begin(), heap_.end());
@@ -170,15 +169,16 @@ double Auction::run() {
         heap_.pop_back();
         Level &level = levels_[static_cast<std::size_t>(best.rank)];
         const int from = table_.gpus(best.rank, level), to = table_.gpus(best.rank, best.to);
-        if (!room_.fits(to, from)) {
+        const bool by_parts = table_.row(best.rank).by_parts;
+        if (!room_.fits(to, from, by_parts)) {
             refuse(best);
             continue;
         }
-        room_.change(from, to);
+        room_.change(from, to, by_parts);
         level = best.to;
         if (refused_) short_by_ -= best.gain * (to - from);
         const std::size_t before = heap_.size();
-        bid(best.rank, kTop);
+        bid(best.rank, kAnyLevel);
         if (heap_.size() > before) std::push_heap(heap_.begin(), heap_.end());
     }
     return std::max(0.0, short_by_);

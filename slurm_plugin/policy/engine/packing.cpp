@@ -26,7 +26,8 @@ BlockBound::BlockBound(const Capacity &capacity) : node_(whole_node(capacity)) {
     }
 }
 
-bool BlockBound::fits(int add, int instead_of) const {
+bool BlockBound::fits(int add, int instead_of, bool by_parts) const {
+    if (by_parts) return used_[0] - instead_of + add <= blocks_[0];
     if (!has_node_for(add)) return false;
     if (add > node_) {
         const long before = instead_of > node_ ? ceil_div(instead_of, node_) : 0;
@@ -119,9 +120,11 @@ bool Packing::place(int gpus, std::vector<NodeShare> *where) {
     }
     const bool fits = static_cast<int>(nodes.size()) * node_ >= gpus;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) free_[*node] = node_;
+    // As the job's request says: at most so many tasks on each node.
+    const int most = fits ? static_cast<int>(ceil_div(gpus, static_cast<long>(nodes.size()))) : 0;
     int left = gpus;
     for (const int node : nodes) {
-        const int share = fits ? std::min(left, node_) : 0;
+        const int share = std::min(left, most);
         set_free(node, node_ - share);
         if (fits && where) where->push_back({node, share});
         left -= share;
@@ -142,6 +145,26 @@ bool Packing::place_apart(int gpus, int per_node, std::vector<NodeShare> *where)
         set_free(node, free_[node] - share);
         if (where) where->push_back({node, share});
     }
+    return true;
+}
+
+int Packing::place_evenly(int gpus, int per_node, std::vector<NodeShare> *where) {
+    for (int nodes = 1; nodes <= gpus && nodes <= static_cast<int>(free_.size()); ++nodes) {
+        const int share = gpus / nodes;
+        if (share * nodes != gpus || share > per_node) continue;
+        if (nodes == 1 ? place(gpus, where) : place_apart(gpus, share, where)) return nodes;
+    }
+    return 0;
+}
+
+bool Packing::place_doublings(int from, int to, std::vector<NodeShare> *where) {
+    std::vector<NodeShare> taken;
+    for (int gpus = from; gpus < to; gpus *= 2) {
+        if (gpus > 0 && gpus <= free_total_ && place_evenly(gpus, node_, &taken) > 0) continue;
+        release(taken);
+        return false;
+    }
+    if (where) where->insert(where->end(), taken.begin(), taken.end());
     return true;
 }
 

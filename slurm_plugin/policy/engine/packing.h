@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Do these sizes fit on the nodes? A job up to one node's size stands on one node, a larger one on
-// whole nodes. Slurm places the jobs in the end; this predicts what it can place.
+// whole nodes, which it shares out evenly: six GPUs of nodes of four are three and three. Slurm
+// places the jobs in the end; this predicts what it can place.
 #pragma once
 
 #include <array>
@@ -18,17 +19,24 @@ namespace ringrt::policy {
 class BlockBound {
   public:
     explicit BlockBound(const Capacity &capacity);
-    [[nodiscard]] bool fits(int add, int instead_of = 0) const;  // one more job of `add` GPUs
-    void change(int from, int to) {                              // 0: none
-        count(from, -1);
-        count(to, 1);
+    // One more job of `add` GPUs. Those of a job `by_parts` may be anywhere.
+    [[nodiscard]] bool fits(int add, int instead_of = 0, bool by_parts = false) const;
+    void change(int from, int to, bool by_parts = false) {  // 0: none
+        count(from, -1, by_parts);
+        count(to, 1, by_parts);
     }
-    [[nodiscard]] bool has_node_for(int gpus) const { return gpus > node_ || gpus <= largest_; }
+    [[nodiscard]] bool has_node_for(int gpus, bool by_parts = false) const {
+        return by_parts || gpus > node_ || gpus <= largest_;
+    }
     [[nodiscard]] bool is_over() const;  // more was put in than fits
     [[nodiscard]] int free_gpus() const { return static_cast<int>(blocks_[0] - used_[0]); }
 
   private:
-    void count(int gpus, int jobs) {
+    void count(int gpus, int jobs, bool by_parts) {
+        if (by_parts) {
+            used_[0] += jobs * gpus;
+            return;
+        }
         for (int k = 0; k < classes_ && (1 << k) <= gpus; ++k) used_[k] += jobs * blocks(gpus, k);
         if (gpus > node_) used_nodes_ += jobs * ((gpus + node_ - 1) / node_);
     }
@@ -57,6 +65,12 @@ class Packing {
     // On nodes of its own choice, with no more than `per_node` GPUs on each, as many on the one as
     // on the other, and the rest of a node left to others. O(nodes).
     [[nodiscard]] bool place_apart(int gpus, int per_node, std::vector<NodeShare> *where = nullptr);
+    // On as few nodes as can be, as many on the one as on the other, no more than `per_node` on
+    // each: returns how many nodes, 0 where there is no such place. O(nodes) for each try.
+    [[nodiscard]] int place_evenly(int gpus, int per_node, std::vector<NodeShare> *where = nullptr);
+    // What a job `by_parts` grows by: one place for each doubling; all of them, or nothing is
+    // changed.
+    [[nodiscard]] bool place_doublings(int from, int to, std::vector<NodeShare> *where = nullptr);
     // The same as place() with the largest size of the ladder that finds one; 0: none does.
     [[nodiscard]] int place_largest(const Ladder &ladder);
     [[nodiscard]] int free_gpus() const { return free_total_; }

@@ -34,7 +34,7 @@ int overtaken(const SizeTable &table, const Proposal &proposal) {
 
 bool fits_as_it_is(const SizeTable &table, BlockBound room) {
     for (int rank = 0; rank < table.size(); ++rank)
-        room.change(0, table.gpus(rank, table.row(rank).stay));
+        room.change(0, table.gpus(rank, table.row(rank).stay), table.row(rank).by_parts);
     return !room.is_over();
 }
 

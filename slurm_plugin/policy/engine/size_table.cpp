@@ -76,6 +76,7 @@ void SizeTable::add(const Job &job, int stay_gpus, const Options &options) {
             .max = job.gpus_max,
             .first_value = static_cast<int>(values_.size()),
             .first_growth = static_cast<int>(growths_.size()),
+            .by_parts = job.by_parts && job.gpus_now > 0,
             .id = job.id,
             .held = job.held};
     if (job.keeps_its_size()) return add_fixed(row, job, value);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace ringrt::policy {
 
 using Level = int8_t;  // of the ladder: size = min << level
 inline constexpr Level kWaits = -1;
+inline constexpr Level kAnyLevel = std::numeric_limits<Level>::max();
+
+inline std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
 // A job that keeps its size is a ladder of that one size.
 struct Row {
@@ -31,6 +35,7 @@ struct Row {
     Level peak = 0;        // the lowest of those up to top that none is worth more than
     Level stay = kWaits;   // where it may stay: its present size, less on an overcommitted node
     bool fixed = false;
+    bool by_parts = false;  // Job::by_parts, of one that runs
     uint32_t id = 0;
     std::span<const NodeShare> held;  // the job's own
 };

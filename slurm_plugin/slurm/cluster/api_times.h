@@ -27,12 +27,13 @@ enum class Call : uint8_t {
     load_limits,
     load_reservations,
     submit,
+    will_run,
 };
 
-inline constexpr std::array<std::string_view, 13> kCallNames{
+inline constexpr std::array<std::string_view, 14> kCallNames{
     "load_jobs", "load_job", "load_nodes", "load_partitions", "load_steps",  "update_job",
     "signal",    "requeue",  "list_pids",  "complete",        "load_limits", "load_reservations",
-    "submit"};
+    "submit",    "will_run"};
 
 class ApiTimes {
   public:

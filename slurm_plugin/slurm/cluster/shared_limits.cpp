@@ -4,11 +4,12 @@
 #include <slurm/slurmdb.h>
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
-#include "slurm_plugin/slurm/cluster/slurm_records.h"
+#include "slurm_plugin/slurm/cluster/allowed_size.h"
+#include "slurm_plugin/slurm/cluster/slurm_lists.h"
 
 namespace ringrt::slurm {
 
@@ -19,28 +20,7 @@ using controller::SharedLimit;
 using What = SharedLimit::What;
 
 constexpr int kShortMost = 1 << 20;
-
-// Calls visit(record) for each of Slurm's list, which may be null.
-template <typename Record, typename List, typename Visit>
-void for_each(List list, Visit visit) {
-    if (list == nullptr) return;
-    auto *iterator = slurm_list_iterator_create(list);
-    while (auto *record = static_cast<Record *>(slurm_list_next(iterator))) visit(*record);
-    slurm_list_iterator_destroy(iterator);
-}
-
-// Slurm's list of names, which stay the set's: without it slurmctld tells of all that there are.
-struct NameList {
-    explicit NameList(const std::set<std::string> &names) {
-        for (const std::string &name : names)
-            slurm_list_append(list, const_cast<char *>(name.c_str()));
-    }
-    ~NameList() { slurm_list_destroy(list); }
-    NameList(const NameList &) = delete;
-    NameList &operator=(const NameList &) = delete;
-
-    decltype(assoc_mgr_info_request_msg_t::acct_list) list = slurm_list_create(nullptr);
-};
+constexpr std::size_t kAskedMost = 16;  // a request for each account above the one before
 
 int wanted(const JobRecord &job) {
     switch (job.at_limit.what) {
@@ -76,10 +56,9 @@ bool is_meant(const JobRecord &job, const std::string &tres) {
 int short_of(const JobRecord &job, const assoc_mgr_info_msg_t &info, const uint64_t *limits,
              const uint64_t *used) {
     int most = 0;
-    if (limits == nullptr) return most;
     for (uint32_t i = 0; i < info.tres_cnt; ++i) {
+        if (!is_limited(limits, i)) continue;
         if (!is_meant(job, bounded_text(info.tres_names[i], 256))) continue;
-        if (limits[i] == INFINITE64 || limits[i] == NO_VAL64) continue;
         const uint64_t in_use = used == nullptr ? 0 : used[i];
         const uint64_t left = limits[i] > in_use ? limits[i] - in_use : 0;
         const auto want = static_cast<uint64_t>(wanted(job));
@@ -88,13 +67,13 @@ int short_of(const JobRecord &job, const assoc_mgr_info_msg_t &info, const uint6
     return most;
 }
 
-bool is(const char *text, const std::string &name) { return bounded_text(text, 256) == name; }
-
 SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
     SharedLimit out = job.at_limit;
+    out.short_by = 0;
+    out.of_user = false;
     for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
         const bool of_account = bounded_text(assoc.user, 1).empty();
-        if (!is(assoc.acct, job.account) || (!of_account && assoc.uid != job.user_id)) return;
+        if (!is_name(assoc.acct, job.account) || (!of_account && assoc.uid != job.user_id)) return;
         if (assoc.usage == nullptr) return;
         const int lacks = short_of(job, info, assoc.grp_tres_ctld, assoc.usage->grp_used_tres);
         if (lacks <= out.short_by) return;
@@ -106,26 +85,15 @@ SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
 
 SharedLimit at_qos(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
     SharedLimit out = job.at_limit;
+    out.short_by = 0;
     for_each<slurmdb_qos_rec_t>(info.qos_list, [&](const slurmdb_qos_rec_t &qos) {
-        if (!is(qos.name, job.qos) || qos.usage == nullptr) return;
-        const auto used_by = [&](auto list, auto is_it) {
-            const uint64_t *used = nullptr;
-            for_each<slurmdb_used_limits_t>(list, [&](const slurmdb_used_limits_t &one) {
-                if (is_it(one)) used = one.tres;
-            });
-            return used;
-        };
+        if (!is_name(qos.name, job.qos) || qos.usage == nullptr) return;
         if (out.of_user)
-            out.short_by = short_of(
-                job, info, qos.max_tres_pu_ctld,
-                used_by(qos.usage->user_limit_list,
-                        [&](const slurmdb_used_limits_t &one) { return one.uid == job.user_id; }));
+            out.short_by =
+                short_of(job, info, qos.max_tres_pu_ctld, used_by_user(*qos.usage, job.user_id));
         else if (out.of_account)
             out.short_by =
-                short_of(job, info, qos.max_tres_pa_ctld,
-                         used_by(qos.usage->acct_limit_list, [&](const slurmdb_used_limits_t &one) {
-                             return is(one.acct, job.account);
-                         }));
+                short_of(job, info, qos.max_tres_pa_ctld, used_by_account(*qos.usage, job.account));
         else
             out.short_by = short_of(job, info, qos.grp_tres_ctld, qos.usage->grp_used_tres);
     });
@@ -138,7 +106,9 @@ bool is_at_limit(const JobRecord &job) {
            job.at_limit.what != What::other;
 }
 
-}  // namespace
+bool is_sized(const JobRecord &job) {
+    return job.intent && job.phase != controller::JobPhase::finished;
+}
 
 SharedLimit with_shortage(const JobRecord &job, const assoc_mgr_info_msg_t &limits) {
     SharedLimit out = job.at_limit.of_qos ? at_qos(job, limits) : at_account(job, limits);
@@ -146,18 +116,43 @@ SharedLimit with_shortage(const JobRecord &job, const assoc_mgr_info_msg_t &limi
     return out;
 }
 
-void note_shortages(std::vector<JobRecord> &jobs, ApiTimes &api) {
+}  // namespace
+
+bool has_limited_job(const std::vector<JobRecord> &jobs) {
+    return std::ranges::any_of(jobs, [](const JobRecord &job) {
+        return is_sized(job) && !(job.account.empty() && job.qos.empty());
+    });
+}
+
+bool SharedLimits::ask(std::vector<JobRecord> &jobs, ApiTimes &api) {
+    asked_ = Clock::now();
     std::set<std::string> accounts, classes;
-    bool has_malleable = false;
     for (const JobRecord &job : jobs) {
-        has_malleable |= job.intent.has_value();
-        if (!is_at_limit(job)) continue;
-        if (job.at_limit.of_qos)
-            classes.insert(job.qos);
-        else
+        if (is_sized(job) || (is_at_limit(job) && !job.at_limit.of_qos))
             accounts.insert(job.account);
+        if (is_sized(job) || (is_at_limit(job) && job.at_limit.of_qos)) classes.insert(job.qos);
+        if (is_sized(job)) classes.insert(job.partition_qos);
     }
-    if (!has_malleable || (accounts.empty() && classes.empty())) return;
+    // Those above are told of by those below: asked for once more where one is new.
+    for (std::size_t asked = 0; asked < kAskedMost; ++asked) {
+        for (const std::string &name : std::set<std::string>(accounts))
+            for (auto above = parents_.find(name);
+                 above != parents_.end() && accounts.insert(above->second).second;)
+                above = parents_.find(above->second);
+        accounts.erase(std::string());
+        classes.erase(std::string());
+        assoc_mgr_info_msg_t *limits = load(accounts, classes, api);
+        if (limits == nullptr) return false;
+        const bool is_complete = !note_parents(*limits, accounts);
+        const bool is_new = is_complete && note_limits(*limits, jobs);
+        slurm_free_assoc_mgr_info_msg(limits);
+        if (is_complete) return is_new;
+    }
+    return false;
+}
+
+assoc_mgr_info_msg_t *SharedLimits::load(const std::set<std::string> &accounts,
+                                         const std::set<std::string> &classes, ApiTimes &api) {
     const NameList of_accounts(accounts), of_qos(classes);
     assoc_mgr_info_request_msg_t request{};
     request.acct_list = of_accounts.list;
@@ -167,10 +162,40 @@ void note_shortages(std::vector<JobRecord> &jobs, ApiTimes &api) {
     assoc_mgr_info_msg_t *limits = nullptr;
     const int rc =
         api.time(Call::load_limits, [&] { return slurm_load_assoc_mgr_info(&request, &limits); });
-    if (rc != SLURM_SUCCESS || limits == nullptr) return;
-    for (JobRecord &job : jobs)
-        if (is_at_limit(job)) job.at_limit = with_shortage(job, *limits);
-    slurm_free_assoc_mgr_info_msg(limits);
+    return rc == SLURM_SUCCESS ? limits : nullptr;
+}
+
+bool SharedLimits::note_parents(const assoc_mgr_info_msg_t &limits,
+                                std::set<std::string> &accounts) {
+    bool is_new = false;
+    for_each<slurmdb_assoc_rec_t>(limits.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
+        if (!bounded_text(assoc.user, 1).empty()) return;
+        const std::string above = bounded_text(assoc.parent_acct, 256);
+        if (above.empty()) return;
+        parents_[bounded_text(assoc.acct, 256)] = above;
+        is_new |= accounts.insert(above).second;
+    });
+    return is_new;
+}
+
+void keep_noted(const JobRecord &before, JobRecord &job) {
+    job.gpus_allowed = before.gpus_allowed;
+    const SharedLimit &was = before.at_limit;
+    if (is_at_limit(job) && was.what == job.at_limit.what && was.of_qos == job.at_limit.of_qos &&
+        was.of_account == job.at_limit.of_account)
+        job.at_limit = was;
+}
+
+bool note_limits(const assoc_mgr_info_msg_t &limits, std::vector<JobRecord> &jobs) {
+    bool is_new = false;
+    for (JobRecord &job : jobs) {
+        const SharedLimit at_limit = job.at_limit;
+        const std::optional<int> allowed = job.gpus_allowed;
+        if (is_at_limit(job)) job.at_limit = with_shortage(job, limits);
+        if (is_sized(job)) job.gpus_allowed = gpus_allowed(job, limits);
+        is_new |= at_limit != job.at_limit || allowed != job.gpus_allowed;
+    }
+    return is_new;
 }
 
 }  // namespace ringrt::slurm

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/base/unix_time.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
-#include "slurm_plugin/slurm/cluster/shared_limits.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
@@ -20,10 +20,9 @@ namespace {
 
 using controller::RpcStatus;
 
-constexpr time_t kPartitionsEvery_s = 5;           // one that is DOWN lets nobody come back
-constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
-constexpr double kListPerJob_ms = 2;     // between two listings of all jobs, for each of them ...
-constexpr double kListEvery_ms = 30000;  // ... but so often it is done
+constexpr time_t kPartitionsEvery_s = 5;  // one that is DOWN lets nobody come back
+constexpr double kListPerJob_ms = 2;      // between two listings of all jobs, for each of them ...
+constexpr double kListEvery_ms = 30000;   // ... but so often it is done
 // Slurm answers for one job in the time in which it lists so many of them.
 constexpr std::size_t kListedPerSingle = 50;
 
@@ -35,22 +34,13 @@ bool is_hot(const controller::JobRecord &record) {
            record.phase != controller::JobPhase::finished;
 }
 
-// Slurm keeps nice values as unsigned numbers around NICE_OFFSET.
-uint32_t slurm_nice(int64_t nice) {
-    return static_cast<uint32_t>(std::clamp<int64_t>(nice + NICE_OFFSET, 0, NO_VAL - 1));
-}
-
-double unix_now_s() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration<double>(now).count();
-}
-
 RpcStatus status_of_error(int error) {
     switch (error) {
         case ESLURM_TRANSITION_STATE_NO_UPDATE:
         case ESLURM_NODES_BUSY:
         case ESLURM_IN_STANDBY_MODE:
         case ESLURM_JOB_NOT_PENDING:  // it has started since it was last looked at
+        case ESLURM_JOB_HELD:         // or was held
         case kSettingDbIndex:         // slurmdbd has yet to answer for it
             return RpcStatus::busy;
         case ESLURM_INVALID_JOB_ID:
@@ -84,6 +74,7 @@ PartitionLimits limits_of(const partition_info_t &partition,
     PartitionLimits limits;
     for (const int count : gpus) limits.gpus_in_all += count;
     limits.gpus_per_node = gpus.empty() ? 0 : gpus.front();
+    limits.qos = bounded_text(partition.qos_char, 256);
     limits.is_default = (partition.flags & PART_FLAG_DEFAULT) != 0;
     return limits;
 }
@@ -93,18 +84,6 @@ std::string batch_host_of(const slurm_job_info_t &job) {
     const bool runs = (job.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
                       (job.job_state & (JOB_CONFIGURING | JOB_COMPLETING)) == 0;
     return runs ? bounded_text(job.batch_host, 256) : std::string();
-}
-
-// Only an operator may set it; it lifts no limit.
-void set_layout(const controller::PendingUpdate::Size &size, uint32_t cpus_per_task,
-                job_desc_msg_t &change) {
-    const int tasks = size.tasks > 0 ? size.tasks : size.gpus;
-    // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
-    change.ntasks_per_node = static_cast<uint16_t>((tasks + size.nodes - 1) / size.nodes);
-    // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
-    // them: from 24.11 on, a job that shrinks within a node would never start again.
-    change.pn_min_cpus = static_cast<uint16_t>(
-        std::min<uint32_t>(change.ntasks_per_node * cpus_per_task, NO_VAL16 - 1));
 }
 
 }  // namespace
@@ -123,8 +102,10 @@ RpcStatus SlurmCluster::load_jobs() {
         return slurm_load_jobs(since, &fresh, SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL);
     });
     last_full_ = Clock::now();
-    if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA)
+    if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA) {
+        if (limits_.is_due() && note_limits()) ++seen_.version;
         return load_hot();  // for slurmctld's clock
+    }
     if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_jobs");
     jobs_.reset(fresh);
     wants_all_ = false;
@@ -189,13 +170,21 @@ void SlurmCluster::convert_jobs() {
         if (is_hot(record)) hot_.push_back(seen_.jobs.size());
         seen_.jobs.push_back(std::move(record));
     }
-    note_shortages(seen_.jobs, api_);
+    note_limits();
+}
+
+bool SlurmCluster::note_limits() {
+    if (!has_limited_job(seen_.jobs)) return false;
+    const std::optional<SiteConf> conf = site_conf();
+    return conf && conf->enforces_limits && limits_.ask(seen_.jobs, api_);
 }
 
 controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
     controller::JobRecord record = job_record(job, seen_.nodes);
     record.told_s = static_cast<double>(told);
     if (!record.intent) return record;
+    if (const auto found = partitions_.find(record.partition); found != partitions_.end())
+        record.partition_qos = found->second.qos;
     const std::optional<int64_t> own_nice = record.intent->own_nice;
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .tres_per_node = bounded_text(job.tres_per_node),
@@ -241,6 +230,7 @@ RpcStatus SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
 
 RpcStatus SlurmCluster::load_hot() {
     std::vector<std::size_t> still;
+    const uint64_t version = seen_.version;
     for (const std::size_t index : hot_) {
         JobMessage found;
         // Gone: the next full listing tells.
@@ -250,12 +240,14 @@ RpcStatus SlurmCluster::load_hot() {
         else if (said != RpcStatus::ok)
             return said;
         controller::JobRecord record = convert(found->job_array[0], found->last_update);
+        keep_noted(seen_.jobs[index], record);
         if (is_hot(record)) still.push_back(index);
         if (record == seen_.jobs[index]) continue;
         seen_.jobs[index] = std::move(record);
         ++seen_.version;
     }
     hot_ = std::move(still);
+    if (seen_.version != version) note_limits();  // one that has started holds what was left
     return RpcStatus::ok;
 }
 
@@ -271,67 +263,6 @@ RpcStatus SlurmCluster::observe(controller::Observation &out) {
     if (out.version != seen_.version) out = seen_;
     out.now_s = unix_now_s();
     return RpcStatus::ok;
-}
-
-RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment,
-                                     std::optional<int64_t> nice) {
-    job_desc_msg_t change;
-    slurm_init_job_desc_msg(&change);
-    set_job_id(change, job_id);
-    change.admin_comment = const_cast<char *>(admin_comment.c_str());
-    if (nice) change.nice = slurm_nice(*nice);
-    return this->change(job_id, Call::update_job, "slurm_update_job",
-                        [&] { return slurm_update_job(&change); });
-}
-
-// In its owner's name, as `scontrol update --uid` does it: what an operator sets is above the
-// limits of CPUs and nodes of the job's user, account and QOS, and a size is to stay below all.
-RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
-                                 const controller::PendingUpdate::Size &size) {
-    job_desc_msg_t change;
-    slurm_init_job_desc_msg(&change);
-    set_job_id(change, job_id);
-    if (details.user_id) change.user_id = *details.user_id;
-    const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = size;
-    std::string tres = format_gpu_tres(details.tres_per_job, gpus), node_tres;
-    change.tres_per_job = tres.data();
-    if (same_nodes) {
-        node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
-        change.tres_per_node = node_tres.data();
-    }
-    change.num_tasks = static_cast<uint32_t>(size_tasks > 0 ? size_tasks : gpus);
-    change.min_cpus = static_cast<uint32_t>(cpus);
-    change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);
-    return this->change(job_id, Call::update_job, "slurm_update_job",
-                        [&] { return slurm_update_job(&change); });
-}
-
-RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
-    const auto known = malleable_.find(job_id);
-    const Details details = known != malleable_.end() ? known->second : Details{};
-    if (update.size)
-        if (const RpcStatus status = set_size(job_id, details, *update.size);
-            status != RpcStatus::ok)
-            return status;
-    job_desc_msg_t change;
-    slurm_init_job_desc_msg(&change);
-    set_job_id(change, job_id);
-    if (update.size) set_layout(*update.size, details.cpus_per_task, change);
-    if (update.time_limit_s)
-        change.time_limit = static_cast<uint32_t>((*update.time_limit_s + 59) / 60);
-    if (update.begin_s) change.begin_time = static_cast<time_t>(*update.begin_s);
-    if (update.nice) {
-        change.nice = slurm_nice(*update.nice);
-    } else if (update.first_in_queue && !details.has_lent_nice) {
-        // As far as the priority, an unsigned number that wraps, leaves room.
-        const uint32_t room = UINT32_MAX - details.priority;
-        change.nice = details.nice - std::min(kFirstInQueueNice, room - room / 4);
-    }
-    if (update.undo_slurm_hold) change.priority = INFINITE;  // as scontrol release does
-    if (!update.admin_comment.empty())
-        change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
-    return this->change(job_id, Call::update_job, "slurm_update_job",
-                        [&] { return slurm_update_job(&change); });
 }
 
 }  // namespace ringrt::slurm

@@ -21,6 +21,7 @@
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/slurm/cluster/api_times.h"
 #include "slurm_plugin/slurm/cluster/reservations.h"
+#include "slurm_plugin/slurm/cluster/shared_limits.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -30,6 +31,7 @@ struct PartitionLimits {
     int gpus_in_all = 0;    // of the partition's nodes, the MaxNodes largest
     int gpus_per_node = 0;  // of its largest node
     bool is_default = false;
+    std::string qos;  // whose limits hold for its jobs, too
 
     bool operator==(const PartitionLimits &) const = default;
 };
@@ -103,6 +105,13 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus load_hot();
     [[nodiscard]] bool is_time_for_all() const;
     void mark_hot(uint32_t job_id);
+    controller::RpcStatus send(uint32_t job_id, job_desc_msg_t &change);
+    // Like send(), for a change of the nice value. A job that is held stays so: with `refuse` the
+    // answer is busy, and nothing is changed.
+    enum class IfHeld : uint8_t { keep, refuse };
+    controller::RpcStatus send_with_nice(uint32_t job_id, job_desc_msg_t &change, IfHeld if_held);
+    controller::RpcStatus send_to_held(uint32_t job_id, const slurm_job_info_t &job,
+                                       job_desc_msg_t &change);
     controller::RpcStatus set_size(uint32_t job_id, const Details &details,
                                    const controller::PendingUpdate::Size &size);
     controller::JobRecord convert(const slurm_job_info_t &job, time_t told);
@@ -111,9 +120,12 @@ class SlurmCluster final : public controller::Cluster {
         // waits before it takes one for missing, for a prolog may take long.
         time_t launch_s = 0;
         bool has_slurmdbd = false;
+        bool nice_sets_priority = false;  // at once: priority/basic
+        bool enforces_limits = false;
         bool has_client_ids = false;  // a job carries the identity of the one who submits it
     };
     [[nodiscard]] std::optional<SiteConf> site_conf();  // none: slurmctld does not say
+    [[nodiscard]] bool would_wait(job_desc_msg_t &job);
     template <typename Work>
     controller::RpcStatus change(uint32_t job_id, Call call, std::string_view what, Work work) {
         mark_hot(job_id);
@@ -122,6 +134,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus load_nodes();
     controller::RpcStatus load_partitions();
     void convert_jobs();
+    bool note_limits();  // whether a job's record is another than before
     void convert_nodes();
     controller::RpcStatus status_of(int return_code, std::string_view what);
 
@@ -129,6 +142,7 @@ class SlurmCluster final : public controller::Cluster {
     std::unique_ptr<node_info_msg_t, Freed<slurm_free_node_info_msg>> nodes_;
     std::unique_ptr<partition_info_msg_t, Freed<slurm_free_partition_info_msg>> parts_;
     Reservations reservations_;
+    SharedLimits limits_;
     controller::Observation seen_;
     std::map<uint32_t, Details> malleable_;
     std::map<std::string, PartitionLimits, std::less<>> partitions_;
@@ -140,6 +154,7 @@ class SlurmCluster final : public controller::Cluster {
     std::vector<std::size_t> hot_;  // into seen_.jobs: polled singly, for a resize is under way
     std::optional<SiteConf> conf_;
     Clock::time_point conf_asked_;
+    Clock::time_point will_run_from_;  // not asked before
 };
 
 }  // namespace ringrt::slurm

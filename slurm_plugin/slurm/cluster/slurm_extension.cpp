@@ -5,6 +5,7 @@
 // runs a file of the owner's as the owner; nothing of the owner's is read here but Slurm's record
 // of the base. Slurm holds the owner's limits against it as against every job.
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_lists.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 
 namespace ringrt::slurm {
@@ -40,8 +42,7 @@ struct Texts {
 Texts texts_of(const slurm_job_info_t &base, const controller::PendingUpdate::Size &size,
                const records::Extension &extension, const controller::ExtensionPlace &place) {
     const std::string id = std::to_string(extension.base);
-    Texts out{.script = "#!/bin/sh\nexec " + std::string("/bin/sh ./") +
-                        records::srun_record_name(extension.base) + "\n",
+    Texts out{.script = records::extension_script(extension.base),
               .name = bounded_text(base.name, 64) + "+" + std::to_string(extension.level),
               .out = bounded_text(base.work_dir) + "/ringrt-extensions-" + id + ".out",
               .comment = records::format_extension(extension),
@@ -105,6 +106,32 @@ void set_resources(const slurm_job_info_t &base, const controller::PendingUpdate
 
 }  // namespace
 
+// Only a filter. Slurm answers by who runs and what is reserved, and adds what all jobs that wait
+// ahead would take, able to start or not (_delayed_job_start_time() in slurmctld): its answer tells
+// nothing while one waits, be it another extension. Where Slurm is not asked, or says nothing, the
+// submission tells. The test holds slurmctld's locks: where it takes long it is left out for a
+// while.
+bool SlurmCluster::would_wait(job_desc_msg_t &job) {
+    constexpr time_t kNow_s = 2;  // one that is completing may still hold its GPUs
+    constexpr std::chrono::seconds kSlow(1), kPause(300);
+    const auto waits = [](const controller::JobRecord &record) {
+        return record.phase == controller::JobPhase::pending;
+    };
+    const bool is_listed = !wants_all_;  // nothing was submitted since
+    const Clock::time_point asked = Clock::now();
+    if (!is_listed || std::ranges::any_of(seen_.jobs, waits) || asked < will_run_from_)
+        return false;
+    will_run_response_msg_t *answer = nullptr;
+    const int rc = timed(Call::will_run, [&] { return slurm_job_will_run2(&job, &answer); });
+    if (Clock::now() - asked > kSlow) will_run_from_ = Clock::now() + kPause;
+    if (answer == nullptr) return false;
+    bool is_later = answer->start_time > std::time(nullptr) + kNow_s;
+    // GPUs above MIN are borrowed: nobody is preempted for them.
+    for_each<uint32_t>(answer->preemptee_job_id, [&](uint32_t) { is_later = true; });
+    slurm_free_will_run_response_msg(answer);
+    return rc == SLURM_SUCCESS && is_later;
+}
+
 RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
                                const records::Extension &extension,
                                const controller::ExtensionPlace &place) {
@@ -129,6 +156,7 @@ RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate
     set_what_it_runs(base, texts, job);
     set_where(base, texts, job);
     set_resources(base, size, texts, job);
+    if (would_wait(job)) return RpcStatus::later;
     submit_response_msg_t *response = nullptr;
     const int rc = timed(Call::submit, [&] { return slurm_submit_batch_job(&job, &response); });
     const RpcStatus status = status_of(rc, "slurm_submit_batch_job");

@@ -117,14 +117,7 @@ PendingReason waits_of(const slurm_job_info_t &job) {
     }
 }
 
-controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job) {
-    using controller::SlurmHold;
-    if (job.priority != 0) return SlurmHold::none;
-    if (job.state_reason == FAIL_BAD_CONSTRAINTS) return SlurmHold::bad_constraints;
-    // In 22.05 to 26.05 nothing but this text tells this hold from one by a user.
-    const bool failed = bounded_text(job.state_desc).starts_with("launch failed requeued held");
-    return failed ? SlurmHold::launch_failed : SlurmHold::none;
-}
+bool is_set(uint16_t number) { return number != 0 && number != NO_VAL16 && number != INFINITE16; }
 
 int gpus_in(const char *tres) {
     const auto gpus = parse_gpu_tres(bounded_text(tres));
@@ -179,6 +172,7 @@ void add_end(const slurm_job_info_t &job, JobRecord &record) {
             end.how = How::cancelled;
             break;
         case JOB_FAILED:
+        case JOB_OOM:
             end.how = How::failed;
             break;
         default:
@@ -229,7 +223,26 @@ uint64_t constraints_of(const slurm_job_info_t &job) {
     return sum;
 }
 
+// By --gpus alone Slurm deals the GPUs as the nodes have them. By --gpus-per-node, --gres or
+// --ntasks-per-node each node has its share.
+void add_shares(const slurm_job_info_t &job, JobRecord &record) {
+    record.any_shares = gpus_in(job.tres_per_job) > 0 && gpus_in(job.tres_per_node) == 0 &&
+                        gpus_in(job.tres_per_socket) == 0 && gpus_in(job.tres_per_task) == 0 &&
+                        !is_set(job.ntasks_per_node);
+    if (record.any_shares && job.max_nodes != NO_VAL && job.max_nodes != INFINITE)
+        record.nodes_most = static_cast<int>(std::min<uint32_t>(job.max_nodes, 1 << 20));
+}
+
 }  // namespace
+
+controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job) {
+    using controller::SlurmHold;
+    if (job.priority != 0) return SlurmHold::none;
+    if (job.state_reason == FAIL_BAD_CONSTRAINTS) return SlurmHold::bad_constraints;
+    // In 22.05 to 26.05 nothing but this text tells this hold from one by a user.
+    const bool failed = bounded_text(job.state_desc).starts_with("launch failed requeued held");
+    return failed ? SlurmHold::launch_failed : SlurmHold::none;
+}
 
 std::string bounded_text(const char *text, std::size_t bytes_max) {
     return text == nullptr ? std::string() : std::string(text, strnlen(text, bytes_max));
@@ -270,6 +283,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     for (const char *tres :
          {job.tres_per_job, job.tres_per_node, job.tres_per_task, job.tres_per_socket})
         if (record.gpu_kind.empty()) record.gpu_kind = gpu_kind(bounded_text(tres));
+    add_shares(job, record);
     record.features = bounded_text(job.features, kNameBytesMax);
     for_each_node(job.exc_node_inx, nodes.size(), [&](std::size_t node) {
         record.excluded_nodes.push_back(static_cast<int>(node));

@@ -32,6 +32,8 @@ inline constexpr std::size_t kAdminCommentBytesMax = 65536;
 // At one of its user, account or QOS that others share.
 [[nodiscard]] bool waits_at_limit(const slurm_job_info_t &job);
 
+[[nodiscard]] controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job);
+
 // `nodes` is only read for how many GPUs each has.
 [[nodiscard]] controller::JobRecord job_record(const slurm_job_info_t &job,
                                                std::span<const controller::NodeRecord> nodes);

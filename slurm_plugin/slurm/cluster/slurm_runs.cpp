@@ -43,6 +43,8 @@ std::optional<SlurmCluster::SiteConf> SlurmCluster::site_conf() {
         .launch_s = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout),
         .has_slurmdbd =
             bounded_text(conf->accounting_storage_type, 256).find("slurmdbd") != std::string::npos,
+        .nice_sets_priority = bounded_text(conf->priority_type, 256) == "priority/basic",
+        .enforces_limits = (conf->accounting_storage_enforce & kEnforceLimits) != 0,
         .has_client_ids = bounded_text(conf->authinfo).find("use_client_ids") != std::string::npos};
     conf_asked_ = Clock::now();
     free_conf(conf);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "slurm_plugin/controller/controller.h"
+#include "slurm_plugin/slurm/base/unix_time.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
 #include "slurm_plugin/slurm/host/diag.h"
 #include "slurm_plugin/slurm/host/event_log.h"
@@ -33,11 +34,6 @@ constexpr double kLookEvery_s = 5;  // while another one acts
 // rested, so that a resize under way does not take a core from slurmctld.
 constexpr double kRestPerWork = 20;
 
-double unix_now_s() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration<double>(now).count();
-}
-
 // Processor time that this thread has taken.
 double thread_cpu_s() {
     timespec time{};
@@ -45,10 +41,13 @@ double thread_cpu_s() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+}  // namespace
+
 // For people, and for the next start of a controller.
-class Events final : public controller::EventSink {
+class LoopEvents final : public controller::EventSink {
   public:
-    Events(Log &host, const std::string &journal_path) : log(host), journal(host, journal_path) {}
+    LoopEvents(Log &host, const std::string &journal_path)
+        : log(host), journal(host, journal_path) {}
     void write(const controller::Event &event) override {
         journal.write(event);
         log.write(event);
@@ -57,8 +56,6 @@ class Events final : public controller::EventSink {
     EventLog log;
     JournalFile journal;
 };
-
-}  // namespace
 
 void ControllerLoop::run() {
     double pause_s = kStartDelay_s;
@@ -93,7 +90,7 @@ struct ControllerLoop::Life {
     }
 
     SlurmSetup setup;
-    Events events;
+    LoopEvents events;
     SlurmCluster cluster;
     FencedCluster fenced;
     std::optional<controller::Controller> controller;  // none while another one acts

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "slurm_plugin/slurm/base/folder_of.h"
+
 namespace ringrt::slurm {
 namespace {
 
@@ -43,11 +45,6 @@ bool write_all(int file, const std::string &content) {
         done += static_cast<std::size_t>(wrote);
     }
     return true;
-}
-
-std::string folder_of(const std::string &path) {
-    const std::size_t slash = path.find_last_of('/');
-    return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
 // Else the new name may be gone after a loss of power, and with it the file.

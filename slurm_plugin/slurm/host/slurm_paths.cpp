@@ -6,16 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include "slurm_plugin/slurm/base/folder_of.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
 namespace {
-
-std::string folder_of(const std::string &path) {
-    const std::size_t slash = path.find_last_of('/');
-    return slash == std::string::npos ? "." : path.substr(0, slash);
-}
 
 struct FreeConf {
     void operator()(slurm_conf_t *conf) const { free_conf(conf); }

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "slurm_plugin/slurm/base/folder_of.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -22,8 +23,7 @@ bool resolve(void *object, const char *name, Function *&function) {
 std::string folder_of(const void *address) {
     Dl_info info{};
     if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
-    const std::string path = info.dli_fname;
-    return path.substr(0, path.find_last_of('/'));
+    return ringrt::folder_of(std::string(info.dli_fname));
 }
 
 }  // namespace

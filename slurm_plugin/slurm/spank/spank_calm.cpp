@@ -66,11 +66,6 @@ std::string shown_reason(const std::string &reason) {
 
 std::string gpus_text(int gpus) { return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"); }
 
-uint32_t number_of(spank_t spank, spank_item_t item) {
-    uint32_t value = 0;
-    return spank_get_item(spank, item, &value) == ESPANK_SUCCESS ? value : 0;
-}
-
 bool is_malleable_script(spank_t spank) {
     uint32_t step = 0;
     char range[2];

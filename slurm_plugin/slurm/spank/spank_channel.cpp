@@ -38,7 +38,7 @@ constexpr std::size_t kCommentBytesMax = 65536;
 int listener = -1;
 int lifeline = -1;  // slurmstepd's end: the service ends with it
 pid_t service = -1;
-char key[33];
+char service_key[33];
 
 void random_hex(char *out, std::size_t digits) {
     std::array<unsigned char, 32> bytes{};
@@ -148,7 +148,7 @@ void serve(const Beside &step, int end_of_lifeline) {
                       .lifeline = end_of_lifeline,
                       .ask_signal = step.ask_signal,
                       .owner = step.owner.user,
-                      .key = key,
+                      .key = service_key,
                       .slurm = {.requeue = [&] { return requeue_job(step.job_id); },
                                 .is_preempted = [&] { return is_preempted(step.job_id); },
                                 .report = [&](const auto &t) { report_of(step.job_id, t); }}})
@@ -163,14 +163,14 @@ void open_channel(spank_t spank) {
     if (!is_malleable_step(spank)) return;
     char name[33];
     random_hex(name, 32);
-    random_hex(key, 32);
-    if (name[0] == '\0' || key[0] == '\0') return;
+    random_hex(service_key, 32);
+    if (name[0] == '\0' || service_key[0] == '\0') return;
     const std::string whole = "ringrt-" + std::string(name);
     listener = listen_at(whole);
     if (listener < 0)
         slurm_error("malleable: no channel to the job's ranks: %s", std::strerror(errno));
     else
-        spank_setenv(spank, kForLibrary[3], (whole + "/" + key).c_str(), 1);
+        spank_setenv(spank, kForLibrary[3], (whole + "/" + service_key).c_str(), 1);
 }
 
 void serve_channel(spank_t spank) {

@@ -40,6 +40,12 @@ inline constexpr std::array<FlagName, 3> kFlags{{
 inline constexpr const char *kForLibrary[] = {"RINGRT_MALLEABLE", "RINGRT_SIGNAL", "RINGRT_GRACE_S",
                                               "RINGRT_CHANNEL"};
 
+// 0: it is not known here.
+inline uint32_t number_of(spank_t spank, spank_item_t item) {
+    uint32_t value = 0;
+    return spank_get_item(spank, item, &value) == ESPANK_SUCCESS ? value : 0;
+}
+
 // In every process, from slurm_spank_init().
 void register_options(spank_t spank);
 

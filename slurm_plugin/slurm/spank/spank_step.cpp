@@ -58,11 +58,6 @@ bool is_batch_step(spank_t spank) {
            step == SLURM_BATCH_SCRIPT;
 }
 
-uint32_t number_of(spank_t spank, spank_item_t item) {
-    uint32_t value = 0;
-    return spank_get_item(spank, item, &value) == ESPANK_SUCCESS ? value : 0;
-}
-
 // A list of nodes may be longer: its beginning says which is the first.
 std::string long_variable(spank_t spank, const char *name) {
     char buffer[4096] = "";

@@ -2,11 +2,12 @@
 # alone: a busy machine changes what is decided
 # The same jobs through the real cluster and through `ringsim run --controller`: the same decisions in
 # the same order. The jobs' moments lie apart, and no two jobs are equally good to resize, so that what
-# a busy machine adds to a restart changes no decision.
+# a busy machine adds to a restart changes no decision. b comes first: of nodes that another job leaves it would get those
+# that are free first, and where it is decides who makes room on a node for r.
 jobs='
 # name  submit_s  sizes  seconds
-a       0         1:16   118
-b       10        4:8    80
+b       0         4:8    90
+a       4         1:16   118
 c       22        2:4    96
 r       36        4      24
 d       48        1:2    32

@@ -9,12 +9,15 @@ world_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 world_ldadd = libfakecluster.la $(CHECK_LIBS)
 
 controller_tests = \
+	tests/unit/controller/test_applications \
 	tests/unit/controller/test_explain \
 	tests/unit/controller/test_extension \
 	tests/unit/controller/test_fence \
+	tests/unit/controller/test_lenders \
 	tests/unit/controller/test_live_resize \
 	tests/unit/controller/test_model \
 	tests/unit/controller/test_pacing \
+	tests/unit/controller/test_probation \
 	tests/unit/controller/test_reach \
 	tests/unit/controller/test_recovery \
 	tests/unit/controller/test_resize \
@@ -25,6 +28,10 @@ controller_tests = \
 	tests/unit/controller/test_walk
 check_PROGRAMS += $(controller_tests)
 TESTS += $(controller_tests)
+
+tests_unit_controller_test_applications_SOURCES = tests/unit/controller/test_applications.cpp tests/support/check.h
+tests_unit_controller_test_applications_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_applications_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_explain_SOURCES = tests/unit/controller/test_explain.cpp tests/support/check.h
 tests_unit_controller_test_explain_CPPFLAGS = $(world_cppflags)
@@ -38,6 +45,10 @@ tests_unit_controller_test_fence_SOURCES = tests/unit/controller/test_fence.cpp 
 tests_unit_controller_test_fence_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_fence_LDADD = $(world_ldadd)
 
+tests_unit_controller_test_lenders_SOURCES = tests/unit/controller/test_lenders.cpp tests/support/check.h
+tests_unit_controller_test_lenders_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_lenders_LDADD = $(world_ldadd)
+
 tests_unit_controller_test_live_resize_SOURCES = tests/unit/controller/test_live_resize.cpp tests/support/check.h
 tests_unit_controller_test_live_resize_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_live_resize_LDADD = $(world_ldadd)
@@ -49,6 +60,10 @@ tests_unit_controller_test_model_LDADD = $(world_ldadd)
 tests_unit_controller_test_pacing_SOURCES = tests/unit/controller/test_pacing.cpp tests/support/check.h
 tests_unit_controller_test_pacing_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_pacing_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_probation_SOURCES = tests/unit/controller/test_probation.cpp tests/support/check.h
+tests_unit_controller_test_probation_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_probation_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_reach_SOURCES = tests/unit/controller/test_reach.cpp tests/support/check.h
 tests_unit_controller_test_reach_CPPFLAGS = $(world_cppflags)

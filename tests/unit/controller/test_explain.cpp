@@ -105,6 +105,27 @@ TEST(a_job_that_is_held_or_handed_back_is_told) {
                 "waits: held, depends on another job, or has a later start time");
 }
 
+TEST(a_limit_is_told_where_it_holds_a_job) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(20);
+    Observation seen;
+    ck_assert(world.cluster.observe(seen) == RpcStatus::ok);
+    const auto said = [&](int gpus, int allowed) {
+        JobRecord &job = *std::ranges::find(seen.jobs, id, &JobRecord::id);
+        job.gpus_requested = gpus;
+        job.gpus_on_node = {{0, gpus}};
+        job.gpus_allowed = allowed;
+        return explain(seen, world.options).at(0).text;
+    };
+    const std::string limit =
+        "; no more than 2 GPUs, for the limits of its account, user or QOS leave no more";
+    for (const int allowed : {0, 2, 3})
+        ck_assert_msg(said(2, allowed).ends_with(limit), "%s", said(2, allowed).c_str());
+    ck_assert_msg(said(1, 2).ends_with(limit), "%s", said(1, 2).c_str());
+    ck_assert(said(2, 8).find("limits") == std::string::npos);
+}
+
 // What one says who knows the records only.
 TEST(without_a_controller_the_records_alone_are_explained) {
     World world({4, 4});

@@ -167,6 +167,19 @@ TEST(a_training_is_one_job) {
     ck_assert(extensions.strays(seen).empty());
 }
 
+// slurmctld counts them below the limits of the base, which were told of the base alone.
+TEST(what_its_extensions_have_is_allowed_to_it) {
+    Observation seen{.version = 3, .now_s = 1000};
+    seen.jobs = {base_job(2), extension_job(8, 1, 1), extension_job(9, 2, 2),
+                 extension_job(10, 3, 4, JobPhase::pending)};
+    seen.jobs[0].gpus_allowed = 5;  // a limit of 8: three are its extensions'
+    Extensions().take_from(seen);
+    ck_assert(seen.jobs[0].gpus_allowed == 8);
+    seen.jobs = {base_job(2), extension_job(8, 1, 1)};
+    Extensions().take_from(seen);
+    ck_assert(seen.jobs[0].gpus_allowed == std::nullopt);
+}
+
 TEST(an_extension_without_its_base_is_a_stray) {
     const auto strays = [](JobRecord base) {
         Observation seen{.version = 1};

@@ -38,13 +38,19 @@ struct Training {
             job.extensions.push_back({.record = &part, .stage = ExtensionStage::joined});
     }
     // Towards `wanted`, where so many of them could be had now.
-    std::optional<Action> next(int wanted, int placeable) {
+    [[nodiscard]] Target target(int wanted, int placeable) const {
         Target target;
         target.job = {.id = 7, .gpus_now = base.gpus_requested};
         target.allotment.gpus = wanted;
         target.placeable_gpus = placeable;
+        return target;
+    }
+    std::optional<Action> next(int wanted, int placeable) {
+        return next(target(wanted, placeable));
+    }
+    std::optional<Action> next(const Target &target, const Options &options = {}) {
         return next_live_action(job, target, tracker,
-                                {.now_s = 1000, .gpus_per_node = 4, .may_ask = true}, Options{});
+                                {.now_s = 1000, .gpus_per_node = 4, .may_ask = true}, options);
     }
     JobRecord base{.id = 7, .phase = JobPhase::running};
     std::vector<JobRecord> parts;
@@ -115,6 +121,32 @@ TEST(the_base_keeps_its_gpus) {
     ck_assert(!Training({}, 2).next(1, 1));
 }
 
+// Just started, it has told nothing: a requeue waits for its word, but not for ever, and not to
+// give GPUs back.
+TEST(nobody_is_requeued_before_it_could_tell) {
+    const auto kind_after = [](double started_s, int wanted, std::optional<int> told_of_run,
+                               bool told_live) {
+        Training training({}, 2);
+        training.job.is_live = false;
+        training.job.intent.live = true;
+        training.base.start_s = started_s;
+        if (told_of_run)
+            training.base.telemetry = records::Telemetry{.run = *told_of_run, .live = told_live};
+        Options options;
+        options.resize = Resize::live;
+        const std::optional<Action> action =
+            training.next(training.target(wanted, wanted), options);
+        return action ? std::optional(action->kind) : std::nullopt;
+    };
+    constexpr std::optional<Kind> kRequeue;
+    ck_assert(kind_after(999, 4, std::nullopt, false) == Kind::nothing);
+    ck_assert(kind_after(800, 4, std::nullopt, false) == kRequeue);
+    ck_assert(kind_after(999, 1, std::nullopt, false) == kRequeue);
+    ck_assert(kind_after(999, 4, 0, false) == kRequeue);      // it cannot, by its own word
+    ck_assert(kind_after(999, 4, 9, true) == Kind::nothing);  // of an earlier run
+    ck_assert(kind_after(999, 4, 9, false) == kRequeue);
+}
+
 // The one in the middle was lost: what is above it leaves, before anything else.
 TEST(a_size_off_the_ladder_is_left) {
     Training training({1, 4});
@@ -133,6 +165,78 @@ TEST(nothing_new_while_one_comes_or_goes) {
             ck_assert(action && action->kind == Kind::nothing && action->poll_fast);
         }
     }
+}
+
+// Where one GPU is free on each of two nodes, an extension of two has a node for each of its ranks.
+TEST(scattered_gpus_are_a_shape_that_fits) {
+    Training training({}, 2);
+    training.job.intent.gpus_min = 2;
+    Target target = training.target(4, 4);
+    target.part_nodes = {2};
+    const std::optional<Action> action = training.next(target);
+    ck_assert(action && levels_and_gpus(*action) == (Levels{{1, 2}}));
+    const PendingUpdate::Size size = action->doublings.at(0).size;
+    ck_assert(size.nodes == 2 && size.tasks == 2 && size.same_nodes);
+    target.part_nodes = {1};
+    ck_assert(!training.next(target)->doublings.at(0).size.same_nodes);
+}
+
+namespace {
+
+// Four nodes of four GPUs; a training of two on n0, and rigid jobs with so many of each node.
+struct Site {
+    explicit Site(const std::vector<int> &rigid) {
+        seen.now_s = 5000;
+        for (int node = 0; node < 4; ++node) seen.nodes.push_back({.gpus = 4});
+        JobRecord base{.id = 1, .phase = JobPhase::running, .start_s = 4000, .gpus_requested = 2};
+        base.gpus_on_node = {{0, 2}};
+        base.intent = records::Intent{.gpus_min = 2, .gpus_max = 8};
+        base.intent->state = records::IntentState::running;
+        base.intent->gpus = 2;
+        base.intent->run = 0;
+        base.intent->base_step = 0;
+        base.telemetry =
+            records::Telemetry{.gpus = 2, .step = 1000, .step_ms = 100, .up = true, .live = true};
+        seen.jobs.push_back(base);
+        for (int node = 0; node < 4; ++node) hold(node, rigid[static_cast<std::size_t>(node)]);
+    }
+    void hold(int node, int gpus) {
+        if (gpus == 0) return;
+        JobRecord job{.id = 10 + static_cast<uint32_t>(seen.jobs.size()),
+                      .phase = JobPhase::running,
+                      .gpus_requested = gpus};
+        job.gpus_on_node = {{node, gpus}};
+        seen.jobs.push_back(job);
+    }
+    [[nodiscard]] Target target() const {
+        const Options options{.settle_s = 1, .payback = 0, .resize = Resize::live};
+        std::vector<MalleableJob> jobs = malleable_jobs(seen, options);
+        jobs.at(0).is_live = is_live(seen.jobs[0], jobs[0].intent, options);
+        ck_assert(jobs[0].is_live);
+        return decide(seen, jobs, {}, options).targets.at(0);
+    }
+    Observation seen;
+};
+
+}  // namespace
+
+TEST(it_grows_into_scattered_gpus_and_stays_there) {
+    Site site({2, 3, 3, 4});
+    Target target = site.target();
+    ck_assert_int_eq(target.allotment.gpus, 4);
+    ck_assert_int_eq(target.placeable_gpus, 4);
+    ck_assert(target.part_nodes == std::vector<int>{2});
+    Site grown({2, 3, 3, 4});
+    JobRecord &base = grown.seen.jobs[0];
+    base.gpus_requested = base.intent->gpus = base.telemetry->gpus = 4;
+    base.gpus_on_node = {{0, 2}, {1, 1}, {2, 1}};
+    ck_assert_int_eq(grown.target().allotment.gpus, 4);  // content with what it came to
+    grown.seen.jobs.back().gpus_on_node = {{3, 2}};      // two more are free: no place for four
+    ck_assert_int_eq(grown.target().allotment.gpus, 4);
+    // A layout per node stays as it is.
+    site.seen.jobs[0].intent->layout = {.gpus_per_node = 2};
+    target = site.target();
+    ck_assert_int_eq(target.allotment.gpus, 2);
 }
 
 int main() { return ringrt::test::run_all("live_resize"); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What slurmctld has forgotten when it was killed is put right; what fails is said and survived.
 #include <algorithm>
+#include <csignal>
 #include <stdexcept>
 
 #include "tests/support/agreeing.h"
@@ -78,6 +79,55 @@ TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
     other = job;
     other.restarts = 2;  // it ran again since
     ck_assert_int_eq(requeues(other, 990, 1000), 0);
+}
+
+// srun of a run that was just starting got no answer from a slurmctld that ended.
+TEST(a_start_that_was_lost_with_slurmctld_is_tried_again_once) {
+    JobRecord job = taken_down(IntentState::released);
+    job.end = End{.how = End::How::failed, .exit_code = 1};
+    job.start_s = 985;
+    ck_assert_int_eq(requeues(job, 990, 1000), 3);
+    ck_assert_int_eq(requeues(job, 900, 1000), 0);   // slurmctld was not restarted
+    ck_assert_int_eq(requeues(job, 1001, 1002), 0);  // it had failed before, as seen by slurmctld
+    const auto with = [&](auto change) {
+        JobRecord other = job;
+        change(other);
+        return requeues(other, 990, 1000);
+    };
+    ck_assert_int_eq(with([](JobRecord &other) { other.end->signal = SIGSEGV; }), 0);
+    ck_assert_int_eq(with([](JobRecord &other) { other.end->how = End::How::cancelled; }), 0);
+    ck_assert_int_eq(with([](JobRecord &other) { other.start_s = 800; }), 0);
+    ck_assert_int_eq(with([](JobRecord &other) { other.telemetry = {.run = 1}; }), 0);
+    ck_assert_int_eq(with([](JobRecord &other) { other.telemetry = {.run = 0}; }), 3);
+    JobRecord first = job;  // as any job of the site
+    first.restarts = 0;
+    first.intent->run = 0;
+    ck_assert_int_eq(requeues(first, 990, 1000), 0);
+}
+
+TEST(a_start_is_not_tried_for_ever) {
+    Ended cluster;
+    Controller controller(cluster, cluster, quick_options());
+    controller.restore({});
+    controller.pass(990);
+    JobRecord job = taken_down(IntentState::released);
+    job.end = End{.how = End::How::failed, .exit_code = 1};
+    job.start_s = 985;
+    cluster.seen.jobs = {job};
+    for (int i = 0; i < 8; ++i) controller.pass(1000 + i);
+    ck_assert_int_eq(cluster.asked, 3);
+    cluster.seen.jobs[0].phase = JobPhase::running;
+    cluster.seen.jobs[0].restarts = 2;
+    cluster.seen.jobs[0].end.reset();
+    cluster.seen.jobs[0].end_s = 0;
+    controller.pass(1010);
+    job.restarts = 2;
+    job.intent->run = 2;
+    job.start_s = 1011;
+    job.end_s = 1012;
+    cluster.seen.jobs = {job};
+    for (int i = 0; i < 8; ++i) controller.pass(1013 + i);
+    ck_assert_int_eq(cluster.asked, 3);
 }
 
 // The same where the record of the request was lost with slurmctld: the journal tells of it.

@@ -128,6 +128,31 @@ TEST(a_rigid_job_gets_borrowed_gpus_back) {
     expect_all_finish(world, 1500, "rigid");
 }
 
+// By --gpus alone Slurm deals 14 GPUs as 3, 3, 4 and 4: what two malleable jobs lend of two nodes
+// is enough. Not so on at most three nodes.
+TEST(a_rigid_job_of_uneven_shares_gets_borrowed_gpus_back) {
+    for (const int gpus : {10, 12, 13, 14}) {
+        World world({4, 4, 4, 4});
+        for (int i = 0; i < 2; ++i) (void)world.cluster.submit_malleable(1, 4, {.steps = 1000});
+        world.run(20);
+        const uint32_t rigid = world.cluster.submit_rigid(gpus, 60, 1, (gpus + 3) / 4);
+        world.cluster.set_any_shares(rigid, gpus == 12 ? 4 : 0);
+        const double wait = world.run_until(
+            [&] { return world.cluster.job(rigid).phase == JobPhase::running; }, 60);
+        ck_assert_msg(wait >= 0 && wait < 10, "%d: %s", gpus, world.cluster.story().c_str());
+        const int in_vain = world.cluster.count(EventKind::asked);
+        ck_assert_msg(in_vain == (gpus > 11 ? 2 : 1), "%d: %d asked", gpus, in_vain);
+    }
+    World world({4, 4, 4, 4});
+    for (int i = 0; i < 2; ++i) (void)world.cluster.submit_malleable(1, 4, {.steps = 1000});
+    world.run(20);
+    const uint32_t rigid = world.cluster.submit_rigid(12, 60, 1, 3);
+    world.cluster.set_any_shares(rigid, 3);
+    world.run(20);
+    ck_assert(world.cluster.job(rigid).phase == JobPhase::pending);
+    ck_assert_msg(world.cluster.count(EventKind::asked) == 0, "%s", world.cluster.story().c_str());
+}
+
 // The paper's rule gives GPUs to the job that has the most to do. Neither job knows its end; of
 // those that report their loss, the policy finds out which that is, and goes on knowing after a
 // resize.

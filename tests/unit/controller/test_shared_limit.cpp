@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits at a limit of an account or QOS gets back what malleable jobs below it have borrowed.
+// Who waits at a limit of an account or QOS gets back what malleable jobs below it have borrowed,
+// and nobody is to have more than the limits allow.
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/shared_limit.h"
 #include "tests/support/agreeing.h"
@@ -132,6 +133,58 @@ TEST(nobody_below_the_limit_grows_meanwhile) {
     ck_assert(plan.targets.at(0).gap_contended);
     ck_assert(!plan.targets.at(1).gap_contended);
     ck_assert_int_eq(plan.targets.at(1).allotment.gpus, 4);
+}
+
+// With gpus_allowed of the first job, which has 1 to 4.
+int size_of(Site site, int allowed) {
+    const Options options{.settle_s = 1, .payback = 0};
+    site.seen.jobs[0].gpus_allowed = allowed;
+    const Plan plan = decide(site.seen, malleable_jobs(site.seen, options), {}, options);
+    ck_assert_int_eq(plan.targets.at(0).placeable_gpus, plan.targets.at(0).allotment.gpus);
+    return plan.targets.at(0).allotment.gpus;
+}
+
+TEST(nobody_leaves_for_a_size_that_limits_do_not_allow) {
+    Site site;
+    site.add_malleable("a", 1, 2);
+    site.expect_sizes({4});
+    ck_assert_int_eq(size_of(site, 4), 4);
+    ck_assert_int_eq(size_of(site, 100), 4);
+    ck_assert_int_eq(size_of(site, 3), 2);
+    // Nor is it asked for what is above a limit that was lowered since.
+    ck_assert_int_eq(size_of(site, 1), 2);
+    ck_assert_int_eq(size_of(site, 0), 2);
+    // But for a rigid job that waits, as without a limit.
+    site.add_waiting({.what = What::gpus, .of_account = true, .short_by = 1});
+    ck_assert_int_eq(size_of(site, 2), 1);
+}
+
+TEST(a_job_starts_with_what_limits_allow) {
+    Site site;
+    site.add_malleable("a", 1, 2);
+    JobRecord &job = site.seen.jobs[0];
+    job.phase = JobPhase::pending;
+    job.start_s = 0;
+    job.gpus_on_node.clear();
+    set_intent(job, {.gpus_min = 1, .gpus_max = 4});
+    site.expect_sizes({});
+    ck_assert_int_eq(size_of(site, 4), 4);
+    ck_assert_int_eq(size_of(site, 3), 2);
+    ck_assert_int_eq(size_of(site, 0), 1);  // and waits with that
+}
+
+TEST(extensions_in_a_qos_of_their_own_are_below_its_limits) {
+    Site site;
+    site.add_malleable("a", 1, 2);
+    site.seen.jobs[0].gpus_allowed = 2;
+    Options options;
+    MalleableJob job = malleable_jobs(site.seen, options).at(0);
+    job.is_live = true;
+    ck_assert(size_below_limits(job, options) == 2);
+    options.extension_qos = "scavenger";
+    ck_assert(size_below_limits(job, options) == std::nullopt);
+    job.is_live = false;  // it grows by a requeue
+    ck_assert(size_below_limits(job, options) == 2);
 }
 
 }  // namespace

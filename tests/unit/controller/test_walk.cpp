@@ -163,6 +163,7 @@ void walk(uint64_t seed) {
         program.telemetry_s = random() % 4 ? 1 + static_cast<double>(random() % 8) : 0;
         program.heeds_signal = random() % 5 != 0;
         program.has_handler_late = random() % 3 == 0;
+        if (random() % 4 == 0) program.fails_from = min << (random() % 3);
         jobs.push_back(world.cluster.submit_malleable(min, min << (random() % 4), program));
         world.run(static_cast<double>(random() % 20));
         for (int k = 0; k < 4; ++k) {

@@ -61,6 +61,7 @@ std::vector<Job> any_jobs(std::mt19937_64 &random, const Capacity &capacity) {
         if (gpus > job.gpus_max || random() % 20 == 0) gpus = 1 + static_cast<int>(random() % 9);
         if (!packing.place(gpus, &job.held)) continue;
         job.gpus_now = gpus;
+        job.by_parts = random() % 5 == 0;
         if (random() % 15 == 0) job.held.clear();
     }
     return jobs;
@@ -153,6 +154,22 @@ TEST(packing_takes_the_fullest_node_that_fits) {
     ck_assert_int_eq(packing.free_gpus(), 0);
 }
 
+// As Slurm deals their tasks: six are three and three, and leave nobody two on one node.
+TEST(packing_deals_gpus_to_whole_nodes_evenly) {
+    using Shares = std::vector<NodeShare>;
+    Packing packing({.node_gpus = {4, 4}, .gpus_per_node = 4});
+    Shares where;
+    ck_assert(packing.place(6, &where));
+    ck_assert((where == Shares{{0, 3}, {1, 3}}));
+    ck_assert(!packing.place(2));
+    ck_assert(packing.place(1) && packing.place(1) && !packing.place(1));
+    Packing three({.node_gpus = {4, 4, 4}, .gpus_per_node = 4});
+    where.clear();
+    ck_assert(three.place(10, &where));
+    ck_assert((where == Shares{{0, 4}, {1, 4}, {2, 2}}));  // at most as many tasks as on the others
+    ck_assert(three.place(2) && three.free_gpus() == 0);
+}
+
 // Two GPUs on each node, also where one node has room for all.
 TEST(packing_keeps_apart_what_a_layout_keeps_apart) {
     Packing packing({.node_gpus = {4, 1, 2, -1, 4}, .gpus_per_node = 4});
@@ -167,6 +184,25 @@ TEST(packing_keeps_apart_what_a_layout_keeps_apart) {
 }
 
 // Random takes, gives and places: the count of free GPUs stays right, and a refusal is never wrong.
+// One GPU on each of two nodes and two on a third: what is even, on as few nodes as can be.
+TEST(packing_finds_even_parts_on_scattered_gpus) {
+    Packing packing(Capacity{.node_gpus = {1, 0, 1, 2, -1}, .gpus_per_node = 4});
+    std::vector<NodeShare> where;
+    ck_assert_int_eq(packing.place_evenly(2, 4, &where), 1);
+    ck_assert(where == (std::vector<NodeShare>{{3, 2}}));
+    where.clear();
+    ck_assert_int_eq(packing.place_evenly(2, 4, &where), 2);
+    ck_assert(where == (std::vector<NodeShare>{{0, 1}, {2, 1}}));
+    ck_assert_int_eq(packing.place_evenly(1, 4), 0);
+    Packing wide(Capacity{.node_gpus = {4, 4}});
+    ck_assert_int_eq(wide.place_evenly(4, 2), 2);  // by the CPUs of a node, for example
+    Packing parts(Capacity{.node_gpus = {1, 0, 1, 2, -1}, .gpus_per_node = 4});
+    ck_assert(!parts.place_doublings(1, 8));  // 1, 2 and 4
+    ck_assert_int_eq(parts.free_gpus(), 4);
+    ck_assert(parts.place_doublings(2, 4));
+    ck_assert_int_eq(parts.free_gpus(), 2);
+}
+
 TEST(packing_counts_right) {
     std::mt19937_64 random(7);
     for (int n = 0; n < 300; ++n) {

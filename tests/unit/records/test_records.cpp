@@ -62,6 +62,8 @@ Intent random_intent(std::mt19937_64 &random) {
     i.gap_s = static_cast<double>(upto(1000)) / 10;
     i.restart_s = static_cast<double>(upto(1000)) / 10;
     if (upto(1) != 0) i.own_nice = upto(2'000'000) - 1'000'000;
+    i.good = static_cast<int>(upto(64));
+    i.bad = static_cast<int>(upto(64));
     i.why = upto(1) ? "best_gain" : "";
     return i;
 }
@@ -89,6 +91,8 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_double_eq_tol(a.gap_s, b.gap_s, 1e-9);
     ck_assert_double_eq_tol(a.restart_s, b.restart_s, 1e-9);
     ck_assert(a.own_nice == b.own_nice);
+    ck_assert_int_eq(a.good, b.good);
+    ck_assert_int_eq(a.bad, b.bad);
     // The reason is the one key that is left out where the record is full.
     if (!b.why.empty() || format_intent(b).size() + a.why.size() + 5 <= kRecordBytesMax)
         EXPECT_TEXT(b.why, a.why);
@@ -238,6 +242,8 @@ TEST(intent_of_extremes_stays_bounded) {
              .gap_s = 1e300,
              .restart_s = 1e300,
              .own_nice = INT64_MIN,
+             .good = INT32_MAX,
+             .bad = INT32_MAX,
              .why = "abcdefghijklmnopqrstuvwx"};
     const std::string text = format_intent(i);
     ck_assert_msg(text.size() <= kRecordBytesMax, "%zu bytes: %s", text.size(), text.c_str());

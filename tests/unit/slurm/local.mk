@@ -3,7 +3,9 @@
 # place of libslurm's.
 if HAVE_SLURM
 slurm_tests = \
+	tests/unit/slurm/test_allowed_size \
 	tests/unit/slurm/test_slurm_cluster \
+	tests/unit/slurm/test_slurm_updates \
 	tests/unit/slurm/test_slurm_records \
 	tests/unit/slurm/test_srun_record \
 	tests/unit/slurm/test_start_size \
@@ -11,9 +13,17 @@ slurm_tests = \
 check_PROGRAMS += $(slurm_tests)
 TESTS += $(slurm_tests)
 
-tests_unit_slurm_test_slurm_cluster_SOURCES = tests/unit/slurm/test_slurm_cluster.cpp tests/support/check.h
+tests_unit_slurm_test_allowed_size_SOURCES = tests/unit/slurm/test_allowed_size.cpp tests/support/check.h
+tests_unit_slurm_test_allowed_size_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_slurm_test_allowed_size_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
+
+tests_unit_slurm_test_slurm_cluster_SOURCES = tests/unit/slurm/test_slurm_cluster.cpp tests/unit/slurm/one_job.h tests/support/check.h
 tests_unit_slurm_test_slurm_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_slurm_cluster_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
+
+tests_unit_slurm_test_slurm_updates_SOURCES = tests/unit/slurm/test_slurm_updates.cpp tests/unit/slurm/one_job.h tests/support/check.h
+tests_unit_slurm_test_slurm_updates_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_slurm_test_slurm_updates_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
 
 tests_unit_slurm_test_slurm_records_SOURCES = tests/unit/slurm/test_slurm_records.cpp tests/support/check.h
 tests_unit_slurm_test_slurm_records_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -22,7 +32,7 @@ tests_unit_slurm_test_slurm_records_LDADD = libslurmcluster.la libcontroller.la 
 tests_unit_slurm_test_srun_record_SOURCES = tests/unit/slurm/test_srun_record.cpp tests/support/check.h \
 	tests/support/folder.h slurm_plugin/slurm/spank/srun_record.cpp
 tests_unit_slurm_test_srun_record_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_slurm_test_srun_record_LDADD = $(CHECK_LIBS)
+tests_unit_slurm_test_srun_record_LDADD = librecords.la $(CHECK_LIBS)
 
 tests_unit_slurm_test_start_size_SOURCES = tests/unit/slurm/test_start_size.cpp tests/support/check.h \
 	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/job_submit/start_size.cpp

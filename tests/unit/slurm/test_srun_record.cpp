@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How an srun is written down, and that a shell repeats it word by word.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/slurm/spank/srun_record.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
@@ -59,6 +62,32 @@ TEST(a_shell_repeats_it_word_by_word) {
                 "b]\n[it's]\n[$HOME `x` \\]\n"
                 "[two\nlines]\nA=it's $B B=1\n2 SLURM_NTASKS=own mask=0027 in=" +
                     folder.path + "\n");
+}
+
+// Somebody else may write into the job's folder, too: his file is not run as the job's owner.
+TEST(a_record_of_somebody_else_is_not_run) {
+    if (getuid() != 0) return;  // cannot make one
+    const TemporaryFolder folder;
+    const std::string name = folder.path + "/" + ringrt::records::srun_record_name(7);
+    std::ofstream(folder.path + "/batch") << ringrt::records::extension_script(7);
+    const auto runs = [&] {
+        std::remove((folder.path + "/ran").c_str());
+        const std::string command =
+            "cd " + folder.path + " && sh ./batch 2>/dev/null </dev/null; test -e ran";
+        return std::system(command.c_str()) == 0;
+    };
+    ck_assert(!runs());  // there is none
+    std::ofstream(name) << "touch ran\n";
+    ck_assert(chmod(name.c_str(), 0600) == 0);
+    ck_assert(runs());
+    ck_assert(chown(name.c_str(), 65534, 65534) == 0);
+    ck_assert(!runs());
+    ck_assert(std::rename(name.c_str(), (folder.path + "/own").c_str()) == 0);
+    ck_assert(chown((folder.path + "/own").c_str(), 0, 0) == 0);
+    ck_assert(symlink("own", name.c_str()) == 0);
+    ck_assert(!runs());  // a file of the owner's, and not the one that his srun wrote
+    std::remove(name.c_str());
+    ck_assert(mkdir(name.c_str(), 0700) == 0 && !runs());
 }
 
 TEST(the_size_is_the_extensions_own) {

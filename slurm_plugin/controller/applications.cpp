@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/applications.h"
+
+#include <algorithm>
+
+namespace ringrt::controller {
+namespace {
+
+void set_speed(Application &application, int gpus, double step_ms) {
+    if (gpus <= 0 || !(step_ms > 0)) return;
+    std::vector<model::SpeedSample> &speeds = application.speeds;
+    const auto at = std::ranges::lower_bound(speeds, gpus, {}, &model::SpeedSample::gpus);
+    if (at != speeds.end() && at->gpus == gpus)
+        at->step_ms = step_ms;
+    else if (speeds.size() < records::kSpeedSamplesMax)
+        speeds.insert(at, {gpus, step_ms});
+}
+
+// The others are the names that Slurm gives to jobs without one.
+bool has_own_name(const JobRecord &job) {
+    return !job.name.empty() && job.name != "wrap" && job.name != "sbatch" && job.name != "bash" &&
+           job.name != "sh" && job.name != "interactive";
+}
+
+}  // namespace
+
+void Applications::learn(const JobRecord &job, double now_s) {
+    if (!has_own_name(job) || !job.telemetry || !(job.telemetry->step_ms > 0)) return;
+    const records::Telemetry &telemetry = *job.telemetry;
+    Application &application = insert(key_of(job));
+    if (application.batch != telemetry.batch) application = {.batch = telemetry.batch};
+    for (int i = 0; i < telemetry.samples; ++i)
+        set_speed(application, telemetry.speed[i].gpus, telemetry.speed[i].step_ms);
+    set_speed(application, telemetry.gpus, telemetry.step_ms);
+    if (job.intent && job.intent->restart_s > 0) application.restart_s = job.intent->restart_s;
+    if (telemetry.steps_left >= 0)
+        application.steps_total =
+            telemetry.steps_done() + static_cast<double>(telemetry.steps_left);
+    application.told_s = now_s;
+}
+
+const Application *Applications::find(const JobRecord &job) const {
+    const auto found = known_.find(key_of(job));
+    return found == known_.end() ? nullptr : &found->second;
+}
+
+Application &Applications::insert(const Key &key) {
+    if (known_.size() >= kMost && !known_.contains(key))
+        known_.erase(std::ranges::min_element(
+            known_, {}, [](const auto &entry) { return entry.second.told_s; }));
+    return known_[key];
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/free_places.h"
+
+#include <algorithm>
+
+#include "slurm_plugin/controller/reach.h"
+#include "slurm_plugin/policy/engine/packing.h"
+
+namespace ringrt::controller {
+
+using policy::Packing;
+
+namespace {
+
+// The free GPUs on nodes of the pool that the job may not use.
+std::vector<policy::NodeShare> out_of_reach(const Observation &observation, const Pool &pool,
+                                            const JobRecord &job) {
+    std::vector<policy::NodeShare> out;
+    if (!is_choosy(job, pool)) return out;
+    for (std::size_t i = 0; i < observation.nodes.size(); ++i)
+        if (pool.free.node_gpus[i] > 0 && !may_use(job, observation.nodes[i], static_cast<int>(i)))
+            out.emplace_back(static_cast<int>(i), observation.nodes[i].gpus);
+    return out;
+}
+
+// As the job's layout has it.
+bool place(Packing &packing, const records::Layout &layout, int gpus,
+           std::vector<policy::NodeShare> &where) {
+    const int most = layout.gpus_per_node;
+    return most > 0 && gpus > most ? packing.place_apart(gpus, most, &where)
+                                   : packing.place(gpus, &where);
+}
+
+// The largest size that finds a place off these nodes, which is then taken; 0: none does.
+int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
+                  const records::Layout &layout, const policy::Ladder &ladder) {
+    if (off.empty() && layout.gpus_per_node == 0) return packing.place_largest(ladder);
+    Packing rest = packing;
+    rest.occupy(off);
+    std::vector<policy::NodeShare> where;
+    int gpus = ladder.floor(ladder.max);
+    while (gpus >= ladder.min && gpus > 0 && !place(rest, layout, gpus, where)) gpus /= 2;
+    if (gpus < ladder.min) return 0;
+    packing.occupy(where);
+    return gpus;
+}
+
+// What it has it keeps, and each doubling stands for itself, on as few nodes as are free for it.
+void match_parts(const Observation &observation, const Pool &pool, const MalleableJob &job,
+                 Packing &packing, Target &target) {
+    const records::Layout &layout = job.intent.layout;
+    const Reach reach = reach_of(observation, pool, *job.record, layout);
+    const std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record);
+    int gpus = target.job.gpus_now;
+    for (; 2 * gpus <= target.allotment.gpus; gpus *= 2) {
+        Packing rest = packing;
+        rest.occupy(off);
+        std::vector<policy::NodeShare> where;
+        const bool fits = layout.gpus_per_node > 0
+                              ? place(rest, layout, gpus, where)
+                              : rest.place_evenly(gpus, reach.gpus_per_node, &where) > 0;
+        if (!fits) break;
+        packing.occupy(where);
+        target.part_nodes.push_back(static_cast<int>(where.size()));
+    }
+    target.placeable_gpus = gpus;
+}
+
+}  // namespace
+
+void match_free(const Observation &observation, const Pool &pool,
+                const std::vector<MalleableJob> &jobs, std::vector<Target> &targets) {
+    Packing packing(pool.free);
+    std::vector<std::size_t> waiting, growing;
+    for (const std::size_t i : pool.jobs) {
+        if (targets[i].job.id == 0) continue;
+        if (is_waiting(jobs[i].stage)) {
+            if (jobs[i].stage != Stage::held_back) waiting.push_back(i);
+        } else if (!targets[i].job.pinned && targets[i].allotment.gpus > targets[i].job.gpus_now) {
+            growing.push_back(i);
+        } else {
+            targets[i].placeable_gpus = targets[i].allotment.gpus;
+        }
+    }
+    std::stable_sort(waiting.begin(), waiting.end(), [&](std::size_t a, std::size_t b) {
+        const bool resizing_a = jobs[a].is_resizing(), resizing_b = jobs[b].is_resizing();
+        if (resizing_a != resizing_b) return resizing_a;
+        const JobRecord &x = *jobs[a].record, &y = *jobs[b].record;
+        return x.priority != y.priority ? x.priority > y.priority : x.submit_s < y.submit_s;
+    });
+    for (const std::size_t i : waiting) {
+        const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
+        targets[i].placeable_gpus =
+            place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
+                          jobs[i].intent.layout, {jobs[i].intent.gpus_min, most});
+    }
+    std::stable_sort(growing.begin(), growing.end(), [&](std::size_t a, std::size_t b) {
+        return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
+    });
+    for (const std::size_t i : growing) {
+        if (jobs[i].is_live) {
+            match_parts(observation, pool, jobs[i], packing, targets[i]);
+            continue;
+        }
+        const auto &held = targets[i].job.held;
+        packing.release(held);
+        const int gpus = targets[i].allotment.gpus;
+        const bool fits = place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
+                                        jobs[i].intent.layout, {gpus, gpus}) > 0;
+        targets[i].placeable_gpus = fits ? gpus : targets[i].job.gpus_now;
+        packing.occupy(held);  // they are not free before it has left
+    }
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/probation.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "slurm_plugin/records/flag.h"
+
+namespace ringrt::controller {
+
+using records::Intent;
+using records::IntentState;
+
+namespace {
+
+constexpr double kSoon_s = 60;
+
+// By itself: one that got such a signal was ended by somebody.
+bool failed_by_itself(const JobRecord &record) {
+    if (!record.end || record.end->how != End::How::failed) return false;
+    const int signal = record.end->signal;
+    return signal != SIGTERM && signal != SIGKILL && signal != SIGINT;
+}
+
+bool has_made_steps(const JobRecord &record) {
+    return record.telemetry && record.telemetry->run == record.restarts &&
+           record.intent->base_step >= 0 &&
+           static_cast<int64_t>(record.telemetry->step) > record.intent->base_step;
+}
+
+// Of one that never tells of steps only the time is known.
+bool failed_soon(const JobRecord &record) {
+    if (record.start_s <= 0) return false;
+    return age_s(record.start_s, record.end_s) < kSoon_s ||
+           (record.telemetry && !has_made_steps(record));
+}
+
+// Its size before this one; this one: it has had no other.
+int size_before(const JobRecord &record) {
+    const Intent &intent = *record.intent;
+    const bool is_noted = intent.state == IntentState::running;
+    const bool is_new = !is_noted && intent.gpus != record.gpus_requested;
+    return is_new ? intent.gpus : intent.good;
+}
+
+}  // namespace
+
+std::optional<Probation> probation_of(const JobRecord &record) {
+    if (record.phase != JobPhase::finished || !record.intent || !failed_by_itself(record))
+        return std::nullopt;
+    const Intent &intent = *record.intent;
+    const bool is_asked = intent.state == IntentState::asked;  // it has ended while it was asked
+    if (intent.run != record.restarts || is_asked || !failed_soon(record)) return std::nullopt;
+    const Probation out{.good = size_before(record), .bad = record.gpus_requested};
+    const records::GpuRange range{intent.gpus_min, intent.gpus_max};
+    if (out.good == out.bad || !records::on_ladder(range, out.good) ||
+        !records::on_ladder(range, out.bad))
+        return std::nullopt;
+    return out;
+}
+
+bool is_to_narrow(const MalleableJob &job, const Probation &probation) {
+    const Intent &intent = job.intent;
+    return is_waiting(job.stage) && intent.gpus_min <= probation.bad &&
+           probation.bad <= intent.gpus_max;
+}
+
+Action narrow_range(const MalleableJob &job, const Probation &probation) {
+    Action action{.kind = Action::Kind::note, .intent = job.intent, .poll_fast = true};
+    Intent &intent = action.intent;
+    if (probation.bad > probation.good)
+        intent.gpus_max = probation.good;
+    else
+        intent.gpus_min = probation.good;
+    intent.bad = probation.bad;
+    intent.good = 0;
+    intent.gpus = probation.good;  // to start there is no resize
+    intent.state = IntentState::running;
+    intent.target = 0;
+    intent.asked_s = 0;
+    action.nice = std::exchange(intent.own_nice, std::nullopt);
+    return action;
+}
+
+}  // namespace ringrt::controller

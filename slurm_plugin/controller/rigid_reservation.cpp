@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/rigid_reservation.h"
+
+#include <algorithm>
+
+#include "slurm_plugin/controller/lenders.h"
+#include "slurm_plugin/controller/reach.h"
+
+namespace ringrt::controller {
+
+namespace {
+
+constexpr std::size_t kRigidLookedAt = 500;
+
+// Takes GPUs out of one pool for the rigid jobs that wait in it, by priority and arrival.
+class RigidReservation {
+  public:
+    RigidReservation(Pool &pool, const std::vector<NodeRecord> &nodes,
+                     const std::vector<MalleableJob> &jobs, Reclaim reclaim)
+        : pool_(pool), nodes_(nodes), lenders_(nodes.size()) {
+        room_ = pool.capacity.node_gpus;
+        for (std::size_t node = 0; node < room_.size(); ++node)
+            if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // nobody could start there
+        for (const std::size_t index : pool.jobs) {
+            const MalleableJob &job = jobs[index];
+            if (holds_gpus(job.stage)) {
+                keep_min(job, job.intent.gpus_min);
+                lenders_.add(job);
+                if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
+            } else if (job.is_resizing()) {
+                promised_min_ += job.intent.gpus_min;
+            } else {
+                by_priority_.push_back(&job);
+            }
+        }
+        std::sort(by_priority_.begin(), by_priority_.end(),
+                  [](const MalleableJob *a, const MalleableJob *b) {
+                      return a->record->priority > b->record->priority;
+                  });
+    }
+
+    // The next rigid job, of lower or equal priority than the one before.
+    void reserve_for(const JobRecord &rigid) {
+        for (;
+             next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority;
+             ++next_)
+            keep_all(*by_priority_[next_]);
+        const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
+        const std::vector<policy::NodeShare> shares =
+            rigid.any_shares && !is_for_one_node ? any_shares_for(rigid) : equal_shares_for(rigid);
+        if (shares.empty()) {
+            note_unserved(rigid);
+            return;
+        }
+        for (const auto &[index, share] : shares) {
+            const auto node = static_cast<std::size_t>(index);
+            lenders_.take(index, share - std::min(share, free_on(index)));
+            room_[node] -= share;
+            pool_.capacity.node_gpus[node] -= share;
+            int &free = pool_.free.node_gpus[node];
+            free = std::max(std::min(0, free), free - share);
+        }
+        pool_.capacity.kept_for_rigid += rigid.gpus_requested;
+        pool_.somebody_waits = true;
+    }
+
+  private:
+    void note_unserved(const JobRecord &rigid) {
+        const auto found = std::ranges::find_if(pool_.unserved, [&](const JobRecord *other) {
+            return other->partition == rigid.partition && other->gpu_kind == rigid.gpu_kind &&
+                   other->features == rigid.features &&
+                   other->excluded_nodes == rigid.excluded_nodes;
+        });
+        if (found == pool_.unserved.end())
+            pool_.unserved.push_back(&rigid);
+        else if (rigid.gpus_requested < (*found)->gpus_requested)
+            *found = &rigid;
+    }
+
+    // A running job keeps its MIN, on its first nodes.
+    void keep_min(const MalleableJob &job, int gpus) {
+        for (const auto &[node, held] : job.record->gpus_on_node) {
+            subtract(node, std::min(held, gpus));
+            gpus -= std::min(held, gpus);
+        }
+    }
+
+    // The index is Slurm's: after a change of its configuration it may be of a node that is gone.
+    void subtract(int node, int gpus) {
+        if (node >= 0 && static_cast<std::size_t>(node) < room_.size())
+            room_[static_cast<std::size_t>(node)] -= gpus;
+    }
+
+    // One that comes before the rigid job: what it holds is not reclaimed, or its MIN comes first.
+    void keep_all(const MalleableJob &job) {
+        if (!holds_gpus(job.stage)) {
+            promised_min_ += job.intent.gpus_min;
+            return;
+        }
+        lenders_.remove(job);
+        int min = job.intent.gpus_min;
+        for (const auto &[node, held] : job.record->gpus_on_node) {
+            subtract(node, held - std::min(held, min));
+            min -= std::min(held, min);
+        }
+    }
+
+    [[nodiscard]] int free_on(int node) const {
+        return std::max(0, pool_.free.node_gpus[static_cast<std::size_t>(node)]);
+    }
+
+    // What has to be given back there for so many GPUs.
+    [[nodiscard]] Lenders::Cost cost_at(int node, int gpus) const {
+        return lenders_.cost(node, gpus - std::min(gpus, free_on(node)));
+    }
+
+    [[nodiscard]] Lenders::Cost cost_of(const std::vector<policy::NodeShare> &shares) const {
+        Lenders::Cost out;
+        for (const auto &[node, share] : shares) {
+            const Lenders::Cost here = cost_at(node, share);
+            out.jobs += here.jobs;
+            out.gpus += here.gpus;
+        }
+        return out;
+    }
+
+    // Where it could start if malleable jobs gave what they borrowed: where the fewest have to, and
+    // then with the most free GPUs; empty where it could not. As much on each of so many nodes as
+    // on the others:
+    [[nodiscard]] std::vector<policy::NodeShare> equal_shares_for(const JobRecord &rigid) const {
+        struct Place {
+            Lenders::Cost cost;
+            int lacks = 0, node = 0;
+
+            auto operator<=>(const Place &) const = default;
+        };
+        const std::size_t count = static_cast<std::size_t>(std::max(1, rigid.nodes_requested));
+        const int most =
+            (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
+        std::vector<Place> places;
+        int total = -promised_min_;
+        for (std::size_t i = 0; i < room_.size(); ++i) {
+            const int node = static_cast<int>(i);
+            if (room_[i] <= 0 || !may_use(rigid, nodes_[i], node)) continue;
+            total += room_[i];
+            if (room_[i] >= most)
+                places.push_back({cost_at(node, most), most - std::min(most, free_on(node)), node});
+        }
+        if (total < rigid.gpus_requested || places.size() < count) return {};
+        std::ranges::partial_sort(places, places.begin() + static_cast<long>(count));
+        std::vector<policy::NodeShare> shares;
+        int left = rigid.gpus_requested;
+        for (std::size_t i = 0; i < count; ++i) {
+            shares.emplace_back(places[i].node, left / static_cast<int>(count - i));
+            left -= shares.back().second;
+        }
+        return shares;
+    }
+
+    // Or what there is on each of as many nodes as that takes: what is free first, or where that is
+    // cheaper, or where those are too many nodes, on others.
+    [[nodiscard]] std::vector<policy::NodeShare> any_shares_for(const JobRecord &rigid) const {
+        std::vector<int> nodes;
+        int total = -promised_min_;
+        for (std::size_t i = 0; i < room_.size(); ++i) {
+            if (room_[i] <= 0 || !may_use(rigid, nodes_[i], static_cast<int>(i))) continue;
+            total += room_[i];
+            nodes.push_back(static_cast<int>(i));
+        }
+        const auto least = static_cast<std::size_t>(std::max(1, rigid.nodes_requested));
+        if (total < rigid.gpus_requested || nodes.size() < least) return {};
+        const auto most = static_cast<std::size_t>(rigid.nodes_most);
+        std::vector<policy::NodeShare> best;
+        const auto try_in_this_order = [&] {
+            const std::vector<policy::NodeShare> shares = first_shares(rigid, nodes, least);
+            if (most > 0 && shares.size() > most) return;
+            if (best.empty() || cost_of(shares) < cost_of(best)) best = shares;
+        };
+        std::ranges::stable_sort(nodes, [&](int a, int b) { return free_on(a) > free_on(b); });
+        try_in_this_order();
+        if (!best.empty() && cost_of(best).jobs <= 1) return best;
+        std::ranges::stable_sort(nodes, [&](int a, int b) { return room_at(a) > room_at(b); });
+        try_in_this_order();
+        sort_by_cost(nodes, rigid.gpus_requested);
+        try_in_this_order();
+        return best;
+    }
+
+    // Of all that a node can give to one that wants so many.
+    void sort_by_cost(std::vector<int> &nodes, int gpus) const {
+        std::vector<std::pair<Lenders::Cost, int>> order;
+        for (const int node : nodes)
+            order.emplace_back(cost_at(node, std::min(gpus, room_at(node))), node);
+        std::ranges::stable_sort(order, {}, &std::pair<Lenders::Cost, int>::first);
+        for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = order[i].second;
+    }
+
+    [[nodiscard]] int room_at(int node) const { return room_[static_cast<std::size_t>(node)]; }
+
+    // Of the first nodes that have room for it, `least` of them at least: one GPU of each, then
+    // what is free there, then what is lent.
+    [[nodiscard]] std::vector<policy::NodeShare> first_shares(const JobRecord &rigid,
+                                                              const std::vector<int> &nodes,
+                                                              std::size_t least) const {
+        std::vector<policy::NodeShare> shares;
+        int room = 0, left = rigid.gpus_requested;
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (room >= rigid.gpus_requested && i >= least) break;
+            room += room_at(nodes[i]);
+            shares.emplace_back(nodes[i], std::min(left, 1));
+            left -= shares.back().second;
+        }
+        for (const bool lent_too : {false, true})
+            for (auto &[node, share] : shares) {
+                const int there = lent_too ? room_at(node) : std::min(room_at(node), free_on(node));
+                const int more = std::clamp(there - share, 0, left);
+                share += more;
+                left -= more;
+            }
+        return shares;
+    }
+
+    Pool &pool_;
+    const std::vector<NodeRecord> &nodes_;
+    Lenders lenders_;
+    std::vector<int> room_;  // what rigid jobs may have, per node
+    int promised_min_ = 0;   // to malleable jobs that hold nothing and come first
+    std::vector<const MalleableJob *>
+        by_priority_;  // those that come first only before rigid jobs below them
+    std::size_t next_ = 0;
+};
+
+}  // namespace
+
+void reserve_for_rigid(Pool &pool, const std::vector<NodeRecord> &nodes,
+                       const std::vector<MalleableJob> &jobs,
+                       std::vector<const JobRecord *> waiting, Reclaim reclaim) {
+    std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
+        if (a->priority != b->priority) return a->priority > b->priority;
+        return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
+    });
+    // As many as Slurm's own backfill looks at: the later ones have no chance yet.
+    if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
+    RigidReservation reservation(pool, nodes, jobs, reclaim);
+    for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
+}
+
+}  // namespace ringrt::controller

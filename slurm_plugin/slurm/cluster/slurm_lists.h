@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Slurm's lists, and what its records of accounts and QOS count in them.
+#pragma once
+
+#include <slurm/slurm.h>
+#include <slurm/slurmdb.h>
+
+#include <set>
+#include <string>
+
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
+
+namespace ringrt::slurm {
+
+// Calls visit(record) for each of Slurm's list, which may be null.
+template <typename Record, typename List, typename Visit>
+void for_each(List list, Visit visit) {
+    if (list == nullptr) return;
+    auto *iterator = slurm_list_iterator_create(list);
+    while (auto *record = static_cast<Record *>(slurm_list_next(iterator))) visit(*record);
+    slurm_list_iterator_destroy(iterator);
+}
+
+// Slurm's list of names, which stay the set's: without it slurmctld tells of all that there are.
+struct NameList {
+    explicit NameList(const std::set<std::string> &names) {
+        for (const std::string &name : names)
+            slurm_list_append(list, const_cast<char *>(name.c_str()));
+    }
+    ~NameList() { slurm_list_destroy(list); }
+    NameList(const NameList &) = delete;
+    NameList &operator=(const NameList &) = delete;
+
+    decltype(assoc_mgr_info_request_msg_t::acct_list) list = slurm_list_create(nullptr);
+};
+
+inline bool is_name(const char *text, const std::string &name) {
+    return bounded_text(text, 256) == name;
+}
+
+// In an array of limits by TRES, which may be null.
+inline bool is_limited(const uint64_t *limits, uint32_t tres) {
+    return limits != nullptr && limits[tres] != INFINITE64 && limits[tres] != NO_VAL64;
+}
+
+// What one of its users, or of its accounts, has of a QOS now, by TRES; null: nothing.
+inline const uint64_t *used_by_user(const slurmdb_qos_usage_t &usage, uint32_t user_id) {
+    const uint64_t *used = nullptr;
+    for_each<slurmdb_used_limits_t>(usage.user_limit_list, [&](const slurmdb_used_limits_t &one) {
+        if (one.uid == user_id) used = one.tres;
+    });
+    return used;
+}
+inline const uint64_t *used_by_account(const slurmdb_qos_usage_t &usage, const std::string &name) {
+    const uint64_t *used = nullptr;
+    for_each<slurmdb_used_limits_t>(usage.acct_limit_list, [&](const slurmdb_used_limits_t &one) {
+        if (is_name(one.acct, name)) used = one.tres;
+    });
+    return used;
+}
+
+}  // namespace ringrt::slurm

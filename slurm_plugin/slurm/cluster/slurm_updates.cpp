@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SlurmCluster: what is changed of a job.
+#include <algorithm>
+#include <ctime>
+#include <optional>
+#include <string>
+
+#include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
+
+namespace ringrt::slurm {
+
+using controller::RpcStatus;
+
+namespace {
+
+constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
+constexpr time_t kHeldAgain_s = 60;  // what is released for a moment cannot start before
+
+// Slurm keeps nice values as unsigned numbers around NICE_OFFSET.
+uint32_t slurm_nice(int64_t nice) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(nice + NICE_OFFSET, 0, NO_VAL - 1));
+}
+
+bool is_pending(const slurm_job_info_t &job) {
+    return (job.job_state & JOB_STATE_BASE) == JOB_PENDING;
+}
+
+// By its user or an operator, not by Slurm.
+bool is_held(const slurm_job_info_t &job) {
+    return job.priority == 0 && slurm_hold_of(job) == controller::SlurmHold::none;
+}
+
+// Only an operator may set it; it lifts no limit.
+void set_layout(const controller::PendingUpdate::Size &size, uint32_t cpus_per_task,
+                job_desc_msg_t &change) {
+    const int tasks = size.tasks > 0 ? size.tasks : size.gpus;
+    // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
+    change.ntasks_per_node = static_cast<uint16_t>((tasks + size.nodes - 1) / size.nodes);
+    // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
+    // them: from 24.11 on, a job that shrinks within a node would never start again.
+    change.pn_min_cpus = static_cast<uint16_t>(
+        std::min<uint32_t>(change.ntasks_per_node * cpus_per_task, NO_VAL16 - 1));
+}
+
+}  // namespace
+
+RpcStatus SlurmCluster::send(uint32_t job_id, job_desc_msg_t &change) {
+    return this->change(job_id, Call::update_job, "slurm_update_job",
+                        [&] { return slurm_update_job(&change); });
+}
+
+// With priority/basic, Slurm adds the difference of two nice values to the priority, that of a held
+// job too, which is 0: so it releases the job (22.05 to 26.05, _update_job()).
+RpcStatus SlurmCluster::send_with_nice(uint32_t job_id, job_desc_msg_t &change, IfHeld if_held) {
+    const std::optional<SiteConf> conf = site_conf();
+    if (conf && !conf->nice_sets_priority) return send(job_id, change);
+    JobMessage found;
+    if (const RpcStatus status = load_job(job_id, found); status != RpcStatus::ok) return status;
+    const slurm_job_info_t &job = found->job_array[0];
+    if (is_held(job)) {
+        mark_hot(job_id);
+        return if_held == IfHeld::refuse ? RpcStatus::busy : send_to_held(job_id, job, change);
+    }
+    // A held job takes no other priority: a hold that comes in this very moment refuses it all.
+    if (conf && job.priority != 0) change.priority = job.priority;
+    return send(job_id, change);
+}
+
+// Held again in a second request. In between, a start time keeps it from starting.
+RpcStatus SlurmCluster::send_to_held(uint32_t job_id, const slurm_job_info_t &job,
+                                     job_desc_msg_t &change) {
+    const time_t begin = std::max<time_t>(1, job.eligible_time);  // 0: as it is
+    if (is_pending(job)) change.begin_time = std::max(begin, std::time(nullptr) + kHeldAgain_s);
+    if (const RpcStatus status = send(job_id, change); status != RpcStatus::ok) return status;
+    job_desc_msg_t hold;
+    slurm_init_job_desc_msg(&hold);
+    set_job_id(hold, job_id);
+    hold.priority = 0;
+    hold.alloc_sid =
+        job.state_reason == WAIT_HELD_USER ? ALLOC_SID_USER_HOLD : ALLOC_SID_ADMIN_HOLD;
+    if (is_pending(job)) hold.begin_time = begin;
+    return send(job_id, hold);
+}
+
+RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment,
+                                     std::optional<int64_t> nice) {
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    change.admin_comment = const_cast<char *>(admin_comment.c_str());
+    if (!nice) return send(job_id, change);
+    change.nice = slurm_nice(*nice);
+    return send_with_nice(job_id, change, IfHeld::keep);
+}
+
+// In its owner's name, as `scontrol update --uid` does it: what an operator sets is above the
+// limits of CPUs and nodes of the job's user, account and QOS, and a size is to stay below all.
+RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
+                                 const controller::PendingUpdate::Size &size) {
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    if (details.user_id) change.user_id = *details.user_id;
+    const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = size;
+    std::string tres = format_gpu_tres(details.tres_per_job, gpus), node_tres;
+    change.tres_per_job = tres.data();
+    if (same_nodes) {
+        node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
+        change.tres_per_node = node_tres.data();
+    }
+    change.num_tasks = static_cast<uint32_t>(size_tasks > 0 ? size_tasks : gpus);
+    change.min_cpus = static_cast<uint32_t>(cpus);
+    change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);
+    return send(job_id, change);
+}
+
+RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::PendingUpdate &update) {
+    const auto known = malleable_.find(job_id);
+    const Details details = known != malleable_.end() ? known->second : Details{};
+    if (update.size)
+        if (const RpcStatus status = set_size(job_id, details, *update.size);
+            status != RpcStatus::ok)
+            return status;
+    job_desc_msg_t change;
+    slurm_init_job_desc_msg(&change);
+    set_job_id(change, job_id);
+    if (update.size) set_layout(*update.size, details.cpus_per_task, change);
+    if (update.time_limit_s)
+        change.time_limit = static_cast<uint32_t>((*update.time_limit_s + 59) / 60);
+    if (update.begin_s) change.begin_time = static_cast<time_t>(*update.begin_s);
+    if (update.nice) {
+        change.nice = slurm_nice(*update.nice);
+    } else if (update.first_in_queue && !details.has_lent_nice) {
+        // As far as the priority, an unsigned number that wraps, leaves room.
+        const uint32_t room = UINT32_MAX - details.priority;
+        change.nice = details.nice - std::min(kFirstInQueueNice, room - room / 4);
+    }
+    if (!update.admin_comment.empty())
+        change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
+    if (update.undo_slurm_hold) change.priority = INFINITE;  // as scontrol release does
+    return change.nice == NO_VAL || update.undo_slurm_hold
+               ? send(job_id, change)
+               : send_with_nice(job_id, change, IfHeld::refuse);
+}
+
+}  // namespace ringrt::slurm

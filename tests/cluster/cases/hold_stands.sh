@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A user's hold of a job that was released for a resize and has yet to start: the lent nice value is given
+# back, and the job stays held (priority/basic releases a held job whose nice value changes).
+nice_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* Nice=\(-\?[0-9]*\) .*/\1/p'; }
+nice_is() { [ "$(nice_of "$1")" = "$2" ]; }
+is_held() { timeout 10 squeue -h -j "$1" -o '%T %r' | grep -qE "^PENDING JobHeld$2"; }
+is_lent() { [ "$(nice_of "$job")" -lt 0 ]; }
+
+for hold in User Admin; do
+    start_job "held-by-$hold" --malleable=1:16 -- 100000 100
+    wait_for 30 "start" runs_with "$job" 16
+    wait_for 10 "steps" has_steps 5
+    # A job without a GPU takes the other two nodes in the gap: released, it cannot start.
+    blocker=$(timeout 20 sbatch --parsable -J blocker -o /dev/null -N2 --exclusive --nice=-1000 --wrap "sleep 300")
+    guest=$(rigid 8 300 -N2 --nice=-2000)
+    wait_for 30 "requeue" is_state "$job" PENDING
+    wait_for 30 "start of the job without a GPU" is_state "$blocker" RUNNING
+    wait_for 30 "release" is_lent
+    if [ "$hold" = User ]; then timeout 10 scontrol uhold "$job"; else timeout 10 scontrol hold "$job"; fi
+    wait_for 20 "own nice value" nice_is "$job" 0
+    sleep 3
+    is_held "$job" "$hold" || fail "held by $hold, the job is $(timeout 10 squeue -h -j "$job" -o '%T %r')"
+    timeout 10 scancel "$blocker"
+    sleep 3
+    is_held "$job" "$hold" || fail "its nodes are free, and the job held by $hold is $(timeout 10 squeue -h -j "$job" -o '%T %r')"
+    timeout 10 scontrol release "$job"
+    wait_for 30 "start after the hold" runs_with "$job" 8
+    check_steps
+    clear_jobs
+done

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The account above alice's and carol's may have 4 GPUs, of which carol has 2: a job of 1 to 8 starts with the 2 that
+# are left, though more are free, and is not asked to leave them. carol's job ends, and it grows to 4.
+. "$here/site.sh"
+site_up
+sacctmgr -i add account science >>"$work/sacctmgr" && limit account physics set parent=science && limit account chem set parent=science
+limit account science set GrpTRES=gres/gpu=4
+others=$(user_rigid carol 600 --gpus=2 --nodes=1)
+wait_for 30 "start of carol's job" is_state "$others" RUNNING
+user_job alice train --malleable=1:8 -- 100000 100
+wait_for 60 "run with 2" runs_with "$job" 2
+sleep 6
+runs_with "$job" 2 || fail "it does not run with 2"
+has_event "$job" asked && fail "it was asked to leave for a size above the limit"
+has_event "$job" downsized && fail "it was released with a size above the limit"
+as carol scancel "$others"
+wait_for 90 "run with 4 once carol's job has ended" runs_with "$job" 4
+check_steps

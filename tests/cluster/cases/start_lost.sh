@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# slurmctld is killed while a resized job's script is just starting, and the script fails: as where srun asks for its
+# allocation in that moment ("Unable to confirm allocation"). The job is started again; one whose script
+# fails again goes back to the size before, and has failed when it fails there, too.
+make_script() { # NAME: sets $folder
+    folder=$work/$1
+    mkdir -p "$folder"
+    cat >"$folder/script" <<SCRIPT
+#!/bin/bash
+runs=\$(ls "$folder"/run.* 2>/dev/null | wc -l)
+touch "$folder/run.\$runs"
+if [ \$runs -ge 1 ] && [ \$runs -le "\$(cat "$folder/losses")" ]; then
+    until [ -e "$folder/away" ]; do sleep 0.1; done
+    exit 1
+fi
+exec "$plain_job" "$folder" 100000 100
+SCRIPT
+    chmod 755 "$folder/script"
+}
+runs() { find "$folder" -name 'run.*' | wc -l; }
+has_runs() { [ "$(runs)" = "$1" ]; }
+lose_start() { # LOSSES: how many starts of the script fail
+    make_script "start_lost$1"
+    echo "$1" >"$folder/losses"
+    job=$(timeout 20 sbatch --parsable -J start_lost -o "$folder/out" --malleable=1:16 "$folder/script") || fail "sbatch refused it"
+    wait_for 30 "start" runs_with "$job" 16
+    wait_for 10 "steps" has_steps 5
+    sleep 6 # the running job is in the saved state
+    guest=$(rigid 8 300 -N2)
+    wait_for 60 "second start" has_runs 2
+    sleep 6 # and so is the second start
+    kill_slurmctld
+    touch "$folder/away"
+    sleep 2
+    start_slurmctld
+}
+
+lose_start 1
+wait_for 120 "third start" has_runs 3
+wait_for 60 "8 GPUs" runs_with "$job" 8
+has_event "$job" requeued || fail "no event"
+grep -q 'its script failed at its start, while slurmctld was away' "$dir/log/malleable_events.jsonl" || fail "not told why"
+check_steps
+clear_jobs
+
+lose_start 9
+wait_for 120 "third start" has_runs 3
+wait_for 60 "its way back to 16" grep -q "failed with exit code 1 soon after it came back with 8 GPUs" "$dir/log/malleable_events.jsonl"
+scancel "$guest"
+wait_for 120 "fourth start" has_runs 4
+wait_for 60 "its end" is_state "$job" FAILED
+sleep 5
+has_runs 4 && is_state "$job" FAILED || fail "it is $(state_of "$job") after $(runs) starts"

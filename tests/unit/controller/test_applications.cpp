@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What jobs of one name and user have measured is known of the next ones.
+#include <string>
+
+#include "slurm_plugin/controller/applications.h"
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/speed.h"
+#include "tests/support/agreeing.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+using ringrt::records::Telemetry;
+
+namespace {
+
+JobRecord job_of(const std::string &name, uint32_t user_id = 1000) {
+    return {.id = 7, .name = name, .user_id = user_id};
+}
+
+JobRecord telling(const std::string &name, std::vector<std::pair<int, double>> speeds,
+                  uint32_t batch = 64) {
+    JobRecord job = job_of(name);
+    job.telemetry = Telemetry{.gpus = speeds.back().first,
+                              .step = 10,
+                              .step_ms = speeds.back().second,
+                              .steps_left = 90,
+                              .batch = batch,
+                              .trained = 10 * batch,
+                              .samples = static_cast<int>(speeds.size())};
+    for (std::size_t i = 0; i < speeds.size(); ++i)
+        job.telemetry->speed[i] = {speeds[i].first, speeds[i].second};
+    return job;
+}
+
+TEST(a_name_is_known_by_what_its_jobs_measured) {
+    Applications known;
+    known.learn(telling("conv", {{1, 100}, {4, 40}}), 5);
+    known.learn(telling("conv", {{2, 60}, {4, 44}}), 6);
+    const Application *conv = known.find(job_of("conv"));
+    ck_assert_ptr_nonnull(conv);
+    ck_assert_uint_eq(conv->speeds.size(), 3);
+    ck_assert_int_eq(conv->speeds[2].gpus, 4);
+    ck_assert_double_eq(conv->speeds[2].step_ms, 44);
+    ck_assert_double_eq(conv->steps_total, 100);
+    ck_assert_ptr_null(known.find(job_of("lstm")));
+}
+
+TEST(nothing_is_shared_between_users_kinds_of_gpu_and_nameless_jobs) {
+    Applications known;
+    known.learn(telling("conv", {{1, 100}}), 5);
+    ck_assert_ptr_null(known.find(job_of("conv", 1001)));
+    JobRecord other_kind = job_of("conv");
+    other_kind.gpu_kind = "h100";
+    ck_assert_ptr_null(known.find(other_kind));
+    for (const char *name : {"", "wrap", "sbatch", "bash"}) {
+        known.learn(telling(name, {{1, 100}}), 5);
+        ck_assert_msg(known.find(job_of(name)) == nullptr, "\"%s\"", name);
+    }
+}
+
+TEST(what_nobody_measured_teaches_nothing) {
+    Applications known;
+    known.learn(job_of("conv"), 5);
+    known.learn(telling("conv", {{1, 0}}), 5);
+    ck_assert_ptr_null(known.find(job_of("conv")));
+}
+
+TEST(another_batch_is_another_program) {
+    Applications known;
+    known.learn(telling("conv", {{1, 100}, {8, 30}}), 5);
+    known.learn(telling("conv", {{1, 900}}, 512), 6);
+    const Application *conv = known.find(job_of("conv"));
+    ck_assert_uint_eq(conv->speeds.size(), 1);
+    ck_assert_double_eq(conv->speeds[0].step_ms, 900);
+}
+
+TEST(the_one_that_was_silent_for_longest_is_forgotten) {
+    Applications known;
+    for (std::size_t i = 0; i <= Applications::kMost; ++i)
+        known.learn(telling("app" + std::to_string(i), {{1, 100}}), i == 0 ? 1e9 : double(i));
+    ck_assert_ptr_nonnull(known.find(job_of("app0")));
+    ck_assert_ptr_null(known.find(job_of("app1")));
+    ck_assert_ptr_nonnull(known.find(job_of("app2")));
+}
+
+TEST(more_sizes_than_there_is_room_for_are_left_out) {
+    Applications known;
+    for (int gpus = 1; gpus < 40; ++gpus) known.learn(telling("conv", {{gpus, 100.0 / gpus}}), 5);
+    ck_assert_uint_eq(known.find(job_of("conv"))->speeds.size(),
+                      static_cast<std::size_t>(ringrt::records::kSpeedSamplesMax));
+}
+
+// Its own data may be slower; the shape of the curve is the application's.
+TEST(others_measurements_are_scaled_to_ones_own) {
+    const Application conv{.batch = 64, .speeds = {{1, 100}, {2, 100}, {4, 100}, {8, 100}}};
+    const Telemetry own = *telling("conv", {{1, 150}}).telemetry;
+    ck_assert_double_eq_tol(speed_of(own).step_ms(8), 150 * (0.9 / 8 + 0.1), 1e-6);
+    ck_assert_double_eq_tol(speed_of(own, conv).step_ms(8), 150, 2);
+    ck_assert_double_eq_tol(speed_of(conv).step_ms(8), 100, 1);
+    const Telemetry far = *telling("conv", {{1, 500}}).telemetry;  // another program of that name
+    ck_assert_double_eq(speed_of(far, conv).step_ms(8), speed_of(far).step_ms(8));
+    const Telemetry other_batch = *telling("conv", {{1, 150}}, 128).telemetry;
+    ck_assert_double_eq(speed_of(other_batch, conv).step_ms(8), speed_of(other_batch).step_ms(8));
+}
+
+// A job that waits for its first GPUs in an idle cluster of eight.
+ringrt::policy::Allotment first_size_of(const Application &application) {
+    Observation seen;
+    seen.now_s = 5000;
+    for (int i = 0; i < 2; ++i)
+        seen.nodes.push_back({.name = "n" + std::to_string(i), .gpus = 4, .partitions = {"main"}});
+    seen.jobs.push_back({.id = 1,
+                         .name = "conv",
+                         .partition = "main",
+                         .submit_s = 4990,
+                         .priority = 10,
+                         .gpus_requested = 1});
+    set_intent(seen.jobs[0], {.gpus_min = 1, .gpus_max = 8});
+    const Options options{.settle_s = 1};
+    const std::map<uint32_t, JobTracker> trackers{{1, {.application = application}}};
+    return decide(seen, malleable_jobs(seen, options), trackers, options).targets.at(0).allotment;
+}
+
+TEST(a_new_job_starts_where_its_application_gains) {
+    ck_assert_int_eq(first_size_of({}).gpus, 8);  // as one that nobody knows
+    const Application slower{.batch = 64, .speeds = {{1, 100}, {2, 120}, {4, 140}}};
+    ck_assert_int_eq(first_size_of(slower).gpus, 1);
+    const Application linear{.batch = 64, .speeds = {{1, 100}, {2, 50}}, .steps_total = 10000};
+    ck_assert_int_eq(first_size_of(linear).gpus, 8);
+}
+
+}  // namespace
+
+int main() { return ringrt::test::run_all("applications"); }

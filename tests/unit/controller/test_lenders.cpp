@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who gives GPUs back for a rigid job: as few jobs as can, and of these with as few GPUs.
+#include <algorithm>
+
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/lenders.h"
+#include "tests/support/agreeing.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+using ringrt::policy::NodeShare;
+using ringrt::records::IntentState;
+
+namespace {
+
+using Ids = std::vector<uint32_t>;
+
+struct Site {
+    Observation seen;
+
+    explicit Site(const std::vector<int> &nodes) {
+        seen.now_s = 5000;
+        for (const int gpus : nodes)
+            seen.nodes.push_back({.name = "n" + std::to_string(seen.nodes.size()),
+                                  .gpus = gpus,
+                                  .partitions = {"main"}});
+    }
+    JobRecord &add(int gpus, const std::vector<NodeShare> &nodes) {
+        seen.jobs.push_back({.id = static_cast<uint32_t>(seen.jobs.size() + 1),
+                             .partition = "main",
+                             .submit_s = 4000,
+                             .priority = 10,
+                             .gpus_requested = gpus});
+        JobRecord &job = seen.jobs.back();
+        if (!nodes.empty()) {
+            job.phase = JobPhase::running;
+            job.start_s = 4000;
+            job.gpus_on_node = nodes;
+        }
+        return job;
+    }
+    void malleable(int min, int max, const std::vector<NodeShare> &nodes) {
+        int gpus = 0;
+        for (const auto &[node, here] : nodes) gpus += here;
+        set_intent(add(gpus, nodes), {.gpus_min = min,
+                                      .gpus_max = max,
+                                      .state = IntentState::running,
+                                      .gpus = gpus,
+                                      .run = 0});
+    }
+    // A rigid job waits; by `--gpus` alone where any_shares.
+    void waits(int gpus, int nodes, bool any_shares = false, int nodes_most = 0) {
+        JobRecord &job = add(gpus, {});
+        job.pending_reason = PendingReason::resources;
+        job.nodes_requested = nodes;
+        job.any_shares = any_shares;
+        job.nodes_most = nodes_most;
+    }
+    // The jobs that shall give GPUs back.
+    [[nodiscard]] Ids giving() const {
+        Options options;
+        options.mode = Mode::act;
+        const std::vector<MalleableJob> jobs = malleable_jobs(seen, options);
+        const Plan plan = decide(seen, jobs, {}, options);
+        Ids out;
+        for (std::size_t i = 0; i < jobs.size(); ++i)
+            if (plan.targets[i].allotment.gpus < jobs[i].record->gpus_requested ||
+                jobs[i].intent.state == IntentState::asked)
+                out.push_back(jobs[i].record->id);
+        return out;
+    }
+};
+
+}  // namespace
+
+TEST(one_job_gives_where_two_would_have_to) {
+    for (const bool any_shares : {false, true}) {
+        Site site({4, 4});
+        site.malleable(1, 2, {{0, 2}});
+        site.malleable(1, 2, {{0, 2}});
+        site.malleable(1, 4, {{1, 4}});
+        site.waits(2, 1, any_shares, any_shares ? 1 : 0);
+        ck_assert(site.giving() == Ids{3});
+    }
+}
+
+TEST(of_single_jobs_the_one_gives_that_gives_the_fewest_gpus) {
+    Site site({4, 4});
+    site.malleable(1, 4, {{0, 4}});  // would halve itself for one GPU
+    site.malleable(1, 2, {{1, 2}});
+    site.add(2, {{1, 2}});
+    site.waits(1, 1);
+    ck_assert(site.giving() == Ids{2});
+}
+
+TEST(a_set_of_nodes_is_chosen_so_too) {
+    Site site({4, 4, 4});
+    site.malleable(1, 2, {{0, 2}});
+    site.malleable(1, 2, {{0, 2}});
+    site.malleable(1, 4, {{1, 4}});
+    site.malleable(1, 4, {{2, 4}});
+    site.waits(4, 2);
+    ck_assert((site.giving() == Ids{3, 4}));
+}
+
+// Shares as the nodes have them: two nodes of 4 and 5 GPUs, and what does not divide evenly.
+TEST(uneven_shares_come_from_few_jobs) {
+    Site site({4, 5});
+    site.malleable(1, 2, {{0, 2}});
+    site.malleable(1, 2, {{0, 2}});
+    site.malleable(1, 4, {{1, 4}});
+    site.add(1, {{1, 1}});
+    site.waits(2, 1, true);
+    ck_assert(site.giving() == Ids{3});
+}
+
+TEST(what_is_free_is_used_where_as_few_jobs_give) {
+    Site site({4, 4});
+    site.malleable(1, 4, {{0, 4}});
+    site.malleable(1, 2, {{1, 2}});  // beside two free GPUs
+    site.waits(3, 1);
+    ck_assert(site.giving() == Ids{2});
+}
+
+TEST(where_all_is_the_same_the_first_node_is_chosen) {
+    Site site({4, 4, 4});
+    for (int node = 0; node < 3; ++node) site.malleable(1, 4, {{node, 4}});
+    site.waits(2, 1);
+    ck_assert(site.giving() == Ids{1});
+}
+
+// Asked for this one, and has not left yet: nobody else is asked instead.
+TEST(who_has_been_asked_costs_nothing_more) {
+    Site site({4, 4});
+    site.malleable(1, 4, {{0, 4}});
+    site.malleable(1, 2, {{1, 2}});
+    site.add(2, {{1, 2}});
+    ringrt::records::Intent intent = *site.seen.jobs[0].intent;
+    intent.state = IntentState::asked;
+    intent.target = 2;
+    intent.asked_s = 4999;
+    intent.why = "GaveToRigid";
+    set_intent(site.seen.jobs[0], intent);
+    site.waits(1, 1);
+    ck_assert(site.giving() == Ids{1});
+}
+
+TEST(what_one_gives_too_much_serves_the_next) {
+    Lenders lenders(1);
+    JobRecord record{.id = 1, .gpus_requested = 8, .gpus_on_node = {{0, 8}}};
+    lenders.add({.record = &record, .intent = {.gpus_min = 1, .gpus_max = 8}});
+    using Cost = Lenders::Cost;
+    ck_assert((lenders.cost(0, 1) == Cost{1, 4}));
+    ck_assert((lenders.cost(0, 5) == Cost{1, 6}));
+    lenders.take(0, 1);
+    ck_assert((lenders.cost(0, 3) == Cost{}));
+    ck_assert((lenders.cost(0, 4) == Cost{1, 2}));
+    lenders.take(0, 4);
+    ck_assert((lenders.cost(0, 1) == Cost{}));
+    ck_assert((lenders.cost(5, 1) == Cost{}));  // no such node
+}
+
+int main() { return ringrt::test::run_all("lenders"); }

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How many GPUs the limits of an account, a user and a QOS leave a malleable job.
+#include <slurm/slurm.h>
+#include <slurm/slurmdb.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "slurm_plugin/slurm/cluster/allowed_size.h"
+#include "slurm_plugin/slurm/cluster/shared_limits.h"
+#include "slurm_plugin/slurm/cluster/slurm_lists.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::slurm;
+
+namespace {
+
+enum Tres { cpu, node, gpu, a100, h100, count };
+using Amounts = std::array<uint64_t, count>;
+
+constexpr Amounts unlimited() {
+    Amounts out{};
+    out.fill(INFINITE64);
+    return out;
+}
+Amounts limit(Tres tres, uint64_t most) {
+    Amounts out = unlimited();
+    out[tres] = most;
+    return out;
+}
+
+struct Qos {
+    slurmdb_qos_usage_t usage{};
+    slurmdb_qos_rec_t record{};
+
+    Qos(std::string &name, Amounts &group, Amounts &in_use) {
+        record.name = name.data();
+        record.usage = &usage;
+        record.grp_tres_ctld = group.data();
+        usage.grp_used_tres = in_use.data();
+    }
+};
+
+// Of the account itself; of its user where `record.user` is set.
+struct Association {
+    slurmdb_assoc_usage_t usage{};
+    slurmdb_assoc_rec_t record{};
+
+    Association(std::string &account, Amounts &group, Amounts &in_use) {
+        record.acct = account.data();
+        record.usage = &usage;
+        record.grp_tres_ctld = group.data();
+        usage.grp_used_tres = in_use.data();
+    }
+};
+
+// User 5 in account physics with QOS team, and what jobs hold below their limits.
+struct Site {
+    Amounts qos_group = unlimited(), qos_job = unlimited(), qos_user = unlimited(),
+            qos_account = unlimited(), account_group = unlimited(), user_group = unlimited(),
+            user_job = unlimited(), partition_group = unlimited(), parent_group = unlimited();
+    Amounts in_qos{}, of_user_in_qos{}, of_account_in_qos{}, in_account{}, of_user{},
+        in_partition{}, in_parent{};
+    uint32_t user = 5;  // of whom the records are
+    std::string account = "physics", qos = "team", partition, partition_qos = "largest";
+    bool is_over_partition = false;  // OverPartQOS
+
+    std::optional<int> allow(const JobRecord &job) {
+        std::vector<JobRecord> jobs{job};
+        note(jobs);
+        return jobs[0].gpus_allowed;
+    }
+    bool note(std::vector<JobRecord> &jobs) {
+        std::array<char *, count> names{};
+        for (std::size_t i = 0; i < count; ++i) names[i] = names_[i].data();
+        assoc_mgr_info_msg_t info{};
+        info.tres_cnt = count;
+        info.tres_names = names.data();
+
+        slurmdb_used_limits_t by_user{}, by_account{};
+        by_user.uid = user;
+        by_user.tres = of_user_in_qos.data();
+        by_account.acct = account.data();
+        by_account.tres = of_account_in_qos.data();
+        Qos of_job(qos, qos_group, in_qos),
+            of_partition(partition_qos, partition_group, in_partition);
+        slurmdb_qos_usage_t &qos_usage = of_job.usage;
+        qos_usage.user_limit_list = slurm_list_create(nullptr);
+        qos_usage.acct_limit_list = slurm_list_create(nullptr);
+        slurm_list_append(qos_usage.user_limit_list, &by_user);
+        slurm_list_append(qos_usage.acct_limit_list, &by_account);
+        slurmdb_qos_rec_t &the_qos = of_job.record;
+        the_qos.max_tres_pj_ctld = qos_job.data();
+        the_qos.max_tres_pu_ctld = qos_user.data();
+        the_qos.max_tres_pa_ctld = qos_account.data();
+
+        if (is_over_partition) the_qos.flags = QOS_FLAG_OVER_PART_QOS;
+
+        std::string parent = "science", root = "root", name = "somebody";
+        Association the_account(account, account_group, in_account),
+            the_user(account, user_group, of_user), the_parent(parent, parent_group, in_parent);
+        the_account.record.parent_acct = parent.data();
+        the_parent.record.parent_acct = root.data();
+        the_user.record.user = name.data();
+        the_user.record.uid = user;
+        the_user.record.partition = partition.data();
+        the_user.record.max_tres_ctld = user_job.data();
+
+        info.qos_list = slurm_list_create(nullptr);
+        info.assoc_list = slurm_list_create(nullptr);
+        slurm_list_append(info.qos_list, &the_qos);
+        slurm_list_append(info.qos_list, &of_partition.record);
+        for (Association *one : {&the_account, &the_user, &the_parent})
+            slurm_list_append(info.assoc_list, &one->record);
+        const bool is_new = note_limits(info, jobs);
+        for (auto *list :
+             {qos_usage.user_limit_list, qos_usage.acct_limit_list, info.qos_list, info.assoc_list})
+            slurm_list_destroy(list);
+        return is_new;
+    }
+
+  private:
+    std::array<std::string, count> names_{"cpu", "node", "gres/gpu", "gres/gpu:a100",
+                                          "gres/gpu:h100"};
+};
+
+JobRecord waiting_job() {
+    JobRecord job{.id = 1,
+                  .partition = "main",
+                  .user_id = 5,
+                  .gpus_requested = 1,
+                  .cpus_requested = 1,
+                  .account = "physics",
+                  .qos = "team"};
+    job.intent = ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8};
+    return job;
+}
+
+JobRecord running_job(int gpus) {
+    JobRecord job = waiting_job();
+    job.phase = JobPhase::running;
+    job.gpus_requested = job.cpus_requested = gpus;
+    return job;
+}
+
+Amounts used(uint64_t gpus) {
+    Amounts out{};
+    out[cpu] = out[gpu] = out[a100] = gpus;
+    return out;
+}
+
+}  // namespace
+
+TEST(without_a_limit_any_size_is_allowed) {
+    ck_assert(Site().allow(waiting_job()) == std::nullopt);
+    ck_assert(Site().allow(running_job(4)) == std::nullopt);
+    Site site;
+    site.qos_group = limit(node, 1);  // not seen
+    ck_assert(site.allow(waiting_job()) == std::nullopt);
+}
+
+TEST(each_limit_of_gpus_leaves_what_others_do_not_have) {
+    struct Case {
+        Amounts Site::*limit;
+        Amounts Site::*used;  // null: it is one of a single job
+    };
+    for (const auto &[most, in_use] : {Case{&Site::qos_group, &Site::in_qos},
+                                       {&Site::qos_user, &Site::of_user_in_qos},
+                                       {&Site::qos_account, &Site::of_account_in_qos},
+                                       {&Site::account_group, &Site::in_account},
+                                       {&Site::user_group, &Site::of_user},
+                                       {&Site::qos_job, nullptr},
+                                       {&Site::user_job, nullptr}}) {
+        Site site;
+        site.*most = limit(gpu, 6);
+        ck_assert(site.allow(waiting_job()) == 6);
+        ck_assert(site.allow(running_job(0)) == 6);
+        if (in_use == nullptr) continue;
+        site.*in_use = used(4);
+        ck_assert(site.allow(waiting_job()) == 2);
+        ck_assert(site.allow(running_job(4)) == 6);  // it has these itself
+        ck_assert(site.allow(running_job(1)) == 3);
+        site.*in_use = used(6);
+        ck_assert(site.allow(waiting_job()) == 0);
+        ck_assert(site.allow(running_job(2)) == 2);
+        site.*in_use = used(9);  // the limit was lowered since
+        ck_assert(site.allow(running_job(2)) == 0);
+    }
+}
+
+TEST(the_tightest_limit_holds) {
+    Site site;
+    site.qos_group = limit(gpu, 6);
+    site.user_job = limit(gpu, 3);
+    site.account_group = limit(cpu, 5);
+    ck_assert(site.allow(waiting_job()) == 3);
+}
+
+TEST(a_limit_of_the_qos_is_looked_at_instead_of_the_accounts) {
+    Site site;
+    site.qos_group = limit(gpu, 6);
+    site.account_group = limit(gpu, 2);
+    site.user_group = limit(gpu, 2);
+    ck_assert(site.allow(waiting_job()) == 6);
+    site.qos_job = limit(gpu, 5);
+    site.user_job = limit(gpu, 1);
+    ck_assert(site.allow(waiting_job()) == 5);
+    site.account_group = limit(cpu, 2);  // another TRES
+    ck_assert(site.allow(waiting_job()) == 2);
+}
+
+TEST(a_limit_of_the_partitions_qos_comes_first) {
+    Site site;
+    site.qos_group = site.account_group = limit(gpu, 2);
+    site.partition_group = limit(gpu, 7);
+    site.in_partition = used(3);
+    JobRecord job = waiting_job();
+    ck_assert(site.allow(job) == 2);  // its partition has none
+    job.partition_qos = "largest";
+    ck_assert(site.allow(job) == 4);
+    site.is_over_partition = true;
+    ck_assert(site.allow(job) == 2);
+    site.qos_group = unlimited();
+    ck_assert(site.allow(job) == 4);
+    site.partition_group = limit(cpu, 5);
+    ck_assert(site.allow(job) == 2);  // the account's, and two CPUs
+    site.account_group = limit(gpu, 1);
+    ck_assert(site.allow(job) == 1);
+}
+
+TEST(an_account_above_leaves_what_those_below_do_not_have) {
+    Site site;
+    site.parent_group = limit(gpu, 8);
+    site.in_parent = used(6);
+    ck_assert(site.allow(waiting_job()) == 2);
+    ck_assert(site.allow(running_job(4)) == 6);
+    site.account = "chem";  // not above this one
+    ck_assert(site.allow(waiting_job()) == std::nullopt);
+}
+
+TEST(limits_of_others_do_not_count) {
+    Site site;
+    site.account_group = site.user_group = limit(gpu, 2);
+    site.account = "chem";
+    ck_assert(site.allow(waiting_job()) == std::nullopt);
+    site.account = "physics";
+    site.user = 6;
+    ck_assert(site.allow(waiting_job()) == 2);  // the account's
+    site.account_group = unlimited();
+    ck_assert(site.allow(waiting_job()) == std::nullopt);
+    site.user = 5;
+    site.partition = "large";  // its user's there
+    ck_assert(site.allow(waiting_job()) == std::nullopt);
+    site.partition = "main";
+    ck_assert(site.allow(waiting_job()) == 2);
+    Site other;
+    other.qos_group = limit(gpu, 2);
+    other.qos = "small";
+    ck_assert(other.allow(waiting_job()) == std::nullopt);
+    JobRecord rigid = waiting_job();
+    rigid.intent.reset();
+    ck_assert(site.allow(rigid) == std::nullopt);
+}
+
+TEST(a_limit_of_a_kind_holds_for_those_that_ask_for_it) {
+    Site site;
+    site.qos_group = limit(a100, 2);
+    ck_assert(site.allow(waiting_job()) == std::nullopt);
+    JobRecord job = waiting_job();
+    job.gpu_kind = "a100";
+    ck_assert(site.allow(job) == 2);
+    job.gpu_kind = "h100";
+    ck_assert(site.allow(job) == std::nullopt);
+}
+
+TEST(cpus_go_with_gpus) {
+    Site site;
+    site.qos_group = limit(cpu, 12);
+    JobRecord job = waiting_job();
+    job.cpus_per_task = 5;
+    ck_assert(site.allow(job) == 2);
+    job.intent->layout = {.gpus_per_node = 4, .task_per_node = true};
+    ck_assert(site.allow(job) == 9);
+    job.intent->layout.gpus_per_node = 0;  // depends on the nodes
+    ck_assert(site.allow(job) == std::nullopt);
+    // It asked for one of each, and has whole cores of two.
+    JobRecord running = running_job(2);
+    running.cpus_requested = 4;
+    site.in_qos = used(8);
+    ck_assert(site.allow(running) == 4);
+}
+
+// It may use the rest of its node, which is counted as its own.
+TEST(a_job_with_a_whole_node_holds_more_than_it_asked_for) {
+    Site site;
+    site.qos_group = limit(gpu, 4);
+    site.account_group = limit(cpu, 64);
+    site.in_qos[gpu] = 4;
+    site.in_account[cpu] = 64;
+    JobRecord job = running_job(1);
+    job.cpus_requested = 64;
+    job.gpus_on_node = {{0, 4}};
+    ck_assert(site.allow(job) == 4);
+}
+
+// Jobs are listed seldom in a full queue, and limits change without them.
+TEST(what_is_noted_is_of_the_last_answer_and_stays_until_the_next) {
+    using enum SharedLimit::What;
+    Site site;
+    site.account_group = limit(gpu, 6);
+    site.in_account = used(6);
+    std::vector<JobRecord> jobs{running_job(2), waiting_job()};
+    jobs[1].pending_reason = PendingReason::limit;
+    jobs[1].at_limit = {.what = gpus, .of_account = true};
+    const JobRecord fresh = jobs[1];
+    ck_assert(site.note(jobs) && !site.note(jobs));
+    ck_assert(jobs[0].gpus_allowed == 2 && jobs[1].at_limit.short_by == 1);
+    JobRecord seen_again = fresh;
+    keep_noted(jobs[1], seen_again);
+    ck_assert(seen_again == jobs[1]);
+    seen_again = fresh;
+    seen_again.at_limit = {.what = cpus, .of_account = true};
+    keep_noted(jobs[1], seen_again);
+    ck_assert(seen_again.at_limit.short_by == 0);
+    site.account_group = limit(gpu, 7);
+    ck_assert(site.note(jobs));
+    ck_assert(jobs[0].gpus_allowed == 3 && jobs[1].at_limit.short_by == 0);
+}
+
+int main() { return ringrt::test::run_all("allowed_size"); }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// SlurmCluster: what is changed of a job.
+#include <slurm/slurm_errno.h>
+
+#include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "tests/support/check.h"
+#include "tests/unit/slurm/one_job.h"
+
+// I8: what a user or an operator has set comes back as it was.
+TEST(a_nice_value_is_lowered_once_and_given_back) {
+    const auto given = [](uint32_t nice, std::optional<int64_t> own, const PendingUpdate &update) {
+        the_slurm = {.nice = nice, .own_nice = own};
+        SlurmCluster cluster;
+        Observation seen;
+        cluster.observe(seen);
+        (void)cluster.update_pending(7, update);
+        return the_slurm.nice_given;
+    };
+    constexpr uint32_t kBoosted = NICE_OFFSET - 100'000, kLent = NICE_OFFSET - 1'000'000;
+    ck_assert_uint_eq(given(kBoosted, {}, {}), NO_VAL);
+    ck_assert_uint_eq(given(kBoosted, {}, {.first_in_queue = true}), kBoosted - 1'000'000);
+    ck_assert_uint_eq(given(NICE_OFFSET, {}, {.first_in_queue = true}), kLent);
+    ck_assert_uint_eq(given(kLent, 0, {.first_in_queue = true}), NO_VAL);
+    ck_assert_uint_eq(given(kLent, 0, {}), NO_VAL);
+    ck_assert_uint_eq(given(kLent, 0, {.nice = 5000}), NICE_OFFSET + 5000);
+}
+
+// A job that waits, held, with a nice value that is lent.
+void be_held(uint32_t reason) {
+    the_slurm = {.state = JOB_PENDING, .nice = NICE_OFFSET - 1000, .own_nice = 0};
+    the_slurm.priority = 0;
+    the_slurm.reason = reason;
+}
+
+TEST(a_hold_outlives_the_return_of_a_lent_nice_value) {
+    for (const uint32_t reason : {uint32_t{WAIT_HELD_USER}, uint32_t{WAIT_HELD}}) {
+        Watched job;
+        be_held(reason);
+        the_slurm.begin = 4000;
+        time_t earliest = std::time(nullptr) + 1000;
+        the_slurm.before_update = [&] {
+            if (the_slurm.priority != 0) earliest = std::min(earliest, the_slurm.begin);
+        };
+        job.look();
+        ck_assert(job.cluster.write_intent(7, "", 0) == RpcStatus::ok);
+        ck_assert_uint_eq(the_slurm.nice, NICE_OFFSET);
+        ck_assert_uint_eq(the_slurm.priority, 0);
+        ck_assert_uint_eq(the_slurm.reason, reason);
+        ck_assert_int_eq(the_slurm.begin, 4000);
+        ck_assert_int_gt(earliest, std::time(nullptr) + 30);  // it could not start in between
+    }
+}
+
+TEST(a_job_that_was_held_meanwhile_is_not_released) {
+    const auto hold = [] { the_slurm.priority = 0, the_slurm.reason = WAIT_HELD_USER; };
+    for (const bool in_the_last_moment : {false, true}) {
+        Watched job;
+        the_slurm.state = JOB_PENDING;
+        job.look();
+        if (in_the_last_moment)
+            the_slurm.before_update = hold;
+        else
+            hold();
+        ck_assert(job.cluster.update_pending(7, {.first_in_queue = true}) == RpcStatus::busy);
+        ck_assert_uint_eq(the_slurm.priority, 0);
+        ck_assert_uint_eq(the_slurm.nice, NICE_OFFSET);
+    }
+}
+
+// Another priority would be an operator's word for good.
+TEST(a_priority_that_grows_with_age_is_left_alone) {
+    Watched job;
+    the_slurm.state = JOB_PENDING;
+    the_slurm.priority_type = "priority/multifactor";
+    job.look();
+    the_slurm.before_update = [] { ++the_slurm.priority; };
+    ck_assert(job.cluster.update_pending(7, {.first_in_queue = true}) == RpcStatus::ok);
+    ck_assert_uint_eq(the_slurm.priority, 1001);
+    be_held(WAIT_HELD_USER);
+    the_slurm.priority_type = "priority/multifactor";
+    ck_assert(job.cluster.write_intent(7, "", 0) == RpcStatus::ok);
+    ck_assert_uint_eq(the_slurm.priority, 0);
+}
+
+// What an operator sets is above the limits of the job's user, account and QOS.
+TEST(a_size_is_set_in_the_owners_name) {
+    the_slurm = {};
+    SlurmCluster cluster;
+    Observation seen;
+    ck_assert(cluster.observe(seen) == RpcStatus::ok);
+    const PendingUpdate update{.size = PendingUpdate::Size{4, 1, 4}, .begin_s = 1000};
+    ck_assert(cluster.update_pending(7, update) == RpcStatus::ok);
+    ck_assert_uint_eq(the_slurm.sized_by, 4711);
+    job_desc_msg_t untouched;
+    slurm_init_job_desc_msg(&untouched);
+    ck_assert_uint_eq(the_slurm.released_by, untouched.user_id);
+    the_slurm.released_by = 0;
+    the_slurm.update_answer = ESLURM_ACCOUNTING_POLICY;
+    ck_assert(cluster.update_pending(7, update) == RpcStatus::refused);
+    ck_assert_uint_eq(the_slurm.released_by, 0);  // it waits on, with the size that it had
+}
+
+TEST(the_cpus_of_a_node_follow_the_tasks) {
+    const auto given = [](uint16_t cpus_per_task, int gpus, int nodes) {
+        the_slurm = {.cpus_per_task = cpus_per_task};
+        SlurmCluster cluster;
+        Observation seen;
+        cluster.observe(seen);
+        (void)cluster.update_pending(7,
+                                     {.size = PendingUpdate::Size{.gpus = gpus, .nodes = nodes}});
+        return the_slurm.node_cpus_given;
+    };
+    ck_assert_uint_eq(given(1, 2, 1), 2);
+    ck_assert_uint_eq(given(8, 4, 2), 16);
+    ck_assert_uint_eq(given(8, 7, 2), 32);
+    ck_assert_uint_eq(given(NO_VAL16, 4, 1), 4);
+    ck_assert_uint_eq(given(60000, 8, 1), NO_VAL16 - 1);
+}
+
+// One launcher on each node, and nodes that are alike.
+TEST(the_layout_goes_with_the_size) {
+    the_slurm = {.cpus_per_task = 6, .tres_per_node = "gres:nic:1,gres:gpu:a100:2"};
+    SlurmCluster cluster;
+    Observation seen;
+    cluster.observe(seen);
+    PendingUpdate::Size size{.gpus = 8, .nodes = 2, .cpus = 12, .tasks = 2, .same_nodes = true};
+    (void)cluster.update_pending(7, {.size = size});
+    ck_assert_uint_eq(the_slurm.tasks_given, 2);
+    ck_assert_uint_eq(the_slurm.node_tasks_given, 1);
+    ck_assert_uint_eq(the_slurm.node_cpus_given, 6);
+    EXPECT_TEXT(the_slurm.node_tres_given, "gres:gpu:a100:4,gres:nic:1");
+    size = {.gpus = 4, .nodes = 2, .cpus = 24, .tasks = 4, .same_nodes = false};
+    (void)cluster.update_pending(7, {.size = size});
+    ck_assert_uint_eq(the_slurm.tasks_given, 4);
+    ck_assert_uint_eq(the_slurm.node_tasks_given, 2);
+    EXPECT_TEXT(the_slurm.node_tres_given, "");
+}
+
+TEST(what_passes_by_itself_is_no_refusal) {
+    Watched job;
+    for (const int error : {int(ESLURM_JOB_NOT_PENDING), ringrt::slurm::kSettingDbIndex}) {
+        the_slurm.update_answer = error;
+        ck_assert(job.cluster.update_pending(7, {.size = PendingUpdate::Size{4, 1, 4}}) ==
+                  RpcStatus::busy);
+    }
+    the_slurm.update_answer = ESLURM_ACCESS_DENIED;
+    ck_assert(job.cluster.update_pending(7, {.size = PendingUpdate::Size{4, 1, 4}}) ==
+              RpcStatus::refused);
+}
+
+int main() { return ringrt::test::run_all("slurm_updates"); }
