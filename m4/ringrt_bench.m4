@@ -21,7 +21,7 @@ AC_DEFUN([RINGRT_BENCH], [
     MPICH_CFLAGS="`$MPICH_CC -show 2>/dev/null | tr ' ' '\n' | grep '^-I' | sed 's/^-I/-isystem /' | tr '\n' ' '` -DMPICH_SKIP_MPICXX"
     MPICH_LIBS=`$MPICH_CC -show 2>/dev/null | tr ' ' '\n' | grep '^-@<:@LlW@:>@' | tr '\n' ' '`
     AS_IF([test -n "$MPICH_LIBS"], [have_mpich=yes])])
-  AC_CHECK_HEADER([gloo/allreduce.h], [have_gloo=yes], [have_gloo=no])
+  RINGRT_HAS_HEADER([gloo/allreduce.h], [have_gloo=yes], [have_gloo=no])
   AC_SUBST([OPENMPI_CFLAGS])
   AC_SUBST([OPENMPI_LIBS])
   AC_SUBST([MPICH_CFLAGS])
