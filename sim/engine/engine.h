@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,16 @@
 
 namespace ringrt::sim {
 
+struct GpuKind {
+    std::string name;
+    int nodes = 1, gpus_per_node = 1;
+};
+
 struct SimOptions {
     int nodes = 16;
     int gpus_per_node = 4;
+    std::vector<GpuKind> kinds;  // of GPU, each on nodes of its own, instead of both; empty: one
+    bool moves_kinds = true;     // jobs that run may go to another kind
     double restart_s = 30;   // GPUs held idle by a stop and restart, of jobs that do not say theirs
     double start_s = 30;     // by a first start
     double interval_s = 60;  // decisions at multiples of it; 0: at each arrival and finish
@@ -33,6 +41,8 @@ struct SimOptions {
     uint64_t seed = 1;
     bool timeline = false;  // keep who held which GPUs
     int grade_every = 0;    // compare every so many decisions with the exact optimum; 0: none
+
+    [[nodiscard]] int total_gpus() const;
 };
 
 // One job while it is in the system.
@@ -42,6 +52,8 @@ struct JobState : Training {
     Seats seats;
     Shape shape;
     int gpus = 0;
+    int samples = 0;     // of its last step; 0: it has made none
+    double weight = 1;   // of one of its seconds, where it is
     double delay_s = 0;  // of a start that is still to pay
     double attained_gpu_s = 0;
     double lost_gpu_s = 0;  // of it, paid for starts after the first
@@ -73,6 +85,8 @@ class Estimator {
     // The batch of a job whose batch adapts, on `shape`.
     virtual BatchPlan choose_batch(const JobState &job, const Shape &shape) = 0;
     virtual void forget(const JobState &job) = 0;
+    // Those of all kinds of GPU, itself included: what is not known of one is told by another.
+    virtual void meet(std::span<Estimator *const>) {}
 };
 
 struct JobResult {

@@ -6,7 +6,10 @@
 // restarts cost is measured by who restarts it. Speeds and, until a job's own is known, restarts
 // are learned per family (the job's application, as a site knows jobs by their names); a family
 // that was never measured, and sizes far beyond what was measured, are guesses: a job may grow to
-// twice the largest size its family has measured, so that exploring costs little.
+// twice the largest size its family has measured, so that exploring costs little. A kind of GPU on
+// which a family has measured nothing is told by another kind, times how much faster one GPU of it
+// is with the largest batch that fits, which every family is taken to have measured (Sia, SOSP
+// 2023, does the same); there it grows to the sizes measured on the other.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -38,6 +41,7 @@ struct Family {
     model::PlacementModel model;
     bool stale = false;
     uint64_t version = 1;
+    double one_gpu = 0;  // samples per ms of one GPU, with the largest batch that fits
 
     // As it was measured, where it was; by the model elsewhere.
     [[nodiscard]] double step_ms_at(int gpus, int nodes, BatchPlan plan) const {
@@ -60,6 +64,18 @@ struct Family {
     }
 };
 
+// The speed of a job: its family's, or the same family's on another kind of GPU.
+struct Known {
+    const Family *family;
+    double scale = 1;
+    std::size_t kind = 0;
+
+    [[nodiscard]] int largest() const { return family->largest; }
+    [[nodiscard]] double step_ms_at(int gpus, int nodes, BatchPlan plan) const {
+        return scale * family->step_ms_at(gpus, nodes, plan);
+    }
+};
+
 // What a job has run since it last started, at one size and batch.
 struct Stretch {
     std::array<int, 4> key{};
@@ -70,13 +86,17 @@ struct Stretch {
 struct Curve {
     std::vector<float> ms;
     uint64_t version = 0;
+    std::size_t kind = 0;
     int epoch = -1;
 };
 
 class Learned final : public Estimator {
   public:
     Learned(const PolicySpec &policy, const SimOptions &options)
-        : policy_(policy), adapts_(policy.adapts_batch), options_(options) {}
+        : policy_(policy),
+          adapts_(policy.adapts_batch),
+          is_alone_(options.knowledge == Knowledge::alone),
+          options_(options) {}
 
     void ran(const JobState &job, double steps) override {
         const std::array<int, 4> key{job.gpus, int(job.shape.size()), job.plan.passes,
@@ -104,25 +124,32 @@ class Learned final : public Estimator {
         out.restart_s = own != restarts_.end()       ? own->second.value()
                         : family.restart_s.count > 0 ? family.restart_s.value()
                                                      : options_.restart_s;
-        if (family.stale) family.refit();
+        const Known known = known_of(job);
         Curve &curve = curves_[job.index];
-        if (curve.version != family.version || (adapts_ && curve.epoch != job.epoch))
-            redraw(job, family, curve);
+        if (curve.version != known.family->version || curve.kind != known.kind ||
+            (adapts_ && curve.epoch != job.epoch))
+            redraw(job, known, curve);
         out.curve_ms = curve.ms;
-        out.gpus_cap = std::max({1, job.gpus, 2 * family.largest});
-        // Nobody knows it: it starts where its user asked.
-        if (family.largest == 0) out.gpus_cap = std::max(job.gpus, job.spec->gpus_asked);
+        const bool is_measured = known.family == &family;
+        out.gpus_cap = std::max({1, job.gpus, (is_measured ? 2 : 1) * known.largest()});
+        // Nobody knows it: it starts where its user asked; of those who always start so, on one
+        // GPU.
+        if (known.largest() == 0 && !is_alone_)
+            out.gpus_cap = std::max(job.gpus, job.spec->gpus_asked);
         const double left = job.spec->profile->epoch_ends().back() - job.progress;
         const double worth = adapts_ ? 1 : noise_now(job).progress(job.spec->batch);
         out.steps_left = left / worth;
         out.steps_done = job.progress / worth;
-        if (family.largest == 0) out.steps_left = policy::kUnknown;
+        if (known.largest() == 0 || is_alone_) out.steps_left = policy::kUnknown;
     }
 
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
-        Family &family = family_of(job);
-        if (family.stale) family.refit();
-        return best_batch(job, family, noise_now(job), gpus_of(shape), int(shape.size())).plan;
+        return best_batch(job, known_of(job), noise_now(job), gpus_of(shape), int(shape.size()))
+            .plan;
+    }
+
+    void meet(std::span<Estimator *const> all) override {
+        for (Estimator *other : all) kinds_.push_back(static_cast<Learned *>(other));
     }
 
     void forget(const JobState &job) override {
@@ -132,7 +159,28 @@ class Learned final : public Estimator {
     }
 
   private:
-    Family &family_of(const JobState &job) { return families_[job.spec->application]; }
+    [[nodiscard]] std::string key_of(const JobState &job) const {
+        return is_alone_ ? std::to_string(job.index) : job.spec->application;
+    }
+    Family &family_of(const JobState &job) { return families_[key_of(job)]; }
+
+    Known known_of(const JobState &job) {
+        Family &own = family_of(job);
+        const Profile &profile = *job.spec->profile;
+        if (own.one_gpu == 0)
+            own.one_gpu = profile.batch.local_max /
+                          (1000 * plan_step_s(profile, {1}, {.local = profile.batch.local_max}));
+        Known best{.family = &own};
+        if (own.largest == 0)
+            for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+                Family &other = kinds_[kind]->family_of(job);
+                if (other.largest <= best.largest() || other.one_gpu == 0) continue;
+                if (other.stale) other.refit();
+                best = {.family = &other, .scale = other.one_gpu / own.one_gpu, .kind = kind + 1};
+            }
+        if (own.stale) own.refit();
+        return best;
+    }
 
     // What a job measures of its gradients now, and what a step is worth at another batch.
     struct Noise {
@@ -145,25 +193,27 @@ class Learned final : public Estimator {
     };
     static Noise noise_now(const JobState &job) {
         const Profile &profile = *job.spec->profile;
-        const int now = job.gpus > 0 ? job.plan.total(job.gpus) : profile.batch.initial;
+        const int now = job.gpus > 0      ? job.plan.total(job.gpus)
+                        : job.samples > 0 ? job.samples
+                                          : profile.batch.initial;
         const auto [square, variance] = profile.gradient(now, job.epoch);
         return {square, variance, profile.batch.initial};
     }
 
-    static BatchChoice best_batch(const JobState &job, const Family &family, const Noise &noise,
+    static BatchChoice best_batch(const JobState &job, const Known &known, const Noise &noise,
                                   int gpus, int nodes) {
         const BatchLimits &limits = job.spec->profile->batch;
         const auto cost = [&](BatchPlan plan) {
-            return family.step_ms_at(gpus, nodes, plan) / noise.progress(plan.total(gpus));
+            return known.step_ms_at(gpus, nodes, plan) / noise.progress(plan.total(gpus));
         };
-        if (family.largest > 0) return sim::choose_batch(limits, gpus, cost);
+        if (known.largest() > 0) return sim::choose_batch(limits, gpus, cost);
         const int least =
             std::max(limits.initial, limits.local_min * gpus);  // nothing measured yet
         const BatchPlan plan = split_batch(limits, std::min(least, limits.total_max), gpus);
         return {plan, cost(plan)};
     }
 
-    void redraw(const JobState &job, const Family &family, Curve &curve) const {
+    void redraw(const JobState &job, const Known &known, Curve &curve) const {
         const int most = std::max(job.spec->gpus_limit, job.spec->gpus_asked);
         const Noise noise = noise_now(job);
         curve.ms.assign(static_cast<std::size_t>(most), 0);
@@ -171,20 +221,22 @@ class Learned final : public Estimator {
             const int nodes = (gpus + options_.gpus_per_node - 1) / options_.gpus_per_node;
             float &ms = curve.ms[static_cast<std::size_t>(gpus) - 1];
             if (adapts_) {
-                ms =
-                    static_cast<float>(best_batch(job, family, noise, gpus, nodes).ms_per_progress);
+                ms = static_cast<float>(best_batch(job, known, noise, gpus, nodes).ms_per_progress);
                 continue;
             }
             const BatchPlan plan = split_batch(job.spec->profile->batch, job.spec->batch, gpus);
-            ms = static_cast<float>(family.step_ms_at(gpus, nodes, plan));
+            ms = static_cast<float>(known.step_ms_at(gpus, nodes, plan));
         }
-        curve.version = family.version;
+        curve.version = known.family->version;
+        curve.kind = known.kind;
         curve.epoch = job.epoch;
     }
 
     const PolicySpec &policy_;
     bool adapts_;
+    bool is_alone_;
     const SimOptions &options_;
+    std::vector<Learned *> kinds_;  // of GPU, all of them; empty: there is one
     std::map<std::string, Family> families_;
     std::map<std::size_t, Curve> curves_;
     std::map<std::size_t, Stretch> stretches_;

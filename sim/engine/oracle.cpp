@@ -19,6 +19,12 @@ double unit_noise(uint64_t seed, uint64_t a, uint64_t b) {  // splitmix64, in -1
     return double(x >> 11) / double(uint64_t{1} << 52) - 1;
 }
 
+// Where a policy's jobs would sit.
+Shape shape_of(const PolicySpec &policy, int gpus, int gpus_per_node) {
+    return policy.placement == Placement::pack_evenly ? packed_evenly(gpus, gpus_per_node)
+                                                      : packed(gpus, gpus_per_node);
+}
+
 // At a fixed batch. Curves are shared by all jobs of one profile and batch.
 class Oracle final : public Estimator {
   public:
@@ -71,7 +77,7 @@ class Oracle final : public Estimator {
         for (int gpus = 1; gpus <= most; gpus = policy_.next_size(*job.spec, gpus)) {
             const BatchPlan plan = split_batch(profile.batch, job.spec->batch, gpus);
             truth.curve_ms[static_cast<std::size_t>(gpus) - 1] = static_cast<float>(
-                1000 * plan_step_s(profile, packed(gpus, options_.gpus_per_node), plan));
+                1000 * plan_step_s(profile, shape_of(policy_, gpus, options_.gpus_per_node), plan));
         }
         const std::vector<double> &ends = profile.epoch_ends();
         for (int epoch = 0; epoch < static_cast<int>(ends.size()); ++epoch) {
@@ -121,7 +127,7 @@ class GoodputOracle final : public Estimator {
         for (int gpus = 1; gpus <= most; gpus = policy_.next_size(*job.spec, gpus)) {
             float &ms = curve[static_cast<std::size_t>(gpus) - 1];
             if (ms > 0) continue;
-            const Shape shape = packed(gpus, options_.gpus_per_node);
+            const Shape shape = shape_of(policy_, gpus, options_.gpus_per_node);
             ms = static_cast<float>(best(profile, shape, job.epoch).ms_per_progress);
         }
         out.curve_ms = curve;
@@ -145,7 +151,8 @@ class GoodputOracle final : public Estimator {
 }  // namespace
 
 std::unique_ptr<Estimator> make_estimator(const PolicySpec &policy, const SimOptions &options) {
-    if (options.knowledge == Knowledge::learned) return make_learned(policy, options);
+    if (options.knowledge == Knowledge::learned || options.knowledge == Knowledge::alone)
+        return make_learned(policy, options);
     if (policy.adapts_batch) return std::make_unique<GoodputOracle>(policy, options);
     return std::make_unique<Oracle>(policy, options,
                                     options.knowledge == Knowledge::wrong ? options.wrong_by : 0.0);

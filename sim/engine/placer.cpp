@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "sim/workload/profile.h"
+
 namespace ringrt::sim {
 namespace {
 
@@ -52,24 +54,31 @@ int Placer::cheapest_node(int gpus, const std::vector<int> &movable) const {
     return best;
 }
 
+// On each node but the last.
+int Placer::share_of(int gpus) const {
+    if (rule_ != Placement::pack_evenly) return std::min(gpus, gpus_per_node_);
+    return packed_evenly(gpus, gpus_per_node_)[0];
+}
+
 void Placer::seat_packed(std::size_t job, const std::vector<int> &want, std::vector<Seats> &seats,
                          std::vector<std::size_t> &waiting) {
     int gpus = want[job];
+    const int share = share_of(gpus);
     std::vector<std::vector<std::size_t>> smaller;  // by node: seated jobs that may be moved
     std::vector<int> movable(free_.size(), 0);
-    const bool fits = std::any_of(free_.begin(), free_.end(),
-                                  [&](int f) { return f >= std::min(gpus, gpus_per_node_); });
-    if (rule_ == Placement::pack && (!fits || gpus > gpus_per_node_)) {
+    const bool fits = std::any_of(free_.begin(), free_.end(), [&](int f) { return f >= share; });
+    if ((rule_ == Placement::pack || rule_ == Placement::pack_evenly) &&
+        (!fits || gpus > gpus_per_node_)) {
         smaller.resize(free_.size());
         for (std::size_t other = 0; other < seats.size(); ++other) {
-            if (seats[other].size() != 1 || want[other] >= std::min(gpus, gpus_per_node_)) continue;
+            if (seats[other].size() != 1 || want[other] >= share) continue;
             smaller[seats[other][0].first].push_back(other);
             movable[seats[other][0].first] += seats[other][0].second;
         }
     }
     Seats mine;
     while (gpus > 0) {
-        const int part = std::min(gpus, gpus_per_node_);
+        const int part = std::min(gpus, share);
         const int node = cheapest_node(part, movable);
         if (node < 0) break;
         if (free_[node] < part) {

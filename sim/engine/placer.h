@@ -14,7 +14,10 @@ enum class Placement : uint8_t {
     // For powers of two that fit in sum this always succeeds (a buddy system without its fixed
     // addresses: jobs come in descending size, so that free places never split a node in vain).
     pack,
-    // The same, but nothing that runs is moved: as Slurm places jobs.
+    // The same, but what takes several nodes is shared out evenly among them, as the plugin's
+    // requests are (policy/engine/packing.h): six GPUs on nodes of four are three and three.
+    pack_evenly,
+    // As pack, but nothing that runs is moved: as Slurm places jobs.
     pack_still,
     // From the node with the most free GPUs, wherever that leads, as the reference simulator of
     // Pollux places Tiresias (in order of arrival) and Optimus (small jobs first). Nothing moves.
@@ -42,6 +45,7 @@ class Placer {
                      std::vector<std::size_t> &waiting);
     void seat_spread(int gpus, Seats &seats);
     void take(Seats &seats, int node, int gpus);
+    [[nodiscard]] int share_of(int gpus) const;
     [[nodiscard]] int cheapest_node(int gpus, const std::vector<int> &movable) const;
 
     int gpus_per_node_;

@@ -59,6 +59,7 @@ PolicySpec spec_of(std::string_view name) {
     PolicySpec out{.name = std::string(name)};
     if (const policy::Policy *found = policy::find_policy(name)) {
         out.decide = found->decide;
+        out.placement = out.authors_placement = Placement::pack_evenly;
         out.options = policy::options_of(*found, [](const policy::Param &p) { return p.initial; });
         return out;
     }
@@ -67,6 +68,8 @@ PolicySpec spec_of(std::string_view name) {
         out.decide = row.decide;
         out.authors_placement = row.placement;
         out.on_ladder = row.placement == Placement::pack;
+        if (row.name == "optimum" || row.name == "goodput")
+            out.placement = out.authors_placement = Placement::pack_evenly;
         if (row.name == "fifo") out.placement = Placement::pack_still;
         out.knowledge = row.knowledge;
         out.adapts_batch = row.name == "goodput";
@@ -95,8 +98,9 @@ int fixed_size(std::string_view name) {
 Knowledge knowledge_of(std::string_view text) {
     if (text == "oracle") return Knowledge::oracle;
     if (text == "learned") return Knowledge::learned;
+    if (text == "alone") return Knowledge::alone;
     if (text == "wrong") return Knowledge::wrong;
-    throw InputError("policy: expected NAME@oracle, NAME@learned or NAME@wrong, got \"@" +
+    throw InputError("policy: expected NAME@oracle, @learned, @alone or @wrong, got \"@" +
                      printable(text) + "\"");
 }
 
@@ -110,8 +114,10 @@ constexpr Known kWrong{"wrong", "the truth times a fixed error"};
 constexpr Known kLearned{"learned",
                          "the true work left; speeds measured in this run, shared by all jobs of "
                          "an application"};
-constexpr Known kTold{"telemetry", "what each job measured itself: its speeds, its steps left"};
-constexpr std::array kKnown{kLimits, kService, kTruth, kWrong, kLearned, kTold};
+constexpr Known kAlone{"alone", "speeds that the job itself measured in this run; no work left"};
+constexpr Known kTold{
+    "telemetry", "what each job measured: its steps left; its speeds, shared by jobs of its name"};
+constexpr std::array kKnown{kLimits, kService, kTruth, kWrong, kLearned, kAlone, kTold};
 
 }  // namespace
 
@@ -124,6 +130,8 @@ std::string_view knows(const PolicySpec &policy) {
             return kTruth.word;
         case Knowledge::learned:
             return kLearned.word;
+        case Knowledge::alone:
+            return kAlone.word;
         case Knowledge::wrong:
             return kWrong.word;
         case Knowledge::plugin:

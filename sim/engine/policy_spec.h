@@ -20,12 +20,13 @@ namespace ringrt::sim {
 enum class Knowledge : uint8_t {
     oracle,   // from the profile: the truth
     learned,  // from what the job has measured so far, on this trace, nothing else
+    alone,    // the same without what others of its application measured, or the work left
     wrong,    // the truth times a fixed random factor per job and size
-    plugin,   // what the plugin is told: each job's own telemetry
+    plugin,   // what jobs tell the plugin, shared by application
 };
 
 [[nodiscard]] constexpr std::string_view knowledge_name(Knowledge knowledge) {
-    constexpr std::string_view kNames[] = {"oracle", "learned", "wrong", "telemetry"};
+    constexpr std::string_view kNames[] = {"oracle", "learned", "alone", "wrong", "telemetry"};
     return kNames[static_cast<std::size_t>(knowledge)];
 }
 
@@ -69,7 +70,7 @@ struct PolicySpec {
 
 struct PolicyRow {
     std::string_view name;
-    Knowledge knowledge;  // unless the name says otherwise: NAME@oracle, @learned, @wrong
+    Knowledge knowledge;  // unless the name says otherwise: NAME@oracle, @learned, @alone, @wrong
     std::string_view help;
 };
 

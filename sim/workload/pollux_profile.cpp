@@ -69,7 +69,8 @@ std::string rotated_least(const Shape &shape) {
 
 class PolluxProfile final : public Profile {
   public:
-    PolluxProfile(const std::string &application, std::vector<TextFile> files);
+    PolluxProfile(const std::string &application, std::vector<TextFile> files,
+                  const std::string &kind);
     StepTime step_time(const Shape &shape, double local_batch) const override;
     double step_progress(int total_batch, int epoch) const override;
     Gradient gradient(int total_batch, int epoch) const override;
@@ -163,15 +164,17 @@ void PolluxProfile::read_training(TextFile file, int batch_size) {
     trainings_.push_back(std::move(training));
 }
 
-PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFile> files) {
+PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFile> files,
+                             const std::string &kind) {
+    const std::string of_kind = kind.empty() ? "" : "-" + kind;
     constexpr std::string_view kTraining = "validation-";
     name = application;
     std::map<int, TextFile *> trainings;
     for (TextFile &file : files) {
         const std::string_view about = stem(file.path);
-        if (about == "placements") {
+        if (about == "placements" + of_kind) {
             read_placements(std::move(file));
-        } else if (about == "scalability") {
+        } else if (about == "scalability" + of_kind) {
             read_scalability(std::move(file));
         } else if (about.starts_with(kTraining)) {
             const auto batch_size = parse_number(about.substr(kTraining.size()));
@@ -181,7 +184,9 @@ PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFil
         }
     }
     for (const auto &[size, file] : trainings) read_training(std::move(*file), size);
-    if (placements_.empty()) throw InputError(application + ": no placements.csv");
+    if (placements_.empty())
+        throw InputError(application + ": no placements.csv" +
+                         (kind.empty() ? "" : " of kind " + kind));
     if (trainings_.empty()) throw InputError(application + ": no validation-BATCH.csv");
     find_epoch_ends();
     if (const auto one = by_nodes_.find(1); one != by_nodes_.end())
@@ -256,8 +261,9 @@ double PolluxProfile::step_progress(int total_batch, int epoch) const {
 }  // namespace
 
 std::shared_ptr<Profile> parse_pollux_profile(const std::string &application,
-                                              std::vector<TextFile> files) {
-    return std::make_shared<PolluxProfile>(application, std::move(files));
+                                              std::vector<TextFile> files,
+                                              const std::string &kind) {
+    return std::make_shared<PolluxProfile>(application, std::move(files), kind);
 }
 
 }  // namespace ringrt::sim

@@ -17,6 +17,11 @@ Shape packed(int gpus, int gpus_per_node) {
     return shape;
 }
 
+Shape packed_evenly(int gpus, int gpus_per_node) {
+    const int nodes = std::max(1, (gpus + gpus_per_node - 1) / gpus_per_node);
+    return packed(gpus, (gpus + nodes - 1) / nodes);
+}
+
 BatchPlan split_batch(const BatchLimits &limits, int total_batch, int gpus) {
     const auto ceil_div = [](int a, int b) { return (a + b - 1) / b; };
     BatchPlan plan;
@@ -31,7 +36,7 @@ BatchPlan split_batch(const BatchLimits &limits, int total_batch, int gpus) {
 
 double plan_step_s(const Profile &profile, const Shape &shape, BatchPlan plan) {
     const StepTime time = profile.step_time(shape, plan.local);
-    return time.step_s + (time.step_s - time.sync_s) * (plan.passes - 1);
+    return profile.slowdown * (time.step_s + (time.step_s - time.sync_s) * (plan.passes - 1));
 }
 
 namespace {

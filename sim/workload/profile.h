@@ -21,6 +21,8 @@ using Shape = std::vector<uint8_t>;
 [[nodiscard]] int gpus_of(const Shape &shape);
 // `gpus` on as few nodes as possible: full nodes first, the rest on the last.
 [[nodiscard]] Shape packed(int gpus, int gpus_per_node);
+// On as few, shared out evenly.
+[[nodiscard]] Shape packed_evenly(int gpus, int gpus_per_node);
 
 struct StepTime {
     double step_s = 0;  // one step: forward, backward, synchronisation
@@ -63,6 +65,7 @@ class Profile {
 
     std::string name;
     BatchLimits batch;
+    double slowdown = 1;         // a step takes so many times what was measured
     int measured_on_a_node = 0;  // GPUs; beyond, more step as fast as these. 0: nodes do not matter
 };
 
@@ -79,8 +82,10 @@ class Profile {
                                                      std::vector<double> step_s, double steps);
 
 // An application measured for Pollux: placements.csv, validation-BATCH.csv and, where it was
-// measured so, scalability.csv. Throws InputError.
+// measured so, scalability.csv; of one kind of GPU placements-KIND.csv and scalability-KIND.csv.
+// Throws InputError.
 [[nodiscard]] std::shared_ptr<Profile> parse_pollux_profile(const std::string &application,
-                                                            std::vector<TextFile> files);
+                                                            std::vector<TextFile> files,
+                                                            const std::string &kind = "");
 
 }  // namespace ringrt::sim

@@ -16,7 +16,7 @@ namespace {
 // What the authors' simulator knows of its applications besides the measurements.
 struct Fact {
     std::string_view application;
-    int local_max;  // samples a GPU; 0: as measured
+    int local_max;  // samples a GPU, where the kind of GPU has no name; 0: as measured
     int gpus_max;   // 0: no limit
 };
 constexpr std::array kFacts{
@@ -31,13 +31,17 @@ Fact facts_of(std::string_view application) {
 }
 
 std::shared_ptr<const Profile> profile_of(const std::string &application,
-                                          const ReadApplication &applications) {
+                                          const ReadApplication &applications,
+                                          const std::string &kind, double slowdown) {
     for (const char c : application)
         if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'))
             throw InputError("application: expected letters, digits, - and _, got \"" +
                              printable(application) + "\"");
-    std::shared_ptr<Profile> profile = parse_pollux_profile(application, applications(application));
-    if (const int most = facts_of(application).local_max) profile->batch.local_max = most;
+    std::shared_ptr<Profile> profile =
+        parse_pollux_profile(application, applications(application), kind);
+    profile->slowdown = slowdown;
+    const int most = facts_of(application).local_max;
+    if (most > 0 && kind.empty()) profile->batch.local_max = most;
     return profile;
 }
 
@@ -49,7 +53,7 @@ Workload parse_pollux(TextFile file, const ReadApplication &applications,
     const std::size_t name = table.column("name"), time = table.column("time"),
                       application = table.column("application"),
                       gpus = table.column("num_replicas"), batch = table.column("batch_size");
-    std::map<std::string, std::shared_ptr<const Profile>> profiles;
+    std::map<std::pair<std::string, double>, std::shared_ptr<const Profile>> profiles;
     Workload workload;
     for (std::size_t row = 0; row < table.rows(); ++row) {
         JobSpec job;
@@ -58,12 +62,15 @@ Workload parse_pollux(TextFile file, const ReadApplication &applications,
         job.submit_s = table.number(row, time, 0, 1e9);
         job.restart_s = table.number_or(row, "restart_s", 0, 1e6, -1);
         job.gpus_asked = table.integer(row, gpus, 1, options.cluster_gpus);
-        std::shared_ptr<const Profile> &profile = profiles[job.application];
-        if (!profile) profile = profile_of(job.application, applications);
+        job.start_s = table.number_or(row, "start_s", 0, 1e6, -1);
+        const double slowdown = table.number_or(row, "slowdown", 1e-3, 1e3, 1);
+        std::shared_ptr<const Profile> &profile = profiles[{job.application, slowdown}];
+        if (!profile) profile = profile_of(job.application, applications, options.kind, slowdown);
         job.batch = table.integer(row, batch, 1, profile->batch.total_max);
         job.profile = profile;
         // Every GPU needs at least the smallest local batch that the application runs at.
-        int most = std::clamp(job.batch / profile->batch.local_min, 1, options.cluster_gpus);
+        const int gpus_here = options.kind_gpus > 0 ? options.kind_gpus : options.cluster_gpus;
+        int most = std::clamp(job.batch / profile->batch.local_min, 1, gpus_here);
         if (const int limit = facts_of(job.application).gpus_max) most = std::min(most, limit);
         job.gpus_limit = most;
         job.gpus_max = static_cast<int>(std::bit_floor(static_cast<unsigned>(most)));

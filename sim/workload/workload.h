@@ -25,6 +25,7 @@ struct JobSpec {
     int batch = 1;          // its fixed global batch, in samples
     double limit_s = 0;     // its time limit; 0: none was given
     double restart_s = -1;  // that a stop and restart of it costs; negative: as SimOptions has it
+    double start_s = -1;    // and its first start
     double weight = 1;      // of one of its seconds (QOS)
     double priority = 0;    // higher comes first, before arrival
     double waited_s = -1;   // as it really did, where the trace says; negative: it does not
@@ -41,6 +42,8 @@ struct ReadNotes {
 struct Workload {
     std::string name;           // the file's name without its extension
     std::vector<JobSpec> jobs;  // by submit_s
+    // The same jobs on each kind of GPU: their profiles, and the sizes that fit. Empty: one kind.
+    std::vector<std::vector<JobSpec>> kinds;
     ReadNotes notes;
     bool has_dates = false;  // submit_s are Unix times
 };
@@ -48,6 +51,8 @@ struct Workload {
 // What the readers need to know besides the file.
 struct WorkloadOptions {
     std::string profiles_dir;  // of the applications (pollux) or throughput tables (elasticflow)
+    std::string kind;          // of GPU: its measurements are placements-KIND.csv; empty: one
+    int kind_gpus = 0;         // of that kind there are so many; 0: all
     int cluster_gpus = 64;     // no job may ask for more
     int gpus_per_node = 4;
     int malleable_max = 64;  // upper end of the ladder where the format names none

@@ -15,7 +15,7 @@ namespace {
 
 std::string policy_help() {
     std::string text =
-        "Policies (NAME, or NAME@oracle, NAME@learned, NAME@wrong for what it knows of "
+        "Policies (NAME, or NAME@oracle, NAME@learned, NAME@alone, NAME@wrong for what it knows of "
         "speeds):\n";
     for (const PolicyRow &row : policy_rows()) {
         char line[200];
@@ -27,6 +27,23 @@ std::string policy_help() {
     return text;
 }
 
+// NAME=NODESxGPUS
+GpuKind parse_kind(const std::string &text) {
+    GpuKind kind;
+    int read = 0;
+    const std::size_t at = std::min(text.find('='), text.size());
+    kind.name = text.substr(0, at);
+    const bool fits =
+        at < text.size() && at > 0 && kind.name.find_first_of("/.") == std::string::npos &&
+        std::sscanf(text.c_str() + at, "=%5dx%2d%n", &kind.nodes, &kind.gpus_per_node, &read) ==
+            2 &&
+        text.size() == at + static_cast<std::size_t>(read) && kind.nodes >= 1 &&
+        kind.gpus_per_node >= 1 && kind.gpus_per_node <= 64;
+    if (!fits)
+        throw CLI::ValidationError("--kinds", "expected NAME=NODESxGPUS, got \"" + text + "\"");
+    return kind;
+}
+
 void add_cluster(CLI::App &app, CompareArguments &a) {
     app.add_option("--nodes", a.sim.nodes, "nodes of the cluster")
         ->check(CLI::Range(1, 100000))
@@ -34,6 +51,16 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
     app.add_option("--gpus-per-node", a.sim.gpus_per_node, "GPUs of each node")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
+    app.add_option_function<std::vector<std::string>>(
+           "--kinds",
+           [&a](const std::vector<std::string> &kinds) {
+               for (const std::string &kind : kinds) a.sim.kinds.push_back(parse_kind(kind));
+           },
+           "NAME=NODESxGPUS,...: a cluster of several kinds of GPU; placements-NAME.csv tells "
+           "their speeds")
+        ->delimiter(',');
+    app.add_flag("!--keep-kind", a.sim.moves_kinds,
+                 "with --kinds: a job stays on the kind of GPU that it started on");
     app.add_option("--restart", a.sim.restart_s, "seconds a resize stops a job (stock Slurm: 121)")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();

@@ -105,16 +105,43 @@ void set_plugin(PolicySpec &policy, const std::vector<std::string> &settings) {
     }
 }
 
+// A workload with its jobs on each kind of GPU.
+Workload read_kinds(const std::string &path, WorkloadOptions options, const SimOptions &sim) {
+    Workload out;
+    for (const GpuKind &kind : sim.kinds) {
+        options.kind = kind.name;
+        options.kind_gpus = kind.nodes * kind.gpus_per_node;
+        options.gpus_per_node = kind.gpus_per_node;
+        Workload on = read_workload(path, options);
+        if (out.kinds.empty()) out = on;
+        out.kinds.push_back(std::move(on.jobs));
+    }
+    return out;
+}
+
+// What a cluster of several kinds of GPU cannot do yet.
+void check_kinds(const CompareArguments &a) {
+    if (a.sim.kinds.empty()) return;
+    for (const PolicySpec &policy : a.policies)
+        if (!std::holds_alternative<policy::Decide>(policy.decide) || policy.plugin)
+            throw InputError("--kinds: " + policy.name + " knows one kind of GPU");
+    if (a.merge || a.share < 1 || a.restart_spread > 0 || a.sim.grade_every > 0 ||
+        !a.svg_path.empty() || !a.html_path.empty())
+        throw InputError(
+            "--kinds goes with none of --merge, --share, --restart-spread, --grade, --svg, --html");
+}
+
 std::vector<Workload> read_all(const CompareArguments &a) {
     WorkloadOptions options{.profiles_dir = a.profiles_dir,
-                            .cluster_gpus = a.sim.nodes * a.sim.gpus_per_node,
+                            .cluster_gpus = a.sim.total_gpus(),
                             .gpus_per_node = a.sim.gpus_per_node,
                             .seed = a.sim.seed,
                             .parallel = a.parallel};
     options.malleable_max = a.malleable_max > 0 ? a.malleable_max : options.cluster_gpus;
     std::vector<Workload> workloads;
     for (const std::string &path : a.workloads) {
-        workloads.push_back(read_workload(path, options));
+        workloads.push_back(a.sim.kinds.empty() ? read_workload(path, options)
+                                                : read_kinds(path, options, a.sim));
         if (workloads.back().jobs.empty()) throw InputError(path + ": no jobs in it");
     }
     if (a.merge) workloads = {merge_workloads(workloads)};
@@ -191,6 +218,7 @@ int run_compare(const CompareArguments &given) {
     CompareArguments a = given;
     check_outputs(a);
     see_cluster(a);
+    check_kinds(a);
     for (PolicySpec &policy : a.policies)
         if (policy.plugin) set_plugin(policy, a.plugin_settings);
     return run_compared(a, read_all(a));

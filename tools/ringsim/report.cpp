@@ -61,7 +61,7 @@ Summary summarise(const Workload &workload, const RunResult &run, const SimOptio
     out.p99_jct_s = percentile(jct, 0.99);
     out.makespan_s = run.makespan_s - workload.jobs.front().submit_s;
     out.gpu_hours = gpu_s / 3600;
-    out.utilisation = gpu_s / (out.makespan_s * options.nodes * options.gpus_per_node);
+    out.utilisation = gpu_s / (out.makespan_s * options.total_gpus());
     out.restarts_per_job = restarts / double(jct.size());
     return out;
 }

@@ -167,6 +167,24 @@ TEST(packed_jobs_sit_on_one_node_and_never_overlap) {
     }
 }
 
+// As the plugin's requests deal them; the baselines' fill nodes.
+TEST(what_takes_several_nodes_is_shared_out_evenly) {
+    const auto shares = [](Placement rule, int gpus) {
+        Placer placer(3, 4, rule);
+        std::vector<Seats> seats(1);
+        placer.place({gpus}, seats);
+        std::vector<int> out;
+        for (const auto &[node, share] : seats[0]) out.push_back(share);
+        return out;
+    };
+    ck_assert((shares(Placement::pack_evenly, 6) == std::vector{3, 3}));
+    ck_assert((shares(Placement::pack_evenly, 10) == std::vector{4, 4, 2}));
+    ck_assert((shares(Placement::pack_evenly, 3) == std::vector{3}));
+    ck_assert((shares(Placement::pack, 6) == std::vector{4, 2}));
+    ck_assert(parse_policy("doubling").placement == Placement::pack_evenly);
+    ck_assert(parse_policy("tiresias").placement == Placement::pack);
+}
+
 // Jobs whose restarts cost more than resizing brings are left alone, once that is known; and what
 // is lost is what each says.
 TEST(costly_restarts_are_rarer) {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+
+#include "sim/engine/pool.h"
+#include "slurm_plugin/policy/engine/knapsack.h"
+#include "slurm_plugin/policy/value.h"
+
+namespace ringrt::sim {
+namespace {
+
+using policy::Job;
+using policy::Worth;
+
+// Another assignment must be worth so much more, as a share: below it is rounding.
+constexpr double kWorthIt = 1e-6;
+
+bool is_better(Worth a, Worth b) {
+    if (a.served != b.served) return a.served > b.served;
+    return a.sum > b.sum + kWorthIt * std::abs(b.sum);
+}
+
+Worth sum_of(Worth a, Worth b) { return {a.served + b.served, a.sum + b.sum}; }
+
+// All jobs as they would be seen on each kind of GPU, and the kind that each is on.
+class Assignment {
+  public:
+    Assignment(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy, double now);
+    void improve();
+    void carry_out(double now);
+
+  private:
+    struct Row {
+        std::size_t index, from, to;  // the job; the kinds that it is on and shall be on
+        double present_s = 0;         // that it needs where it runs; 0: it waits
+        std::vector<Job> on;          // by kind
+    };
+    void see(const JobState &job, std::size_t from, double now);
+    [[nodiscard]] Worth worth_of(std::size_t kind);
+    void level(Row &row) const;
+    [[nodiscard]] double moved(const Row &row, int gpus, double value, const Job &job) const;
+    bool improve(Row &row);
+
+    std::vector<std::unique_ptr<Pool>> &pools_;
+    const PolicySpec &policy_;
+    bool moves_kinds_;
+    std::vector<Row> rows_;
+    std::vector<Worth> worth_;  // by kind
+};
+
+Assignment::Assignment(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy,
+                       double now)
+    : pools_(pools), policy_(policy), moves_kinds_(pools[0]->options().moves_kinds) {
+    for (std::size_t kind = 0; kind < pools.size(); ++kind)
+        for (std::size_t i = 0; i < pools[kind]->size(); ++i) see(pools[kind]->job(i), kind, now);
+    std::sort(rows_.begin(), rows_.end(),
+              [](const Row &a, const Row &b) { return a.index < b.index; });
+    for (std::size_t kind = 0; kind < pools.size(); ++kind) worth_.push_back(worth_of(kind));
+}
+
+void Assignment::see(const JobState &job, std::size_t from, double now) {
+    Row &row = rows_.emplace_back(Row{.index = job.index, .from = from, .to = from, .on = {}});
+    policy::SimFacts facts;
+    row.on.resize(pools_.size());
+    for (std::size_t kind = 0; kind < pools_.size(); ++kind)
+        pools_[kind]->describe(job, now, row.on[kind], facts);
+    for (Job &seen : row.on) seen.weight = job.spec->weight;
+    level(row);
+    if (job.gpus > 0)
+        row.present_s = policy::Valuation(row.on[from], policy_.options).seconds_at(job.gpus);
+}
+
+// A job's value counts its own time on one GPU (value.h). For one job this has to be the same time
+// on all kinds, that on the first, or a faster kind would seem to be worth less.
+void Assignment::level(Row &row) const {
+    const policy::GainRule gain = policy_.options.gain;
+    if (gain == policy::GainRule::absolute || gain == policy::GainRule::hull) return;
+    const double power = gain == policy::GainRule::short_first ? policy_.options.power : 1;
+    const double first_ms = std::max(policy::kStepMin_ms, policy::step_ms(row.on[0], 1));
+    for (Job &job : row.on)
+        job.weight *=
+            std::pow(first_ms / std::max(policy::kStepMin_ms, policy::step_ms(job, 1)), power);
+}
+
+// The value of a job that would come from another kind, its restart included: as value.h counts it
+// of a job that is resized.
+double Assignment::moved(const Row &row, int gpus, double value, const Job &job) const {
+    const policy::Options &options = policy_.options;
+    const double restart_s = options.payback * job.restart_s;
+    if (options.gain == policy::GainRule::absolute || options.gain == policy::GainRule::hull)
+        return value - job.weight * restart_s;
+    const double seconds = policy::Valuation(job, options).seconds_at(gpus);
+    return value * seconds / (seconds + restart_s * (1 + row.present_s / options.size_lasts_s));
+}
+
+Worth Assignment::worth_of(std::size_t kind) {
+    std::vector<Job> jobs;
+    std::vector<const Row *> rows;
+    for (const Row &row : rows_) {
+        if (row.to != kind) continue;
+        jobs.push_back(row.on[kind]);
+        rows.push_back(&row);
+    }
+    if (jobs.empty()) return {};
+    const std::vector<policy::SimFacts> facts(jobs.size());
+    const auto decision = policy_.run({jobs, facts}, pools_[kind]->capacity());
+    Worth worth;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const int gpus = decision[i].gpus;
+        if (gpus == 0) continue;
+        ++worth.served;
+        const double value = policy::value(jobs[i], gpus, policy_.options);
+        const bool comes = rows[i]->present_s > 0 && rows[i]->from != kind;
+        worth.sum += comes ? moved(*rows[i], gpus, value, jobs[i]) : value;
+    }
+    return worth;
+}
+
+bool Assignment::improve(Row &row) {
+    const std::size_t from = row.to;
+    std::size_t best = from;
+    Worth before, best_total, best_from, best_to;
+    row.to = pools_.size();  // nowhere
+    const Worth without = worth_of(from);
+    for (std::size_t kind = 0; kind < pools_.size(); ++kind) {
+        if (kind == from) continue;
+        row.to = kind;
+        const Worth with = worth_of(kind);
+        before = sum_of(worth_[from], worth_[kind]);
+        const Worth total = sum_of(without, with);
+        if (!is_better(total, before)) continue;
+        // Against staying, so that kinds compare with one another.
+        const Worth gain{total.served - before.served, total.sum - before.sum};
+        if (best != from && !is_better(gain, best_total)) continue;
+        best = kind;
+        best_total = gain;
+        best_from = without;
+        best_to = with;
+    }
+    row.to = best;
+    if (best == from) return false;
+    worth_[from] = best_from;
+    worth_[best] = best_to;
+    return true;
+}
+
+void Assignment::improve() {
+    constexpr int kRounds = 4;
+    for (int round = 0; round < kRounds; ++round) {
+        bool better = false;
+        for (Row &row : rows_)
+            if (row.present_s == 0 || moves_kinds_) better |= improve(row);
+        if (!better) return;
+    }
+}
+
+void Assignment::carry_out(double now) {
+    for (const Row &row : rows_) {
+        if (row.to != row.from) pools_[row.to]->take_in(pools_[row.from]->give_up(row.index, now));
+        pools_[row.to]->weigh(row.index, row.on[row.to].weight);
+    }
+}
+
+}  // namespace
+
+void choose_kinds(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy, double now) {
+    Assignment assignment(pools, policy, now);
+    assignment.improve();
+    assignment.carry_out(now);
+}
+
+}  // namespace ringrt::sim
