@@ -17,7 +17,8 @@ choose_versions() { # VERSION|NAME|all
     { grep -xF "$native" <<<"$all"; grep -vxF "$native" <<<"$all"; } | xargs
 }
 
-# What waits and measures in front of this process is not to notice it.
+# What waits and measures in front of this process is not to notice it. Only for what may take as long
+# as it likes: beside a build, downloads would run into their time limits.
 stand_back() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID"; } >/dev/null
 
 # What git would commit, or everything that is no build.
@@ -47,14 +48,17 @@ prepare() { # VERSION
     has=$(in_root "$1" -- slurmctld -V | sed -n 's/^[^ ]* \([0-9]*\.[0-9]*\).*/\1/p')
     [ "$has" = "$1" ] || { echo "the distribution has Slurm ${has:-none} now, not $1"; return 77; }
     # A build that fails is told of by the run that follows.
-    in_root "$1" -- "$to/source/contrib/test" --no-install --jobs "$jobs" --build-dir "$to/build" --stages build
+    (
+        [ "${versions[0]}" != "$native" ] || stand_back
+        in_root "$1" -- "$to/source/contrib/test" --no-install --jobs "$jobs" --build-dir "$to/build" --stages build
+    )
     return 0
 }
 
 prepare_aside() { # VERSION: sets preparing[VERSION]
     mkdir -p "$build_dir/$1"
     set -m # a process group of its own, so that it can be ended
-    ([ "${versions[0]}" != "$native" ] || stand_back; prepare "$1"; echo $? >"$build_dir/$1/prepared") >"$build_dir/$1/prepare.log" 2>&1 &
+    (prepare "$1"; echo $? >"$build_dir/$1/prepared") >"$build_dir/$1/prepare.log" 2>&1 &
     preparing[$1]=$!
     set +m
 }
@@ -91,7 +95,6 @@ run_version() { # VERSION STAGES: its whole output; what it needs is prepared
 native_packages_in_root() {
     local to=$build_dir/$native
     (
-        stand_back
         "$source_dir/contrib/root" make "$native" --dir "$roots_dir" && copy_source "$to/source" &&
             in_root "$native" --net -- "$to/source/contrib/packages" install plugins deb cluster services
     ) >"$to/prepare.log" 2>&1 || { echo "1..0 # SKIP $(tail -n 1 "$to/prepare.log" | sed 's/^root: //')"; return 77; }

@@ -9,7 +9,9 @@ EXTRA_DIST += \
 faults_programs =
 if HAVE_SLURM
 faults_programs += tests/faults/report_many tests/faults/submit_many api_faults.la heap_account.la
-EXTRA_PROGRAMS += tests/faults/report_many tests/faults/submit_many
+EXTRA_PROGRAMS += tests/faults/report_many
+# For tests/cluster, too
+noinst_PROGRAMS += tests/faults/submit_many
 tests_faults_report_many_SOURCES = tests/faults/report_many.cpp
 tests_faults_report_many_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 tests_faults_report_many_LDADD = librecords.la $(SLURM_LIBS)
@@ -24,7 +26,7 @@ api_faults_la_LDFLAGS = -module -avoid-version -shared -rpath $(abs_builddir)
 heap_account_la_SOURCES = tests/faults/heap_account.cpp
 heap_account_la_LDFLAGS = $(api_faults_la_LDFLAGS)
 endif HAVE_SLURM
-CLEANFILES += tests/faults/report_many tests/faults/submit_many api_faults.la heap_account.la
+CLEANFILES += tests/faults/report_many api_faults.la heap_account.la
 
 check-faults-programs: all $(check_PROGRAMS) $(faults_programs)
 check-faults: check-faults-programs

@@ -214,7 +214,8 @@ class Watch:
                 self.asked[job] = self.asked.get(job, 0) + 1
             if kind == "requeued" and event.get("outcome") == "recovered":
                 self.check("I9", job not in self.forgotten, f"job {job} was COMPLETED, and we had it requeued")
-            if kind == "resized":
+            # In place nobody asks where an extension is lost, or joins again because the one below it left.
+            if kind == "resized" and "in place" not in event.get("text", ""):
                 sizes = (event.get("from"), event.get("to"))
                 self.last[job] = (now.time_s, sizes)
                 again = self.undone.pop(job, None) == sizes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Submits many jobs by libslurm alone, as a hostile or a busy user may: no sbatch, no SPANK plugin.
+// Submits many jobs of the user who runs it by libslurm alone, as a hostile or a busy user may: no
+// sbatch, no SPANK plugin.
 //
 // usage: submit_many COUNT COMMAND [NAME=VALUE...]
 //   gpus=N           of each job (default 1)
@@ -12,7 +13,10 @@
 //   priority=N       of every job
 //   entries=N        so many more entries in the SPANK environment
 //   bytes=N          one more entry of so many bytes
+//   comment=TEXT, admin_comment=TEXT   of every job
 // Prints how many were accepted, and the last refusal. Exit 0 if any was, 1 if none, 2 usage.
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +31,7 @@ namespace {
 struct Order {
     long count = 0, every = 1, entries = 0, bytes = 0, priority = 0, tasks = 0;
     long name_bytes = 0;
-    std::string command, malleable, tres, name, partition;
+    std::string command, malleable, tres, name, partition, comment, admin_comment;
 };
 
 std::vector<std::string> spank_environment(const Order &order, bool malleable) {
@@ -64,7 +68,11 @@ int submit(const Order &order, long index, bool malleable) {
     job.environment = environment;
     job.env_size = conf_file != nullptr ? 2 : 1;
     job.partition = partition.empty() ? nullptr : partition.data();
-    job.user_id = job.group_id = 0;
+    job.user_id = getuid();
+    job.group_id = getgid();
+    std::string comment = order.comment, admin_comment = order.admin_comment;
+    if (!comment.empty()) job.comment = comment.data();
+    if (!admin_comment.empty()) job.admin_comment = admin_comment.data();
     job.min_cpus = 1;
     job.time_limit = 600;
     job.tres_per_job = tres.empty() ? nullptr : tres.data();
@@ -106,6 +114,8 @@ bool parse(int argc, char **argv, Order &order) {
     order.name_bytes = number("name_bytes", 0);
     order.malleable = given["malleable"];
     order.partition = given["partition"];
+    order.comment = given["comment"];
+    order.admin_comment = given["admin_comment"];
     order.name = given.contains("name") ? given["name"] : "many";
     if (given["gpus"] != "0")
         order.tres = std::string(ringrt::slurm::kGpuTres) + ":" + given["gpus"];
