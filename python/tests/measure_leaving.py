@@ -32,7 +32,8 @@ def boundary():
 
 def leave(ranks):
     """(signal to requeue asked, SIGTERM to all gone), seconds; the training is that of test_malleable.py."""
-    job = support.Job(os.path.join(os.path.dirname(HERE), "train_torch.py"), "distributed", 0.01, 0, 30)
+    job = support.Job(os.path.join(os.path.dirname(HERE), "train_torch.py"), "distributed", 0.01, 0, 30,
+                      environment={"END_IN_ORDER": "1"})
     try:
         with open(job.path("scontrol"), "w", encoding="ascii") as script:
             script.write(f"#!/bin/sh\ncd {job.folder}\n[ $1 = requeue ] || exit 0\ndate +%s.%N >asked\nsleep 0.05\n"
