@@ -258,6 +258,22 @@ typedef int (*ringrt_saver_fn)(void *context, const char *folder, uint64_t step,
 RINGRT_API ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
                                             void *context);
 
+/* Gives this rank's whole state as bytes: *pieces points to *count of them, one after the other; all stays where
+ * and what it is until the next pack, unpack or ringrt_finalize(). 0 on success; else a line in `error`. */
+typedef int (*ringrt_pack_fn)(void *context, const ringrt_piece_t **pieces, size_t *count, char *error,
+                              size_t error_bytes);
+/* Takes such bytes, of another rank's pack, as its state; they are the library's, and gone when it returns. */
+typedef int (*ringrt_unpack_fn)(void *context, const void *bytes, size_t count, char *error, size_t error_bytes);
+
+/* With live_resize, for a program whose state is not registered buffers: its size may be another one each time.
+ * `pack` is called at rank 0 where ranks join, and at the rank that is ahead after a loss; `unpack` at those who
+ * get it. Both are called by ringrt_step() and ringrt_restore() alone, by the thread that called these, and may use
+ * no function of this handle. Where `unpack` fails at a rank that joins, the join is called off and
+ * ringrt_restore() says why. Before the first restore or step, and before ringrt_set_saver(); on all ranks.
+ * Without live_resize nothing is kept. */
+RINGRT_API ringrt_status_t ringrt_set_live_state(ringrt_t *rt, ringrt_pack_fn pack, ringrt_unpack_fn unpack,
+                                                 void *context);
+
 /* Collective. Loads the newest checkpoint that is whole into the registered buffers and sets *step.
  * RINGRT_NOT_FOUND: there is none. Damaged ones are set aside with a line in the log; where all are
  * damaged, RINGRT_CORRUPT names them. After any failure but RINGRT_NOT_FOUND the buffers' contents are

@@ -109,8 +109,20 @@ ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_save
                                  void *context) {
     return guard(rt, [&] {
         if (!save || !load) return invalid("save and load are both needed");
-        if (Status can = not_live(*rt, "ringrt_set_saver()"); !can.ok()) return can;
+        if (rt->resizer && !rt->resizer->has_program())
+            return Status{RINGRT_UNSUPPORTED,
+                          "ringrt_set_saver() needs ringrt_set_live_state() before it with "
+                          "live_resize"};
         rt->boundary->set_program({save, load, context});
+        return Status{};
+    });
+}
+
+ringrt_status_t ringrt_set_live_state(ringrt_t *rt, ringrt_pack_fn pack, ringrt_unpack_fn unpack,
+                                      void *context) {
+    return guard(rt, [&] {
+        if (!pack || !unpack) return invalid("pack and unpack are both needed");
+        if (rt->resizer) rt->resizer->set_program({pack, unpack, context});
         return Status{};
     });
 }

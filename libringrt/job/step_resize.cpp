@@ -50,10 +50,11 @@ void StepBoundary::go_to(const live::Position &position) {
 uint64_t StepBoundary::layout_hash() const {
     const BatchRule &batch = settings_.batch;
     return checkpoint::hash_text(
-        format_text("%llu %llu %u %u %u %d",
+        format_text("%llu %llu %u %u %u %d %d",
                     static_cast<unsigned long long>(checkpoint::parameters_hash(buffers_)),
                     static_cast<unsigned long long>(settings_.seed), batch.reference_batch,
-                    batch.reference_size, batch.micro_batch_max, static_cast<int>(batch.rule)));
+                    batch.reference_size, batch.micro_batch_max, static_cast<int>(batch.rule),
+                    static_cast<int>(resizer_ && resizer_->has_program())));
 }
 
 bool StepBoundary::finish_resizing() {

@@ -13,4 +13,6 @@ libruntime_la_SOURCES += \
 	libringrt/live/peer_memory.cpp \
 	libringrt/live/peer_memory.h \
 	libringrt/live/resizer.cpp \
-	libringrt/live/resizer.h
+	libringrt/live/resizer.h \
+	libringrt/live/state_transfer.cpp \
+	libringrt/live/state_transfer.h

@@ -7,7 +7,6 @@
 
 #include "libringrt/base/thread.h"
 #include "libringrt/bootstrap/siphash.h"
-#include "libringrt/live/peer_memory.h"
 
 namespace ringrt::live {
 namespace {
@@ -20,16 +19,6 @@ Status outcome_of(const Communicator &over, ringrt_status_t code) {
 
 Status over_now(const std::string &what) {
     return {RINGRT_PEER_LOST, what + ": ringrt_restore() goes on from what the other ranks hold"};
-}
-
-// Its pages are there when the state comes: the ranks that train wait for that.
-void touch(const std::vector<checkpoint::Buffer> &buffers) {
-    constexpr uint64_t kPage = 4096;
-    for (const checkpoint::Buffer &buffer : buffers)
-        for (uint64_t at = 0; at < buffer.bytes; at += kPage) {
-            auto *byte = reinterpret_cast<volatile std::byte *>(buffer.data + at);
-            *byte = *byte;
-        }
 }
 
 }  // namespace
@@ -46,7 +35,7 @@ Resizer::Resizer(ResizerOptions options, Communicator &base,
                  const std::vector<checkpoint::Buffer> &buffers)
     : options_(std::move(options)),
       base_(base),
-      buffers_(buffers),
+      state_(buffers),
       machine_(options_.extension ? Machine::outside() : Machine(options_.size)) {}
 
 Resizer::~Resizer() {
@@ -151,6 +140,8 @@ Status Resizer::widen(const Position &position) {
     Secret token{};  // without one nobody reads this process's memory, and all is sent
     if (make_random(token).ok()) header.root = readable_process(token);
     const Status sent = transfer(forming_->communicator(), header);
+    if (sent.code == RINGRT_SYSTEM_ERROR || sent.code == RINGRT_INVALID_ARGUMENT)
+        log_line(sent.message + ": nobody joins now");  // of this rank's program
     (void)machine_.transferred();
     const auto mine = static_cast<uint8_t>(sent.ok());
     std::vector<uint8_t> all(static_cast<size_t>(machine_.ranks()));
@@ -166,32 +157,7 @@ Status Resizer::widen(const Position &position) {
 
 Status Resizer::transfer(Communicator &over, Header &header) {
     RINGRT_TRY(outcome_of(over, over.broadcast(&header, sizeof header, 0)));
-    bool everywhere = false;
-    RINGRT_TRY(read_state(over, header, &everywhere));
-    return everywhere ? Status{} : send_state(over, 0);
-}
-
-// Who joins on rank 0's node takes the state from its memory: ranks that all copy piece by piece
-// would wait for each other's turn on a busy node. Where one cannot, all is sent to all.
-Status Resizer::read_state(Communicator &over, const Header &header, bool *everywhere) {
-    std::vector<uint64_t> addresses;
-    for (const checkpoint::Buffer &buffer : buffers_)
-        addresses.push_back(reinterpret_cast<uint64_t>(buffer.data));
-    RINGRT_TRY(
-        outcome_of(over, over.broadcast(addresses.data(), addresses.size() * sizeof(uint64_t), 0)));
-    uint8_t have = !is_outside() || is_readable(header.root);
-    for (size_t i = 0; is_outside() && have && i < buffers_.size(); ++i)
-        have = read_from(header.root, addresses[i], {buffers_[i].data, buffers_[i].bytes});
-    std::vector<uint8_t> all(static_cast<size_t>(over.size()));
-    RINGRT_TRY(outcome_of(over, over.all_gather(&have, all.data(), 1)));
-    *everywhere = std::count(all.begin(), all.end(), 0) == 0;
-    return {};
-}
-
-Status Resizer::send_state(Communicator &over, int root) {
-    for (const checkpoint::Buffer &buffer : buffers_)
-        RINGRT_TRY(outcome_of(over, over.broadcast(buffer.data, buffer.bytes, root)));
-    return {};
+    return state_.to_joiners(over, header.root, is_outside());
 }
 
 // ---- narrower ---------------------------------------------------------------------------------
@@ -241,7 +207,8 @@ Status Resizer::settle_once(Position &position) {
     const auto newest = std::max_element(all.begin(), all.end(), older);
     const auto oldest = std::min_element(all.begin(), all.end(), older);
     const auto root = static_cast<int>(newest - all.begin());
-    if (newest->step != oldest->step) RINGRT_TRY(send_state(over, root));
+    if (newest->step != oldest->step)
+        RINGRT_TRY(state_.to_those_behind(over, root, position.step < newest->step));
     position = *newest;
     return {};
 }
@@ -299,7 +266,7 @@ Status Resizer::await_invitation(JoinConnection &base, JoinAnswer *answer) {
 
 Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position &position) {
     forming_ = std::make_unique<Forming>(config(answer.number, answer.rank, answer.size));
-    touch(buffers_);
+    state_.touch();
     Status met;
     while (met.ok() && forming_->state() == Formed::under_way) {
         bool ignored = false;

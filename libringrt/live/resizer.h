@@ -15,6 +15,7 @@
 #include "libringrt/live/join_listener.h"
 #include "libringrt/live/join_request.h"
 #include "libringrt/live/machine.h"
+#include "libringrt/live/state_transfer.h"
 
 namespace ringrt::live {
 
@@ -47,6 +48,10 @@ class Resizer {
     Resizer(const Resizer &) = delete;
     Resizer &operator=(const Resizer &) = delete;
 
+    // Before the first vote or recovery; on all ranks.
+    void set_program(const ProgramState &program) { state_.set_program(program); }
+    [[nodiscard]] bool has_program() const { return state_.has_program(); }
+
     // This rank's part of the ballot at a step's end.
     Vote vote(bool leave, bool hold);
     // Whether voted() will drop communicators: nothing may be under way on the present one.
@@ -75,8 +80,6 @@ class Resizer {
     void drop_above(int level);
     void close_beside(std::vector<std::unique_ptr<Communicator>> dropped);
     Status transfer(Communicator &over, Header &header);
-    Status read_state(Communicator &over, const Header &header, bool *everywhere);
-    Status send_state(Communicator &over, int root);
     Status widen(const Position &position);
     Status settle(Position &position);
     Status settle_once(Position &position);
@@ -86,7 +89,7 @@ class Resizer {
 
     const ResizerOptions options_;
     Communicator &base_;
-    const std::vector<checkpoint::Buffer> &buffers_;
+    StateTransfer state_;
     Machine machine_;
     std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it
     std::unique_ptr<JoinListener> listener_;            // of rank 0

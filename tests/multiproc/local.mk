@@ -10,6 +10,7 @@ multiproc_tests = \
 	tests/multiproc/test_gradients \
 	tests/multiproc/test_grouping_rules \
 	tests/multiproc/test_live \
+	tests/multiproc/test_live_state \
 	tests/multiproc/test_orders \
 	tests/multiproc/test_saver \
 	tests/multiproc/test_step \
@@ -55,6 +56,11 @@ tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/
 	tests/support/folder.h tests/support/live_job.h tests/support/ranks.h
 tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_live_state_SOURCES = tests/multiproc/test_live_state.cpp tests/support/check.h \
+	tests/support/folder.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_state_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_state_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_orders_SOURCES = tests/multiproc/test_orders.cpp $(multiproc_headers)
 tests_multiproc_test_orders_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -67,8 +67,47 @@ inline std::vector<float> trained_alone(size_t floats, uint64_t steps, bool exac
     return w;
 }
 
+// A state of a size that differs in every step, as what a program packs itself. `broken`: what
+// comes is not taken.
+struct PackedState {
+    std::vector<float> &w, &momentum;
+    uint64_t &step;
+    bool broken = false;
+    std::vector<uint64_t> history;  // as many as step % 1000 + 1, all `step`
+    ringrt_piece_t pieces[3] = {};
+
+    static int pack(void *context, const ringrt_piece_t **pieces, size_t *count, char *, size_t) {
+        auto &state = *static_cast<PackedState *>(context);
+        state.history.assign(state.step % 1000 + 1, state.step);
+        state.pieces[0] = {state.history.data(), state.history.size() * sizeof(uint64_t)};
+        state.pieces[1] = {state.w.data(), state.w.size() * sizeof(float)};
+        state.pieces[2] = {state.momentum.data(), state.momentum.size() * sizeof(float)};
+        *pieces = state.pieces, *count = 3;
+        return 0;
+    }
+    static int unpack(void *context, const void *bytes, size_t count, char *error,
+                      size_t error_bytes) {
+        auto &state = *static_cast<PackedState *>(context);
+        uint64_t step = 0;
+        if (count >= sizeof step) memcpy(&step, bytes, sizeof step);
+        const size_t history = (step % 1000 + 1) * sizeof step,
+                     each = state.w.size() * sizeof(float);
+        if (state.broken || count != history + 2 * each) {
+            snprintf(error, error_bytes, "%zu bytes do not fit", count);
+            return 1;
+        }
+        const auto *from = static_cast<const char *>(bytes) + history;
+        memcpy(state.w.data(), from, each);
+        memcpy(state.momentum.data(), from + each, each);
+        state.step = step;
+        return 0;
+    }
+};
+
 class LiveTraining {
   public:
+    bool packed = false;  // the state is not in registered buffers
+    int broken = -1;      // the job that cannot take a packed state
     size_t floats = 101;  // not a multiple of anything
     bool exact = true;
     bool nodes_apart = false;  // each job on a made-up node of its own
@@ -164,13 +203,21 @@ class LiveTraining {
         if (status != RINGRT_OK) return failed(nullptr, job, "init", status);
         std::vector<float> w(floats, 1.0f), momentum(floats), extra(1);
         const uint64_t shape = floats, one = 1;
-        (void)ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, &shape);
-        (void)ringrt_register(rt, "momentum", momentum.data(), RINGRT_FLOAT32, 1, &shape);
-        if (other) (void)ringrt_register(rt, "extra", extra.data(), RINGRT_FLOAT32, 1, &one);
         uint64_t step = 0;
-        status = ringrt_restore(rt, &step);
+        PackedState state{.w = w, .momentum = momentum, .step = step, .broken = job == broken};
+        if (packed) {
+            (void)ringrt_set_live_state(rt, PackedState::pack, PackedState::unpack, &state);
+        } else {
+            (void)ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, &shape);
+            (void)ringrt_register(rt, "momentum", momentum.data(), RINGRT_FLOAT32, 1, &shape);
+        }
+        if (other) (void)ringrt_register(rt, "extra", extra.data(), RINGRT_FLOAT32, 1, &one);
+        uint64_t restored = 0;
+        status = ringrt_restore(rt, &restored);
         if (status != RINGRT_OK && status != RINGRT_NOT_FOUND)
             return failed(rt, job, "restore", status);
+        if (restored != step && packed) return kFailed;  // the state came with its step
+        step = restored;
         const int ended = train(rt, job, rank, step, w, momentum);
         if (ended == kTrained) {
             std::ofstream out(weights_file(job, rank), std::ios::binary);
@@ -182,7 +229,7 @@ class LiveTraining {
         return status == RINGRT_OK ? ended : failed(nullptr, job, "finalize", status);
     }
 
-    int train(ringrt_t *rt, int job, int rank, uint64_t step, std::vector<float> &w,
+    int train(ringrt_t *rt, int job, int rank, uint64_t &step, std::vector<float> &w,
               std::vector<float> &momentum) {
         std::vector<float> g(floats);
         while (step < board_->stop_at) {

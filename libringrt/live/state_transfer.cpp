@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/live/state_transfer.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ringrt::live {
+namespace {
+
+constexpr uint64_t kPiecesMax = 1 << 20;
+constexpr size_t kLineBytes = 512;  // of what a callback says
+
+// What a rank knows of its part.
+enum class Have : uint8_t { nothing, all, unusable };
+
+Status outcome_of(const Communicator &over, ringrt_status_t code) {
+    return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
+}
+
+// The worst that a rank has.
+Status gather_worst(Communicator &over, Have mine, Have *worst) {
+    std::vector<Have> all(static_cast<size_t>(over.size()));
+    RINGRT_TRY(outcome_of(over, over.all_gather(&mine, all.data(), sizeof mine)));
+    auto has = [&](Have one) { return std::find(all.begin(), all.end(), one) != all.end(); };
+    *worst = has(Have::unusable) ? Have::unusable : has(Have::nothing) ? Have::nothing : Have::all;
+    return {};
+}
+
+Status unusable_somewhere() {
+    return {RINGRT_MISMATCH, "a rank that joins could not take the state"};
+}
+
+}  // namespace
+
+void StateTransfer::touch() const {
+    constexpr uint64_t kPage = 4096;
+    for (const checkpoint::Buffer &buffer : buffers_)
+        for (uint64_t at = 0; at < buffer.bytes; at += kPage) {
+            auto *byte = reinterpret_cast<volatile std::byte *>(buffer.data + at);
+            *byte = *byte;
+        }
+}
+
+// The buffers by name, then what the program has.
+Status StateTransfer::pack() {
+    pieces_.clear();
+    for (const checkpoint::Buffer &buffer : buffers_)
+        pieces_.push_back({reinterpret_cast<uint64_t>(buffer.data), buffer.bytes});
+    if (!program_) return {};
+    const ringrt_piece_t *packed = nullptr;
+    size_t count = 0;
+    std::array<char, kLineBytes> line{};
+    const int failed = program_.pack(program_.context, &packed, &count, line.data(), line.size());
+    line.back() = '\0';
+    if (failed != 0)
+        return {RINGRT_SYSTEM_ERROR,
+                format_text("the program could not pack its state: %s", line.data())};
+    if (count > kPiecesMax - pieces_.size() || (count > 0 && !packed))
+        return {RINGRT_INVALID_ARGUMENT, "the program packed its state into too many pieces"};
+    for (const ringrt_piece_t &piece : std::span(packed, count))
+        pieces_.push_back({reinterpret_cast<uint64_t>(piece.data), piece.bytes});
+    return {};
+}
+
+Status StateTransfer::unpack() {
+    if (!program_) return {};
+    std::array<char, kLineBytes> line{};
+    const int failed =
+        program_.unpack(program_.context, room_.data(), room_.size(), line.data(), line.size());
+    room_ = {};
+    if (failed == 0) return {};
+    line.back() = '\0';
+    return {RINGRT_SYSTEM_ERROR,
+            format_text("the program could not unpack its state: %s", line.data())};
+}
+
+Status StateTransfer::tell_pieces(Communicator &over, int root) {
+    Beginning beginning;
+    Status packed;
+    if (over.rank() == root) {
+        packed = pack();
+        beginning = {.pieces = pieces_.size(), .packed = packed.ok()};
+    }
+    RINGRT_TRY(outcome_of(over, over.broadcast(&beginning, sizeof beginning, root)));
+    RINGRT_TRY(packed);
+    if (!beginning.packed)
+        return {RINGRT_MISMATCH, "the rank that has the state could not pack it"};
+    if (beginning.pieces > kPiecesMax || beginning.pieces < buffers_.size())
+        return {RINGRT_MISMATCH, "the base sent a state that is none"};
+    pieces_.resize(beginning.pieces);
+    return outcome_of(over, over.broadcast(pieces_.data(), pieces_.size() * sizeof(Piece), root));
+}
+
+// For what is not in registered buffers.
+Status StateTransfer::make_room() {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+        if (i < buffers_.size() && pieces_[i].bytes != buffers_[i].bytes)
+            return {RINGRT_MISMATCH, "the base's buffers have other sizes"};
+        if (i >= buffers_.size()) bytes += pieces_[i].bytes;
+    }
+    room_.resize(bytes);
+    return {};
+}
+
+Status StateTransfer::read(const PeerProcess &sender) {
+    RINGRT_TRY(make_room());
+    uint64_t at = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+        const bool registered = i < buffers_.size();
+        std::byte *to = registered ? buffers_[i].data : room_.data() + at;
+        if (!registered) at += pieces_[i].bytes;
+        if (!read_from(sender, pieces_[i].address, {to, pieces_[i].bytes}))
+            return {RINGRT_UNSUPPORTED, ""};  // then it is sent
+    }
+    return {};
+}
+
+// All take part in each broadcast; a rank that has the state throws away what comes.
+Status StateTransfer::send(Communicator &over, int root, bool receives) {
+    const bool is_root = over.rank() == root;
+    if (!is_root) RINGRT_TRY(make_room());
+    uint64_t at = 0;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+        const bool registered = i < buffers_.size();
+        auto *to = is_root      ? reinterpret_cast<std::byte *>(pieces_[i].address)
+                   : registered ? buffers_[i].data
+                                : room_.data() + at;
+        if (!registered) at += pieces_[i].bytes;
+        RINGRT_TRY(outcome_of(over, over.broadcast(to, pieces_[i].bytes, root)));
+    }
+    if (!receives) room_ = {};
+    return receives ? unpack() : Status{};
+}
+
+// Ranks that all copy piece by piece would wait for each other's turn on a busy node: so who can
+// read it does. What was packed is unpacked before anybody goes on: where it does not fit, the join
+// is called off, and nothing has changed.
+Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, bool joins) {
+    RINGRT_TRY(tell_pieces(over, 0));
+    Have have = joins ? Have::nothing : Have::all;
+    Status mine;
+    if (joins && is_readable(sender)) {
+        mine = read(sender);
+        if (mine.ok()) mine = unpack(), have = mine.ok() ? Have::all : Have::unusable;
+        if (mine.code == RINGRT_MISMATCH) have = Have::unusable;
+    }
+    Have worst = Have::nothing;
+    RINGRT_TRY(gather_worst(over, have, &worst));
+    if (worst == Have::all) return {};
+    if (worst == Have::unusable) return have == Have::unusable ? mine : unusable_somewhere();
+    mine = send(over, 0, joins && have != Have::all);
+    if (mine.code == RINGRT_PEER_LOST || mine.code == RINGRT_TIMEOUT || !program_) return mine;
+    RINGRT_TRY(gather_worst(over, mine.ok() ? Have::all : Have::unusable, &worst));
+    if (!mine.ok()) return mine;
+    return worst == Have::all ? Status{} : unusable_somewhere();
+}
+
+Status StateTransfer::to_those_behind(Communicator &over, int root, bool is_behind) {
+    RINGRT_TRY(tell_pieces(over, root));
+    return send(over, root, is_behind);
+}
+
+}  // namespace ringrt::live

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a step on its way to ranks that join, or are behind: the registered buffers, and
+// what the program packs. Who joins on the sender's node reads it from its memory; else all is sent
+// to all.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libringrt/checkpoint/layout.h"
+#include "libringrt/collective/communicator.h"
+#include "libringrt/live/peer_memory.h"
+
+namespace ringrt::live {
+
+// A program whose state is not registered buffers; see ringrt_set_live_state().
+struct ProgramState {
+    ringrt_pack_fn pack = nullptr;
+    ringrt_unpack_fn unpack = nullptr;
+    void *context = nullptr;
+
+    explicit operator bool() const { return pack != nullptr; }
+};
+
+class StateTransfer {
+  public:
+    // `buffers` are those of the handle: they may grow until the first transfer.
+    explicit StateTransfer(const std::vector<checkpoint::Buffer> &buffers) : buffers_(buffers) {}
+
+    void set_program(const ProgramState &program) { program_ = program; }
+    [[nodiscard]] bool has_program() const { return static_cast<bool>(program_); }
+
+    // The buffers' pages are there when the state comes: the ranks that train wait for that.
+    void touch() const;
+
+    // Collective over all of `over`: rank 0's state to those who join. Ok: it came to this rank, or
+    // this rank had it, and to all others.
+    Status to_joiners(Communicator &over, const PeerProcess &sender, bool joins);
+    // Collective: root's state to those who are behind.
+    Status to_those_behind(Communicator &over, int root, bool is_behind);
+
+  private:
+    struct Piece {
+        uint64_t address = 0, bytes = 0;
+    };
+    struct Beginning {
+        uint64_t pieces = 0;
+        uint8_t packed = 0;  // else the sender has no state to send
+        uint8_t zero[7] = {};
+    };
+    Status pack();
+    Status tell_pieces(Communicator &over, int root);
+    Status make_room();
+    Status read(const PeerProcess &sender);
+    Status send(Communicator &over, int root, bool receives);
+    Status unpack();
+
+    const std::vector<checkpoint::Buffer> &buffers_;
+    ProgramState program_;
+    std::vector<Piece> pieces_;    // as at the sender
+    std::vector<std::byte> room_;  // of a receiver: what the sender's program packed
+};
+
+}  // namespace ringrt::live
