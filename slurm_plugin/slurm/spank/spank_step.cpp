@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/fields.h"
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/records/intent.h"
@@ -104,8 +105,9 @@ void set_task_counts(spank_t spank) {
     if (gpus > 0) set_count(spank, "SLURM_GPUS_PER_TASK", gpus / tasks);
 }
 
-// What the user has set stays, but not what an enclosing step's SPANK has.
-void set_step_variables(spank_t spank) {
+// What the user has set stays, but not what an enclosing step's SPANK has; and not in an extension,
+// for what is passed on to it is about its base: a port there is taken, an address another node's.
+void set_step_variables(spank_t spank, bool is_extension) {
     TaskPlace place{.job_id = number_of(spank, S_JOB_ID),
                     .step_id = number_of(spank, S_JOB_STEPID),
                     .restarts = count_in(spank, "SLURM_RESTART_COUNT"),
@@ -123,7 +125,8 @@ void set_step_variables(spank_t spank) {
     std::string set_now;
     for (const auto &[name, value] : step_variables(place)) {
         const bool is_slurms = name.starts_with("SLURM_");
-        if (!is_slurms && is_present(spank, name.c_str()) && !is_listed(ours, name)) continue;
+        const bool is_users = !is_slurms && !is_extension && !is_listed(ours, name);
+        if (is_users && is_present(spank, name.c_str())) continue;
         set(spank, name.c_str(), value);
         if (is_slurms) continue;
         set_now += (set_now.empty() ? "" : ",") + name;
@@ -135,12 +138,14 @@ void set_step_variables(spank_t spank) {
 
 void fix_environment(spank_t spank) {
     const auto range = job_variable(spank, kFlags[0].in_job);
+    const bool is_step = number_of(spank, S_JOB_STEPID) < SLURM_MAX_NORMAL_STEP_ID;
+    if (!range && is_step && is_present(spank, records::kExtends)) set_step_variables(spank, true);
     if (!range || !std::holds_alternative<records::GpuRange>(records::parse_range(*range))) return;
     tell_library(spank, *range);
     if (is_batch_step(spank))
         set_task_counts(spank);
-    else if (number_of(spank, S_JOB_STEPID) < SLURM_MAX_NORMAL_STEP_ID)
-        set_step_variables(spank);
+    else if (is_step)
+        set_step_variables(spank, false);
 }
 
 }  // namespace ringrt::slurm

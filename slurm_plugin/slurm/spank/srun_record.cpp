@@ -28,10 +28,19 @@ constexpr std::array<std::string_view, 8> kWishes{
 };
 
 // What a job gets for itself: its GPUs, and what this plugin says to it.
-constexpr std::array<std::string_view, 12> kOfOneJob{
-    "CUDA_VISIBLE_DEVICES",   "GPU_DEVICE_ORDINAL", "HIP_VISIBLE_DEVICES",   "ROCR_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK",       "RINGRT_CHANNEL",     "RINGRT_EXTENDABLE",     "RINGRT_EXTENDS",
-    "RINGRT_EXTENSION_TASKS", "RINGRT_MALLEABLE",   "RINGRT_STEP_VARIABLES", "_",
+// RINGRT_MALLEABLE stays: how a program cuts its batch follows from it.
+constexpr std::array<std::string_view, 11> kOfOneJob{
+    "CUDA_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "ZE_AFFINITY_MASK",
+    "RINGRT_CHANNEL",
+    "RINGRT_EXTENDABLE",
+    "RINGRT_EXTENDS",
+    "RINGRT_EXTENSION_TASKS",
+    "RINGRT_STEP_VARIABLES",
+    "_",
 };
 
 constexpr std::string_view kOptionOfSpank = "SLURM_SPANK__SLURM_SPANK_OPTION_";

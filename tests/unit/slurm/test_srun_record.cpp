@@ -103,12 +103,14 @@ TEST(the_size_is_the_extensions_own) {
 TEST(what_slurm_sets_for_each_job_is_not_passed_on) {
     for (const char *own :
          {"SLURM_JOB_ID=1", "SLURM_GPUS=2", "SLURMD_NODENAME=n1", "CUDA_VISIBLE_DEVICES=0",
-          "RINGRT_CHANNEL=x/y", "RINGRT_EXTENDS=7", "SLURM_SPANK_MALLEABLE=1:4", "_=/usr/bin/srun",
-          "no value", "=x", "", "SLURM_SPANK__SLURM_SPANK_OPTION_malleable_malleable=1:4"})
+          "RINGRT_CHANNEL=x/y", "RINGRT_EXTENDS=7", "RINGRT_STEP_VARIABLES=RANK",
+          "SLURM_SPANK_MALLEABLE=1:4", "_=/usr/bin/srun", "no value", "=x", "",
+          "SLURM_SPANK__SLURM_SPANK_OPTION_malleable_malleable=1:4"})
         ck_assert_msg(!is_passed_on(own), "%s", own);
     for (const char *users :
-         {"HOME=/h", "RINGRT_CHECKPOINT_DIR=c", "RINGRT_SIGNAL=10", "SLURM_CONF=/etc/slurm.conf",
-          "BASH_FUNC_ml%%=() { :; }", "SLURM_SPANK__SLURM_SPANK_OPTION_pyxis_container_image=x"})
+         {"HOME=/h", "RINGRT_CHECKPOINT_DIR=c", "RINGRT_SIGNAL=10", "RINGRT_MALLEABLE=1:4",
+          "SLURM_CONF=/etc/slurm.conf", "BASH_FUNC_ml%%=() { :; }",
+          "SLURM_SPANK__SLURM_SPANK_OPTION_pyxis_container_image=x"})
         ck_assert_msg(is_passed_on(users), "%s", users);
 }
 
