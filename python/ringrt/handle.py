@@ -10,12 +10,15 @@ import traceback
 from typing import Callable, Optional
 
 from .errors import NOT_FOUND, OK, error_of
-from .library import AllGather, Config, Saver, Share, library
+from .library import AllGather, Config, Pack, Piece, Saver, Share, Unpack, library
 
 # Takes this rank's bytes, gives those of all ranks in rank order.
 Gather = Callable[[bytes], "list[bytes]"]
 # Takes the checkpoint's folder and the step.
 FilesFunction = Callable[[str, int], None]
+# The state as (address, bytes) of its pieces, and from one address and its bytes.
+PackFunction = Callable[[], "list[tuple[int, int]]"]
+UnpackFunction = Callable[[int, int], None]
 
 
 def ranks_from_environment() -> dict[str, int]:
@@ -66,10 +69,14 @@ class Handle:
             status = self._library.ringrt_init(ctypes.byref(self._handle), ctypes.byref(config))
         if status != OK:
             raise error_of(status, self._line(None))
-        self.rank: int = self._library.ringrt_rank(self._handle)
-        self.size: int = self._library.ringrt_size(self._handle)
+        self.look_again()
         self.local_rank: int = self._library.ringrt_local_rank(self._handle)
         self.restarts: int = self._library.ringrt_restarts(self._handle)
+
+    def look_again(self) -> None:
+        """With live_resize rank and size may change in step() and restore()."""
+        self.rank: int = self._library.ringrt_rank(self._handle)
+        self.size: int = self._library.ringrt_size(self._handle)
 
     def _keep(self, callback):
         self._kept.append(callback)
@@ -88,6 +95,23 @@ class Handle:
     def set_saver(self, save: FilesFunction, load: FilesFunction) -> None:
         self._call("ringrt_set_saver", self._keep(Saver(_saver_function(save))),
                    self._keep(Saver(_saver_function(load))), None)
+
+    def set_live_state(self, pack: PackFunction, unpack: UnpackFunction) -> None:
+        self._call("ringrt_set_live_state", self._keep(Pack(self._pack_function(pack))),
+                   self._keep(Unpack(_unpack_function(unpack))), None)
+
+    def _pack_function(self, pack: PackFunction):
+        def call(_context, out, count, error, error_bytes):
+            try:
+                pieces = pack()
+                self._pieces = (Piece * len(pieces))(*pieces)
+                out[0] = ctypes.cast(self._pieces, ctypes.POINTER(Piece))
+                count[0] = len(pieces)
+                return 0
+            except BaseException as failure:
+                return _told(failure, error, error_bytes)
+
+        return call
 
     def restore(self) -> Optional[int]:
         """The step of the checkpoint that was loaded; None: there is none."""
@@ -208,8 +232,24 @@ def _saver_function(function: FilesFunction):
             function(os.fsdecode(folder), step)
             return 0
         except BaseException as failure:
-            line = _one_line(failure).encode("utf-8", "replace")[: error_bytes - 1] + b"\0"
-            ctypes.memmove(error, line, len(line))
-            return 1
+            return _told(failure, error, error_bytes)
 
     return call
+
+
+def _unpack_function(unpack: UnpackFunction):
+    def call(_context, address, count, error, error_bytes):
+        try:
+            unpack(address or 0, count)
+            return 0
+        except BaseException as failure:
+            return _told(failure, error, error_bytes)
+
+    return call
+
+
+def _told(failure: BaseException, error: int, error_bytes: int) -> int:
+    """Nothing may pass through the library's frames but one line."""
+    line = _one_line(failure).encode("utf-8", "replace")[: error_bytes - 1] + b"\0"
+    ctypes.memmove(error, line, len(line))
+    return 1

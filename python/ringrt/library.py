@@ -15,6 +15,16 @@ AllGather = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t)
 Saver = CFUNCTYPE(c_int, c_void_p, c_char_p, c_uint64, c_void_p, c_size_t)
 
 
+class Piece(ctypes.Structure):
+    """ringrt_piece_t"""
+
+    _fields_ = [("data", c_void_p), ("bytes", c_size_t)]
+
+
+Pack = CFUNCTYPE(c_int, c_void_p, POINTER(POINTER(Piece)), POINTER(c_size_t), c_void_p, c_size_t)
+Unpack = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p, c_size_t)
+
+
 class Config(ctypes.Structure):
     """ringrt_config_t"""
 
@@ -106,6 +116,7 @@ FUNCTIONS = {
     "ringrt_batch": (c_int, c_void_p, POINTER(Share)),
     "ringrt_sample": (c_uint64, c_uint64, c_uint64, c_uint64, c_uint64),
     "ringrt_set_saver": (c_int, c_void_p, Saver, Saver, c_void_p),
+    "ringrt_set_live_state": (c_int, c_void_p, Pack, Unpack, c_void_p),
     "ringrt_restore": (c_int, c_void_p, POINTER(c_uint64)),
     "ringrt_save": (c_int, c_void_p, c_uint64),
     "ringrt_step": (c_int, c_void_p, c_uint64, POINTER(c_int)),

@@ -45,9 +45,13 @@ class Job:
             return ""
 
     def start(self, size, malleable="1:4"):
-        port = free_port()
         for name in os.listdir(self.path("pids")):
             os.remove(self.path("pids/" + name))
+        self.ranks += self.spawn(size, malleable, f"out.{self.restart}", {})
+
+    def spawn(self, size, malleable, output, more):
+        """Ranks of one srun; `more` of their environment."""
+        port, started = free_port(), []
         for rank in range(size):
             environment = {
                 **os.environ, "PYTHONPATH": os.pathsep.join([self.package, os.environ.get("PYTHONPATH", "")]),
@@ -58,13 +62,14 @@ class Job:
                 "RINGRT_SCONTROL": self.path("scontrol"), "RINGRT_CHECKPOINT_DIR": self.path("ckpt"),
                 "RINGRT_TELEMETRY_FILE": self.path("telemetry"), "RANK": str(rank), "WORLD_SIZE": str(size),
                 "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1", "FOLDER": self.folder, **self._environment}
-            with open(self.path(f"out.{self.restart}.{rank}"), "w", encoding="utf-8") as out:
+                "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1", "FOLDER": self.folder, **self._environment, **more}
+            with open(self.path(f"{output}.{rank}"), "w", encoding="utf-8") as out:
                 one = subprocess.Popen([sys.executable, self.program, *self.arguments], env=environment, stdout=out,
                                        stderr=subprocess.STDOUT, cwd=self.folder)
-            self.ranks.append(one)
+            started.append(one)
             with open(self.path(f"pids/{one.pid}"), "w", encoding="ascii"):
                 pass
+        return started
 
     def wait_for(self, what, is_true):
         end = time.monotonic() + FAILED_FOR

@@ -50,6 +50,20 @@ class PlanTest(unittest.TestCase):
                 for value in total.values():
                     self.assertAlmostEqual(value, 1.0, places=12)
 
+    def test_any_number_of_ranks_shares_a_step_out(self):
+        for samples, batch, reference, drop in CASES:
+            plan = Plan(samples, batch, reference, drop)
+            whole = plan.steps * plan.step_samples if drop else samples
+            for ranks in range(1, reference + 4):
+                every, total = self.every(plan, ranks), {}
+                for rank in every:
+                    self.assertEqual([m.step for m in rank if m.last], list(range(plan.steps)))
+                    for m in rank:
+                        total[m.step] = total.get(m.step, 0) + m.scale / ranks
+                self.assertTrue(all(abs(value - 1) < 1e-12 for value in total.values()))
+                seen = [i for rank in every for m in rank if m.scale > 0 for i in m.indices]
+                self.assertEqual((len(seen), len(set(seen))), (whole, whole))
+
     def test_a_full_step_at_full_size_is_not_scaled(self):
         plan = Plan(64, 4, 8)
         self.assertTrue(all(m.scale == 1.0 for rank in self.every(plan, 8) for m in rank))

@@ -2,6 +2,7 @@
 """The training of test_malleable: contrib/examples/ddp.py's loop, in float64 so that the order of sums
 hardly shows, and each rank writes down which samples it has trained with."""
 import os
+import signal
 import sys
 import time
 
@@ -89,6 +90,15 @@ def planned():
     grouping.measure_link, grouping.reform, grouping._GAIN = lambda *_: Link(0.0, 1e-7), noted, -1.0
 
 
+def validated():
+    """1.0, if all ranks are there. A file `die` ends this one just before."""
+    if os.path.exists(os.path.join(os.environ["FOLDER"], "die")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    value = torch.ones(1)
+    dist.all_reduce(value)
+    return float(value) / dist.get_world_size()
+
+
 def whole(value):
     """A state without DTensors."""
     if isinstance(value, dict):
@@ -121,7 +131,7 @@ def main(kind, pause_s, workers, epochs):
             if kind == "bits":
                 x, y = x.float(), y.float()
             loss = torch.nn.functional.mse_loss(model(x), y)
-            if kind == "distributed":  # both orders are usual
+            if kind in ("distributed", "validated"):  # both orders are usual
                 opt.zero_grad()
             loss.backward()
             if run.last:
@@ -133,7 +143,7 @@ def main(kind, pause_s, workers, epochs):
             if torch.isfinite(loss):
                 print(epoch, run.steps_done, *index.tolist(), file=notes)
             time.sleep(0.3 if os.path.exists(BREAK) else pause_s)  # not at its end before it is killed
-        plateau.step(1.0)
+        plateau.step(validated() if kind == "validated" else 1.0)
     result = {"net": whole(net.state_dict()), "opt": whole(opt.state_dict()), "sched": sched.state_dict(),
               "steps": run.steps_done, "plateau": plateau.state_dict()}
     if rank == 0:

@@ -19,11 +19,20 @@ class Position:
         self.number = 0  # of it, counted up
         self.first = True  # it is the first of its step
         self.last = True  # … the last
+        # In a training that is resized in place (live.py):
+        self.lost = False  # a rank is gone: what comes until the next boundary is done again
+        self.updates = 0  # steps of optimizers in the step under way
+        self.torn = False  # one of them was left out, or broke, after another one of the same step
 
     @property
     def acts(self) -> bool:
         """An update belongs here: at the end of a step, or outside the loop."""
         return not self.in_batch or self.last
+
+    @property
+    def completes(self) -> bool:
+        """What follows an update belongs here."""
+        return self.acts and not (self.lost and self.updates == 0)
 
 
 def replace_method(target: Any, name: str, function: Callable[..., Any]) -> None:
@@ -41,9 +50,14 @@ def accumulate_optimizer(opt: torch.optim.Optimizer, position: Position) -> None
     def accumulated_step(_self, closure=None):
         nonlocal stepped_in
         stepped_in = position.number
+        if position.acts and not position.lost:
+            position.updates += 1
+            outcome = step(closure) if closure is not None else step()
+            position.torn |= closure is not None and position.lost
+            return outcome
         if position.acts:
-            return step(closure) if closure is not None else step()
-        if closure is not None:  # it makes the gradients
+            position.torn |= position.updates > 0
+        elif closure is not None:  # it makes the gradients
             with torch.enable_grad():
                 return closure()
         _self._opt_called = True  # for the scheduler: its own step() does nothing either
@@ -75,7 +89,7 @@ def act_at_end(target: Any, names: Iterable[str], position: Position) -> None:
 
     def at_end(name):
         def method(self, *args, **kwargs):
-            return getattr(super(acting, self), name)(*args, **kwargs) if position.acts else None
+            return getattr(super(acting, self), name)(*args, **kwargs) if position.completes else None
 
         return method
 

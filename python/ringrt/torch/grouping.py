@@ -206,10 +206,15 @@ def _limits(ddp: DistributedDataParallel) -> "list[int]":
 
 
 def _why_fixed(ddp: DistributedDataParallel) -> "Optional[str]":
-    if type(ddp) is not DistributedDataParallel:
-        return "it is of a class of its own"
     if ddp.find_unused_parameters:
         return "with find_unused_parameters it does not group in the order in which gradients become ready"
+    return why_not_reformed(ddp)
+
+
+def why_not_reformed(ddp: DistributedDataParallel) -> "Optional[str]":
+    """What reform() would lose."""
+    if type(ddp) is not DistributedDataParallel:
+        return "it is of a class of its own"
     if getattr(ddp, "mixed_precision", None) is not None:
         return "it has mixed_precision"
     if getattr(ddp, "_comm_hooks", None):
@@ -227,6 +232,7 @@ def reform(ddp: DistributedDataParallel, **options: Any) -> None:
     two steps; all ranks. It is not asked to compare or to broadcast weights: they are equal."""
     takes = inspect.signature(DistributedDataParallel.__init__).parameters
     kept = {"process_group": ddp.process_group, "dim": ddp.dim, "static_graph": ddp.static_graph,
+            "find_unused_parameters": ddp.find_unused_parameters,
             "gradient_as_bucket_view": ddp.gradient_as_bucket_view, "init_sync": False}
     if ddp.device_ids is not None:
         kept.update(device_ids=ddp.device_ids, output_device=ddp.output_device)

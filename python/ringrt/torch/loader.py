@@ -54,7 +54,8 @@ class MicroBatches:
             yield SeededIndices(micro.indices, run.seed_of_micro_batch(micro))
 
     def __len__(self) -> int:
-        return self._run.plan.steps * self._run.accumulate
+        run = self._run
+        return run.plan.steps * len(run.plan.workers_of(run.rank, run.size))
 
 
 def attach(loader: DataLoader, run: "Malleable") -> None:

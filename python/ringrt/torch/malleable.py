@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader
 
 from ..handle import Handle, HasHandle
-from . import bits
+from . import bits, live
 from .accumulate import (GradientScale, Position, accumulate_model, accumulate_optimizer, act_at_end,
                          ddp_modules)
 from .grouping import Regrouping
@@ -91,11 +91,12 @@ class Malleable(HasHandle):
                              "several ranks: nobody would exchange its gradients")
         mesh = mesh_of(model, ranks) if self.sharded else None
         self._scale = ShardedGradientScale(model) if self.sharded else GradientScale(model)
+        in_place = live.is_asked() and self._can_be_live(model, same_bits, plan_buckets)
         if reference is None:
-            reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), ranks)
+            reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), ranks, evenly=not in_place)
         drop_last = bool(loader.drop_last or getattr(loader.sampler, "drop_last", False))
         self.plan = Plan(len(loader.dataset), loader.batch_size or 1, reference, drop_last)  # type: ignore[arg-type]
-        self.accumulate = self.plan.micro_batches_a_step(ranks)
+        self.accumulate = 0 if in_place else self.plan.micro_batches_a_step(ranks)
         if same_bits:
             bits.check(model, self.sharded, self.accumulate)
         self._bits = bits.SameBits(model, self._ddp, self._position) if same_bits else None
@@ -108,18 +109,27 @@ class Malleable(HasHandle):
             os.environ.get(name) for name in ("SLURM_JOB_ID", "RINGRT_CHECKPOINT_DIR"))
         if not kept:
             options = {"save_interval_s": _NEVER_S, **options}
+        if in_place:  # the ranks meet in the folder, where extensions look for them too
+            options = {"live_resize": 1, **options}
+            world.pop("gather", None)
         self._handle = Handle(global_batch=self.plan.step_samples, **world, **options)
         # Where torch.distributed is not started, but there are ranks: nobody exchanges gradients either.
-        if self.handle.size != ranks:
+        joins = in_place and live.is_extension()
+        if self.handle.size != ranks and not joins:
             raise ValueError(f"this is one of {self.handle.size} ranks, but torch.distributed is not initialized: "
                              "call init_process_group() first")
         parts = {"ringrt": _Where(self), "model": unwrapped(model), **_numbered("opt", opts),
                  **_numbered("sched", scheds), **({"scaler": scaler} if scaler is not None else {}), **more}
         self._state = ShardedState(parts, mesh) if self.sharded else TorchState(parts)
-        self._share_seed()
+        self._live = None
+        if in_place:
+            small = {name: one for name, one in parts.items() if name == "ringrt" or one is scaler or one in scheds}
+            self._live = live.Live(self, model, opts, small)
+        if not joins:
+            self._share_seed()
         self.handle.set_saver(lambda folder, step: self._state.save(self.handle.rank, folder),
                               lambda folder, step: self._state.load(folder))
-        self.resumed = kept and self.handle.restore() is not None
+        self.resumed = kept and not joins and self.handle.restore() is not None
         accumulate_model(model, self._position)
         for opt in opts:
             accumulate_optimizer(opt, self._position)
@@ -128,6 +138,19 @@ class Malleable(HasHandle):
         if scaler is not None:
             act_at_end(scaler, ["step", "update", "unscale_"], self._position)
         attach(loader, self)
+        if self._live is not None:
+            self._live.begin()
+
+    def _can_be_live(self, model: torch.nn.Module, same_bits: bool, plan_buckets: bool) -> bool:
+        why = live.why_not(model, self._ddp, {"fully_shard()": self.sharded, "same_bits": same_bits,
+                                              "plan_buckets": plan_buckets})
+        if why is None:
+            return True
+        if live.is_extension():
+            raise ValueError(f"this training cannot be an extension: {why}")
+        if not dist.is_initialized() or dist.get_rank() == 0:
+            live.say(f"not resized in place, but by requeue: {why}")
+        return False
 
     def _share_seed(self) -> None:
         if self.handle.size > 1:
@@ -145,27 +168,35 @@ class Malleable(HasHandle):
     @property
     def last(self) -> bool:
         """The gradients of this step are complete after this backward pass: clip them only then."""
-        return self._position.last
+        return self._position.last and not self._position.lost
 
     def epochs(self, count: Optional[int] = None) -> Iterator[int]:
         """The epochs still to do, beginning with the one that training was in."""
+        if self._live is not None:
+            self._live.join()
         if count is not None:
             whole = count * self.plan.steps
             self.handle.set_steps_left(max(0, whole - self.epoch * self.plan.steps - self.epoch_step))
         self._in_epochs = True
         try:
             while count is None or self.epoch < count:
-                yield self.epoch
-                self._end_step()  # the program left its loop over the batches early
+                epoch = self.epoch
+                yield epoch
+                self._end_step(in_tail=True)  # the program left its loop over the batches early
+                if self._live is not None and not self._live.ends_epoch(epoch):
+                    continue
                 self.epoch, self.epoch_step = self.epoch + 1, 0
-                self._boundary()  # what came after the batches is done too: validation, scheduler
+                self._boundary(in_tail=True)  # what came after the batches is done too: validation, scheduler
         finally:
             self._in_epochs = False
         self.finish()
 
     def finish(self) -> None:
         """Ends the run before the program ends. Collective; epochs() does so after the last one."""
-        self.handle.finalize()
+        if self._live is not None:
+            self._live.finish()
+        else:
+            self.handle.finalize()
 
     # ---- for the loader ------------------------------------------------------------------------
 
@@ -181,22 +212,31 @@ class Malleable(HasHandle):
         if not self._in_epochs:
             raise RuntimeError("this loader belongs to a malleable run: go over it inside `for epoch in run.epochs(n)`")
         self._end_step()
-        batches = whole()
-        try:
-            for micro in self.planned():
-                self._begin(micro)
-                batch = next(batches)
-                seed_all(self.seed_of_micro_batch(micro))
-                self._position.in_batch, self._open_step = True, micro.last
-                yield batch
+        live, epoch = self._live, self.epoch
+        while True:
+            moves, batches = live.moves if live is not None else 0, whole()
+            try:
+                for micro in self.planned():
+                    self._begin(micro)
+                    batch = next(batches)
+                    seed_all(self.seed_of_micro_batch(micro))
+                    self._position.in_batch, self._open_step = True, micro.last
+                    yield batch
+                    self._position.in_batch = False
+                    if self._position.lost:
+                        self._open_step = True
+                    if self._open_step:
+                        self._end_step()
+                    if live is not None and live.moves != moves:
+                        break  # other ranks: other micro-batches
+            finally:
                 self._position.in_batch = False
-                if micro.last:
-                    self._end_step()
-        finally:
-            self._position.in_batch = False
+            if live is None or live.moves == moves or self._position.lost or self.epoch != epoch:
+                return
+            del batches  # its workers end
 
     def _begin(self, micro: MicroBatch) -> None:
-        self._position.first = micro.worker == self.rank * self.accumulate
+        self._position.first = micro.worker == self.plan.workers_of(self.rank, self.size)[0]
         self._position.last = micro.last
         self._position.number += 1
         if self._bits is not None:
@@ -208,19 +248,25 @@ class Malleable(HasHandle):
         if self._regrouping is not None and micro.last:
             self._regrouping.begin()
 
-    def _end_step(self) -> None:
+    def _end_step(self, in_tail: bool = False) -> None:
         if not self._open_step:
             return
         self._open_step = self._position.in_batch = False
+        if self._live is not None and self._live.is_void():
+            self._live.undo(in_tail)
+            return
         if self._bits is not None:
             self._bits.end_step()
         if self._regrouping is not None:
             self._regrouping.end_step()
         self.steps_done += 1
         self.epoch_step += 1
-        self._boundary()
+        self._boundary(in_tail)
 
-    def _boundary(self) -> None:
+    def _boundary(self, in_tail: bool = False) -> None:
+        if self._live is not None:
+            self._live.boundary(in_tail)
+            return
         self.left = self.handle.step(self.steps_done)
         if self.left:
             self.handle.finalize()

@@ -8,6 +8,7 @@ So every update sees the same samples, in the same micro-batches, at every numbe
     order of the epoch   | step 0: reference · batch samples | step 1 | … | the rest |
     worker w of a step     samples w, w + reference, w + 2 · reference … of it
     rank r of n            workers r · c … r · c + c - 1, where c = reference / n
+                           (resized in place n need not divide it: from r · reference / n on, rounded down)
 
 That is what torch's DistributedSampler gives `reference` ranks, but for the last step of an epoch: where
 that one has fewer samples, they are dealt out as evenly as they go, none is repeated, and each
@@ -57,18 +58,24 @@ class Plan:
                              "evenly: the number of ranks must divide it")
         return self.reference // ranks
 
+    def workers_of(self, rank: int, ranks: int) -> range:
+        """Those that a rank plays in each step. Where there are more ranks than workers, a rank without any plays
+        one of its own that never has a sample."""
+        some = range(rank * self.reference // ranks, (rank + 1) * self.reference // ranks)
+        return some or range(self.reference + rank, self.reference + rank + 1)
+
     def of_step(self, order: Sequence[int], step: int, rank: int, ranks: int) -> "list[MicroBatch]":
         """This rank's micro-batches of one step; `order` has the samples of the epoch."""
-        each = self.micro_batches_a_step(ranks)
         begin = step * self.step_samples
         end = min(begin + self.step_samples, self.samples)
+        workers = self.workers_of(rank, ranks)
         out = []
-        for worker in range(rank * each, (rank + 1) * each):
-            mine = tuple(order[begin + worker:end:self.reference])
+        for worker in workers:
+            mine = () if worker >= self.reference else tuple(order[begin + worker:end:self.reference])
             scale = ranks * len(mine) / (end - begin)
             # A worker without a sample takes one that counts for nothing: its rank must not be missing.
             out.append(MicroBatch(step, worker, mine or (order[begin],), scale,
-                                  worker == (rank + 1) * each - 1, len(mine) / (end - begin)))
+                                  worker == workers[-1], len(mine) / (end - begin)))
         return out
 
     def from_step(self, order: Sequence[int], first: int, rank: int, ranks: int) -> Iterator[MicroBatch]:
@@ -78,9 +85,10 @@ class Plan:
             yield from self.of_step(order, step, rank, ranks)
 
 
-def reference_of(malleable: "str | None", ranks: int) -> int:
+def reference_of(malleable: "str | None", ranks: int, evenly: bool = True) -> int:
     """The most ranks that RINGRT_MALLEABLE ("MIN:MAX" or "MIN-MAX") lets the job have: the largest
-    MIN·2^k that is no more than MAX. `ranks`, where it is not set or is not that."""
+    MIN·2^k that is no more than MAX. `ranks`, where it is not set or is not that, or where it is no multiple of
+    `ranks` and must be dealt out `evenly`."""
     try:
         low, high = (int(word) for word in (malleable or "").replace("-", ":").split(":")[:2])
     except ValueError:
@@ -89,7 +97,7 @@ def reference_of(malleable: "str | None", ranks: int) -> int:
         return ranks
     while low * 2 <= high:
         low *= 2
-    return low if low % ranks == 0 else ranks
+    return low if low % ranks == 0 or not evenly else ranks
 
 
 def seed_of(*numbers: int) -> int:

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A malleable() run that is resized in place (doc/live.md): what its boundaries do where ranks come and go.
+
+A rank's state is known by (steps done, epoch). Where a rank of an extension is lost, the base's ranks drop what
+they have of the step under way, and the newest state that one of them has goes to all. An extension that has lost
+its place ends: another one may be started for it."""
+from __future__ import annotations
+
+import copy
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn, Optional
+
+import torch
+
+from ..errors import Aborted, Error, PeerLost, TimedOut
+from .grouping import why_not_reformed
+from .live_world import LiveWorld
+from .packed import Packed, unpacked, unpacked_bytes
+
+if TYPE_CHECKING:
+    from .malleable import Malleable
+
+_INT64 = 5  # ringrt_dtype_t
+
+
+def is_extension() -> bool:
+    return bool(os.environ.get("RINGRT_EXTENDS"))
+
+
+def is_asked() -> bool:
+    return os.environ.get("RINGRT_LIVE_RESIZE") == "1" or is_extension()
+
+
+def why_not(model: torch.nn.Module, ddp: "list[Any]", options: "dict[str, bool]") -> Optional[str]:
+    """Why this training is resized by requeue alone; `options`: those of malleable() that are set."""
+    for name, is_set in options.items():
+        if is_set:
+            return f"{name} cannot be resized in place"
+    if os.environ.get("RINGRT_CHECKPOINT_LOCAL"):
+        return "RINGRT_CHECKPOINT_LOCAL cannot be combined with it"
+    if not ddp or not torch.distributed.is_initialized():
+        return "model has no DistributedDataParallel"
+    if hasattr(model, "_orig_mod"):
+        return "model is compiled"
+    if any(parameter.device.type != "cpu" for parameter in model.parameters()):
+        return "model is not in ordinary memory"
+    for one in ddp:
+        if one.process_group.size() != torch.distributed.get_world_size():
+            return "its DistributedDataParallel has a process group of its own"
+        why = why_not_reformed(one)
+        if why:
+            return f"its DistributedDataParallel cannot be changed: {why}"
+    return None
+
+
+def say(line: str) -> None:
+    sys.stderr.write(f"ringrt: {line}\n")
+
+
+class Live:
+    def __init__(self, run: "Malleable", model: torch.nn.Module, opts: "list[Any]", small: "dict[str, Any]") -> None:
+        """`small`: parts of the state that the program changes outside of a step too, and that are cheap to copy."""
+        self.run, self.handle, self.extension = run, run.handle, is_extension()
+        self._model, self._opts, self._small = model, opts, small
+        self._position = run._position
+        self.world = LiveWorld(self.handle, run._ddp, self._position)
+        self.world.base_ranks = 0 if self.extension else self.handle.size
+        self.moves = 0  # counts what makes the micro-batches that were planned invalid
+        self._redo = False  # this rank runs to the end of its epoch's body, and what it does counts for nothing
+        self._keeps_all = len(opts) > 1
+        self._kept: "dict[str, Any]" = {}
+        self._packed: Optional[Packed] = None
+        self.handle.set_live_state(self._pack, self._unpack)
+
+    # ---- the state ---------------------------------------------------------------------------------
+
+    def _pack(self) -> "list[tuple[int, int]]":
+        self._packed = Packed(self.run._state.content())
+        return self._packed.pieces
+
+    def _unpack(self, address: int, count: int) -> None:
+        self.run._state.fill(unpacked(address, count))
+
+    def _keep(self) -> None:
+        """What a step, and what follows an epoch's steps, change before all ranks have agreed."""
+        self._packed = None
+        self._keeps_all |= self._position.updates > 1
+        self._position.updates, self._position.torn = 0, False
+        self._kept = {} if self.extension or not self.world.can_go_on() else {
+            "buffers": [buffer.clone() for buffer in self._model.buffers()],
+            "small": {name: copy.deepcopy(part.state_dict()) for name, part in self._small.items()},
+            "groups": [[{key: copy.copy(value) for key, value in group.items() if key != "params"}
+                        for group in opt.param_groups] for opt in self._opts],
+            "all": Packed(self.run._state.content()).copy() if self._keeps_all else None}
+
+    def _go_back(self) -> None:
+        kept = self._kept
+        if self._position.torn:
+            if kept["all"] is None:
+                raise PeerLost("an extension was lost between two updates of one step: its first part cannot be undone")
+            self.run._state.fill(unpacked_bytes(kept["all"]))
+        with torch.no_grad():
+            for buffer, was in zip(self._model.buffers(), kept["buffers"]):
+                buffer.copy_(was)
+        for name, part in self._small.items():
+            part.load_state_dict(copy.deepcopy(kept["small"][name]))
+        for opt, groups in zip(self._opts, kept["groups"]):
+            for group, was in zip(opt.param_groups, groups):
+                group.update(was)
+
+    # ---- where ranks come and go ---------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Of the base: when its state is restored."""
+        if not self.extension:
+            self._form()
+
+    def join(self) -> None:
+        """Of an extension: before its first epoch."""
+        if not self.extension or self.moves:
+            return
+        try:
+            self.handle.restore()
+        except Aborted as error:
+            self._end(str(error), 0)
+        except Error as error:
+            self._end(str(error), 1)
+        self._form()
+
+    def _form(self) -> None:
+        self.moves += 1
+        self.handle.look_again()
+        for parameter in self._model.parameters():
+            parameter.grad = None
+        self.world.form()
+        self._keep()
+
+    def _end(self, line: str, status: int) -> NoReturn:
+        say(f"this extension ends: {line}")
+        self.handle.abort()
+        try:
+            self.handle.finalize()
+        except Error:
+            pass
+        raise SystemExit(status)
+
+    def boundary(self, in_tail: bool) -> None:
+        """The ballot after a step, or after an epoch (`in_tail`: of the epoch's body)."""
+        self.world.drain()
+        before = self.handle.rank, self.handle.size
+        try:
+            self.run.left = self.handle.step(self.run.steps_done)
+        except (PeerLost, TimedOut):
+            self.handle.look_again()  # the extensions may have left in the same ballot
+            if not self.world.can_go_on():
+                raise
+            self._recover(in_tail)
+            return
+        if self.run.left:
+            self.handle.finalize()
+            raise SystemExit(0)
+        self.handle.look_again()
+        if (self.handle.rank, self.handle.size) == before:
+            self._keep()
+            return
+        if self.handle.size < before[1] and not self._agree(in_tail):
+            self._recover(in_tail)
+            return
+        self._form()
+
+    def is_void(self) -> bool:
+        """The step under way was not done, and is begun again."""
+        position = self._position
+        return position.lost and (position.updates == 0 or position.torn)
+
+    def undo(self, in_tail: bool) -> None:
+        """What was done since the last ballot."""
+        self.world.drain()
+        if not self.extension:
+            self._go_back()
+        self._recover(in_tail)
+
+    def _recover(self, in_tail: bool) -> None:
+        if self.extension:
+            self._end("its base, or another extension, was lost or left", 0)
+        self.handle.restore()  # raises where a rank of the base is lost
+        self.handle.look_again()
+        if not self._agree(in_tail):
+            raise PeerLost("a rank of the base was lost")
+        self._form()
+
+    def _agree(self, in_tail: bool) -> bool:
+        """All that settled in one communicator go on from the newest state; False: one of them was lost."""
+        run, handle = self.run, self.handle
+        epoch = run.epoch
+        mine = torch.tensor([run.steps_done, run.epoch, int(in_tail)])
+        every = torch.empty(handle.size, 3, dtype=torch.int64)
+        try:
+            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), _INT64)
+            states = [tuple(row[:2]) for row in every.tolist()]
+            newest = max(states)
+            if min(states) != newest:
+                self._share(states.index(newest), states[handle.rank] != newest)
+        except (PeerLost, TimedOut):
+            return False
+        # Who has left the batches must be followed there, if only in appearance.
+        over = run.epoch != epoch or (run.epoch_step >= run.plan.steps and bool(every[:, 2].any()))
+        self._position.lost = self._redo = over and not in_tail
+        return True
+
+    def _share(self, root: int, is_behind: bool) -> None:
+        """The state of one rank to those who are behind."""
+        packed = Packed(self.run._state.content()).copy() if self.handle.rank == root else b""
+        count = torch.tensor([len(packed)])
+        self.handle.broadcast(count.data_ptr(), 8, root)
+        room = torch.frombuffer(bytearray(packed or int(count)), dtype=torch.uint8)
+        self.handle.broadcast(room.data_ptr(), room.numel(), root)
+        if is_behind:
+            self._unpack(room.data_ptr(), room.numel())
+
+    def ends_epoch(self, epoch: int) -> bool:
+        """After the body of an epoch: whether it is really over."""
+        if self._redo:
+            self._position.lost = self._redo = False
+            return False
+        if self._position.lost:
+            self.undo(in_tail=True)
+            return False
+        return self.run.epoch == epoch
+
+    def finish(self) -> None:
+        self.world.drain()
+        if self.extension:
+            self.handle.finalize()
+            raise SystemExit(0)  # what follows the training is the base's
+        self.handle.finalize()
+        self.world.close()
