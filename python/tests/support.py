@@ -10,7 +10,7 @@ import tempfile
 import time
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FAILED_FOR = 120  # seconds until a test gives up
+FAILED_FOR = 300  # seconds until a test gives up
 
 
 def free_port():

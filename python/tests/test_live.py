@@ -97,13 +97,14 @@ class LiveTest(unittest.TestCase):
         return training
 
     def test_an_extension_joins_and_leaves(self):
-        training = self.begin(1, 3)
+        # Slow, they take three minutes: an extension comes in time on a busy machine, too.
+        training = self.begin(1, 12)
         training.extend(1, 2)
         training.await_ranks(3)  # which do not divide the 4 micro-batches of a step
         training.leave(1)
         training.await_ranks(1)
         training.slow(False)
-        self.assertLess(self.difference(training.check(), 3), 1e-9)
+        self.assertLess(self.difference(training.check(), 12), 1e-9)
 
     def test_an_extension_trains_on_to_the_end_over_epochs(self):
         training = self.begin(2, 6, workers=1)
