@@ -78,8 +78,8 @@ class Training(support.Job):
 
 @unittest.skipIf(torch is None, "" if torch else why)
 class LiveTest(unittest.TestCase):
-    def difference(self, one, epochs):
-        alone = support.Job(TRAIN, "distributed", 0, 0, epochs)
+    def difference(self, one, epochs, kind="distributed"):
+        alone = support.Job(TRAIN, kind, 0, 0, epochs)
         self.addCleanup(alone.close)
         alone.start(1)
         alone.wait()
@@ -137,6 +137,17 @@ class LiveTest(unittest.TestCase):
         training.await_end(1, -signal.SIGKILL)
         self.assertIn("an extension was lost", training.outputs())
         self.assertLess(self.difference(got, 4), 1e-9)
+
+    def test_lost_between_two_updates_of_a_step_both_are_done_again(self):
+        training = self.begin(2, 6, "two")
+        training.extend(1, 1)
+        training.await_ranks(3)
+        open(training.path("ext1/die"), "w", encoding="ascii").close()
+        training.slow(False)
+        got = training.check()
+        training.await_end(1, -signal.SIGKILL)
+        self.assertIn("an extension was lost", training.outputs())
+        self.assertLess(self.difference(got, 6, "two"), 1e-9)
 
     def test_what_cannot_be_resized_in_place_says_so(self):
         training = Training(self, 1, "bits")

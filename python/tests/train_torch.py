@@ -99,6 +99,30 @@ def validated():
     return float(value) / dist.get_world_size()
 
 
+class Two(torch.nn.Module):
+    """Two networks, each with a loss, a backward and an optimizer of its own in every step, and counts of their
+    updates that no optimizer has. A file `die` ends this rank between the two."""
+
+    def __init__(self):
+        super().__init__()
+        self.nets = torch.nn.ModuleList(network("distributed") for _ in range(2))
+        self.register_buffer("updates", torch.zeros(2, dtype=torch.int64))
+
+    def forward(self, x, which):
+        return self.nets[which](x)
+
+
+def train_two(model, opts, run, x, y):
+    for which, opt in enumerate(opts):
+        model.module.updates[which] += run.last
+        torch.nn.functional.mse_loss(model(x, which), y).backward()
+        opt.step()
+        if which == 0 and run.last and os.path.exists(os.path.join(os.environ["FOLDER"], "die")):
+            os.kill(os.getpid(), signal.SIGKILL)
+    for opt in opts:
+        opt.zero_grad()
+
+
 def whole(value):
     """A state without DTensors."""
     if isinstance(value, dict):
@@ -110,9 +134,11 @@ def main(kind, pause_s, workers, epochs):
     dist.init_process_group(os.environ.get("BACKEND", "gloo"))
     torch.manual_seed(5)
     rank = dist.get_rank()
-    net = network(kind)
-    model = sharded(net) if kind == "sharded" else DistributedDataParallel(net)
-    opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    net = Two() if kind == "two" else network(kind)
+    model = sharded(net) if kind == "sharded" else DistributedDataParallel(net, find_unused_parameters=kind == "two")
+    parts = net.nets if kind == "two" else [model]
+    opts = [torch.optim.AdamW(part.parameters(), lr=1e-2) for part in parts]
+    opt = opts[0]
     sched = torch.optim.lr_scheduler.StepLR(opt, 7, 0.7)  # by steps
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=1)  # by epochs
     data = Noted()
@@ -120,7 +146,7 @@ def main(kind, pause_s, workers, epochs):
     loader = DataLoader(data, BATCH, sampler=sampler, shuffle=sampler is None, num_workers=workers)
     if kind == "planned":
         planned()
-    run = ringrt.torch.malleable(loader, model=model, opt=opt, sched=[sched, plateau],
+    run = ringrt.torch.malleable(loader, model=model, opt=opts, sched=[sched, plateau],
                                  same_bits=kind == "bits", plan_buckets=kind == "planned")
     notes = open(os.path.join(os.environ["FOLDER"], f"seen.{os.environ.get('SLURM_RESTART_COUNT', 0)}.{rank}"), "w",
                  buffering=1, encoding="ascii")
@@ -130,6 +156,12 @@ def main(kind, pause_s, workers, epochs):
         for index, x, y in loader:
             if kind == "bits":
                 x, y = x.float(), y.float()
+            if kind == "two":
+                train_two(model, opts, run, x, y)
+                sched.step()
+                print(epoch, run.steps_done, *index.tolist(), file=notes)
+                time.sleep(0.3 if os.path.exists(BREAK) else pause_s)
+                continue
             loss = torch.nn.functional.mse_loss(model(x), y)
             if kind in ("distributed", "validated"):  # both orders are usual
                 opt.zero_grad()
