@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long a PyTorch training with 100 MB of state stands still where an extension of 2 ranks joins, leaves, and is
-killed: the time between two micro-batches of rank 0 with a resize in it, less the usual one.
+killed: the time between two micro-batches of rank 0 with a resize in it, less the usual one at the size where it is less.
 `measure_live.py [ROUNDS [RANKS OF THE BASE]]` with the library of RINGRT_LIBRARY."""
 import os
 import signal
@@ -63,8 +63,8 @@ def main():
             one.kill()
         job.close()
     usual = {size: statistics.median(s for was, then, s in every if was == then == size) for size in (ranks, ranks + 2)}
-    joins = [s - usual[was] for was, then, s in every if was < then]
-    ends = [s - usual[was] for was, then, s in every if was > then]
+    joins = [s - min(usual.values()) for was, then, s in every if was < then]
+    ends = [s - min(usual.values()) for was, then, s in every if was > then]
     for what, some in (("join", joins), ("leave", ends[::2]), ("killed", ends[1::2])):
         print(f"{what} ms: median {statistics.median(some) * 1e3:.0f}, worst {max(some) * 1e3:.0f} of {len(some)}")
     print(f"a micro-batch ms: {usual[ranks] * 1e3:.0f} with {ranks} ranks, {usual[ranks + 2] * 1e3:.0f} with {ranks + 2}")
