@@ -32,3 +32,15 @@ each_sample_once() { # EPOCHS
               if (n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; bad = 1 }
               exit bad }' || fail "not each sample once an epoch"
 }
+weights_as_at_fixed_size() { # EPOCHS; the training is that of $package
+    mkdir -p "$folder/fixed"
+    env -u SLURM_JOB_ID FOLDER="$folder/fixed" RINGRT_MALLEABLE=1:4 RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 \
+        "$python" "$package/tests/train_torch.py" distributed 0 0 "$1" || fail "the run at fixed size"
+    "$python" - "$folder/result" "$folder/fixed/result" <<'END' || fail "other weights than at fixed size"
+import sys, torch
+one, other = (torch.load(path) for path in sys.argv[1:])
+worst = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(one["net"].values(), other["net"].values()))
+print(f"# measured: weights differ by at most {worst:.1e} from a run at fixed size")
+sys.exit(not (one["steps"] == other["steps"] and one["sched"] == other["sched"] and worst < 1e-6))
+END
+}

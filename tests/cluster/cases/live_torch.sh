@@ -6,7 +6,7 @@
 need_modules torch
 package=$here/../../python folder=$work/torch epochs=12
 export PYTHONPATH=$package
-mkdir -p "$folder/fixed"
+mkdir -p "$folder"
 set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"
 sizes() { sed -n 's/.*resized in place at step [0-9]*: \([0-9]*\) ranks.*/\1/p' "$folder/out" | tr '\n' ' '; }
@@ -39,12 +39,4 @@ wait_for 300 "end of the training" is_state "$job" COMPLETED
 [ "$(timeout 10 scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
 each_sample_in_its_step $epochs
 note "measured: sizes $(sizes)"
-env -u SLURM_JOB_ID FOLDER="$folder/fixed" RINGRT_MALLEABLE=1:4 RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 \
-    "$python" "$package/tests/train_torch.py" distributed 0 0 $epochs || fail "the run at fixed size"
-"$python" - "$folder/result" "$folder/fixed/result" <<'END' || fail "other weights than at fixed size"
-import sys, torch
-one, other = (torch.load(path) for path in sys.argv[1:])
-worst = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(one["net"].values(), other["net"].values()))
-print(f"# measured: weights differ by at most {worst:.1e} from a run at fixed size")
-sys.exit(not (one["steps"] == other["steps"] and one["sched"] == other["sched"] and worst < 1e-6))
-END
+weights_as_at_fixed_size $epochs

@@ -7,7 +7,7 @@ need_modules torch
 own_port
 package=$here/../../python folder=$work/torch epochs=8
 export PYTHONPATH=$package
-mkdir -p "$folder/fixed"
+mkdir -p "$folder"
 train="$package/tests/train_torch.py distributed"
 
 most=$(rigid 12 600 -N3) more=$(rigid 3 600 -N1)
@@ -27,12 +27,4 @@ scancel "$most" "$second" "$third"
 wait_for 200 "end of the training" is_state "$job" COMPLETED
 each_sample_once $epochs
 note "measured: $(ls "$folder"/seen.*.0 | wc -l) runs, $(steps_at 1), $(steps_at 2), $(steps_at 4) micro-batches of rank 0 on 1, 2, 4 GPUs"
-env -u SLURM_JOB_ID FOLDER="$folder/fixed" RINGRT_MALLEABLE=1:4 RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 \
-    "$python" "$package/tests/train_torch.py" distributed 0 0 $epochs || fail "the run at fixed size"
-"$python" - "$folder/result" "$folder/fixed/result" <<'END' || fail "other weights than at fixed size"
-import sys, torch
-one, other = (torch.load(path) for path in sys.argv[1:])
-worst = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(one["net"].values(), other["net"].values()))
-print(f"# measured: weights differ by at most {worst:.1e} from a run at fixed size")
-sys.exit(not (one["steps"] == other["steps"] and one["sched"] == other["sched"] and worst < 1e-6))
-END
+weights_as_at_fixed_size $epochs
