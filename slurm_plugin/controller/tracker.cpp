@@ -72,7 +72,7 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
     const bool asked = job.intent.state == IntentState::asked;
     stage = job.stage;
     state = job.intent.state;
-    const bool was_edited = is_edited;
+    const bool was_edited = is_edited && was_waiting;
     is_edited = notes_edit(job);
     fence.update(*job.record, job.stage, asked, nodes, gap_end_s, now_s, was_watched);
     if (job.stage != Stage::eligible)
@@ -106,19 +106,22 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
             "changed by its user or an administrator while it was away: that stands");
 }
 
-// While it is away, its user may point it elsewhere, as with any job that waits.
+// While it is away, its user may point it elsewhere, as with any job that waits: from the moment in
+// which it is requeued, so while its old run still completes, too.
 bool JobTracker::notes_edit(const MalleableJob &job) {
     const JobRecord &record = *job.record;
-    const bool is_away = is_waiting(job.stage) && job.is_resizing();
+    const bool completes = job.stage == Stage::completing;
+    const bool is_away = job.is_resizing() && (is_waiting(job.stage) || completes);
+    // Of a job for several partitions Slurm shows the one in which it runs.
+    const bool is_one_of_them = lists(partitions, record.partition);
     if (!is_away || !constraints) {
-        // Of a job for several partitions Slurm shows the one in which it runs.
-        const bool has_list = is_waiting(job.stage) || !lists(partitions, record.partition);
-        if (has_list) partitions = record.partition;
+        if (is_waiting(job.stage) || !is_one_of_them) partitions = record.partition;
         constraints = record.constraints;
         return false;
     }
-    const bool same_partitions =
-        record.partition == partitions || lists(record.partition, partitions);
+    const bool same_partitions = record.partition == partitions ||
+                                 lists(record.partition, partitions) ||
+                                 (completes && is_one_of_them);
     return !same_partitions || record.constraints != *constraints;
 }
 

@@ -55,11 +55,27 @@ watch_nice "held in the gap and released" 4
 wait_for 60 "run after the hold" is_state "$job" RUNNING
 clear_site "$job" "$blocker" "$guest"
 
-# Pointed at nodes that are busy: there is time to make it larger while it waits.
+# Pointed at nodes that are busy: there is time to make it larger while it waits. A pass that began before
+# the change may still lend it the place; the next one, which says so, takes it back.
+is_told() { has_event "$job" user_override; }
+expect_own_nice() { # WHAT
+    wait_for 20 "the controller's word" is_told
+    wait_for 10 "its own nice value" lent_is_back
+    watch_nice "$1" 6
+    is_state "$job" PENDING || fail "it is $(state_of "$job")"
+    clear_site "$job" "$blocker" "$guest" "$open"
+}
 prepare_gap pointed
 as alice scontrol update jobid="$job" reqnodelist=n1 || fail "the update was refused"
 timeout 10 scancel "$open"
-wait_for 10 "its own nice value" lent_is_back
-watch_nice "pointed at other nodes in the gap" 6
-is_state "$job" PENDING || fail "it is $(state_of "$job")"
-clear_site "$job" "$blocker" "$guest"
+expect_own_nice "pointed at other nodes in the gap"
+
+# The same while its old run still completes, as long as the epilog takes.
+prepare completing
+echo 3 >"$dir/prolog_seconds"
+open=$(as carol sbatch --parsable -J open -D / -o /dev/null --ntasks=7 --nodes=1 -w n3 --wrap "sleep 600") || fail "sbatch"
+timeout 10 scontrol update jobid="$guest" nice=-200000
+completes() { is_state "$job" COMPLETING; }
+wait_for 60 "epilog" completes
+as alice scontrol update jobid="$job" reqnodelist=n1 || fail "the update was refused"
+expect_own_nice "pointed at other nodes while its old run completes"

@@ -135,6 +135,25 @@ TEST(a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent) {
     }
 }
 
+// Slurm lets its user change it as soon as it is requeued, while its old run still completes.
+TEST(a_job_that_is_changed_while_it_completes_has_no_place_lent) {
+    World world({4, 4});
+    (void)world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const auto completes = [&] {
+        return world.cluster.intent(id).state == IntentState::asked &&
+               world.cluster.job(id).phase == JobPhase::completing;
+    };
+    ck_assert(world.run_until(completes, 120) >= 0);
+    world.cluster.set_constraints(id, 77);
+    for (int i = 0; i < 100; ++i) {
+        world.run(0.25);
+        ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
+    }
+    ck_assert_int_eq(world.cluster.count(EventKind::user_override), 1);
+    expect_all_finish(world, 3000, "changed while it completes");
+}
+
 // mode: detach, at many moments of a resize, and with a controller that is started anew meanwhile.
 TEST(every_job_is_handed_back) {
     for (int moment = 0; moment < 40; ++moment) {
