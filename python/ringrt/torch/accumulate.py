@@ -10,6 +10,8 @@ from typing import Any, Callable, Iterable
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from .step_stage import Event, Stage, Step
+
 
 class Position:
     """Where the loop is; the patched functions look here."""
@@ -19,10 +21,7 @@ class Position:
         self.number = 0  # of it, counted up
         self.first = True  # it is the first of its step
         self.last = True  # … the last
-        # In a training that is resized in place (live.py):
-        self.lost = False  # a rank is gone: what comes until the next boundary is done again
-        self.updates = 0  # steps of optimizers in the step under way
-        self.torn = False  # one of them was left out, or broke, after another one of the same step
+        self.step = Step()  # the one that it belongs to
 
     @property
     def acts(self) -> bool:
@@ -32,7 +31,7 @@ class Position:
     @property
     def completes(self) -> bool:
         """What follows an update belongs here."""
-        return self.acts and not (self.lost and self.updates == 0)
+        return self.acts and self.step.stage is not Stage.VOID
 
 
 def replace_method(target: Any, name: str, function: Callable[..., Any]) -> None:
@@ -50,13 +49,14 @@ def accumulate_optimizer(opt: torch.optim.Optimizer, position: Position) -> None
     def accumulated_step(_self, closure=None):
         nonlocal stepped_in
         stepped_in = position.number
-        if position.acts and not position.lost:
-            position.updates += 1
+        if position.acts and not position.step.is_lost:
+            position.step.note(Event.UPDATE)
             outcome = step(closure) if closure is not None else step()
-            position.torn |= closure is not None and position.lost
+            if closure is not None and position.step.is_lost:
+                position.step.note(Event.LEFT_OUT)
             return outcome
         if position.acts:
-            position.torn |= position.updates > 0
+            position.step.note(Event.LEFT_OUT)
         elif closure is not None:  # it makes the gradients
             with torch.enable_grad():
                 return closure()

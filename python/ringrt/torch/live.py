@@ -17,6 +17,7 @@ from ..errors import Aborted, Error, PeerLost, TimedOut
 from .grouping import why_not_reformed
 from .live_world import LiveWorld
 from .packed import Packed, unpacked, unpacked_bytes
+from .step_stage import Stage
 
 if TYPE_CHECKING:
     from .malleable import Malleable
@@ -85,8 +86,8 @@ class Live:
     def _keep(self) -> None:
         """What a step, and what follows an epoch's steps, change before all ranks have agreed."""
         self._packed = None
-        self._keeps_all |= self._position.updates > 1
-        self._position.updates, self._position.torn = 0, False
+        self._keeps_all |= self._position.step.updates > 1
+        self._position.step.begin(void=self._redo)
         self._kept = {} if self.extension or not self.world.can_go_on() else {
             "buffers": [buffer.clone() for buffer in self._model.buffers()],
             "small": {name: copy.deepcopy(part.state_dict()) for name, part in self._small.items()},
@@ -96,7 +97,7 @@ class Live:
 
     def _go_back(self) -> None:
         kept = self._kept
-        if self._position.torn:
+        if self._position.step.stage is Stage.TORN:
             if kept["all"] is None:
                 raise PeerLost("an extension was lost between two updates of one step: its first part cannot be undone")
             self.run._state.fill(unpacked_bytes(kept["all"]))
@@ -171,8 +172,7 @@ class Live:
 
     def is_void(self) -> bool:
         """The step under way was not done, and is begun again."""
-        position = self._position
-        return position.lost and (position.updates == 0 or position.torn)
+        return self._position.step.is_done_again
 
     def undo(self, in_tail: bool) -> None:
         """What was done since the last ballot."""
@@ -206,7 +206,7 @@ class Live:
             return False
         # Who has left the batches must be followed there, if only in appearance.
         over = run.epoch != epoch or (run.epoch_step >= run.plan.steps and bool(every[:, 2].any()))
-        self._position.lost = self._redo = over and not in_tail
+        self._redo = over and not in_tail
         return True
 
     def _share(self, root: int, is_behind: bool) -> None:
@@ -222,9 +222,10 @@ class Live:
     def ends_epoch(self, epoch: int) -> bool:
         """After the body of an epoch: whether it is really over."""
         if self._redo:
-            self._position.lost = self._redo = False
+            self._redo = False
+            self._position.step.begin()
             return False
-        if self._position.lost:
+        if self._position.step.is_lost:
             self.undo(in_tail=True)
             return False
         return self.run.epoch == epoch

@@ -4,7 +4,7 @@ anew where ranks come and go, for the library has: the default group becomes ano
 DistributedDataParallel has of it.
 
 A rank that is lost must not show in the program's loop, which could not go on after an exception: the collective
-ends as if it had been done, and Position.lost says that all until the next boundary is done again."""
+ends as if it had been done, and Position.step says that all until the next boundary is done again."""
 from __future__ import annotations
 
 import ctypes
@@ -24,6 +24,7 @@ from .backend import ProcessGroupRingrt
 from .buckets import MIB
 from .elements import as_bytes, from_bytes
 from .grouping import reform
+from .step_stage import Event
 from .work import Work, WorkQueue
 
 NAME = "ringrt_live"
@@ -122,7 +123,7 @@ class LiveWorld:
         return self.base_ranks == 0 or self.handle.size > self.base_ranks
 
     def attempt(self, group: LiveGroup, operation: "Callable[[], None]") -> None:
-        if self._position.lost:
+        if self._position.step.is_lost:
             return
         if group._rank != self.handle.rank or group._size != self.handle.size:
             raise InvalidArgument("this process group is that of before a resize: use torch.distributed's default group")
@@ -131,7 +132,7 @@ class LiveWorld:
         except (PeerLost, TimedOut):
             if not self.can_go_on():
                 raise
-            self._position.lost = True
+            self._position.step.note(Event.LOSS)
 
     def drain(self) -> None:
         """What the program started and did not wait for."""

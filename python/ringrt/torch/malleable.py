@@ -168,7 +168,7 @@ class Malleable(HasHandle):
     @property
     def last(self) -> bool:
         """The gradients of this step are complete after this backward pass: clip them only then."""
-        return self._position.last and not self._position.lost
+        return self._position.last and not self._position.step.is_lost
 
     def epochs(self, count: Optional[int] = None) -> Iterator[int]:
         """The epochs still to do, beginning with the one that training was in."""
@@ -223,7 +223,7 @@ class Malleable(HasHandle):
                     self._position.in_batch, self._open_step = True, micro.last
                     yield batch
                     self._position.in_batch = False
-                    if self._position.lost:
+                    if self._position.step.is_lost:
                         self._open_step = True
                     if self._open_step:
                         self._end_step()
@@ -231,7 +231,7 @@ class Malleable(HasHandle):
                         break  # other ranks: other micro-batches
             finally:
                 self._position.in_batch = False
-            if live is None or live.moves == moves or self._position.lost or self.epoch != epoch:
+            if live is None or live.moves == moves or self._position.step.is_lost or self.epoch != epoch:
                 return
             del batches  # its workers end
 
