@@ -99,7 +99,7 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
         real.told_s = 0;
         const int gpus = ctld.record.gpus_requested;
         const Program &program = real.program;
-        ctld.failed =
+        ctld.failed = real.failed =
             program.fails_from > 0 && gpus >= program.fails_from && gpus <= program.fails_to;
         if (ctld.failed) return stop(ctld, real, false);
     }
@@ -227,7 +227,7 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     sim::start_run(r, *place, now_s_);
     if (ctld.limit_wall_s) r.time_limit_s = ctld.limit_wall_s;
     real.alive = true;
-    real.up = real.flagged = real.completed = ctld.failed = false;
+    real.up = real.flagged = real.completed = real.failed = ctld.failed = false;
     real.run = r.restarts;
     real.started_s = now_s_;
     real.step = real.first_step = real.saved_step;
@@ -261,7 +261,8 @@ std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
 std::vector<uint32_t> FakeCluster::gone() const {
     std::vector<uint32_t> out;
     for (const auto &[id, ctld] : ctld_)
-        if (ctld.malleable && ctld.ghost_until_s > 0 && ctld.record.phase == JobPhase::running)
+        if (ctld.malleable && ctld.ghost_until_s > 0 && ctld.record.phase == JobPhase::running &&
+            !real_.at(id).failed)
             out.push_back(id);
     return out;
 }

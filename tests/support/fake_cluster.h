@@ -111,7 +111,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     // Waiting jobs that nobody keeps back, while GPUs for their MIN are free and no rigid job
     // waits.
     [[nodiscard]] std::vector<uint32_t> malleable_that_could_start() const;
-    [[nodiscard]] std::vector<uint32_t> gone() const;  // on record as running, but not there
+    // On record as running, but not there. The end of one that failed is left to Slurm.
+    [[nodiscard]] std::vector<uint32_t> gone() const;
     [[nodiscard]] int count(controller::EventKind kind) const;
     [[nodiscard]] double run_time_s(uint32_t id) const { return real_.at(id).run_time_s; }
     [[nodiscard]] double lost_steps(uint32_t id) const { return real_.at(id).lost_steps; }
@@ -148,7 +149,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     };
     struct Real {
         Program program;
-        bool alive = false, up = false, flagged = false, completed = false;
+        bool alive = false, up = false, flagged = false, completed = false, failed = false;
         int run = -1;  // incarnation
         double started_s = 0, save_until_s = 0, told_s = 0;
         double step = 0, saved_step = 0, first_step = 0;
