@@ -4,6 +4,7 @@ EXTRA_DIST += slurm_plugin/slurm/cluster/job_listing.h
 if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringstat.la
 libringstat_la_SOURCES = \
+	tools/ringstat/accounting.cpp tools/ringstat/accounting.h \
 	tools/ringstat/chart.cpp tools/ringstat/chart.h \
 	tools/ringstat/chart_svg.cpp tools/ringstat/chart_svg.h \
 	tools/ringstat/columns.cpp tools/ringstat/columns.h \
@@ -25,6 +26,7 @@ if HAVE_YAML
 bin_PROGRAMS += ringstat
 dist_man_MANS += man/ringstat.1
 ringstat_SOURCES = \
+	tools/ringstat/acct.cpp tools/ringstat/acct.h \
 	tools/ringstat/config_check.cpp tools/ringstat/config_check.h \
 	tools/ringstat/detach.cpp tools/ringstat/detach.h \
 	slurm_plugin/slurm/host/administrator.cpp slurm_plugin/slurm/host/administrator.h \

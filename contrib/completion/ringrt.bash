@@ -31,7 +31,7 @@ _ringrt() {
         mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
     else
         case $command in
-            explain | history | chart)
+            explain | history | chart | acct)
                 mapfile -t COMPREPLY < <(compgen -W "$(timeout 2 "$tool" -h -t all -o %i 2>/dev/null)" -- "$cur") ;;
         esac
     fi

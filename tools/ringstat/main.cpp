@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "slurm_plugin/slurm/cluster/job_listing.h"
+#include "tools/ringstat/acct.h"
 #include "tools/ringstat/chart.h"
 #include "tools/ringstat/chart_svg.h"
 #include "tools/ringstat/config_check.h"
@@ -153,6 +154,8 @@ int run(const Options &options) {
             return show_history(options);
         case Command::chart:
             return show_chart(options);
+        case Command::acct:
+            return show_accounting(options);
         case Command::check:
             return check_config(options);
         case Command::detach:

@@ -117,6 +117,11 @@ void add_commands(CLI::App &app, Options &out, Texts &texts) {
     auto *top = add_command(app, "top", "the jobs and their GPUs, redrawn; q ends it");
     add_which(*top, out, texts);
     add_iterate(*top, out, "every so many seconds (2)");
+    auto *acct = add_command(app, "acct", "what accounting (sacct) has of each training, as one");
+    acct->add_option("JOB", texts.jobs, "only these jobs")->type_name("");
+    add_window(*acct, texts);
+    add_owner(*acct, out, texts);
+    acct->add_flag("-a,--allusers", out.all_users, "all users' jobs, as far as sacct shows them");
     auto *check = add_command(app, "check", "is malleable.yaml right?");
     check->add_option("FILE", out.yaml_file, "the file; default: the site's")->type_name("");
     check->add_flag("-v,--verbose", out.verbose, "show every value that would be in force");
@@ -127,15 +132,15 @@ void add_commands(CLI::App &app, Options &out, Texts &texts) {
     detach->add_option("--wait", out.detach_wait_s, "wait so long until that is done (600)")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 86400.0));
-    for (auto *command : {explain, history, chart, check, diag, detach})
+    for (auto *command : {explain, history, chart, acct, check, diag, detach})
         command->add_flag("--json", out.json, "JSON instead of text");
 }
 
 Command command_of(const CLI::App &app) {
     constexpr std::pair<const char *, Command> kCommands[] = {
         {"explain", Command::explain}, {"history", Command::history}, {"chart", Command::chart},
-        {"top", Command::top},         {"check", Command::check},     {"diag", Command::diag},
-        {"detach", Command::detach}};
+        {"top", Command::top},         {"acct", Command::acct},       {"check", Command::check},
+        {"diag", Command::diag},       {"detach", Command::detach}};
     for (const auto &[name, command] : kCommands)
         if (app.got_subcommand(name)) return command;
     return Command::list;
@@ -169,7 +174,8 @@ std::optional<int> check_values(Options &out, const Texts &texts) {
     if (const auto keys = parse_sort(out.sort); const auto *what = std::get_if<std::string>(&keys))
         return wrong(*what);
     if (const std::string what = parse_job_ids(texts.jobs, out.filter.jobs); !what.empty())
-        return wrong(out.command == Command::chart ? what : "--jobs: " + what);
+        return wrong(out.command == Command::list || out.command == Command::top ? "--jobs: " + what
+                                                                                 : what);
     if (const std::string what = read_window(texts, out); !what.empty()) return wrong(what);
     if (texts.me) out.filter.users.push_back(std::to_string(getuid()));
     if (!texts.job) return std::nullopt;

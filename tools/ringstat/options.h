@@ -9,7 +9,7 @@
 
 namespace ringrt::ringstat {
 
-enum class Command { list, explain, history, chart, top, check, diag, detach };
+enum class Command { list, explain, history, chart, top, acct, check, diag, detach };
 
 enum Exit { kOk = 0, kNoAnswer = 1, kUsage = 2, kNoSuchJob = 3 };
 
@@ -22,9 +22,10 @@ struct Options {
     bool json = false;
     double iterate_s = 0;             // 0: once
     uint32_t job = 0;                 // of explain and history; history: 0 is all
-    double since_s = 0, until_s = 0;  // of history and chart, Unix times; 0: not given
+    double since_s = 0, until_s = 0;  // of history, chart and acct, Unix times; 0: not given
     std::size_t last = 0;             // of history; 0: all
     std::string svg;                  // of chart: the file; empty: text
+    bool all_users = false;           // of acct
     double detach_wait_s = 600;
     std::string diag_file;  // of diag; empty: where the plugin writes it
     std::string event_log;  // empty: where the plugin's configuration says

@@ -5,6 +5,7 @@ tools_tests = \
 	tests/unit/tools/test_ringfit \
 	tests/unit/tools/test_ringplan \
 	tests/unit/tools/test_ringstat \
+	tests/unit/tools/test_ringstat_accounting \
 	tests/unit/tools/test_ringstat_history
 check_PROGRAMS += $(tools_tests)
 TESTS += $(tools_tests)
@@ -22,6 +23,9 @@ tests_unit_tools_test_ringstat_SOURCES = tests/unit/tools/test_ringstat.cpp test
 tests_unit_tools_test_ringstat_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_tools_test_ringstat_LDADD = libringstat.la $(CHECK_LIBS)
 
+tests_unit_tools_test_ringstat_accounting_SOURCES = tests/unit/tools/test_ringstat_accounting.cpp tests/support/check.h
+tests_unit_tools_test_ringstat_accounting_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_tools_test_ringstat_accounting_LDADD = libringstat.la $(CHECK_LIBS)
 tests_unit_tools_test_ringstat_history_SOURCES = tests/unit/tools/test_ringstat_history.cpp tests/support/check.h
 tests_unit_tools_test_ringstat_history_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_tools_test_ringstat_history_LDADD = libringstat.la $(CHECK_LIBS)
