@@ -12,7 +12,7 @@ pair=$("$cluster" start --backup --plugin-dir "$plugins" --malleable --yaml "$wo
 clean_up() { # STATUS
     [ "$1" = 0 ] || for log in "$pair/log/slurmctld.log" "$pair/backup/log/slurmctld.log"; do
         # What it read at its start and knew of the job, then its last words.
-        { grep -E "Recovered|state (save )?file|[Ss]aving|JobId=${job:-0} |primary|relinquish" "$log" | tail -n 25 && echo ... && tail -n 12 "$log"; } |
+        { grep -E "Recovered|state (save )?file|[Ss]aving|JobId=${job:-0} |primary|relinquish" "$log" | tail -n 7; echo ...; tail -n 4 "$log"; } |
             sed "s|^|# ${log#"$pair"/}: |"
     done
     "$cluster" stop "$pair"

@@ -22,7 +22,8 @@ wait_for 30 "word that it would wait" told 'would not start an extension of 1 GP
 sleep 6
 [ "$(count_events "$base" extension)" -ge 1 ] || fail "no event"
 ! told 'submitted' || fail "an extension was submitted that could not start"
-[ -z "$(timeout 5 squeue -h -t all -o '%i %j' | awk -v base="$base" '$1 > base')" ] || fail "Slurm knows of another job"
+others=$(timeout 5 squeue -h -t all -o '%i %j' | awk -v base="$base" '$1 + 0 > base')
+[ -z "$others" ] || fail "Slurm knows of another job: $others"
 timeout 10 scancel -n cpus
 wait_for 60 "four ranks, once there are CPUs" base_has 4
 timeout 10 scancel "$base"
