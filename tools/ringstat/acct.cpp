@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -38,7 +39,7 @@ std::string joined(const std::vector<std::string> &texts) {
 }
 
 // Standard output's other end; what it says of errors goes where ours goes. -1: not started
-// (errno).
+// (errno). The library's Command (base/child_process.h) keeps 64 KiB, and a month of sacct is more.
 int start(std::vector<std::string> command, pid_t &pid) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
