@@ -4,9 +4,9 @@
 
 passed=0 failed=0 skipped=0 failures=()
 
-count() { # NAME PASSED FAILED SKIPPED LOG
+count() { # NAME PASSED FAILED SKIPPED LOG [WHY]
     passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
-    [ "$3" -eq 0 ] || failures+=("$1: $5")
+    [ "$3" -eq 0 ] || failures+=("$1: $5${6:+$'\n'$6}")
 }
 
 # One step that either works or does not. Its output goes to a log.
@@ -19,9 +19,11 @@ step() { # NAME CMD...
         count "$name" 1 0 0 "$log"
         return 0
     fi
+    local why
+    why=$(tail -n 15 "$log" | sed 's/^/    /')
     echo "FAILED after $((SECONDS - begin)) s:"
-    tail -n 15 "$log" | sed 's/^/    /'
-    count "$name" 0 1 0 "$log"
+    echo "$why"
+    count "$name" 0 1 0 "$log" "$why"
     return 1
 }
 
@@ -52,20 +54,23 @@ failures_in() {
         within && /^# failed/ || within && /^#/ && more-- > 0 { print }'
 }
 
-# One line for a test program, with the cases that failed or were skipped.
+# One line for a test program, with the cases that failed or were skipped. A script has no cases: the end of its log.
 tell() { # NAME RESULT TAP-FILE... LOG
-    local name=$1 log=${*: -1} p f s
+    local name=$1 log=${*: -1} p f s why=''
     read -r p f s < <(tally "${@:2}")
     printf '  %-44s %4d passed %3d failed %3d skipped\n' "$name" "$p" "$f" "$s"
-    [ "$f" -eq 0 ] || cat "${@:3}" 2>/dev/null | failures_in | sed 's/^/    /'
+    if [ "$f" -gt 0 ]; then
+        why=$({ cat "${@:3}" 2>/dev/null | failures_in | grep . || tail -n 15 "$log"; } | sed 's/^/    /')
+        echo "$why"
+    fi
     [ "$s" -eq 0 ] || cat "${@:3}" 2>/dev/null | grep -iE '^ok .*# *skip|^1\.\.0 # *skip' | sort -u | sed 's/^/    /' | grep . ||
         [ "$2" != SKIP ] || head -n 1 "$log" | sed 's/^/    skipped: /'
-    count "$name" "$p" "$f" "$s" "$log"
+    count "$name" "$p" "$f" "$s" "$log" "$why"
 }
 
 total() { echo "$passed passed, $failed failed, $skipped skipped"; }
 
-# The last words: what failed, and where its log is.
+# The last words: what failed, where its log is, and why: of a long output, its end is what is read and kept.
 finish() {
     [ ${#failures[@]} -eq 0 ] || printf '%s\n' "Failed:" "${failures[@]/#/  }"
     total

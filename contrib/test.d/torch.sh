@@ -68,7 +68,7 @@ test_torch() { # CHECK...: of python/tests
         case $? in
         0) result=PASS ;;
         77) result=SKIP ;;
-        *) result=FAIL && tail -n 20 "$log" ;;
+        *) result=FAIL ;;
         esac
         tell "python/tests/check-$name" "$result" "$log"
     done

@@ -119,7 +119,7 @@ add_version() { # VERSION LOG SECONDS [WHAT]
     line=$(tail -n 1 "$2")
     [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]] || line="0 passed, 1 failed, 0 skipped"
     read -r p _ f _ s _ <<<"$line"
-    count "Slurm $1" "$p" "$f" "$s" "$2"
+    count "Slurm $1" "$p" "$f" "$s" "$2" "$(sed -n '/^Failed:$/,$ { /^ /s/^/  /p }' "$2")"
     summary+=("$(printf 'Slurm %s%s: %s, %d s%s' "$1" "${4:+, $4}" "$line" "$3" "$(sed -n 's/^skipped: /: /p' "$2" | head -n 1)")")
 }
 
