@@ -52,6 +52,15 @@ rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
     timeout 20 sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
 }
 
+# For a job that has all four nodes: $guest takes two of them, and $blocker, which needs no GPU, the other two in the
+# gap of the resize. The job that left waits until $blocker is gone.
+fill_gap() {
+    blocker=$(timeout 20 sbatch --parsable -J blocker -o /dev/null -N2 --exclusive --nice=-1000 --wrap "sleep 300")
+    guest=$(rigid 8 300 -N2 --nice=-2000)
+    wait_for 30 "requeue" is_state "$job" PENDING
+    wait_for 30 "start of the job without a GPU" is_state "$blocker" RUNNING
+}
+
 no_jobs() { local queue; queue=$(timeout 5 squeue -h) && [ -z "$queue" ]; }
 # Fails while there are any. A scancel may not get through to a busy slurmctld: it is sent again, not too
 # often.

@@ -36,6 +36,5 @@ clear_jobs
 
 start_job back --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
-guest=$(rigid 8 300 -N2)
-wait_for 30 "requeue" is_state "$job" PENDING
+fill_gap
 check_cancelled "while it waits to come back"

@@ -10,11 +10,7 @@ for hold in User Admin; do
     start_job "held-by-$hold" --malleable=1:16 -- 100000 100
     wait_for 30 "start" runs_with "$job" 16
     wait_for 10 "steps" has_steps 5
-    # A job without a GPU takes the other two nodes in the gap: released, it cannot start.
-    blocker=$(timeout 20 sbatch --parsable -J blocker -o /dev/null -N2 --exclusive --nice=-1000 --wrap "sleep 300")
-    guest=$(rigid 8 300 -N2 --nice=-2000)
-    wait_for 30 "requeue" is_state "$job" PENDING
-    wait_for 30 "start of the job without a GPU" is_state "$blocker" RUNNING
+    fill_gap
     wait_for 30 "release" is_lent
     if [ "$hold" = User ]; then timeout 10 scontrol uhold "$job"; else timeout 10 scontrol hold "$job"; fi
     wait_for 20 "own nice value" nice_is "$job" 0

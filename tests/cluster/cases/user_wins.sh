@@ -2,11 +2,7 @@
 # Hold, suspend and requeue by the user while a resize is under way (F24).
 start_job held --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
-# A job without a GPU takes the other two nodes in the gap: it is not over before the hold.
-blocker=$(timeout 20 sbatch --parsable -J blocker -o /dev/null -N2 --exclusive --nice=-1000 --wrap "sleep 300")
-guest=$(rigid 8 300 -N2 --nice=-2000)
-wait_for 30 "requeue" is_state "$job" PENDING
-wait_for 30 "start of the job without a GPU" is_state "$blocker" RUNNING
+fill_gap
 timeout 10 scontrol hold "$job"
 timeout 10 scancel "$blocker"
 sleep 4
