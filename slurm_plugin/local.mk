@@ -42,6 +42,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/probation.cpp slurm_plugin/controller/probation.h \
 	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \
 	slurm_plugin/controller/rigid_reservation.cpp slurm_plugin/controller/rigid_reservation.h \
+	slurm_plugin/controller/settings.cpp slurm_plugin/controller/settings.h \
 	slurm_plugin/controller/shared_limit.cpp slurm_plugin/controller/shared_limit.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
 	slurm_plugin/controller/stage.cpp slurm_plugin/controller/stage.h \

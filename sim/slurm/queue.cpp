@@ -83,13 +83,13 @@ RpcStatus SimCluster::observe(controller::Observation &out) {
 }
 
 RpcStatus SimCluster::write_intent(uint32_t id, const std::string &admin_comment,
-                                   std::optional<int64_t> nice) {
+                                   const controller::Settings &settings) {
     Job *job = find(id);
     if (!job) return RpcStatus::not_found;
     if (const RpcStatus answer = answer_to_write(job->record); answer != RpcStatus::ok)
         return answer;
     set_admin_comment(job->record, admin_comment);
-    if (nice) job->record.nice = *nice;
+    apply(job->record, settings);
     changed();
     return RpcStatus::ok;
 }

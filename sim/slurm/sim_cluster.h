@@ -37,7 +37,7 @@ class SimCluster final : public controller::Cluster {
 
     controller::RpcStatus observe(controller::Observation &out) override;
     controller::RpcStatus write_intent(uint32_t id, const std::string &admin_comment,
-                                       std::optional<int64_t> nice) override;
+                                       const controller::Settings &settings) override;
     controller::RpcStatus update_pending(uint32_t id,
                                          const controller::PendingUpdate &update) override;
     controller::RpcStatus signal_steps(uint32_t id, int signal) override;

@@ -119,6 +119,11 @@ void apply(JobRecord &job, const controller::PendingUpdate &update, int64_t own_
     if (!update.admin_comment.empty()) set_admin_comment(job, update.admin_comment);
 }
 
+void apply(JobRecord &job, const controller::Settings &settings) {
+    if (settings.nice) job.nice = *settings.nice;
+    if (settings.run_mails) job.run_mails = *settings.run_mails;
+}
+
 // ---- the queue --------------------------------------------------------------------------------
 
 bool Queue::start_all() {

@@ -39,6 +39,7 @@ void end_for_good(controller::JobRecord &job, controller::End::How how);
 void set_admin_comment(controller::JobRecord &job, const std::string &text);
 // But for the hold of Slurm's own. `own_nice`: the job's before anything was added to it.
 void apply(controller::JobRecord &job, const controller::PendingUpdate &update, int64_t own_nice);
+void apply(controller::JobRecord &job, const controller::Settings &settings);
 
 // Jobs that may start now, in the order of their numbers.
 struct Queue {

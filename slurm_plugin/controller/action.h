@@ -43,7 +43,7 @@ struct Action {
     std::vector<Doubling> doublings;
     std::vector<Leaving> leaving;  // the last one first
     ExtensionPlace place;          // extend
-    std::optional<int64_t> nice;   // note, hand_back: the nice value that is set with the intent
+    Settings settings;             // ask, note, call_off, hand_back: set with the intent
     const char *cause = "";        // call_off: for the statistics
     // release: Slurm does not start it at its old size, although that is free: it is over a limit,
     // or fits no node.

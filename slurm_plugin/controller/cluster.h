@@ -82,6 +82,10 @@ enum class Liveness : uint8_t {
     unknown,    // its node, or slurmctld, does not answer
 };
 
+// Mails that Slurm sends about each run of a job, and not about its end: kMailBegin | kMailRequeue.
+using RunMails = uint8_t;
+inline constexpr RunMails kMailBegin = 1, kMailRequeue = 2;
+
 struct JobRecord {
     uint32_t id = 0;
     JobPhase phase = JobPhase::pending;
@@ -96,6 +100,7 @@ struct JobRecord {
     double begin_s = 0;      // earliest start
     double priority = 0;     // without what a resize has added to it; 0: held
     int64_t nice = 0;        // as it is now, with what is lent
+    RunMails run_mails = 0;  // that its user gets now
     SlurmHold slurm_hold = SlurmHold::none;
     SharedLimit at_limit;     // while pending_reason is limit
     int restarts = 0;         // Slurm's restart_cnt (counts more than our resizes)
@@ -171,6 +176,12 @@ struct PendingUpdate {
     std::string admin_comment;
 };
 
+// Set with an intent, in the same request. What is absent stays as it is.
+struct Settings {
+    std::optional<int64_t> nice;
+    std::optional<RunMails> run_mails;
+};
+
 // Each verb does one thing, and may fail at any time. observe(), confirm_run() and probe_run()
 // change nothing.
 // Where the site wants extensions to run; what is empty is as the base has it.
@@ -183,9 +194,8 @@ class Cluster {
     virtual ~Cluster() = default;
     // Overwrites `out`; may leave it as it is where out.version is that of the present state.
     virtual RpcStatus observe(Observation &out) = 0;
-    // With `nice`, in the same request, the job's nice value.
     virtual RpcStatus write_intent(uint32_t job_id, const std::string &admin_comment,
-                                   std::optional<int64_t> nice) = 0;
+                                   const Settings &settings) = 0;
     virtual RpcStatus update_pending(uint32_t job_id, const PendingUpdate &update) = 0;
     // To every process of the job's steps, not to the batch script. A job that has no step yet:
     // busy.

@@ -23,7 +23,7 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
             return cluster_.update_pending(record.id, action.update);
         case Kind::hand_back:
             return cluster_.write_intent(record.id, records::without_intent(record.admin_comment),
-                                         action.nice);
+                                         action.settings);
         case Kind::signal:
         case Kind::signal_extension:
             return RpcStatus::ok;
@@ -34,8 +34,9 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
         case Kind::cancel_extension:
             return cluster_.cancel(action.extension);
         default:
-            return cluster_.write_intent(
-                record.id, records::format_into(record.admin_comment, action.intent), action.nice);
+            return cluster_.write_intent(record.id,
+                                         records::format_into(record.admin_comment, action.intent),
+                                         action.settings);
     }
 }
 
@@ -55,8 +56,8 @@ RpcStatus Executor::extend(const JobRecord &base, const Action &action) {
 
 RpcStatus Executor::dismiss(const Action &action) {
     for (const Action::Leaving &one : action.leaving) {
-        const RpcStatus status = cluster_.write_intent(
-            one.extension, records::format_extension(one.record), std::nullopt);
+        const RpcStatus status =
+            cluster_.write_intent(one.extension, records::format_extension(one.record), {});
         if (status != RpcStatus::ok) return status;
     }
     return RpcStatus::ok;

@@ -7,6 +7,7 @@
 
 #include "slurm_plugin/controller/live_resize.h"
 #include "slurm_plugin/controller/probation.h"
+#include "slurm_plugin/controller/settings.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
 #include "slurm_plugin/controller/waiting.h"
@@ -52,7 +53,7 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     note_times(record, intent);
     intent.run = record.restarts;
     intent.base_step = -1;
-    action.nice = std::exchange(intent.own_nice, std::nullopt);
+    action.settings = give_back(*job.record, intent);
     if (resized) intent.good = job.intent.gpus;
     if (resized) ++intent.resizes;
     action.has_new_size = resized;
@@ -74,6 +75,7 @@ Action call_off(const MalleableJob &job, const PassContext &pass, const char *ca
     action.intent.target = 0;
     action.intent.asked_s = 0;
     action.intent.since_s = pass.now_s;
+    action.settings = give_back_mails(*job.record, action.intent);
     action.event = event_of(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
                             "resize to " + gpus_text(job.intent.target) + " called off: " + why +
                                 "; it goes on with " + gpus_text(job.record->gpus_requested));
@@ -100,6 +102,7 @@ Action ask(const MalleableJob &job, const Target &target, const PassContext &pas
     intent.since_s = intent.asked_s = pass.now_s;
     intent.why = to_string(target.allotment.reason);
     ++intent.resize_id;
+    keep_back_mails(*job.record, intent, action.settings);
     action.event = event_of(EventKind::asked, intent, intent.gpus, intent.target,
                             "asked to save and come back with " + gpus_text(intent.target) +
                                 " instead of " + std::to_string(intent.gpus));
@@ -137,7 +140,8 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
 // ---- mode: detach -----------------------------------------------------------------------------
 
 Action hand_back(const MalleableJob &job) {
-    Action action{.kind = Kind::hand_back, .intent = job.intent, .nice = job.intent.own_nice};
+    Action action{.kind = Kind::hand_back, .intent = job.intent};
+    action.settings = give_back(*job.record, action.intent);
     action.event =
         event_of(EventKind::user_override, job.intent, job.intent.gpus, job.record->gpus_requested,
                  std::string(is_waiting(job.stage) ? "handed back to Slurm: waits for "

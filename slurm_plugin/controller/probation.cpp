@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <csignal>
-#include <utility>
 
+#include "slurm_plugin/controller/settings.h"
 #include "slurm_plugin/records/flag.h"
 
 namespace ringrt::controller {
@@ -79,7 +79,7 @@ Action narrow_range(const MalleableJob &job, const Probation &probation) {
     intent.state = IntentState::running;
     intent.target = 0;
     intent.asked_s = 0;
-    action.nice = std::exchange(intent.own_nice, std::nullopt);
+    action.settings = give_back(*job.record, intent);
     return action;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "slurm_plugin/controller/settings.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
 #include "slurm_plugin/policy/policy.h"
@@ -173,7 +174,7 @@ bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double n
 
 Action end_resize(const MalleableJob &job) {
     Action action{.kind = Kind::note, .intent = job.intent, .poll_fast = true};
-    action.nice = std::exchange(action.intent.own_nice, std::nullopt);
+    action.settings = give_back(*job.record, action.intent);
     action.intent.asked_s = 0;
     if (job.intent.state == IntentState::asked) {  // as after a requeue by its user
         action.intent.state = IntentState::running;

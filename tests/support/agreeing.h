@@ -17,7 +17,7 @@ class Agreeing : public controller::Cluster, public controller::EventSink {
     using RpcStatus = controller::RpcStatus;
 
     RpcStatus observe(controller::Observation &out) override { return out = seen, RpcStatus::ok; }
-    RpcStatus write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
+    RpcStatus write_intent(uint32_t, const std::string &, const controller::Settings &) override {
         return RpcStatus::ok;
     }
     RpcStatus update_pending(uint32_t, const controller::PendingUpdate &) override {

@@ -90,7 +90,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
 
     RpcStatus observe(controller::Observation &out) override;
     RpcStatus write_intent(uint32_t id, const std::string &admin_comment,
-                           std::optional<int64_t> nice) override;
+                           const controller::Settings &settings) override;
     RpcStatus update_pending(uint32_t id, const controller::PendingUpdate &update) override;
     RpcStatus signal_steps(uint32_t id, int signal) override;
     RpcStatus confirm_run(uint32_t id) override;
@@ -106,6 +106,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void write(const controller::Event &event) override { events.push_back(event); }
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
+    // That its user has got about its runs: one for each start and each requeue.
+    [[nodiscard]] int mails_of(uint32_t id) const { return ctld_.at(id).mails; }
     [[nodiscard]] records::Intent intent(uint32_t id) const;
     [[nodiscard]] bool is_over() const;  // every job has finished
     // Waiting jobs that nobody keeps back, while GPUs for their MIN are free and no rigid job
@@ -144,6 +146,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double ghost_until_s = 0;  // believed to run, but gone from its nodes (after kill())
         double own_begin_s = 0;    // a start time that its user set
         int64_t own_nice = 0;
+        int mails = 0;                                      // about its runs
         std::optional<int64_t> limit_wall_s, limit_most_s;  // of one without --time
         double suspended_at_s = 0;
     };
@@ -178,6 +181,9 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] bool loses_answer();
     [[nodiscard]] bool waits_long(const Ctld &ctld) const;
     [[nodiscard]] bool is_silent(uint32_t id, const Ctld &ctld) const;
+    static constexpr controller::RunMails kAllMails =
+        controller::kMailBegin | controller::kMailRequeue;
+    void check_mails(uint32_t id, const JobRecord &record);
     void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);
     void violation(uint32_t id, const std::string &text);
 

@@ -83,8 +83,18 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
         violation(id, "asked to grow into GPUs that are not free (I7)");
 }
 
+// Each user wants all mails about a run, and lacks them during a resize only.
+void FakeCluster::check_mails(uint32_t id, const JobRecord &record) {
+    const bool has_all = record.run_mails == kAllMails;
+    if (!record.intent && !has_all) violation(id, "handed back without its mails");
+    if (record.intent && (record.intent->own_mails == 0) != has_all)
+        violation(id, "its mails are not what its record says");
+    if (record.intent && record.intent->own_mails != 0 && record.intent->asked_s == 0)
+        violation(id, "mails are kept back, and it does not resize");
+}
+
 RpcStatus FakeCluster::write_intent(uint32_t id, const std::string &admin_comment,
-                                    std::optional<int64_t> nice) {
+                                    const controller::Settings &settings) {
     RpcStatus answer;
     frozen_.erase(id);
     const bool lost_answer = loses_answer();
@@ -98,7 +108,8 @@ RpcStatus FakeCluster::write_intent(uint32_t id, const std::string &admin_commen
     if (admin_comment == "site=1") {  // handed back: a rigid job from now on
         ctld.malleable = false;
         sim::set_admin_comment(ctld.record, admin_comment);
-        if (nice) ctld.record.nice = *nice;
+        sim::apply(ctld.record, settings);
+        check_mails(id, ctld.record);
         return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
     }
     if (!after || !admin_comment.starts_with("site=1 ")) {
@@ -108,7 +119,8 @@ RpcStatus FakeCluster::write_intent(uint32_t id, const std::string &admin_commen
     if (after->state == IntentState::asked && intent(id).state != IntentState::asked)
         check_ask(id, ctld, *after);
     sim::set_admin_comment(ctld.record, admin_comment);
-    if (nice) ctld.record.nice = *nice;
+    sim::apply(ctld.record, settings);
+    check_mails(id, ctld.record);
     return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
 }
 

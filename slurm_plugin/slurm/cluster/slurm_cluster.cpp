@@ -194,6 +194,7 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
                              .restarts = job.restart_cnt,
                              .nice = job.nice,
                              .has_lent_nice = own_nice.has_value(),
+                             .mail_type = job.mail_type,
                              .priority = job.priority,
                              .cpus_per_task = static_cast<uint32_t>(record.cpus_per_task)};
     // What is lent for a restart adds to the priority; they compare as the site set them.

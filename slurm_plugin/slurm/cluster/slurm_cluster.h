@@ -43,7 +43,7 @@ class SlurmCluster final : public controller::Cluster {
     // later.
     controller::RpcStatus observe(controller::Observation &out) override;
     controller::RpcStatus write_intent(uint32_t job_id, const std::string &admin_comment,
-                                       std::optional<int64_t> nice) override;
+                                       const controller::Settings &settings) override;
     controller::RpcStatus update_pending(uint32_t job_id,
                                          const controller::PendingUpdate &update) override;
     controller::RpcStatus signal_steps(uint32_t job_id, int signal) override;
@@ -82,6 +82,7 @@ class SlurmCluster final : public controller::Cluster {
         int restarts = 0;
         uint32_t nice = NICE_OFFSET;
         bool has_lent_nice = false;  // lowered for a restart
+        uint16_t mail_type = 0;
         uint32_t priority = 0;
         uint32_t cpus_per_task = 1;
     };

@@ -11,6 +11,7 @@
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/slurm_mails.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -273,6 +274,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .user_id = job.user_id,
         .priority = static_cast<double>(job.priority),
         .nice = static_cast<int64_t>(job.nice) - NICE_OFFSET,
+        .run_mails = run_mails_of(job.mail_type),
         .restarts = job.restart_cnt,
         .gpus_requested = gpus_requested(job),
         .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),

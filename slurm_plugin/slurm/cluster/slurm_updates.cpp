@@ -7,6 +7,7 @@
 
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_mails.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 
 namespace ringrt::slurm {
@@ -85,13 +86,16 @@ RpcStatus SlurmCluster::send_to_held(uint32_t job_id, const slurm_job_info_t &jo
 }
 
 RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_comment,
-                                     std::optional<int64_t> nice) {
+                                     const controller::Settings &settings) {
     job_desc_msg_t change;
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
     change.admin_comment = const_cast<char *>(admin_comment.c_str());
-    if (!nice) return send(job_id, change);
-    change.nice = slurm_nice(*nice);
+    const auto known = malleable_.find(job_id);
+    if (settings.run_mails && known != malleable_.end())
+        change.mail_type = with_run_mails(known->second.mail_type, *settings.run_mails);
+    if (!settings.nice) return send(job_id, change);
+    change.nice = slurm_nice(*settings.nice);
     return send_with_nice(job_id, change, IfHeld::keep);
 }
 

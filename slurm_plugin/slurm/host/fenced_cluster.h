@@ -20,8 +20,8 @@ class FencedCluster final : public controller::Cluster {
         return fenced([&] { return cluster_.observe(out); });
     }
     controller::RpcStatus write_intent(uint32_t job_id, const std::string &text,
-                                       std::optional<int64_t> nice) override {
-        return fenced([&] { return cluster_.write_intent(job_id, text, nice); });
+                                       const controller::Settings &settings) override {
+        return fenced([&] { return cluster_.write_intent(job_id, text, settings); });
     }
     controller::RpcStatus update_pending(uint32_t job_id,
                                          const controller::PendingUpdate &update) override {

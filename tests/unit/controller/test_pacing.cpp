@@ -38,7 +38,7 @@ class StillCluster final : public Agreeing {
             seen.jobs.push_back(r);
         }
     }
-    RpcStatus write_intent(uint32_t, const std::string &, std::optional<int64_t>) override {
+    RpcStatus write_intent(uint32_t, const std::string &, const Settings &) override {
         return RpcStatus::busy;
     }
     RpcStatus update_pending(uint32_t, const PendingUpdate &) override { return RpcStatus::busy; }

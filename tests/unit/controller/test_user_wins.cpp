@@ -63,6 +63,36 @@ TEST(a_lent_place_in_the_queue_is_given_back) {
     expect_all_finish(world, 3000, "nice");
 }
 
+// Slurm sends a mail for each requeue and each start: the user gets that of the first start alone,
+// and his own requeue's.
+TEST(a_resize_sends_no_mail) {
+    World world({4, 4});
+    world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const auto has_resized = [&] { return world.cluster.intent(id).resizes > 0; };
+    ck_assert(world.run_until(has_resized, 200) >= 0);
+    ck_assert_int_eq(world.cluster.mails_of(id), 1);
+    ck_assert_uint_eq(world.cluster.job(id).run_mails, kMailBegin | kMailRequeue);
+    world.cluster.requeue(id);
+    ck_assert_int_eq(world.cluster.mails_of(id), 2);
+    expect_all_finish(world, 3000, "mails");
+    ck_assert_int_eq(world.cluster.mails_of(id), 3);
+}
+
+TEST(a_job_that_was_called_off_has_its_mails) {
+    World world({4, 4});
+    world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const auto &job = world.cluster.job(id);
+    const RunMails all = job.run_mails;
+    world.run(20);
+    world.cluster.ignore_signals(id);
+    ck_assert(world.run_until([&] { return job.run_mails == 0; }, 120) >= 0);
+    ck_assert(world.run_until([&] { return job.run_mails == all; }, 300) >= 0);
+    ck_assert_int_ge(world.cluster.count(EventKind::called_off), 1);
+    ck_assert_int_eq(job.restarts, 0);
+}
+
 TEST(a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back) {
     World world({4, 4});
     (void)world.cluster.submit_rigid(7, 40, 1, 2);

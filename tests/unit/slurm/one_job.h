@@ -41,6 +41,7 @@ struct Slurm {
     int pids_answer = ESLURM_INVALID_JOB_ID;
     int batch_start_timeout_s = 10;
     uint32_t nice = NICE_OFFSET, nice_given = NO_VAL;
+    uint16_t mail_type = 0, mail_type_given = NO_VAL16;
     uint32_t priority = 1000, reason = WAIT_NO_REASON;  // priority 0: held
     const char *priority_type = "priority/basic";
     time_t begin = 0;                             // earliest start
@@ -105,6 +106,7 @@ job_info_msg_t *one_job() {
     job.start_time = std::time(nullptr) - 1000;
     job.batch_flag = 1;
     job.nice = the_slurm.nice;
+    job.mail_type = the_slurm.mail_type;
     job.user_id = 4711;
     job.cpus_per_task = the_slurm.cpus_per_task;
     job.priority = the_slurm.priority;
@@ -184,6 +186,7 @@ void slurm_free_assoc_mgr_info_msg(assoc_mgr_info_msg_t *message) {
 int slurm_update_job(job_desc_msg_t *change) {
     the_slurm.before_update();
     the_slurm.nice_given = change->nice;
+    the_slurm.mail_type_given = change->mail_type;
     if (change->num_tasks != NO_VAL) {
         the_slurm.sized_by = change->user_id;
         the_slurm.tasks_given = change->num_tasks;

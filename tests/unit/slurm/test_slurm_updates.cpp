@@ -6,6 +6,10 @@
 #include "tests/support/check.h"
 #include "tests/unit/slurm/one_job.h"
 
+using ringrt::controller::kMailBegin;
+using ringrt::controller::kMailRequeue;
+using ringrt::controller::RunMails;
+
 // I8: what a user or an operator has set comes back as it was.
 TEST(a_nice_value_is_lowered_once_and_given_back) {
     const auto given = [](uint32_t nice, std::optional<int64_t> own, const PendingUpdate &update) {
@@ -25,6 +29,26 @@ TEST(a_nice_value_is_lowered_once_and_given_back) {
     ck_assert_uint_eq(given(kLent, 0, {.nice = 5000}), NICE_OFFSET + 5000);
 }
 
+// I8 once more: of the mail type, a resize changes the mails about runs only.
+TEST(mails_about_runs_are_kept_back_and_given_back) {
+    constexpr uint16_t kOthers = MAIL_JOB_END | MAIL_JOB_FAIL | MAIL_JOB_TIME80;
+    constexpr uint16_t kAll = kOthers | MAIL_JOB_BEGIN | MAIL_JOB_REQUEUE;
+    const auto given = [](uint16_t type, std::optional<RunMails> mails, RunMails shown) {
+        the_slurm = {.mail_type = type};
+        SlurmCluster cluster;
+        Observation seen;
+        cluster.observe(seen);
+        ck_assert_uint_eq(seen.jobs.at(0).run_mails, shown);
+        ck_assert(cluster.write_intent(7, "", {.run_mails = mails}) == RpcStatus::ok);
+        return the_slurm.mail_type_given;
+    };
+    ck_assert_uint_eq(given(kAll, {}, kMailBegin | kMailRequeue), NO_VAL16);
+    ck_assert_uint_eq(given(kAll, RunMails{0}, kMailBegin | kMailRequeue), kOthers);
+    ck_assert_uint_eq(given(MAIL_JOB_BEGIN, RunMails{0}, kMailBegin), 0);
+    ck_assert_uint_eq(given(kOthers, RunMails{kMailBegin | kMailRequeue}, 0), kAll);
+    ck_assert_uint_eq(given(0, kMailRequeue, 0), MAIL_JOB_REQUEUE);
+}
+
 // A job that waits, held, with a nice value that is lent.
 void be_held(uint32_t reason) {
     the_slurm = {.state = JOB_PENDING, .nice = NICE_OFFSET - 1000, .own_nice = 0};
@@ -42,7 +66,7 @@ TEST(a_hold_outlives_the_return_of_a_lent_nice_value) {
             if (the_slurm.priority != 0) earliest = std::min(earliest, the_slurm.begin);
         };
         job.look();
-        ck_assert(job.cluster.write_intent(7, "", 0) == RpcStatus::ok);
+        ck_assert(job.cluster.write_intent(7, "", {.nice = 0}) == RpcStatus::ok);
         ck_assert_uint_eq(the_slurm.nice, NICE_OFFSET);
         ck_assert_uint_eq(the_slurm.priority, 0);
         ck_assert_uint_eq(the_slurm.reason, reason);
@@ -78,7 +102,7 @@ TEST(a_priority_that_grows_with_age_is_left_alone) {
     ck_assert_uint_eq(the_slurm.priority, 1001);
     be_held(WAIT_HELD_USER);
     the_slurm.priority_type = "priority/multifactor";
-    ck_assert(job.cluster.write_intent(7, "", 0) == RpcStatus::ok);
+    ck_assert(job.cluster.write_intent(7, "", {.nice = 0}) == RpcStatus::ok);
     ck_assert_uint_eq(the_slurm.priority, 0);
 }
 
