@@ -30,6 +30,10 @@ wait_for() { # SECONDS WHAT CMD...: until CMD succeeds
 show_cluster() {
     timeout 5 squeue -o '# %i %j %T %r nodes=%D gpus=%b %N'
     timeout 5 sinfo -h -t drain,draining,drained,down -N -o '# %N %T: %E'
+    # Why the job is as it is, in the controller's own words.
+    local ringstat
+    ringstat=$(dirname "$plugins")/ringstat
+    [ -z "${job:-}" ] || [ ! -x "$ringstat" ] || timeout 5 "$ringstat" explain "$job" 2>&1 | head -12 | sed 's/^/# /'
 }
 
 # ---- jobs ----------------------------------------------------------------------------------------
