@@ -2,6 +2,7 @@
 #include "slurm_plugin/controller/stage.h"
 
 #include <array>
+#include <cmath>
 
 namespace ringrt::controller {
 
@@ -18,22 +19,30 @@ constexpr std::array<std::string_view, kStages> kStageNames{
 // Slurm rounds times to whole seconds and reads its clock several times.
 constexpr double kRequeueSlack_s = 3, kUpdateSlack_s = 2, kStartSlack_s = 1;
 
+// The start time that Slurm's requeue set.
+double requeue_delay_end_s(const JobRecord &record, const Holds &holds) {
+    return (record.end_s > 0 ? record.end_s : record.submit_s) + holds.requeue_s;
+}
+
 // Its size is not decided: it never was, or it has run since, or Slurm did a part of the update
-// only (then the intent says released, and size and start time do not).
-bool is_unsized(const JobRecord &record, const Intent &intent, SlurmHold hold) {
+// only. Then the intent says released, and the start time does not: the size is another, or, where
+// a hold came while Slurm applied the update (22.05), the start time is still that of the requeue.
+bool is_unsized(const JobRecord &record, const Intent &intent, SlurmHold hold, const Holds &holds) {
     if (intent.state != IntentState::released) return true;
     if (hold == SlurmHold::launch_failed) return true;
     if (intent.run != record.restarts) return true;
-    return record.gpus_requested != intent.target &&
-           record.begin_s > intent.since_s + kUpdateSlack_s;
+    if (record.begin_s <= intent.since_s + kUpdateSlack_s) return false;
+    const double delay_end_s = requeue_delay_end_s(record, holds);
+    const bool still_delayed =
+        record.restarts > 0 && std::abs(record.begin_s - delay_end_s) <= kRequeueSlack_s;
+    return still_delayed || record.gpus_requested != intent.target;
 }
 
 // Is the start time the one that Slurm's requeue or job_submit set? Another one is somebody's wish.
 bool is_own_start_time(const JobRecord &record, const Intent &intent, const Holds &holds) {
     if (record.restarts == 0 && intent.gpus == 0)
         return record.begin_s <= record.submit_s + holds.submit_s + kRequeueSlack_s;
-    const double requeued_s = record.end_s > 0 ? record.end_s : record.submit_s;
-    return record.begin_s <= requeued_s + holds.requeue_s + kRequeueSlack_s;
+    return record.begin_s <= requeue_delay_end_s(record, holds) + kRequeueSlack_s;
 }
 
 bool is_held_back(const JobRecord &record, const Intent &intent, SlurmHold hold, bool unsized,
@@ -69,7 +78,7 @@ Stage stage_of(const JobRecord &record, const Intent &intent, SlurmHold hold, co
         case JobPhase::pending:
             break;
     }
-    const bool unsized = is_unsized(record, intent, hold);
+    const bool unsized = is_unsized(record, intent, hold, holds);
     if (is_held_back(record, intent, hold, unsized, holds, now_s)) return Stage::held_back;
     return unsized ? Stage::unsized : Stage::eligible;
 }

@@ -126,11 +126,12 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     Faults faults;
     double launch_s = 20;  // from its start on, its node can be asked for a job
     RpcStatus next_answer =
-        RpcStatus::ok;               // of the next call that changes something, then ok again
-    bool next_lost = false;          // the next such call is done, but its answer is lost
-    int calls = 0;                   // that change something
-    int gpus_allowed = 1 << 20;      // a limit: a larger size is refused
-    int node_cpus = 0;               // of each node; 0: not known
+        RpcStatus::ok;           // of the next call that changes something, then ok again
+    bool next_held = false;      // the next update of a pending job is cut short by its user's hold
+    bool next_lost = false;      // the next such call is done, but its answer is lost
+    int calls = 0;               // that change something
+    int gpus_allowed = 1 << 20;  // a limit: a larger size is refused
+    int node_cpus = 0;           // of each node; 0: not known
     int gpus_placeable = 1 << 20;    // a job that asks for more is held: no node can satisfy it
     int resizes_in_flight_most = 8;  // what the controller was configured with
     std::vector<controller::Event> events;

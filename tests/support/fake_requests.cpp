@@ -2,6 +2,7 @@
 // FakeCluster: the controller's window, and the rules that a request may break.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "slurm_plugin/records/flag.h"
 #include "tests/support/fake_cluster.h"
@@ -151,6 +152,16 @@ RpcStatus FakeCluster::update_pending(uint32_t id, const controller::PendingUpda
             violation(id, "sized off its ladder (I6): " + std::to_string(gpus));
     }
     if (update.time_limit_s) ctld.limit_wall_s.reset();
+    if (std::exchange(next_held,
+                      false)) {  // as in 22.05: no priority, no nice value, no start time
+        controller::PendingUpdate part = update;
+        part.begin_s.reset();
+        part.nice.reset();
+        part.first_in_queue = false;
+        sim::apply(r, part, ctld.own_nice);
+        hold(id, true);
+        return RpcStatus::busy;
+    }
     sim::apply(r, update, ctld.own_nice);
     return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
 }

@@ -127,6 +127,27 @@ TEST(a_half_done_release_is_none) {
     ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::eligible);
 }
 
+// A hold came while Slurm applied the release: size and record are set, and the start time is that
+// of the requeue.
+TEST(a_release_that_a_hold_cut_short_is_none) {
+    JobRecord job{.id = 7, .submit_s = 9990, .begin_s = 10'111, .restarts = 1};
+    job.end_s = 9990, job.gpus_requested = 4;
+    const Intent intent{.gpus_max = 8,
+                        .state = IntentState::released,
+                        .gpus = 2,
+                        .target = 4,
+                        .since_s = 9995,
+                        .run = 1};
+    const auto stage = [&](PendingReason reason) {
+        job.pending_reason = reason;
+        return stage_of(job, intent, SlurmHold::none, {}, kNow_s);
+    };
+    ck_assert(stage(PendingReason::held) == Stage::held_back);
+    ck_assert(stage(PendingReason::begin_time) == Stage::unsized);
+    job.begin_s = 10'060;  // another start time is somebody's wish
+    ck_assert(stage(PendingReason::begin_time) == Stage::held_back);
+}
+
 TEST(a_new_job_waits_for_its_users_start_time) {
     JobRecord job{.id = 7, .submit_s = 9995, .begin_s = 10'005};
     Intent intent{.gpus_max = 8};

@@ -63,6 +63,26 @@ TEST(a_lent_place_in_the_queue_is_given_back) {
     expect_all_finish(world, 3000, "nice");
 }
 
+// Slurm has set the size and the record then, and not the start time: that of its requeue stands.
+TEST(a_hold_that_cuts_the_release_short_costs_no_start_delay) {
+    World world({4, 4});
+    world.cluster.submit_rigid(7, 40, 1, 2);
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const auto &job = world.cluster.job(id);
+    world.run(20);
+    const auto is_asked = [&] { return world.cluster.intent(id).state == IntentState::asked; };
+    ck_assert(world.run_until(is_asked, 120) >= 0);
+    world.cluster.next_held = true;
+    const auto is_held = [&] { return job.pending_reason == PendingReason::held; };
+    ck_assert(world.run_until(is_held, 60) >= 0);
+    world.run(5);
+    ck_assert(job.phase == JobPhase::pending);
+    world.cluster.hold(id, false);
+    const auto runs = [&] { return job.phase == JobPhase::running; };
+    ck_assert_msg(world.run_until(runs, 10) >= 0, "%s", world.cluster.story(id).c_str());
+    expect_all_finish(world, 3000, "held while it was released");
+}
+
 // Slurm sends a mail for each requeue and each start: the user gets that of the first start alone,
 // and his own requeue's.
 TEST(a_resize_sends_no_mail) {
