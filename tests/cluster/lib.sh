@@ -56,6 +56,13 @@ rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
     timeout 20 sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
 }
 
+# The gap of a resize: it is over within a second, so there is no pause between two looks.
+wait_for_gap() {
+    local end=$((SECONDS + 30))
+    until is_state "$job" PENDING; do
+        [ $SECONDS -lt $end ] || { show_cluster; fail "no gap seen within 30 s"; }
+    done
+}
 # For a job that has all four nodes: $guest takes two of them, and $blocker, which needs no GPU, the other two in the
 # gap of the resize. The job that left waits until $blocker is gone.
 fill_gap() {

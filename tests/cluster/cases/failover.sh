@@ -40,7 +40,7 @@ reach() { # POINT STARTS_BEFORE
     decision) ;;
     asked) wait_for 30 "request" intent_is "$job" asked ;;
     leaves) wait_for 30 "save" has_line '^save' ;;
-    waits | unsaved) wait_for 30 "requeue" is_state "$job" PENDING ;;
+    waits | unsaved) wait_for_gap ;;
     released) wait_for 60 "start" has_start $(($2 + 1)) ;;
     esac
 }

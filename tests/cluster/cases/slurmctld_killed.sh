@@ -50,7 +50,7 @@ crash
 ends_well "while it leaves" 8 16
 
 begin back
-wait_for 30 "requeue" is_state "$job" PENDING
+wait_for_gap
 crash
 ends_well "while it waits to come back" 8 16
 
