@@ -176,7 +176,8 @@ struct PendingUpdate {
     std::string admin_comment;
 };
 
-// Set with an intent, in the same request. What is absent stays as it is.
+// Set with an intent: the mails in the same request, the nice value before it. What is absent stays
+// as it is.
 struct Settings {
     std::optional<int64_t> nice;
     std::optional<RunMails> run_mails;

@@ -94,9 +94,18 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
     const auto known = malleable_.find(job_id);
     if (settings.run_mails && known != malleable_.end())
         change.mail_type = with_run_mails(known->second.mail_type, *settings.run_mails);
-    if (!settings.nice) return send(job_id, change);
-    change.nice = slurm_nice(*settings.nice);
-    return send_with_nice(job_id, change, IfHeld::keep);
+    // Where a hold refuses the nice value, Slurm would have set the record already, which does not
+    // say any more that it is lent: so the nice value comes first.
+    if (settings.nice) {
+        job_desc_msg_t give_back;
+        slurm_init_job_desc_msg(&give_back);
+        set_job_id(give_back, job_id);
+        give_back.nice = slurm_nice(*settings.nice);
+        if (const RpcStatus status = send_with_nice(job_id, give_back, IfHeld::keep);
+            status != RpcStatus::ok)
+            return status;
+    }
+    return send(job_id, change);
 }
 
 // In its owner's name, as `scontrol update --uid` does it: what an operator sets is above the

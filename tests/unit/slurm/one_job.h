@@ -41,6 +41,7 @@ struct Slurm {
     int pids_answer = ESLURM_INVALID_JOB_ID;
     int batch_start_timeout_s = 10;
     uint32_t nice = NICE_OFFSET, nice_given = NO_VAL;
+    std::string comment_given;
     uint16_t mail_type = 0, mail_type_given = NO_VAL16;
     uint32_t priority = 1000, reason = WAIT_NO_REASON;  // priority 0: held
     const char *priority_type = "priority/basic";
@@ -185,6 +186,7 @@ void slurm_free_assoc_mgr_info_msg(assoc_mgr_info_msg_t *message) {
 }
 int slurm_update_job(job_desc_msg_t *change) {
     the_slurm.before_update();
+    if (change->admin_comment != nullptr) the_slurm.comment_given = change->admin_comment;
     the_slurm.nice_given = change->nice;
     the_slurm.mail_type_given = change->mail_type;
     if (change->num_tasks != NO_VAL) {

@@ -91,6 +91,22 @@ TEST(a_job_that_was_held_meanwhile_is_not_released) {
     }
 }
 
+// slurmctld stops an update where a hold came in between, and has set the record by then. One that
+// no longer says what is lent would leave it to the job for good.
+TEST(a_lent_nice_value_stays_in_the_record_until_it_is_given_back) {
+    Watched job;
+    the_slurm = {.state = JOB_PENDING, .nice = NICE_OFFSET - 1000, .own_nice = 0};
+    job.look();
+    the_slurm.before_update = [] { the_slurm.priority = 0, the_slurm.reason = WAIT_HELD_USER; };
+    ck_assert(job.cluster.write_intent(7, "nothing lent", {.nice = 0}) == RpcStatus::busy);
+    EXPECT_TEXT(the_slurm.comment_given, "");
+    the_slurm.before_update = [] {};
+    ck_assert(job.cluster.write_intent(7, "nothing lent", {.nice = 0}) == RpcStatus::ok);
+    EXPECT_TEXT(the_slurm.comment_given, "nothing lent");
+    ck_assert_uint_eq(the_slurm.nice, NICE_OFFSET);
+    ck_assert_uint_eq(the_slurm.priority, 0);
+}
+
 // Another priority would be an operator's word for good.
 TEST(a_priority_that_grows_with_age_is_left_alone) {
     Watched job;
