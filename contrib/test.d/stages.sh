@@ -12,7 +12,7 @@ configure_in() { # DIR OPTION...
 no_warnings_in() { ! grep -nE '(: |^)[Ww]arning: ' "$@"; }
 
 stage_build() {
-    [ "$install" -eq 0 ] || step "packages" "$source_dir/contrib/packages" install || finish
+    [ "$install" -eq 0 ] || step "packages" "$source_dir/contrib/packages" install build cluster site test || finish
     step "autoreconf" autoreconf -fi "$source_dir" || finish
     step "configure" configure_in "$build_dir" || finish
     step "build" make -C "$build_dir" -j"$jobs" all || finish
