@@ -55,11 +55,11 @@ Stage expected(const Facts &f) {
         case JobPhase::pending:
             break;
     }
-    const bool sized =
-        f.state == IntentState::released && f.same_run && f.hold != SlurmHold::launch_failed;
+    // Where the start time is still that of its requeue, the release was cut short.
+    const bool sized = f.state == IntentState::released && f.same_run &&
+                       f.hold != SlurmHold::launch_failed && f.begin != Facts::slurms;
     const bool held = f.reason == PendingReason::held && f.hold == SlurmHold::none;
-    // Once we have released it, every later start time is somebody's.
-    const bool later = f.begin == Facts::somebodys || (sized && f.begin == Facts::slurms);
+    const bool later = f.begin == Facts::somebodys;
     if (held || f.reason == PendingReason::dependency || later) return Stage::held_back;
     return sized ? Stage::eligible : Stage::unsized;
 }
