@@ -82,10 +82,6 @@ enum class Liveness : uint8_t {
     unknown,    // its node, or slurmctld, does not answer
 };
 
-// Mails that Slurm sends about each run of a job, and not about its end: kMailBegin | kMailRequeue.
-using RunMails = uint8_t;
-inline constexpr RunMails kMailBegin = 1, kMailRequeue = 2;
-
 struct JobRecord {
     uint32_t id = 0;
     JobPhase phase = JobPhase::pending;
@@ -100,7 +96,7 @@ struct JobRecord {
     double begin_s = 0;      // earliest start
     double priority = 0;     // without what a resize has added to it; 0: held
     int64_t nice = 0;        // as it is now, with what is lent
-    RunMails run_mails = 0;  // that its user gets now
+    records::RunMails run_mails = 0;  // that its user gets now
     SlurmHold slurm_hold = SlurmHold::none;
     SharedLimit at_limit;     // while pending_reason is limit
     int restarts = 0;         // Slurm's restart_cnt (counts more than our resizes)
@@ -180,7 +176,7 @@ struct PendingUpdate {
 // as it is.
 struct Settings {
     std::optional<int64_t> nice;
-    std::optional<RunMails> run_mails;
+    std::optional<records::RunMails> run_mails;
 };
 
 // Each verb does one thing, and may fail at any time. observe(), confirm_run() and probe_run()

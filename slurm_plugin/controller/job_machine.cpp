@@ -75,7 +75,7 @@ Action call_off(const MalleableJob &job, const PassContext &pass, const char *ca
     action.intent.target = 0;
     action.intent.asked_s = 0;
     action.intent.since_s = pass.now_s;
-    action.settings = give_back_mails(*job.record, action.intent);
+    action.settings = give_back(*job.record, action.intent);
     action.event = event_of(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
                             "resize to " + gpus_text(job.intent.target) + " called off: " + why +
                                 "; it goes on with " + gpus_text(job.record->gpus_requested));
@@ -102,7 +102,7 @@ Action ask(const MalleableJob &job, const Target &target, const PassContext &pas
     intent.since_s = intent.asked_s = pass.now_s;
     intent.why = to_string(target.allotment.reason);
     ++intent.resize_id;
-    keep_back_mails(*job.record, intent, action.settings);
+    action.settings = keep_back_mails(*job.record, intent);
     action.event = event_of(EventKind::asked, intent, intent.gpus, intent.target,
                             "asked to save and come back with " + gpus_text(intent.target) +
                                 " instead of " + std::to_string(intent.gpus));

@@ -8,12 +8,12 @@
 
 namespace ringrt::controller {
 
-// Without this, a user with --mail-type=ALL gets two mails for each resize.
-void keep_back_mails(const JobRecord &record, records::Intent &intent, Settings &settings);
+// What to set with `intent`, which notes it. Without this, a user with --mail-type=ALL gets two
+// mails for each resize.
+[[nodiscard]] Settings keep_back_mails(const JobRecord &record, records::Intent &intent);
 
 // What to set with `intent`, so that the job has again what is its own. Mails that its user asked
 // for meanwhile stay.
 [[nodiscard]] Settings give_back(const JobRecord &record, records::Intent &intent);
-[[nodiscard]] Settings give_back_mails(const JobRecord &record, records::Intent &intent);
 
 }  // namespace ringrt::controller

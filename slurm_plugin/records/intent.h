@@ -21,6 +21,11 @@ namespace ringrt::records {
 
 inline constexpr std::size_t kRecordBytesMax = 371;
 
+// Mails that Slurm sends about each run of a job, and not about its end: any of these bits.
+using RunMails = uint8_t;
+inline constexpr RunMails kMailBegin = 1, kMailRequeue = 2,
+                          kRunMailsAll = kMailBegin | kMailRequeue;
+
 // Where a job stands in its resize protocol (controller/job_machine.h draws the arrows). What Slurm
 // itself shows (pending, running, completing) is not repeated here: a completing job's record
 // cannot be altered, and a pending one is sized and released by one update.
@@ -68,9 +73,8 @@ struct Intent {
     double restart_s = 0;    // the gaps smoothed: measured cost of a stop and restart (0: unknown)
     // The job's own nice value while a lower one is lent to it for a restart, else none.
     std::optional<int64_t> own_nice;
-    // Mails about its runs that its user gets again after the resize under way (0: none are kept
-    // back): kMailBegin, kMailRequeue of controller/cluster.h.
-    uint8_t own_mails = 0;
+    // That its user gets again after the resize under way, 0: none are kept back.
+    RunMails own_mails = 0;
     bool live = false;  // its program is resized in place (doc/live.md)
     // The size before the present one (0: none, or not known), and the size at which it failed soon
     // after a resize, now out of its range (controller/probation.h).

@@ -45,7 +45,7 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
          .submit_s = now_s_,
          .begin_s = now_s_ + kSubmitHold_s,
          .priority = 1,
-         .run_mails = kAllMails,
+         .run_mails = records::kRunMailsAll,
          .gpus_requested = gpus > 0 ? gpus : min,
          .time_limit_s = time_limit_s};
     if (begin_in_s > 0) {
@@ -150,7 +150,7 @@ void FakeCluster::report(Ctld &ctld, Real &real) {
 void FakeCluster::stop(Ctld &ctld, Real &real, bool requeued) {
     real.alive = real.up = real.flagged = false;
     real.save_until_s = 0;
-    if (requeued && (ctld.record.run_mails & controller::kMailRequeue) != 0) ++ctld.mails;
+    if (requeued && (ctld.record.run_mails & records::kMailRequeue) != 0) ++ctld.mails;
     if (requeued) real.lost_steps += real.step - real.saved_step;
     sim::stop_run(ctld.record, now_s_);
     ctld.ghost_until_s = 0;
@@ -228,7 +228,7 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     if (now_s_ < ctld.own_begin_s) violation(id, "started before the start time its user set");
     sim::start_run(r, *place, now_s_);
     if (ctld.limit_wall_s) r.time_limit_s = ctld.limit_wall_s;
-    if ((r.run_mails & controller::kMailBegin) != 0) ++ctld.mails;
+    if ((r.run_mails & records::kMailBegin) != 0) ++ctld.mails;
     real.alive = true;
     real.up = real.flagged = real.completed = real.failed = ctld.failed = false;
     real.run = r.restarts;

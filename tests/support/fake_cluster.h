@@ -182,8 +182,6 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] bool loses_answer();
     [[nodiscard]] bool waits_long(const Ctld &ctld) const;
     [[nodiscard]] bool is_silent(uint32_t id, const Ctld &ctld) const;
-    static constexpr controller::RunMails kAllMails =
-        controller::kMailBegin | controller::kMailRequeue;
     void check_mails(uint32_t id, const JobRecord &record);
     void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);
     void violation(uint32_t id, const std::string &text);

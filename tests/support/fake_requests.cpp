@@ -86,7 +86,7 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
 
 // Each user wants all mails about a run, and lacks them during a resize only.
 void FakeCluster::check_mails(uint32_t id, const JobRecord &record) {
-    const bool has_all = record.run_mails == kAllMails;
+    const bool has_all = record.run_mails == records::kRunMailsAll;
     if (!record.intent && !has_all) violation(id, "handed back without its mails");
     if (record.intent && (record.intent->own_mails == 0) != has_all)
         violation(id, "its mails are not what its record says");
@@ -152,8 +152,8 @@ RpcStatus FakeCluster::update_pending(uint32_t id, const controller::PendingUpda
             violation(id, "sized off its ladder (I6): " + std::to_string(gpus));
     }
     if (update.time_limit_s) ctld.limit_wall_s.reset();
-    if (std::exchange(next_held,
-                      false)) {  // as in 22.05: no priority, no nice value, no start time
+    // As in 22.05: without the priority, the nice value and the start time.
+    if (std::exchange(next_held, false)) {
         controller::PendingUpdate part = update;
         part.begin_s.reset();
         part.nice.reset();

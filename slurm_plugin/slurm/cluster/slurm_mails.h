@@ -6,22 +6,22 @@
 
 #include <cstdint>
 
-#include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/records/intent.h"
 
 namespace ringrt::slurm {
 
-[[nodiscard]] inline controller::RunMails run_mails_of(uint16_t mail_type) {
-    controller::RunMails mails = 0;
-    if ((mail_type & MAIL_JOB_BEGIN) != 0) mails |= controller::kMailBegin;
-    if ((mail_type & MAIL_JOB_REQUEUE) != 0) mails |= controller::kMailRequeue;
+[[nodiscard]] inline records::RunMails run_mails_of(uint16_t mail_type) {
+    records::RunMails mails = 0;
+    if ((mail_type & MAIL_JOB_BEGIN) != 0) mails |= records::kMailBegin;
+    if ((mail_type & MAIL_JOB_REQUEUE) != 0) mails |= records::kMailRequeue;
     return mails;
 }
 
 // The same mail_type with these of them.
-[[nodiscard]] inline uint16_t with_run_mails(uint16_t mail_type, controller::RunMails mails) {
+[[nodiscard]] inline uint16_t with_run_mails(uint16_t mail_type, records::RunMails mails) {
     unsigned type = mail_type & ~unsigned{MAIL_JOB_BEGIN | MAIL_JOB_REQUEUE};
-    if ((mails & controller::kMailBegin) != 0) type |= MAIL_JOB_BEGIN;
-    if ((mails & controller::kMailRequeue) != 0) type |= MAIL_JOB_REQUEUE;
+    if ((mails & records::kMailBegin) != 0) type |= MAIL_JOB_BEGIN;
+    if ((mails & records::kMailRequeue) != 0) type |= MAIL_JOB_REQUEUE;
     return static_cast<uint16_t>(type);
 }
 

@@ -112,40 +112,28 @@ TEST(every_record_and_intent_has_its_stage) {
     ck_assert_uint_eq(seen.size(), kStages);
 }
 
-// Slurm may have done the half of an update only: the record says released, and the size does not.
+// Slurm may have done a part of an update only: the record says released, and the size does not, or
+// a hold came in between, and the start time is still that of the requeue.
 TEST(a_half_done_release_is_none) {
-    JobRecord job{.id = 7, .submit_s = 9990, .begin_s = 10'050, .restarts = 1};
-    job.end_s = 9990, job.gpus_requested = 2;
+    JobRecord job{.id = 7, .submit_s = 9990, .restarts = 1};
+    job.end_s = 9990;
     const Intent intent{.gpus_max = 8,
                         .state = IntentState::released,
                         .gpus = 2,
                         .target = 4,
                         .since_s = 9995,
                         .run = 1};
-    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::unsized);
-    job.begin_s = 9996;  // it came later: only the size is another, which somebody has set since
-    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::eligible);
-}
-
-// A hold came while Slurm applied the release: size and record are set, and the start time is that
-// of the requeue.
-TEST(a_release_that_a_hold_cut_short_is_none) {
-    JobRecord job{.id = 7, .submit_s = 9990, .begin_s = 10'111, .restarts = 1};
-    job.end_s = 9990, job.gpus_requested = 4;
-    const Intent intent{.gpus_max = 8,
-                        .state = IntentState::released,
-                        .gpus = 2,
-                        .target = 4,
-                        .since_s = 9995,
-                        .run = 1};
-    const auto stage = [&](PendingReason reason) {
-        job.pending_reason = reason;
+    const auto stage = [&](int gpus, double begin_s, PendingReason reason) {
+        job.gpus_requested = gpus, job.begin_s = begin_s, job.pending_reason = reason;
         return stage_of(job, intent, SlurmHold::none, {}, kNow_s);
     };
-    ck_assert(stage(PendingReason::held) == Stage::held_back);
-    ck_assert(stage(PendingReason::begin_time) == Stage::unsized);
-    job.begin_s = 10'060;  // another start time is somebody's wish
-    ck_assert(stage(PendingReason::begin_time) == Stage::held_back);
+    constexpr PendingReason kBegin = PendingReason::begin_time;
+    ck_assert(stage(2, 10'050, kBegin) == Stage::unsized);
+    // It came later: only the size is another, which somebody has set since.
+    ck_assert(stage(2, 9996, kBegin) == Stage::eligible);
+    ck_assert(stage(4, 10'111, PendingReason::held) == Stage::held_back);
+    ck_assert(stage(4, 10'111, kBegin) == Stage::unsized);
+    ck_assert(stage(4, 10'060, kBegin) == Stage::held_back);  // another start time is a wish
 }
 
 TEST(a_new_job_waits_for_its_users_start_time) {

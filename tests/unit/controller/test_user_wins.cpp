@@ -6,6 +6,7 @@
 using namespace ringrt::controller;
 using namespace ringrt::test;
 using ringrt::records::IntentState;
+using ringrt::records::kRunMailsAll;
 
 // A start time set after we released it is its user's, even one sooner than Slurm's own hold.
 TEST(a_start_time_set_after_the_release_stands) {
@@ -92,7 +93,7 @@ TEST(a_resize_sends_no_mail) {
     const auto has_resized = [&] { return world.cluster.intent(id).resizes > 0; };
     ck_assert(world.run_until(has_resized, 200) >= 0);
     ck_assert_int_eq(world.cluster.mails_of(id), 1);
-    ck_assert_uint_eq(world.cluster.job(id).run_mails, kMailBegin | kMailRequeue);
+    ck_assert_uint_eq(world.cluster.job(id).run_mails, kRunMailsAll);
     world.cluster.requeue(id);
     ck_assert_int_eq(world.cluster.mails_of(id), 2);
     expect_all_finish(world, 3000, "mails");
@@ -104,11 +105,10 @@ TEST(a_job_that_was_called_off_has_its_mails) {
     world.cluster.submit_rigid(7, 40, 1, 2);
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
     const auto &job = world.cluster.job(id);
-    const RunMails all = job.run_mails;
     world.run(20);
     world.cluster.ignore_signals(id);
     ck_assert(world.run_until([&] { return job.run_mails == 0; }, 120) >= 0);
-    ck_assert(world.run_until([&] { return job.run_mails == all; }, 300) >= 0);
+    ck_assert(world.run_until([&] { return job.run_mails == kRunMailsAll; }, 300) >= 0);
     ck_assert_int_ge(world.cluster.count(EventKind::called_off), 1);
     ck_assert_int_eq(job.restarts, 0);
 }

@@ -6,9 +6,10 @@
 #include "tests/support/check.h"
 #include "tests/unit/slurm/one_job.h"
 
-using ringrt::controller::kMailBegin;
-using ringrt::controller::kMailRequeue;
-using ringrt::controller::RunMails;
+using ringrt::records::kMailBegin;
+using ringrt::records::kMailRequeue;
+using ringrt::records::kRunMailsAll;
+using ringrt::records::RunMails;
 
 // I8: what a user or an operator has set comes back as it was.
 TEST(a_nice_value_is_lowered_once_and_given_back) {
@@ -42,10 +43,10 @@ TEST(mails_about_runs_are_kept_back_and_given_back) {
         ck_assert(cluster.write_intent(7, "", {.run_mails = mails}) == RpcStatus::ok);
         return the_slurm.mail_type_given;
     };
-    ck_assert_uint_eq(given(kAll, {}, kMailBegin | kMailRequeue), NO_VAL16);
-    ck_assert_uint_eq(given(kAll, RunMails{0}, kMailBegin | kMailRequeue), kOthers);
+    ck_assert_uint_eq(given(kAll, {}, kRunMailsAll), NO_VAL16);
+    ck_assert_uint_eq(given(kAll, RunMails{0}, kRunMailsAll), kOthers);
     ck_assert_uint_eq(given(MAIL_JOB_BEGIN, RunMails{0}, kMailBegin), 0);
-    ck_assert_uint_eq(given(kOthers, RunMails{kMailBegin | kMailRequeue}, 0), kAll);
+    ck_assert_uint_eq(given(kOthers, kRunMailsAll, 0), kAll);
     ck_assert_uint_eq(given(0, kMailRequeue, 0), MAIL_JOB_REQUEUE);
 }
 
