@@ -69,13 +69,13 @@ on_cluster() { # NAME CMD...
     echo "  took $((SECONDS - begin)) s"
 }
 
-# Two cases at once: they wait more than they compute.
-cases() { on_cluster "$1" "$source_dir/tests/cluster/run" --jobs 2 "${@:2}"; }
+# Three cases at once: they wait more than they compute.
+cases() { on_cluster "$1" "$source_dir/tests/cluster/run" --jobs 3 "${@:2}"; }
 
 stage_cluster() { cases tests/cluster; }
 stage_daemon() { cases "tests/cluster with ringrtd" --host daemon; }
 stage_daemon_short() { cases "tests/cluster with ringrtd, the short list" --host daemon --short; }
-stage_short() { cases "tests/cluster, the short list" --short; }
+stage_short() { cases "tests/cluster, the short list" --jobs 2 --short; } # on two versions at once
 
 # The demo's own line, "2 resizes (...)" and so on, is in its log.
 stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|training stands|GPUs idle|steps lost|mean comp)' "$logs/demo.log"; }
