@@ -119,7 +119,7 @@ PendingUpdate::Size size_with(const records::Layout &layout, int gpus, const Pas
             .nodes = nodes,
             .cpus = tasks * std::max(1, record.cpus_per_task),
             .tasks = tasks,
-            .same_nodes = layout.gpus_per_node > 0 && gpus % nodes == 0};
+            .same_nodes = nodes == 1 || (layout.gpus_per_node > 0 && gpus % nodes == 0)};
 }
 
 int first_size(const MalleableJob &job) {

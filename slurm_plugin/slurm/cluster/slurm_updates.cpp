@@ -119,10 +119,13 @@ RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
     const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = size;
     std::string tres = format_gpu_tres(details.tres_per_job, gpus), node_tres;
     change.tres_per_job = tres.data();
-    if (same_nodes) {
+    // The sum alone is not enough on one node: 26.05 starts a job for four GPUs of one node with
+    // the two that the node has, while others have the rest (stock sbatch -N1 --gpus=4, too).
+    if (same_nodes)
         node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
-        change.tres_per_node = node_tres.data();
-    }
+    else
+        node_tres = without_gpus(details.tres_per_node);
+    if (same_nodes || mentions_gpu(details.tres_per_node)) change.tres_per_node = node_tres.data();
     change.num_tasks = static_cast<uint32_t>(size_tasks > 0 ? size_tasks : gpus);
     change.min_cpus = static_cast<uint32_t>(cpus);
     change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);

@@ -34,6 +34,8 @@ using JobKey = slurm_step_id_t;
 using JobKey = uint32_t;
 #endif
 
+constexpr char kAsItIs[] = "as it is";  // a field that the update leaves out
+
 struct Slurm {
     uint32_t state = JOB_RUNNING;
     int restarts = 0;
@@ -49,8 +51,8 @@ struct Slurm {
     std::function<void()> before_update = [] {};  // what others do in the meantime
     uint16_t cpus_per_task = 1, node_cpus_given = 0, node_tasks_given = 0;
     uint32_t tasks_given = 0, sized_by = 0, released_by = 0;
-    std::string tres_per_node, node_tres_given;
-    std::optional<int64_t> own_nice;  // in the intent: a lower value is lent
+    std::string tres_per_node, node_tres_given;  // given: kAsItIs where nothing was
+    std::optional<int64_t> own_nice;             // in the intent: a lower value is lent
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
     int update_answer = 0;
     uint16_t enforce = 0;  // of AccountingStorageEnforce
@@ -192,7 +194,8 @@ int slurm_update_job(job_desc_msg_t *change) {
     if (change->num_tasks != NO_VAL) {
         the_slurm.sized_by = change->user_id;
         the_slurm.tasks_given = change->num_tasks;
-        the_slurm.node_tres_given = change->tres_per_node != nullptr ? change->tres_per_node : "";
+        the_slurm.node_tres_given =
+            change->tres_per_node != nullptr ? change->tres_per_node : kAsItIs;
     }
     if (change->pn_min_cpus != NO_VAL16) the_slurm.node_cpus_given = change->pn_min_cpus;
     if (change->ntasks_per_node != NO_VAL16) the_slurm.node_tasks_given = change->ntasks_per_node;

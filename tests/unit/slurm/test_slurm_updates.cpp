@@ -174,7 +174,21 @@ TEST(the_layout_goes_with_the_size) {
     (void)cluster.update_pending(7, {.size = size});
     ck_assert_uint_eq(the_slurm.tasks_given, 4);
     ck_assert_uint_eq(the_slurm.node_tasks_given, 2);
-    EXPECT_TEXT(the_slurm.node_tres_given, "");
+    EXPECT_TEXT(the_slurm.node_tres_given, "gres:nic:1");
+}
+
+// The share of a node that a size on one node has left goes with the size; what never was there
+// needs no clearing.
+TEST(a_share_of_a_node_goes_with_its_size) {
+    for (const char *before : {"gres:gpu:4", ""}) {
+        the_slurm = {.tres_per_node = before};
+        SlurmCluster cluster;
+        Observation seen;
+        cluster.observe(seen);
+        const PendingUpdate::Size size{.gpus = 6, .nodes = 2, .cpus = 6, .tasks = 6};
+        (void)cluster.update_pending(7, {.size = size});
+        EXPECT_TEXT(the_slurm.node_tres_given, *before ? "" : kAsItIs);
+    }
 }
 
 TEST(what_passes_by_itself_is_no_refusal) {
