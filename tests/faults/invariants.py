@@ -169,7 +169,8 @@ class Watch:
             if intent and job["state"] == "RUNNING":
                 held = sum(len(i) for i in job["gpus"].values())
                 low, high = int(intent.get("min", 1)), int(intent.get("max", 1))
-                self.check("I6", held == 0 or on_ladder(held, low, high), f"job {job['id']} runs with {held} GPUs of {low}:{high}")
+                asks = job["requested"] or held
+                self.check("I6", held == 0 or held == asks and on_ladder(held, low, high), f"job {job['id']} of {low}:{high} asks for {asks} GPUs and runs with {held}")
 
     def look_at_end(self, now, job):
         before = self.completed.get(job["id"])

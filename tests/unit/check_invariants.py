@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The watcher of the fault tests sees what it is there to see: I9 and I5, on made-up looks at a cluster."""
+"""The watcher of the fault tests sees what it is there to see: I5, I6 and I9, on made-up looks at a cluster."""
 import json
 import os
 import sys
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../faults"))
-from invariants import Watch  # noqa: E402
+from invariants import Watch, parse_job  # noqa: E402
 
 RESIZED = json.dumps({"job": 9, "event": "resized", "from": 1, "to": 2, "text": "runs again with 2 GPUs, 1.5 s after the signal"})
 JOINED = json.dumps({"job": 9, "event": "resized", "from": 1, "to": 2, "text": "resized in place: 2 GPUs (were 1)"})
@@ -21,7 +21,19 @@ def look(time_s, pid, state, events=()):
                            checkpoints={}, nodes={}, out=set(), jobs=[job])
 
 
+def runs_with(indices, asks):
+    """A job of 1:4, as scontrol shows it."""
+    job = parse_job(f"JobId=9 JobState=RUNNING Reason=None Restarts=0 EligibleTime=5 TresPerJob=gres/gpu:{asks} "
+                    f"Nodes=n1 CPU_IDs=0-3 Mem=0 GRES=gpu:{len(indices)}(IDX:{','.join(map(str, indices))}) AdminComment=malleable/1 min=1 max=4")
+    now = look(1, 1, "RUNNING")
+    now.jobs, now.nodes = [job], {"n1": 4}
+    return now
+
+
 CASES = [
+    ("as many GPUs as it asks for", [runs_with([0, 1], 2)], False),
+    ("fewer GPUs than it asks for", [runs_with([0, 1], 4)], True),
+    ("a size that it never may have", [runs_with([0, 1, 2], 3)], True),
     ("run again", [look(1, 1, "COMPLETED"), look(2, 1, "RUNNING")], True),
     ("forgotten by slurmctld, run again by Slurm", [look(1, 1, "COMPLETED"), look(5, 2, "RUNNING")], False),
     ("saved long before slurmctld's end", [look(1, 1, "COMPLETED"), look(30, 1, "COMPLETED"), look(31, 2, "RUNNING")], True),
