@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/live_resize.h"
+#include "slurm_plugin/controller/waiting.h"
 #include "tests/support/check.h"
 
 using namespace ringrt::controller;
@@ -178,7 +179,18 @@ TEST(scattered_gpus_are_a_shape_that_fits) {
     const PendingUpdate::Size size = action->doublings.at(0).size;
     ck_assert(size.nodes == 2 && size.tasks == 2 && size.same_nodes);
     target.part_nodes = {1};
-    ck_assert(!training.next(target)->doublings.at(0).size.same_nodes);
+    const PendingUpdate::Size on_one = training.next(target)->doublings.at(0).size;
+    ck_assert(on_one.nodes == 1 && on_one.same_nodes);
+}
+
+// Nodes have a share each where there is one of them, or where the job's layout makes them alike.
+TEST(a_size_says_whether_its_nodes_are_alike) {
+    const PassContext pass{.gpus_per_node = 4};
+    const auto are_alike = [&](int layout, int gpus) {
+        return size_with({.gpus_per_node = layout}, gpus, pass, {}).same_nodes;
+    };
+    ck_assert(are_alike(0, 3) && are_alike(0, 4) && !are_alike(0, 6) && !are_alike(0, 8));
+    ck_assert(are_alike(2, 2) && are_alike(2, 6) && !are_alike(2, 5));
 }
 
 namespace {
