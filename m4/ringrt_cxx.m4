@@ -3,6 +3,10 @@
 # RINGRT_CXX20: require a C++20 compiler and link threads everywhere.
 AC_DEFUN([RINGRT_CXX20], [
   AC_LANG([C++])
+  # What `make plugins` compiles with where nobody set CXXFLAGS: as many optimisations, and a debugger's
+  # lines and functions, without variables. An eighth less time.
+  PLUGINS_CXXFLAGS="$CXXFLAGS"
+  AS_IF([test "x$CXXFLAGS" = "x-g -O2"], [PLUGINS_CXXFLAGS="-g1 -O2"])
   CXXFLAGS="$CXXFLAGS -std=c++20"
   CFLAGS="$CFLAGS -std=gnu11"
   AC_CACHE_CHECK([whether $CXX accepts C++20], [ringrt_cv_cxx20],
@@ -22,6 +26,8 @@ AC_DEFUN([RINGRT_CXX20], [
   AS_IF([test "x$ringrt_cv_no_vta" = xyes], [QUICK_DEBUG_CXXFLAGS=-fno-var-tracking-assignments], [QUICK_DEBUG_CXXFLAGS=])
   AC_SUBST([QUICK_DEBUG_CXXFLAGS])
   CXXFLAGS="$CXXFLAGS -pthread"
+  PLUGINS_CXXFLAGS="$PLUGINS_CXXFLAGS -std=c++20 -pthread"
+  AC_SUBST([PLUGINS_CXXFLAGS])
   CFLAGS="$CFLAGS -pthread"
 ])
 
@@ -57,5 +63,6 @@ AC_DEFUN([RINGRT_SANITIZE], [
      SANITIZE_FLAGS="-fsanitize=$enable_sanitize -fno-sanitize=enum -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
      CFLAGS="$CFLAGS $SANITIZE_FLAGS"
      CXXFLAGS="$CXXFLAGS $SANITIZE_FLAGS"
+     PLUGINS_CXXFLAGS="$PLUGINS_CXXFLAGS $SANITIZE_FLAGS"
      LDFLAGS="$LDFLAGS -fsanitize=$enable_sanitize"])
 ])

@@ -20,7 +20,8 @@ AC_DEFUN([RINGRT_LIB_SLURM], [
   AS_IF([test "x$with_slurm" != xno], [
     RINGRT_SLURM_HEADERS
     AS_IF([test "x$have_slurm" = xyes], [RINGRT_SLURM_RUNNING
-      RINGRT_SLURM_PLUGIN_DIR])
+      RINGRT_SLURM_PLUGIN_DIR
+      RINGRT_SLURM_STAMP])
   ])
   AC_SUBST([SLURM_CPPFLAGS])
   AC_SUBST([SLURM_LIBS])
@@ -57,6 +58,20 @@ AC_DEFUN([RINGRT_SLURM_HEADERS], [
       $(( (ringrt_number >> 16) & 255 )) $(( (ringrt_number >> 8) & 255 )) $(( ringrt_number & 255 ))`])
     AC_MSG_RESULT([${SLURM_VERSION_TEXT:-unknown}])])
   CPPFLAGS="$ringrt_save_CPPFLAGS"
+])
+
+# slurm_headers.h: included by all that is compiled with Slurm's headers, and written anew only where these are
+# others. So make compiles that again after an update of Slurm, and nothing else. The headers' own times
+# do not tell: a package's files are as old as the package.
+AC_DEFUN([RINGRT_SLURM_STAMP], [
+  ringrt_dir=`$CXX $CPPFLAGS $SLURM_CPPFLAGS -M -x c++ -include slurm/spank.h /dev/null 2>/dev/null |
+    tr ' ' '\n' | sed -n 's,/spank\.h$,,p'`
+  slurm_headers="Slurm ${SLURM_VERSION_TEXT:-of an unknown version}: $ringrt_dir, `cat "$ringrt_dir"/*.h | cksum`"
+  AC_CONFIG_COMMANDS([slurm_headers.h], [
+    echo "/* By configure. $slurm_headers */" >slurm_headers.new
+    AS_IF([cmp -s slurm_headers.new slurm_headers.h], [rm -f slurm_headers.new],
+      [mv -f slurm_headers.new slurm_headers.h])], [slurm_headers='$slurm_headers'])
+  SLURM_CPPFLAGS="$SLURM_CPPFLAGS -include slurm_headers.h"
 ])
 
 # The Slurm that is installed here: its programs know their version, and need no slurmctld for it.

@@ -21,24 +21,28 @@ joined_check = $(libringrtcheck_la_SOURCES) $(ringrt_check_SOURCES)
 
 joined_sources = joined/records.cpp joined/policy.cpp joined/engine.cpp joined/controller.cpp \
 	joined/cluster.cpp joined/yaml.cpp joined/host.cpp joined/sched.cpp joined/ringrtd.cpp joined/submit.cpp joined/spank.cpp joined/check.cpp
+# Not touched by a new configure alone: what needs no header of Slurm stays compiled.
 $(joined_sources): Makefile
 	$(AM_V_GEN)$(MKDIR_P) joined && \
-		printf '#include "%s"\n' $(filter %.cpp,$(joined_$(basename $(@F)))) >$@
+		printf '#include "%s"\n' $(filter %.cpp,$(joined_$(basename $(@F)))) >$@.new
+	@cmp -s $@.new $@ && rm -f $@.new || mv -f $@.new $@
 
-joined_cppflags = $(slurm_cppflags) $(YAML_CFLAGS) $(policy_list) \
+joined_pure_cppflags = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(policy_list)
+joined_cppflags = $(joined_pure_cppflags) $(SLURM_CPPFLAGS) \
 	-DRINGRT_SLURM_PLUGIN_DIR='"$(slurmplugindir)"' -DRINGRT_SLURM_CONF='"$(slurmconffile)"'
 joined_cxxflags = $(AM_CXXFLAGS) $(QUICK_DEBUG_CXXFLAGS)
+joined/%: CXXFLAGS = $(PLUGINS_CXXFLAGS)
 
 EXTRA_LTLIBRARIES += joined/librecords.la joined/libcontroller.la joined/libyaml.la joined/libhost.la
 nodist_joined_librecords_la_SOURCES = joined/records.cpp
-joined_librecords_la_CPPFLAGS = $(joined_cppflags)
+joined_librecords_la_CPPFLAGS = $(joined_pure_cppflags)
 joined_librecords_la_CXXFLAGS = $(joined_cxxflags)
 nodist_joined_libcontroller_la_SOURCES = joined/policy.cpp joined/engine.cpp joined/controller.cpp
-joined_libcontroller_la_CPPFLAGS = $(joined_cppflags)
+joined_libcontroller_la_CPPFLAGS = $(joined_pure_cppflags)
 joined_libcontroller_la_CXXFLAGS = $(joined_cxxflags)
 joined_libcontroller_la_LIBADD = joined/librecords.la
 nodist_joined_libyaml_la_SOURCES = joined/yaml.cpp
-joined_libyaml_la_CPPFLAGS = $(joined_cppflags)
+joined_libyaml_la_CPPFLAGS = $(joined_pure_cppflags)
 joined_libyaml_la_CXXFLAGS = $(joined_cxxflags)
 nodist_joined_libhost_la_SOURCES = joined/host.cpp joined/cluster.cpp
 joined_libhost_la_CPPFLAGS = $(joined_cppflags)

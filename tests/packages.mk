@@ -2,7 +2,7 @@
 # ringrt-check, and the packages (those as root, in a root folder of their own: see tests/packages)
 if HAVE_SLURM
 if HAVE_YAML
-TESTS += tests/ringrt-check-cli
+TESTS += tests/ringrt-check-cli tests/slurm-update
 endif
 endif
-EXTRA_DIST += tests/ringrt-check-cli tests/packages tests/services
+EXTRA_DIST += tests/ringrt-check-cli tests/slurm-update tests/packages tests/services
