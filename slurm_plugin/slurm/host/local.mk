@@ -3,6 +3,7 @@
 # Apart, so that the tests link it too
 noinst_LTLIBRARIES += libyamloptions.la
 libyamloptions_la_SOURCES = \
+	slurm_plugin/slurm/base/option_table.h \
 	slurm_plugin/slurm/host/accepted_options.cpp slurm_plugin/slurm/host/accepted_options.h \
 	slurm_plugin/slurm/host/safe_file.cpp slurm_plugin/slurm/host/safe_file.h \
 	slurm_plugin/slurm/host/yaml_options.cpp slurm_plugin/slurm/host/yaml_options.h

@@ -2,6 +2,7 @@
 // The command line of ringrtd.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "slurm_plugin/slurm/host/facts_file.h"
@@ -15,9 +16,9 @@ struct DaemonOptions {
     bool check = false;
 };
 
-// -1: go on; else the exit status, after --help, --version or one line that says what is wrong.
-[[nodiscard]] int parse_daemon_options(int argc, char **argv, DaemonOptions &options);
-// Says that line; kWrong.
-[[nodiscard]] int usage_error(const std::string &what);
+// An exit status where there is nothing more to do: after --help, --version, or one line that says
+// what is wrong.
+[[nodiscard]] std::optional<int> parse_daemon_options(int argc, char **argv,
+                                                      DaemonOptions &options);
 
 }  // namespace ringrt::slurm

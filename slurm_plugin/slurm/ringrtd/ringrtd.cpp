@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "build_config.h"
+#include "slurm_plugin/slurm/base/option_table.h"
 #include "slurm_plugin/slurm/cluster/slurm_library.h"
 #include "slurm_plugin/slurm/host/yaml_options.h"
 #include "slurm_plugin/slurm/ringrtd/daemon_log.h"
@@ -68,7 +69,7 @@ void watch(DaemonThread &thread, DaemonLog &log, const sigset_t &signals) {
 int run(const DaemonOptions &options) {
     DaemonLog log;
     std::string error;
-    if (!log.open(options.log_file, &error)) return usage_error(error);
+    if (!log.open(options.log_file, &error)) return usage_error("ringrtd", error);
     sigset_t signals;
     sigemptyset(&signals);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&signals, signal);
@@ -76,7 +77,7 @@ int run(const DaemonOptions &options) {
     std::signal(SIGPIPE, SIG_IGN);
     MetricsServer metrics;
     if (!options.metrics.empty() && !metrics.start(options.metrics, &error))
-        return usage_error(error);
+        return usage_error("ringrtd", error);
     init_slurm_library();
     // May hang in a call to Slurm to the very end: never freed.
     auto *thread = new DaemonThread(options, log, metrics);
@@ -99,8 +100,7 @@ int run(const DaemonOptions &options) {
 int guarded(int argc, char **argv) noexcept {
     try {
         DaemonOptions options;
-        const int status = parse_daemon_options(argc, argv, options);
-        if (status >= 0) return status;
+        if (const auto status = parse_daemon_options(argc, argv, options)) return *status;
         return options.check ? check(options) : run(options);
     } catch (const std::exception &error) {
         std::fprintf(stderr, "ringrtd: %s\n", error.what());

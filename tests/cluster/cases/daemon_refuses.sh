@@ -12,7 +12,7 @@ refuses() { # TEXT COMMAND...
 }
 refuses 'unknown option --bogus' "$ringrtd" --bogus
 refuses 'needs a value' "$ringrtd" --config
-refuses 'expected an option, got "x"' "$ringrtd" x
+refuses 'unexpected argument "x"' "$ringrtd" x
 refuses 'expected an absolute path, got "x"' "$ringrtd" --log-file x
 refuses 'expected a loopback address' "$ringrtd" --metrics 0.0.0.0:9820
 printf 'mode: sometimes\n' >"$work/bad.yaml"
