@@ -54,6 +54,9 @@ struct SharedLimit {
     enum class What : uint8_t { other, gpus, cpus, nodes };
     What what = What::other;
     bool of_account = false, of_qos = false, of_user = false;  // those that are the same
+    // Whose it is: an account above the job's, or its partition's QOS. Empty: its own account's or
+    // QOS.
+    std::string of;
     int short_by = 0;  // so much more of it is wanted than is left; 0: not known
 
     bool operator==(const SharedLimit &) const = default;
@@ -82,6 +85,15 @@ enum class Liveness : uint8_t {
     unknown,    // its node, or slurmctld, does not answer
 };
 
+// As sbatch's --mem, --mem-per-cpu or --mem-per-gpu has it.
+struct MemoryRequest {
+    enum class Per : uint8_t { node, cpu, gpu };
+    Per per = Per::node;
+    uint64_t mb = 0;  // of each; 0: not known, or all that a node has
+
+    bool operator==(const MemoryRequest &) const = default;
+};
+
 struct JobRecord {
     uint32_t id = 0;
     JobPhase phase = JobPhase::pending;
@@ -106,14 +118,17 @@ struct JobRecord {
     bool any_shares = false;  // its nodes may have different numbers of GPUs (--gpus alone)
     int cpus_per_task = 1;
     int cpus_requested = 0;  // of the whole job
+    MemoryRequest memory;    // of malleable jobs
+    double billing = 0;      // of malleable jobs: billable TRES of the present run; 0: not known
     // That the limits of its account, user and QOS leave it, those that it has now included; of
     // malleable jobs. None: not limited, or not known. It may be no size of the job.
     std::optional<int> gpus_allowed;
-    std::string account, qos;             // of malleable jobs, and of those that wait at a limit
-    std::string partition_qos;            // of malleable jobs: that of their partition
-    std::string gpu_kind;                 // that it asked for; empty: any
-    std::string features;                 // that it asks of nodes, as Slurm writes them
-    std::vector<int> excluded_nodes;      // indices into nodes
+    std::string account, qos;   // of malleable jobs, and of those that wait at a limit
+    std::string partition_qos;  // of malleable jobs, and of those that wait at a limit
+    std::vector<std::string> accounts_above;  // its own; of malleable jobs; the nearest first
+    std::string gpu_kind;                     // that it asked for; empty: any
+    std::string features;                     // that it asks of nodes, as Slurm writes them
+    std::vector<int> excluded_nodes;          // indices into nodes
     uint64_t constraints = 0;             // a checksum: account, QOS, features, nodes, reservation
     std::optional<int64_t> time_limit_s;  // none: unlimited
     std::optional<End> end;               // of a finished job

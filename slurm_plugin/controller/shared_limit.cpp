@@ -115,13 +115,25 @@ void serve_or_leave(const JobRecord &waiting, std::vector<Giver> &all) {
     for (std::size_t i = 0; i < below.size(); ++i) *below[i] = before[i];
 }
 
+bool is_below_account(const JobRecord &waiting, const JobRecord &other) {
+    const SharedLimit &limit = waiting.at_limit;
+    if (limit.of.empty() || limit.of_qos) return waiting.account == other.account;
+    return other.account == limit.of ||
+           std::ranges::find(other.accounts_above, limit.of) != other.accounts_above.end();
+}
+
+bool is_in_qos(const JobRecord &waiting, const JobRecord &other) {
+    const std::string &name = waiting.at_limit.of.empty() ? waiting.qos : waiting.at_limit.of;
+    return other.qos == name || other.partition_qos == name;
+}
+
 }  // namespace
 
 bool shares_limit(const JobRecord &waiting, const JobRecord &other) {
     const SharedLimit &limit = waiting.at_limit;
     return (limit.of_account || limit.of_qos) &&
-           (!limit.of_account || waiting.account == other.account) &&
-           (!limit.of_qos || waiting.qos == other.qos) &&
+           (!limit.of_account || is_below_account(waiting, other)) &&
+           (!limit.of_qos || is_in_qos(waiting, other)) &&
            (!limit.of_user || waiting.user_id == other.user_id);
 }
 

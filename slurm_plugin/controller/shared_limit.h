@@ -2,10 +2,8 @@
 // Limits that jobs of a user, an account or a QOS share. Who waits at one gets back what malleable
 // jobs below the same limit have borrowed, where that is enough; else nobody is asked for it.
 // Nobody is asked to leave for a size that these limits do not allow, or is started with one. Not
-// seen: limits of an account above its own and those of a partition's QOS, for one that waits at
-// them; what limits of nodes, billing and memory leave; and that two jobs grow into what one limit
-// leaves at once. Then Slurm does not start the later one at that size, and it comes back with a
-// smaller one.
+// seen: that two jobs grow into what one limit leaves at once. Then Slurm does not start the later
+// one at that size, and it comes back with a smaller one.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 #include <slurm/slurmdb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,13 +18,14 @@ namespace {
 using controller::JobPhase;
 using controller::JobRecord;
 
-constexpr std::size_t kAccountsDeep = 16;
-
-// A job and one TRES: what each of its GPUs takes of it, and what it holds of it now, which it
-// gives back at a resize.
+// A job and one TRES: what it takes of it at each size, and what it holds of it now, which it gives
+// back at a resize.
 struct Share {
-    double per_gpu = 0;  // 0: this TRES does not limit it
-    uint64_t held = 0;
+    double per_step = 0;    // 0: this TRES does not limit it
+    int gpus_per_step = 1;  // it takes per_step for each so many GPUs, begun ones included
+    double held = 0;
+    // Jobs may be on the same nodes, which count once: so nothing is known where others have some.
+    bool may_be_shared = false;
 };
 
 // Where a partition gives whole nodes, it has more than it asked for.
@@ -45,13 +47,44 @@ double cpus_per_gpu(const JobRecord &job, int held) {
     return std::max<double>(job.cpus_per_task, told);
 }
 
-Share share_of(const JobRecord &job, const std::string &tres) {
+// The fewest nodes that they can be on.
+int gpus_per_node(const JobRecord &job, int most_on_a_node) {
+    const int fixed = job.intent->layout.gpus_per_node;
+    return std::max(1, fixed > 0 ? fixed : most_on_a_node);
+}
+
+Share memory_of(const JobRecord &job, int held, int most_on_a_node) {
+    using Per = controller::MemoryRequest::Per;
+    const auto mb = static_cast<double>(job.memory.mb);
+    switch (job.memory.per) {
+        case Per::gpu:
+            return {.per_step = mb, .held = mb * held};
+        case Per::cpu:
+            return {.per_step = mb * cpus_per_gpu(job, held),
+                    .held = held > 0 ? mb * job.cpus_requested : 0};
+        case Per::node:
+            return {.per_step = mb,
+                    .gpus_per_step = gpus_per_node(job, most_on_a_node),
+                    .held = mb * static_cast<double>(job.gpus_on_node.size())};
+    }
+    return {};
+}
+
+Share share_of(const JobRecord &job, const std::string &tres, int most_on_a_node) {
     const int held = gpus_held(job);
     if (tres == "gres/gpu" || (!job.gpu_kind.empty() && tres == "gres/gpu:" + job.gpu_kind))
-        return {.per_gpu = 1, .held = static_cast<uint64_t>(held)};
+        return {.per_step = 1, .held = static_cast<double>(held)};
     if (tres == "cpu")
-        return {.per_gpu = cpus_per_gpu(job, held),
-                .held = held > 0 ? static_cast<uint64_t>(std::max(0, job.cpus_requested)) : 0};
+        return {.per_step = cpus_per_gpu(job, held),
+                .held = held > 0 ? std::max(0, job.cpus_requested) : 0.0};
+    if (tres == "mem") return memory_of(job, held, most_on_a_node);
+    if (tres == "node")
+        return {.per_step = 1,
+                .gpus_per_step = gpus_per_node(job, most_on_a_node),
+                .held = static_cast<double>(job.gpus_on_node.size()),
+                .may_be_shared = true};
+    // A partition's weights are not asked for: what the present run costs tells.
+    if (tres == "billing" && held > 0) return {.per_step = job.billing / held, .held = job.billing};
     return {};
 }
 
@@ -59,9 +92,9 @@ using Arrays = std::vector<const uint64_t *>;
 
 class Allowed {
   public:
-    Allowed(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
+    Allowed(const JobRecord &job, const assoc_mgr_info_msg_t &info, int most_on_a_node) {
         for (uint32_t i = 0; i < info.tres_cnt; ++i)
-            shares_.push_back(share_of(job, bounded_text(info.tres_names[i], 256)));
+            shares_.push_back(share_of(job, bounded_text(info.tres_names[i], 256), most_on_a_node));
     }
     // By TRES, as all of Slurm's arrays. used: by all jobs below this limit, null: by none, or it
     // is one of a single job. Where one of `instead` sets a limit, that one holds.
@@ -69,12 +102,13 @@ class Allowed {
         for (uint32_t i = 0; i < shares_.size(); ++i) {
             const Share &share = shares_[i];
             const auto limits_it = [&](const uint64_t *other) { return is_limited(other, i); };
-            if (share.per_gpu <= 0 || !is_limited(limits, i)) continue;
+            if (share.per_step <= 0 || !is_limited(limits, i)) continue;
             if (std::ranges::any_of(instead, limits_it)) continue;
-            const uint64_t in_use = used == nullptr ? 0 : used[i];
-            const uint64_t others = in_use > share.held ? in_use - share.held : 0;
-            const uint64_t left = limits[i] > others ? limits[i] - others : 0;
-            most_ = std::min(most_, static_cast<double>(left) / share.per_gpu);
+            const double in_use = used == nullptr ? 0 : static_cast<double>(used[i]);
+            const double others = std::max(0.0, in_use - share.held);
+            if (share.may_be_shared && others > 0) continue;
+            const double left = std::max(0.0, static_cast<double>(limits[i]) - others);
+            most_ = std::min(most_, std::floor(left / share.per_step) * share.gpus_per_step);
         }
     }
     [[nodiscard]] std::optional<int> gpus() const {
@@ -86,23 +120,6 @@ class Allowed {
     std::vector<Share> shares_;
     double most_ = std::numeric_limits<double>::infinity();
 };
-
-// The QOS whose limits hold for a job: where both have one, the first one's.
-using Classes = std::vector<const slurmdb_qos_rec_t *>;
-
-Classes classes_of(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
-    Classes out;
-    const auto add = [&](const std::string &name) {
-        for_each<slurmdb_qos_rec_t>(info.qos_list, [&](const slurmdb_qos_rec_t &qos) {
-            if (is_name(qos.name, name) && qos.usage != nullptr) out.push_back(&qos);
-        });
-    };
-    if (!job.partition_qos.empty() && job.partition_qos != job.qos) add(job.partition_qos);
-    add(job.qos);
-    if (!out.empty() && (out.back()->flags & QOS_FLAG_OVER_PART_QOS) != 0)
-        std::ranges::reverse(out);
-    return out;
-}
 
 Arrays arrays_of(const Classes &classes, uint64_t *slurmdb_qos_rec_t::*which) {
     Arrays out;
@@ -122,18 +139,6 @@ void below_qos(const JobRecord &job, const Classes &classes, Allowed &allowed) {
         below(&slurmdb_qos_rec_t::max_tres_pa_ctld, used_by_account(*qos->usage, job.account));
         before.push_back(qos);
     }
-}
-
-// The job's account and those above it, the nearest first, as far as they are told of.
-std::vector<std::string> accounts_of(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
-    std::vector<std::string> out{job.account};
-    for (std::size_t i = 0; i < out.size() && i < kAccountsDeep; ++i)
-        for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
-            if (!bounded_text(assoc.user, 1).empty() || !is_name(assoc.acct, out[i])) return;
-            const std::string above = bounded_text(assoc.parent_acct, 256);
-            if (!above.empty() && std::ranges::find(out, above) == out.end()) out.push_back(above);
-        });
-    return out;
 }
 
 // That of an account above the job's: it holds for all below it together.
@@ -160,16 +165,16 @@ void below_association(const JobRecord &job, const slurmdb_assoc_rec_t &assoc,
 
 }  // namespace
 
-std::optional<int> gpus_allowed(const JobRecord &job, const assoc_mgr_info_msg_t &limits) {
-    Allowed allowed(job, limits);
+std::optional<int> gpus_allowed(const JobRecord &job, const assoc_mgr_info_msg_t &limits,
+                                int most_on_a_node) {
+    Allowed allowed(job, limits, most_on_a_node);
     const Classes classes = classes_of(job, limits);
     below_qos(job, classes, allowed);
-    const std::vector<std::string> accounts = accounts_of(job, limits);
+    const std::vector<std::string> above = accounts_above(job.account, limits);
     for_each<slurmdb_assoc_rec_t>(limits.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
         below_association(job, assoc, classes, allowed);
         if (!bounded_text(assoc.user, 1).empty()) return;  // most are, at a site of many users
-        const auto above = std::ranges::find(accounts, bounded_text(assoc.acct, 256));
-        if (above != accounts.begin() && above != accounts.end())
+        if (std::ranges::find(above, bounded_text(assoc.acct, 256)) != above.end())
             below_parent(assoc, classes, allowed);
     });
     return allowed.gpus();

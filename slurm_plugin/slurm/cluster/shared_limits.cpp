@@ -51,51 +51,74 @@ bool is_meant(const JobRecord &job, const std::string &tres) {
     return false;
 }
 
-// How much more is wanted than is left of the limits; 0: nothing. By TRES, as all of Slurm's
-// arrays.
-int short_of(const JobRecord &job, const assoc_mgr_info_msg_t &info, const uint64_t *limits,
-             const uint64_t *used) {
-    int most = 0;
-    for (uint32_t i = 0; i < info.tres_cnt; ++i) {
-        if (!is_limited(limits, i)) continue;
-        if (!is_meant(job, bounded_text(info.tres_names[i], 256))) continue;
-        const uint64_t in_use = used == nullptr ? 0 : used[i];
-        const uint64_t left = limits[i] > in_use ? limits[i] - in_use : 0;
-        const auto want = static_cast<uint64_t>(wanted(job));
-        if (want > left) most = std::max(most, static_cast<int>(want - left));
-    }
-    return most;
+// How much more is wanted than is left of a limit; 0: nothing.
+int short_of(const JobRecord &job, uint64_t limit, uint64_t in_use) {
+    const uint64_t left = limit > in_use ? limit - in_use : 0;
+    const auto want = static_cast<uint64_t>(wanted(job));
+    return want > left ? static_cast<int>(std::min<uint64_t>(want - left, kShortMost)) : 0;
 }
 
+// Calls visit(i) for each TRES that is meant, in the order of Slurm's arrays.
+template <typename Visit>
+void for_each_meant(const JobRecord &job, const assoc_mgr_info_msg_t &info, Visit visit) {
+    for (uint32_t i = 0; i < info.tres_cnt; ++i)
+        if (is_meant(job, bounded_text(info.tres_names[i], 256))) visit(i);
+}
+
+// The tightest of the account's own, its user's there, and those of the accounts above it.
 SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
     SharedLimit out = job.at_limit;
-    out.short_by = 0;
     out.of_user = false;
+    out.of.clear();
+    out.short_by = 0;
+    const std::vector<std::string> above = accounts_above(job.account, info);
     for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
         const bool of_account = bounded_text(assoc.user, 1).empty();
-        if (!is_name(assoc.acct, job.account) || (!of_account && assoc.uid != job.user_id)) return;
-        if (assoc.usage == nullptr) return;
-        const int lacks = short_of(job, info, assoc.grp_tres_ctld, assoc.usage->grp_used_tres);
-        if (lacks <= out.short_by) return;
-        out.short_by = lacks;
-        out.of_user = !of_account;
+        const std::string account = bounded_text(assoc.acct, 256);
+        const bool is_above = of_account && std::ranges::find(above, account) != above.end();
+        if ((account != job.account && !is_above) || assoc.usage == nullptr) return;
+        if (!of_account && assoc.uid != job.user_id) return;
+        for_each_meant(job, info, [&](uint32_t i) {
+            if (!is_limited(assoc.grp_tres_ctld, i)) return;
+            const uint64_t *used = assoc.usage->grp_used_tres;
+            const int lacks = short_of(job, assoc.grp_tres_ctld[i], used == nullptr ? 0 : used[i]);
+            if (lacks <= out.short_by) return;
+            out.short_by = lacks;
+            out.of_user = !of_account;
+            out.of = is_above ? account : std::string();
+        });
     });
     return out;
 }
 
+// A limit of a QOS, and what is used below it, by TRES.
+struct OfQos {
+    const uint64_t *limits, *used;
+};
+OfQos limits_of(const JobRecord &job, const slurmdb_qos_rec_t &qos) {
+    if (job.at_limit.of_user) return {qos.max_tres_pu_ctld, used_by_user(*qos.usage, job.user_id)};
+    if (job.at_limit.of_account)
+        return {qos.max_tres_pa_ctld, used_by_account(*qos.usage, job.account)};
+    return {qos.grp_tres_ctld, qos.usage->grp_used_tres};
+}
+
+// Of its QOS or its partition's: where both have one, of the one that holds.
 SharedLimit at_qos(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
     SharedLimit out = job.at_limit;
+    out.of.clear();
     out.short_by = 0;
-    for_each<slurmdb_qos_rec_t>(info.qos_list, [&](const slurmdb_qos_rec_t &qos) {
-        if (!is_name(qos.name, job.qos) || qos.usage == nullptr) return;
-        if (out.of_user)
-            out.short_by =
-                short_of(job, info, qos.max_tres_pu_ctld, used_by_user(*qos.usage, job.user_id));
-        else if (out.of_account)
-            out.short_by =
-                short_of(job, info, qos.max_tres_pa_ctld, used_by_account(*qos.usage, job.account));
-        else
-            out.short_by = short_of(job, info, qos.grp_tres_ctld, qos.usage->grp_used_tres);
+    const Classes classes = classes_of(job, info);
+    for_each_meant(job, info, [&](uint32_t i) {
+        for (const slurmdb_qos_rec_t *qos : classes) {
+            const auto [limits, used] = limits_of(job, *qos);
+            if (!is_limited(limits, i)) continue;
+            const int lacks = short_of(job, limits[i], used == nullptr ? 0 : used[i]);
+            if (lacks > out.short_by) {
+                out.short_by = lacks;
+                out.of = is_name(qos->name, job.qos) ? std::string() : job.partition_qos;
+            }
+            return;
+        }
     });
     return out;
 }
@@ -110,12 +133,6 @@ bool is_sized(const JobRecord &job) {
     return job.intent && job.phase != controller::JobPhase::finished;
 }
 
-SharedLimit with_shortage(const JobRecord &job, const assoc_mgr_info_msg_t &limits) {
-    SharedLimit out = job.at_limit.of_qos ? at_qos(job, limits) : at_account(job, limits);
-    out.short_by = std::min(out.short_by, kShortMost);
-    return out;
-}
-
 }  // namespace
 
 bool has_limited_job(const std::vector<JobRecord> &jobs) {
@@ -124,14 +141,16 @@ bool has_limited_job(const std::vector<JobRecord> &jobs) {
     });
 }
 
-bool SharedLimits::ask(std::vector<JobRecord> &jobs, ApiTimes &api) {
+bool SharedLimits::ask(std::vector<JobRecord> &jobs, int most_on_a_node, ApiTimes &api) {
     asked_ = Clock::now();
     std::set<std::string> accounts, classes;
     for (const JobRecord &job : jobs) {
         if (is_sized(job) || (is_at_limit(job) && !job.at_limit.of_qos))
             accounts.insert(job.account);
-        if (is_sized(job) || (is_at_limit(job) && job.at_limit.of_qos)) classes.insert(job.qos);
-        if (is_sized(job)) classes.insert(job.partition_qos);
+        if (is_sized(job) || (is_at_limit(job) && job.at_limit.of_qos)) {
+            classes.insert(job.qos);
+            classes.insert(job.partition_qos);
+        }
     }
     // Those above are told of by those below: asked for once more where one is new.
     for (std::size_t asked = 0; asked < kAskedMost; ++asked) {
@@ -144,7 +163,7 @@ bool SharedLimits::ask(std::vector<JobRecord> &jobs, ApiTimes &api) {
         assoc_mgr_info_msg_t *limits = load(accounts, classes, api);
         if (limits == nullptr) return false;
         const bool is_complete = !note_parents(*limits, accounts);
-        const bool is_new = is_complete && note_limits(*limits, jobs);
+        const bool is_new = is_complete && note_limits(*limits, most_on_a_node, jobs);
         slurm_free_assoc_mgr_info_msg(limits);
         if (is_complete) return is_new;
     }
@@ -180,19 +199,27 @@ bool SharedLimits::note_parents(const assoc_mgr_info_msg_t &limits,
 
 void keep_noted(const JobRecord &before, JobRecord &job) {
     job.gpus_allowed = before.gpus_allowed;
+    job.accounts_above = before.accounts_above;
     const SharedLimit &was = before.at_limit;
     if (is_at_limit(job) && was.what == job.at_limit.what && was.of_qos == job.at_limit.of_qos &&
         was.of_account == job.at_limit.of_account)
         job.at_limit = was;
 }
 
-bool note_limits(const assoc_mgr_info_msg_t &limits, std::vector<JobRecord> &jobs) {
+bool note_limits(const assoc_mgr_info_msg_t &limits, int most_on_a_node,
+                 std::vector<JobRecord> &jobs) {
     bool is_new = false;
     for (JobRecord &job : jobs) {
         const SharedLimit at_limit = job.at_limit;
         const std::optional<int> allowed = job.gpus_allowed;
-        if (is_at_limit(job)) job.at_limit = with_shortage(job, limits);
-        if (is_sized(job)) job.gpus_allowed = gpus_allowed(job, limits);
+        if (is_at_limit(job))
+            job.at_limit = job.at_limit.of_qos ? at_qos(job, limits) : at_account(job, limits);
+        if (is_sized(job)) {
+            std::vector<std::string> above = accounts_above(job.account, limits);
+            is_new |= above != job.accounts_above;
+            job.accounts_above = std::move(above);
+            job.gpus_allowed = gpus_allowed(job, limits, most_on_a_node);
+        }
         is_new |= at_limit != job.at_limit || allowed != job.gpus_allowed;
     }
     return is_new;

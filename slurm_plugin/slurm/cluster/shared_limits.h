@@ -21,10 +21,10 @@ namespace ringrt::slurm {
 
 class SharedLimits {
   public:
-    // Sets gpus_allowed and at_limit.short_by. Asks slurmctld for the accounts and QOS of malleable
-    // jobs and of those that wait at a limit. Whether a record is another than before; where
-    // slurmctld does not answer, all stay as they are.
-    bool ask(std::vector<controller::JobRecord> &jobs, ApiTimes &api);
+    // Sets gpus_allowed and at_limit.short_by; most_on_a_node: see gpus_allowed(). Asks slurmctld
+    // for the accounts and QOS of malleable jobs and of those that wait at a limit. Whether a
+    // record is another than before; where slurmctld does not answer, all stay as they are.
+    bool ask(std::vector<controller::JobRecord> &jobs, int most_on_a_node, ApiTimes &api);
     // A limit changes without a job that does.
     [[nodiscard]] bool is_due() const { return Clock::now() - asked_ >= kAskedEvery; }
 
@@ -42,7 +42,8 @@ class SharedLimits {
 };
 
 // The same of one answer.
-bool note_limits(const assoc_mgr_info_msg_t &limits, std::vector<controller::JobRecord> &jobs);
+bool note_limits(const assoc_mgr_info_msg_t &limits, int most_on_a_node,
+                 std::vector<controller::JobRecord> &jobs);
 
 // To the same job's newer record; what it may have is the same whether it runs or waits.
 void keep_noted(const controller::JobRecord &before, controller::JobRecord &job);

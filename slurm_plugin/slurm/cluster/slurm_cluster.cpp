@@ -176,15 +176,20 @@ void SlurmCluster::convert_jobs() {
 bool SlurmCluster::note_limits() {
     if (!has_limited_job(seen_.jobs)) return false;
     const std::optional<SiteConf> conf = site_conf();
-    return conf && conf->enforces_limits && limits_.ask(seen_.jobs, api_);
+    int most_on_a_node = 0;
+    for (const controller::NodeRecord &node : seen_.nodes)
+        most_on_a_node = std::max(most_on_a_node, node.gpus);
+    return conf && conf->enforces_limits && limits_.ask(seen_.jobs, most_on_a_node, api_);
 }
 
 controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
     controller::JobRecord record = job_record(job, seen_.nodes);
     record.told_s = static_cast<double>(told);
+    const bool may_be_limited = record.intent || record.at_limit.of_qos;
+    const auto partition = partitions_.find(record.partition);
+    if (may_be_limited && partition != partitions_.end())
+        record.partition_qos = partition->second.qos;
     if (!record.intent) return record;
-    if (const auto found = partitions_.find(record.partition); found != partitions_.end())
-        record.partition_qos = found->second.qos;
     const std::optional<int64_t> own_nice = record.intent->own_nice;
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .tres_per_node = bounded_text(job.tres_per_node),

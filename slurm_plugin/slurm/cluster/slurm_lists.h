@@ -5,8 +5,10 @@
 #include <slurm/slurm.h>
 #include <slurm/slurmdb.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 
@@ -57,6 +59,38 @@ inline const uint64_t *used_by_account(const slurmdb_qos_usage_t &usage, const s
         if (is_name(one.acct, name)) used = one.tres;
     });
     return used;
+}
+
+// The QOS whose limits hold for a job: where both have one, the first one's.
+using Classes = std::vector<const slurmdb_qos_rec_t *>;
+
+inline Classes classes_of(const controller::JobRecord &job, const assoc_mgr_info_msg_t &info) {
+    Classes out;
+    const auto add = [&](const std::string &name) {
+        for_each<slurmdb_qos_rec_t>(info.qos_list, [&](const slurmdb_qos_rec_t &qos) {
+            if (is_name(qos.name, name) && qos.usage != nullptr) out.push_back(&qos);
+        });
+    };
+    if (!job.partition_qos.empty() && job.partition_qos != job.qos) add(job.partition_qos);
+    add(job.qos);
+    if (!out.empty() && (out.back()->flags & QOS_FLAG_OVER_PART_QOS) != 0)
+        std::ranges::reverse(out);
+    return out;
+}
+
+// The accounts above one, the nearest first, as far as they are told of.
+inline std::vector<std::string> accounts_above(const std::string &account,
+                                               const assoc_mgr_info_msg_t &info) {
+    constexpr std::size_t kDeep = 16;
+    std::vector<std::string> out{account};
+    for (std::size_t i = 0; i < out.size() && i < kDeep; ++i)
+        for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
+            if (!bounded_text(assoc.user, 1).empty() || !is_name(assoc.acct, out[i])) return;
+            const std::string above = bounded_text(assoc.parent_acct, 256);
+            if (!above.empty() && std::ranges::find(out, above) == out.end()) out.push_back(above);
+        });
+    out.erase(out.begin());
+    return out;
 }
 
 }  // namespace ringrt::slurm

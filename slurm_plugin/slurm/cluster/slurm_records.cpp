@@ -12,6 +12,7 @@
 #include "slurm_plugin/records/telemetry.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/slurm_mails.h"
+#include "slurm_plugin/slurm/cluster/slurm_memory.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -293,7 +294,11 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     record.intent = records::parse_intent(record.admin_comment);
     record.extension = records::parse_extension(record.admin_comment);
     if (record.extension) record.intent.reset();
-    if (record.intent) record.constraints = constraints_of(job);
+    if (record.intent) {
+        record.constraints = constraints_of(job);
+        record.memory = memory_of(job);
+        if (record.phase == JobPhase::running) record.billing = billing_of(job);
+    }
     if (record.intent || waits_at_limit(job)) {
         record.account = bounded_text(job.account, kNameBytesMax);
         record.qos = bounded_text(job.qos, kNameBytesMax);

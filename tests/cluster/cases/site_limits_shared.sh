@@ -43,3 +43,13 @@ waiting=$(user_rigid dave 600 --ntasks=3)
 gives_to "$waiting" AssocGrpCpuLimit
 has_event "$others" asked && fail "alice's job was asked for the sake of another account"
 end_all "$others" "$job" "$waiting"
+
+# The partition's QOS, which is nobody's own: 4 GPUs.
+limit account chem set GrpTRES=cpu=-1
+sacctmgr -i add qos largest >>"$work/sacctmgr"
+limit qos largest set GrpTRES=gres/gpu=4
+wait_for 10 "QOS of the partition" scontrol update partitionname=large qos=largest
+sleep 6 # partitions are asked for each 5 s
+borrows carol partition -p large
+waiting=$(user_rigid bob 600 -p large --gpus=2 --nodes=1)
+gives_to "$waiting" QOSGrpGRES

@@ -96,6 +96,17 @@ TEST(those_below_the_same_limit_give_what_is_short) {
     with({.what = What::gpus, .of_qos = true, .short_by = 5}).expect_sizes({2, 2, 2});
 }
 
+TEST(those_below_an_account_above_or_in_the_partitions_qos_give_too) {
+    Site site = three_jobs();
+    for (const std::size_t i : {1, 2}) site.seen.jobs[i].accounts_above = {"science", "root"};
+    site.add_waiting({.what = What::gpus, .of_account = true, .of = "science", .short_by = 3});
+    site.expect_sizes({4, 2, 2});
+    site = three_jobs();
+    for (const std::size_t i : {0, 2}) site.seen.jobs[i].partition_qos = "largest";
+    site.add_waiting({.what = What::gpus, .of_qos = true, .of = "largest", .short_by = 3});
+    site.expect_sizes({2, 4, 2});
+}
+
 TEST(nobody_is_asked_in_vain) {
     for (const SharedLimit &limit : {
              SharedLimit{.what = What::gpus, .of_account = true, .short_by = 7},  // of 6 borrowed

@@ -18,7 +18,8 @@ using namespace ringrt::slurm;
 
 namespace {
 
-enum Tres { cpu, node, gpu, a100, h100, count };
+enum Tres { cpu, node, gpu, a100, h100, mem, billing, count };
+constexpr int kMostOnANode = 4;
 using Amounts = std::array<uint64_t, count>;
 
 constexpr Amounts unlimited() {
@@ -115,7 +116,7 @@ struct Site {
         slurm_list_append(info.qos_list, &of_partition.record);
         for (Association *one : {&the_account, &the_user, &the_parent})
             slurm_list_append(info.assoc_list, &one->record);
-        const bool is_new = note_limits(info, jobs);
+        const bool is_new = note_limits(info, kMostOnANode, jobs);
         for (auto *list :
              {qos_usage.user_limit_list, qos_usage.acct_limit_list, info.qos_list, info.assoc_list})
             slurm_list_destroy(list);
@@ -123,8 +124,8 @@ struct Site {
     }
 
   private:
-    std::array<std::string, count> names_{"cpu", "node", "gres/gpu", "gres/gpu:a100",
-                                          "gres/gpu:h100"};
+    std::array<std::string, count> names_{"cpu",           "node", "gres/gpu", "gres/gpu:a100",
+                                          "gres/gpu:h100", "mem",  "billing"};
 };
 
 JobRecord waiting_job() {
@@ -157,9 +158,6 @@ Amounts used(uint64_t gpus) {
 TEST(without_a_limit_any_size_is_allowed) {
     ck_assert(Site().allow(waiting_job()) == std::nullopt);
     ck_assert(Site().allow(running_job(4)) == std::nullopt);
-    Site site;
-    site.qos_group = limit(node, 1);  // not seen
-    ck_assert(site.allow(waiting_job()) == std::nullopt);
 }
 
 TEST(each_limit_of_gpus_leaves_what_others_do_not_have) {
@@ -291,6 +289,90 @@ TEST(cpus_go_with_gpus) {
     running.cpus_requested = 4;
     site.in_qos = used(8);
     ck_assert(site.allow(running) == 4);
+}
+
+TEST(nodes_go_with_gpus) {
+    Site site;
+    site.qos_group = limit(node, 2);
+    JobRecord job = waiting_job();
+    ck_assert(site.allow(job) == 8);  // on as few as can be
+    job.intent->layout.gpus_per_node = 1;
+    ck_assert(site.allow(job) == 2);
+    JobRecord running = running_job(4);
+    running.gpus_on_node = {{0, 4}};
+    site.in_qos[node] = 1;
+    ck_assert(site.allow(running) == 8);
+    ck_assert(site.allow(waiting_job()) == std::nullopt);  // it may get the same node
+    site.qos_job = limit(node, 1);
+    ck_assert(site.allow(waiting_job()) == 4);
+}
+
+TEST(memory_goes_with_what_it_was_asked_for) {
+    using Per = MemoryRequest::Per;
+    Site site;
+    site.qos_group = limit(mem, 3500);
+    JobRecord job = waiting_job();
+    ck_assert(site.allow(job) == std::nullopt);
+    job.memory = {.per = Per::gpu, .mb = 1000};
+    ck_assert(site.allow(job) == 3);
+    job.memory = {.per = Per::cpu, .mb = 500};
+    ck_assert(site.allow(job) == 7);
+    job.cpus_per_task = 2;
+    ck_assert(site.allow(job) == 3);
+    job.memory = {.per = Per::node, .mb = 1500};
+    ck_assert(site.allow(job) == 2 * kMostOnANode);  // a third node has no memory left
+    for (const Per per : {Per::gpu, Per::cpu, Per::node}) {
+        JobRecord running = running_job(2);
+        running.memory = {.per = per, .mb = 1000};
+        running.gpus_on_node = {{0, 1}, {1, 1}};
+        site.in_qos[mem] = 3000;  // 2000 of them its own
+        ck_assert(site.allow(running) == (per == Per::node ? 2 * kMostOnANode : 2));
+    }
+}
+
+TEST(billing_goes_with_what_the_run_costs) {
+    Site site;
+    site.qos_group = limit(billing, 9);
+    ck_assert(site.allow(waiting_job()) == std::nullopt);
+    JobRecord job = running_job(2);
+    job.billing = 3;
+    site.in_qos[billing] = 5;
+    ck_assert(site.allow(job) == 4);
+}
+
+TEST(who_waits_at_an_account_above_or_at_the_partitions_qos_lacks_what_these_do_not_leave) {
+    using enum SharedLimit::What;
+    Site site;
+    site.account_group = limit(gpu, 8);
+    site.parent_group = limit(gpu, 6);
+    site.in_account = used(6);
+    site.in_parent = used(6);
+    JobRecord waiting = waiting_job();
+    waiting.intent.reset();
+    waiting.gpus_requested = 3;
+    waiting.pending_reason = PendingReason::limit;
+    waiting.at_limit = {.what = gpus, .of_account = true};
+    std::vector<JobRecord> jobs{waiting, running_job(6)};
+    site.note(jobs);
+    ck_assert(jobs[0].at_limit.of == "science" && jobs[0].at_limit.short_by == 3);
+    ck_assert(jobs[1].accounts_above == (std::vector<std::string>{"science", "root"}));
+    site.account_group = limit(gpu, 5);  // the tighter one now
+    site.note(jobs);
+    ck_assert(jobs[0].at_limit.of.empty() && jobs[0].at_limit.short_by == 3);
+
+    Site in_large;
+    in_large.partition_group = limit(gpu, 4);
+    in_large.in_partition = used(3);
+    in_large.qos_group = limit(gpu, 2);  // does not hold beside it
+    in_large.in_qos = used(2);
+    waiting.at_limit = {.what = gpus, .of_qos = true};
+    waiting.partition_qos = "largest";
+    jobs = {waiting};
+    in_large.note(jobs);
+    ck_assert(jobs[0].at_limit.of == "largest" && jobs[0].at_limit.short_by == 2);
+    in_large.is_over_partition = true;
+    in_large.note(jobs);
+    ck_assert(jobs[0].at_limit.of.empty() && jobs[0].at_limit.short_by == 3);
 }
 
 // It may use the rest of its node, which is counted as its own.
