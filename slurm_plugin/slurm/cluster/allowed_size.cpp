@@ -170,7 +170,7 @@ std::optional<int> gpus_allowed(const JobRecord &job, const assoc_mgr_info_msg_t
     Allowed allowed(job, limits, most_on_a_node);
     const Classes classes = classes_of(job, limits);
     below_qos(job, classes, allowed);
-    const std::vector<std::string> above = accounts_above(job.account, limits);
+    const std::vector<std::string> &above = job.accounts_above;
     for_each<slurmdb_assoc_rec_t>(limits.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
         below_association(job, assoc, classes, allowed);
         if (!bounded_text(assoc.user, 1).empty()) return;  // most are, at a site of many users

@@ -17,8 +17,8 @@
 
 namespace ringrt::slurm {
 
-// Of a job with an intent, what it has now included; none: no limit. It may be no size of the job.
-// most_on_a_node: the most GPUs that a node of the cluster has.
+// Of a job with an intent and its accounts_above, what it has now included; none: no limit. It may
+// be no size of the job. most_on_a_node: the most GPUs that a node of the cluster has.
 [[nodiscard]] std::optional<int> gpus_allowed(const controller::JobRecord &job,
                                               const assoc_mgr_info_msg_t &limits,
                                               int most_on_a_node);

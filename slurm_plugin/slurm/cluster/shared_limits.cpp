@@ -66,18 +66,19 @@ void for_each_meant(const JobRecord &job, const assoc_mgr_info_msg_t &info, Visi
 }
 
 // The tightest of the account's own, its user's there, and those of the accounts above it.
-SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
+SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info,
+                       const Parents &parents) {
     SharedLimit out = job.at_limit;
     out.of_user = false;
     out.of.clear();
     out.short_by = 0;
-    const std::vector<std::string> above = accounts_above(job.account, info);
+    const std::vector<std::string> above = accounts_above(job.account, parents);
     for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
         const bool of_account = bounded_text(assoc.user, 1).empty();
+        if (assoc.usage == nullptr || (!of_account && assoc.uid != job.user_id)) return;
         const std::string account = bounded_text(assoc.acct, 256);
         const bool is_above = of_account && std::ranges::find(above, account) != above.end();
-        if ((account != job.account && !is_above) || assoc.usage == nullptr) return;
-        if (!of_account && assoc.uid != job.user_id) return;
+        if (account != job.account && !is_above) return;
         for_each_meant(job, info, [&](uint32_t i) {
             if (!is_limited(assoc.grp_tres_ctld, i)) return;
             const uint64_t *used = assoc.usage->grp_used_tres;
@@ -187,13 +188,10 @@ assoc_mgr_info_msg_t *SharedLimits::load(const std::set<std::string> &accounts,
 bool SharedLimits::note_parents(const assoc_mgr_info_msg_t &limits,
                                 std::set<std::string> &accounts) {
     bool is_new = false;
-    for_each<slurmdb_assoc_rec_t>(limits.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
-        if (!bounded_text(assoc.user, 1).empty()) return;
-        const std::string above = bounded_text(assoc.parent_acct, 256);
-        if (above.empty()) return;
-        parents_[bounded_text(assoc.acct, 256)] = above;
+    for (const auto &[account, above] : parents_of(limits)) {
+        parents_[account] = above;
         is_new |= accounts.insert(above).second;
-    });
+    }
     return is_new;
 }
 
@@ -209,13 +207,15 @@ void keep_noted(const JobRecord &before, JobRecord &job) {
 bool note_limits(const assoc_mgr_info_msg_t &limits, int most_on_a_node,
                  std::vector<JobRecord> &jobs) {
     bool is_new = false;
+    const Parents parents = parents_of(limits);
     for (JobRecord &job : jobs) {
         const SharedLimit at_limit = job.at_limit;
         const std::optional<int> allowed = job.gpus_allowed;
         if (is_at_limit(job))
-            job.at_limit = job.at_limit.of_qos ? at_qos(job, limits) : at_account(job, limits);
+            job.at_limit =
+                job.at_limit.of_qos ? at_qos(job, limits) : at_account(job, limits, parents);
         if (is_sized(job)) {
-            std::vector<std::string> above = accounts_above(job.account, limits);
+            std::vector<std::string> above = accounts_above(job.account, parents);
             is_new |= above != job.accounts_above;
             job.accounts_above = std::move(above);
             job.gpus_allowed = gpus_allowed(job, limits, most_on_a_node);

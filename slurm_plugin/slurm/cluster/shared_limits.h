@@ -6,13 +6,13 @@
 #include <slurm/slurm.h>
 
 #include <chrono>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/slurm/cluster/api_times.h"
+#include "slurm_plugin/slurm/cluster/slurm_lists.h"
 
 namespace ringrt::slurm {
 
@@ -37,7 +37,7 @@ class SharedLimits {
     // Whether one was new; it is one of `accounts` then.
     bool note_parents(const assoc_mgr_info_msg_t &limits, std::set<std::string> &accounts);
 
-    std::map<std::string, std::string> parents_;  // the account above each, as last told
+    Parents parents_;  // as last told
     Clock::time_point asked_;
 };
 

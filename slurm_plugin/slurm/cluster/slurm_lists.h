@@ -6,6 +6,7 @@
 #include <slurm/slurmdb.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -78,18 +79,26 @@ inline Classes classes_of(const controller::JobRecord &job, const assoc_mgr_info
     return out;
 }
 
-// The accounts above one, the nearest first, as far as they are told of.
-inline std::vector<std::string> accounts_above(const std::string &account,
-                                               const assoc_mgr_info_msg_t &info) {
+// The account above each that is told of.
+using Parents = std::map<std::string, std::string>;
+
+inline Parents parents_of(const assoc_mgr_info_msg_t &info) {
+    Parents out;
+    for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
+        if (!bounded_text(assoc.user, 1).empty()) return;  // most are, at a site of many users
+        const std::string above = bounded_text(assoc.parent_acct, 256);
+        if (!above.empty()) out[bounded_text(assoc.acct, 256)] = above;
+    });
+    return out;
+}
+
+// Those above one, the nearest first.
+inline std::vector<std::string> accounts_above(const std::string &account, const Parents &parents) {
     constexpr std::size_t kDeep = 16;
-    std::vector<std::string> out{account};
-    for (std::size_t i = 0; i < out.size() && i < kDeep; ++i)
-        for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
-            if (!bounded_text(assoc.user, 1).empty() || !is_name(assoc.acct, out[i])) return;
-            const std::string above = bounded_text(assoc.parent_acct, 256);
-            if (!above.empty() && std::ranges::find(out, above) == out.end()) out.push_back(above);
-        });
-    out.erase(out.begin());
+    std::vector<std::string> out;
+    for (auto at = parents.find(account); at != parents.end() && out.size() < kDeep;
+         at = parents.find(at->second))
+        out.push_back(at->second);
     return out;
 }
 
