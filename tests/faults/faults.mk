@@ -2,7 +2,7 @@
 # The fault matrix: `make check-faults` runs all rows but the long ones; TAP-like lines, as root, with
 # Slurm installed. tests/faults/run --list says what injects each row.
 EXTRA_DIST += \
-	tests/faults/cases tests/faults/cluster_view.py tests/faults/invariants.py tests/faults/live_soak tests/faults/load \
+	tests/faults/cases tests/faults/cluster_view.py tests/faults/day tests/faults/invariants.py tests/faults/live_soak tests/faults/load \
 	tests/faults/matrix.py tests/faults/run tests/faults/soak tests/faults/soak_faults.py \
 	tests/faults/soak_train.sh tests/faults/training.sh tests/faults/valgrind tests/faults/watch
 
