@@ -60,13 +60,13 @@ AC_DEFUN([RINGRT_SLURM_HEADERS], [
   CPPFLAGS="$ringrt_save_CPPFLAGS"
 ])
 
-# slurm_headers.h: included by all that is compiled with Slurm's headers, and written anew only where these are
-# others. So make compiles that again after an update of Slurm, and nothing else. The headers' own times
+# slurm_headers.h: included by all that is compiled with Slurm's headers, and written anew only where these, or
+# Slurm's folders, are others. So make compiles that again after an update of Slurm, and nothing else. The headers' own times
 # do not tell: a package's files are as old as the package.
 AC_DEFUN([RINGRT_SLURM_STAMP], [
   ringrt_dir=`$CXX $CPPFLAGS $SLURM_CPPFLAGS -M -x c++ -include slurm/spank.h /dev/null 2>/dev/null |
     tr ' ' '\n' | sed -n 's,/spank\.h$,,p'`
-  slurm_headers="Slurm ${SLURM_VERSION_TEXT:-of an unknown version}: $ringrt_dir, `cat "$ringrt_dir"/*.h | cksum`"
+  slurm_headers="Slurm ${SLURM_VERSION_TEXT:-of an unknown version}, plugins in $slurmplugindir, $slurmconffile: $ringrt_dir, `cat "$ringrt_dir"/*.h | cksum`"
   AC_CONFIG_COMMANDS([slurm_headers.h], [
     echo "/* By configure. $slurm_headers */" >slurm_headers.new
     AS_IF([cmp -s slurm_headers.new slurm_headers.h], [rm -f slurm_headers.new],

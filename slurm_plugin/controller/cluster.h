@@ -56,7 +56,7 @@ struct SharedLimit {
     bool of_account = false, of_qos = false, of_user = false;  // those that are the same
     // Whose it is: an account above the job's, or its partition's QOS. Empty: its own account's or
     // QOS.
-    std::string of;
+    std::string whose;
     int short_by = 0;  // so much more of it is wanted than is left; 0: not known
 
     bool operator==(const SharedLimit &) const = default;

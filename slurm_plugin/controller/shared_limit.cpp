@@ -117,13 +117,13 @@ void serve_or_leave(const JobRecord &waiting, std::vector<Giver> &all) {
 
 bool is_below_account(const JobRecord &waiting, const JobRecord &other) {
     const SharedLimit &limit = waiting.at_limit;
-    if (limit.of.empty() || limit.of_qos) return waiting.account == other.account;
-    return other.account == limit.of ||
-           std::ranges::find(other.accounts_above, limit.of) != other.accounts_above.end();
+    if (limit.whose.empty() || limit.of_qos) return waiting.account == other.account;
+    return other.account == limit.whose ||
+           std::ranges::find(other.accounts_above, limit.whose) != other.accounts_above.end();
 }
 
 bool is_in_qos(const JobRecord &waiting, const JobRecord &other) {
-    const std::string &name = waiting.at_limit.of.empty() ? waiting.qos : waiting.at_limit.of;
+    const std::string &name = waiting.at_limit.whose.empty() ? waiting.qos : waiting.at_limit.whose;
     return other.qos == name || other.partition_qos == name;
 }
 

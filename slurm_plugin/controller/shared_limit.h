@@ -2,8 +2,9 @@
 // Limits that jobs of a user, an account or a QOS share. Who waits at one gets back what malleable
 // jobs below the same limit have borrowed, where that is enough; else nobody is asked for it.
 // Nobody is asked to leave for a size that these limits do not allow, or is started with one. Not
-// seen: that two jobs grow into what one limit leaves at once. Then Slurm does not start the later
-// one at that size, and it comes back with a smaller one.
+// seen: who waits at a limit of memory, and gets nothing; and that two jobs grow into what one
+// limit leaves at once. Then Slurm does not start the later one at that size, and it comes back
+// with a smaller one.
 #pragma once
 
 #include <optional>

@@ -16,9 +16,8 @@
 namespace ringrt {
 
 struct Option {
-    const char *name;  // without "--"
-    char letter;  // of its short form; 0: none. (The completion reads "-q,--quiet", as CLI11 writes
-                  // it.)
+    const char *name;   // without "--"
+    char letter;        // of its short form; 0: none
     const char *value;  // what --help calls its value; nullptr: it takes none
     std::string help;   // one line, or several; each at most 58 columns
     // Is given the value, or "". Returns what is wrong with it, or "".
@@ -40,6 +39,7 @@ inline constexpr int kUsageStatus = 2;
     return kUsageStatus;
 }
 
+// "-q,--quiet", as CLI11 writes it: the shell's completion reads both.
 [[nodiscard]] inline std::string help_text(const OptionTable &table) {
     constexpr std::size_t kColumn = 22;
     std::string out =

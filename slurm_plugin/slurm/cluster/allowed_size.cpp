@@ -21,8 +21,8 @@ using controller::JobRecord;
 // A job and one TRES: what it takes of it at each size, and what it holds of it now, which it gives
 // back at a resize.
 struct Share {
-    double per_step = 0;    // 0: this TRES does not limit it
-    int gpus_per_step = 1;  // it takes per_step for each so many GPUs, begun ones included
+    double amount = 0;  // 0: this TRES does not limit it
+    int per_gpus = 1;   // GPUs that take the amount together, begun ones included
     double held = 0;
     // Jobs may be on the same nodes, which count once: so nothing is known where others have some.
     bool may_be_shared = false;
@@ -58,13 +58,13 @@ Share memory_of(const JobRecord &job, int held, int most_on_a_node) {
     const auto mb = static_cast<double>(job.memory.mb);
     switch (job.memory.per) {
         case Per::gpu:
-            return {.per_step = mb, .held = mb * held};
+            return {.amount = mb, .held = mb * held};
         case Per::cpu:
-            return {.per_step = mb * cpus_per_gpu(job, held),
+            return {.amount = mb * cpus_per_gpu(job, held),
                     .held = held > 0 ? mb * job.cpus_requested : 0};
         case Per::node:
-            return {.per_step = mb,
-                    .gpus_per_step = gpus_per_node(job, most_on_a_node),
+            return {.amount = mb,
+                    .per_gpus = gpus_per_node(job, most_on_a_node),
                     .held = mb * static_cast<double>(job.gpus_on_node.size())};
     }
     return {};
@@ -73,18 +73,18 @@ Share memory_of(const JobRecord &job, int held, int most_on_a_node) {
 Share share_of(const JobRecord &job, const std::string &tres, int most_on_a_node) {
     const int held = gpus_held(job);
     if (tres == "gres/gpu" || (!job.gpu_kind.empty() && tres == "gres/gpu:" + job.gpu_kind))
-        return {.per_step = 1, .held = static_cast<double>(held)};
+        return {.amount = 1, .held = static_cast<double>(held)};
     if (tres == "cpu")
-        return {.per_step = cpus_per_gpu(job, held),
+        return {.amount = cpus_per_gpu(job, held),
                 .held = held > 0 ? std::max(0, job.cpus_requested) : 0.0};
     if (tres == "mem") return memory_of(job, held, most_on_a_node);
     if (tres == "node")
-        return {.per_step = 1,
-                .gpus_per_step = gpus_per_node(job, most_on_a_node),
+        return {.amount = 1,
+                .per_gpus = gpus_per_node(job, most_on_a_node),
                 .held = static_cast<double>(job.gpus_on_node.size()),
                 .may_be_shared = true};
     // A partition's weights are not asked for: what the present run costs tells.
-    if (tres == "billing" && held > 0) return {.per_step = job.billing / held, .held = job.billing};
+    if (tres == "billing" && held > 0) return {.amount = job.billing / held, .held = job.billing};
     return {};
 }
 
@@ -102,13 +102,13 @@ class Allowed {
         for (uint32_t i = 0; i < shares_.size(); ++i) {
             const Share &share = shares_[i];
             const auto limits_it = [&](const uint64_t *other) { return is_limited(other, i); };
-            if (share.per_step <= 0 || !is_limited(limits, i)) continue;
+            if (share.amount <= 0 || !is_limited(limits, i)) continue;
             if (std::ranges::any_of(instead, limits_it)) continue;
             const double in_use = used == nullptr ? 0 : static_cast<double>(used[i]);
             const double others = std::max(0.0, in_use - share.held);
             if (share.may_be_shared && others > 0) continue;
             const double left = std::max(0.0, static_cast<double>(limits[i]) - others);
-            most_ = std::min(most_, std::floor(left / share.per_step) * share.gpus_per_step);
+            most_ = std::min(most_, std::floor(left / share.amount) * share.per_gpus);
         }
     }
     [[nodiscard]] std::optional<int> gpus() const {

@@ -70,7 +70,7 @@ SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info,
                        const Parents &parents) {
     SharedLimit out = job.at_limit;
     out.of_user = false;
-    out.of.clear();
+    out.whose.clear();
     out.short_by = 0;
     const std::vector<std::string> above = accounts_above(job.account, parents);
     for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
@@ -86,7 +86,7 @@ SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info,
             if (lacks <= out.short_by) return;
             out.short_by = lacks;
             out.of_user = !of_account;
-            out.of = is_above ? account : std::string();
+            out.whose = is_above ? account : std::string();
         });
     });
     return out;
@@ -106,7 +106,7 @@ OfQos limits_of(const JobRecord &job, const slurmdb_qos_rec_t &qos) {
 // Of its QOS or its partition's: where both have one, of the one that holds.
 SharedLimit at_qos(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
     SharedLimit out = job.at_limit;
-    out.of.clear();
+    out.whose.clear();
     out.short_by = 0;
     const Classes classes = classes_of(job, info);
     for_each_meant(job, info, [&](uint32_t i) {
@@ -116,7 +116,7 @@ SharedLimit at_qos(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
             const int lacks = short_of(job, limits[i], used == nullptr ? 0 : used[i]);
             if (lacks > out.short_by) {
                 out.short_by = lacks;
-                out.of = is_name(qos->name, job.qos) ? std::string() : job.partition_qos;
+                out.whose = is_name(qos->name, job.qos) ? std::string() : job.partition_qos;
             }
             return;
         }

@@ -99,11 +99,11 @@ TEST(those_below_the_same_limit_give_what_is_short) {
 TEST(those_below_an_account_above_or_in_the_partitions_qos_give_too) {
     Site site = three_jobs();
     for (const std::size_t i : {1, 2}) site.seen.jobs[i].accounts_above = {"science", "root"};
-    site.add_waiting({.what = What::gpus, .of_account = true, .of = "science", .short_by = 3});
+    site.add_waiting({.what = What::gpus, .of_account = true, .whose = "science", .short_by = 3});
     site.expect_sizes({4, 2, 2});
     site = three_jobs();
     for (const std::size_t i : {0, 2}) site.seen.jobs[i].partition_qos = "largest";
-    site.add_waiting({.what = What::gpus, .of_qos = true, .of = "largest", .short_by = 3});
+    site.add_waiting({.what = What::gpus, .of_qos = true, .whose = "largest", .short_by = 3});
     site.expect_sizes({2, 4, 2});
 }
 

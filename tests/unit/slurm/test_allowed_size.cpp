@@ -354,11 +354,11 @@ TEST(who_waits_at_an_account_above_or_at_the_partitions_qos_lacks_what_these_do_
     waiting.at_limit = {.what = gpus, .of_account = true};
     std::vector<JobRecord> jobs{waiting, running_job(6)};
     site.note(jobs);
-    ck_assert(jobs[0].at_limit.of == "science" && jobs[0].at_limit.short_by == 3);
+    ck_assert(jobs[0].at_limit.whose == "science" && jobs[0].at_limit.short_by == 3);
     ck_assert(jobs[1].accounts_above == (std::vector<std::string>{"science", "root"}));
     site.account_group = limit(gpu, 5);  // the tighter one now
     site.note(jobs);
-    ck_assert(jobs[0].at_limit.of.empty() && jobs[0].at_limit.short_by == 3);
+    ck_assert(jobs[0].at_limit.whose.empty() && jobs[0].at_limit.short_by == 3);
 
     Site in_large;
     in_large.partition_group = limit(gpu, 4);
@@ -369,10 +369,10 @@ TEST(who_waits_at_an_account_above_or_at_the_partitions_qos_lacks_what_these_do_
     waiting.partition_qos = "largest";
     jobs = {waiting};
     in_large.note(jobs);
-    ck_assert(jobs[0].at_limit.of == "largest" && jobs[0].at_limit.short_by == 2);
+    ck_assert(jobs[0].at_limit.whose == "largest" && jobs[0].at_limit.short_by == 2);
     in_large.is_over_partition = true;
     in_large.note(jobs);
-    ck_assert(jobs[0].at_limit.of.empty() && jobs[0].at_limit.short_by == 3);
+    ck_assert(jobs[0].at_limit.whose.empty() && jobs[0].at_limit.short_by == 3);
 }
 
 // It may use the rest of its node, which is counted as its own.
