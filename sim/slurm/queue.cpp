@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "sim/slurm/sim_cluster.h"
+#include "slurm_plugin/controller/kept_off.h"
 
 namespace ringrt::sim {
 
@@ -77,6 +78,7 @@ RpcStatus SimCluster::observe(controller::Observation &out) {
     for (const auto &[id, job] : jobs_) {
         out.jobs.push_back(job.record);
         out.jobs.back().told_s = std::floor(now_s_);
+        take_out_lent_list(out.jobs.back(), nodes_);
     }
     out.nodes = nodes_;
     return RpcStatus::ok;

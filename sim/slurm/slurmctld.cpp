@@ -23,12 +23,17 @@ void end_run(JobRecord &job, JobPhase next) {
     job.phase = next;
 }
 
+bool is_excluded(const JobRecord &job, std::size_t node) {
+    return std::ranges::find(job.excluded_nodes, static_cast<int>(node)) !=
+           job.excluded_nodes.end();
+}
+
 // As many as each node has free.
 std::optional<Place> find_any_place(const JobRecord &job, const std::vector<int> &free) {
     Place place;
     int left = job.gpus_requested;
     for (std::size_t i = 0; i < free.size() && left > 0; ++i) {
-        if (free[i] <= 0) continue;
+        if (free[i] <= 0 || is_excluded(job, i)) continue;
         place.push_back({static_cast<int>(i), std::min(free[i], left)});
         left -= place.back().second;
     }
@@ -49,7 +54,7 @@ std::optional<Place> find_place(const JobRecord &job, const std::vector<int> &fr
     int left = job.gpus_requested;
     for (std::size_t i = 0; i < free.size() && left > 0; ++i) {
         const int here = std::min(share, left);
-        if (free[i] < here) continue;
+        if (free[i] < here || is_excluded(job, i)) continue;
         place.push_back({static_cast<int>(i), here});
         left -= here;
     }
@@ -116,12 +121,14 @@ void apply(JobRecord &job, const controller::PendingUpdate &update, int64_t own_
         job.nice = *update.nice;
     else if (update.first_in_queue && job.nice == own_nice)
         job.nice -= kLentNice;
+    if (update.excluded_nodes) job.excluded_nodes = *update.excluded_nodes;
     if (!update.admin_comment.empty()) set_admin_comment(job, update.admin_comment);
 }
 
 void apply(JobRecord &job, const controller::Settings &settings) {
     if (settings.nice) job.nice = *settings.nice;
     if (settings.run_mails) job.run_mails = *settings.run_mails;
+    if (settings.no_excluded_nodes) job.excluded_nodes.clear();
 }
 
 // ---- the queue --------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
             waiting[names.find(job.partition)].push_back(&job);
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
-            reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation.nodes, jobs,
+            reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation, jobs,
                               std::move(rigid), options.reclaim);
     return pools;
 }

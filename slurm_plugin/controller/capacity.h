@@ -6,7 +6,8 @@
 // shrinks the jobs on these nodes and no job grows into them.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
@@ -25,7 +26,11 @@ struct Pool {
     // Of each sort (by partition, kind of GPU, features) the smallest waiting rigid job for which
     // no GPUs are kept.
     std::vector<const JobRecord *> unserved;
-    std::vector<bool> has_node;   // which nodes are the pool's
+    std::vector<bool> has_node;  // which nodes are the pool's
+    // Nodes on which a place is kept clear, and the jobs (indices into the views) that have to
+    // leave it, each with the rigid job for which it does (rigid_plan.h).
+    std::vector<int> kept_clear;
+    std::map<std::size_t, uint32_t> moving;
     bool is_mixed = false;        // they differ in partitions, kinds of GPU or reservations
     bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs

@@ -128,7 +128,9 @@ struct JobRecord {
     std::vector<std::string> accounts_above;  // its own; of malleable jobs; the nearest first
     std::string gpu_kind;                     // that it asked for; empty: any
     std::string features;                     // that it asks of nodes, as Slurm writes them
-    std::vector<int> excluded_nodes;          // indices into nodes
+    std::vector<int> excluded_nodes;          // indices into nodes; without those that are lent
+    bool has_lent_list = false;               // excluded nodes that are lent (kept_off.h)
+    bool has_node_list = false;               // it names nodes that it must have
     uint64_t constraints = 0;             // a checksum: account, QOS, features, nodes, reservation
     std::optional<int64_t> time_limit_s;  // none: unlimited
     std::optional<End> end;               // of a finished job
@@ -183,6 +185,8 @@ struct PendingUpdate {
     bool first_in_queue = false;    // ahead of the others for the gap between stop and restart;
                                     // must not undo a user's hold (lower the nice value instead)
     bool undo_slurm_hold = false;   // only of a record with a SlurmHold
+    // Its excluded nodes, indices into the last observation's; empty: none any more (kept_off.h).
+    std::optional<std::vector<int>> excluded_nodes;
     std::optional<int64_t> nice;
     std::string admin_comment;
 };
@@ -192,6 +196,7 @@ struct PendingUpdate {
 struct Settings {
     std::optional<int64_t> nice;
     std::optional<records::RunMails> run_mails;
+    bool no_excluded_nodes = false;  // only of a pending job
 };
 
 // Each verb does one thing, and may fail at any time. observe(), confirm_run() and probe_run()

@@ -138,6 +138,7 @@ void Controller::collect_jobs(double now_s) {
                        recovery_.was_watched(record.id, observation_.nodes, now_s), events);
         const Application *application = applications_.find(record);
         tracker.application = application ? *application : Application{};
+        job.may_move = controller::may_move(job, tracker, now_s, options_);
         tracker.user_id = record.user_id;
         tracker.pass = statistics_.passes;
         count(job, tracker, now_s);

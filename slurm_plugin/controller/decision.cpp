@@ -189,6 +189,27 @@ void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &
         job.gpus_cap = std::min(job.gpus_cap, std::max(*most, job.gpus_min));
 }
 
+// Who moves has no place of its own; who is to be asked is for the policy one that waits for one.
+void let_move(const Pool &pool, std::size_t index, Target &target, policy::Job &seen) {
+    const auto found = pool.moving.find(index);
+    if (found == pool.moving.end()) return;
+    seen.held.clear();
+    if (target.job.pinned) return;
+    target.moves_for = found->second;
+    seen.gpus_now = 0;
+}
+
+// It stays where it is until all of them have a place.
+void keep_until_it_can_move(Target &target) {
+    if (target.moves_for == 0) return;
+    if (target.allotment.gpus == 0) {
+        target.allotment.gpus = target.job.gpus_now;
+        target.moves_for = 0;
+    } else {
+        target.allotment.reason = policy::Reason::gave_to_rigid;
+    }
+}
+
 // The policy's sizes for the jobs of one pool.
 void decide_pool(int index, const Observation &observation, const std::vector<MalleableJob> &jobs,
                  const std::map<uint32_t, JobTracker> &trackers,
@@ -211,6 +232,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         set_present(target, jobs[i], tracker, observation, pool,
                     pool.somebody_waits || target.gap_contended, options);
         input.push_back(target.job);
+        let_move(pool, i, target, input.back());
         in_input.push_back(i);
     }
     const std::vector<policy::Allotment> allotments =
@@ -218,6 +240,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
     for (std::size_t k = 0; k < in_input.size() && k < allotments.size(); ++k) {
         Target &target = out.targets[in_input[k]];
         target.allotment = allotments[k];
+        keep_until_it_can_move(target);
         const bool in_place = jobs[in_input[k]].is_live;
         target.gap_contended =
             !in_place && is_gap_contended(observation, pool, target.job, target.gap_contended,
@@ -234,7 +257,8 @@ void note_room_coming(const std::vector<MalleableJob> &jobs, Plan &plan) {
         const bool leaves = jobs[i].intent.state == IntentState::asked &&
                             jobs[i].intent.target < jobs[i].record->gpus_requested;
         const bool will_be_asked =
-            !target.job.pinned && target.allotment.gpus < target.job.gpus_now;
+            !target.job.pinned &&
+            (target.moves_for != 0 || target.allotment.gpus < target.job.gpus_now);
         if (leaves || will_be_asked)
             plan.pools[static_cast<std::size_t>(target.pool)].room_is_coming = true;
     }

@@ -3,6 +3,7 @@
 // the GPUs for them are free now. Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct Target {
     int placeable_gpus = 0;       // the largest size up to the target whose GPUs are free now
     std::vector<int> part_nodes;  // of one resized in place: for each doubling, on how many nodes
     bool gap_contended = false;   // another job would take its GPUs while it is away
+    uint32_t moves_for = 0;       // the rigid job in whose place it runs; 0: it need not move
+    std::vector<int> kept_off;    // of one that comes back: nodes that it is kept off (kept_off.h)
+    uint32_t kept_off_sum = 0;    // their checksum
 };
 
 struct Plan {

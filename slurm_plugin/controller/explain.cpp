@@ -97,6 +97,14 @@ std::string explain_running(const MalleableJob &job, const Target &target,
             text += "; tried again in " + scene.until(tracker.backoff.until_s());
         return text;
     }
+    if (target.moves_for != 0) {
+        const std::string next = gpus_text(target.allotment.gpus);
+        const bool is_free = target.placeable_gpus == target.allotment.gpus;
+        return "has " + size + ", shall come back with " + next + " on other nodes: job " +
+               std::to_string(target.moves_for) + " waits for those that it runs on" +
+               (is_free ? what_delays(job, target, scene)
+                        : "; " + next + " elsewhere are not free yet");
+    }
     const std::string text =
         policy::explain(target.job, target.allotment, policy_options(scene.options));
     if (target.allotment.gpus == job.record->gpus_requested)

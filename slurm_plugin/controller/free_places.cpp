@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "slurm_plugin/controller/kept_off.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/policy/engine/packing.h"
 
@@ -23,6 +24,12 @@ std::vector<policy::NodeShare> out_of_reach(const Observation &observation, cons
     return out;
 }
 
+void add_nodes(const Observation &observation, const std::vector<int> &nodes,
+               std::vector<policy::NodeShare> &off) {
+    for (const int node : nodes)
+        off.emplace_back(node, observation.nodes[static_cast<std::size_t>(node)].gpus);
+}
+
 // As the job's layout has it.
 bool place(Packing &packing, const records::Layout &layout, int gpus,
            std::vector<policy::NodeShare> &where) {
@@ -33,8 +40,10 @@ bool place(Packing &packing, const records::Layout &layout, int gpus,
 
 // The largest size that finds a place off these nodes, which is then taken; 0: none does.
 int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
-                  const records::Layout &layout, const policy::Ladder &ladder) {
-    if (off.empty() && layout.gpus_per_node == 0) return packing.place_largest(ladder);
+                  const records::Layout &layout, const policy::Ladder &ladder,
+                  std::vector<policy::NodeShare> *place_out = nullptr) {
+    if (off.empty() && layout.gpus_per_node == 0 && place_out == nullptr)
+        return packing.place_largest(ladder);
     Packing rest = packing;
     rest.occupy(off);
     std::vector<policy::NodeShare> where;
@@ -42,7 +51,36 @@ int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
     while (gpus >= ladder.min && gpus > 0 && !place(rest, layout, gpus, where)) gpus /= 2;
     if (gpus < ladder.min) return 0;
     packing.occupy(where);
+    if (place_out) *place_out = std::move(where);
     return gpus;
+}
+
+// One that comes back from a resize is kept off a place that is kept clear, but for what nobody
+// wants of its nodes, where it finds no other.
+void match_returning(const Observation &observation, const Pool &pool, const MalleableJob &job,
+                     const policy::Ladder &ladder, Packing &packing, Target &target) {
+    std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record), where;
+    const std::vector<policy::NodeShare> reachable = off;
+    add_nodes(observation, pool.kept_clear, off);
+    const records::Layout &layout = job.intent.layout;
+    target.placeable_gpus = place_largest(packing, off, layout, ladder, &where);
+    if (target.placeable_gpus == 0)
+        target.placeable_gpus = place_largest(packing, reachable, layout, ladder, &where);
+    for (const int node : pool.kept_clear)
+        if (std::ranges::find(where, node, &policy::NodeShare::first) == where.end())
+            target.kept_off.push_back(node);
+    target.kept_off_sum = checksum_of(target.kept_off, observation.nodes);
+}
+
+// One that is to run elsewhere finds its size there.
+void match_moving(const Observation &observation, const Pool &pool, const MalleableJob &job,
+                  Packing &packing, Target &target) {
+    std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record);
+    add_nodes(observation, pool.kept_clear, off);
+    const int gpus = target.allotment.gpus;
+    packing.release(target.job.held);
+    target.placeable_gpus = place_largest(packing, off, job.intent.layout, {gpus, gpus});
+    packing.occupy(target.job.held);  // they are not free before it has left
 }
 
 // What it has it keeps, and each doubling stands for itself, on as few nodes as are free for it.
@@ -71,11 +109,13 @@ void match_parts(const Observation &observation, const Pool &pool, const Malleab
 void match_free(const Observation &observation, const Pool &pool,
                 const std::vector<MalleableJob> &jobs, std::vector<Target> &targets) {
     Packing packing(pool.free);
-    std::vector<std::size_t> waiting, growing;
+    std::vector<std::size_t> waiting, moving, growing;
     for (const std::size_t i : pool.jobs) {
         if (targets[i].job.id == 0) continue;
         if (is_waiting(jobs[i].stage)) {
             if (jobs[i].stage != Stage::held_back) waiting.push_back(i);
+        } else if (targets[i].moves_for != 0) {
+            moving.push_back(i);
         } else if (!targets[i].job.pinned && targets[i].allotment.gpus > targets[i].job.gpus_now) {
             growing.push_back(i);
         } else {
@@ -90,10 +130,16 @@ void match_free(const Observation &observation, const Pool &pool,
     });
     for (const std::size_t i : waiting) {
         const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
-        targets[i].placeable_gpus =
-            place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
-                          jobs[i].intent.layout, {jobs[i].intent.gpus_min, most});
+        const policy::Ladder ladder{jobs[i].intent.gpus_min, most};
+        if (jobs[i].is_resizing() && !pool.kept_clear.empty() && !names_nodes(*jobs[i].record))
+            match_returning(observation, pool, jobs[i], ladder, packing, targets[i]);
+        else
+            targets[i].placeable_gpus =
+                place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
+                              jobs[i].intent.layout, ladder);
     }
+    for (const std::size_t i : moving)
+        match_moving(observation, pool, jobs[i], packing, targets[i]);
     std::stable_sort(growing.begin(), growing.end(), [&](std::size_t a, std::size_t b) {
         return targets[a].allotment.gain_s_per_gpu > targets[b].allotment.gain_s_per_gpu;
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "slurm_plugin/controller/kept_off.h"
 #include "slurm_plugin/controller/tracker.h"
 #include "slurm_plugin/records/flag.h"
 
@@ -76,6 +77,14 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
         age_s(job.intent.since_s, now_s) < options.min_resize_interval_s)
         return "it was resized a moment ago";
     return {};
+}
+
+bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,
+              const Options &options) {
+    if (job.is_live || names_nodes(*job.record)) return false;
+    const bool leaves =
+        job.stage == Stage::signalled || (job.stage == Stage::completing && job.is_resizing());
+    return leaves || why_not_askable(job, tracker, now_s, true, options).empty();
 }
 
 }  // namespace ringrt::controller

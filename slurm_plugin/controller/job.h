@@ -20,7 +20,8 @@ struct MalleableJob {
     const JobRecord *record = nullptr;  // of the Observation, which must outlive this
     records::Intent intent;             // the record's; in mode observe the one of the dry run
     Stage stage = Stage::ended;
-    bool is_live = false;               // it may grow in place (doc/live.md)
+    bool is_live = false;   // it may grow in place (doc/live.md)
+    bool may_move = false;  // it could come back on other nodes: asked now, or asked already
     std::vector<Extension> extensions;  // by level; their GPUs are counted in the record
 
     // A resize that was asked and is not yet over.
@@ -40,6 +41,10 @@ struct MalleableJob {
 [[nodiscard]] std::string_view why_not_askable(const MalleableJob &job, const JobTracker &tracker,
                                                double now_s, bool somebody_waits,
                                                const Options &options);
+
+// Could it come back on other nodes, asked now or asked already?
+[[nodiscard]] bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,
+                            const Options &options);
 
 // It was asked some time ago and has not left: it may never. Others need not wait for it.
 [[nodiscard]] bool is_silent(const MalleableJob &job, double now_s);

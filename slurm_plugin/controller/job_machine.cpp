@@ -103,9 +103,11 @@ Action ask(const MalleableJob &job, const Target &target, const PassContext &pas
     intent.why = to_string(target.allotment.reason);
     ++intent.resize_id;
     action.settings = keep_back_mails(*job.record, intent);
-    action.event = event_of(EventKind::asked, intent, intent.gpus, intent.target,
-                            "asked to save and come back with " + gpus_text(intent.target) +
-                                " instead of " + std::to_string(intent.gpus));
+    std::string text = "asked to save and come back with " + gpus_text(intent.target);
+    if (intent.target != intent.gpus) text += " instead of " + std::to_string(intent.gpus);
+    if (target.moves_for != 0)
+        text += " elsewhere: job " + std::to_string(target.moves_for) + " needs its nodes";
+    action.event = event_of(EventKind::asked, intent, intent.gpus, intent.target, std::move(text));
     return action;
 }
 
@@ -130,8 +132,8 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
         return note;
     }
     const int wanted = target.allotment.gpus;
-    const bool is_worth_it =
-        target.job.id != 0 && !target.job.pinned && wanted > 0 && wanted != record.gpus_requested;
+    const bool is_worth_it = target.job.id != 0 && !target.job.pinned && wanted > 0 &&
+                             (wanted != record.gpus_requested || target.moves_for != 0);
     if (is_worth_it && pass.may_ask && target.placeable_gpus == wanted && !target.gap_contended)
         return ask(job, target, pass);
     return {};
@@ -168,9 +170,11 @@ Action detach(const MalleableJob &job, const Target &target, const JobTracker &t
     const bool has_first =
         record.gpus_requested == first || tracker.ceiling.forbids(first, pass.now_s);
     if (job.stage == Stage::eligible && has_first) return hand_back(job);
-    Action action = size_and_release(job, target, tracker, pass, options);
+    Target nothing_lent = target;
+    nothing_lent.kept_off.clear();
+    Action action = size_and_release(job, nothing_lent, tracker, pass, options);
     if (action.kind != Kind::release) return action;
-    // No place is lent to it: nobody would take it back.
+    // Nor is a place in the queue: nobody would take it back.
     action.intent.own_nice.reset();
     action.update.first_in_queue = false;
     action.update.nice = job.intent.own_nice;

@@ -2,29 +2,36 @@
 #include "slurm_plugin/controller/rigid_reservation.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "slurm_plugin/controller/lenders.h"
 #include "slurm_plugin/controller/reach.h"
+#include "slurm_plugin/controller/rigid_plan.h"
 
 namespace ringrt::controller {
 
 namespace {
 
 constexpr std::size_t kRigidLookedAt = 500;
+constexpr int kPlannedMost = 8;  // the next ones get their turn
 
 // Takes GPUs out of one pool for the rigid jobs that wait in it, by priority and arrival.
 class RigidReservation {
   public:
-    RigidReservation(Pool &pool, const std::vector<NodeRecord> &nodes,
+    RigidReservation(Pool &pool, const Observation &observation,
                      const std::vector<MalleableJob> &jobs, Reclaim reclaim)
-        : pool_(pool), nodes_(nodes), lenders_(nodes.size()) {
+        : pool_(pool),
+          observation_(observation),
+          nodes_(observation.nodes),
+          lenders_(observation.nodes.size()) {
         room_ = pool.capacity.node_gpus;
         for (std::size_t node = 0; node < room_.size(); ++node)
             if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // nobody could start there
         for (const std::size_t index : pool.jobs) {
             const MalleableJob &job = jobs[index];
             if (holds_gpus(job.stage)) {
-                keep_min(job, job.intent.gpus_min);
+                const std::vector<policy::NodeShare> min = keep_min(job, job.intent.gpus_min);
+                if (job.may_move) movable_.push_back({index, &job, min});
                 lenders_.add(job);
                 if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
             } else if (job.is_resizing()) {
@@ -49,6 +56,7 @@ class RigidReservation {
         const std::vector<policy::NodeShare> shares =
             rigid.any_shares && !is_for_one_node ? any_shares_for(rigid) : equal_shares_for(rigid);
         if (shares.empty()) {
+            plan_for(rigid);
             note_unserved(rigid);
             return;
         }
@@ -77,12 +85,44 @@ class RigidReservation {
             *found = &rigid;
     }
 
-    // A running job keeps its MIN, on its first nodes.
-    void keep_min(const MalleableJob &job, int gpus) {
-        for (const auto &[node, held] : job.record->gpus_on_node) {
-            subtract(node, std::min(held, gpus));
-            gpus -= std::min(held, gpus);
+    // Keeps a place clear for it where it will start.
+    void plan_for(const JobRecord &rigid) {
+        if (planned_ == kPlannedMost) return;
+        ++planned_;
+        if (!planner_) planner_.emplace(observation_, pool_);
+        const std::optional<RigidPlan> plan = planner_->plan(rigid, room_, movable_, promised_min_);
+        if (!plan) return;
+        for (const auto &[index, to] : plan->moves) {
+            Movable &one = movable_[index];
+            for (const auto &[node, gpus] : one.min) subtract(node, -gpus);
+            for (const auto &[node, gpus] : to) subtract(node, gpus);
+            one.min = to;
+            lenders_.remove(*one.malleable);
+            pool_.moving.try_emplace(one.job, rigid.id);
         }
+        for (const auto &[index, gpus, freed] : plan->shares) {
+            const auto node = static_cast<std::size_t>(index);
+            room_[node] -= gpus;
+            int &capacity = pool_.capacity.node_gpus[node], &free = pool_.free.node_gpus[node];
+            const int taken = std::clamp(gpus - freed, 0, std::max(0, capacity));
+            capacity -= taken;
+            free = std::max(std::min(0, free), free - taken);
+            pool_.capacity.kept_for_rigid += taken;
+            if (taken > 0) pool_.kept_clear.push_back(index);
+        }
+        pool_.somebody_waits = true;
+    }
+
+    // A running job keeps its MIN, on its first nodes.
+    std::vector<policy::NodeShare> keep_min(const MalleableJob &job, int gpus) {
+        std::vector<policy::NodeShare> out;
+        for (const auto &[node, held] : job.record->gpus_on_node) {
+            const int kept = std::min(held, gpus);
+            if (kept > 0) out.emplace_back(node, kept);
+            subtract(node, kept);
+            gpus -= kept;
+        }
+        return out;
     }
 
     // The index is Slurm's: after a change of its configuration it may be of a node that is gone.
@@ -98,6 +138,7 @@ class RigidReservation {
             return;
         }
         lenders_.remove(job);
+        std::erase_if(movable_, [&](const Movable &one) { return one.malleable == &job; });
         int min = job.intent.gpus_min;
         for (const auto &[node, held] : job.record->gpus_on_node) {
             subtract(node, held - std::min(held, min));
@@ -221,8 +262,12 @@ class RigidReservation {
     }
 
     Pool &pool_;
+    const Observation &observation_;
     const std::vector<NodeRecord> &nodes_;
     Lenders lenders_;
+    std::vector<Movable> movable_;
+    std::optional<RigidPlanner> planner_;
+    int planned_ = 0;
     std::vector<int> room_;  // what rigid jobs may have, per node
     int promised_min_ = 0;   // to malleable jobs that hold nothing and come first
     std::vector<const MalleableJob *>
@@ -232,7 +277,7 @@ class RigidReservation {
 
 }  // namespace
 
-void reserve_for_rigid(Pool &pool, const std::vector<NodeRecord> &nodes,
+void reserve_for_rigid(Pool &pool, const Observation &observation,
                        const std::vector<MalleableJob> &jobs,
                        std::vector<const JobRecord *> waiting, Reclaim reclaim) {
     std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
@@ -241,7 +286,7 @@ void reserve_for_rigid(Pool &pool, const std::vector<NodeRecord> &nodes,
     });
     // As many as Slurm's own backfill looks at: the later ones have no chance yet.
     if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
-    RigidReservation reservation(pool, nodes, jobs, reclaim);
+    RigidReservation reservation(pool, observation, jobs, reclaim);
     for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a resize by requeue changes of a job's own settings for as long as it lasts: it lends a nice
-// value (waiting.cpp) and keeps back the mails about each run. Nothing of that outlives the resize.
+// value and a list of excluded nodes (waiting.cpp), and keeps back the mails about each run.
+// Nothing of that outlives the resize but a list on a job that runs: there it has no effect, and
+// Slurm does not change it (kept_off.h).
 #pragma once
 
 #include "slurm_plugin/controller/cluster.h"

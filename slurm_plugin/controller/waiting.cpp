@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "slurm_plugin/controller/kept_off.h"
 #include "slurm_plugin/controller/settings.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
@@ -35,6 +36,18 @@ double stopped_s(const MalleableJob &job, const JobTracker &tracker, double othe
     return tracker.fence.waits_since_s().value_or(otherwise_s);
 }
 
+// Where no node can satisfy it, a list of ours may be why.
+void keep_off(const JobRecord &record, const Target &target, PendingUpdate &update,
+              Intent &intent) {
+    const bool lends = update.first_in_queue && !target.kept_off.empty() && !names_nodes(record) &&
+                       record.slurm_hold != SlurmHold::bad_constraints;
+    if (lends)
+        update.excluded_nodes = target.kept_off;
+    else if (record.has_lent_list)
+        update.excluded_nodes.emplace();
+    intent.kept_off = lends ? target.kept_off_sum : 0;
+}
+
 Action release(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                const PassContext &pass, int gpus, EventKind kind) {
     const JobRecord &record = *job.record;
@@ -57,6 +70,7 @@ Action release(const MalleableJob &job, const Target &target, const JobTracker &
         intent.own_nice = record.nice;
     else if (!update.first_in_queue)
         update.nice = std::exchange(intent.own_nice, std::nullopt);
+    keep_off(record, target, update, intent);
     update.undo_slurm_hold = record.slurm_hold != SlurmHold::none;
     update.admin_comment = records::format_into(record.admin_comment, intent);
     action.event = event_of(kind, intent, job.intent.gpus, intent.target,
@@ -164,6 +178,7 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
 
 bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double now_s) {
     if (job.is_resizing() && (job.stage == Stage::held_back || tracker.is_edited)) return true;
+    if (job.stage == Stage::held_back && job.record->has_lent_list) return true;
     if (!job.intent.own_nice) return false;
     const bool ran_since = job.intent.run != job.record->restarts;
     if (job.stage == Stage::held_back || ran_since) return true;

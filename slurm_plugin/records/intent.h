@@ -19,7 +19,7 @@
 
 namespace ringrt::records {
 
-inline constexpr std::size_t kRecordBytesMax = 371;
+inline constexpr std::size_t kRecordBytesMax = 386;
 
 // Mails that Slurm sends about each run of a job, and not about its end: any of these bits.
 using RunMails = uint8_t;
@@ -73,6 +73,8 @@ struct Intent {
     double restart_s = 0;    // the gaps smoothed: measured cost of a stop and restart (0: unknown)
     // The job's own nice value while a lower one is lent to it for a restart, else none.
     std::optional<int64_t> own_nice;
+    // A checksum of the list of excluded nodes that is lent to it while it waits, 0: none is.
+    uint32_t kept_off = 0;
     // That its user gets again after the resize under way, 0: none are kept back.
     RunMails own_mails = 0;
     bool live = false;  // its program is resized in place (doc/live.md)

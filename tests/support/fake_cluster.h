@@ -182,6 +182,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] bool loses_answer();
     [[nodiscard]] bool waits_long(const Ctld &ctld) const;
     [[nodiscard]] bool is_silent(uint32_t id, const Ctld &ctld) const;
+    void check_list(uint32_t id, const JobRecord &record);
     void check_mails(uint32_t id, const JobRecord &record);
     void check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after);
     void violation(uint32_t id, const std::string &text);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "slurm_plugin/controller/kept_off.h"
 #include "slurm_plugin/records/flag.h"
 #include "tests/support/fake_cluster.h"
 
@@ -36,16 +37,17 @@ RpcStatus FakeCluster::observe(controller::Observation &out) {
     if (std::uniform_real_distribution<>(0, 1)(random_) < faults.unreachable)
         return RpcStatus::unreachable;
     out = {.now_s = now_s_};
-    for (const auto &[id, ctld] : ctld_) {
-        out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
-        if (!frozen_.contains(id)) out.jobs.back().told_s = std::floor(now_s_);
-        out.jobs.back().intent = records::parse_intent(out.jobs.back().admin_comment);
-    }
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
         out.nodes.push_back({.name = "n" + std::to_string(i),
                              .gpus = node_gpus_[i],
                              .cpus = node_cpus,
                              .usable = is_open(i)});
+    for (const auto &[id, ctld] : ctld_) {
+        out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
+        if (!frozen_.contains(id)) out.jobs.back().told_s = std::floor(now_s_);
+        out.jobs.back().intent = records::parse_intent(out.jobs.back().admin_comment);
+        controller::take_out_lent_list(out.jobs.back(), out.nodes);
+    }
     return RpcStatus::ok;
 }
 
@@ -94,6 +96,23 @@ void FakeCluster::check_mails(uint32_t id, const JobRecord &record) {
         violation(id, "mails are kept back, and it does not resize");
 }
 
+// Nobody here names nodes: a list of excluded ones is lent, and the record says so.
+void FakeCluster::check_list(uint32_t id, const JobRecord &record) {
+    const bool runs = record.phase != JobPhase::pending;
+    if (!record.intent) {
+        if (!runs && !record.excluded_nodes.empty())
+            violation(id, "handed back with excluded nodes");
+        return;
+    }
+    std::vector<controller::NodeRecord> nodes;
+    for (std::size_t i = 0; i < node_gpus_.size(); ++i)
+        nodes.push_back({.name = "n" + std::to_string(i)});
+    if (checksum_of(record.excluded_nodes, nodes) != record.intent->kept_off)
+        violation(id, "its excluded nodes are not what its record says");
+    if (!runs && record.intent->kept_off != 0 && record.intent->asked_s == 0)
+        violation(id, "it waits with excluded nodes, and does not resize");
+}
+
 RpcStatus FakeCluster::write_intent(uint32_t id, const std::string &admin_comment,
                                     const controller::Settings &settings) {
     RpcStatus answer;
@@ -111,6 +130,7 @@ RpcStatus FakeCluster::write_intent(uint32_t id, const std::string &admin_commen
         sim::set_admin_comment(ctld.record, admin_comment);
         sim::apply(ctld.record, settings);
         check_mails(id, ctld.record);
+        check_list(id, ctld.record);
         return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
     }
     if (!after || !admin_comment.starts_with("site=1 ")) {
@@ -122,6 +142,7 @@ RpcStatus FakeCluster::write_intent(uint32_t id, const std::string &admin_commen
     sim::set_admin_comment(ctld.record, admin_comment);
     sim::apply(ctld.record, settings);
     check_mails(id, ctld.record);
+    check_list(id, ctld.record);
     return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
 }
 
@@ -163,6 +184,7 @@ RpcStatus FakeCluster::update_pending(uint32_t id, const controller::PendingUpda
         return RpcStatus::busy;
     }
     sim::apply(r, update, ctld.own_nice);
+    check_list(id, r);
     return lost_answer ? RpcStatus::unreachable : RpcStatus::ok;
 }
 

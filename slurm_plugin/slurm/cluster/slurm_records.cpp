@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "slurm_plugin/controller/kept_off.h"
 #include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
@@ -217,10 +218,10 @@ bool is_usable(uint32_t state) {
 
 // What decides on where and for whom a job runs; its user may change it while it waits. (Not the
 // partition, which Slurm shows as a list while it waits, and the size, which is ours to set.)
-uint64_t constraints_of(const slurm_job_info_t &job) {
+uint64_t constraints_of(const slurm_job_info_t &job, char *exc_nodes) {
     uint64_t sum = 0;
     for (const char *text :
-         {job.account, job.qos, job.features, job.req_nodes, job.exc_nodes, job.resv_name})
+         {job.account, job.qos, job.features, job.req_nodes, exc_nodes, job.resv_name})
         sum = sum * 31 + std::hash<std::string>()(bounded_text(text));
     return sum;
 }
@@ -291,11 +292,12 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     for_each_node(job.exc_node_inx, nodes.size(), [&](std::size_t node) {
         record.excluded_nodes.push_back(static_cast<int>(node));
     });
-    record.intent = records::parse_intent(record.admin_comment);
     record.extension = records::parse_extension(record.admin_comment);
-    if (record.extension) record.intent.reset();
+    if (!record.extension) record.intent = records::parse_intent(record.admin_comment);
     if (record.intent) {
-        record.constraints = constraints_of(job);
+        record.has_node_list = !bounded_text(job.req_nodes, 1).empty();
+        take_out_lent_list(record, nodes);
+        record.constraints = constraints_of(job, record.has_lent_list ? nullptr : job.exc_nodes);
         record.memory = memory_of(job);
         if (record.phase == JobPhase::running) record.billing = billing_of(job);
     }

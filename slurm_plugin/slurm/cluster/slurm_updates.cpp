@@ -92,6 +92,8 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
     set_job_id(change, job_id);
     change.admin_comment = const_cast<char *>(admin_comment.c_str());
     const auto known = malleable_.find(job_id);
+    char no_nodes[] = "";
+    if (settings.no_excluded_nodes) change.exc_nodes = no_nodes;
     if (settings.run_mails && known != malleable_.end())
         change.mail_type = with_run_mails(known->second.mail_type, *settings.run_mails);
     // Where a hold refuses the nice value, Slurm would have set the record already, which does not
@@ -152,6 +154,14 @@ RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::Pendin
         // As far as the priority, an unsigned number that wraps, leaves room.
         const uint32_t room = UINT32_MAX - details.priority;
         change.nice = details.nice - std::min(kFirstInQueueNice, room - room / 4);
+    }
+    std::string excluded;
+    if (update.excluded_nodes) {
+        for (const int node : *update.excluded_nodes)
+            if (node >= 0 && static_cast<std::size_t>(node) < seen_.nodes.size())
+                excluded += (excluded.empty() ? "" : ",") +
+                            seen_.nodes[static_cast<std::size_t>(node)].name;
+        change.exc_nodes = excluded.data();  // empty: none any more
     }
     if (!update.admin_comment.empty())
         change.admin_comment = const_cast<char *>(update.admin_comment.c_str());

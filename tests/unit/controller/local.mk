@@ -21,6 +21,7 @@ controller_tests = \
 	tests/unit/controller/test_reach \
 	tests/unit/controller/test_recovery \
 	tests/unit/controller/test_resize \
+	tests/unit/controller/test_rigid_plan \
 	tests/unit/controller/test_shared_limit \
 	tests/unit/controller/test_stage \
 	tests/unit/controller/test_time_limit \
@@ -76,6 +77,9 @@ tests_unit_controller_test_recovery_LDADD = $(world_ldadd)
 tests_unit_controller_test_resize_SOURCES = tests/unit/controller/test_resize.cpp tests/support/check.h
 tests_unit_controller_test_resize_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_resize_LDADD = $(world_ldadd)
+tests_unit_controller_test_rigid_plan_SOURCES = tests/unit/controller/test_rigid_plan.cpp tests/support/check.h
+tests_unit_controller_test_rigid_plan_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_rigid_plan_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_shared_limit_SOURCES = tests/unit/controller/test_shared_limit.cpp tests/support/check.h
 tests_unit_controller_test_shared_limit_CPPFLAGS = $(world_cppflags)

@@ -145,6 +145,13 @@ void disturb(World &world, std::mt19937_64 &random, const std::vector<uint32_t> 
             world.cluster.submit_rigid(1 + static_cast<int>(random() % 4), 20,
                                        static_cast<double>(random() % 3));
             break;
+        case 14: {  // of whole nodes
+            const int nodes = 1 + static_cast<int>(random() % 3);
+            const uint32_t rigid =
+                world.cluster.submit_rigid(4 * nodes, 20, static_cast<double>(random() % 3), nodes);
+            if (random() % 2 == 0) world.cluster.set_time_limit(rigid, 30);
+            break;
+        }
         default:
             break;
     }

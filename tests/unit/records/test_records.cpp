@@ -62,6 +62,7 @@ Intent random_intent(std::mt19937_64 &random) {
     i.gap_s = static_cast<double>(upto(1000)) / 10;
     i.restart_s = static_cast<double>(upto(1000)) / 10;
     if (upto(1) != 0) i.own_nice = upto(2'000'000) - 1'000'000;
+    i.kept_off = upto(1) ? static_cast<uint32_t>(random()) : 0;
     i.own_mails = static_cast<uint8_t>(upto(3));
     i.good = static_cast<int>(upto(64));
     i.bad = static_cast<int>(upto(64));
@@ -92,6 +93,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_double_eq_tol(a.gap_s, b.gap_s, 1e-9);
     ck_assert_double_eq_tol(a.restart_s, b.restart_s, 1e-9);
     ck_assert(a.own_nice == b.own_nice);
+    ck_assert_uint_eq(a.kept_off, b.kept_off);
     ck_assert_uint_eq(a.own_mails, b.own_mails);
     ck_assert_int_eq(a.good, b.good);
     ck_assert_int_eq(a.bad, b.bad);
@@ -244,6 +246,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .gap_s = 1e300,
              .restart_s = 1e300,
              .own_nice = INT64_MIN,
+             .kept_off = UINT32_MAX,
              .own_mails = 255,
              .good = INT32_MAX,
              .bad = INT32_MAX,

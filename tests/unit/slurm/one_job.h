@@ -53,6 +53,10 @@ struct Slurm {
     uint32_t tasks_given = 0, sized_by = 0, released_by = 0;
     std::string tres_per_node, node_tres_given;  // given: kAsItIs where nothing was
     std::optional<int64_t> own_nice;             // in the intent: a lower value is lent
+    int node_count = 0;                          // n1, n2, ...
+    std::string excluded_given = kAsItIs;
+    int32_t excluded[3] = {-1, -1, -1};  // a range of nodes, as Slurm tells it
+    uint32_t kept_off = 0;               // in the intent: the checksum of such a list
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
     int update_answer = 0;
     uint16_t enforce = 0;  // of AccountingStorageEnforce
@@ -92,6 +96,7 @@ void set_nice(uint32_t nice) {
 std::string intent_text() {
     ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4};
     intent.own_nice = the_slurm.own_nice;
+    intent.kept_off = the_slurm.kept_off;
     return ringrt::records::format_into("", intent);
 }
 
@@ -118,6 +123,7 @@ job_info_msg_t *one_job() {
     job.tres_per_node = strdup(the_slurm.tres_per_node.c_str());
     job.batch_host = strdup("n1");
     job.nodes = strdup(the_slurm.nodes.c_str());
+    job.exc_node_inx = the_slurm.excluded;
     static char gpus[] = "gres/gpu:4";
     job.tres_per_job = gpus;
     job.qos = the_slurm.qos.data();
@@ -143,9 +149,18 @@ void slurm_xfree(void **pointer) {
     *pointer = nullptr;
 }
 int slurm_load_node(time_t, node_info_msg_t **out, uint16_t) {
-    return *out = new node_info_msg_t{}, 0;
+    *out = new node_info_msg_t{};
+    (*out)->node_array = new node_info_t[static_cast<std::size_t>(the_slurm.node_count)]{};
+    for (int i = 0; i < the_slurm.node_count; ++i)
+        (*out)->node_array[(*out)->record_count++].name =
+            strdup(("n" + std::to_string(i + 1)).c_str());
+    return 0;
 }
-void slurm_free_node_info_msg(node_info_msg_t *message) { delete message; }
+void slurm_free_node_info_msg(node_info_msg_t *message) {
+    for (uint32_t i = 0; i < message->record_count; ++i) std::free(message->node_array[i].name);
+    delete[] message->node_array;
+    delete message;
+}
 int slurm_load_partitions(time_t, partition_info_msg_t **out, uint16_t) {
     return *out = new partition_info_msg_t{}, 0;
 }
@@ -197,6 +212,7 @@ int slurm_update_job(job_desc_msg_t *change) {
         the_slurm.node_tres_given =
             change->tres_per_node != nullptr ? change->tres_per_node : kAsItIs;
     }
+    if (change->exc_nodes != nullptr) the_slurm.excluded_given = change->exc_nodes;
     if (change->pn_min_cpus != NO_VAL16) the_slurm.node_cpus_given = change->pn_min_cpus;
     if (change->ntasks_per_node != NO_VAL16) the_slurm.node_tasks_given = change->ntasks_per_node;
     if (change->begin_time != 0) {

@@ -2,6 +2,7 @@
 // SlurmCluster: what is changed of a job.
 #include <slurm/slurm_errno.h>
 
+#include "slurm_plugin/controller/kept_off.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
 #include "tests/support/check.h"
 #include "tests/unit/slurm/one_job.h"
@@ -188,6 +189,44 @@ TEST(a_share_of_a_node_goes_with_its_size) {
         const PendingUpdate::Size size{.gpus = 6, .nodes = 2, .cpus = 6, .tasks = 6};
         (void)cluster.update_pending(7, {.size = size});
         EXPECT_TEXT(the_slurm.node_tres_given, *before ? "" : kAsItIs);
+    }
+}
+
+// By name, and taken back: only the list that the record tells of.
+TEST(excluded_nodes_are_lent_and_taken_back) {
+    const auto look = [](SlurmCluster &cluster) {
+        Observation seen;
+        ck_assert(cluster.observe(seen) == RpcStatus::ok);
+        ck_assert_uint_eq(seen.nodes.size(), 4);
+        return seen;
+    };
+    the_slurm = {.state = JOB_PENDING, .node_count = 4};
+    SlurmCluster cluster;
+    Observation seen = look(cluster);
+    const uint64_t constraints = seen.jobs.at(0).constraints;
+    ck_assert(cluster.update_pending(7, {}) == RpcStatus::ok);
+    EXPECT_TEXT(the_slurm.excluded_given, kAsItIs);
+    ck_assert(cluster.update_pending(7, {.excluded_nodes = std::vector{1, 2}}) == RpcStatus::ok);
+    EXPECT_TEXT(the_slurm.excluded_given, "n2,n3");
+    ck_assert(cluster.update_pending(7, {.excluded_nodes = std::vector<int>{}}) == RpcStatus::ok);
+    EXPECT_TEXT(the_slurm.excluded_given, "");
+    the_slurm.excluded_given = kAsItIs;
+    ck_assert(cluster.write_intent(7, "", {}) == RpcStatus::ok);
+    EXPECT_TEXT(the_slurm.excluded_given, kAsItIs);
+    ck_assert(cluster.write_intent(7, "", {.no_excluded_nodes = true}) == RpcStatus::ok);
+    EXPECT_TEXT(the_slurm.excluded_given, "");
+
+    const uint32_t lent = ringrt::controller::checksum_of({1, 2}, seen.nodes);
+    for (const bool is_ours : {true, false}) {
+        the_slurm = {.state = JOB_PENDING, .node_count = 4};
+        the_slurm.excluded[0] = 1;
+        the_slurm.excluded[1] = is_ours ? 2 : 3;
+        the_slurm.kept_off = lent;
+        SlurmCluster another;
+        const Observation shown = look(another);
+        ck_assert(shown.jobs.at(0).has_lent_list == is_ours);
+        ck_assert_uint_eq(shown.jobs.at(0).excluded_nodes.size(), is_ours ? 0 : 3);
+        ck_assert(shown.jobs.at(0).constraints == constraints);
     }
 }
 

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/rigid_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "slurm_plugin/controller/reach.h"
+#include "slurm_plugin/policy/engine/packing.h"
+
+namespace ringrt::controller {
+
+using policy::NodeShare;
+using policy::Packing;
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kAhead_s = 86'400;  // as far as Slurm's backfill looks by default (bf_window)
+// A node that somebody has to leave counts as ready so much later: a restart is not free, and a
+// place that was chosen stays the one.
+constexpr double kMove_s = 60;
+
+std::size_t at(int node) { return static_cast<std::size_t>(node); }
+
+double end_of(const JobRecord &job) {
+    if (!job.time_limit_s || job.phase == JobPhase::suspended) return kNever;
+    return job.start_s + job.suspended_s + static_cast<double>(*job.time_limit_s);
+}
+
+// As the job's layout has it, off these nodes.
+bool place(Packing &packing, const MalleableJob &job, const std::vector<NodeShare> &off,
+           std::vector<NodeShare> &where) {
+    const int gpus = job.intent.gpus_min, most = job.intent.layout.gpus_per_node;
+    Packing rest = packing;
+    rest.occupy(off);
+    const bool fits =
+        most > 0 && gpus > most ? rest.place_apart(gpus, most, &where) : rest.place(gpus, &where);
+    if (fits) packing.occupy(where);
+    return fits;
+}
+
+}  // namespace
+
+RigidPlanner::RigidPlanner(const Observation &observation, const Pool &pool)
+    : observation_(observation),
+      pool_(pool),
+      ends_(observation.nodes.size()),
+      lent_(observation.nodes.size()) {
+    for (const JobRecord &job : observation.jobs)
+        for (const auto &[node, gpus] : job.gpus_on_node) {
+            if (node < 0 || at(node) >= ends_.size()) continue;
+            if (job.intent)
+                lent_[at(node)] += gpus;
+            else
+                ends_[at(node)].emplace_back(end_of(job), gpus);
+        }
+    for (auto &ends : ends_) std::ranges::sort(ends);
+}
+
+// When so many GPUs more than now are free there.
+double RigidPlanner::ready_s(int node, int lacking) const {
+    if (lacking <= 0) return observation_.now_s;
+    for (const auto &[end_s, gpus] : ends_[at(node)])
+        if ((lacking -= gpus) <= 0) return std::max(end_s, observation_.now_s);
+    return kNever;
+}
+
+int RigidPlanner::freed_by(int node, double time_s) const {
+    int gpus = 0;
+    for (const auto &[end_s, here] : ends_[at(node)])
+        if (end_s <= time_s) gpus += here;
+    return gpus;
+}
+
+// The nodes on which such a share is ready first, `count` of them; fewer: there are not so many. Of
+// those that are no later than the last one, rather where nobody has to move.
+std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
+    const JobRecord &rigid, int share, std::size_t count, const std::vector<int> &room,
+    const std::vector<Movable> &movable) const {
+    std::vector<int> min(room.size());
+    for (const Movable &one : movable)
+        for (const auto &[node, gpus] : one.min)
+            if (node >= 0 && at(node) < min.size()) min[at(node)] += gpus;
+    std::vector<Candidate> out;
+    for (std::size_t i = 0; i < room.size(); ++i) {
+        const int node = static_cast<int>(i), lacking = share - room[i];
+        const NodeRecord &record = observation_.nodes[i];
+        if (!pool_.has_node[i] || !record.usable || !may_use(rigid, record, node)) continue;
+        const double as_it_is = ready_s(node, lacking);
+        const double moved = min[i] > 0 ? ready_s(node, lacking - min[i]) + kMove_s : kNever;
+        const double ready = std::min(as_it_is, moved);
+        if (ready <= observation_.now_s + kAhead_s)
+            out.push_back({ready, as_it_is <= moved ? 0 : min[i], lent_[i], node});
+    }
+    if (out.size() < count) return {};
+    std::ranges::nth_element(out, out.begin() + static_cast<long>(count) - 1, {},
+                             &Candidate::ready_s);
+    const double last_s = out[count - 1].ready_s;
+    std::erase_if(out, [&](const Candidate &one) { return one.ready_s > last_s; });
+    for (Candidate &one : out)
+        if (ready_s(one.node, share - room[at(one.node)]) <= last_s) one.to_move = 0;
+    // The last of equals: Slurm fills nodes from the first on.
+    std::ranges::sort(
+        out, {}, [](const Candidate &one) { return std::tuple(one.to_move, one.lent, -one.node); });
+    out.resize(count);
+    for (Candidate &one : out) one.ready_s = last_s;
+    return out;
+}
+
+// As many as there are on each node, the most first: nobody's MIN is in the way of that.
+std::optional<RigidPlan> RigidPlanner::any_shares(const JobRecord &rigid,
+                                                  const std::vector<int> &room) const {
+    std::vector<int> nodes;
+    std::vector<double> times{observation_.now_s};
+    for (std::size_t i = 0; i < room.size(); ++i) {
+        const int node = static_cast<int>(i);
+        if (!pool_.has_node[i] || !observation_.nodes[i].usable ||
+            !may_use(rigid, observation_.nodes[i], node))
+            continue;
+        nodes.push_back(node);
+        for (const auto &[end_s, gpus] : ends_[i])
+            if (end_s > observation_.now_s && end_s <= observation_.now_s + kAhead_s)
+                times.push_back(end_s);
+    }
+    const std::size_t most = rigid.nodes_most > 0 ? at(rigid.nodes_most) : nodes.size();
+    const auto shares_at = [&](double time_s) {
+        std::vector<RigidPlan::Share> shares;
+        for (const int node : nodes) {
+            const int freed = freed_by(node, time_s);
+            if (room[at(node)] + freed > 0)
+                shares.push_back({.node = node, .gpus = room[at(node)] + freed, .freed = freed});
+        }
+        std::ranges::stable_sort(shares, std::greater<>(), &RigidPlan::Share::gpus);
+        if (shares.size() > most) shares.resize(most);
+        int left = rigid.gpus_requested;
+        for (RigidPlan::Share &share : shares) left -= share.gpus = std::min(share.gpus, left);
+        std::erase_if(shares, [](const RigidPlan::Share &share) { return share.gpus == 0; });
+        return left > 0 ? std::vector<RigidPlan::Share>{} : shares;
+    };
+    std::ranges::sort(times);
+    const auto found = std::ranges::partition_point(
+        times, [&](double time_s) { return shares_at(time_s).empty(); });
+    if (found == times.end()) return std::nullopt;
+    return RigidPlan{.ready_s = *found, .shares = shares_at(*found), .moves = {}};
+}
+
+// A place elsewhere for the MIN of those who have to leave; false: there is not one for each.
+bool RigidPlanner::move(RigidPlan &plan, std::vector<int> room, const std::vector<Movable> &movable,
+                        int promised) const {
+    std::ranges::sort(plan.moves, std::greater<>(), [&](const RigidPlan::Move &move) {
+        return movable[move.movable].malleable->intent.gpus_min;
+    });
+    for (const RigidPlan::Move &move : plan.moves)
+        for (const auto &[node, gpus] : movable[move.movable].min)
+            if (node >= 0 && at(node) < room.size()) room[at(node)] += gpus;
+    for (const RigidPlan::Share &share : plan.shares) room[at(share.node)] -= share.gpus;
+    for (std::size_t i = 0; i < room.size(); ++i)
+        room[i] = observation_.nodes[i].usable ? std::max(0, room[i]) : -1;
+    Packing packing({.node_gpus = room, .gpus_per_node = pool_.capacity.gpus_per_node});
+    for (RigidPlan::Move &move : plan.moves) {
+        const MalleableJob &job = *movable[move.movable].malleable;
+        std::vector<NodeShare> off;
+        if (is_choosy(*job.record, pool_))
+            for (std::size_t i = 0; i < room.size(); ++i)
+                if (room[i] > 0 &&
+                    !may_use(*job.record, observation_.nodes[i], static_cast<int>(i)))
+                    off.emplace_back(static_cast<int>(i), room[i]);
+        if (!place(packing, job, off, move.to)) return false;
+    }
+    return packing.free_gpus() >= promised;
+}
+
+// As much on each of so many nodes as on the others.
+std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int count,
+                                                    const std::vector<int> &room,
+                                                    const std::vector<Movable> &movable,
+                                                    int promised) const {
+    const int most = (rigid.gpus_requested + count - 1) / count;
+    const std::vector<Candidate> nodes = soonest(rigid, most, at(count), room, movable);
+    if (nodes.empty()) return std::nullopt;
+    RigidPlan out{.ready_s = nodes[0].ready_s, .shares = {}, .moves = {}};
+    std::vector<bool> moves(movable.size());
+    // Who has MIN on each node; less than nothing of it, so that the most comes first.
+    std::vector<std::vector<std::pair<int, std::size_t>>> there(room.size());
+    for (std::size_t k = 0; k < movable.size(); ++k)
+        for (const auto &[node, gpus] : movable[k].min)
+            if (node >= 0 && at(node) < room.size()) there[at(node)].emplace_back(-gpus, k);
+    int left = rigid.gpus_requested;
+    for (const auto &[time_s, to_move, lent, node] : nodes) {
+        const int freed = freed_by(node, time_s);
+        out.shares.push_back({.node = node, .gpus = std::min(most, left), .freed = freed});
+        left -= out.shares.back().gpus;
+        int lacking = to_move > 0 ? most - room[at(node)] - freed : 0;
+        for (const auto &[less, k] : there[at(node)])
+            if (moves[k]) lacking += less;
+        std::ranges::sort(there[at(node)]);
+        for (const auto &[less, k] : there[at(node)]) {
+            if (lacking <= 0) break;
+            if (moves[k]) continue;
+            moves[k] = true;
+            out.moves.push_back({.movable = k, .to = {}});
+            lacking += less;
+        }
+    }
+    if (!out.moves.empty() && !move(out, room, movable, promised)) return std::nullopt;
+    return out;
+}
+
+std::optional<RigidPlan> RigidPlanner::plan(const JobRecord &rigid, const std::vector<int> &room,
+                                            const std::vector<Movable> &movable,
+                                            int promised) const {
+    const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
+    const bool any_nodes = rigid.any_shares && !is_for_one_node;
+    std::optional<RigidPlan> any;
+    if (any_nodes) any = any_shares(rigid, room);
+    if (any_nodes && rigid.nodes_most <= 0) return any;
+    // On so few nodes that MINs are in its way: on all that it may have, as much on each.
+    const int nodes = any_nodes ? rigid.nodes_most : rigid.nodes_requested;
+    const int count = std::clamp(nodes, 1, std::max(1, rigid.gpus_requested));
+    std::optional<RigidPlan> equal = equal_shares(rigid, count, room, movable, promised);
+    return any && (!equal || any->ready_s <= equal->ready_s) ? any : equal;
+}
+
+}  // namespace ringrt::controller

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rigid job that needs whole nodes starts when it would in a cluster without borrowed GPUs: jobs
+// whose MIN is in its way move.
+#include <random>
+
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/explain.h"
+#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/rigid_plan.h"
+#include "tests/support/agreeing.h"
+#include "tests/support/check.h"
+#include "tests/support/world.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+using ringrt::policy::NodeShare;
+
+namespace {
+
+bool runs(const World &world, uint32_t id) {
+    return world.cluster.job(id).phase == JobPhase::running;
+}
+
+// A pool of nodes of four GPUs, and what stands on them.
+struct Site {
+    Observation seen;
+    Pool pool;
+    std::vector<MalleableJob> jobs;
+
+    explicit Site(int nodes) {
+        seen.now_s = 5000;
+        for (int i = 0; i < nodes; ++i) seen.nodes.push_back({.name = "n", .gpus = 4});
+        pool.has_node.assign(seen.nodes.size(), true);
+        pool.capacity.gpus_per_node = 4;
+        seen.jobs.reserve(100);
+        jobs.reserve(100);
+    }
+    JobRecord &add(int gpus, int node) {
+        seen.jobs.push_back({.id = static_cast<uint32_t>(seen.jobs.size() + 1),
+                             .phase = JobPhase::running,
+                             .start_s = 4000,
+                             .gpus_requested = gpus,
+                             .gpus_on_node = {{node, gpus}}});
+        return seen.jobs.back();
+    }
+    void rigid(int gpus, int node, int64_t limit_s) { add(gpus, node).time_limit_s = limit_s; }
+    void malleable(int min, int gpus, int node) {
+        JobRecord &record = add(gpus, node);
+        set_intent(record, {.gpus_min = min,
+                            .gpus_max = 4,
+                            .state = ringrt::records::IntentState::running,
+                            .gpus = gpus,
+                            .run = 0});
+        jobs.push_back({.record = &record,
+                        .intent = *record.intent,
+                        .stage = Stage::running,
+                        .may_move = true});
+    }
+    // With all that is borrowed given back.
+    [[nodiscard]] std::optional<RigidPlan> plan(int gpus, int nodes, int promised = 0) const {
+        std::vector<int> room(seen.nodes.size(), 4);
+        std::vector<Movable> movable;
+        for (const JobRecord &job : seen.jobs)
+            if (!job.intent) room[job.gpus_on_node[0].first] -= job.gpus_requested;
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            const int node = jobs[i].record->gpus_on_node[0].first;
+            room[node] -= jobs[i].intent.gpus_min;
+            movable.push_back({i, &jobs[i], {{node, jobs[i].intent.gpus_min}}});
+        }
+        return RigidPlanner(seen, pool)
+            .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, movable, promised);
+    }
+};
+
+std::vector<int> nodes_of(const RigidPlan &plan) {
+    std::vector<int> out;
+    for (const RigidPlan::Share &share : plan.shares) out.push_back(share.node);
+    std::ranges::sort(out);
+    return out;
+}
+
+}  // namespace
+
+TEST(two_of_four_jobs_move_for_a_job_of_two_nodes) {
+    World world({4, 4, 4, 4});
+    std::vector<uint32_t> ids;
+    for (int i = 0; i < 4; ++i)
+        ids.push_back(world.cluster.submit_malleable(1, 4, {.steps = 2000}));
+    world.run(25);
+    for (const uint32_t id : ids) ck_assert_int_eq(world.cluster.job(id).gpus_requested, 4);
+    const uint32_t rigid = world.cluster.submit_rigid(8, 30, 1, 2);
+    const double wait = world.run_until([&] { return runs(world, rigid); }, 60);
+    ck_assert_msg(wait >= 0 && wait < 25, "%g s\n%s", wait, world.cluster.story().c_str());
+    world.run(10);
+    int held = 0;
+    for (const uint32_t id : ids) {
+        ck_assert_msg(runs(world, id), "%s", world.cluster.story().c_str());
+        held += world.cluster.job(id).gpus_requested;
+    }
+    ck_assert_msg(held == 8, "%d\n%s", held, world.cluster.story().c_str());
+    // They grow again, and nothing that was lent is left to one that has waited since.
+    ck_assert(world.run_until(
+                  [&] {
+                      return std::ranges::all_of(ids, [&](uint32_t id) {
+                          return world.cluster.job(id).gpus_requested == 4;
+                      });
+                  },
+                  200) >= 0);
+    world.run(5);
+    for (const uint32_t id : ids)
+        ck_assert_msg(world.cluster.job(id).excluded_nodes.empty(), "%s",
+                      world.cluster.story().c_str());
+    expect_all_finish(world, 3000, "move");
+}
+
+// Half of n0 and all of n1 are a rigid job's; n1 is free in a while. One of the two on n2 and n3
+// goes to n0 meanwhile, and is kept off the two nodes of the place.
+TEST(a_place_is_cleared_before_all_of_it_is_free) {
+    World world({4, 4, 4, 4});
+    FakeCluster &cluster = world.cluster;
+    cluster.set_time_limit(cluster.submit_rigid(2, 300), 600);
+    world.run(1);
+    const uint32_t whole = cluster.submit_rigid(4, 55);
+    cluster.set_time_limit(whole, 60);
+    world.run(1);
+    const uint32_t ids[] = {cluster.submit_malleable(1, 4, {.steps = 2000}),
+                            cluster.submit_malleable(1, 4, {.steps = 2000})};
+    world.run(20);
+    const uint32_t wide = cluster.submit_rigid(8, 30, 1, 2);
+    uint32_t moved = 0;
+    const auto has_moved = [&] {
+        for (const uint32_t id : ids)
+            if (!cluster.job(id).excluded_nodes.empty() && runs(world, id)) moved = id;
+        return moved != 0;
+    };
+    ck_assert_msg(world.run_until(has_moved, 15) >= 0, "%s", cluster.story().c_str());
+    ck_assert(runs(world, whole) && !runs(world, wide));
+    ck_assert_int_eq(cluster.job(moved).gpus_on_node.at(0).first, 0);
+    ck_assert_int_eq(cluster.count(EventKind::asked), 1);
+    // It starts as soon as the rigid job in its place has ended.
+    ck_assert(world.run_until([&] { return cluster.job(whole).phase == JobPhase::finished; }, 60) >=
+              0);
+    ck_assert(world.run_until([&] { return runs(world, wide); }, 2) >= 0);
+    ck_assert(world.run_until([&] { return cluster.job(moved).gpus_requested == 4; }, 90) >= 0);
+    ck_assert(cluster.job(moved).excluded_nodes.empty());
+    expect_all_finish(world, 3000, "clear");
+}
+
+// Its user requeues it: it waits like any other job, with no list.
+TEST(a_list_is_taken_back_when_the_job_waits_again) {
+    for (const bool is_held : {false, true}) {
+        World world({4, 4, 4});
+        FakeCluster &cluster = world.cluster;
+        cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
+        world.run(1);
+        cluster.set_time_limit(cluster.submit_rigid(4, 55), 60);
+        world.run(1);
+        const uint32_t id = cluster.submit_malleable(1, 4, {.steps = 2000});
+        world.run(20);
+        (void)cluster.submit_rigid(8, 100, 1, 2);
+        ck_assert(world.run_until(
+                      [&] { return runs(world, id) && !cluster.job(id).excluded_nodes.empty(); },
+                      30) >= 0);
+        world.run(5);
+        cluster.requeue(id);
+        if (is_held) world.run_until([&] { return !runs(world, id); }, 20);
+        if (is_held) cluster.hold(id, true);
+        world.run(is_held ? 5 : 70);
+        ck_assert_msg(cluster.job(id).excluded_nodes.empty(), "%d %s", is_held,
+                      cluster.story().c_str());
+    }
+}
+
+// One node is never ready as a whole, for the job's MIN has no other place.
+TEST(nobody_is_asked_where_that_would_not_be_enough) {
+    World world({4, 4});
+    const uint32_t a = world.cluster.submit_malleable(2, 4, {.steps = 1000});
+    const uint32_t b = world.cluster.submit_malleable(2, 4, {.steps = 1000});
+    world.run(25);
+    const uint32_t rigid = world.cluster.submit_rigid(8, 30, 1, 2);
+    world.run(30);
+    ck_assert(runs(world, a) && runs(world, b) && !runs(world, rigid));
+    ck_assert_msg(world.cluster.count(EventKind::asked) == 0, "%s", world.cluster.story().c_str());
+}
+
+TEST(the_place_is_where_rigid_jobs_end_first) {
+    Site site(4);
+    site.rigid(4, 0, 9000);
+    site.rigid(2, 1, 2000);
+    site.malleable(1, 2, 1);
+    site.rigid(4, 2, 1500);
+    site.malleable(1, 4, 3);
+    // n2 is free in 500 s. n3 needs only that its job moves, but then n1 or n0 has to take two.
+    auto plan = site.plan(4, 1);
+    ck_assert(plan && nodes_of(*plan) == std::vector<int>{3} && plan->moves.size() == 1);
+    ck_assert(plan->moves[0].to == (std::vector<NodeShare>{{1, 1}}));
+    plan = site.plan(8, 2);
+    ck_assert(plan && nodes_of(*plan) == (std::vector<int>{2, 3}));
+    for (const RigidPlan::Share &share : plan->shares)
+        ck_assert_int_eq(share.freed, share.node == 2 ? 4 : 0);
+    // The one place left is promised to somebody else.
+    ck_assert(!site.plan(4, 1, 2) || site.plan(4, 1, 2)->moves.empty());
+    ck_assert(!site.plan(20, 5));
+}
+
+TEST(who_need_not_move_stays) {
+    Site site(3);
+    site.malleable(1, 4, 0);
+    site.malleable(1, 4, 1);
+    site.rigid(4, 2, 1030);  // ends in half the time that a move counts
+    const auto plan = site.plan(4, 1);
+    ck_assert(plan && nodes_of(*plan) == std::vector<int>{2} && plan->moves.empty());
+}
+
+TEST(a_job_that_shall_move_says_for_whom) {
+    Site site(3);
+    site.malleable(1, 4, 0);
+    site.malleable(1, 4, 1);
+    site.rigid(3, 2, 90000);
+    JobRecord &waits = site.add(4, 0);
+    waits.phase = JobPhase::pending;
+    waits.pending_reason = PendingReason::resources;
+    waits.gpus_on_node.clear();
+    const Options options{.mode = Mode::act, .interval_s = 30};
+    const std::map<uint32_t, JobTracker> none;
+    const Plan plan = decide(site.seen, site.jobs, none, options);
+    const auto said = explain(site.seen, site.jobs, plan, none, {}, options);
+    // One moves to the GPU that is free beside the rigid job.
+    ck_assert_uint_eq(plan.targets.at(1).moves_for, waits.id);
+    EXPECT_TEXT(said.at(1).text,
+                "has 4 GPUs, shall come back with 1 GPU on other nodes: job 4 waits for those that "
+                "it runs on");
+    ck_assert_uint_eq(plan.targets.at(0).moves_for, 0);
+}
+
+// At random: what a plan takes is there, and who moves finds a place that nobody else has.
+TEST(plans_take_what_is_there) {
+    std::mt19937_64 random(7);
+    const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+    int planned = 0, moved = 0;
+    for (int round = 0; round < 3000; ++round) {
+        const int count = 2 + upto(6);
+        Site site(count);
+        for (int node = 0; node < count; ++node) {
+            int left = 4;
+            if (upto(1) != 0) left -= 4 - upto(3), site.rigid(4 - left, node, 100 + upto(4000));
+            while (left > 0 && upto(2) != 0) {
+                const int gpus = 1 + upto(left - 1);
+                site.malleable(1 + upto(gpus - 1), gpus, node);
+                left -= gpus;
+            }
+        }
+        const int nodes = 1 + upto(count - 1), gpus = nodes + upto(3 * nodes);
+        const auto plan = site.plan(gpus, nodes, upto(2));
+        if (!plan) continue;
+        ++planned;
+        ck_assert_int_eq(static_cast<int>(plan->shares.size()), nodes);
+        std::vector<int> used(count);
+        for (const RigidPlan::Share &share : plan->shares)
+            used[share.node] += share.gpus - share.freed;
+        for (const JobRecord &job : site.seen.jobs)
+            if (!job.intent) used[job.gpus_on_node[0].first] += job.gpus_requested;
+        for (std::size_t i = 0; i < site.jobs.size(); ++i) {
+            const auto move = std::ranges::find(plan->moves, i, &RigidPlan::Move::movable);
+            const int min = site.jobs[i].intent.gpus_min;
+            moved += move != plan->moves.end();
+            if (move == plan->moves.end())
+                used[site.jobs[i].record->gpus_on_node[0].first] += min;
+            else
+                for (const auto &[node, here] : move->to) used[node] += here;
+        }
+        for (const int gpus_used : used) ck_assert_int_le(gpus_used, 4);
+    }
+    ck_assert_int_gt(planned, 500);
+    ck_assert_int_gt(moved, 100);
+}
+
+TEST(a_lent_list_is_told_from_the_users_own) {
+    const std::vector<NodeRecord> nodes{{.name = "a"}, {.name = "b"}, {.name = "c"}};
+    JobRecord job{.excluded_nodes = {2, 0}};
+    job.intent = ringrt::records::Intent{.kept_off = checksum_of({0, 2}, nodes)};
+    take_out_lent_list(job, nodes);
+    ck_assert(job.has_lent_list && job.excluded_nodes.empty() && !names_nodes(job));
+    job.has_lent_list = false;
+    job.excluded_nodes = {0};  // its user has changed it meanwhile
+    take_out_lent_list(job, nodes);
+    ck_assert(!job.has_lent_list && names_nodes(job));
+    ck_assert_uint_eq(checksum_of({}, nodes), 0);
+    // Nodes that come change nothing.
+    std::vector<NodeRecord> more = nodes;
+    more.insert(more.begin(), {.name = "new"});
+    ck_assert_uint_eq(checksum_of({1, 3}, more), checksum_of({0, 2}, nodes));
+}
+
+int main() { return run_all("rigid_plan"); }
