@@ -129,7 +129,7 @@ struct JobRecord {
     std::string gpu_kind;                     // that it asked for; empty: any
     std::string features;                     // that it asks of nodes, as Slurm writes them
     std::vector<int> excluded_nodes;          // indices into nodes; without those that are lent
-    bool has_lent_list = false;               // excluded nodes that are lent (kept_off.h)
+    std::vector<int> lent_exclusions;         // excluded nodes that are lent (kept_off.h)
     bool has_node_list = false;               // it names nodes that it must have
     uint64_t constraints = 0;             // a checksum: account, QOS, features, nodes, reservation
     std::optional<int64_t> time_limit_s;  // none: unlimited

@@ -199,15 +199,15 @@ void let_move(const Pool &pool, std::size_t index, Target &target, policy::Job &
     seen.gpus_now = 0;
 }
 
-// It stays where it is until all of them have a place.
-void keep_until_it_can_move(Target &target) {
-    if (target.moves_for == 0) return;
-    if (target.allotment.gpus == 0) {
+// Who finds no place elsewhere stays. What the others give is for those who move, so in the end for
+// the rigid job.
+void take_moves(const Pool &pool, Target &target) {
+    if (target.moves_for != 0 && target.allotment.gpus == 0) {
         target.allotment.gpus = target.job.gpus_now;
         target.moves_for = 0;
-    } else {
-        target.allotment.reason = policy::Reason::gave_to_rigid;
     }
+    const bool gives = !pool.moving.empty() && target.allotment.gpus < target.job.gpus_now;
+    if (target.moves_for != 0 || gives) target.allotment.reason = policy::Reason::gave_to_rigid;
 }
 
 // The policy's sizes for the jobs of one pool.
@@ -240,7 +240,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
     for (std::size_t k = 0; k < in_input.size() && k < allotments.size(); ++k) {
         Target &target = out.targets[in_input[k]];
         target.allotment = allotments[k];
-        keep_until_it_can_move(target);
+        take_moves(pool, target);
         const bool in_place = jobs[in_input[k]].is_live;
         target.gap_contended =
             !in_place && is_gap_contended(observation, pool, target.job, target.gap_contended,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When resizes are decided on: at once where a job comes, goes or changes its size, and otherwise
-// every interval_s, so that jobs are not asked for each small change of what they report.
+// every interval_s, so that jobs are not asked for each small change of what they report. A rigid
+// job that ends counts only while others wait: it may have been in their way.
 #pragma once
 
 #include <utility>
@@ -19,9 +20,14 @@ class DecisionClock {
         std::vector<Present> present;
         for (const MalleableJob &job : jobs)
             present.push_back({job.record->id, job.record->gpus_requested, job.record->phase});
+        const std::size_t malleable = present.size();
         for (const JobRecord &record : observation.jobs)
             if (record.phase == JobPhase::pending && record.gpus_requested > 0)
                 present.push_back({record.id, 0, JobPhase::pending});
+        if (present.size() > malleable)
+            for (const JobRecord &record : observation.jobs)
+                if (!record.intent && !record.gpus_on_node.empty())
+                    present.push_back({record.id, 0, JobPhase::running});
         if (present == present_ && !is_over(interval_s, now_s)) return false;
         present_ = std::move(present);
         decided_s_ = now_s;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace ringrt::controller {
 
@@ -23,8 +24,7 @@ uint32_t checksum_of(const std::vector<int> &excluded, std::span<const NodeRecor
 void take_out_lent_list(JobRecord &record, std::span<const NodeRecord> nodes) {
     if (!record.intent || record.intent->kept_off == 0 || record.excluded_nodes.empty()) return;
     if (checksum_of(record.excluded_nodes, nodes) != record.intent->kept_off) return;
-    record.excluded_nodes.clear();
-    record.has_lent_list = true;
+    record.lent_exclusions = std::exchange(record.excluded_nodes, {});
 }
 
 }  // namespace ringrt::controller

@@ -22,7 +22,7 @@ Settings give_back(const JobRecord &record, records::Intent &intent) {
         settings.run_mails = static_cast<RunMails>(own | record.run_mails);
     if (record.phase == JobPhase::pending) {
         intent.kept_off = 0;
-        settings.no_excluded_nodes = record.has_lent_list;
+        settings.no_excluded_nodes = !record.lent_exclusions.empty();
     }
     return settings;
 }

@@ -43,7 +43,7 @@ void keep_off(const JobRecord &record, const Target &target, PendingUpdate &upda
                        record.slurm_hold != SlurmHold::bad_constraints;
     if (lends)
         update.excluded_nodes = target.kept_off;
-    else if (record.has_lent_list)
+    else if (!record.lent_exclusions.empty())
         update.excluded_nodes.emplace();
     intent.kept_off = lends ? target.kept_off_sum : 0;
 }
@@ -162,6 +162,12 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     if (job.record->slurm_hold == SlurmHold::bad_constraints)
         return downsize_impossible(job, target, tracker, pass);
     const int size = job.record->gpus_requested;
+    // The rigid job has another place by now, or none: nor is the list any use.
+    const bool list_is_old = std::ranges::any_of(job.record->lent_exclusions, [&](int node) {
+        return std::ranges::find(target.kept_off, node) == target.kept_off.end();
+    });
+    if (list_is_old && !tracker.update_pause.holds(pass.now_s))
+        return release(job, target, tracker, pass, 0, EventKind::released);
     if (job.record->begin_s > pass.now_s || !tracker.eligible_since_s) return wait_for_more();
     const double since_s = std::max(job.intent.since_s, *tracker.eligible_since_s);
     if (age_s(since_s, pass.now_s) < options.fit_wait_s) return wait_for_more();
@@ -178,7 +184,7 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
 
 bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double now_s) {
     if (job.is_resizing() && (job.stage == Stage::held_back || tracker.is_edited)) return true;
-    if (job.stage == Stage::held_back && job.record->has_lent_list) return true;
+    if (job.stage == Stage::held_back && !job.record->lent_exclusions.empty()) return true;
     if (!job.intent.own_nice) return false;
     const bool ran_since = job.intent.run != job.record->restarts;
     if (job.stage == Stage::held_back || ran_since) return true;

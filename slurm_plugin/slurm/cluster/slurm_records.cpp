@@ -218,10 +218,9 @@ bool is_usable(uint32_t state) {
 
 // What decides on where and for whom a job runs; its user may change it while it waits. (Not the
 // partition, which Slurm shows as a list while it waits, and the size, which is ours to set.)
-uint64_t constraints_of(const slurm_job_info_t &job, char *exc_nodes) {
-    uint64_t sum = 0;
-    for (const char *text :
-         {job.account, job.qos, job.features, job.req_nodes, exc_nodes, job.resv_name})
+uint64_t constraints_of(const slurm_job_info_t &job, uint64_t excluded) {
+    uint64_t sum = excluded;
+    for (const char *text : {job.account, job.qos, job.features, job.req_nodes, job.resv_name})
         sum = sum * 31 + std::hash<std::string>()(bounded_text(text));
     return sum;
 }
@@ -297,7 +296,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     if (record.intent) {
         record.has_node_list = !bounded_text(job.req_nodes, 1).empty();
         take_out_lent_list(record, nodes);
-        record.constraints = constraints_of(job, record.has_lent_list ? nullptr : job.exc_nodes);
+        record.constraints = constraints_of(job, checksum_of(record.excluded_nodes, nodes));
         record.memory = memory_of(job);
         if (record.phase == JobPhase::running) record.billing = billing_of(job);
     }

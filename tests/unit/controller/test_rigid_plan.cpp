@@ -171,6 +171,44 @@ TEST(a_list_is_taken_back_when_the_job_waits_again) {
     }
 }
 
+// Its place elsewhere is taken in the gap. Then nobody wants its nodes any more: it goes back at
+// once.
+TEST(a_list_is_taken_back_when_nobody_wants_the_place) {
+    World world({4, 4, 4});
+    FakeCluster &cluster = world.cluster;
+    cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
+    world.run(1);
+    cluster.set_time_limit(cluster.submit_rigid(4, 55), 60);
+    world.run(1);
+    const uint32_t id = cluster.submit_malleable(1, 4, {.steps = 2000});
+    world.run(20);
+    const uint32_t wide = cluster.submit_rigid(8, 100, 1, 2);
+    ck_assert(world.run_until([&] { return !runs(world, id); }, 30) >= 0);
+    (void)cluster.submit_rigid(2, 400, 100);
+    ck_assert(world.run_until([&] { return !cluster.job(id).excluded_nodes.empty(); }, 5) >= 0);
+    world.run(2);
+    ck_assert(cluster.job(id).phase == JobPhase::pending);
+    cluster.cancel_as_user(wide);
+    ck_assert_msg(world.run_until([&] { return runs(world, id); }, 3) >= 0, "%s",
+                  cluster.story().c_str());
+    ck_assert(cluster.job(id).excluded_nodes.empty());
+}
+
+// One node has free GPUs, and its job is in the way: another one has to give before that can move.
+TEST(who_gives_for_a_move_gives_for_the_rigid_job) {
+    World world({4, 4});
+    FakeCluster &cluster = world.cluster;
+    const uint32_t a = cluster.submit_malleable(1, 2, {.steps = 2000});
+    const uint32_t b = cluster.submit_malleable(1, 4, {.steps = 2000});
+    world.run(20);
+    ck_assert_int_eq(cluster.job(a).gpus_requested + cluster.job(b).gpus_requested, 6);
+    const uint32_t rigid = cluster.submit_rigid(4, 30);
+    ck_assert_msg(world.run_until([&] { return runs(world, rigid); }, 8) >= 0, "%s",
+                  cluster.story().c_str());
+    world.run(8);
+    ck_assert_msg(runs(world, a) && runs(world, b), "%s", cluster.story().c_str());
+}
+
 // One node is never ready as a whole, for the job's MIN has no other place.
 TEST(nobody_is_asked_where_that_would_not_be_enough) {
     World world({4, 4});
@@ -280,11 +318,11 @@ TEST(a_lent_list_is_told_from_the_users_own) {
     JobRecord job{.excluded_nodes = {2, 0}};
     job.intent = ringrt::records::Intent{.kept_off = checksum_of({0, 2}, nodes)};
     take_out_lent_list(job, nodes);
-    ck_assert(job.has_lent_list && job.excluded_nodes.empty() && !names_nodes(job));
-    job.has_lent_list = false;
+    ck_assert(!job.lent_exclusions.empty() && job.excluded_nodes.empty() && !names_nodes(job));
+    job.lent_exclusions.clear();
     job.excluded_nodes = {0};  // its user has changed it meanwhile
     take_out_lent_list(job, nodes);
-    ck_assert(!job.has_lent_list && names_nodes(job));
+    ck_assert(job.lent_exclusions.empty() && names_nodes(job));
     ck_assert_uint_eq(checksum_of({}, nodes), 0);
     // Nodes that come change nothing.
     std::vector<NodeRecord> more = nodes;
