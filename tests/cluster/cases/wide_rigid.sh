@@ -19,7 +19,7 @@ wait_for 60 "four jobs with four GPUs each" have 4,4,4,4,
 for folder in "${folders[@]}"; do wait_for 20 "steps" has_steps 5; done
 
 began=$SECONDS
-two=$(wide 8 2 10)
+two=$(wide 8 2 4)
 wait_for 60 "start of the job of two nodes" is_state "$two" RUNNING
 note "measured: it started $((SECONDS - began)) s after it was submitted"
 have_eight() { [[ "$(sizes)" =~ ^[1-4],[1-4],[1-4],[1-4],$ ]] && [ "$(($(sizes | tr , +)0))" = 8 ]; }
@@ -29,7 +29,7 @@ wait_for 90 "growth over all nodes" have 4,4,4,4,
 # All of them are in its way, and have no other place.
 before=$(asked)
 never=$(wide 16 4 1)
-sleep 8
+sleep 6
 is_state "$never" PENDING || fail "a job of all nodes runs beside four others"
 [ "$(asked)" = "$before" ] || fail "jobs were asked in vain"
 scancel "$never" "${jobs[2]}" "${jobs[3]}"
@@ -38,10 +38,10 @@ scancel "$never" "${jobs[2]}" "${jobs[3]}"
 jobs=("${jobs[@]:0:2}")
 half=$(rigid 2 300 --time=10 --nodes=1)
 wait_for 30 "start of the job of half a node" is_state "$half" RUNNING
-whole=$(rigid 4 25 --time=1 --nodes=1)
+whole=$(rigid 4 18 --time=1 --nodes=1)
 wait_for 30 "start of the job of a node" is_state "$whole" RUNNING
 wait_for 30 "four GPUs of each" have 4,4,
-two=$(wide 8 2 15)
+two=$(wide 8 2 4)
 cleared() { local i; for i in "${jobs[@]}"; do [ -z "$(excluded "$i")" ] || { moved=$i && is_state "$i" RUNNING && return; }; done; return 1; }
 wait_for 20 "one job moves" cleared
 is_state "$two" PENDING || fail "the job of two nodes runs already"
