@@ -48,8 +48,9 @@ struct Action {
     // release: Slurm does not start it at its old size, although that is free: it is over a limit,
     // or fits no node.
     bool slurm_declined = false;
-    bool has_new_size = false;  // note: it runs, and its last run had another size
-    bool poll_fast = false;     // look again after busy_poll_s
+    bool moved_in_vain = false;  // release: Slurm did not start it where it was to go
+    bool has_new_size = false;   // note: it runs, and its last run had another size
+    bool poll_fast = false;      // look again after busy_poll_s
 };
 
 inline Action wait_for_more() { return {.poll_fast = true}; }

@@ -113,6 +113,7 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
         case Kind::release:
             if (action.slurm_declined && action.update.size)
                 tracker.ceiling.set(action.update.size->gpus, now_s);
+            if (action.moved_in_vain) tracker.moves.failed(options.back_off_s, now_s);
             break;
         case Kind::cancel_extension:
             tracker.growth.failed(options.back_off_s, now_s);

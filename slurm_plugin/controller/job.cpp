@@ -81,7 +81,7 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
 
 bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,
               const Options &options) {
-    if (job.is_live || names_nodes(*job.record)) return false;
+    if (job.is_live || names_nodes(*job.record) || tracker.moves.holds(now_s)) return false;
     const bool leaves =
         job.stage == Stage::signalled || (job.stage == Stage::completing && job.is_resizing());
     return leaves || why_not_askable(job, tracker, now_s, true, options).empty();

@@ -25,6 +25,7 @@ struct JobTracker {
     LaunchFailures launches;
     std::optional<Probation> probation;     // it failed, and comes back
     Backoff growth;                         // until the next extension may be submitted
+    Backoff moves;                          // until it may be asked to come back elsewhere
     std::optional<double> joining_since_s;  // one of them runs, and has not joined
     double signalled_s = 0;                 // last signal of the present resize
     std::optional<double> eligible_since_s;

@@ -173,6 +173,14 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     if (age_s(since_s, pass.now_s) < options.fit_wait_s) return wait_for_more();
     const bool changed_by_somebody = size != job.intent.target;
     if (changed_by_somebody || tracker.update_pause.holds(pass.now_s)) return {};
+    // GPUs are free there, and perhaps its memory or its CPUs are not.
+    if (!job.record->lent_exclusions.empty()) {
+        Target anywhere = target;
+        anywhere.kept_off.clear();
+        Action action = release(job, anywhere, tracker, pass, 0, EventKind::released);
+        action.moved_in_vain = true;
+        return action;
+    }
     if (size <= job.intent.gpus_min || !is_on_ladder(job, size)) return {};
     const int fits = target.placeable_gpus;
     if (fits == 0 && pass.room_is_coming) return {};

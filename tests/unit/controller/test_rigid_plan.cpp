@@ -171,27 +171,38 @@ TEST(a_list_is_taken_back_when_the_job_waits_again) {
     }
 }
 
-// Its place elsewhere is taken in the gap. Then nobody wants its nodes any more: it goes back at
-// once.
-TEST(a_list_is_taken_back_when_nobody_wants_the_place) {
-    World world({4, 4, 4});
-    FakeCluster &cluster = world.cluster;
-    cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
-    world.run(1);
-    cluster.set_time_limit(cluster.submit_rigid(4, 55), 60);
-    world.run(1);
-    const uint32_t id = cluster.submit_malleable(1, 4, {.steps = 2000});
-    world.run(20);
-    const uint32_t wide = cluster.submit_rigid(8, 100, 1, 2);
-    ck_assert(world.run_until([&] { return !runs(world, id); }, 30) >= 0);
-    (void)cluster.submit_rigid(2, 400, 100);
-    ck_assert(world.run_until([&] { return !cluster.job(id).excluded_nodes.empty(); }, 5) >= 0);
-    world.run(2);
-    ck_assert(cluster.job(id).phase == JobPhase::pending);
-    cluster.cancel_as_user(wide);
-    ck_assert_msg(world.run_until([&] { return runs(world, id); }, 3) >= 0, "%s",
-                  cluster.story().c_str());
-    ck_assert(cluster.job(id).excluded_nodes.empty());
+// Its place elsewhere is taken in the gap. Where nobody wants its nodes any more it goes back at
+// once. Else it does after a while, and is not asked again soon.
+TEST(who_finds_no_place_elsewhere_goes_back) {
+    for (const bool is_cancelled : {true, false}) {
+        Options options = quick_options();
+        options.back_off_s = 40;
+        World world({4, 4, 4}, options);
+        FakeCluster &cluster = world.cluster;
+        cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
+        world.run(1);
+        cluster.set_time_limit(cluster.submit_rigid(4, 58), 60);
+        world.run(1);
+        const uint32_t id = cluster.submit_malleable(1, 4, {.steps = 2000});
+        world.run(20);
+        const uint32_t wide = cluster.submit_rigid(8, 100, 1, 2);
+        ck_assert(world.run_until([&] { return !runs(world, id); }, 30) >= 0);
+        cluster.set_time_limit(cluster.submit_rigid(2, 12, 100), 600);
+        ck_assert(world.run_until([&] { return !cluster.job(id).excluded_nodes.empty(); }, 5) >= 0);
+        world.run(2);
+        ck_assert(cluster.job(id).phase == JobPhase::pending);
+        if (is_cancelled) cluster.cancel_as_user(wide);
+        const double in_s = is_cancelled ? 3 : world.options.fit_wait_s + 1;
+        ck_assert_msg(world.run_until([&] { return runs(world, id); }, in_s) >= 0, "%s",
+                      cluster.story().c_str());
+        ck_assert(cluster.job(id).excluded_nodes.empty());
+        if (is_cancelled) continue;
+        world.run(18);
+        const auto moves = std::ranges::count_if(cluster.events, [](const Event &event) {
+            return event.kind == EventKind::asked && event.reason == "gave_to_rigid";
+        });
+        ck_assert_msg(moves == 1, "%s", cluster.story().c_str());
+    }
 }
 
 // One node has free GPUs, and its job is in the way: another one has to give before that can move.
