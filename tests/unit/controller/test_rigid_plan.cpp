@@ -21,6 +21,19 @@ bool runs(const World &world, uint32_t id) {
     return world.cluster.job(id).phase == JobPhase::running;
 }
 
+// Of three nodes, half of n0 and, for a minute, all of n1 are a rigid job's. The job on n2 will
+// move to n0 for one of two nodes.
+uint32_t one_that_will_move(World &world) {
+    FakeCluster &cluster = world.cluster;
+    cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
+    world.run(1);
+    cluster.set_time_limit(cluster.submit_rigid(4, 58), 60);
+    world.run(1);
+    const uint32_t id = cluster.submit_malleable(1, 4, {.steps = 2000});
+    world.run(20);
+    return id;
+}
+
 // A pool of nodes of four GPUs, and what stands on them.
 struct Site {
     Observation seen;
@@ -151,12 +164,7 @@ TEST(a_list_is_taken_back_when_the_job_waits_again) {
     for (const bool is_held : {false, true}) {
         World world({4, 4, 4});
         FakeCluster &cluster = world.cluster;
-        cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
-        world.run(1);
-        cluster.set_time_limit(cluster.submit_rigid(4, 55), 60);
-        world.run(1);
-        const uint32_t id = cluster.submit_malleable(1, 4, {.steps = 2000});
-        world.run(20);
+        const uint32_t id = one_that_will_move(world);
         (void)cluster.submit_rigid(8, 100, 1, 2);
         ck_assert(world.run_until(
                       [&] { return runs(world, id) && !cluster.job(id).excluded_nodes.empty(); },
@@ -179,12 +187,7 @@ TEST(who_finds_no_place_elsewhere_goes_back) {
         options.back_off_s = 40;
         World world({4, 4, 4}, options);
         FakeCluster &cluster = world.cluster;
-        cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
-        world.run(1);
-        cluster.set_time_limit(cluster.submit_rigid(4, 58), 60);
-        world.run(1);
-        const uint32_t id = cluster.submit_malleable(1, 4, {.steps = 2000});
-        world.run(20);
+        const uint32_t id = one_that_will_move(world);
         const uint32_t wide = cluster.submit_rigid(8, 100, 1, 2);
         ck_assert(world.run_until([&] { return !runs(world, id); }, 30) >= 0);
         cluster.set_time_limit(cluster.submit_rigid(2, 12, 100), 600);
