@@ -26,11 +26,23 @@ bool parse(const char *value, Number low, Number high, Number *out) {
     return true;
 }
 
+// An array's last task has the array's number, by which scontrol would mean all of its tasks. The
+// variables alone tell nothing: a job that was submitted from a task has them, too.
+std::string name_of(uint64_t job, const Environment &environment) {
+    uint64_t array = 0, task = 0;
+    const bool is_array_number =
+        parse(environment("SLURM_ARRAY_JOB_ID"), uint64_t{1}, uint64_t{UINT32_MAX}, &array) &&
+        parse(environment("SLURM_ARRAY_TASK_ID"), uint64_t{0}, uint64_t{UINT32_MAX}, &task) &&
+        array == job;
+    return std::to_string(job) + (is_array_number ? "_" + std::to_string(task) : "");
+}
+
 }  // namespace
 
 Status slurm_identity(const Environment &environment, SlurmIdentity *out) {
     SlurmIdentity found;
     parse(environment("SLURM_JOB_ID"), uint64_t{1}, uint64_t{UINT32_MAX}, &found.job);
+    if (found.job != 0) found.job_name = name_of(found.job, environment);
     parse(environment("SLURM_RESTART_COUNT"), 0U, UINT32_MAX, &found.restart);
     const char *step = environment("SLURM_STEP_ID");
     const char *rank = environment("SLURM_PROCID");

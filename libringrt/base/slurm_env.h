@@ -18,16 +18,17 @@ struct SlurmIdentity {
     int rank = 0, size = 1;     // one rank alone, where not
     int local_rank = -1;        // within the node; -1: not told
     uint64_t job = 0;           // 0: outside Slurm
+    std::string job_name;       // for scontrol: its number, but "100_3" of an array's last task
     uint32_t restart = 0;       // how often the job was requeued
     std::string run = "alone";  // "JOBID.STEPID.RESTARTS"
 };
 
 inline constexpr int kRanksMax = 1 << 16;
 
-// From SLURM_JOB_ID, SLURM_RESTART_COUNT, and in a step SLURM_STEP_ID, SLURM_PROCID,
-// SLURM_STEP_NUM_TASKS (or SLURM_NTASKS) and SLURM_LOCALID. A batch script's own process has
-// SLURM_PROCID and SLURM_NTASKS too, but no step: it is one rank alone. INVALID_ARGUMENT where a
-// step's rank or size is no such number.
+// From SLURM_JOB_ID, SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID, SLURM_RESTART_COUNT, and in a step
+// SLURM_STEP_ID, SLURM_PROCID, SLURM_STEP_NUM_TASKS (or SLURM_NTASKS) and SLURM_LOCALID. A batch
+// script's own process has SLURM_PROCID and SLURM_NTASKS too, but no step: it is one rank alone.
+// INVALID_ARGUMENT where a step's rank or size is no such number.
 Status slurm_identity(const Environment &environment, SlurmIdentity *out);
 
 // What tells apart ranks that could share memory but shall not: RINGRT_NODE, else

@@ -95,7 +95,7 @@ void Reporter::loop() {
 void Reporter::report(const records::Telemetry &telemetry) {
     std::string why;
     bool good = options_.file.empty() || report_to_file(telemetry, why);
-    good = (options_.job == 0 || report_to_slurm(telemetry, why)) && good;
+    good = (options_.job.empty() || report_to_slurm(telemetry, why)) && good;
     if (good || complained_) return;
     complained_ = true;
     std::lock_guard lock(mutex_);
@@ -106,14 +106,13 @@ void Reporter::report(const records::Telemetry &telemetry) {
 
 bool Reporter::report_to_slurm(const records::Telemetry &telemetry, std::string &why) {
     if (options_.channel != nullptr && options_.channel->send_telemetry(telemetry)) return true;
-    const std::string job = std::to_string(options_.job);
     // Read each time: the user may change the Comment while the job runs.
     std::string shown;
-    if (!run_until_stopped({options_.scontrol, "show", "job", job}, shown)) {
+    if (!run_until_stopped({options_.scontrol, "show", "job", options_.job}, shown)) {
         why = shown;
         return false;
     }
-    return run_until_stopped({options_.scontrol, "update", "JobId=" + job,
+    return run_until_stopped({options_.scontrol, "update", "JobId=" + options_.job,
                               "Comment=" + records::format_into(comment_in(shown), telemetry)},
                              why);
 }

@@ -17,7 +17,7 @@
 namespace ringrt::job {
 
 struct ReporterOptions {
-    uint64_t job = 0;  // 0: no Comment
+    std::string job;  // as scontrol names it; empty: no Comment
     std::string scontrol = "scontrol";
     Channel *channel = nullptr;  // outlives the reporter
     std::string file;            // empty: none; else replaced at each report

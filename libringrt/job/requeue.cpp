@@ -100,7 +100,7 @@ void Requeue::ask(double now_s) {
         return;
     }
     // "incomplete": only while it runs. A job that was cancelled a moment ago would run again.
-    command_.start({options_.scontrol, "requeue", "incomplete", std::to_string(options_.job)},
+    command_.start({options_.scontrol, "requeue", "incomplete", options_.job},
                    options_.command_timeout_s);
 }
 

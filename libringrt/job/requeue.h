@@ -14,7 +14,7 @@
 namespace ringrt {
 
 struct RequeueOptions {
-    uint64_t job = 0;
+    std::string job;                  // as scontrol names it
     uint64_t step = 0;                // that was saved
     job::Channel *channel = nullptr;  // asked first, on rank 0
     // On all ranks: SIGTERM may be that of a preemption, after which Slurm lets the job run on. So

@@ -69,6 +69,7 @@ Status read_ranks(const ringrt_config_t &config, const Environment &environment,
     Status in_slurm = slurm_identity(environment, &slurm);
     if (config.size == 0 && !in_slurm.ok()) return in_slurm;
     out.job = slurm.job;
+    out.job_name = slurm.job_name;
     out.restart = slurm.restart;
     if (config.size != 0) {
         out.rank = config.rank;

@@ -29,7 +29,8 @@ struct Settings {
     uint32_t leave_timeout_s = 0;  // from the requeue until the resize is called off
     uint32_t requeue_again_s = 0;  // between two requests for the requeue
     int signal = 0;
-    uint64_t job = 0;  // 0: outside Slurm
+    uint64_t job = 0;      // 0: outside Slurm
+    std::string job_name;  // for scontrol
     uint32_t live_resize = 0;
     bool is_extension = false;  // of `base_job`, and so with live_resize
     uint64_t base_job = 0;

@@ -62,7 +62,7 @@ Status StepBoundary::start() {
     next_save_s_ = step_begun_s_ + settings_.save_interval_s;
     if (leads() && (settings_.job != 0 || !settings_.telemetry_file.empty()))
         reporter_ = std::make_unique<job::Reporter>(
-            job::ReporterOptions{.job = settings_.job,
+            job::ReporterOptions{.job = settings_.job_name,
                                  .scontrol = settings_.scontrol,
                                  .channel = slurm_.channel(),
                                  .file = settings_.telemetry_file,
@@ -269,7 +269,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
         return {};
     }
     if (reporter_) reporter_->report_soon();
-    const RequeueOptions options{.job = settings_.job,
+    const RequeueOptions options{.job = settings_.job_name,
                                  .step = step,
                                  .channel = slurm_.channel(),
                                  .sigterm_may_be_preemption = slurm_.is_told_of_preemption(),

@@ -5,9 +5,16 @@
 #
 # usage: sbatch --malleable=MIN:MAX plain_job.sh FOLDER STEPS STEP_MS [ignore|die|again]
 # FOLDER/log has a line per step of rank 0, and per start; FOLDER/step is the checkpoint, or
-# PLAIN_JOB_CHECKPOINT. `again`: where a rank dies, the job has itself requeued.
+# PLAIN_JOB_CHECKPOINT. `again`: where a rank dies, the job has itself requeued. A task of an array has the folder
+# FOLDER/TASK.
 save() { # FILE STEP: the old one stays where it fails
     echo "$2" >"$1.new" && [ "$(cat "$1.new")" = "$2" ] && mv "$1.new" "$1"
+}
+
+# For scontrol the number of an array's last task means all of its tasks.
+me() {
+    [ "${SLURM_ARRAY_JOB_ID:-}" != "$SLURM_JOB_ID" ] || { echo "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"; return; }
+    echo "$SLURM_JOB_ID"
 }
 
 # Only one incarnation writes: slurmctld, killed, may start a job beside its own old run.
@@ -50,7 +57,7 @@ worker() {
         fi
         echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
         # Slurm takes the job down meanwhile (doc/slurm.md); if not, it goes on
-        if scontrol requeue incomplete "$SLURM_JOB_ID" >>"$folder/log" 2>&1; then sleep 150; else asked=1; fi
+        if scontrol requeue incomplete "$(me)" >>"$folder/log" 2>&1; then sleep 150; else asked=1; fi
     done
     echo "end step=$step time=$EPOCHREALTIME" >>"$folder/log"
     touch "$folder/done"
@@ -61,13 +68,14 @@ if [ "${SLURM_PROCID:-}" != "" ] && [ "${1:-}" = --worker ]; then
     worker "$@"
     exit
 fi
-folder=$1 steps=$2 pause=$(awk "BEGIN { print $3 / 1000 }") manner=${4:-save}
+folder=$1${SLURM_ARRAY_TASK_ID:+/$SLURM_ARRAY_TASK_ID} steps=$2 pause=$(awk "BEGIN { print $3 / 1000 }") manner=${4:-save}
+mkdir -p "$folder"
 # one task per GPU, whatever the size
 if [ "$manner" = again ]; then
     srun --kill-on-bad-exit "$0" --worker "$folder" "$steps" "$pause" "$manner" && exit
     [ -e "$folder/done" ] && exit
     sleep 2
-    scontrol requeue incomplete "$SLURM_JOB_ID"
+    scontrol requeue incomplete "$(me)"
     sleep 60 # until Slurm takes the script down
 fi
 srun "$0" --worker "$folder" "$steps" "$pause" "$manner"

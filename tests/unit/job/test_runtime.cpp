@@ -165,6 +165,24 @@ TEST(ranks_come_from_srun_and_not_from_a_batch_script) {
     ck_assert_uint_eq(s.job, 12);
 }
 
+// For scontrol the array's number means all of its tasks.
+TEST(an_arrays_last_task_has_another_name) {
+    const auto name = [](const char *job, const char *array, const char *task) {
+        return settings_of({{"SLURM_JOB_ID", job},
+                            {"SLURM_ARRAY_JOB_ID", array},
+                            {"SLURM_ARRAY_TASK_ID", task}})
+            .job_name;
+    };
+    EXPECT_TEXT(settings_of({{"SLURM_JOB_ID", "12"}}).job_name, "12");
+    EXPECT_TEXT(settings_of({}).job_name, "");
+    EXPECT_TEXT(name("12", "12", "0"), "12_0");
+    EXPECT_TEXT(name("13", "12", "4"), "13");  // and of a job that a task has submitted
+    for (const char *odd : {"", "x", "-1", "4294967296"}) {
+        EXPECT_TEXT(name("12", odd, "0"), "12");
+        EXPECT_TEXT(name("12", "12", odd), "12");
+    }
+}
+
 TEST(bad_settings_are_refused_in_one_line) {
     EXPECT_TEXT(refusal({{"RINGRT_SAVE_INTERVAL_S", "5s"}}),
                 "RINGRT_SAVE_INTERVAL_S: expected a number from 1 to 31536000, got \"5s\"");
@@ -336,7 +354,7 @@ TEST(a_comment_that_the_user_changes_meanwhile_stays) {
                       text().c_str());
     };
     std::ofstream(comment) << "mine";
-    job::Reporter reporter({.job = 7, .scontrol = script});
+    job::Reporter reporter({.job = "7", .scontrol = script});
     reporter.update({.step = 41});
     await("step=41");
     await("mine ");
