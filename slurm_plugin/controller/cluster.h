@@ -30,7 +30,8 @@ enum class RpcStatus : uint8_t {
 enum class JobPhase : uint8_t { pending, running, suspended, completing, finished };
 
 // Why Slurm keeps a pending job waiting, as far as the controller cares.
-// limit: at one that is free again when a job of its user leaves.
+// limit: at one that is free again when a job of its user leaves. dependency: on other jobs, or on
+// other tasks of its array, which has as many at once as it may (--array=0-9%2).
 enum class PendingReason : uint8_t {
     none,
     begin_time,
@@ -96,6 +97,11 @@ struct MemoryRequest {
 
 struct JobRecord {
     uint32_t id = 0;
+    std::string array_task;  // "100_3" of an array's task, as Slurm's commands name it; else empty
+    // As many tasks of its array run as may, and others wait: one that leaves loses its place.
+    bool array_is_full = false;
+    int tasks_waiting =
+        1;  // that it stands for and that may start: those of its array, as it waits
     JobPhase phase = JobPhase::pending;
     PendingReason pending_reason = PendingReason::none;
     std::string name;  // hostile: bounded to 64 bytes

@@ -210,6 +210,38 @@ void take_moves(const Pool &pool, Target &target) {
     if (target.moves_for != 0 || gives) target.allotment.reason = policy::Reason::gave_to_rigid;
 }
 
+// Tasks of one array that wait are as many jobs as there are, all alike: the policy sees each, up
+// to what the pool could start at once.
+constexpr int kSiblingsMost = 1024;  // in a pool
+
+void add_siblings(const std::vector<MalleableJob> &jobs, const Pool &pool,
+                  std::vector<policy::Job> &input, std::vector<std::size_t> &in_input) {
+    int left = std::min(policy::total_gpus(pool.capacity), kSiblingsMost);
+    const std::size_t count = input.size();
+    for (std::size_t k = 0; k < count; ++k) {
+        const MalleableJob &job = jobs[in_input[k]];
+        if (!is_waiting(job.stage) || input[k].pinned) continue;
+        for (int i = 1; i < job.record->tasks_waiting && left >= input[k].gpus_min; ++i) {
+            left -= input[k].gpus_min;
+            input.push_back(input[k]);
+            in_input.push_back(in_input[k]);
+        }
+    }
+}
+
+// The record that they share gets the smallest of their sizes: so all of these start, and whoever
+// has more to gain grows then.
+void join_siblings(std::size_t count, const std::vector<std::size_t> &in_input,
+                   std::vector<policy::Allotment> &allotments) {
+    for (std::size_t k = count; k < allotments.size(); ++k) {
+        const auto first = std::ranges::find(in_input, in_input[k]) - in_input.begin();
+        policy::Allotment &shared = allotments[static_cast<std::size_t>(first)];
+        const int gpus = allotments[k].gpus;
+        if (gpus > 0 && (shared.gpus == 0 || gpus < shared.gpus)) shared = allotments[k];
+    }
+    allotments.resize(std::min(count, allotments.size()));
+}
+
 // The policy's sizes for the jobs of one pool.
 void decide_pool(int index, const Observation &observation, const std::vector<MalleableJob> &jobs,
                  const std::map<uint32_t, JobTracker> &trackers,
@@ -235,9 +267,12 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         let_move(pool, i, target, input.back());
         in_input.push_back(i);
     }
-    const std::vector<policy::Allotment> allotments =
+    const std::size_t count = input.size();
+    add_siblings(jobs, pool, input, in_input);
+    std::vector<policy::Allotment> allotments =
         policy.decide(input, pool.capacity, policy_options(options));
-    for (std::size_t k = 0; k < in_input.size() && k < allotments.size(); ++k) {
+    join_siblings(count, in_input, allotments);
+    for (std::size_t k = 0; k < allotments.size(); ++k) {
         Target &target = out.targets[in_input[k]];
         target.allotment = allotments[k];
         take_moves(pool, target);

@@ -71,6 +71,7 @@ std::string to_json(const Event &event) {
     out += ",\"text\":" + quoted(event.text);
     if (!event.name.empty())
         out += ",\"name\":" + quoted(event.name) + ",\"user\":" + std::to_string(event.user_id);
+    if (!event.array_task.empty()) out += ",\"array_task\":" + quoted(event.array_task);
     return out + "}";
 }
 

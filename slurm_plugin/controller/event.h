@@ -44,6 +44,7 @@ enum class Outcome : uint8_t {
 struct Event {
     double time_s = 0;  // Unix time
     uint32_t job_id = 0;
+    std::string array_task;  // "100_3" of an array's task; else empty
     EventKind kind = EventKind::started;
     int from = 0, to = 0;  // GPUs
     std::string reason;    // the policy's reason code, e.g. "best_gain"
@@ -66,7 +67,8 @@ class EventSink {
 [[nodiscard]] std::optional<Outcome> outcome_of(std::string_view text);
 
 // {"time":1763721600.250,"job":12,"event":"resized","from":2,"to":8,"reason":"best_gain","gap_s":2.3,
-//  "text":"…","name":"train","user":1000}; "outcome" stands before the text where there is one.
+//  "text":"…","name":"train","user":1000}; "outcome" stands before the text where there is one, and
+// "array_task":"100_3" at the end.
 [[nodiscard]] std::string to_json(const Event &event);  // one line, without the newline
 
 }  // namespace ringrt::controller

@@ -240,6 +240,7 @@ void Executor::log(Event event, double now_s, const JobRecord *record) {
     event.time_s = now_s;
     if (record) {
         event.job_id = record->id;
+        event.array_task = record->array_task;
         event.name = record->name;
         event.user_id = record->user_id;
     }

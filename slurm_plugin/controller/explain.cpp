@@ -70,7 +70,9 @@ std::string what_limits(const MalleableJob &job, const Target &target, const Job
     const auto most = size_below_limits(job, scene.options);
     if (most && *most < job.intent.gpus_max && *most <= target.allotment.gpus)
         text += "; no more than " + gpus_text(*most) +
-                ", for the limits of its account, user or QOS leave no more";
+                (keeps_place_in_array(job)
+                     ? ", for another task of its array would take its place"
+                     : ", for the limits of its account, user or QOS leave no more");
     return text;
 }
 

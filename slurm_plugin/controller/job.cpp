@@ -79,9 +79,14 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
     return {};
 }
 
+bool keeps_place_in_array(const MalleableJob &job) {
+    return job.record->array_is_full && job.record->phase == JobPhase::running && !job.is_live;
+}
+
 bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,
               const Options &options) {
     if (job.is_live || names_nodes(*job.record) || tracker.moves.holds(now_s)) return false;
+    if (keeps_place_in_array(job)) return false;
     const bool leaves =
         job.stage == Stage::signalled || (job.stage == Stage::completing && job.is_resizing());
     return leaves || why_not_askable(job, tracker, now_s, true, options).empty();

@@ -42,6 +42,9 @@ struct MalleableJob {
                                                double now_s, bool somebody_waits,
                                                const Options &options);
 
+// It would lose its place in its array to the next task, were it to leave.
+[[nodiscard]] bool keeps_place_in_array(const MalleableJob &job);
+
 // Could it come back on other nodes, asked now or asked already?
 [[nodiscard]] bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,
                             const Options &options);

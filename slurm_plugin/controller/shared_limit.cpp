@@ -139,6 +139,7 @@ bool shares_limit(const JobRecord &waiting, const JobRecord &other) {
 
 std::optional<int> size_below_limits(const MalleableJob &job, const Options &options) {
     const JobRecord &record = *job.record;
+    if (keeps_place_in_array(job)) return record.gpus_requested;
     if (!record.gpus_allowed || (job.is_live && !options.extension_qos.empty()))
         return std::nullopt;
     const records::GpuRange range{job.intent.gpus_min, job.intent.gpus_max};

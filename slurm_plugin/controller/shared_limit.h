@@ -21,8 +21,8 @@ struct Plan;
 [[nodiscard]] bool shares_limit(const JobRecord &waiting, const JobRecord &other);
 
 // The largest of the job's sizes that the limits leave it, and not less than it has now; 0: they
-// leave it none; no value: no limit is known. Extensions in a QOS of their own have limits of their
-// own.
+// leave it none; no value: no limit is known. In a full array it is the present size. Extensions in
+// a QOS of their own have limits of their own.
 [[nodiscard]] std::optional<int> size_below_limits(const MalleableJob &job, const Options &options);
 
 // Those who wait at a shared limit, those of the highest priority first.

@@ -7,6 +7,7 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 
+#include <csignal>
 #include <cstdint>
 
 #define RINGRT_SLURM_AT_LEAST(major, minor) \
@@ -20,6 +21,7 @@ extern "C" {
 char *slurm_xstrdup(const char *text);
 void slurm_xfree(void **pointer);
 void slurm_free_will_run_response_msg(will_run_response_msg_t *answer);
+int32_t slurm_bit_set_count(bitstr_t *bitmap);
 void slurm_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 }
@@ -106,23 +108,20 @@ inline void free_steps(job_step_info_response_msg_t *steps) {
 }
 
 // Through slurmctld, which hands it to the nodes by itself: a dead node keeps nobody waiting here.
-inline int signal_steps_of(uint32_t job_id, uint16_t signal) {
-#if RINGRT_SLURM_AT_LEAST(26, 5)
-    return slurm_kill_job(step_of(job_id, NO_VAL), signal, KILL_STEPS_ONLY);
-#else
-    return slurm_kill_job(job_id, signal, KILL_STEPS_ONLY);
-#endif
+// These two by name_in_requests(): slurm_kill_job() takes an array's task for no job, or for all.
+inline int signal_steps_of(const char *job, uint16_t signal) {
+    return slurm_kill_job2(job, signal, KILL_STEPS_ONLY, nullptr);
 }
+
+inline int cancel(const char *job) { return slurm_kill_job2(job, SIGKILL, 0, nullptr); }
 
 #if RINGRT_SLURM_AT_LEAST(26, 5)
 inline int requeue(uint32_t job_id, uint32_t flags) {
     return slurm_requeue(step_of(job_id, NO_VAL), flags);
 }
-inline int cancel(uint32_t job_id) { return slurm_kill_job(step_of(job_id, NO_VAL), 9, 0); }
 inline void free_conf(slurm_conf_t *conf) { slurm_free_conf(conf); }
 #else
 inline int requeue(uint32_t job_id, uint32_t flags) { return slurm_requeue(job_id, flags); }
-inline int cancel(uint32_t job_id) { return slurm_kill_job(job_id, 9, 0); }
 inline void free_conf(slurm_conf_t *conf) { slurm_free_ctl_conf(conf); }
 #endif
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "slurm_plugin/records/extension.h"
+#include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/slurm_library.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
@@ -71,6 +72,7 @@ constexpr ReasonName kReasons[] = {
     {WAIT_CLEANING, "Cleaning"},
     {WAIT_PROLOG, "Prolog"},
     {WAIT_DEP_INVALID, "DependencyNeverSatisfied"},
+    {WAIT_ARRAY_TASK_LIMIT, "JobArrayTaskLimit"},
     {WAIT_ASSOC_JOB_LIMIT, "AssociationJobLimit"},
     {WAIT_ASSOC_RESOURCE_LIMIT, "AssociationResourceLimit"},
     {WAIT_QOS_JOB_LIMIT, "QOSJobLimit"},
@@ -112,9 +114,16 @@ class UserNames {
     std::map<uint32_t, std::string> names_;
 };
 
+std::string shown_task(const slurm_job_info_t &info) {
+    if (info.array_job_id == 0) return {};
+    if (is_array_task(info)) return name_in_requests(info);
+    return std::to_string(info.array_job_id) + "_[" + text(info.array_task_str) + "]";
+}
+
 ListedJob listed(const slurm_job_info_t &info, UserNames &users) {
     ListedJob job{.id = job_id_of(info),
                   .user_id = info.user_id,
+                  .task = shown_task(info),
                   .name = text(info.name),
                   .user = users.of(info.user_id),
                   .partition = text(info.partition),

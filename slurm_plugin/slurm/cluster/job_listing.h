@@ -13,6 +13,7 @@ namespace ringrt::slurm {
 
 struct ListedJob {
     uint32_t id = 0, user_id = 0;
+    std::string task;  // of an array, as squeue shows it: "100_3", "100_[4-9%2]"; else empty
     std::string name, user, partition, nodes;
     std::string state, state_short;  // "RUNNING", "R"
     std::string reason;              // why it waits: "Resources", "None"

@@ -6,10 +6,12 @@ noinst_LTLIBRARIES += libslurmcluster.la
 libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/cluster/allowed_size.cpp slurm_plugin/slurm/cluster/allowed_size.h \
 	slurm_plugin/slurm/cluster/api_times.h \
+	slurm_plugin/slurm/cluster/job_arrays.cpp slurm_plugin/slurm/cluster/job_arrays.h \
 	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/cluster/gpu_tres.h \
 	slurm_plugin/slurm/cluster/reservations.cpp slurm_plugin/slurm/cluster/reservations.h \
 	slurm_plugin/slurm/cluster/slurm_cluster.cpp slurm_plugin/slurm/cluster/slurm_cluster.h \
 	slurm_plugin/slurm/base/folder_of.h \
+	slurm_plugin/slurm/base/loaded_job.h \
 	slurm_plugin/slurm/slurm_compat.h \
 	slurm_plugin/slurm/base/unix_time.h \
 	slurm_plugin/slurm/cluster/shared_limits.cpp slurm_plugin/slurm/cluster/shared_limits.h \

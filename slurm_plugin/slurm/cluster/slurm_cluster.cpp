@@ -160,7 +160,9 @@ void SlurmCluster::convert_jobs() {
     seen_.jobs.clear();
     malleable_.clear();
     hot_.clear();
-    for (const slurm_job_info_t &job : std::span(jobs_->job_array, jobs_->record_count)) {
+    const std::span jobs(jobs_->job_array, jobs_->record_count);
+    arrays_ = JobArrays(jobs);
+    for (const slurm_job_info_t &job : jobs) {
         const bool may_be_malleable = job.admin_comment != nullptr && job.admin_comment[0] != '\0';
         const bool may_need = gpus_requested(job) > 0 || waits_at_limit(job);
         if (!may_be_malleable && !may_need) continue;
@@ -190,9 +192,11 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
     if (may_be_limited && partition != partitions_.end())
         record.partition_qos = partition->second.qos;
     if (!record.intent) return record;
+    arrays_.note_in(job, record);
     const std::optional<int64_t> own_nice = record.intent->own_nice;
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),
                              .tres_per_node = bounded_text(job.tres_per_node),
+                             .name = name_in_requests(job),
                              .batch_host = batch_host_of(job),
                              .user_id = job.user_id,
                              .start = job.start_time,
@@ -226,11 +230,9 @@ void SlurmCluster::mark_hot(uint32_t job_id) {
         hot_.push_back(index);
 }
 
-RpcStatus SlurmCluster::load_job(uint32_t job_id, JobMessage &out) {
-    job_info_msg_t *found = nullptr;
-    const int rc = timed(Call::load_job, [&] { return slurm::load_job(job_id, &found); });
-    out.reset(rc == SLURM_SUCCESS ? found : nullptr);
-    if (out && out->record_count != 1) return RpcStatus::not_found;
+RpcStatus SlurmCluster::load_job(uint32_t job_id, LoadedJob &out) {
+    const int rc = timed(Call::load_job, [&] { return out.load(job_id); });
+    if (rc == SLURM_SUCCESS && !out) return RpcStatus::not_found;
     return status_of(rc, "slurm_load_job");
 }
 
@@ -238,14 +240,14 @@ RpcStatus SlurmCluster::load_hot() {
     std::vector<std::size_t> still;
     const uint64_t version = seen_.version;
     for (const std::size_t index : hot_) {
-        JobMessage found;
+        LoadedJob found;
         // Gone: the next full listing tells.
         if (const RpcStatus said = load_job(seen_.jobs[index].id, found);
             said == RpcStatus::not_found)
             continue;
         else if (said != RpcStatus::ok)
             return said;
-        controller::JobRecord record = convert(found->job_array[0], found->last_update);
+        controller::JobRecord record = convert(*found, found.told());
         keep_noted(seen_.jobs[index], record);
         if (is_hot(record)) still.push_back(index);
         if (record == seen_.jobs[index]) continue;

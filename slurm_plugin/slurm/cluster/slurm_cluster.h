@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/cluster/api_times.h"
+#include "slurm_plugin/slurm/cluster/job_arrays.h"
 #include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/cluster/shared_limits.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
@@ -76,6 +78,7 @@ class SlurmCluster final : public controller::Cluster {
     struct Details {
         std::string tres_per_job;  // keeps the kind of GPU that the user asked for
         std::string tres_per_node;
+        std::string name;        // in requests: its number, or "100_3" of an array's task
         std::string batch_host;  // empty unless it runs
         std::optional<uint32_t> user_id;
         time_t start = 0;
@@ -101,11 +104,12 @@ class SlurmCluster final : public controller::Cluster {
         return api_.time(call, std::move(work));
     }
     using JobMessage = std::unique_ptr<job_info_msg_t, Freed<free_jobs>>;
-    controller::RpcStatus load_job(uint32_t job_id, JobMessage &out);  // ok: it holds that one job
+    controller::RpcStatus load_job(uint32_t job_id, LoadedJob &out);  // ok: it is there
     controller::RpcStatus load_jobs();
     controller::RpcStatus load_hot();
     [[nodiscard]] bool is_time_for_all() const;
     void mark_hot(uint32_t job_id);
+    [[nodiscard]] std::string name_of(uint32_t job_id) const;  // in requests
     controller::RpcStatus send(uint32_t job_id, job_desc_msg_t &change);
     // Like send(), for a change of the nice value. A job that is held stays so: with `refuse` the
     // answer is busy, and nothing is changed.
@@ -146,6 +150,7 @@ class SlurmCluster final : public controller::Cluster {
     SharedLimits limits_;
     controller::Observation seen_;
     std::map<uint32_t, Details> malleable_;
+    JobArrays arrays_;  // as of the last listing of all jobs
     std::map<std::string, PartitionLimits, std::less<>> partitions_;
     time_t partitions_asked_ = 0;
     std::string last_error_;

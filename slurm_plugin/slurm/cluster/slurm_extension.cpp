@@ -141,9 +141,9 @@ RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate
         last_error_ = "AuthInfo=use_client_ids";
         return RpcStatus::refused;
     }
-    JobMessage found;
+    LoadedJob found;
     if (const RpcStatus status = load_job(base_id, found); status != RpcStatus::ok) return status;
-    const slurm_job_info_t &base = found->job_array[0];
+    const slurm_job_info_t &base = *found;
     const bool runs = (base.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
                       (base.job_state & JOB_COMPLETING) == 0 && base.restart_cnt == extension.run;
     if (!runs) return RpcStatus::busy;

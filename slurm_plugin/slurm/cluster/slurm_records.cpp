@@ -114,6 +114,7 @@ PendingReason waits_of(const slurm_job_info_t &job) {
             return PendingReason::priority;
         case WAIT_DEPENDENCY:
         case WAIT_DEP_INVALID:
+        case WAIT_ARRAY_TASK_LIMIT:
             return PendingReason::dependency;
         default:
             return limit_of(job.state_reason) ? PendingReason::limit : PendingReason::other;

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
@@ -23,12 +24,11 @@ constexpr std::chrono::seconds kConfEvery{60};
 RpcStatus SlurmCluster::confirm_run(uint32_t job_id) {
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end()) return RpcStatus::not_found;
-    JobMessage found;
+    LoadedJob found;
     const RpcStatus status = load_job(job_id, found);
     if (status == RpcStatus::ok) {
-        const slurm_job_info_t &job = found->job_array[0];
-        if (job_record(job, seen_.nodes).phase == controller::JobPhase::running &&
-            job.restart_cnt == known->second.restarts)
+        if (job_record(*found, seen_.nodes).phase == controller::JobPhase::running &&
+            found->restart_cnt == known->second.restarts)
             return RpcStatus::ok;
     }
     mark_hot(job_id);
@@ -84,15 +84,17 @@ RpcStatus SlurmCluster::signal_steps(uint32_t job_id, int signal) {
     const int rc = timed(Call::load_steps, [&] { return load_steps(job_id, &steps); });
     if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_get_job_steps");
     const bool has_step = std::ranges::any_of(
-        std::span(steps->job_steps, steps->job_step_count), [](const job_step_info_t &step) {
-            return step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+        std::span(steps->job_steps, steps->job_step_count), [&](const job_step_info_t &step) {
+            return step.step_id.job_id == job_id &&
+                   step.step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
                    (step.state & JOB_STATE_BASE) == JOB_RUNNING;
         });
     free_steps(steps);
     if (!has_step) return RpcStatus::busy;
-    return status_of(
-        timed(Call::signal, [&] { return signal_steps_of(job_id, static_cast<uint16_t>(signal)); }),
-        "slurm_kill_job");
+    const std::string name = name_of(job_id);
+    const int signalled = timed(
+        Call::signal, [&] { return signal_steps_of(name.c_str(), static_cast<uint16_t>(signal)); });
+    return status_of(signalled, "slurm_kill_job");
 }
 
 RpcStatus SlurmCluster::requeue_running(uint32_t job_id) {
@@ -121,9 +123,9 @@ RpcStatus SlurmCluster::bill_anew(uint32_t job_id) {
     if (!conf->has_slurmdbd) return RpcStatus::ok;  // nobody is billed
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end()) return RpcStatus::not_found;
-    JobMessage found;
+    LoadedJob found;
     if (const RpcStatus status = load_job(job_id, found); status != RpcStatus::ok) return status;
-    slurm_job_info_t &job = found->job_array[0];
+    const slurm_job_info_t &job = *found;
     if (job_record(job, seen_.nodes).phase != controller::JobPhase::running ||
         job.restart_cnt != known->second.restarts || job.nodes == nullptr)
         return RpcStatus::busy;
@@ -137,7 +139,13 @@ RpcStatus SlurmCluster::bill_anew(uint32_t job_id) {
 
 RpcStatus SlurmCluster::cancel(uint32_t job_id) {
     mark_hot(job_id);
-    return status_of(slurm::cancel(job_id), "slurm_kill_job");
+    return status_of(slurm::cancel(name_of(job_id).c_str()), "slurm_kill_job");
+}
+
+// An extension, which is in no array, is not among them.
+std::string SlurmCluster::name_of(uint32_t job_id) const {
+    const auto known = malleable_.find(job_id);
+    return known != malleable_.end() ? known->second.name : std::to_string(job_id);
 }
 
 }  // namespace ringrt::slurm

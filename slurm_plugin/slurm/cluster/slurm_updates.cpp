@@ -57,9 +57,9 @@ RpcStatus SlurmCluster::send(uint32_t job_id, job_desc_msg_t &change) {
 RpcStatus SlurmCluster::send_with_nice(uint32_t job_id, job_desc_msg_t &change, IfHeld if_held) {
     const std::optional<SiteConf> conf = site_conf();
     if (conf && !conf->nice_sets_priority) return send(job_id, change);
-    JobMessage found;
+    LoadedJob found;
     if (const RpcStatus status = load_job(job_id, found); status != RpcStatus::ok) return status;
-    const slurm_job_info_t &job = found->job_array[0];
+    const slurm_job_info_t &job = *found;
     if (is_held(job)) {
         mark_hot(job_id);
         return if_held == IfHeld::refuse ? RpcStatus::busy : send_to_held(job_id, job, change);

@@ -91,9 +91,6 @@ std::optional<Refusal> refuse_kind(const job_desc_msg_t &job) {
         return Refusal{
             "--malleable: expected a batch job, got srun or salloc; put the command into a "
             "script: sbatch --malleable=1:8 job.sh"};
-    if (job.array_inx != nullptr)
-        return Refusal{"--malleable: expected a single job, got --array=" + shown(job.array_inx) +
-                       "; submit each job by itself: sbatch --malleable=1:8 job.sh"};
     if (job.het_job_offset != NO_VAL)
         return Refusal{
             "--malleable: expected a single job, got a heterogeneous one; give all of it one "

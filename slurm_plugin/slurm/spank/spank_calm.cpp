@@ -12,6 +12,7 @@
 
 #include "slurm_plugin/channel/child_call.h"
 #include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
@@ -28,11 +29,10 @@ struct Seen {
 
 // What slurmctld shows of the job: its state as a letter, and its record.
 std::string look_up(uint32_t job_id) {
-    job_info_msg_t *found = nullptr;
-    if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return {};
-    const slurm_job_info_t &job = found->job_array[0];
-    const auto intent = records::parse_intent(admin_comment_of(job));
-    const bool waits = (job.job_state & JOB_STATE_BASE) == JOB_PENDING;
+    LoadedJob job;
+    if (job.load(job_id) != SLURM_SUCCESS || !job) return {};
+    const auto intent = records::parse_intent(admin_comment_of(*job));
+    const bool waits = (job->job_state & JOB_STATE_BASE) == JOB_PENDING;
     return (waits ? "w " : "- ") + (intent ? records::format_intent(*intent) : std::string());
 }
 

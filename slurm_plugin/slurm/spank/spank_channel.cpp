@@ -22,6 +22,7 @@
 #include "slurm_plugin/channel/service.h"
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/records/intent.h"
+#include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/spank/beside_tasks.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
@@ -101,9 +102,9 @@ ChannelMessage requeue_job(uint32_t job_id) {
 
 // After the owner's own words, which may have changed since the last report.
 void report_of(uint32_t job_id, const records::Telemetry &telemetry) {
-    job_info_msg_t *found = nullptr;
-    if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return;
-    const char *said = found->job_array[0].comment;
+    LoadedJob job;
+    if (job.load(job_id) != SLURM_SUCCESS || !job) return;
+    const char *said = job->comment;
     const std::string own(said != nullptr ? said : "",
                           said != nullptr ? strnlen(said, kCommentBytesMax) : 0);
     std::string comment = records::format_into(own, telemetry);
@@ -116,13 +117,12 @@ void report_of(uint32_t job_id, const records::Telemetry &telemetry) {
 
 // Does it run on in the GraceTime that Slurm gives whom it preempts?
 bool is_preempted(uint32_t job_id) {
-    job_info_msg_t *found = nullptr;
-    if (load_job(job_id, &found) != SLURM_SUCCESS || found->record_count != 1) return false;
-    const slurm_job_info_t &job = found->job_array[0];
+    LoadedJob job;
+    if (job.load(job_id) != SLURM_SUCCESS || !job) return false;
     // A running job has the flag JOB_SIGNALING, too, until all nodes have the signal.
-    return (job.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
-           (job.job_state & JOB_COMPLETING) == 0 && job.preempt_time != 0 &&
-           job.preempt_time >= job.start_time;
+    return (job->job_state & JOB_STATE_BASE) == JOB_RUNNING &&
+           (job->job_state & JOB_COMPLETING) == 0 && job->preempt_time != 0 &&
+           job->preempt_time >= job->start_time;
 }
 
 struct Beside {

@@ -19,6 +19,7 @@
 
 #include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/fields.h"
+#include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
 #include "slurm_plugin/slurm/spank/srun_record.h"
@@ -63,12 +64,9 @@ std::optional<uint64_t> open_files() {
 }
 
 std::string work_dir_of(uint32_t job_id) {
-    job_info_msg_t *found = nullptr;
-    if (load_job(job_id, &found) != SLURM_SUCCESS || found == nullptr) return {};
-    const char *folder = found->record_count == 1 ? found->job_array[0].work_dir : nullptr;
-    std::string out = folder != nullptr ? folder : "";
-    free_jobs(found);
-    return out;
+    LoadedJob job;
+    if (job.load(job_id) != SLURM_SUCCESS || !job || job->work_dir == nullptr) return {};
+    return job->work_dir;
 }
 
 // As a whole or not at all.

@@ -87,7 +87,8 @@ bool is_passed_on(std::string_view entry) {
     const std::string_view name = entry.substr(0, end);
     if (std::ranges::find(kOfOneJob, name) != kOfOneJob.end()) return false;
     if (name.starts_with(kOptionOfSpank)) return !name.starts_with(kOptionOfOurs);
-    if (!name.starts_with("SLURM")) return true;
+    // By the number of its array's task a program may choose what it trains.
+    if (!name.starts_with("SLURM") || name.starts_with("SLURM_ARRAY_")) return true;
     return std::ranges::find(kWishes, name) != kWishes.end();
 }
 

@@ -5,9 +5,8 @@ cp "$dir/slurm.conf" "$work/slurm.conf.before"
 put_back() {
     cp "$work/slurm.conf.before" "$dir/slurm.conf"
     timeout 20 scontrol reconfigure
-    clean_up "$1"
 }
-trap 'put_back $?' EXIT
+trap put_back EXIT
 printf '#!/bin/sh\necho "$2" >>%s\n' "$work/mails" >"$work/mail"
 chmod +x "$work/mail"
 echo "MailProg=$work/mail" >>"$dir/slurm.conf"
@@ -52,3 +51,16 @@ wait_for 20 "request" intent_is "$job" asked
 wait_for 5 "mails kept back" bash -c "! timeout 10 scontrol -o show job $job | grep -q 'MailType=.*BEGIN'"
 wait_for 40 "own mail type after it was called off" has_type "$all"
 clear_jobs
+
+# Of an array Slurm tells as a whole: when the first task begins, and at the end, then also that tasks were requeued.
+start_job tasks --malleable=1:8 --array=0-1 --mail-type=ALL -- 100 100
+array=$job
+job=${array}_0 folder=$folder/0
+wait_for 30 "start" runs_with "$job" 8
+guest=$(rigid 8 300 -N2)
+wait_for 60 "run with 4" runs_with "$job" 4
+timeout 10 scancel "$guest"
+for task in 0 1; do wait_for 60 "end of task $task" is_state "${array}_$task" COMPLETED; done
+of_array() { sed -n "s/^Slurm Array Summary Job_id=${array}_.* \(Began\|Requeued\|Ended\).*/\1/p" "$work/mails" | sort | xargs; }
+three_mails() { [ "$(of_array)" = "Began Ended Requeued" ]; }
+wait_for 10 "three mails: $(of_array)" three_mails

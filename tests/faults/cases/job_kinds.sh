@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# --export=NONE, two steps in one job, arrays, heterogeneous jobs, salloc: each works, or is refused at
+# --export=NONE, two steps in one job, heterogeneous jobs, salloc: each works, or is refused at
 # submission with the reason (F34).
 count=0
 start_job bare --malleable=1:16 --export=NONE -- 100000 100
@@ -40,7 +40,6 @@ refused() { # EXPECTED COMMAND...
     grep -qF -- "$expected" <<<"$said" || fail "$* said: ${said:0:300}"
     count=$((count + 1))
 }
-refused 'got --array=1-3' sbatch --malleable=1:4 --array=1-3 --wrap true
 refused 'expected a batch job' salloc --malleable=1:4 true
 refused 'expected a batch job' srun --malleable=1:4 true
 # Slurm accepts heterogeneous jobs only under a scheduler literally called sched/backfill.

@@ -10,6 +10,7 @@ world_ldadd = libfakecluster.la $(CHECK_LIBS)
 
 controller_tests = \
 	tests/unit/controller/test_applications \
+	tests/unit/controller/test_array \
 	tests/unit/controller/test_explain \
 	tests/unit/controller/test_extension \
 	tests/unit/controller/test_fence \
@@ -33,6 +34,10 @@ TESTS += $(controller_tests)
 tests_unit_controller_test_applications_SOURCES = tests/unit/controller/test_applications.cpp tests/support/check.h
 tests_unit_controller_test_applications_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_applications_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_array_SOURCES = tests/unit/controller/test_array.cpp tests/support/check.h
+tests_unit_controller_test_array_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_array_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_explain_SOURCES = tests/unit/controller/test_explain.cpp tests/support/check.h
 tests_unit_controller_test_explain_CPPFLAGS = $(world_cppflags)

@@ -61,7 +61,9 @@ struct Slurm {
     int update_answer = 0;
     uint16_t enforce = 0;  // of AccountingStorageEnforce
     std::string qos;
-    uint64_t limit = 6, used = 4;  // GPUs of the QOS
+    uint32_t array = 0, array_task = 0;
+    std::vector<uint32_t> steps_of{7};  // jobs, of each a running step: those of the whole array
+    uint64_t limit = 6, used = 4;       // GPUs of the QOS
     int limits_answer = 0, limits_asked = 0;
     std::vector<std::string> calls;  // that change something
 } the_slurm;
@@ -110,6 +112,8 @@ job_info_msg_t *one_job() {
     job.job_id = 7;
 #endif
     job.job_state = the_slurm.state;
+    job.array_job_id = the_slurm.array;
+    job.array_task_id = the_slurm.array_task;
     job.restart_cnt = static_cast<uint16_t>(the_slurm.restarts);
     job.start_time = std::time(nullptr) - 1000;
     job.batch_flag = 1;
@@ -224,9 +228,30 @@ int slurm_update_job(job_desc_msg_t *change) {
     set_nice(change->nice);
     return 0;
 }
-int slurm_kill_job(JobKey, uint16_t, uint16_t) {
-    the_slurm.calls.push_back("cancel");
-    the_slurm.state = JOB_CANCELLED;
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+int slurm_get_job_steps(slurm_step_id_t *, job_step_info_response_msg_t **out, uint16_t) {
+#else
+int slurm_get_job_steps(time_t, uint32_t, uint32_t, job_step_info_response_msg_t **out, uint16_t) {
+#endif
+    *out = new job_step_info_response_msg_t{};
+    (*out)->job_steps = new job_step_info_t[the_slurm.steps_of.size()]{};
+    for (const uint32_t job : the_slurm.steps_of) {
+        job_step_info_t &step = (*out)->job_steps[(*out)->job_step_count++];
+        step.step_id = ringrt::slurm::step_of(job, 0);
+        step.state = JOB_RUNNING;
+    }
+    return 0;
+}
+void slurm_free_job_step_info_response_msg(job_step_info_response_msg_t *message) {
+    delete[] message->job_steps;
+    delete message;
+}
+int slurm_kill_job2(const char *job, uint16_t signal, uint16_t flags, const char *) {
+    const bool steps_only = flags == KILL_STEPS_ONLY;
+    the_slurm.calls.push_back((steps_only ? "signal " + std::to_string(signal) + " to steps of "
+                                          : std::string("cancel ")) +
+                              job);
+    if (!steps_only) the_slurm.state = JOB_CANCELLED;
     return 0;
 }
 int slurm_requeue(JobKey, uint32_t flags) {

@@ -54,11 +54,32 @@ TEST(each_verb_does_one_thing) {
     ck_assert(job.cluster.requeue_ended(7) == RpcStatus::ok);
     ck_assert(job.cluster.complete(7) == RpcStatus::ok);
     ck_assert(job.cluster.cancel(7) == RpcStatus::ok);
-    ck_assert(the_slurm.calls == (Calls{"requeue", "requeue ended", "complete", "cancel"}));
+    ck_assert(the_slurm.calls == (Calls{"requeue", "requeue ended", "complete", "cancel 7"}));
     for (int i = 0; i < 3; ++i) ck_assert(job.look() == RpcStatus::ok);
     ck_assert_uint_eq(the_slurm.calls.size(), 4);  // to look changes nothing
     the_slurm.requeue = [](uint32_t) { return static_cast<int>(ETIMEDOUT); };
     ck_assert(job.cluster.requeue_running(7) == RpcStatus::unreachable);
+}
+
+// The last task of array 7 has that number; by it Slurm would signal all tasks, and lists the steps
+// of all.
+TEST(a_task_of_an_array_is_signalled_alone) {
+    Watched job;
+    ck_assert(job.cluster.signal_steps(7, 23) == RpcStatus::ok);
+    the_slurm.array = 7;
+    the_slurm.array_task = 3;
+    job.look();
+    EXPECT_TEXT(job.seen.jobs.at(0).array_task, "7_3");
+    the_slurm.steps_of = {8, 9, 7};
+    ck_assert(job.cluster.signal_steps(7, 23) == RpcStatus::ok);
+    ck_assert(the_slurm.calls == (Calls{"signal 23 to steps of 7", "signal 23 to steps of 7_3"}));
+    the_slurm.steps_of = {8, 9};  // it has no step yet
+    ck_assert(job.cluster.signal_steps(7, 23) == RpcStatus::busy);
+    // An extension is no malleable job of its own.
+    ck_assert(job.cluster.signal_steps(8, 23) == RpcStatus::ok);
+    ck_assert(job.cluster.cancel(7) == RpcStatus::ok && job.cluster.cancel(8) == RpcStatus::ok);
+    the_slurm.calls.erase(the_slurm.calls.begin(), the_slurm.calls.begin() + 2);
+    ck_assert(the_slurm.calls == (Calls{"signal 23 to steps of 8", "cancel 7_3", "cancel 8"}));
 }
 
 TEST(a_waiting_job_with_its_old_nodes_shows) {

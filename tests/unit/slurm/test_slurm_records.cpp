@@ -7,13 +7,21 @@
 
 #include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/controller/job.h"
+#include "slurm_plugin/slurm/cluster/job_arrays.h"
 #include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
+#include "slurm_plugin/slurm/slurm_compat.h"
 #include "tests/support/check.h"
 
 using ringrt::controller::End;
 using ringrt::controller::JobPhase;
 using ringrt::controller::Observation;
+
+extern "C" {
+bitstr_t *slurm_bit_alloc(int64_t bits);
+void slurm_bit_nset(bitstr_t *bits, int64_t first, int64_t last);
+void slurm_bit_free(bitstr_t **bits);
+}
 
 namespace {
 
@@ -94,6 +102,56 @@ TEST(what_starts_no_jobs_is_in_nobodys_pool) {
     for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
 }
 
+TEST(tasks_of_arrays_are_told) {
+    using ringrt::slurm::JobArrays;
+    const auto task = [](uint32_t number, uint32_t of, uint32_t state, uint32_t most) {
+        slurm_job_info_t job{};
+        job.array_job_id = 7;
+        job.array_task_id = of;
+        job.array_max_tasks = most;
+        job.job_state = state;
+#if RINGRT_SLURM_AT_LEAST(25, 11)
+        job.step_id.job_id = number;
+#else
+        job.job_id = number;
+#endif
+        return job;
+    };
+    const auto told = [](const std::vector<slurm_job_info_t> &jobs, std::size_t which) {
+        ringrt::controller::JobRecord record;
+        JobArrays(jobs).note_in(jobs[which], record);
+        return record;
+    };
+    std::vector<slurm_job_info_t> jobs{task(8, 0, JOB_RUNNING, 2), task(9, 1, JOB_RUNNING, 2),
+                                       task(7, 2, JOB_PENDING, 2), slurm_job_info_t{}};
+    EXPECT_TEXT(told(jobs, 1).array_task, "7_1");
+    EXPECT_TEXT(told(jobs, 2).array_task, "7_2");
+    EXPECT_TEXT(told(jobs, 3).array_task, "");
+    ck_assert(told(jobs, 0).array_is_full && told(jobs, 1).array_is_full);
+    ck_assert(!told(jobs, 3).array_is_full);
+    jobs[1].job_state = JOB_COMPLETE;  // there is room for one more
+    ck_assert(!told(jobs, 0).array_is_full);
+    jobs[1].job_state = JOB_RUNNING;
+    jobs[2].job_state = JOB_RUNNING;  // nobody waits
+    ck_assert(!told(jobs, 0).array_is_full);
+    for (slurm_job_info_t &job : jobs) job.array_max_tasks = 0;  // no limit
+    jobs[2].job_state = JOB_PENDING;
+    ck_assert(!told(jobs, 0).array_is_full);
+    // Those without a record of their own yet: 70 of them, and with a limit no more than may start.
+    bitstr_t *tasks = slurm_bit_alloc(128);
+    slurm_bit_nset(tasks, 30, 99);
+    jobs[2].array_task_id = NO_VAL;
+    ck_assert_int_eq(told(jobs, 2).tasks_waiting, 1);
+    jobs[2].array_bitmap = tasks;
+    ck_assert_int_eq(told(jobs, 2).tasks_waiting, 70);
+    EXPECT_TEXT(told(jobs, 2).array_task, "");
+    for (slurm_job_info_t &job : jobs) job.array_max_tasks = 5;
+    ck_assert_int_eq(told(jobs, 2).tasks_waiting, 3);
+    for (slurm_job_info_t &job : jobs) job.array_max_tasks = 2;
+    ck_assert_int_eq(told(jobs, 2).tasks_waiting, 1);
+    slurm_bit_free(&tasks);
+}
+
 TEST(a_limit_is_told_from_other_reasons) {
     using ringrt::controller::PendingReason;
     const auto waits = [](uint32_t reason) {
@@ -105,6 +163,8 @@ TEST(a_limit_is_told_from_other_reasons) {
     };
     for (const uint32_t reason : {WAIT_ASSOC_MAX_JOBS, WAIT_QOS_MAX_GRES_PER_USER})
         ck_assert(waits(reason) == PendingReason::limit);
+    for (const uint32_t reason : {WAIT_DEPENDENCY, WAIT_ARRAY_TASK_LIMIT})
+        ck_assert(waits(reason) == PendingReason::dependency);
     for (const uint32_t reason : {WAIT_PART_DOWN, WAIT_LICENSES, WAIT_QOS_MAX_GRES_PER_JOB})
         ck_assert(waits(reason) == PendingReason::other);
 }

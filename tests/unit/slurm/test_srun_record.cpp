@@ -109,7 +109,7 @@ TEST(what_slurm_sets_for_each_job_is_not_passed_on) {
         ck_assert_msg(!is_passed_on(own), "%s", own);
     for (const char *users :
          {"HOME=/h", "RINGRT_CHECKPOINT_DIR=c", "RINGRT_SIGNAL=10", "RINGRT_MALLEABLE=1:4",
-          "SLURM_CONF=/etc/slurm.conf", "BASH_FUNC_ml%%=() { :; }",
+          "SLURM_CONF=/etc/slurm.conf", "SLURM_ARRAY_TASK_ID=3", "BASH_FUNC_ml%%=() { :; }",
           "SLURM_SPANK__SLURM_SPANK_OPTION_pyxis_container_image=x"})
         ck_assert_msg(is_passed_on(users), "%s", users);
 }

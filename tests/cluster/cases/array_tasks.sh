@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Each task of an array is malleable: it is resized by itself, the last one too, whose number is the array's.
+start_job sweep --malleable=1:8 --array=0-2 -- 200 100
+array=$job all=$folder
+task() { job=${array}_$1 folder=$all/$1; }
+requeues() { timeout 10 scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p'; }
+resizes() { grep -c "\"event\":\"requeued\".*\"array_task\":\"$job\"" "$dir/log/malleable_events.jsonl"; }
+numbers() { timeout 10 squeue -h -o %A | sort -u | wc -l; }
+have_numbers() { [ "$(numbers)" = "$1" ]; }
+grew() { [ "$(ranks_now)" -ge 4 ]; }
+
+wait_for 30 "a number for each task" have_numbers 3
+for i in 0 1 2; do
+    task $i
+    wait_for 60 "growth of task $i" grew
+done
+guest=$(rigid 8 300 -N2)
+wait_for 60 "start of the rigid job" is_state "$guest" RUNNING
+timeout 10 scancel "$guest"
+for i in 0 1 2; do
+    task $i
+    wait_for 90 "end of task $i" is_state "$job" COMPLETED
+    check_steps
+    # Whoever was not asked was not requeued with another.
+    [ "$(requeues)" = "$(resizes)" ] || fail "task $i was requeued $(requeues) times for $(resizes) resizes"
+done
+clear_jobs
+
+# Two at once, by the array's own limit: who left to grow would lose its place to the next task. So nobody does before
+# no task waits any more.
+guest=$(rigid 12 300 -N3)
+wait_for 60 "start of the rigid job" is_state "$guest" RUNNING
+start_job throttled --malleable=1:8 --array=0-3%2 -- 120 100
+array=$job all=$folder
+task 1
+wait_for 30 "run with 2" runs_with "$job" 2
+timeout 10 scancel "$guest"
+wait_for 20 "its reason" bash -c "timeout 10 '$(dirname "$plugins")/ringstat' explain $job | grep -q 'another task of its array'"
+for i in 0 1 2 3; do
+    task $i
+    wait_for 90 "end of task $i" is_state "$job" COMPLETED
+    check_steps
+    [ $i -gt 1 ] || [ "$(resizes)" = 0 ] || fail "task $i of a full array left its place"
+done
