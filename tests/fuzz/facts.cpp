@@ -8,7 +8,7 @@ using namespace ringrt::fuzz;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string_view text = text_of(data, size);
-    if (const auto intent = intent_in(text, 12))
+    if (const auto intent = intent_in(text, "12"))
         expect(intent->size() <= 4096, "a record is bounded");
     const auto facts = parse_facts(text);
     if (!facts) return 0;

@@ -110,10 +110,10 @@ RingrtPartitionView view_in(const SubmitFacts &facts, std::string_view partition
     return view;
 }
 
-std::string format_intents(const std::map<uint32_t, std::string> &records) {
+std::string format_intents(const std::map<std::string, std::string> &records) {
     std::string out(kIntentsMarker);
-    for (const auto &[job_id, record] : records) {
-        const std::string line = std::to_string(job_id) + " " + record + "\n";
+    for (const auto &[job, record] : records) {
+        const std::string line = job + " " + record + "\n";
         if (record.size() <= records::kRecordBytesMax && record.find('\n') == std::string::npos &&
             out.size() + line.size() + kEnd.size() <= kIntentsBytesMax)
             out += line;
@@ -121,10 +121,10 @@ std::string format_intents(const std::map<uint32_t, std::string> &records) {
     return out + std::string(kEnd);
 }
 
-std::optional<std::string> intent_in(std::string_view text, uint32_t job_id) {
+std::optional<std::string> intent_in(std::string_view text, std::string_view job) {
     if (text.size() > kIntentsBytesMax || !text.ends_with(kEnd)) return std::nullopt;
     if (!text.starts_with(kIntentsMarker)) return std::nullopt;
-    const std::string key = "\n" + std::to_string(job_id) + " ";
+    const std::string key = "\n" + std::string(job) + " ";
     const std::size_t found = text.find(key);
     if (found == std::string_view::npos) return std::nullopt;
     const std::string_view rest = text.substr(found + key.size());

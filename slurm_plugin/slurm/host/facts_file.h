@@ -45,8 +45,9 @@ struct SubmitFacts {
 // By name; empty: the default one. Always says the hold.
 [[nodiscard]] RingrtPartitionView view_in(const SubmitFacts &facts, std::string_view partition);
 
-[[nodiscard]] std::string format_intents(const std::map<uint32_t, std::string> &records);
-[[nodiscard]] std::optional<std::string> intent_in(std::string_view text, uint32_t job_id);
+[[nodiscard]] std::string format_intents(const std::map<std::string, std::string> &records);
+// By a name of known_intents().
+[[nodiscard]] std::optional<std::string> intent_in(std::string_view text, std::string_view job);
 
 [[nodiscard]] double boottime_s();
 // Only a regular file of at most `bytes_max`, owned by root or `owner`, that nobody else may write.

@@ -19,6 +19,7 @@ libhost_la_SOURCES = \
 	slurm_plugin/slurm/host/fenced_cluster.h \
 	slurm_plugin/slurm/host/host.h \
 	slurm_plugin/slurm/host/journal_file.cpp slurm_plugin/slurm/host/journal_file.h \
+	slurm_plugin/slurm/host/known_intents.cpp slurm_plugin/slurm/host/known_intents.h \
 	slurm_plugin/slurm/host/metrics.cpp slurm_plugin/slurm/host/metrics.h \
 	slurm_plugin/slurm/host/slurm_paths.cpp slurm_plugin/slurm/host/slurm_paths.h
 libhost_la_CPPFLAGS = $(slurm_cppflags)

@@ -18,9 +18,12 @@ struct RingrtPartitionView {
 extern "C" {
 // 0: filled. `partition` may be null: the default one. Takes a mutex for microseconds.
 using RingrtPartitionViewFn = int (*)(const char *partition, RingrtPartitionView *out);
-// Copies the job's AdminComment as last seen, if it is malleable; 0: filled.
-using RingrtIntentTextFn = int (*)(uint32_t job_id, char *out, std::size_t size);
+// Copies the record of a malleable job as last seen, by a name of known_intents(); 0: filled.
+using RingrtIntentTextFn = int (*)(const char *job, char *out, std::size_t size);
 }
+
+// In the place of a record: the name is an array's whose tasks have records of their own.
+inline constexpr char kManyJobs[] = "array";
 
 inline constexpr char kSchedObject[] = "sched_doubling.so";
 inline constexpr char kPartitionViewName[] = "ringrt_partition_view";

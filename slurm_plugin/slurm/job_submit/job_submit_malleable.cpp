@@ -58,14 +58,14 @@ RingrtPartitionView view_of(const char *partition) {
                                : std::string_view());
 }
 
-// The intent that a job has now; empty: not known, or it is not malleable.
-std::string intent_text_of(uint32_t job_id) {
+// The intent that a job has now, or kManyJobs; empty: not known, or it is not malleable.
+std::string intent_text_of(const std::string &job) {
     char present[records::kRecordBytesMax + 1] = "";
     if (const auto ask = sched_function<RingrtIntentTextFn>(kIntentTextName))
-        return ask(job_id, present, sizeof present) == 0 ? present : "";
+        return ask(job.c_str(), present, sizeof present) == 0 ? present : "";
     if (!read_facts(facts_path(), geteuid())) return {};
     const auto text = read_trusted(facts_path() + ".intents", kIntentsBytesMax, geteuid());
-    return text ? intent_in(*text, job_id).value_or("") : "";
+    return text ? intent_in(*text, job).value_or("") : "";
 }
 
 void replace_or_clear(char *&field, const std::string &text) {
@@ -191,26 +191,26 @@ int submit(job_desc_msg_t &job, char **err_msg) {
     return ESLURM_INVALID_GRES;
 }
 
-// The job that an update is for: scontrol names it by its text alone. 0: none that can be malleable
-// (a part of an array, several jobs at once).
-uint32_t job_to_change(const job_desc_msg_t &job) {
-    const uint32_t id = job_id_of(job);
-    if (id != 0 && id != NO_VAL) return id;
-    constexpr std::size_t kDigitsMax = 10;
-    uint32_t named = 0;
-    if (job.job_id_str != nullptr)
-        (void)records::read_into({job.job_id_str, strnlen(job.job_id_str, kDigitsMax + 1)}, 1,
-                                 NO_VAL - 1, named);
-    return named;
+// The job that an update is for: scontrol names it by its text alone.
+std::string job_to_change(const job_desc_msg_t &job) {
+    constexpr std::size_t kNamedBytesMax = 64;
+    if (job.job_id_str != nullptr) return {job.job_id_str, strnlen(job.job_id_str, kNamedBytesMax)};
+    return std::to_string(job_id_of(job));
 }
 
-// An administrator who sets a new AdminComment means the site's text, not the intent behind it.
-void keep_intent(job_desc_msg_t &job) {
-    if (job.admin_comment == nullptr) return;
+// An administrator who sets a new AdminComment means the site's text, not the intent behind it. One
+// text for many tasks would give all of them the intent of one: false.
+bool keep_intent(job_desc_msg_t &job) {
+    if (job.admin_comment == nullptr) return true;
     const std::string text(job.admin_comment);
-    if (records::parse_intent(text)) return;
-    const auto intent = records::parse_intent(intent_text_of(job_to_change(job)));
+    if (records::parse_intent(text)) return true;
+    const std::string name = job_to_change(job);
+    std::string known = intent_text_of(name);
+    // A task without a record of its own yet has its array's.
+    if (known.empty()) known = intent_text_of(name.substr(0, name.find('_')));
+    const auto intent = records::parse_intent(known);
     if (intent) replace(job.admin_comment, records::format_into(text, *intent));
+    return known != kManyJobs;
 }
 
 template <typename Work>
@@ -225,11 +225,15 @@ int guarded(const char *what, Work work) noexcept {
     return SLURM_SUCCESS;  // the job goes its way as if the plugin were not there
 }
 
-int modify(job_desc_msg_t *job) noexcept {
+int modify(job_desc_msg_t *job, char **err_msg) noexcept {
     if (job == nullptr) return SLURM_SUCCESS;
-    return guarded("job_modify", [=] {
-        keep_intent(*job);
-        return SLURM_SUCCESS;
+    return guarded("job_modify", [=]() -> int {
+        if (keep_intent(*job)) return SLURM_SUCCESS;
+        tell_user(
+            "AdminComment: expected one task of this array of malleable jobs (for example 100_3), "
+            "for each has a record of its own there",
+            err_msg);
+        return ESLURM_NOT_SUPPORTED;
     });
 }
 
@@ -252,11 +256,12 @@ RINGRT_PLUGIN_SYMBOL int job_submit(job_desc_msg_t *job, uint32_t, char **err_ms
 }
 
 #if RINGRT_SLURM_AT_LEAST(23, 2)
-RINGRT_PLUGIN_SYMBOL int job_modify(job_desc_msg_t *job, void *, uint32_t, char **) {
+RINGRT_PLUGIN_SYMBOL int job_modify(job_desc_msg_t *job, void *, uint32_t, char **err_msg) {
 #else
 RINGRT_PLUGIN_SYMBOL int job_modify(job_desc_msg_t *job, void *, uint32_t) {
+    char **err_msg = nullptr;
 #endif
-    return ringrt::slurm::modify(job);
+    return ringrt::slurm::modify(job, err_msg);
 }
 
 }  // extern "C"

@@ -13,6 +13,7 @@
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
 #include "slurm_plugin/slurm/host/diag.h"
+#include "slurm_plugin/slurm/host/known_intents.h"
 #include "slurm_plugin/slurm/host/metrics.h"
 #include "slurm_plugin/slurm/host/slurm_paths.h"
 #include "slurm_plugin/slurm/ringrtd/service_notify.h"
@@ -177,9 +178,8 @@ void DaemonThread::publish(const SlurmCluster &cluster, int hold_s, bool keeps_r
     const bool other = keeps_records != std::exchange(keeps_records_, keeps_records);
     if (cluster.seen().version != std::exchange(intents_version_, cluster.seen().version) ||
         other) {
-        std::map<uint32_t, std::string> intents;
-        for (const controller::JobRecord &job : cluster.seen().jobs)
-            if (keeps_records && job.intent) intents[job.id] = records::format_intent(*job.intent);
+        KnownIntents intents;
+        if (keeps_records) intents = known_intents(cluster.seen());
         (void)write_diag(options_.facts + ".intents", format_intents(intents));
     }
     refresh_facts();

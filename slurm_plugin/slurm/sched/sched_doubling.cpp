@@ -129,9 +129,9 @@ RINGRT_PLUGIN_SYMBOL int ringrt_partition_view(const char *partition, RingrtPart
     return present != nullptr && present->facts().partition(partition, out) ? 0 : -1;
 }
 
-RINGRT_PLUGIN_SYMBOL int ringrt_intent_text(uint32_t job_id, char *out, std::size_t size) {
+RINGRT_PLUGIN_SYMBOL int ringrt_intent_text(const char *job, char *out, std::size_t size) {
     PluginThread *present = thread;
-    return present != nullptr && present->facts().intent_text(job_id, out, size) ? 0 : -1;
+    return present != nullptr && present->facts().intent_text(job, out, size) ? 0 : -1;
 }
 
 }  // extern "C"

@@ -10,9 +10,8 @@ namespace ringrt::slurm {
 void SchedFacts::publish(const SlurmCluster &cluster, int hold_s, bool keeps_records) {
     if (cluster.seen().version == version_ && hold_s == hold_s_ && keeps_records == keeps_records_)
         return;
-    std::map<uint32_t, std::string> intents;
-    for (const controller::JobRecord &job : cluster.seen().jobs)
-        if (keeps_records && job.intent) intents[job.id] = records::format_intent(*job.intent);
+    KnownIntents intents;
+    if (keeps_records) intents = known_intents(cluster.seen());
     const std::scoped_lock lock(mutex_);
     partitions_ = cluster.partitions();
     intents_ = std::move(intents);
@@ -36,9 +35,9 @@ bool SchedFacts::partition(const char *name, RingrtPartitionView *out) {
     return true;
 }
 
-bool SchedFacts::intent_text(uint32_t job_id, char *out, std::size_t size) {
+bool SchedFacts::intent_text(const char *job, char *out, std::size_t size) {
     const std::scoped_lock lock(mutex_);
-    const auto found = intents_.find(job_id);
+    const auto found = intents_.find(job);
     if (found == intents_.end() || found->second.size() >= size) return false;
     std::memcpy(out, found->second.c_str(), found->second.size() + 1);
     return true;

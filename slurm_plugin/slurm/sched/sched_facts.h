@@ -9,6 +9,7 @@
 #include <string>
 
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/host/known_intents.h"
 #include "slurm_plugin/slurm/host/sched_view.h"
 
 namespace ringrt::slurm {
@@ -17,12 +18,12 @@ class SchedFacts {
   public:
     void publish(const SlurmCluster &cluster, int hold_s, bool keeps_records);
     [[nodiscard]] bool partition(const char *name, RingrtPartitionView *out);
-    [[nodiscard]] bool intent_text(uint32_t job_id, char *out, std::size_t size);
+    [[nodiscard]] bool intent_text(const char *job, char *out, std::size_t size);
 
   private:
     std::mutex mutex_;
     std::map<std::string, PartitionLimits, std::less<>> partitions_;
-    std::map<uint32_t, std::string> intents_;
+    KnownIntents intents_;
     int hold_s_ = 0;
     bool keeps_records_ = true;
     uint64_t version_ = 0;  // of the observation that stands here; of the publishing thread alone

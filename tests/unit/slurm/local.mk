@@ -60,7 +60,7 @@ tests_unit_slurm_test_accepted_options_SOURCES = \
 tests_unit_slurm_test_accepted_options_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_accepted_options_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS) $(CHECK_LIBS)
 
-tests_unit_slurm_test_facts_SOURCES = tests/unit/slurm/test_facts.cpp tests/support/check.h tests/support/folder.h
+tests_unit_slurm_test_facts_SOURCES = tests/unit/slurm/test_facts.cpp slurm_plugin/slurm/host/known_intents.cpp tests/support/check.h tests/support/folder.h
 tests_unit_slurm_test_facts_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_facts_LDADD = libringrtd.la librecords.la $(CHECK_LIBS)
 

@@ -8,7 +8,9 @@
 #include <random>
 #include <string>
 
+#include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/slurm/host/facts_file.h"
+#include "slurm_plugin/slurm/host/known_intents.h"
 #include "slurm_plugin/slurm/ringrtd/metrics_server.h"
 #include "tests/support/check.h"
 #include "tests/support/folder.h"
@@ -118,18 +120,47 @@ TEST(only_a_trusted_and_fresh_file_counts) {
 }
 
 TEST(intents_are_found_by_their_job) {
-    const std::string text = format_intents({{1, "malleable/1 min=1"},
-                                             {12, "malleable/1 min=2"},
-                                             {3, "two\nlines"},
-                                             {4, std::string(5000, 'x')}});
-    EXPECT_TEXT(intent_in(text, 12).value_or(""), "malleable/1 min=2");
-    EXPECT_TEXT(intent_in(text, 1).value_or(""), "malleable/1 min=1");
-    ck_assert(!intent_in(text, 2) && !intent_in(text, 3) && !intent_in(text, 4));
+    const std::string text = format_intents({{"1", "malleable/1 min=1"},
+                                             {"12", "malleable/1 min=2"},
+                                             {"12_3", "malleable/1 min=3"},
+                                             {"3", "two\nlines"},
+                                             {"4", std::string(5000, 'x')}});
+    EXPECT_TEXT(intent_in(text, "12").value_or(""), "malleable/1 min=2");
+    EXPECT_TEXT(intent_in(text, "12_3").value_or(""), "malleable/1 min=3");
+    EXPECT_TEXT(intent_in(text, "1").value_or(""), "malleable/1 min=1");
+    for (const char *other : {"2", "3", "4", "12_", "2_3", "_3", "", "1\n12"})
+        ck_assert(!intent_in(text, other));
     for (std::size_t cut = 0; cut < text.size(); ++cut)
-        ck_assert(!intent_in(text.substr(0, cut), 12));
-    std::map<uint32_t, std::string> many;
-    for (uint32_t id = 1; id < 100000; ++id) many[id] = std::string(100, 'x');
+        ck_assert(!intent_in(text.substr(0, cut), "12"));
+    std::map<std::string, std::string> many;
+    for (uint32_t id = 1; id < 100000; ++id) many[std::to_string(id)] = std::string(100, 'x');
     ck_assert(format_intents(many).size() <= kIntentsBytesMax);
+}
+
+TEST(an_array_has_many_records_or_one) {
+    ringrt::controller::Observation seen;
+    const auto add = [&](uint32_t id, const char *task) -> ringrt::controller::JobRecord & {
+        seen.jobs.push_back({.id = id, .array_task = task});
+        seen.jobs.back().intent =
+            ringrt::records::Intent{.gpus_min = static_cast<int>(id), .gpus_max = 64};
+        return seen.jobs.back();
+    };
+    const auto is = [&](const char *name, int min) {
+        const auto all = known_intents(seen);
+        const auto found = all.find(name);
+        const auto intent =
+            found == all.end() ? std::nullopt : ringrt::records::parse_intent(found->second);
+        return intent && intent->gpus_min == min;
+    };
+    add(7, "");  // a job, or all tasks of an array
+    ck_assert(is("7", 7) && known_intents(seen).size() == 1);
+    add(8, "7_0");
+    ck_assert(known_intents(seen).at("7") == kManyJobs);
+    ck_assert(is("8", 8) && is("7_0", 8));
+    seen.jobs[0].array_task = "7_1";  // the last one
+    ck_assert(known_intents(seen).at("7") == kManyJobs && is("7_1", 7));
+    seen.jobs[1].phase = ringrt::controller::JobPhase::finished;
+    ck_assert(is("7", 7) && is("7_1", 7) && !is("7_0", 8));
 }
 
 TEST(http_answers_one_request) {
