@@ -10,6 +10,7 @@ libringstat_la_SOURCES = \
 	tools/ringstat/columns.cpp tools/ringstat/columns.h \
 	tools/ringstat/diag.cpp tools/ringstat/diag.h \
 	tools/ringstat/history.cpp tools/ringstat/history.h \
+	tools/ringstat/job_name.cpp tools/ringstat/job_name.h \
 	tools/ringstat/job_view.cpp tools/ringstat/job_view.h \
 	tools/ringstat/options.cpp tools/ringstat/options.h \
 	tools/ringstat/published.cpp tools/ringstat/published.h \

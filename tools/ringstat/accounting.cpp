@@ -11,6 +11,7 @@
 
 #include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/intent.h"
+#include "tools/ringstat/job_name.h"
 #include "tools/ringstat/text.h"
 
 namespace ringrt::ringstat {
@@ -18,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kFields = 11;
+constexpr std::size_t kFields = 12;
 
 // 0: none, as of "Unknown".
 double number(std::string_view text) {
@@ -82,7 +83,8 @@ std::string line_of(const std::array<std::string, 9> &cells) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const bool right = i == 0 || i > 3;
-        line += (i == 0 ? "" : " ") + fit(cells[i], static_cast<std::size_t>(kWidths[i]), right);
+        const auto width = static_cast<std::size_t>(kWidths[i]);
+        line += i == 0 ? name_cell(cells[i], width) : " " + fit(cells[i], width, right);
     }
     return line + "\n";
 }
@@ -110,9 +112,10 @@ std::string line_of(const Training &training, const Bill &bill) {
     std::string runs = std::to_string(runs_of(training));
     if (!training.extensions.empty()) runs += "+" + std::to_string(training.extensions.size());
     const std::string state = training.runs.empty() ? "-" : training.runs.back().state;
-    return line_of({std::to_string(training.job), printable(name_of(training)),
-                    printable(training.last().user), state, runs, sizes_of(bill),
-                    duration(bill.time_s), hours(bill.gpu_s), hours(bill.billed_s)});
+    return line_of({shown_name(training.job, printable(training.task())),
+                    printable(name_of(training)), printable(training.last().user), state, runs,
+                    sizes_of(bill), duration(bill.time_s), hours(bill.gpu_s),
+                    hours(bill.billed_s)});
 }
 
 Json json_of(const AccountedRun &run) {
@@ -133,18 +136,21 @@ std::optional<AccountedRun> parse_run(std::string_view line, std::string_view de
     }
     const double job = number(field[0]);
     if (job < 1 || job > UINT32_MAX || job != std::floor(job)) return std::nullopt;
-    return AccountedRun{.job = static_cast<uint32_t>(job),
-                        .user = std::string(field[1]),
-                        .account = std::string(field[2]),
-                        .state = std::string(field[3].substr(0, field[3].find(' '))),
-                        .submit_s = number(field[4]),
-                        .start_s = number(field[5]),
-                        .end_s = number(field[6]),
-                        .elapsed_s = number(field[7]),
-                        .gpus = static_cast<int>(std::min(1e9, count_in(field[8], "gres/gpu"))),
-                        .billing = count_in(field[8], "billing"),
-                        .record = std::string(field[9]),
-                        .name = std::string(field[10])};
+    return AccountedRun{
+        .job = static_cast<uint32_t>(job),
+        .task = std::string(field[10].find('_') == std::string_view::npos ? std::string_view()
+                                                                          : field[10]),
+        .user = std::string(field[1]),
+        .account = std::string(field[2]),
+        .state = std::string(field[3].substr(0, field[3].find(' '))),
+        .submit_s = number(field[4]),
+        .start_s = number(field[5]),
+        .end_s = number(field[6]),
+        .elapsed_s = number(field[7]),
+        .gpus = static_cast<int>(std::min(1e9, count_in(field[8], "gres/gpu"))),
+        .billing = count_in(field[8], "billing"),
+        .record = std::string(field[9]),
+        .name = std::string(field[11])};
 }
 
 std::vector<Training> make_trainings(std::vector<AccountedRun> rows,
@@ -204,6 +210,7 @@ std::string accounting_json(const std::vector<Training> &trainings) {
     for (const Training &training : trainings) {
         const Bill bill = bill_of(training);
         Json one{{"job", training.job},
+                 {"array_task", training.task().empty() ? Json(nullptr) : Json(training.task())},
                  {"name", printable(name_of(training))},
                  {"user", training.last().user},
                  {"account", training.last().account},

@@ -15,6 +15,7 @@ namespace ringrt::ringstat {
 // A row of sacct.
 struct AccountedRun {
     uint32_t job = 0;
+    std::string task;  // "100_3" of an array's task; else empty
     std::string user, account, state;
     double submit_s = 0, start_s = 0, end_s = 0;  // Unix times; 0: not yet
     double elapsed_s = 0;
@@ -25,7 +26,7 @@ struct AccountedRun {
 
 // For sacct --format; with Unix times (SLURM_TIME_FORMAT=%s).
 inline constexpr char kSacctFields[] =
-    "jobidraw,user,account,state,submit,start,end,elapsedraw,alloctres,admincomment,jobname";
+    "jobidraw,user,account,state,submit,start,end,elapsedraw,alloctres,admincomment,jobid,jobname";
 // delimiter: one that no user could know, or a job's name might forge a row. nullopt: not a row.
 [[nodiscard]] std::optional<AccountedRun> parse_run(std::string_view line,
                                                     std::string_view delimiter);
@@ -34,6 +35,7 @@ struct Training {
     uint32_t job = 0;
     std::vector<AccountedRun> runs, extensions;  // oldest first; no run: its base is not among them
 
+    [[nodiscard]] std::string task() const { return runs.empty() ? "" : runs.back().task; }
     [[nodiscard]] const AccountedRun &last() const {
         return runs.empty() ? extensions.back() : runs.back();
     }

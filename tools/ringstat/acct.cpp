@@ -98,7 +98,7 @@ Answer ask_rows(const Options &options) {
     std::string users = joined(options.filter.users);
     if (!options.filter.jobs.empty() && since_s == 0) {
         std::vector<std::string> ids;
-        for (const uint32_t id : options.filter.jobs) ids.push_back(std::to_string(id));
+        for (const WantedJob &wanted : options.filter.jobs) ids.push_back(wanted.text());
         Answer first = ask_sacct({"--jobs=" + joined(ids)});
         if (!first.error.empty() || first.rows.empty()) return first;
         since_s = std::ranges::min(first.rows, {}, &AccountedRun::submit_s).submit_s;
@@ -125,10 +125,10 @@ int show_accounting(const Options &options) {
     for (slurm::ListedJob &job : slurm::list_jobs().jobs)
         if (!job.ended && !job.admin_comment.empty()) records[job.id] = job.admin_comment;
     std::vector<Training> trainings = make_trainings(std::move(answer.rows), records);
-    const std::vector<uint32_t> &wanted = options.filter.jobs;
+    const std::vector<WantedJob> &wanted = options.filter.jobs;
     if (!wanted.empty())
         std::erase_if(trainings, [&](const Training &training) {
-            return std::ranges::count(wanted, training.job) == 0;
+            return !is_wanted(wanted, training.job, training.task());
         });
     put(options.json ? accounting_json(trainings) : accounting_table(trainings));
     if (!wanted.empty() && trainings.empty())

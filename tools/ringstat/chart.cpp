@@ -110,7 +110,7 @@ std::string chart_text(const Timeline &timeline, const Screen &screen) {
     const Symbols symbols(sizes_of(timeline), screen.utf8);
     std::string out;
     for (const JobLane &lane : timeline.lanes) {
-        std::string line = fit(std::to_string(lane.id), 9, true) + " " +
+        std::string line = name_cell(printable(shown_name(lane.id, lane.task)), 9) + " " +
                            fit(printable(lane.name), kNameColumns, false) + " ";
         for (std::size_t cell = 0; cell < cells; ++cell) {
             const int gpus =
@@ -133,6 +133,7 @@ std::string chart_json(const Timeline &timeline) {
                               {"gpus", phase.gpus},
                               {"reason", camel_case(phase.reason)}});
         jobs.push_back({{"id", lane.id},
+                        {"array_task", lane.task.empty() ? Json(nullptr) : Json(lane.task)},
                         {"name", lane.name},
                         {"resizes", lane.resizes},
                         {"end", lane.end.empty() ? Json(nullptr) : Json(lane.end)},

@@ -123,7 +123,8 @@ class Picture {
     void job(const JobLane &lane, double y) {
         const double base = y + kLane - 4;
         text(10, base - 14, fit(printable(lane.name), kNameColumns, false), "font-weight=\"bold\"");
-        text(10, base, "job " + std::to_string(lane.id), "class=\"soft\" font-size=\"10\"");
+        text(10, base, "job " + printable(shown_name(lane.id, lane.task)),
+             "class=\"soft\" font-size=\"10\"");
         out_ += "<line x1=\"" + number(x(lane.phases.front().start_s)) + "\" x2=\"" +
                 number(x(lane.phases.back().end_s)) + "\" y1=\"" + number(base) + "\" y2=\"" +
                 number(base) + "\" class=\"wait\" stroke-dasharray=\"3 3\"/>\n";

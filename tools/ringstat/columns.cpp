@@ -34,7 +34,7 @@ double known(const std::optional<Value> &value) {
 }
 
 constexpr Column kColumns[] = {
-    {'i', "JOBID", "job id", [](const JobView &j) { return number(j.id); },
+    {'i', "JOBID", "job id", [](const JobView &j) { return printable(shown_name(j.id, j.task)); },
      [](const JobView &j) -> double { return j.id; }},
     {'j', "NAME", "job name", [](const JobView &j) { return printable(j.name); }, nullptr},
     {'u', "USER", "owner", [](const JobView &j) { return printable(j.user); }, nullptr},

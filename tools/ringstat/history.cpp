@@ -51,6 +51,7 @@ std::optional<PastEvent> parse_event(std::string_view line) {
     if (!json.is_object()) return std::nullopt;
     PastEvent event{.time_s = number_in<double>(json, "time", 0, 1e11),
                     .job = number_in<uint32_t>(json, "job", 0, UINT32_MAX),
+                    .task = text_in(json, "array_task"),
                     .event = text_in(json, "event"),
                     .reason = text_in(json, "reason"),
                     .text = text_in(json, "text"),
@@ -73,7 +74,7 @@ History read_history(const std::string &path) {
 
 std::vector<PastEvent> select(std::vector<PastEvent> events, const Selection &selection) {
     std::erase_if(events, [&](const PastEvent &event) {
-        return (selection.job != 0 && event.job != selection.job) ||
+        return (selection.job && !selection.job->is(event.job, event.task)) ||
                event.time_s < selection.since_s ||
                (selection.until_s > 0 && event.time_s > selection.until_s);
     });
@@ -85,9 +86,9 @@ std::vector<PastEvent> select(std::vector<PastEvent> events, const Selection &se
 std::string event_line(const PastEvent &event) {
     std::string sizes = std::to_string(event.from) + " -> " + std::to_string(event.to);
     if (event.from == 0 && event.to == 0) sizes = "-";
-    return local_time(event.time_s) + fit(std::to_string(event.job), 9, true) + " " +
-           fit(printable(event.name), 10, false) + " " + fit(printable(event.event), 10, false) +
-           "  " + fit(sizes, 9, false) + "  " +
+    return local_time(event.time_s) + name_cell(printable(shown_name(event.job, event.task)), 9) +
+           " " + fit(printable(event.name), 10, false) + " " +
+           fit(printable(event.event), 10, false) + "  " + fit(sizes, 9, false) + "  " +
            fit(printable(camel_case(event.reason)), 13, false) + "  " + printable(event.text);
 }
 

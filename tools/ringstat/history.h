@@ -8,11 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/ringstat/job_name.h"
+
 namespace ringrt::ringstat {
 
 struct PastEvent {
     double time_s = 0;
     uint32_t job = 0;
+    std::string task;  // "100_3" of an array's task; else empty
     std::string event, reason, text;
     int from = 0, to = 0;
     double gap_s = 0;
@@ -35,7 +38,7 @@ struct History {
 [[nodiscard]] History read_history(const std::string &path);
 
 struct Selection {
-    uint32_t job = 0;                 // 0: all
+    std::optional<WantedJob> job;     // none: all
     double since_s = 0, until_s = 0;  // Unix times; 0: no bound
     std::size_t last = 0;             // so many at most, the newest; 0: all
 };

@@ -35,7 +35,8 @@ bool state_wanted(const ListedJob &job, const std::vector<std::string> &states) 
 }
 
 bool passes(const ListedJob &job, const Filter &filter) {
-    return none_or_any(filter.jobs, [&](uint32_t id) { return id == job.id; }) &&
+    return none_or_any(filter.jobs,
+                       [&](const WantedJob &one) { return one.is(job.id, job.task); }) &&
            none_or_any(filter.users,
                        [&](const std::string &user) {
                            return user == job.user || user == std::to_string(job.user_id);
@@ -73,6 +74,7 @@ void add_telemetry(const ListedJob &job, JobView &view) {
 
 JobView view_of(const ListedJob &job, const Intent &intent, double now_s) {
     JobView view{.id = job.id,
+                 .task = job.task,
                  .name = job.name,
                  .user = job.user,
                  .partition = job.partition,

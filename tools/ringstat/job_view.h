@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "slurm_plugin/slurm/cluster/job_listing.h"
+#include "tools/ringstat/job_name.h"
 
 namespace ringrt::ringstat {
 
@@ -17,6 +18,7 @@ namespace ringrt::ringstat {
 // them.
 struct JobView {
     uint32_t id = 0;
+    std::string task;  // of an array; else empty (job_name.h)
     std::string name, user, partition, nodes;
     std::string slurm_state;        // "RUNNING"
     std::string slurm_state_short;  // "R"
@@ -39,7 +41,7 @@ struct JobView {
 };
 
 struct Filter {
-    std::vector<uint32_t> jobs;       // empty: all
+    std::vector<WantedJob> jobs;      // empty: all
     std::vector<std::string> users;   // names or numbers
     std::vector<std::string> states;  // Slurm's, long or short, any case; "all"; empty: not ended
     std::vector<std::string> partitions;

@@ -51,8 +51,16 @@ void take_reasons(std::vector<JobView> &jobs) {
             job.reason = camel_case(now->second);
 }
 
+// Names of tasks are longer than numbers.
+void widen_first(Cell &cell, const std::vector<JobView> &jobs) {
+    constexpr std::size_t kWidest = 24;
+    for (const JobView &job : jobs)
+        cell.width = std::max(cell.width, std::min(kWidest, shown_name(job.id, job.task).size()));
+}
+
 void print_table(const Options &options, const JobList &list) {
-    const auto cells = std::get<std::vector<Cell>>(parse_format(options.format));
+    auto cells = std::get<std::vector<Cell>>(parse_format(options.format));
+    if (options.format == kDefaultFormat) widen_first(cells.front(), list.jobs);
     if (options.header) put(header_line(cells) + "\n");
     for (const JobView &job : list.jobs) put(job_line(cells, job) + "\n");
     if (options.header && list.summary) put(summary_text(*list.summary) + "\n");

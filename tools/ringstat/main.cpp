@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <variant>
 
 #include "slurm_plugin/slurm/cluster/job_listing.h"
 #include "tools/ringstat/acct.h"
@@ -20,6 +21,7 @@
 #include "tools/ringstat/plugin_view.h"
 #include "tools/ringstat/report.h"
 #include "tools/ringstat/screen.h"
+#include "tools/ringstat/text.h"
 #include "tools/usage.h"
 
 namespace ringrt::ringstat {
@@ -48,8 +50,8 @@ int show_history(const Options &options) {
     } else {
         for (const PastEvent &event : events) put(event_line(event) + "\n");
     }
-    if (options.job != 0 && events.empty())
-        return fail(kNoSuchJob, "the log says nothing of job " + std::to_string(options.job));
+    if (options.job && events.empty())
+        return fail(kNoSuchJob, "the log says nothing of job " + options.job->text());
     return kOk;
 }
 
@@ -65,8 +67,7 @@ void keep_wanted(Timeline &timeline, const Filter &filter) {
     std::erase_if(timeline.lanes, [&](const JobLane &lane) {
         const bool other_user =
             !users.empty() && (lane.name.empty() || std::ranges::count(users, lane.user_id) == 0);
-        const bool other_job =
-            !filter.jobs.empty() && std::ranges::count(filter.jobs, lane.id) == 0;
+        const bool other_job = !filter.jobs.empty() && !is_wanted(filter.jobs, lane.id, lane.task);
         return other_user || other_job;
     });
 }
@@ -101,26 +102,42 @@ int show_chart(const Options &options) {
 }
 
 // What Slurm still knows of a job that is not among the malleable ones that have not ended.
-int explain_other(const Options &options) {
-    const slurm::Listing listing = slurm::list_jobs();
-    const std::string job = "job " + std::to_string(options.job);
-    const auto found = std::ranges::find(listing.jobs, options.job, &slurm::ListedJob::id);
-    if (found == listing.jobs.end())
-        return fail(kNoSuchJob, "Slurm knows no " + job + ", or not any more (ringstat history " +
-                                    std::to_string(options.job) + ")");
-    const auto views = view_jobs(std::span(&*found, 1), {.states = {"all"}}, unix_now_s());
+int explain_other(const slurm::ListedJob &job, const Options &options) {
+    const auto views = view_jobs(std::span(&job, 1), {.states = {"all"}}, unix_now_s());
     if (views.empty())
-        return fail(kNoSuchJob, job + " is not malleable: it was submitted without --malleable");
-    put(options.json ? ended_json(views.front()) : ended_text(views.front(), found->end_s));
+        return fail(kNoSuchJob, "job " + shown_name(job.id, job.task) +
+                                    " is not malleable: it was submitted without --malleable");
+    put(options.json ? ended_json(views.front()) : ended_text(views.front(), job.end_s));
     return kOk;
+}
+
+// The one job that is meant; otherwise what was said is the exit status.
+std::variant<slurm::ListedJob, int> find_job(const WantedJob &wanted) {
+    const slurm::Listing listing = slurm::list_jobs();
+    // What the controller has published may explain it all the same.
+    if (!listing.error.empty() && !wanted.task) return slurm::ListedJob{.id = wanted.number};
+    if (!listing.error.empty()) return fail(kNoAnswer, listing.error);
+    std::vector<slurm::ListedJob> found;
+    for (const slurm::ListedJob &job : listing.jobs)
+        if (wanted.is(job.id, job.task)) found.push_back(job);
+    if (found.empty())
+        return fail(kNoSuchJob, "Slurm knows no job " + wanted.text() +
+                                    ", or not any more (ringstat history " + wanted.text() + ")");
+    if (found.size() > 1)
+        return fail(kUsage, "job " + wanted.text() + " is an array: name one of its tasks (as " +
+                                wanted.text() + "_1)");
+    return found.front();
 }
 
 int show_explanation(const Options &options) {
     const PluginView plugin = view_plugin();
     if (!plugin.error.empty()) return fail(kNoAnswer, plugin.error);
+    const auto found = find_job(*options.job);
+    if (const int *status = std::get_if<int>(&found)) return *status;
+    const auto &job = std::get<slurm::ListedJob>(found);
     const double now_s = unix_now_s();
     const auto find = [&](const Explanations &told) {
-        return std::ranges::find(told.explanations, options.job, &controller::Explanation::job_id);
+        return std::ranges::find(told.explanations, job.id, &controller::Explanation::job_id);
     };
     Explanations told = explain_all(plugin, now_s);
     // One that the controller has not told of has just been submitted, or has ended.
@@ -128,8 +145,10 @@ int show_explanation(const Options &options) {
     if (!told.error.empty()) return fail(kNoAnswer, told.error);
     if (!told.told_s && !plugin.note.empty()) fail(kOk, plugin.note);
     const auto one = find(told);
-    if (one == told.explanations.end()) return explain_other(options);
-    put(options.json ? explanation_json(*one, told, now_s) : explanation_text(*one, told, now_s));
+    if (one == told.explanations.end()) return explain_other(job, options);
+    put(options.json
+            ? explanation_json(*one, told, now_s)
+            : explanation_text(printable(shown_name(job.id, job.task)), *one, told, now_s));
     return kOk;
 }
 

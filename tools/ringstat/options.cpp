@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <ctime>
 
 #include "build_config.h"
@@ -33,14 +32,13 @@ std::string format_help() {
 }
 
 // Empty when all are job ids; otherwise what is wrong.
-std::string parse_job_ids(const std::vector<std::string> &texts, std::vector<uint32_t> &out) {
+std::string parse_job_ids(const std::vector<std::string> &texts, std::vector<WantedJob> &out) {
     for (const std::string &text : texts) {
-        uint32_t id = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-        if (error != std::errc{} || end != text.data() + text.size() || id == 0)
-            return "expected a job id (for example 1234), got \"" + printable(text.substr(0, 40)) +
-                   "\"";
-        out.push_back(id);
+        const auto wanted = parse_wanted(text);
+        if (!wanted)
+            return "expected a job id (for example 1234 or 1234_5), got \"" +
+                   printable(text.substr(0, 40)) + "\"";
+        out.push_back(*wanted);
     }
     return "";
 }
@@ -179,7 +177,7 @@ std::optional<int> check_values(Options &out, const Texts &texts) {
     if (const std::string what = read_window(texts, out); !what.empty()) return wrong(what);
     if (texts.me) out.filter.users.push_back(std::to_string(getuid()));
     if (!texts.job) return std::nullopt;
-    std::vector<uint32_t> one;
+    std::vector<WantedJob> one;
     if (const std::string what = parse_job_ids({*texts.job}, one); !what.empty())
         return wrong(what);
     out.job = one.front();

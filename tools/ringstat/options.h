@@ -21,7 +21,7 @@ struct Options {
     bool header = true;  // and the summary
     bool json = false;
     double iterate_s = 0;             // 0: once
-    uint32_t job = 0;                 // of explain and history; history: 0 is all
+    std::optional<WantedJob> job;     // of explain and history; history: none is all
     double since_s = 0, until_s = 0;  // of history, chart and acct, Unix times; 0: not given
     std::size_t last = 0;             // of history; 0: all
     std::string svg;                  // of chart: the file; empty: text

@@ -18,6 +18,7 @@ Json or_null(const std::optional<Value> &value) {
 
 Json to_json(const JobView &job) {
     return {{"id", job.id},
+            {"array_task", job.task.empty() ? Json(nullptr) : Json(job.task)},
             {"name", job.name},
             {"user", job.user},
             {"partition", job.partition},
@@ -45,6 +46,7 @@ Json to_json(const JobView &job) {
 Json to_json(const PastEvent &event) {
     return {{"time", event.time_s},
             {"job", event.job},
+            {"array_task", event.task.empty() ? Json(nullptr) : Json(event.task)},
             {"name", event.name.empty() ? Json(nullptr) : Json(event.name)},
             {"event", event.event},
             {"from", event.from},
@@ -90,10 +92,9 @@ std::string explanation_json(const controller::Explanation &explanation, const E
                    {"age_s", told.told_s ? Json(now_s - *told.told_s) : Json(nullptr)}});
 }
 
-std::string explanation_text(const controller::Explanation &explanation, const Explanations &told,
-                             double now_s) {
-    std::string text =
-        "job " + std::to_string(explanation.job_id) + ": " + printable(explanation.text) + "\n";
+std::string explanation_text(const std::string &name, const controller::Explanation &explanation,
+                             const Explanations &told, double now_s) {
+    std::string text = "job " + name + ": " + printable(explanation.text) + "\n";
     if (told.told_s)
         text += "decided " + duration(std::max(0.0, now_s - *told.told_s)) + " ago\n";
     else
@@ -104,7 +105,7 @@ std::string explanation_text(const controller::Explanation &explanation, const E
 }
 
 std::string ended_text(const JobView &job, double end_s) {
-    std::string text = "job " + std::to_string(job.id) + ": has ended: " + job.slurm_state;
+    std::string text = "job " + shown_name(job.id, job.task) + ": has ended: " + job.slurm_state;
     if (end_s > 0) text += " at " + local_time(end_s);
     if (job.time_s > 0) text += ", its last run took " + duration(job.time_s);
     return text + ", " + std::to_string(job.resizes) + " resizes\n";

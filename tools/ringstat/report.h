@@ -26,7 +26,8 @@ namespace ringrt::ringstat {
 // Of a job that has ended, or is ending: how, and what it was.
 [[nodiscard]] std::string ended_text(const JobView &job, double end_s);
 [[nodiscard]] std::string ended_json(const JobView &job);
-[[nodiscard]] std::string explanation_text(const controller::Explanation &explanation,
+[[nodiscard]] std::string explanation_text(const std::string &name,
+                                           const controller::Explanation &explanation,
                                            const Explanations &told, double now_s);
 
 }  // namespace ringrt::ringstat

@@ -33,10 +33,10 @@ std::string job_row(const JobView &job, int most, std::size_t cells, bool utf8) 
     std::string state = job.state;
     if (job.target > 0) state += (utf8 ? " → " : " > ") + std::to_string(job.target);
     const auto left = job.left_s();
-    return fit(std::to_string(job.id), 8, true) + " " + fit(printable(job.name), 10, false) + " " +
-           bar(job, most, cells, utf8) + " " + fit(std::to_string(job.gpus), 4, true) + "  " +
-           fit(state, 12, false) + fit(left ? duration(*left) : "-", 8, true) + "  " +
-           printable(job.reason);
+    return name_cell(shown_name(job.id, printable(job.task)), 8) + " " +
+           fit(printable(job.name), 10, false) + " " + bar(job, most, cells, utf8) + " " +
+           fit(std::to_string(job.gpus), 4, true) + "  " + fit(state, 12, false) +
+           fit(left ? duration(*left) : "-", 8, true) + "  " + printable(job.reason);
 }
 
 }  // namespace

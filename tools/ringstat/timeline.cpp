@@ -17,6 +17,7 @@ class LaneBuilder {
 
     void take(const PastEvent &event) {
         if (!event.name.empty()) lane_.name = event.name, lane_.user_id = event.user_id;
+        if (!event.task.empty()) lane_.task = event.task;
         const std::string &kind = event.event;
         if (kind == "resized") ++lane_.resizes;
         if (kind == "released" || kind == "downsized" || kind == "requeued" ||

@@ -19,6 +19,7 @@ struct Phase {
 
 struct JobLane {
     uint32_t id = 0, user_id = 0;
+    std::string task;  // "100_3" of an array's task; else empty
     std::string name;  // hostile; empty: the log does not tell
     std::vector<Phase> phases;
     int resizes = 0;

@@ -136,7 +136,7 @@ TEST(rigid_jobs_are_not_listed) {
 
 TEST(filters_select_as_squeue_does) {
     ListedJob job = running_job();
-    ck_assert(passes(job, {.jobs = {3, 7}}) && !passes(job, {.jobs = {8}}));
+    ck_assert(passes(job, {.jobs = {{3}, {7}}}) && !passes(job, {.jobs = {{8}}}));
     ck_assert(passes(job, {.users = {"ada"}}) && passes(job, {.users = {"1000"}}) &&
               !passes(job, {.users = {"bob"}}));
     ck_assert(passes(job, {.states = {"r"}}) && passes(job, {.states = {"running"}}) &&
@@ -145,6 +145,32 @@ TEST(filters_select_as_squeue_does) {
     job.ended = true, job.state = "COMPLETED", job.state_short = "CD";
     ck_assert(!passes(job, {}) && passes(job, {.states = {"all"}}) &&
               passes(job, {.states = {"CD"}}));
+}
+
+TEST(tasks_of_an_array_are_named_as_squeue_does) {
+    ListedJob job = running_job();
+    EXPECT_TEXT(shown(only_view(job), "%i"), "7");
+    job.task = "5_3";
+    EXPECT_TEXT(shown(only_view(job), "%i"), "5_3");
+    const auto is = [&](const char *wanted) {
+        const auto parsed = parse_wanted(wanted);
+        ck_assert_msg(parsed.has_value(), "%s", wanted);
+        EXPECT_TEXT(parsed->text(), wanted);
+        return passes(job, {.jobs = {*parsed}});
+    };
+    ck_assert(is("7") && is("5") && is("5_3"));
+    ck_assert(!is("3") && !is("5_30") && !is("5_0") && !is("7_3") && !is("50"));
+    job.task = "5_[0-4,7,10-20:5%2]";
+    ck_assert(is("5") && is("5_0") && is("5_4") && is("5_7") && is("5_10") && is("5_20"));
+    ck_assert(!is("5_5") && !is("5_11") && !is("5_21") && !is("5_2000000000"));
+    job.task = "5_[1,3,...]";  // cut short
+    ck_assert(is("5_3") && !is("5_5"));
+    for (const char *odd : {"5_[", "5_", "5_[-]", "5_[3-]", "5_[1-9:0]", "5_[]"}) {
+        job.task = odd;
+        ck_assert(is("5") && !is("5_1"));
+    }
+    for (const char *odd : {"", "0", "x", "5_", "5_x", "5_3_4", "-5", "5_[3]", "4294967296", "5 "})
+        ck_assert_msg(!parse_wanted(odd), "%s", odd);
 }
 
 TEST(jobs_come_in_the_order_of_their_ids) {
@@ -280,13 +306,13 @@ std::optional<int> parsed(std::vector<const char *> arguments, Options &out) {
 TEST(options_are_squeues) {
     Options o;
     ck_assert(
-        !parsed({"-h", "-u", "ada,bob", "-j", "3,4", "-t", "PD,R", "-o", "%i", "-i", "2"}, o));
+        !parsed({"-h", "-u", "ada,bob", "-j", "3,4_7", "-t", "PD,R", "-o", "%i", "-i", "2"}, o));
     ck_assert(!o.header && o.filter.users.size() == 2 && o.filter.states.size() == 2 &&
               o.iterate_s == 2);
-    ck_assert(o.filter.jobs == (std::vector<uint32_t>{3, 4}));
+    ck_assert(o.filter.jobs == (std::vector<WantedJob>{{3}, {4, 7}}));
     Options explain;
     ck_assert(!parsed({"explain", "12"}, explain));
-    ck_assert(explain.command == Command::explain && explain.job == 12);
+    ck_assert(explain.command == Command::explain && explain.job == WantedJob{12});
     Options chart;
     ck_assert(!parsed({"chart", "--since", "1h", "--me", "3", "4"}, chart));
     ck_assert(chart.command == Command::chart && chart.filter.jobs.size() == 2 &&

@@ -14,13 +14,14 @@ constexpr char kDelimiter[] = "|17|";
 constexpr char kBase[] = "malleable/1 min=1 max=8 sig=23 grace=120 state=running gpus=8 run=0";
 
 std::string row(const std::string &job, const std::string &state, const std::string &times,
-                const std::string &tres, const std::string &record, const std::string &name) {
+                const std::string &tres, const std::string &record, const std::string &name,
+                const std::string &job_id = "12") {
     std::string text = job;
     for (const std::string &field : {std::string("alice"), std::string("physics"), state})
         text += kDelimiter + field;
     text += kDelimiter;
     for (const char c : times) text += c == ' ' ? std::string(kDelimiter) : std::string(1, c);
-    return text + kDelimiter + tres + kDelimiter + record + kDelimiter + name;
+    return text + kDelimiter + tres + kDelimiter + record + kDelimiter + job_id + kDelimiter + name;
 }
 
 AccountedRun run_of(const std::string &text) {
@@ -52,6 +53,8 @@ TEST(a_row_of_sacct) {
     ck_assert_int_eq(run.gpus, 4);
     ck_assert_double_eq(run.billing, 40);
     EXPECT_TEXT(run.name, "a|b");
+    EXPECT_TEXT(run.task, "");
+    EXPECT_TEXT(run_of(row("12", "R", "1 2 3 4", tres(4), kBase, "a", "11_3")).task, "11_3");
     const AccountedRun waits = run_of(row("12", "PENDING", "100 Unknown Unknown 0", "", "", ""));
     ck_assert_double_eq(waits.start_s + waits.end_s + waits.elapsed_s + waits.billing, 0);
     ck_assert_int_eq(waits.gpus, 0);

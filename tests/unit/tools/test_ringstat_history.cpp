@@ -67,12 +67,15 @@ TEST(history_is_one_jobs_or_all) {
     const std::string path = "ringstat-history-" + std::to_string(getpid()) + ".jsonl";
     std::ofstream(path) << R"({"time":1,"job":1,"event":"asked","from":1,"to":2})"
                         << "\n"
-                        << R"({"time":2,"job":2,"event":"started"})"
+                        << R"({"time":2,"job":2,"array_task":"9_4","event":"started"})"
                         << "\ntorn\n";
     const History history = read_history(path);
     ck_assert_uint_eq(history.events.size(), 2);
     ck_assert_uint_eq(history.lines_skipped, 1);
-    ck_assert_uint_eq(select(history.events, {.job = 2}).size(), 1);
+    ck_assert_uint_eq(select(history.events, {.job = WantedJob{2}}).size(), 1);
+    ck_assert_uint_eq(select(history.events, {.job = WantedJob{9, 4}}).size(), 1);
+    ck_assert_uint_eq(select(history.events, {.job = WantedJob{9, 5}}).size(), 0);
+    ck_assert(event_line(history.events.at(1)).find("      9_4 ") != std::string::npos);
     ck_assert_uint_eq(select(history.events, {.since_s = 2}).front().job, 2);
     ck_assert_uint_eq(select(history.events, {.until_s = 1}).front().job, 1);
     ck_assert_uint_eq(select(history.events, {.last = 1}).front().job, 2);
