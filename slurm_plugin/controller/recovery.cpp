@@ -23,6 +23,7 @@ constexpr double kBeforeStart_s = 5;   // of slurmctld: noted by the one before,
 constexpr double kAfterStart_s = 60;   // srun waits for an answer meanwhile
 constexpr double kStarting_s = 120;    // slurmctld may be away as long
 constexpr double kFailedJustNow_s = 60;
+constexpr double kNodelessRun_s = 10;  // its first srun is refused
 
 bool may_be_orphan(const JobRecord &record) {
     return record.phase == JobPhase::running || record.phase == JobPhase::suspended;
@@ -89,7 +90,7 @@ std::vector<Event> Recovery::requeue_lost(const Observation &observation, double
     };
     std::erase_if(requeued_, [&](const auto &job) {
         const JobRecord *record = find(job.first);
-        return !record || clear_stale_nodes(*record, job.second);
+        return !record || clear_nodeless(*record, job.second);
     });
     for (auto it = returning_.begin(); it != returning_.end();) {
         const JobRecord *record = find(it->first);
@@ -99,14 +100,27 @@ std::vector<Event> Recovery::requeue_lost(const Observation &observation, double
     return events;
 }
 
-// False: not yet.
-bool Recovery::clear_stale_nodes(const JobRecord &record, int restarts_before) {
+// Of one that was requeued when its nodes were gone, or just went. False: not yet.
+bool Recovery::clear_nodeless(const JobRecord &record, int restarts_before) {
     if (record.restarts <= restarts_before) return record.phase == JobPhase::finished;
-    if (!record.has_stale_nodes) return true;
-    const RpcStatus cancelled = cluster_.cancel(record.id);
-    if (cancelled == RpcStatus::busy || cancelled == RpcStatus::unreachable) return false;
-    if (cancelled == RpcStatus::ok) returning_.try_emplace(record.id);
-    return true;
+    if (record.phase == JobPhase::finished) {
+        const bool failed = record.end && record.end->how == End::How::failed;
+        if (failed && age_s(record.start_s, record.end_s) < kNodelessRun_s)
+            returning_.try_emplace(record.id);
+        return true;
+    }
+    const bool runs_without = record.phase == JobPhase::running && record.gpus_on_node.empty();
+    if (!record.has_stale_nodes && !runs_without) return true;
+    const RpcStatus cancelled = cancel_to_requeue(record.id);
+    return cancelled != RpcStatus::busy && cancelled != RpcStatus::unreachable;
+}
+
+// At once, so that hardly anybody sees it as cancelled.
+RpcStatus Recovery::cancel_to_requeue(uint32_t job_id) {
+    const RpcStatus cancelled = cluster_.cancel(job_id);
+    if (cancelled == RpcStatus::ok)
+        returning_[job_id] = {.requeued = cluster_.requeue_ended(job_id) == RpcStatus::ok};
+    return cancelled;
 }
 
 // Until it is known that it waits again, or is gone: else a job would be lost. False: not yet.
@@ -153,12 +167,18 @@ const Journal::Ending *Recovery::ending_of_run(const JobRecord &record) const {
     return same_run ? &told->second : nullptr;
 }
 
+RpcStatus Recovery::repair(const JobRecord &record, bool has_ended) {
+    if (has_ended) return cluster_.complete(record.id);
+    return record.gpus_on_node.empty() ? cancel_to_requeue(record.id)
+                                       : cluster_.requeue_running(record.id);
+}
+
 Recovery::Found Recovery::recover(const JobRecord &record) {
     const Journal::Ending *ending = ending_of_run(record);
     if (ending && !ending->completed) return {};  // it failed or was cancelled: Slurm's own affair
     Found found{.liveness = cluster_.probe_run(record.id)};
     if (found.liveness != Liveness::gone) return found;
-    found.repaired = ending ? cluster_.complete(record.id) : cluster_.requeue_running(record.id);
+    found.repaired = repair(record, ending != nullptr);
     if (found.repaired != RpcStatus::ok) return found;
     found.event = Event{.job_id = record.id,
                         .kind = EventKind::requeued,

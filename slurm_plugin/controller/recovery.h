@@ -10,9 +10,11 @@
 //   asked it for the allocation, and srun failed ("Unable to confirm allocation"; so it does
 //   without ringrt, but a job that is not resized starts only once). It is requeued, once.
 // So is one that failed soon after a resize, which goes back to its size before (probation.h).
-// And Slurm 22.05 without accounting leaves the old run's nodes in a job that waits at once after
-// its requeue: every step of the next run would be refused. Requeuing a job that has ended clears
-// them, so it is cancelled and requeued.
+// And a node's word that it is done with a job may come when slurmctld has forgotten that the job
+// left: up to 24.11.5 it takes the node from the job that it believes to run
+// (job_epilog_complete()). Requeued without any node, the job would wait with its old run's nodes,
+// or start at once: no step of that run is possible, and its GPUs stay in use until slurmctld is
+// restarted. Requeuing a job that has ended clears this, so it is cancelled and requeued.
 #pragma once
 
 #include <map>
@@ -89,7 +91,9 @@ class Recovery {
     [[nodiscard]] bool was_taken_down(const JobRecord &record, double now_s) const;
     [[nodiscard]] bool has_lost_start(const JobRecord &record) const;
     [[nodiscard]] const Journal::Ending *ending_of_run(const JobRecord &record) const;
-    bool clear_stale_nodes(const JobRecord &record, int restarts_before);
+    bool clear_nodeless(const JobRecord &record, int restarts_before);
+    RpcStatus cancel_to_requeue(uint32_t job_id);
+    RpcStatus repair(const JobRecord &record, bool has_ended);
     void note_returns(const JobRecord &record, double now_s);
     bool requeue_until_done(const JobRecord &record, Return &back, std::vector<Event> &events,
                             double now_s);

@@ -57,6 +57,7 @@ int requeues(const JobRecord &job, double begun_s, double now_s, const std::stri
 JobRecord running(double start_s = 900) {
     JobRecord job{.id = 7, .phase = JobPhase::running, .start_s = start_s, .gpus_requested = 4};
     set_intent(job, {.gpus_min = 1, .gpus_max = 8});
+    job.gpus_on_node = {{0, 4}};
     return job;
 }
 
@@ -176,6 +177,7 @@ TEST(a_resize_of_a_job_that_has_left_is_not_called_off) {
                      .since_s = 950,
                      .asked_s = 950,
                      .run = 0});
+    job.gpus_on_node = {{0, 4}};
     cluster.seen.jobs = {job};
     Controller controller(cluster, cluster, quick_options());
     for (double now_s = 965; now_s < 1000; ++now_s) controller.pass(now_s);
@@ -289,6 +291,56 @@ TEST(stale_nodes_are_cleared_by_a_cancel_and_a_requeue) {
     for (double now_s = 1005; now_s < 1020; ++now_s) other.pass(now_s);
     ck_assert_int_eq(clean.requeued, 1);
     ck_assert_int_eq(clean.cancelled, 0);
+}
+
+// Slurm has taken the nodes from a run that it had forgotten to be over. Before the requeue: then
+// the job is cancelled, not requeued; or just when it was requeued: then the next run has no GPUs.
+TEST(a_job_without_nodes_is_cancelled_and_requeued) {
+    enum class When { never, before, then };
+    class Nodeless final : public Agreeing {
+      public:
+        When when = When::never;
+        bool fails = false;  // before it is looked at
+        RpcStatus requeue_running(uint32_t) override {
+            JobRecord &job = seen.jobs.at(0);
+            ++job.restarts;
+            if (when == When::then) job.gpus_on_node.clear();
+            if (when == When::then && fails) {
+                job.phase = JobPhase::finished;
+                job.end = End{.how = End::How::failed, .exit_code = 1};
+                job.start_s = 1010;
+                job.end_s = 1011;
+            }
+            return ++requeued, RpcStatus::ok;
+        }
+        RpcStatus cancel(uint32_t) override {
+            seen.jobs.at(0).phase = JobPhase::finished;
+            seen.jobs.at(0).end = End{.how = End::How::cancelled};
+            return ++cancelled, RpcStatus::ok;
+        }
+        RpcStatus requeue_ended(uint32_t) override {
+            seen.jobs.at(0).phase = JobPhase::pending;
+            seen.jobs.at(0).end.reset();
+            ++seen.jobs.at(0).restarts;
+            return ++requeued_ended, RpcStatus::ok;
+        }
+    };
+    for (const When when : {When::never, When::before, When::then})
+        for (const bool fails : {false, true}) {
+            Nodeless cluster;
+            cluster.when = when;
+            cluster.fails = fails;
+            cluster.liveness = Liveness::gone;
+            cluster.seen.jobs = {running()};
+            if (when == When::before) cluster.seen.jobs.at(0).gpus_on_node.clear();
+            Controller controller(cluster, cluster, quick_options());
+            for (double now_s = 1000; now_s < 1020; ++now_s) controller.pass(now_s);
+            const bool is_cancelled = when == When::before || (when == When::then && !fails);
+            ck_assert_int_eq(cluster.requeued, when == When::before ? 0 : 1);
+            ck_assert_int_eq(cluster.cancelled, is_cancelled ? 1 : 0);
+            ck_assert_int_eq(cluster.requeued_ended, when == When::never ? 0 : 1);
+            for (const Event &event : cluster.said) ck_assert(event.kind != EventKind::ended);
+        }
 }
 
 // For it would be completed again where slurmctld has forgotten it.
