@@ -100,8 +100,7 @@ struct JobRecord {
     std::string array_task;  // "100_3" of an array's task, as Slurm's commands name it; else empty
     // As many tasks of its array run as may, and others wait: one that leaves loses its place.
     bool array_is_full = false;
-    int tasks_waiting =
-        1;  // that it stands for and that may start: those of its array, as it waits
+    int tasks_waiting = 1;  // of its array, that this record stands for and that may start
     JobPhase phase = JobPhase::pending;
     PendingReason pending_reason = PendingReason::none;
     std::string name;  // hostile: bounded to 64 bytes

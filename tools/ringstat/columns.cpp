@@ -35,7 +35,10 @@ double known(const std::optional<Value> &value) {
 
 constexpr Column kColumns[] = {
     {'i', "JOBID", "job id", [](const JobView &j) { return printable(shown_name(j.id, j.task)); },
-     [](const JobView &j) -> double { return j.id; }},
+     [](const JobView &j) -> double {
+         const auto [job, task] = order_of(j.id, j.task);
+         return job * 4194304.0 + task;  // MaxArraySize is less
+     }},
     {'j', "NAME", "job name", [](const JobView &j) { return printable(j.name); }, nullptr},
     {'u', "USER", "owner", [](const JobView &j) { return printable(j.user); }, nullptr},
     {'P', "PARTITION", "partition", [](const JobView &j) { return printable(j.partition); },

@@ -43,6 +43,13 @@ std::string shown_name(uint32_t job, const std::string &task) {
     return task.empty() ? std::to_string(job) : task;
 }
 
+std::pair<uint32_t, uint32_t> order_of(uint32_t job, std::string_view task) {
+    const auto array = take_number(task);
+    if (!array || !take(task, '_')) return {job, 0};
+    take(task, '[');
+    return {*array, take_number(task).value_or(0)};
+}
+
 std::string name_cell(const std::string &name, std::size_t width) {
     return fit(name, std::max(width, name.size()), true);
 }

@@ -9,11 +9,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ringrt::ringstat {
 
 // task: "100_3" or "100_[4-9]"; empty: the job belongs to no array.
 [[nodiscard]] std::string shown_name(uint32_t job, const std::string &task);
+
+// For the order of a list: tasks of an array stand together, by their numbers.
+[[nodiscard]] std::pair<uint32_t, uint32_t> order_of(uint32_t job, std::string_view task);
 
 // Cells of a table; a longer name is not cut.
 [[nodiscard]] std::string name_cell(const std::string &name, std::size_t width);

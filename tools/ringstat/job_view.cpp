@@ -111,7 +111,7 @@ std::vector<JobView> view_jobs(std::span<const ListedJob> listed, const Filter &
         if (const auto intent = records::parse_intent(job.admin_comment))
             views.push_back(view_of(job, *intent, now_s));
     }
-    std::sort(views.begin(), views.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
+    std::ranges::sort(views, {}, [](const JobView &job) { return order_of(job.id, job.task); });
     return views;
 }
 

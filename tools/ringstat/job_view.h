@@ -47,7 +47,7 @@ struct Filter {
     std::vector<std::string> partitions;
 };
 
-// The malleable jobs among `listed` that pass the filter, in the order of their ids.
+// The malleable jobs among `listed` that pass the filter, in the order of their names.
 [[nodiscard]] std::vector<JobView> view_jobs(std::span<const slurm::ListedJob> listed,
                                              const Filter &filter, double now_s);
 

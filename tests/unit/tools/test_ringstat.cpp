@@ -169,6 +169,9 @@ TEST(tasks_of_an_array_are_named_as_squeue_does) {
         job.task = odd;
         ck_assert(is("5") && !is("5_1"));
     }
+    using Order = std::pair<uint32_t, uint32_t>;
+    ck_assert(order_of(9, "5_3") == Order(5, 3) && order_of(5, "5_[7-9]") == Order(5, 7));
+    ck_assert(order_of(9, "") == Order(9, 0) && order_of(9, "x") == Order(9, 0));
     for (const char *odd : {"", "0", "x", "5_", "5_x", "5_3_4", "-5", "5_[3]", "4294967296", "5 "})
         ck_assert_msg(!parse_wanted(odd), "%s", odd);
 }
