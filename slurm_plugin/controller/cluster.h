@@ -52,7 +52,7 @@ enum class SlurmHold : uint8_t {
 
 // The limit at which a job waits: what is scarce, and for whom it holds together.
 struct SharedLimit {
-    enum class What : uint8_t { other, gpus, cpus, nodes };
+    enum class What : uint8_t { other, gpus, cpus, nodes, memory };  // memory in MB
     What what = What::other;
     bool of_account = false, of_qos = false, of_user = false;  // those that are the same
     // Whose it is: an account above the job's, or its partition's QOS. Empty: its own account's or
@@ -123,7 +123,7 @@ struct JobRecord {
     bool any_shares = false;  // its nodes may have different numbers of GPUs (--gpus alone)
     int cpus_per_task = 1;
     int cpus_requested = 0;  // of the whole job
-    MemoryRequest memory;    // of malleable jobs
+    MemoryRequest memory;    // of malleable jobs, and of those that wait at a limit
     double billing = 0;      // of malleable jobs: billable TRES of the present run; 0: not known
     // That the limits of its account, user and QOS leave it, those that it has now included; of
     // malleable jobs. None: not limited, or not known. It may be no size of the job.

@@ -16,10 +16,24 @@ constexpr std::size_t kLookedAt = 100;  // the first of them: the later ones hav
 constexpr double kTold_s = 10;          // by then Slurm has looked again at those who wait
 
 struct Amounts {
-    int gpus = 0, cpus = 0, nodes = 0;
+    int64_t gpus = 0, cpus = 0, nodes = 0, mb = 0;
 
-    int &of(What what) { return what == What::cpus ? cpus : what == What::nodes ? nodes : gpus; }
+    int64_t &of(What what) {
+        return what == What::memory  ? mb
+               : what == What::cpus  ? cpus
+               : what == What::nodes ? nodes
+                                     : gpus;
+    }
 };
+
+int64_t mb_of(const MemoryRequest &memory, const Amounts &amounts) {
+    using Per = MemoryRequest::Per;
+    const int64_t times = memory.per == Per::gpu   ? amounts.gpus
+                          : memory.per == Per::cpu ? amounts.cpus
+                                                   : amounts.nodes;
+    constexpr uint64_t kMbMost = 1 << 30;
+    return static_cast<int64_t>(std::min(memory.mb, kMbMost)) * times;
+}
 
 // A malleable job that runs, and the size that it is to have.
 struct Giver {
@@ -35,13 +49,16 @@ struct Giver {
         const records::Layout &layout = job->intent.layout;
         const int nodes = records::nodes_of(layout, gpus, gpus_per_node);
         const int tasks = records::tasks_of(layout, gpus, nodes);
-        return {.gpus = gpus, .cpus = tasks * job->record->cpus_per_task, .nodes = nodes};
+        Amounts out{.gpus = gpus, .cpus = tasks * job->record->cpus_per_task, .nodes = nodes};
+        out.mb = mb_of(job->record->memory, out);
+        return out;
     }
     void shrink_to(int gpus) {
         const Amounts before = holds(size), after = holds(gpus);
         left.gpus += before.gpus - after.gpus;
         left.cpus += before.cpus - after.cpus;
         left.nodes += before.nodes - after.nodes;
+        left.mb += before.mb - after.mb;
         size = gpus;
     }
     [[nodiscard]] bool can_halve() const {
@@ -83,9 +100,9 @@ std::vector<Giver> givers(const std::vector<MalleableJob> &jobs, double now_s, P
 // borrowed is not enough, or it is not known yet whether what was given is.
 bool serve(const JobRecord &waiting, const std::vector<Giver *> &below) {
     const What what = waiting.at_limit.what;
-    int need = waiting.at_limit.short_by;
+    int64_t need = waiting.at_limit.short_by;
     const auto take = [&](Giver &giver) {
-        const int taken = std::clamp(giver.left.of(what), 0, need);
+        const int64_t taken = std::clamp<int64_t>(giver.left.of(what), 0, need);
         giver.left.of(what) -= taken;
         need -= taken;
     };

@@ -19,17 +19,28 @@ using controller::JobRecord;
 using controller::SharedLimit;
 using What = SharedLimit::What;
 
-constexpr int kShortMost = 1 << 20;
+constexpr int kShortMost = 1 << 30;
 constexpr std::size_t kAskedMost = 16;  // a request for each account above the one before
 
-int wanted(const JobRecord &job) {
+uint64_t wanted_mb(const JobRecord &job) {
+    using Per = controller::MemoryRequest::Per;
+    const int times = job.memory.per == Per::gpu   ? job.gpus_requested
+                      : job.memory.per == Per::cpu ? job.cpus_requested
+                                                   : job.nodes_requested;
+    return job.memory.mb * static_cast<uint64_t>(std::max(0, times));
+}
+
+uint64_t wanted(const JobRecord &job) {
+    const auto at_least_0 = [](int count) { return static_cast<uint64_t>(std::max(0, count)); };
     switch (job.at_limit.what) {
         case What::gpus:
-            return job.gpus_requested;
+            return at_least_0(job.gpus_requested);
         case What::cpus:
-            return job.cpus_requested;
+            return at_least_0(job.cpus_requested);
         case What::nodes:
-            return job.nodes_requested;
+            return at_least_0(job.nodes_requested);
+        case What::memory:
+            return wanted_mb(job);
         case What::other:
             break;
     }
@@ -45,6 +56,8 @@ bool is_meant(const JobRecord &job, const std::string &tres) {
             return tres == "cpu";
         case What::nodes:
             return tres == "node";
+        case What::memory:
+            return tres == "mem";
         case What::other:
             break;
     }
@@ -54,7 +67,7 @@ bool is_meant(const JobRecord &job, const std::string &tres) {
 // How much more is wanted than is left of a limit; 0: nothing.
 int short_of(const JobRecord &job, uint64_t limit, uint64_t in_use) {
     const uint64_t left = limit > in_use ? limit - in_use : 0;
-    const auto want = static_cast<uint64_t>(wanted(job));
+    const uint64_t want = wanted(job);
     return want > left ? static_cast<int>(std::min<uint64_t>(want - left, kShortMost)) : 0;
 }
 

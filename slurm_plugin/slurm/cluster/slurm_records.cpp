@@ -63,34 +63,20 @@ std::optional<controller::SharedLimit> limit_of(uint32_t reason) {
         return Limit{.what = what, .of_account = true, .of_qos = true};
     };
     static constexpr Known kLimits[] = {
-        {WAIT_ASSOC_JOB_LIMIT, account(kAny)},
-        {WAIT_ASSOC_RESOURCE_LIMIT, account(kAny)},
-        {WAIT_ASSOC_MAX_JOBS, account(kAny)},
-        {WAIT_ASSOC_GRP_JOB, account(kAny)},
-        {WAIT_ASSOC_GRP_MEM, account(kAny)},
-        {WAIT_ASSOC_GRP_CPU, account(cpus)},
-        {WAIT_ASSOC_GRP_NODE, account(nodes)},
-        {WAIT_ASSOC_GRP_GRES, account(gpus)},
-        {WAIT_ASSOC_GRP_BILLING, account(gpus)},
-        {WAIT_QOS_JOB_LIMIT, qos(kAny)},
-        {WAIT_QOS_RESOURCE_LIMIT, qos(kAny)},
-        {WAIT_QOS_GRP_JOB, qos(kAny)},
-        {WAIT_QOS_GRP_MEM, qos(kAny)},
-        {WAIT_QOS_GRP_CPU, qos(cpus)},
-        {WAIT_QOS_GRP_NODE, qos(nodes)},
-        {WAIT_QOS_GRP_GRES, qos(gpus)},
-        {WAIT_QOS_GRP_BILLING, qos(gpus)},
-        {WAIT_QOS_MAX_JOB_PER_USER, user(kAny)},
-        {WAIT_QOS_MAX_MEM_PER_USER, user(kAny)},
-        {WAIT_QOS_MAX_UNK_PER_USER, user(kAny)},
-        {WAIT_QOS_MAX_CPU_PER_USER, user(cpus)},
-        {WAIT_QOS_MAX_NODE_PER_USER, user(nodes)},
-        {WAIT_QOS_MAX_GRES_PER_USER, user(gpus)},
-        {WAIT_QOS_MAX_BILLING_PER_USER, user(gpus)},
-        {WAIT_QOS_MAX_JOB_PER_ACCT, both(kAny)},
-        {WAIT_QOS_MAX_MEM_PER_ACCT, both(kAny)},
-        {WAIT_QOS_MAX_CPU_PER_ACCT, both(cpus)},
-        {WAIT_QOS_MAX_NODE_PER_ACCT, both(nodes)},
+        {WAIT_ASSOC_JOB_LIMIT, account(kAny)},     {WAIT_ASSOC_RESOURCE_LIMIT, account(kAny)},
+        {WAIT_ASSOC_MAX_JOBS, account(kAny)},      {WAIT_ASSOC_GRP_JOB, account(kAny)},
+        {WAIT_ASSOC_GRP_MEM, account(memory)},     {WAIT_ASSOC_GRP_CPU, account(cpus)},
+        {WAIT_ASSOC_GRP_NODE, account(nodes)},     {WAIT_ASSOC_GRP_GRES, account(gpus)},
+        {WAIT_ASSOC_GRP_BILLING, account(gpus)},   {WAIT_QOS_JOB_LIMIT, qos(kAny)},
+        {WAIT_QOS_RESOURCE_LIMIT, qos(kAny)},      {WAIT_QOS_GRP_JOB, qos(kAny)},
+        {WAIT_QOS_GRP_MEM, qos(memory)},           {WAIT_QOS_GRP_CPU, qos(cpus)},
+        {WAIT_QOS_GRP_NODE, qos(nodes)},           {WAIT_QOS_GRP_GRES, qos(gpus)},
+        {WAIT_QOS_GRP_BILLING, qos(gpus)},         {WAIT_QOS_MAX_JOB_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_MEM_PER_USER, user(memory)}, {WAIT_QOS_MAX_UNK_PER_USER, user(kAny)},
+        {WAIT_QOS_MAX_CPU_PER_USER, user(cpus)},   {WAIT_QOS_MAX_NODE_PER_USER, user(nodes)},
+        {WAIT_QOS_MAX_GRES_PER_USER, user(gpus)},  {WAIT_QOS_MAX_BILLING_PER_USER, user(gpus)},
+        {WAIT_QOS_MAX_JOB_PER_ACCT, both(kAny)},   {WAIT_QOS_MAX_MEM_PER_ACCT, both(memory)},
+        {WAIT_QOS_MAX_CPU_PER_ACCT, both(cpus)},   {WAIT_QOS_MAX_NODE_PER_ACCT, both(nodes)},
         {WAIT_QOS_MAX_GRES_PER_ACCT, both(gpus)},
     };
     const auto known = std::ranges::find(kLimits, reason, &Known::reason);
@@ -298,12 +284,12 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         record.has_node_list = !bounded_text(job.req_nodes, 1).empty();
         take_out_lent_list(record, nodes);
         record.constraints = constraints_of(job, checksum_of(record.excluded_nodes, nodes));
-        record.memory = memory_of(job);
         if (record.phase == JobPhase::running) record.billing = billing_of(job);
     }
     if (record.intent || waits_at_limit(job)) {
         record.account = bounded_text(job.account, kNameBytesMax);
         record.qos = bounded_text(job.qos, kNameBytesMax);
+        record.memory = memory_of(job);
     }
     if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
     if (record.phase == JobPhase::pending) {

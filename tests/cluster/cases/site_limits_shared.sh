@@ -53,3 +53,14 @@ sleep 6 # partitions are asked for each 5 s
 borrows carol partition -p large
 waiting=$(user_rigid bob 600 -p large --gpus=2 --nodes=1)
 gives_to "$waiting" QOSGrpGRES
+end_all "$job" "$waiting"
+
+# Memory of a QOS, where Slurm deals it out: of 500 MB alice has 400, bob wants 250.
+sed -i 's/^SelectTypeParameters=.*/SelectTypeParameters=CR_CPU_Memory/' "$dir/slurm.conf"
+echo DefMemPerCPU=1 >>"$dir/slurm.conf"
+kill_slurmctld
+start_slurmctld
+limit qos team set GrpTRES=gres/gpu=-1,mem=500
+borrows alice memory -q team --gpus=1 --mem-per-gpu=100
+waiting=$(user_rigid bob 600 -q team --gpus=1 --mem=250)
+gives_to "$waiting" QOSGrpMem

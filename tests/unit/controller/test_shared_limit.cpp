@@ -96,6 +96,23 @@ TEST(those_below_the_same_limit_give_what_is_short) {
     with({.what = What::gpus, .of_qos = true, .short_by = 5}).expect_sizes({2, 2, 2});
 }
 
+TEST(memory_is_given_as_it_was_asked_for) {
+    using Per = MemoryRequest::Per;
+    const auto with = [](const MemoryRequest &memory, int short_by) {
+        Site site = three_jobs();
+        for (JobRecord &job : site.seen.jobs) job.memory = memory;
+        site.add_waiting({.what = What::memory, .of_account = true, .short_by = short_by});
+        return site;
+    };
+    for (const Per per : {Per::gpu, Per::cpu}) {
+        with({.per = per, .mb = 100}, 150).expect_sizes({2, 4, 4});
+        with({.per = per, .mb = 100}, 250).expect_sizes({2, 2, 4});
+        with({.per = per, .mb = 100}, 601).expect_sizes({4, 4, 4});  // of 600 borrowed
+    }
+    with({.per = Per::node, .mb = 100}, 50).expect_sizes({4, 4, 4});  // it keeps its node
+    with({}, 50).expect_sizes({4, 4, 4});                             // not known
+}
+
 TEST(those_below_an_account_above_or_in_the_partitions_qos_give_too) {
     Site site = three_jobs();
     for (const std::size_t i : {1, 2}) site.seen.jobs[i].accounts_above = {"science", "root"};

@@ -375,6 +375,32 @@ TEST(who_waits_at_an_account_above_or_at_the_partitions_qos_lacks_what_these_do_
     ck_assert(jobs[0].at_limit.whose.empty() && jobs[0].at_limit.short_by == 3);
 }
 
+TEST(who_waits_at_a_limit_of_memory_lacks_what_is_not_left) {
+    using Per = MemoryRequest::Per;
+    Site site;
+    site.qos_group = limit(mem, 4000);
+    site.in_qos[mem] = 2000;
+    JobRecord waiting = waiting_job();
+    waiting.intent.reset();
+    waiting.gpus_requested = 3;
+    waiting.cpus_requested = 6;
+    waiting.nodes_requested = 2;
+    waiting.pending_reason = PendingReason::limit;
+    waiting.at_limit = {.what = SharedLimit::What::memory, .of_qos = true};
+    for (const auto &[per, mb, lacks] :
+         std::vector<std::tuple<Per, uint64_t, int>>{{Per::gpu, 1000, 1000},
+                                                     {Per::cpu, 500, 1000},
+                                                     {Per::node, 1500, 1000},
+                                                     {Per::gpu, 600, 0},
+                                                     {Per::node, 1ULL << 40, 1 << 30},
+                                                     {Per::node, 0, 0}}) {
+        waiting.memory = {.per = per, .mb = mb};
+        std::vector<JobRecord> jobs{waiting};
+        site.note(jobs);
+        ck_assert_int_eq(jobs[0].at_limit.short_by, lacks);
+    }
+}
+
 // It may use the rest of its node, which is counted as its own.
 TEST(a_job_with_a_whole_node_holds_more_than_it_asked_for) {
     Site site;
