@@ -76,9 +76,7 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
         bool on_gpu = false;
         if (bytes > 0) RINGRT_TRY(impl_->device->memory_kind_of(send, recv, &on_gpu));
         if (on_gpu) {
-            Gpu::Event now = ready;
-            if (now == nullptr) RINGRT_TRY(impl_->device->mark(&now));
-            return impl_->device->allreduce(work, now);
+            return impl_->sum_on_gpu(work, ready);
         }
         return impl_->alone(recv, send, bytes) ? Status{} : impl_->allreduce(work);
     });
@@ -234,24 +232,6 @@ ringrt_status_t Communicator::free(void *memory) {
         return {RINGRT_INVALID_ARGUMENT,
                 format_text("rank %d: this memory was not made by alloc", impl_->self.rank)};
     });
-}
-
-ringrt_status_t Communicator::set_stream(void *stream) {
-    return impl_->guarded(
-        [&]() -> Status {
-            RINGRT_TRY(check_started(impl_->started));
-            impl_->device->set_stream(stream);
-            return {};
-        },
-        Impl::kBesideRequests);
-}
-
-bool Communicator::on_gpu(const void *memory) {
-    return impl_->device != nullptr && impl_->device->device_of(memory) >= 0;
-}
-
-void Communicator::leave_to_exit() noexcept {
-    if (impl_->device != nullptr) impl_->device->leave_to_exit();
 }
 
 void Communicator::abort() noexcept {

@@ -21,12 +21,14 @@
 #include <vector>
 
 #include "libringrt/base/share.h"
+#include "libringrt/base/status.h"
 #include "libringrt/bootstrap/text_store.h"
 #include "libringrt/ringrt.h"
 #include "libringrt/schedule/ranges.h"
 
 namespace ringrt {
 
+class DeviceCollectives;
 class Gpu;
 
 struct CommunicatorConfig {
@@ -87,9 +89,11 @@ class Communicator {
 
     // Collective. recv[i] = op over ranks of send[i]; recv may be send, else they may not overlap.
     // count is the same on all ranks and may be 0. On all ranks both are in ordinary memory or both
-    // in the rank's GPU's (device_collectives.h); then what the caller has put into its stream
-    // comes before (or only what came before `ready`, a Gpu::Event). The other collectives take
-    // memory of a GPU too, through the host's.
+    // in the rank's GPU's (device_collectives.h). Then what the caller has put into its stream
+    // comes before, and by NCCL the sum is in stream order: the call returns at once, and what goes
+    // wrong later is answered by a later call. With `ready`, a Gpu::Event, only what came before it
+    // comes before, and the call returns with the sum. The other collectives take memory of a GPU
+    // too, through the host's, and return when all is there.
     [[nodiscard]] ringrt_status_t allreduce(const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op,
                                             const std::shared_ptr<void> &ready = nullptr);
@@ -141,6 +145,11 @@ class Communicator {
     // null, as at first: the default stream.
     [[nodiscard]] ringrt_status_t set_stream(void *stream);
     [[nodiscard]] bool on_gpu(const void *memory);
+    // Points in streams, from any thread, once a buffer was found to be the GPU's.
+    [[nodiscard]] DeviceCollectives &device();
+    // Runs body(device), which may call all of it.
+    [[nodiscard]] ringrt_status_t with_device(
+        const std::function<Status(DeviceCollectives &)> &body);
 
     // From any thread, also during start(): calls under way or to come return RINGRT_ABORTED, the
     // peers' calls RINGRT_PEER_LOST.

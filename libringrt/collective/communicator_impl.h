@@ -12,6 +12,7 @@
 #include "libringrt/base/fork_guard.h"
 #include "libringrt/bootstrap/topology.h"
 #include "libringrt/collective/communicator.h"
+#include "libringrt/collective/gpu_watch.h"
 #include "libringrt/collective/progress.h"
 #include "libringrt/gpu/device_collectives.h"
 #include "libringrt/schedule/by_nodes.h"
@@ -39,7 +40,7 @@ struct Communicator::Impl {
     int ranks_per_node = 1;                     // of the fullest node
     std::unique_ptr<DeviceCollectives> device;  // for buffers in GPU memory
     OpHeader last_barrier_op;                   // of ranks with such buffers
-    uint32_t calls = 0;
+    uint32_t calls = 0, gpu_calls = 0, gpu_hash = 0;
     struct Release {
         void operator()(void *each) const { ::free(each); }
     };
@@ -51,16 +52,21 @@ struct Communicator::Impl {
     std::atomic<ringrt_status_t> failure{RINGRT_OK};
     mutable std::mutex line_mutex;
     std::string line;
-    std::unique_ptr<Progress> progress;  // last: its thread uses all of the above
+    std::unique_ptr<Progress> progress;   // its thread uses all of the above
+    std::unique_ptr<GpuWatch> gpu_watch;  // likewise
 
     Status start();
     OpHeader next_op(OpKind kind, const Work &work, uint64_t count, int root = 0);
+    void note_gpu_calls(std::span<const Gpu::Call> made);
     [[nodiscard]] bool one_node() const;
     Status allreduce(Work work);
     Status allreduce_on_rail(Work work);
     Status alloc_alone(size_t bytes, void **out);
     Status gather_all(const void *mine, void *all, size_t bytes);
     [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
+    Status sum_on_gpu(const Work &work, Gpu::Event ready);
+    void watch_gpu();
+    bool look_at_gpu();
     // A schedule of by_nodes.h.
     Status run_by_nodes(const Work &work, const OpHeader &call,
                         Schedule (*schedule)(int rank, NodeShape shape));

@@ -6,9 +6,12 @@ libcollective_la_SOURCES += \
 	libringrt/collective/communicator.cpp \
 	libringrt/collective/communicator.h \
 	libringrt/collective/communicator_impl.h \
+	libringrt/collective/gpu_watch.cpp \
+	libringrt/collective/gpu_watch.h \
 	libringrt/collective/hierarchical.cpp \
 	libringrt/collective/hierarchical.h \
 	libringrt/collective/node_chunks.h \
+	libringrt/collective/on_gpu.cpp \
 	libringrt/collective/operation_queue.cpp \
 	libringrt/collective/operation_queue.h \
 	libringrt/collective/operations.cpp \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a communicator carries an operation out: over the node's memory, by a schedule over the
-// transport, along the rails between nodes, or on the GPU.
+// transport, or along the rails between nodes. On the GPU: on_gpu.cpp.
 #include <cstring>
 
 #include "libringrt/collective/communicator_impl.h"
@@ -49,7 +49,9 @@ OpHeader Communicator::Impl::next_op(OpKind kind, const Work &work, uint64_t cou
             .dtype = uint8_t(work.dtype),
             .op = uint8_t(work.op),
             .detail = is_sum(kind) ? choice.code() : uint8_t(root),
-            .count = count};
+            .count = count,
+            .gpu_calls = gpu_calls,
+            .gpu_hash = gpu_hash};
 }
 
 // All ranks on one node: nothing but shared memory.
@@ -90,32 +92,6 @@ Status Communicator::Impl::gather_all(const void *mine, void *all, size_t bytes)
     Work work = bytes_of(mine, all, bytes * size_t(self.size), self.size);
     work.only_input_block = self.rank;
     return all_gather(work, next_op(kAllGather, work, bytes));
-}
-
-std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
-    return std::make_unique<DeviceCollectives>(
-        self, topology, config.find_gpu ? config.find_gpu() : find_gpu(),
-        DeviceCollectives::Host{
-            .meet = [this](const Work &work) -> Status {
-                if (self.size == 1) return {};
-                last_barrier_op = next_op(kDeviceAllreduce, work, work.count);
-                if (one_node()) return node->barrier(last_barrier_op);
-                return execute(dissemination(self.rank, self.size), {}, last_barrier_op, self,
-                               transport.get());
-            },
-            .all_gather = [this](const void *mine, void *all,
-                                 size_t bytes) { return gather_all(mine, all, bytes); },
-            .allreduce = [this](const Work &work) -> Status {
-                if (self.size == 1) return {};
-                return allreduce(work);
-            },
-            .allreduce_on_rail = [this](const Work &work) { return allreduce_on_rail(work); },
-            .watch = [this]() -> Status {
-                bool moved = false;
-                if (memory != nullptr) RINGRT_TRY(memory->check_peers(last_barrier_op));
-                return transport == nullptr ? Status{} : transport->progress(0, &moved);
-            },
-            .start_timeout_ms = config.start_timeout_ms});
 }
 
 Status Communicator::Impl::alloc_alone(size_t bytes, void **out) {

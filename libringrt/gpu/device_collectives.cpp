@@ -2,6 +2,7 @@
 #include "libringrt/gpu/device_collectives.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -71,7 +72,19 @@ Status DeviceCollectives::memory_kind_of(const void *send, const void *recv, boo
     return gpu_->open(of_send);
 }
 
-Status DeviceCollectives::mark(Gpu::Event *out) { return gpu_->mark(stream_, out); }
+// NCCL ends at once, and so does what waits for it. The line names the rank and the phase.
+Status DeviceCollectives::failed(Status status, const char *phase) {
+    give_up();
+    if (!status.message.starts_with("rank "))
+        status.message =
+            format_text("rank %d: %s, during %s", self_.rank, status.message.c_str(), phase);
+    return status;
+}
+
+void DeviceCollectives::give_up() {
+    if (gpu_ != nullptr) gpu_->nccl_end(true);
+    pending_.clear();
+}
 
 // Looks often at first, and after the others once a slice.
 Status DeviceCollectives::wait(const char *phase, uint32_t timeout_ms) {
@@ -88,13 +101,7 @@ Status DeviceCollectives::wait(const char *phase, uint32_t timeout_ms) {
             status = host_.watch();
             if (status.ok()) status = deadline.check(-1);
         }
-        if (!status.ok()) {
-            gpu_->nccl_end(true);
-            if (status.message.starts_with("rank ")) return status;
-            status.message =
-                format_text("rank %d: %s, during %s", self_.rank, status.message.c_str(), phase);
-            return status;
-        }
+        if (!status.ok()) return failed(std::move(status), phase);
         now - start < kBusy ? std::this_thread::yield() : std::this_thread::sleep_for(kNap);
     }
 }
@@ -114,19 +121,32 @@ std::vector<int> DeviceCollectives::neighbours() const {
     return topology_.ranks_of(topology_.node_of_rank[size_t(self_.rank)]);
 }
 
-Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
+Status DeviceCollectives::open(const Work &work, bool *in_stream_order) {
     if (reinterpret_cast<uintptr_t>(work.input) % work.element_bytes != 0 ||
         reinterpret_cast<uintptr_t>(work.output) % work.element_bytes != 0) {
         return {
             RINGRT_INVALID_ARGUMENT,
             format_text("rank %d: a buffer on a GPU must be aligned to its elements", self_.rank)};
     }
+    if (!opened_) {
+        RINGRT_TRY(host_.meet(work));  // who calls something else is told
+        RINGRT_TRY(agree(work));
+    }
+    *in_stream_order = route_ == Nccl;
+    return {};
+}
+
+Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
+    bool by_nccl = false;
+    RINGRT_TRY(open(work, &by_nccl));
+    if (by_nccl) {
+        Enqueued ignored;
+        RINGRT_TRY(enqueue(std::array{call_of(work)}, std::array{ready}, &ignored));
+        return wait(kByNccl);
+    }
     RINGRT_TRY(host_.meet(work));
-    if (!opened_) RINGRT_TRY(open(work));
     RINGRT_TRY(gpu_->after(ready));
     switch (route_) {
-        case Nccl:
-            return with_nccl(work);
         case Hierarchical:
             return with_nccl_per_node(work);
         case Ipc:
@@ -169,7 +189,7 @@ Status DeviceCollectives::choose(const std::vector<Card> &cards) {
                     self_.rank, kRouteNames[route_])};
 }
 
-Status DeviceCollectives::open(const Work &work) {
+Status DeviceCollectives::agree(const Work &work) {
     Card mine{.gpu = gpu_->name(), .wish = requested_route(), .has_nccl = gpu_->has_nccl()};
     mine.can_reduce = !mine.has_nccl || self_.size > 1 ? gpu_->can_reduce() : 0;
     std::vector<Card> cards(size_t(self_.size), Card{});
@@ -234,6 +254,8 @@ Status DeviceCollectives::open_staging(size_t each, bool *all_could) {
 
 Status DeviceCollectives::end() {
     if (!opened_) return {};
+    if (!pending_.empty()) RINGRT_TRY(wait(kByNccl));
+    pending_.clear();
     gpu_->nccl_end(false);
     for (void *&each : mapped_) gpu_->close_shared(std::exchange(each, nullptr));
     RINGRT_TRY(host_.meet({}));  // nobody frees what another still has open
@@ -243,11 +265,6 @@ Status DeviceCollectives::end() {
 }
 
 // ---- the routes -------------------------------------------------------------------------------
-
-Status DeviceCollectives::with_nccl(const Work &work) {
-    RINGRT_TRY(gpu_->nccl_allreduce(work.input, work.output, work.count, work.dtype, work.op));
-    return wait("an allreduce by NCCL");
-}
 
 // NCCL's calls are over before what follows is put into the stream: without blocking they may not
 // yet be in it when they return.
@@ -264,7 +281,8 @@ Status DeviceCollectives::with_nccl_per_node(const Work &work) {
         size_t count = std::min(each_max * ranks, work.count - first),
                each = (count + ranks - 1) / ranks;
         RINGRT_TRY(gpu_->start_copy(staging_, at(work.input, first * size), count * size));
-        RINGRT_TRY(gpu_->nccl_reduce_scatter(staging_, part_, each, work.dtype, within));
+        RINGRT_TRY(gpu_->nccl_call(std::array{
+            Gpu::Call{Gpu::Call::ReduceScatter, staging_, part_, each, work.dtype, within}}));
         RINGRT_TRY(wait(phase));
         RINGRT_TRY(gpu_->start_copy(bounce_, part_, each * size));
         RINGRT_TRY(wait(phase));
@@ -272,7 +290,8 @@ Status DeviceCollectives::with_nccl_per_node(const Work &work) {
         between.input = between.output = bounce_, between.count = each;
         RINGRT_TRY(host_.allreduce_on_rail(between));
         RINGRT_TRY(gpu_->start_copy(part_, bounce_, each * size));
-        RINGRT_TRY(gpu_->nccl_all_gather(part_, staging_, each, work.dtype));
+        RINGRT_TRY(gpu_->nccl_call(
+            std::array{Gpu::Call{Gpu::Call::AllGather, part_, staging_, each, work.dtype}}));
         RINGRT_TRY(wait(phase));
         RINGRT_TRY(gpu_->start_copy(at(work.output, first * size), staging_, count * size));
         RINGRT_TRY(wait(phase));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gpu: the GPU of this process, as far as sums of buffers in its memory need it. Thin: it starts
 // things and says whether they are over; who waits, for how long, and what a failure means, is the
-// business of collective/device.h.
+// business of device_collectives.h.
 //
 // nccl.cpp is the one behind NVIDIA's driver and NCCL. Both are opened when they are needed
 // (libcuda.so.1, libnccl.so.2), so that libringrt runs on machines without; where configure did not
@@ -24,6 +24,16 @@ class Gpu {
     using Secret = std::array<std::byte, 128>;  // by which the ranks of one NCCL find each other
     using Event = std::shared_ptr<void>;        // a point in a stream
     enum class State { Running, Over };
+    // Of NCCL. `count` is of the sum, or of one rank's block.
+    struct Call {
+        enum Kind { Allreduce, ReduceScatter, AllGather } kind = Allreduce;
+        const void *send = nullptr;
+        void *recv = nullptr;
+        size_t count = 0;
+        ringrt_dtype_t dtype = RINGRT_FLOAT32;
+        ringrt_op_t op = RINGRT_SUM;
+        bool operator==(const Call &) const = default;
+    };
 
     virtual ~Gpu() = default;
     // The GPU that `memory` lies on, -1 where it is ordinary memory.
@@ -32,9 +42,20 @@ class Gpu {
     virtual Status open(int device) = 0;
     [[nodiscard]] virtual Name name() const = 0;
 
-    // A point in the stream that the caller computes in: all that was put into it so far.
+    // ---- Points in streams; any thread may ask. `stream` is one that the program computes in.
+
+    // All that was put into it so far. UNSUPPORTED where it is captured into a CUDA graph.
     virtual Status mark(void *stream, Event *out) = 0;
-    // What is started from now on, in one stream of the library's own, runs after that point.
+    // What the program puts into it from now on runs after that point.
+    virtual Status let_wait(void *stream, const Event &event) = 0;
+    virtual Status passed(const Event &event, bool *out) = 0;
+    // Time between two that are passed.
+    virtual Status between(const Event &from, const Event &to, double *us) = 0;
+
+    // ---- The stream of the library's own; by one thread at a time.
+
+    virtual Status mark_own(Event *out) = 0;
+    // What is started from now on runs after that point.
     virtual Status after(const Event &event) = 0;
     // Between any two places, ordinary memory as well.
     virtual Status start_copy(void *out, const void *in, size_t bytes) = 0;
@@ -53,17 +74,14 @@ class Gpu {
     virtual Status open_shared(const Handle &handle, void **out) = 0;
     virtual void close_shared(void *memory) = 0;
 
-    // NCCL, never waiting: the start and each sum are over when look() says so.
+    // NCCL, never waiting: the start and what is called are over when look() says so.
     [[nodiscard]] virtual bool has_nccl() = 0;
     virtual Status nccl_unique_id(Secret *out) = 0;
     virtual Status nccl_start(const Secret &secret, int rank, int ranks) = 0;
-    virtual Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                  ringrt_op_t op) = 0;
-    // `each` elements per rank: of the sum, and of all ranks.
-    virtual Status nccl_reduce_scatter(const void *send, void *recv, size_t each,
-                                       ringrt_dtype_t dtype, ringrt_op_t op) = 0;
-    virtual Status nccl_all_gather(const void *send, void *recv, size_t each,
-                                   ringrt_dtype_t dtype) = 0;
+    // As one group. Without blocking it may not be in the stream yet when this returns.
+    virtual Status nccl_call(std::span<const Call> calls) = 0;
+    // Is all that was called in the stream? Also says when NCCL failed meanwhile.
+    virtual Status entered(bool *out) = 0;
     // Lets go of NCCL. With `failed`, whatever is under way ends at once.
     virtual void nccl_end(bool failed) = 0;
 };

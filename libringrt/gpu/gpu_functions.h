@@ -16,15 +16,16 @@ namespace ringrt {
 #define RINGRT_CUDA_FUNCTIONS(X)                                                              \
     X(cuGetErrorString) X(cuPointerGetAttribute) X(cuDeviceGetUuid)                           \
     X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxPushCurrent)              \
-    X(cuCtxPopCurrent) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamQuery)                  \
-    X(cuStreamWaitEvent) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuMemAlloc)    \
-    X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyAsync) X(cuIpcGetMemHandle)     \
-    X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuModuleLoadData) X(cuModuleGetFunction)   \
-    X(cuModuleUnload) X(cuLaunchKernel)
+    X(cuCtxPopCurrent) X(cuCtxGetStreamPriorityRange) X(cuStreamCreateWithPriority)           \
+    X(cuStreamDestroy) X(cuStreamQuery) X(cuStreamIsCapturing) X(cuStreamWaitEvent)           \
+    X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)                       \
+    X(cuEventElapsedTime) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost)       \
+    X(cuMemcpyAsync) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)        \
+    X(cuModuleLoadData) X(cuModuleGetFunction) X(cuModuleUnload) X(cuLaunchKernel)
 #define RINGRT_NCCL_FUNCTIONS(X)                                                              \
     X(ncclGetErrorString) X(ncclGetUniqueId) X(ncclCommInitRankConfig)                        \
     X(ncclCommGetAsyncError) X(ncclCommFinalize) X(ncclCommDestroy) X(ncclCommAbort)          \
-    X(ncclAllReduce) X(ncclReduceScatter) X(ncclAllGather)
+    X(ncclGroupStart) X(ncclGroupEnd) X(ncclAllReduce) X(ncclReduceScatter) X(ncclAllGather)
 // clang-format on
 
 #define RINGRT_TEXT_OF(name) #name

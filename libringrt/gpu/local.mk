@@ -6,7 +6,8 @@ libcollective_la_SOURCES += \
 	libringrt/gpu/device_collectives.h \
 	libringrt/gpu/device_pointer.cpp \
 	libringrt/gpu/device_pointer.h \
-	libringrt/gpu/gpu.h
+	libringrt/gpu/gpu.h \
+	libringrt/gpu/stream_order.cpp
 EXTRA_DIST += libringrt/gpu/reduce.cu libringrt/gpu/nccl.cpp libringrt/gpu/nvidia_gpu.cpp libringrt/gpu/nvidia_gpu.h \
 	libringrt/gpu/no_gpu.cpp libringrt/gpu/gpu_functions.h
 if HAVE_NCCL

@@ -82,26 +82,35 @@ Status NvidiaGpu::nccl_start(const Secret &secret, int rank, int ranks) {
                 "ncclCommInitRankConfig");
 }
 
-Status NvidiaGpu::nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                 ringrt_op_t op) {
+Status NvidiaGpu::nccl_call(std::span<const Call> calls) {
     Here here(*this);
-    return said(
-        nccl_.ncclAllReduce(send, recv, count, nccl_type(dtype), nccl_op(op), ring_, stream_),
-        "ncclAllReduce");
+    RINGRT_TRY(said(nccl_.ncclGroupStart(), "ncclGroupStart"));
+    ncclResult_t first = ncclSuccess;
+    for (const Call &each : calls) {
+        const ncclDataType_t type = nccl_type(each.dtype);
+        const ncclRedOp_t op = nccl_op(each.op);
+        const ncclResult_t result =
+            each.kind == Call::Allreduce
+                ? nccl_.ncclAllReduce(each.send, each.recv, each.count, type, op, ring_, stream_)
+            : each.kind == Call::ReduceScatter
+                ? nccl_.ncclReduceScatter(each.send, each.recv, each.count, type, op, ring_,
+                                          stream_)
+                : nccl_.ncclAllGather(each.send, each.recv, each.count, type, ring_, stream_);
+        if (first == ncclSuccess && result != ncclInProgress) first = result;
+    }
+    const ncclResult_t ended = nccl_.ncclGroupEnd();  // also where one was refused
+    RINGRT_TRY(said(first, "a call within a group"));
+    return said(ended, "ncclGroupEnd");
 }
 
-Status NvidiaGpu::nccl_reduce_scatter(const void *send, void *recv, size_t each,
-                                      ringrt_dtype_t dtype, ringrt_op_t op) {
+Status NvidiaGpu::entered(bool *out) {
+    *out = true;
+    if (ring_ == nullptr) return {};
     Here here(*this);
-    return said(
-        nccl_.ncclReduceScatter(send, recv, each, nccl_type(dtype), nccl_op(op), ring_, stream_),
-        "ncclReduceScatter");
-}
-
-Status NvidiaGpu::nccl_all_gather(const void *send, void *recv, size_t each, ringrt_dtype_t dtype) {
-    Here here(*this);
-    return said(nccl_.ncclAllGather(send, recv, each, nccl_type(dtype), ring_, stream_),
-                "ncclAllGather");
+    ncclResult_t result = ncclSuccess;
+    RINGRT_TRY(said(nccl_.ncclCommGetAsyncError(ring_, &result), "ncclCommGetAsyncError"));
+    *out = result != ncclInProgress;
+    return said(result, "asynchronous error");
 }
 
 void NvidiaGpu::nccl_end(bool failed) {

@@ -72,8 +72,12 @@ Status NvidiaGpu::open(int device) {
     context_ = context;
     Status made;
     {
+        // Of high priority: what is sent early lets the next forward pass begin early.
         Here here(*this);
-        made = said(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+        int least = 0, greatest = 0;
+        (void)cuda_.cuCtxGetStreamPriorityRange(&least, &greatest);
+        made = said(cuda_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, greatest),
+                    "cuStreamCreateWithPriority");
     }
     if (made.ok()) {
         device_ = device;
@@ -84,16 +88,57 @@ Status NvidiaGpu::open(int device) {
     return made;
 }
 
-Status NvidiaGpu::mark(void *stream, Event *out) {
-    Here here(*this);
+Status NvidiaGpu::record(CUstream stream, const char *where, Event *out) {
     CUevent event = nullptr;
-    RINGRT_TRY(said(cuda_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate"));
+    RINGRT_TRY(said(cuda_.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
     *out = Event(event, [this](void *made) {
-        Here where(*this);
+        Here there(*this);
         cuda_.cuEventDestroy(static_cast<CUevent>(made));
     });
-    return said(cuda_.cuEventRecord(event, static_cast<CUstream>(stream)),
-                "cuEventRecord in the stream given to ringrt_set_stream()");
+    return said(cuda_.cuEventRecord(event, stream), where);
+}
+
+// A graph would run the sum again and again, and no other rank would know.
+Status NvidiaGpu::mark(void *stream, Event *out) {
+    Here here(*this);
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    RINGRT_TRY(said(cuda_.cuStreamIsCapturing(static_cast<CUstream>(stream), &capture),
+                    "cuStreamIsCapturing"));
+    if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
+        return {RINGRT_UNSUPPORTED,
+                format_text("GPU %d: the stream is captured into a CUDA graph: sum outside of it",
+                            device_)};
+    return record(static_cast<CUstream>(stream),
+                  "cuEventRecord in the stream given to ringrt_set_stream()", out);
+}
+
+Status NvidiaGpu::mark_own(Event *out) {
+    Here here(*this);
+    return record(stream_, "cuEventRecord", out);
+}
+
+Status NvidiaGpu::let_wait(void *stream, const Event &event) {
+    Here here(*this);
+    return said(cuda_.cuStreamWaitEvent(static_cast<CUstream>(stream),
+                                        static_cast<CUevent>(event.get()), 0),
+                "cuStreamWaitEvent in the stream given to ringrt_set_stream()");
+}
+
+Status NvidiaGpu::passed(const Event &event, bool *out) {
+    Here here(*this);
+    const CUresult result = cuda_.cuEventQuery(static_cast<CUevent>(event.get()));
+    *out = result == CUDA_SUCCESS;
+    return result == CUDA_ERROR_NOT_READY ? Status{} : said(result, "what ran on it failed");
+}
+
+Status NvidiaGpu::between(const Event &from, const Event &to, double *us) {
+    Here here(*this);
+    float ms = 0;
+    RINGRT_TRY(said(cuda_.cuEventElapsedTime(&ms, static_cast<CUevent>(from.get()),
+                                             static_cast<CUevent>(to.get())),
+                    "cuEventElapsedTime"));
+    *us = 1000.0 * static_cast<double>(ms);
+    return {};
 }
 
 Status NvidiaGpu::after(const Event &event) {
@@ -140,12 +185,9 @@ Status NvidiaGpu::start_reduce(std::span<const void *const> sources, void *out, 
 Status NvidiaGpu::look(State *out) {
     Here here(*this);
     *out = State::Running;
-    if (ring_ != nullptr) {
-        ncclResult_t result = ncclSuccess;
-        RINGRT_TRY(said(nccl_.ncclCommGetAsyncError(ring_, &result), "ncclCommGetAsyncError"));
-        if (result == ncclInProgress) return {};
-        RINGRT_TRY(said(result, "asynchronous error"));
-    }
+    bool all_entered = false;
+    RINGRT_TRY(entered(&all_entered));
+    if (!all_entered) return {};
     CUresult result = cuda_.cuStreamQuery(stream_);
     if (result == CUDA_ERROR_NOT_READY) return {};
     *out = State::Over;

@@ -17,6 +17,10 @@ class NvidiaGpu : public Gpu {
     Status open(int device) override;
     Name name() const override { return name_; }
     Status mark(void *stream, Event *out) override;
+    Status let_wait(void *stream, const Event &event) override;
+    Status passed(const Event &event, bool *out) override;
+    Status between(const Event &from, const Event &to, double *us) override;
+    Status mark_own(Event *out) override;
     Status after(const Event &event) override;
     Status start_copy(void *out, const void *in, size_t bytes) override;
     bool can_reduce() override;
@@ -31,12 +35,8 @@ class NvidiaGpu : public Gpu {
     bool has_nccl() override;
     Status nccl_unique_id(Secret *out) override;
     Status nccl_start(const Secret &secret, int rank, int ranks) override;
-    Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                          ringrt_op_t op) override;
-    Status nccl_reduce_scatter(const void *send, void *recv, size_t each, ringrt_dtype_t dtype,
-                               ringrt_op_t op) override;
-    Status nccl_all_gather(const void *send, void *recv, size_t each,
-                           ringrt_dtype_t dtype) override;
+    Status nccl_call(std::span<const Call> calls) override;
+    Status entered(bool *out) override;
     void nccl_end(bool failed) override;
 
   private:
@@ -58,6 +58,7 @@ class NvidiaGpu : public Gpu {
         const NvidiaGpu &gpu_;
         bool pushed_ = false;
     };
+    Status record(CUstream stream, const char *where, Event *out);
     Status said(CUresult result, const char *what) const;
     Status said(ncclResult_t result, const char *what) const;
 

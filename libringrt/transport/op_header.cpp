@@ -26,9 +26,7 @@ std::string choice_text(uint8_t code) {
     return format_text(" in %s order by %s", kOrders[order], kAlgorithms[algorithm]);
 }
 
-}  // namespace
-
-std::string describe(const OpHeader &call) {
+std::string describe_call(const OpHeader &call) {
     auto count = static_cast<unsigned long long>(call.count);
     const char *dtype = dtype_name(call.dtype);
     switch (call.kind) {
@@ -62,6 +60,14 @@ std::string describe(const OpHeader &call) {
         default:
             return "unknown operation";
     }
+}
+
+}  // namespace
+
+std::string describe(const OpHeader &call) {
+    if (call.gpu_calls == 0) return describe_call(call);
+    return format_text("%s after %u calls on GPUs (%08x)", describe_call(call).c_str(),
+                       call.gpu_calls, call.gpu_hash);
 }
 
 }  // namespace ringrt

@@ -20,6 +20,8 @@ struct OpHeader {
     uint8_t dtype = 0, op = 0;
     uint8_t detail = 0;  // a broadcast's root (its low bits); how a sum is made (Choice::code)
     uint64_t count = 0;  // elements or bytes
+    // Of the calls on GPUs before it, which exchange no header: how many, and a hash of what.
+    uint32_t gpu_calls = 0, gpu_hash = 0;
 
     bool operator==(const OpHeader &) const = default;
 };

@@ -2,6 +2,7 @@
 // Buffers in GPU memory, over a made-up GPU (tests/support/fake_gpu.h): which way they are summed,
 // that the sums are right, and that nobody waits for ever. A real GPU: tests/gpu.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -36,6 +37,12 @@ Communicator make(const TemporaryFolder &folder, Layout layout, int rank, FakeGp
 int explain(int code, const Communicator &comm, const char *what) {
     fprintf(stderr, "rank %d: %s: \"%s\"\n", comm.rank(), what, comm.last_error().c_str());
     return code;
+}
+
+// How a sum in stream order ended: nobody waits for it but the thread that watches.
+ringrt_status_t failure_of(const Communicator &comm) {
+    for (int i = 0; i < 20000 * kTimeoutScale && comm.failure() == RINGRT_OK; ++i) usleep(1000);
+    return comm.failure();
 }
 
 // Sums, averages, in place and not, started and not.
@@ -131,6 +138,34 @@ TEST(one_rank_in_ordinary_memory_is_a_mismatch) {
     expect_all(ranks);
 }
 
+// Calls on GPUs exchange nothing: the next one over ordinary memory tells that they differed.
+TEST(different_calls_on_gpus_are_a_mismatch_at_the_next_call) {
+    for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
+        for (size_t second : {0, 7, 8}) {  // elements of rank 1's second sum; 0: it makes none
+            TemporaryFolder folder;
+            Ranks ranks(2, [&](int rank) {
+                Communicator comm =
+                    make(folder, layout, rank, {.number = rank, .hang = second == 0});
+                if (comm.start() != RINGRT_OK) return 1;
+                auto *data = static_cast<float *>(FakeGpu::make(4096));
+                const size_t mine = rank == 0 ? 7 : second;
+                for (size_t count : {size_t(7), mine}) {
+                    if (count > 0 &&
+                        comm.allreduce(data, data, count, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK)
+                        return explain(2, comm, "sum");
+                }
+                const ringrt_status_t status = comm.barrier();
+                if (second == 7) return status == RINGRT_OK ? 0 : explain(3, comm, "barrier");
+                const bool named =
+                    comm.last_error().find("barrier after 2 calls on GPUs") != std::string::npos;
+                const bool told = status == RINGRT_MISMATCH || status == RINGRT_PEER_LOST;
+                return told && named ? 0 : explain(4, comm, "not told");
+            });
+            expect_all(ranks);
+        }
+    }
+}
+
 TEST(two_sides_are_refused) {
     Communicator comm({.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{}); }});
     ck_assert_int_eq(comm.start(), RINGRT_OK);
@@ -182,19 +217,25 @@ TEST(an_asynchronous_error_ends_the_sum) {
         {.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.fail_after = 3}); }});
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     void *data = FakeGpu::make(4096);
-    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_PEER_LOST);
+    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
+    ck_assert_int_eq(failure_of(comm), RINGRT_PEER_LOST);
+    ck_assert_int_eq(comm.barrier(), RINGRT_PEER_LOST);
     ck_assert(comm.last_error().find("rank 0: NCCL on GPU 0: asynchronous error") == 0);
 }
 
 // What a hanging NCCL is waiting for: an abort, a time-out, a rank that is lost.
 TEST(an_abort_ends_a_hanging_sum) {
-    Communicator comm(
-        {.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.hang = true}); }});
+    std::atomic<int> aborts = 0;
+    Communicator comm({.find_gpu = [&] {
+        return std::make_unique<FakeGpu>(FakeGpuPlan{.hang = true, .aborts = &aborts});
+    }});
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     void *data = FakeGpu::make(4096);
-    std::thread other([&] { usleep(100000), comm.abort(); });
-    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_ABORTED);
-    other.join();
+    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
+    comm.abort();
+    ck_assert_int_eq(failure_of(comm), RINGRT_ABORTED);
+    for (int i = 0; i < 20000 && aborts == 0; ++i) usleep(1000);
+    ck_assert_int_eq(aborts, 1);  // of NCCL: the streams go on
 }
 
 TEST(a_hanging_sum_times_out) {
@@ -202,7 +243,8 @@ TEST(a_hanging_sum_times_out) {
     Communicator comm = make(folder, {1, 1}, 0, {.hang = true}, 500);
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     void *data = FakeGpu::make(4096);
-    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_TIMEOUT);
+    ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
+    ck_assert_int_eq(failure_of(comm), RINGRT_TIMEOUT);
     ck_assert(comm.last_error().find("NCCL") != std::string::npos);
 }
 
@@ -221,7 +263,7 @@ TEST(the_start_of_nccl_has_the_time_of_a_start) {
 // hang.
 TEST(a_rank_that_leaves_does_not_abort_nccl) {
     for (bool leaves : {false, true}) {
-        int aborts = 0;
+        std::atomic<int> aborts = 0;
         {
             Communicator comm({.find_gpu = [&] {
                 return std::make_unique<FakeGpu>(FakeGpuPlan{.aborts = &aborts});
@@ -244,7 +286,8 @@ TEST(a_rank_that_dies_in_nccl_is_named) {
             auto *data = static_cast<float *>(FakeGpu::make(4096));
             std::thread other;
             if (rank == 1) other = std::thread([] { usleep(500000), raise(SIGKILL); });
-            ringrt_status_t status = comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM);
+            if (comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK) return 3;
+            const ringrt_status_t status = failure_of(comm);
             if (other.joinable()) other.join();
             bool named = comm.last_error().find("rank 1 on ") != std::string::npos;
             return status == RINGRT_PEER_LOST && named ? 0 : explain(2, comm, "not named");

@@ -13,6 +13,7 @@ constexpr size_t kBytes = 1 << 20;
 void *memory = nullptr;
 int streams_to_refuse = 0;
 int contexts = 0;
+int captured = 0;  // a stream
 
 }  // namespace
 
@@ -26,6 +27,7 @@ void *fake_cuda_memory() {
     return memory;
 }
 void fake_cuda_refuse_streams(int number) { streams_to_refuse = number; }
+void *fake_cuda_captured_stream() { return &captured; }
 int fake_cuda_contexts() { return contexts; }  // retained and not released
 
 // ---- the driver's -----------------------------------------------------------------------------
@@ -55,10 +57,27 @@ int cuDevicePrimaryCtxRelease_v2(int) {
     --contexts;
     return 0;
 }
-int cuStreamCreate(void **out, unsigned) {
+int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+    *least = 0, *greatest = -5;
+    return 0;
+}
+int cuStreamCreateWithPriority(void **out, unsigned, int priority) {
+    if (priority != -5) return 1;
     if (streams_to_refuse-- > 0) return 2;
     *out = &streams_to_refuse;
     return 0;
+}
+int cuStreamIsCapturing(void *stream, int *out) {
+    *out = stream == &captured;
+    return 0;
+}
+int cuEventElapsedTime_v2(float *ms, void *, void *) {
+    *ms = 1.5F;
+    return 0;
+}
+// For headers before CUDA 12.8.
+int cuEventElapsedTime(float *ms, void *from, void *to) {
+    return cuEventElapsedTime_v2(ms, from, to);
 }
 // A null stream is the program's default stream: not the library's business.
 int cuStreamWaitEvent(void *stream, void *, unsigned) { return stream == nullptr ? 1 : 0; }
@@ -71,6 +90,7 @@ DOES_NOTHING(cuCtxPushCurrent_v2)
 DOES_NOTHING(cuCtxPopCurrent_v2)
 DOES_NOTHING(cuStreamDestroy_v2)
 DOES_NOTHING(cuStreamQuery)
+DOES_NOTHING(cuEventQuery)
 DOES_NOTHING(cuEventCreate)
 DOES_NOTHING(cuEventDestroy_v2)
 DOES_NOTHING(cuEventRecord)

@@ -22,10 +22,10 @@ namespace ringrt::test {
 struct FakeGpuPlan {
     int number = 0;  // ranks with the same one share a GPU
     bool nccl = true, reduces = true, opens = true;
-    bool hang = false;      // NCCL never ends, as when a rank is gone
-    int fail_after = -1;    // so many looks, then NCCL says that it failed
-    int start_ms = 0;       // how long NCCL's start takes
-    int *aborts = nullptr;  // counts NCCL communicators that were aborted
+    bool hang = false;                   // NCCL never ends, as when a rank is gone
+    int fail_after = -1;                 // so many looks, then NCCL says that it failed
+    int start_ms = 0;                    // how long NCCL's start takes
+    std::atomic<int> *aborts = nullptr;  // counts NCCL communicators that were aborted
 };
 
 class FakeGpu : public Gpu {
@@ -53,12 +53,29 @@ class FakeGpu : public Gpu {
     Status open(int) override { return {}; }
     Name name() const override { return {std::byte(plan_.number)}; }
     Status mark(void *, Event *out) override {
-        *out = std::make_shared<int>(0);
+        *out = std::make_shared<Point>(program_is_stuck_);
         return {};
     }
-    Status after(const Event &event) override {
-        return event != nullptr ? Status{} : Status{RINGRT_SYSTEM_ERROR, "no event"};
+    Status let_wait(void *, const Event &event) override {
+        RINGRT_TRY(is_event(event));
+        program_is_stuck_ = program_is_stuck_ || static_cast<const Point *>(event.get())->never;
+        return {};
     }
+    Status passed(const Event &event, bool *out) override {
+        *out = !static_cast<const Point *>(event.get())->never;
+        return {};
+    }
+    Status between(const Event &from, const Event &to, double *us) override {
+        *us = std::chrono::duration<double, std::micro>(static_cast<const Point *>(to.get())->at -
+                                                        static_cast<const Point *>(from.get())->at)
+                  .count();
+        return {};
+    }
+    Status mark_own(Event *out) override {
+        *out = std::make_shared<Point>(stuck());
+        return {};
+    }
+    Status after(const Event &event) override { return is_event(event); }
     Status start_copy(void *out, const void *in, size_t bytes) override {
         memmove(out, in, bytes);
         return {};
@@ -75,10 +92,14 @@ class FakeGpu : public Gpu {
         return {};
     }
     Status look(State *out) override {
-        *out = std::chrono::steady_clock::now() < up_at_ ? State::Running : State::Over;
+        bool ignored = false;
+        *out = std::chrono::steady_clock::now() < up_at_ || stuck() ? State::Running : State::Over;
+        return entered(&ignored);
+    }
+    Status entered(bool *out) override {
+        *out = true;
         if (started_ && plan_.fail_after >= 0 && looks_++ >= plan_.fail_after)
             return {RINGRT_PEER_LOST, "NCCL on GPU 0: asynchronous error: remote"};
-        if (started_ && (plan_.hang || plan_.fail_after >= 0)) *out = State::Running;
         return {};
     }
 
@@ -137,42 +158,8 @@ class FakeGpu : public Gpu {
         unlink(name);
         return {};
     }
-    // The sum of all, of which `to` gets [first, first + number).
-    Status sum(const void *send, void *to, size_t count, size_t first, size_t number,
-               ringrt_dtype_t dtype, ringrt_op_t op) {
-        started_ = true;
-        if (plan_.hang || plan_.fail_after >= 0) return {};
-        size_t size = dtype_bytes(dtype);
-        if (count * size > sizeof ring_->data[0]) return {RINGRT_NO_MEMORY, "too many for a fake"};
-        memcpy(ring_->data[rank_], send, count * size);
-        gate();
-        std::vector<const void *> sources;
-        for (int r = 0; r < ranks_; ++r) sources.push_back(ring_->data[r] + first * size);
-        reduce({.dtype = dtype,
-                .op = op,
-                .ranks = ranks_,
-                .sources = sources,
-                .out = to,
-                .count = number});
-        gate();
-        return {};
-    }
-    Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                          ringrt_op_t op) override {
-        return sum(send, recv, count, 0, count, dtype, op);
-    }
-    Status nccl_reduce_scatter(const void *send, void *recv, size_t each, ringrt_dtype_t dtype,
-                               ringrt_op_t op) override {
-        return sum(send, recv, each * size_t(ranks_), each * size_t(rank_), each, dtype, op);
-    }
-    Status nccl_all_gather(const void *send, void *recv, size_t each,
-                           ringrt_dtype_t dtype) override {
-        size_t bytes = each * dtype_bytes(dtype);
-        memcpy(ring_->data[rank_], send, bytes);
-        gate();
-        for (int r = 0; r < ranks_; ++r)
-            memcpy(static_cast<char *>(recv) + size_t(r) * bytes, ring_->data[r], bytes);
-        gate();
+    Status nccl_call(std::span<const Call> calls) override {
+        for (const Call &each : calls) RINGRT_TRY(call(each));
         return {};
     }
     void nccl_end(bool failed) override {
@@ -182,6 +169,50 @@ class FakeGpu : public Gpu {
     }
 
   private:
+    struct Point {
+        explicit Point(bool behind_a_hang) : never(behind_a_hang) {}
+        bool never;  // passed
+        std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
+    };
+    static Status is_event(const Event &event) {
+        return event != nullptr ? Status{} : Status{RINGRT_SYSTEM_ERROR, "no event"};
+    }
+    [[nodiscard]] bool stuck() const { return started_ && (plan_.hang || plan_.fail_after >= 0); }
+    Status call(const Call &each) {
+        started_ = true;
+        if (stuck()) return {};
+        if (each.kind == Call::AllGather) return all_gather(each);
+        const bool all = each.kind == Call::Allreduce;
+        const auto ranks = size_t(ranks_);
+        return sum(each, all ? each.count : each.count * ranks,
+                   all ? 0 : each.count * size_t(rank_));
+    }
+    // Of `count` elements of all, of which this rank gets each.count from `first` on.
+    Status sum(const Call &each, size_t count, size_t first) {
+        size_t size = dtype_bytes(each.dtype);
+        if (count * size > sizeof ring_->data[0]) return {RINGRT_NO_MEMORY, "too many for a fake"};
+        memcpy(ring_->data[rank_], each.send, count * size);
+        gate();
+        std::vector<const void *> sources;
+        for (int r = 0; r < ranks_; ++r) sources.push_back(ring_->data[r] + first * size);
+        reduce({.dtype = each.dtype,
+                .op = each.op,
+                .ranks = ranks_,
+                .sources = sources,
+                .out = each.recv,
+                .count = each.count});
+        gate();
+        return {};
+    }
+    Status all_gather(const Call &each) {
+        size_t bytes = each.count * dtype_bytes(each.dtype);
+        memcpy(ring_->data[rank_], each.send, bytes);
+        gate();
+        for (int r = 0; r < ranks_; ++r)
+            memcpy(static_cast<char *>(each.recv) + size_t(r) * bytes, ring_->data[r], bytes);
+        gate();
+        return {};
+    }
     struct Ring {
         std::atomic<int> come;
         char data[4][1 << 20];
@@ -199,7 +230,7 @@ class FakeGpu : public Gpu {
     size_t bytes_ = 0;
     Ring *ring_ = nullptr;
     int rank_ = 0, ranks_ = 1, looks_ = 0;
-    bool started_ = false;
+    bool started_ = false, program_is_stuck_ = false;
     std::chrono::steady_clock::time_point up_at_{};
 };
 

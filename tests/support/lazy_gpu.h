@@ -26,18 +26,10 @@ struct LazyEvent {
     bool done = false;
 };
 
-struct LazySum {
-    const void *send;
-    void *recv;
-    size_t count;
-    ringrt_dtype_t dtype;
-    ringrt_op_t op;
-};
-
 struct LazyTask {
     std::function<void()> run;
     std::shared_ptr<LazyEvent> waits = nullptr, records = nullptr;
-    std::optional<LazySum> sum = std::nullopt;
+    std::vector<Gpu::Call> group{};  // of NCCL
 };
 
 struct LazyStream {
@@ -46,7 +38,7 @@ struct LazyStream {
 
     // Events cost nothing: they come to pass as soon as they are in front.
     void settle() {
-        while (!tasks.empty() && !tasks.front().run && !tasks.front().sum) {
+        while (!tasks.empty() && !tasks.front().run && tasks.front().group.empty()) {
             if (tasks.front().waits && !tasks.front().waits->done) return;
             if (tasks.front().records) tasks.front().records->done = true;
             tasks.pop_front(), ++ran;
@@ -64,7 +56,9 @@ struct LazyStream {
 struct LazyFaults {
     int number = 0;  // devices with the same one are one GPU
     bool nccl = true, reduces = true;
-    bool forgets_events = false;  // a bug: what is to come after an event does not wait for it
+    // Bugs: what is to come after an event does not wait for it, in the library's stream or in the
+    // program's; a call is taken to be in the stream while it is in progress.
+    bool forgets_events = false, streams_run_on = false, enters_late = false;
     bool open_fails = false, start_fails = false, share_fails = false;
 };
 
@@ -233,35 +227,56 @@ class LazyWorld {
                     device.in_progress.pop_front();
                 });
             all_start = all_start && device.ring == LazyDevice::Starting;
-            all_sum = all_sum && !device.own().tasks.empty() && device.own().tasks.front().sum;
+            all_sum =
+                all_sum && !device.own().tasks.empty() && !device.own().tasks.front().group.empty();
         }
         if (all_start)
             out.emplace_back([this] {
                 for (LazyDevice &device : devices) device.ring = LazyDevice::Up;
             });
-        if (all_sum) out.emplace_back([this] { sum(); });
+        if (all_sum) out.emplace_back([this] { call_nccl(); });
         for (size_t r = 0; r < hosts_.size(); ++r)
             if (!hosts_[r].ended && hosts_[r].over()) out.emplace_back([this, r] { give_turn(r); });
         return out;
     }
-    void sum() {
-        std::vector<LazySum> sums;
-        std::vector<std::vector<std::byte>> inputs;
-        std::vector<const void *> sources;
+    // All ranks' groups, call by call.
+    void call_nccl() {
+        std::vector<std::vector<Gpu::Call>> groups;
         for (LazyDevice &device : devices) {
-            sums.push_back(*device.own().tasks.front().sum);
+            groups.push_back(std::move(device.own().tasks.front().group));
             device.own().tasks.pop_front(), ++device.own().ran;
-            const auto *from = static_cast<const std::byte *>(sums.back().send);
-            inputs.emplace_back(from, from + sums.back().count * dtype_bytes(sums.back().dtype));
         }
-        for (const auto &each : inputs) sources.push_back(each.data());
-        for (const LazySum &each : sums)
-            reduce({.dtype = each.dtype,
-                    .op = each.op,
-                    .ranks = int(devices.size()),
+        for (size_t i = 0; i < groups[0].size(); ++i) {
+            std::vector<Gpu::Call> calls;
+            for (const auto &group : groups) calls.push_back(group.at(i));
+            call_nccl(calls);
+        }
+    }
+    void call_nccl(const std::vector<Gpu::Call> &calls) {
+        const size_t ranks = devices.size(), block = calls[0].count * dtype_bytes(calls[0].dtype);
+        const bool gathers = calls[0].kind == Gpu::Call::AllGather;
+        const bool scatters = calls[0].kind == Gpu::Call::ReduceScatter;
+        std::vector<std::vector<std::byte>> inputs;
+        for (const Gpu::Call &each : calls) {
+            const auto *from = static_cast<const std::byte *>(each.send);
+            inputs.emplace_back(from, from + (scatters ? ranks * block : block));
+        }
+        for (size_t r = 0; r < ranks; ++r) {
+            std::vector<const void *> sources;
+            for (size_t s = 0; s < ranks; ++s) {
+                sources.push_back(inputs[s].data() + (scatters ? r * block : 0));
+                if (gathers)
+                    memcpy(static_cast<std::byte *>(calls[r].recv) + s * block, inputs[s].data(),
+                           block);
+            }
+            if (gathers) continue;
+            reduce({.dtype = calls[r].dtype,
+                    .op = calls[r].op,
+                    .ranks = int(ranks),
                     .sources = sources,
-                    .out = each.recv,
-                    .count = each.count});
+                    .out = calls[r].recv,
+                    .count = calls[r].count});
+        }
     }
     // All that the rest of the run depends on.
     [[nodiscard]] std::string state() const {
@@ -311,10 +326,22 @@ class LazyGpu : public Gpu {
         *out = event;
         return {};
     }
+    Status let_wait(void *stream, const Event &event) override {
+        if (!device_.faults.streams_run_on) wait_in(device_.streams[stream], event);
+        return {};
+    }
+    Status passed(const Event &event, bool *out) override {
+        device_.settle();
+        *out = std::static_pointer_cast<LazyEvent>(event)->done;
+        return {};
+    }
+    Status between(const Event &, const Event &, double *us) override {
+        *us = 0;
+        return {};
+    }
+    Status mark_own(Event *out) override { return mark(nullptr, out); }
     Status after(const Event &event) override {
-        if (!device_.faults.forgets_events)
-            device_.own().tasks.push_back(
-                {.run = {}, .waits = std::static_pointer_cast<LazyEvent>(event)});
+        if (!device_.faults.forgets_events) wait_in(device_.own(), event);
         return {};
     }
     Status start_copy(void *out, const void *in, size_t bytes) override {
@@ -370,24 +397,28 @@ class LazyGpu : public Gpu {
         device_.ring = LazyDevice::Starting;
         return {};
     }
-    Status nccl_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                          ringrt_op_t op) override {
-        device_.in_progress.push_back({.run = {}, .sum = LazySum{send, recv, count, dtype, op}});
+    Status nccl_call(std::span<const Call> calls) override {
+        device_.in_progress.push_back({.run = {}, .group = {calls.begin(), calls.end()}});
         return {};
     }
-    Status nccl_reduce_scatter(const void *, void *, size_t, ringrt_dtype_t, ringrt_op_t) override {
-        return {RINGRT_UNSUPPORTED, "not in this mock"};
-    }
-    Status nccl_all_gather(const void *, void *, size_t, ringrt_dtype_t) override {
-        return {RINGRT_UNSUPPORTED, "not in this mock"};
+    // Waits itself, as look() does.
+    Status entered(bool *out) override {
+        if (device_.faults.enters_late) return *out = true, Status{};
+        *out = world_.wait(rank_, [this] { return device_.in_progress.empty(); });
+        return {};
     }
     void nccl_end(bool) override {
         device_.ring = LazyDevice::None;
         device_.in_progress.clear();
-        std::erase_if(device_.own().tasks, [](const LazyTask &each) { return each.sum; });
+        std::erase_if(device_.own().tasks,
+                      [](const LazyTask &each) { return !each.group.empty(); });
     }
 
   private:
+    static void wait_in(LazyStream &stream, const Event &event) {
+        stream.tasks.push_back({.run = {}, .waits = std::static_pointer_cast<LazyEvent>(event)});
+    }
+
     LazyWorld &world_;
     const int rank_;
     LazyDevice &device_;

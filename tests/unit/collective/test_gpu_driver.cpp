@@ -19,6 +19,9 @@ class Driver {
     }
     [[nodiscard]] float *memory() const { return call<float *()>("fake_cuda_memory")(); }
     void refuse_streams(int number) const { call<void(int)>("fake_cuda_refuse_streams")(number); }
+    [[nodiscard]] void *captured_stream() const {
+        return call<void *()>("fake_cuda_captured_stream")();
+    }
     [[nodiscard]] int contexts() const { return call<int()>("fake_cuda_contexts")(); }
 
   private:
@@ -92,7 +95,16 @@ TEST(a_gpu_whose_stream_could_not_be_made_is_not_open) {
     Gpu::Event event;
     ck_assert_int_eq(gpu->mark(nullptr, &event).code, RINGRT_OK);
     ck_assert_int_eq(gpu->after(event).code, RINGRT_OK);
-    event.reset();
+    ck_assert_int_eq(gpu->mark(driver.captured_stream(), &event).code, RINGRT_UNSUPPORTED);
+    Gpu::Event later;
+    double us = 0;
+    bool passed = false;
+    ck_assert_int_eq(gpu->mark_own(&later).code, RINGRT_OK);
+    ck_assert_int_eq(gpu->passed(later, &passed).code, RINGRT_OK);
+    ck_assert(passed);
+    ck_assert_int_eq(gpu->between(later, later, &us).code, RINGRT_OK);
+    ck_assert_double_eq(us, 1500);
+    event.reset(), later.reset();
     gpu.reset();
     ck_assert_int_eq(driver.contexts(), 0);
 }

@@ -38,6 +38,7 @@ class Rank {
             self_, topology_, std::make_unique<LazyGpu>(world, rank),
             DeviceCollectives::Host{
                 .meet = [this](const Work &work) { return meet(work); },
+                .note = [](std::span<const Gpu::Call>) {},
                 .all_gather = [this](const void *mine, void *all,
                                      size_t bytes) { return gather(mine, all, bytes); },
                 .allreduce = [this](const Work &work) { return sum(work); },
@@ -54,7 +55,35 @@ class Rank {
         if (!status.ok()) world_.lost = true;  // as the communicator tells its peers
         return status;
     }
-    bool synchronize() {
+    // As GpuStep does for gradients.
+    Gpu::Event mark(int stream) {
+        Gpu::Event event;
+        library_->set_stream(stream_key(stream));
+        (void)library_->mark(&event);
+        return event;
+    }
+    bool open(float *memory) {
+        bool on_gpu = false, in_stream_order = false;
+        const Work work = sum_of(memory, memory, kCount, RINGRT_FLOAT32, RINGRT_SUM, kRanks);
+        return library_->memory_kind_of(memory, memory, &on_gpu).ok() &&
+               library_->open(work, &in_stream_order).ok() && in_stream_order;
+    }
+    Gpu::Event enqueue(const std::vector<Gpu::Call> &calls, const std::vector<Gpu::Event> &after) {
+        DeviceCollectives::Enqueued made;
+        (void)library_->enqueue(calls, after, &made);
+        return made.ended;
+    }
+    void let_wait(const Gpu::Event &event) { (void)library_->let_wait(event); }
+    // As a program does at the end, beside the thread that watches.
+    std::string synchronize() {
+        if (all_over()) return "";
+        bool idle = false;
+        const Status seen = library_->watch(&idle);
+        return seen.ok() ? "lost while it waited for its streams" : seen.message;
+    }
+
+  private:
+    bool all_over() {
         return world_.wait(rank_, [this] {
             device_.settle();
             for (const auto &[key, stream] : device_.streams)
@@ -62,14 +91,15 @@ class Rank {
             return true;
         });
     }
-
-  private:
     Status try_allreduce(const float *send, float *recv, int stream) {
         const Work work = sum_of(send, recv, kCount, RINGRT_FLOAT32, RINGRT_SUM, kRanks);
         bool on_gpu = false;
         RINGRT_TRY(library_->memory_kind_of(send, recv, &on_gpu));
         if (!on_gpu) return {RINGRT_SYSTEM_ERROR, "taken for ordinary memory"};
         library_->set_stream(stream_key(stream));
+        bool in_stream_order = false;
+        RINGRT_TRY(library_->open(work, &in_stream_order));
+        if (in_stream_order) return library_->allreduce_in_stream_order(work);
         Gpu::Event ready;
         RINGRT_TRY(library_->mark(&ready));
         return library_->allreduce(work, ready);
@@ -115,11 +145,49 @@ std::string three_calls(LazyWorld &world, int rank, int streams, bool in_place) 
             return status.message;
         me.launch(s, [from = recv[s], to = read[call]] { std::copy_n(from, kCount, to); });
     }
-    if (!me.synchronize()) return "lost while it waited for its streams";
+    if (std::string lost = me.synchronize(); !lost.empty()) return lost;
     for (int call = 0; call < kCalls; ++call)
         for (size_t i = 0; i < kCount; ++i)
             if (read[call][i] != value_of(0, call, i) + value_of(1, call, i))
                 return "wrong sum in call " + std::to_string(call);
+    return "";
+}
+
+// Two gradients of 2 · 1 + 1 elements, the way a plan of two blocks sends them: reduced as they are
+// made, gathered in the order of the next forward pass, which reads each behind its own sum and
+// then makes it anew. By hand what gpu_calls() and GpuStep do.
+std::string two_gradients(LazyWorld &world, int rank) {
+    Rank me(world, rank);
+    float *gradient[2] = {me.make(), me.make()}, *read[2] = {me.make(), me.make()};
+    if (!me.open(gradient[0])) return "not in stream order";
+    Gpu::Event ready[2], sum[2];
+    const auto call = [&](Gpu::Call::Kind kind, float *send, float *recv) {
+        return Gpu::Call{kind, send, recv, 1, RINGRT_FLOAT32, RINGRT_SUM};
+    };
+    for (int g : {1, 0}) {
+        me.launch(0, [=, to = gradient[g]] {
+            for (size_t i = 0; i < kCount; ++i) to[i] = value_of(rank, g, i);
+        });
+        ready[g] = me.mark(0);
+    }
+    for (int g : {1, 0})
+        (void)me.enqueue({call(Gpu::Call::ReduceScatter, gradient[g], gradient[g] + rank),
+                          call(Gpu::Call::Allreduce, gradient[g] + 2, gradient[g] + 2)},
+                         {ready[g]});
+    for (int g : {0, 1})
+        sum[g] = me.enqueue({call(Gpu::Call::AllGather, gradient[g] + rank, gradient[g])}, {});
+    for (int g : {0, 1}) {
+        me.let_wait(sum[g]);
+        me.launch(0, [from = gradient[g], to = read[g]] {
+            std::copy_n(from, kCount, to);
+            std::fill_n(from, kCount, -1.0F);
+        });
+    }
+    if (std::string lost = me.synchronize(); !lost.empty()) return lost;
+    for (int g : {0, 1})
+        for (size_t i = 0; i < kCount; ++i)
+            if (read[g][i] != value_of(0, g, i) + value_of(1, g, i))
+                return "wrong sum of gradient " + std::to_string(g);
     return "";
 }
 
@@ -197,6 +265,33 @@ TEST(every_order_is_right_on_a_mock_by_nccl) { expect_right("nccl", {.number = 0
 TEST(every_order_is_right_on_a_mock_by_ipc) { expect_right("ipc", {.number = 0}, {.number = 0}); }
 TEST(every_order_is_right_on_a_mock_through_the_host) {
     expect_right("host", {.number = 0}, {.number = 1});
+}
+
+TEST(gradients_are_right_in_every_order_on_a_mock) {
+    setenv("RINGRT_GPU", "nccl", 1);
+    const auto found_with = [](const LazyFaults &second) {
+        return explore([&](LazyWorld &world) { world.devices[1].faults = second; },
+                       [](LazyWorld &world, int rank) { return two_gradients(world, rank); });
+    };
+    const Found found = found_with({.number = 1});
+    printf("mock, no GPU: gradients: %zu states, %zu runs, %zu wrong, %zu hung\n", found.states,
+           found.runs, found.wrong, found.hung);
+    ck_assert_msg(found.wrong == 0, "%s", found.first.c_str());
+    ck_assert_uint_eq(found.hung, 0);
+    ck_assert_uint_gt(found.states, 100);
+    ck_assert_uint_gt(found_with({.number = 1, .forgets_events = true}).wrong, 0);
+    ck_assert_uint_gt(found_with({.number = 1, .streams_run_on = true}).wrong, 0);
+}
+
+// The mock sees a library whose sums are not between what comes before and after them.
+TEST(a_mock_finds_what_is_not_in_stream_order) {
+    setenv("RINGRT_GPU", "nccl", 1);
+    for (const LazyFaults &bug : {LazyFaults{.number = 1, .streams_run_on = true},
+                                  LazyFaults{.number = 1, .enters_late = true}}) {
+        const Found found = explore_all({.number = 0}, bug, false, true);
+        ck_assert_msg(found.wrong > 0, "%zu runs, none wrong", found.runs);
+        ck_assert_uint_eq(found.hung, 0);
+    }
 }
 
 // The mock sees a library that does not wait for what the program has put into its stream.

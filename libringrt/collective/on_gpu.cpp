@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A communicator's buffers in GPU memory: what DeviceCollectives gets from it, and what it watches.
+#include "libringrt/collective/checks.h"
+#include "libringrt/collective/communicator_impl.h"
+
+namespace ringrt {
+
+std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
+    return std::make_unique<DeviceCollectives>(
+        self, topology, config.find_gpu ? config.find_gpu() : find_gpu(),
+        DeviceCollectives::Host{
+            .meet = [this](const Work &work) -> Status {
+                if (self.size == 1) return {};
+                last_barrier_op = next_op(kDeviceAllreduce, work, work.count);
+                if (one_node()) return node->barrier(last_barrier_op);
+                return execute(dissemination(self.rank, self.size), {}, last_barrier_op, self,
+                               transport.get());
+            },
+            .note = [this](std::span<const Gpu::Call> made) { note_gpu_calls(made); },
+            .all_gather = [this](const void *mine, void *all,
+                                 size_t bytes) { return gather_all(mine, all, bytes); },
+            .allreduce = [this](const Work &work) -> Status {
+                if (self.size == 1) return {};
+                return allreduce(work);
+            },
+            .allreduce_on_rail = [this](const Work &work) { return allreduce_on_rail(work); },
+            .watch = [this]() -> Status {
+                bool moved = false;
+                if (memory != nullptr) RINGRT_TRY(memory->check_peers(last_barrier_op));
+                return transport == nullptr ? Status{} : transport->progress(0, &moved);
+            },
+            .start_timeout_ms = config.start_timeout_ms});
+}
+
+// FNV-1a of what must be the same on all ranks.
+void Communicator::Impl::note_gpu_calls(std::span<const Gpu::Call> made) {
+    for (const Gpu::Call &each : made) {
+        ++gpu_calls;
+        for (uint64_t part :
+             {uint64_t(each.kind), uint64_t(each.count), uint64_t(each.dtype), uint64_t(each.op)}) {
+            for (int byte = 0; byte < 8; ++byte)
+                gpu_hash = (gpu_hash ^ uint32_t(part >> 8 * byte & 0xff)) * 16777619u;
+        }
+    }
+}
+
+Status Communicator::Impl::sum_on_gpu(const Work &work, Gpu::Event ready) {
+    bool in_stream_order = false;
+    RINGRT_TRY(device->open(work, &in_stream_order));
+    if (in_stream_order && ready == nullptr) {
+        RINGRT_TRY(device->allreduce_in_stream_order(work));
+        watch_gpu();
+        return {};
+    }
+    if (ready == nullptr) RINGRT_TRY(device->mark(&ready));
+    return device->allreduce(work, ready);
+}
+
+void Communicator::Impl::watch_gpu() {
+    if (gpu_watch == nullptr)
+        gpu_watch = std::make_unique<GpuWatch>([this] { return look_at_gpu(); });
+    gpu_watch->wake();
+}
+
+bool Communicator::Impl::look_at_gpu() {
+    std::unique_lock lock(call_mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return true;  // a call is under way, and looks after lost ranks itself
+    if (failure != RINGRT_OK) {
+        device->give_up();
+        return false;
+    }
+    bool idle = true;
+    Status seen;
+    try {
+        seen = device->watch(&idle);
+    } catch (const std::exception &e) {
+        seen = {RINGRT_SYSTEM_ERROR, format_text("rank %d: %s", self.rank, e.what())};
+        device->give_up();
+    }
+    if (seen.ok()) return !idle;
+    (void)answer(std::move(seen));
+    return false;
+}
+
+ringrt_status_t Communicator::set_stream(void *stream) {
+    return impl_->guarded(
+        [&]() -> Status {
+            RINGRT_TRY(check_started(impl_->started));
+            impl_->device->set_stream(stream);
+            return {};
+        },
+        Impl::kBesideRequests);
+}
+
+DeviceCollectives &Communicator::device() { return *impl_->device; }
+
+ringrt_status_t Communicator::with_device(const std::function<Status(DeviceCollectives &)> &body) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        RINGRT_TRY(body(*impl_->device));
+        if (impl_->device->pending()) impl_->watch_gpu();
+        return {};
+    });
+}
+
+bool Communicator::on_gpu(const void *memory) {
+    return impl_->device != nullptr && impl_->device->device_of(memory) >= 0;
+}
+
+void Communicator::leave_to_exit() noexcept {
+    impl_->gpu_watch.reset();
+    if (impl_->device != nullptr) impl_->device->leave_to_exit();
+}
+
+}  // namespace ringrt

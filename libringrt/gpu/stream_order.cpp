@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of DeviceCollectives that is in stream order: it puts things into streams, and looks
+// after them.
+#include <array>
+#include <thread>
+
+#include "libringrt/gpu/device_collectives.h"
+
+namespace ringrt {
+
+Status DeviceCollectives::allreduce_in_stream_order(const Work &work) {
+    Gpu::Event ready;
+    Enqueued sum;
+    RINGRT_TRY(mark(&ready));
+    RINGRT_TRY(enqueue(std::array{call_of(work)}, std::array{ready}, &sum));
+    return let_wait(sum.ended);
+}
+
+Status DeviceCollectives::enqueue(std::span<const Gpu::Call> calls,
+                                  std::span<const Gpu::Event> after, Enqueued *out) {
+    if (!opened_ || route_ != Nccl) return {RINGRT_SYSTEM_ERROR, "nothing to enqueue on"};
+    for (const Gpu::Event &event : after) RINGRT_TRY(gpu_->after(event));
+    RINGRT_TRY(gpu_->mark_own(&out->begun));
+    if (!calls.empty()) {
+        host_.note(calls);
+        Status called = gpu_->nccl_call(calls);
+        if (!called.ok()) return failed(std::move(called), kByNccl);
+        RINGRT_TRY(until_entered(kByNccl));
+    }
+    RINGRT_TRY(gpu_->mark_own(&out->ended));
+    pending_.push_back(out->ended);
+    return {};
+}
+
+// What follows in the library's stream must be behind NCCL's calls. Mostly they are there at once.
+Status DeviceCollectives::until_entered(const char *phase) {
+    std::optional<Deadline> deadline;
+    for (auto looked = Clock::now();;) {
+        bool there = false;
+        Status status = gpu_->entered(&there);
+        if (status.ok() && there) return {};
+        if (const auto now = Clock::now();
+            status.ok() && (self_.aborted || now - looked > std::chrono::milliseconds(1))) {
+            looked = now;
+            if (!deadline) deadline.emplace(self_, phase);
+            status = host_.watch();
+            if (status.ok()) status = deadline->check(-1);
+        }
+        if (!status.ok()) return failed(std::move(status), phase);
+        std::this_thread::yield();
+    }
+}
+
+Status DeviceCollectives::watch(bool *idle) {
+    *idle = true;
+    if (gpu_ == nullptr) return {};
+    bool over = !pending_.empty();
+    while (over) {
+        Status asked = gpu_->passed(pending_.front(), &over);
+        if (!asked.ok()) return failed(std::move(asked), kByNccl);
+        if (!over) break;
+        pending_.pop_front();
+        of_first_.reset();
+        over = !pending_.empty();
+    }
+    *idle = pending_.empty();
+    if (*idle) return {};
+    if (!of_first_) of_first_.emplace(self_, kByNccl);
+    bool ignored = false;
+    Status status = gpu_->entered(&ignored);
+    if (status.ok()) status = host_.watch();
+    if (status.ok()) status = of_first_->check(-1);
+    return status.ok() ? status : failed(std::move(status), kByNccl);
+}
+
+}  // namespace ringrt
