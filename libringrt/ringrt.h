@@ -133,12 +133,17 @@ RINGRT_API int ringrt_size(const ringrt_t *rt);
 RINGRT_API int ringrt_local_rank(const ringrt_t *rt); /* the GPU to use: one rank per GPU */
 RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was requeued */
 
-/* Buffers in GPU memory (CUDA): ringrt_allreduce() and _start() take them, where send and recv are on the
- * rank's GPU at all ranks. A sum begins after all that was put into `stream` (a cudaStream_t; at first the
- * default stream) before the call, and its result is there when the call, or ringrt_wait(), returns. By NCCL
- * where each rank has a GPU of its own (its sums are not in rank order), by CUDA IPC where ranks of one node
- * share one, else through the host. The other collectives pass through the host; gradients and checkpoints
- * take ordinary memory only. Compiled and tested over a made-up GPU; not run on a real one yet. */
+/* Buffers in GPU memory (CUDA): ringrt_allreduce(), _start() and gradients take them, where send and recv are on
+ * the rank's GPU at all ranks. A sum begins after all that was put into `stream` (a cudaStream_t; at first the
+ * default stream) before the call. Where each rank has a GPU of its own it is made by NCCL (its sums are not in
+ * rank order), and ringrt_allreduce() is in stream order: it returns at once, and what is put into `stream` after
+ * it runs after the sum. What goes wrong meanwhile (a rank is lost, NCCL fails, time-out) ends the stream's wait,
+ * and the next call answers it: look at a status before you use what was summed before it. Ranks that call
+ * different sums are told (RINGRT_MISMATCH) at their next call over ordinary memory, at ringrt_step() at the
+ * latest. Where ranks of one node share a GPU sums are made by CUDA IPC, else through the host; then each call
+ * waits for its end. A stream that is captured into a CUDA graph is refused (RINGRT_UNSUPPORTED). The other
+ * collectives pass through the host; checkpoints take ordinary memory only. Compiled and tested over a made-up
+ * GPU; not run on a real one yet. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
 /* ---- collectives: element counts, not bytes ----------------------------------------------------- */
@@ -192,13 +197,15 @@ RINGRT_API ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *na
 
 /* The backward pass has produced this gradient. From any thread, in any order, and returns at once; the
  * buffer is the library's until ringrt_gradient_wait() for it returned, and then holds the sum. Each
- * rank has at least one gradient ready in every step. */
+ * rank has at least one gradient ready in every step. In GPU memory (all gradients of a rank, or none) it is ready
+ * when the stream of ringrt_set_stream() has come to this call. */
 RINGRT_API ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer);
 
 /* Returns when the sum of this gradient is there; call it before the layer that needs it, for every gradient in
  * every step, first when this rank's backward pass is over: gradients not ready by then count as zero in
  * this step. *sum (sum may be NULL) is the buffer given to ringrt_gradient_ready(), or where there was
- * none the library's memory, valid until the next step's first gradient; NULL before the first step. */
+ * none the library's memory, valid until the next step's first gradient; NULL before the first step. In GPU
+ * memory, where sums are in stream order, it is the stream that waits, and not the caller. */
 RINGRT_API ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum);
 
 /* ---- the share of a batch ---------------------------------------------------------------------- */

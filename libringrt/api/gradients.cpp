@@ -4,6 +4,7 @@
 
 #include "libringrt/api/handle.h"
 #include "libringrt/base/format.h"
+#include "libringrt/gpu/device_collectives.h"
 #include "libringrt/reduce/reduce.h"
 
 namespace ringrt {
@@ -78,11 +79,11 @@ ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t 
 ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
     return guard(rt, [&] {
         if (!rt->reducer) return invalid("no gradient was registered");
-        if (rt->communicator().on_gpu(buffer))
-            return Status{
-                RINGRT_UNSUPPORTED,
-                "gradients must be in ordinary memory: ringrt_allreduce_start() takes a GPU's"};
-        return rt->reducer->ready(id, buffer);
+        bool on_gpu = false;
+        Status known = rt->communicator().device().memory_kind_of(buffer, buffer, &on_gpu);
+        if (!known.ok()) return known;
+        return rt->reducer->ready(
+            id, buffer, on_gpu ? GradientReducer::Place::Gpu : GradientReducer::Place::Host);
     });
 }
 

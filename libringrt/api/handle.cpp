@@ -143,7 +143,10 @@ ringrt_status_t ringrt_finalize(ringrt_t *rt) {
     const std::unique_ptr<ringrt_t> owned(rt);
     return run_guarded(
         [&] {
-            if (rt->left) rt->communicator().leave_to_exit();
+            if (rt->left) {
+                rt->reducer.reset();  // it looks after the GPU
+                rt->communicator().leave_to_exit();
+            }
             if (rt->left || rt->aborted) return Status{};
             Status finished = rt->boundary->finish();
             if (rt->resizer && !rt->boundary->finish_resizing()) return finished;

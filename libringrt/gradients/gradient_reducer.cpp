@@ -64,7 +64,7 @@ void GradientReducer::begin_step(double now) {
         if (recalled_ && !learner_->recall(*recalled_, samples_per_rank(ranks))) recalled_.reset();
         if (recalled_) plan_version_ = recalled_->plan_version;
     }
-    learner_->calls().begin_backward(now);
+    if (!gpu_) learner_->calls().begin_backward(now);
     step_start_us_ = now;
     for (Gradient &gradient : gradients_) {
         gradient.ready = gradient.complete = gradient.waited = false;
@@ -78,7 +78,24 @@ void GradientReducer::begin_step(double now) {
     active_ = true;
 }
 
-Status GradientReducer::ready(int id, void *buffer) {
+Status GradientReducer::take_place(const Gradient &gradient, Place place) {
+    if (gradient.bytes == 0 || place_ == place) return {};
+    if (place_)
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       "gradient " + gradient.name +
+                           (gpu_ ? " is in ordinary memory, and others are in the GPU's"
+                                 : " is in the GPU's memory, and others are in ordinary memory") +
+                           ": a rank's gradients are all in one");
+    if (place == Place::Gpu)
+        gpu_ = std::make_unique<GpuStep>(
+            communicator_,
+            GradientSum{config_.dtype, config_.op, communicator_.rank(), communicator_.size()},
+            gradients_.size());
+    place_ = place;
+    return {};
+}
+
+Status GradientReducer::ready(int id, void *buffer, Place place) {
     std::lock_guard lock(mutex_);
     if (Status bad = check_id(id); bad.code != RINGRT_OK) return bad;
     const double now = now_us();
@@ -86,6 +103,11 @@ Status GradientReducer::ready(int id, void *buffer) {
     if (buffer == nullptr && gradient.bytes > 0) {
         return failure(RINGRT_INVALID_ARGUMENT,
                        "gradient " + gradient.name + ": its buffer is NULL");
+    }
+    if (Status bad = take_place(gradient, place); !bad.ok()) return bad;
+    Gpu::Event marked;
+    if (gpu_) {
+        if (Status status = gpu_->mark(&marked); !status.ok()) return status;
     }
     const bool begins = !active_;
     if (begins) begin_step(now);
@@ -97,8 +119,11 @@ Status GradientReducer::ready(int id, void *buffer) {
     }
     gradient.ready = true;
     gradient.buffer = static_cast<std::byte *>(buffer);
-    learner_->calls().ready(static_cast<uint32_t>(id), now);
-    if (trace_.on()) trace_.add(Trace::gradients, gradient.name, now, now);
+    if (gpu_)
+        gpu_->ready(static_cast<uint32_t>(id), std::move(marked));
+    else
+        learner_->calls().ready(static_cast<uint32_t>(id), now);
+    if (trace_.on() && !gpu_) trace_.add(Trace::gradients, gradient.name, now, now);
     if (begins || awaited_ == id) changed_.notify_all();  // it costs more than all the rest here
     return {};
 }
@@ -109,16 +134,20 @@ Status GradientReducer::wait(int id, const void **sum) {
     Gradient &gradient = gradients_[static_cast<size_t>(id)];
     const double start = now_us();
     if (active_ && !gradient.waited) {
-        if (waited_ > 0) learner_->calls().begin_wait(start);
+        if (waited_ > 0 && !gpu_) learner_->calls().begin_wait(start);
         if (!backward_over_) {
             backward_over_ = true;
             changed_.notify_all();
         }
         changed_.wait(lock, [&] { return gradient.complete || failed_.code != RINGRT_OK; });
         if (failed_.code != RINGRT_OK) return failed_;
-        const double end = now_us();
-        if (trace_.on()) trace_.add(Trace::waits, gradient.name, start, end);
-        learner_->calls().end_wait(static_cast<uint32_t>(id), end);
+        if (gpu_) {
+            if (Status waits = gpu_->wait(static_cast<uint32_t>(id)); !waits.ok()) return waits;
+        } else {
+            const double end = now_us();
+            if (trace_.on()) trace_.add(Trace::waits, gradient.name, start, end);
+            learner_->calls().end_wait(static_cast<uint32_t>(id), end);
+        }
         gradient.waited = true;
         if (++waited_ == gradients_.size()) end_step();
     }
@@ -127,7 +156,11 @@ Status GradientReducer::wait(int id, const void **sum) {
 }
 
 void GradientReducer::end_step() {
-    learner_->end_step();
+    if (gpu_)
+        gpu_->end();
+    else
+        learner_->end_step();
+    ++steps_ended_;
     active_ = false;
     changed_.notify_all();
 }

@@ -23,6 +23,7 @@
 #include "libringrt/base/status.h"
 #include "libringrt/bucketing/rules.h"
 #include "libringrt/collective/communicator.h"
+#include "libringrt/gradients/gpu_step.h"
 #include "libringrt/gradients/learner.h"
 #include "libringrt/gradients/trace.h"
 #include "libringrt/gradients/transfer_layout.h"
@@ -58,8 +59,10 @@ class GradientReducer {
     [[nodiscard]] Status add(std::string name, uint64_t count, int *id);
 
     // From any thread and in any order. `buffer` is the exchange's until wait(id) returned; then it
-    // holds the sum.
-    [[nodiscard]] Status ready(int id, void *buffer);
+    // holds the sum. On the rank's GPU (all of a rank's, or none): after what the program's stream
+    // holds; and until that stream comes to the wait (gpu_step.h).
+    enum class Place { Host, Gpu };
+    [[nodiscard]] Status ready(int id, void *buffer, Place place = Place::Host);
 
     // Until the gradient's sum is there. *sum, where not null, is the buffer given to ready(), or
     // memory of the exchange where this rank had none, valid until the next step begins; null
@@ -106,7 +109,15 @@ class GradientReducer {
     void end_step();
     void reset_plan(bucketing::Plan plan);
     ringrt_status_t run_step(std::unique_lock<std::mutex> &lock);
-    static void use_zero_buffer(Gradient &gradient);
+    ringrt_status_t run_transfer(size_t number, std::unique_lock<std::mutex> &lock);
+    ringrt_status_t run_gpu_transfer(size_t number, std::unique_lock<std::mutex> &lock);
+    ringrt_status_t run_mirrored(const Transfer &transfer);
+    ringrt_status_t learn_from_gpu(std::unique_lock<std::mutex> &lock);
+    Status take_place(const Gradient &gradient, Place place);
+    ringrt_status_t use_zero_buffer(uint32_t id);
+    ringrt_status_t use_zero_buffers(const Transfer &transfer);
+    // Times are the GPU's.
+    [[nodiscard]] bool in_stream_order() const { return gpu_ && !gpu_->mirrored(); }
     bool wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     bool wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     void point_at_buffers(const Transfer &transfer);
@@ -138,6 +149,10 @@ class GradientReducer {
     int awaited_ = -1;  // the gradient that the thread waits for to be ready
     double step_start_us_ = 0;
     size_t waited_ = 0, complete_ = 0;
+    uint64_t steps_ended_ = 0;
+    std::optional<Place> place_;    // of the first gradient that was ready
+    std::unique_ptr<GpuStep> gpu_;  // where that is the GPU
+    bool gpu_opened_ = false;
     uint64_t plan_version_ = 0;
     const bucketing::Rule *rule_ = nullptr;  // rank 0's, from the first step on
     Status failed_;

@@ -3,6 +3,10 @@
 libgradients_la_SOURCES += \
 	libringrt/gradients/gradient_reducer.cpp \
 	libringrt/gradients/gradient_reducer.h \
+	libringrt/gradients/gpu_calls.cpp \
+	libringrt/gradients/gpu_calls.h \
+	libringrt/gradients/gpu_step.cpp \
+	libringrt/gradients/gpu_step.h \
 	libringrt/gradients/learned.cpp \
 	libringrt/gradients/learned.h \
 	libringrt/gradients/learner.cpp \

@@ -23,7 +23,7 @@ void GradientReducer::run_steps() {
     std::unique_lock lock(mutex_);
     uint64_t next = 0;  // the step to run
     while (true) {
-        changed_.wait(lock, [&] { return stop_ || (active_ && learner_->steps() == next); });
+        changed_.wait(lock, [&] { return stop_ || (active_ && steps_ended_ == next); });
         if (stop_) return;
         const double begun = thread_cpu_us();
         network_cpu_us_ = 0;
@@ -45,12 +45,13 @@ void GradientReducer::run_steps() {
 ringrt_status_t GradientReducer::run_step(std::unique_lock<std::mutex> &lock) {
     if (communicator_.size() == 1) {
         changed_.wait(lock, [&] { return stop_ || backward_over_; });
-        for (Gradient &gradient : gradients_) {
-            use_zero_buffer(gradient);
-            gradient.complete = true;
+        for (uint32_t id = 0; id < gradients_.size(); ++id) {
+            const ringrt_status_t status = use_zero_buffer(id);
+            if (status != RINGRT_OK) return status;
+            gradients_[id].complete = true;
         }
         changed_.notify_all();
-        return RINGRT_OK;
+        return learn_from_gpu(lock);
     }
     const uint64_t steps = learner_->steps();
     const bool changes = steps > 0 ? steps % kAgreeEvery == 0 : recalled_.has_value();
@@ -60,33 +61,54 @@ ringrt_status_t GradientReducer::run_step(std::unique_lock<std::mutex> &lock) {
         lock.lock();
         if (status != RINGRT_OK) return status;
     }
-    for (const Transfer &transfer : layout_.transfers) {
-        if (transfer.reduces && !wait_until_ready(transfer, lock)) return RINGRT_OK;
-        if (!wait_until_due(transfer, lock)) return RINGRT_OK;
-        point_at_buffers(transfer);
-        lock.unlock();
-        const double start = now_us();
-        const ringrt_status_t status = transfer.reduces ? reduce(transfer) : gather(transfer);
-        const double end = now_us();
-        lock.lock();
-        if (status != RINGRT_OK) return status;
-        learner_->sent(static_cast<double>(transfer.bytes), end - start);
-        if (trace_.on()) {
-            trace_.add(Trace::link,
-                       (transfer.reduces ? "reduce-scatter " : "all-gather ") +
-                           std::to_string(transfer.bytes) + " bytes",
-                       start, end);
-        }
-        if (!transfer.reduces) complete(transfer);
+    for (size_t i = 0; i < layout_.transfers.size(); ++i) {
+        const ringrt_status_t status = run_transfer(i, lock);
+        if (status != RINGRT_OK || stop_) return status;
     }
+    return learn_from_gpu(lock);
+}
+
+ringrt_status_t GradientReducer::run_transfer(size_t number, std::unique_lock<std::mutex> &lock) {
+    const Transfer &transfer = layout_.transfers[number];
+    if (transfer.reduces && !wait_until_ready(transfer, lock)) return RINGRT_OK;
+    if (!in_stream_order() && !wait_until_due(transfer, lock)) return RINGRT_OK;
+    const ringrt_status_t zeros = use_zero_buffers(transfer);
+    if (zeros != RINGRT_OK) return zeros;
+    point_at_buffers(transfer);
+    if (gpu_) return run_gpu_transfer(number, lock);
+    lock.unlock();
+    const double start = now_us();
+    const ringrt_status_t status = transfer.reduces ? reduce(transfer) : gather(transfer);
+    const double end = now_us();
+    lock.lock();
+    if (status != RINGRT_OK) return status;
+    learner_->sent(static_cast<double>(transfer.bytes), end - start);
+    if (trace_.on()) {
+        trace_.add(Trace::link,
+                   (transfer.reduces ? "reduce-scatter " : "all-gather ") +
+                       std::to_string(transfer.bytes) + " bytes",
+                   start, end);
+    }
+    if (!transfer.reduces) complete(transfer);
     return RINGRT_OK;
 }
 
 // A gradient that is missing counts as zero.
-void GradientReducer::use_zero_buffer(Gradient &gradient) {
-    if (gradient.buffer != nullptr) return;
+ringrt_status_t GradientReducer::use_zero_buffer(uint32_t id) {
+    Gradient &gradient = gradients_[id];
+    if (gradient.buffer != nullptr || gradient.bytes == 0) return RINGRT_OK;
+    if (gpu_) return gpu_->zeros(id, gradient.bytes, &gradient.buffer);
     gradient.zero_buffer.assign(gradient.bytes, std::byte{0});
     gradient.buffer = gradient.zero_buffer.data();
+    return RINGRT_OK;
+}
+
+ringrt_status_t GradientReducer::use_zero_buffers(const Transfer &transfer) {
+    for (const uint32_t atom : transfer.atoms) {
+        const ringrt_status_t status = use_zero_buffer(layout_.atoms[atom].gradient);
+        if (status != RINGRT_OK) return status;
+    }
+    return RINGRT_OK;
 }
 
 bool GradientReducer::wait_until_ready(const Transfer &transfer,
@@ -98,7 +120,6 @@ bool GradientReducer::wait_until_ready(const Transfer &transfer,
         changed_.wait(lock, [&] { return stop_ || gradient.ready || backward_over_; });
         awaited_ = -1;
         if (stop_) return false;
-        use_zero_buffer(gradient);
     }
     return true;
 }
@@ -118,6 +139,58 @@ void GradientReducer::point_at_buffers(const Transfer &transfer) {
         const uint32_t id = layout_.atoms[atom].gradient;
         buffers_[id] = gradients_[id].buffer;
     }
+}
+
+// By NCCL a transfer is complete when it is in the library's stream.
+ringrt_status_t GradientReducer::run_gpu_transfer(size_t number,
+                                                  std::unique_lock<std::mutex> &lock) {
+    const Transfer &transfer = layout_.transfers[number];
+    lock.unlock();
+    ringrt_status_t status = RINGRT_OK;
+    if (!gpu_opened_) status = gpu_->open(buffers_[layout_.atoms[transfer.atoms.front()].gradient]);
+    gpu_opened_ = true;
+    const double start = now_us();
+    if (status == RINGRT_OK)
+        status =
+            gpu_->mirrored() ? run_mirrored(transfer) : gpu_->enqueue(layout_, number, buffers_);
+    const double end = now_us();
+    lock.lock();
+    if (gpu_->mirrored()) learner_->sent(static_cast<double>(transfer.bytes), end - start);
+    if (status == RINGRT_OK && !transfer.reduces) complete(transfer);
+    return status;
+}
+
+ringrt_status_t GradientReducer::run_mirrored(const Transfer &transfer) {
+    const std::vector<std::byte *> on_gpu = buffers_;
+    for (const uint32_t atom : transfer.atoms) {
+        const uint32_t id = layout_.atoms[atom].gradient;
+        buffers_[id] = gpu_->mirror(id, gradients_[id].bytes);
+    }
+    if (!transfer.reduces) {
+        const ringrt_status_t status = gather(transfer);
+        return status == RINGRT_OK ? gpu_->from_mirror(layout_, transfer, on_gpu) : status;
+    }
+    const ringrt_status_t status = gpu_->to_mirror(layout_, transfer, on_gpu);
+    return status == RINGRT_OK ? reduce(transfer) : status;
+}
+
+// The GPU comes to the step's end later than the program does; the next step's gradients, that the
+// GPU has yet to make, lose nothing by that.
+ringrt_status_t GradientReducer::learn_from_gpu(std::unique_lock<std::mutex> &lock) {
+    constexpr auto kNap = std::chrono::microseconds(100);
+    if (!gpu_) return RINGRT_OK;
+    const uint64_t step = learner_->steps();
+    changed_.wait(lock, [&] { return stop_ || steps_ended_ > step; });
+    for (bool over = false; !over;) {
+        if (stop_) return RINGRT_OK;
+        const ringrt_status_t status = gpu_->over(&over);
+        if (status != RINGRT_OK) return status;
+        if (!over) changed_.wait_for(lock, kNap);
+    }
+    std::vector<std::string> names;
+    for (const Gradient &gradient : gradients_) names.push_back(gradient.name);
+    gpu_->tell(*learner_, trace_, names);
+    return RINGRT_OK;
 }
 
 ringrt_status_t GradientReducer::reduce(const Transfer &transfer) {

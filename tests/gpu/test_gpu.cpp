@@ -5,9 +5,12 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "libringrt/ringrt.h"
@@ -88,12 +91,83 @@ int sums(ringrt_t *rt, int rank, const Job &job) {
                     EXPECT(ringrt_allreduce(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM) ==
                            RINGRT_OK);
                 }
+                EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
                 EXPECT(cudaMemcpy(got.data(), to, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
                 EXPECT(equal(got, job.ranks, count, exactly));
             }
         }
         cudaFree(send), cudaFree(recv);
     }
+    EXPECT(ringrt_set_stream(rt, nullptr) == RINGRT_OK);
+    cudaStreamDestroy(stream);
+    return kGood;
+}
+
+// A sum by NCCL returns while the stream it is in stands still: else this has no end.
+int in_stream_order(ringrt_t *rt, int rank) {
+    constexpr size_t kCount = 1 << 20;
+    std::atomic<bool> go = false;
+    const auto stand_still = [](void *flag) {
+        while (!*static_cast<std::atomic<bool> *>(flag)) std::this_thread::yield();
+    };
+    cudaStream_t stream;
+    EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
+    float *data;
+    std::vector<float> ones(kCount, 1), got(kCount);
+    EXPECT(cudaMalloc(reinterpret_cast<void **>(&data), kCount * sizeof(float)) == cudaSuccess);
+    EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
+    EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+    EXPECT(cudaLaunchHostFunc(stream, stand_still, &go) == cudaSuccess);
+    EXPECT(cudaMemcpyAsync(data, ones.data(), kCount * sizeof(float), cudaMemcpyHostToDevice,
+                           stream) == cudaSuccess);
+    for (int i = 0; i < 3; ++i)
+        EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
+    go = true;
+    EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+    EXPECT(cudaMemcpy(got.data(), data, kCount * sizeof(float), cudaMemcpyDeviceToHost) ==
+           cudaSuccess);
+    const int ranks = ringrt_size(rt);
+    for (float each : got) EXPECT(each == float(ranks * ranks * ranks));
+    EXPECT(ringrt_set_stream(rt, nullptr) == RINGRT_OK);
+    cudaFree(data), cudaStreamDestroy(stream);
+    return kGood;
+}
+
+// Steps of gradients that do not divide by the ranks; integers, so that every order sums alike.
+int gradients(ringrt_t *rt, int rank) {
+    constexpr size_t kSizes[] = {1, 4099, (3 << 20) + 7, 100};
+    float *data[4];
+    std::vector<float> host((3 << 20) + 7);
+    cudaStream_t stream;
+    EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
+    for (int g = 0; g < 4; ++g) {
+        int id = -1;
+        EXPECT(ringrt_gradient_register(rt, "g", kSizes[g], RINGRT_FLOAT32, RINGRT_SUM, &id) ==
+               RINGRT_OK);
+        EXPECT(cudaMalloc(reinterpret_cast<void **>(&data[g]), kSizes[g] * sizeof(float)) ==
+               cudaSuccess);
+    }
+    for (int step = 0; step < 20; ++step) {
+        for (int g = 3; g >= 0; --g) {
+            std::fill(host.begin(), host.end(), float(step + g + rank));
+            EXPECT(cudaMemcpyAsync(data[g], host.data(), kSizes[g] * sizeof(float),
+                                   cudaMemcpyHostToDevice, stream) == cudaSuccess);
+            EXPECT(ringrt_gradient_ready(rt, g, data[g]) == RINGRT_OK);
+        }
+        for (int g = 0; g < 4; ++g) {
+            EXPECT(ringrt_gradient_wait(rt, g, nullptr) == RINGRT_OK);
+            EXPECT(cudaMemcpyAsync(host.data(), data[g], kSizes[g] * sizeof(float),
+                                   cudaMemcpyDeviceToHost, stream) == cudaSuccess);
+            EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
+            const int ranks = ringrt_size(rt);
+            const float want = float(ranks * (step + g) + ranks * (ranks - 1) / 2);
+            for (size_t i = 0; i < kSizes[g]; ++i) EXPECT(host[i] == want);
+        }
+    }
+    for (float *each : data) cudaFree(each);
+    EXPECT(ringrt_set_stream(rt, nullptr) == RINGRT_OK);
     cudaStreamDestroy(stream);
     return kGood;
 }
@@ -153,6 +227,8 @@ int rank_of(const Job &job, const TemporaryFolder &folder, int rank) {
     if (int code = sums(rt, rank, job); code != kGood) return code;
     bool with_nccl = strcmp(job.route, "nccl") == 0;
     if (!with_nccl && as_on_the_host(rt, rank) != kGood) return 2;
+    if (with_nccl && in_stream_order(rt, rank) != kGood) return 4;
+    if (gradients(rt, rank) != kGood) return 5;
     return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
 }
 

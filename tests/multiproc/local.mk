@@ -92,6 +92,12 @@ TESTS += tests/multiproc/test_device
 tests_multiproc_test_device_SOURCES = tests/multiproc/test_device.cpp tests/support/fake_gpu.h $(multiproc_headers)
 tests_multiproc_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_device_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+check_PROGRAMS += tests/multiproc/test_gpu_gradients
+TESTS += tests/multiproc/test_gpu_gradients
+tests_multiproc_test_gpu_gradients_SOURCES = tests/multiproc/test_gpu_gradients.cpp \
+	tests/multiproc/gradient_training.h tests/support/fake_gpu.h $(multiproc_headers)
+tests_multiproc_test_gpu_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_gpu_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 
 # More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
 EXTRA_PROGRAMS += tests/multiproc/test_large
