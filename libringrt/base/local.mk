@@ -11,6 +11,7 @@ libbase_la_SOURCES += \
 	libringrt/base/closed_in_children.h \
 	libringrt/base/deadline.cpp \
 	libringrt/base/deadline.h \
+	libringrt/base/device_memory.h \
 	libringrt/base/dtype.h \
 	libringrt/base/fork_guard.cpp \
 	libringrt/base/fork_guard.h \

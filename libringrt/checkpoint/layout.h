@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libringrt/base/device_memory.h"
 #include "libringrt/base/dtype.h"
 #include "libringrt/base/status.h"
 
@@ -33,9 +34,10 @@ struct Parameter {
 // A registered parameter with this rank's bytes of it.
 struct Buffer {
     Parameter parameter;
-    std::byte *data = nullptr;  // the caller's
-    uint64_t offset = 0;        // first byte of the parameter that is held here
-    uint64_t bytes = 0;         // held here
+    std::byte *data = nullptr;       // the caller's
+    uint64_t offset = 0;             // first byte of the parameter that is held here
+    uint64_t bytes = 0;              // held here
+    DeviceMemory *device = nullptr;  // set: data is in its memory, which the host cannot touch
 };
 
 // Bytes [offset, offset + bytes) of parameter `index`, kept and hashed as one.

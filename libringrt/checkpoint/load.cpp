@@ -40,13 +40,14 @@ Status same_parameters(const Manifest &manifest, const std::vector<Buffer> &buff
 Part read_shards(Files &files, const std::string &folder, const Manifest &manifest,
                  const std::vector<Buffer> &buffers) {
     std::vector<Piece> pieces;
+    Staging staging;
     for (size_t i = 0; i < manifest.shards.size(); ++i) {
         const Shard &shard = manifest.shards[i];
         ShardReader reader(files);
         Status outcome =
             reader.open(folder + "/" + shard_name(shard.rank), shard, manifest.parameters.size());
-        if (outcome.ok()) outcome = reader.read_into(buffers);
-        if (!outcome.ok()) return {outcome, static_cast<int32_t>(i)};
+        if (outcome.ok()) outcome = reader.read_into(buffers, staging);
+        if (!outcome.ok()) return {outcome, static_cast<int32_t>(i), staging.failed()};
         for (const TableRow &row : reader.table())
             pieces.push_back({row.parameter, row.offset, row.bytes});
     }
@@ -160,11 +161,13 @@ Status share_manifest(Group &group, const Candidate &candidate, std::string &man
 struct Told {
     StatusMessage status_message;
     int32_t shard = -1;
-    char node[60] = {};
+    char node[59] = {};
+    bool by_device = false;
 };
 
 Told tell(const Part &mine) {
     Told told{.status_message = StatusMessage::of(mine.outcome), .shard = mine.shard};
+    told.by_device = mine.by_device;
     gethostname(told.node, sizeof told.node - 1);
     return told;
 }
@@ -192,7 +195,7 @@ Status try_one(Group &group, Store &store, const std::string &name,
             all, [](const Told &told) { return told.status_message.code != RINGRT_OK; });
         if (failed == all.end()) return {};
         const Status why = failed->status_message.outcome();
-        if (!is_unusable(why)) return why;
+        if (!is_unusable(why) || failed->by_device) return why;
         Status seen;
         if (group.rank() == 0) seen = look_again(store, name, out, mine, failed->shard);
         seen = broadcast_status(group, seen);

@@ -40,7 +40,8 @@ Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Mani
 // How one rank's part of a load ended.
 struct Part {
     Status outcome;
-    int32_t shard = -1;  // which of the manifest's it failed at
+    int32_t shard = -1;      // which of the manifest's it failed at
+    bool by_device = false;  // a GPU failed: no other try, nor another checkpoint, helps
 };
 
 // This rank's part of the checkpoint `name` in `store`, whose manifest was read; nothing is set

@@ -23,5 +23,9 @@ libruntime_la_SOURCES += \
 	libringrt/checkpoint/save.h \
 	libringrt/checkpoint/shard.cpp \
 	libringrt/checkpoint/shard.h \
+	libringrt/checkpoint/source_reader.cpp \
+	libringrt/checkpoint/source_reader.h \
+	libringrt/checkpoint/staging.cpp \
+	libringrt/checkpoint/staging.h \
 	libringrt/checkpoint/store.cpp \
 	libringrt/checkpoint/store.h

@@ -92,8 +92,8 @@ Status LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &
                          Shard &shard) {
     const std::vector<Source> sources = sources_to_write(buffers, node_rank_, node_size_, options_);
     if (sources.empty()) return {};
-    return write_shard(store_.files(), store_.folder() + "/" + fresh + "/" + shard_name(shard.rank),
-                       sources, shard);
+    const std::string path = store_.folder() + "/" + fresh + "/" + shard_name(shard.rank);
+    return as_checkpoint_failure(write_shard(store_.files(), path, sources, shard));
 }
 
 Status LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &buffers,

@@ -142,16 +142,25 @@ void Saver::write_programs(uint64_t step) {
     }
 }
 
-void Saver::copy(std::vector<Source> &sources) {
+// Of what a device holds, too: then `sources` are all in the host's memory.
+Status Saver::copy(std::vector<Source> &sources) {
     uint64_t bytes = 0;
     for (const Source &source : sources) bytes += source.piece.bytes;
     copy_.resize(bytes);
     std::byte *at = copy_.data();
-    for (Source &source : sources) {
-        std::memcpy(at, source.bytes, source.piece.bytes);
-        source.bytes = at;
-        at += source.piece.bytes;
-    }
+    SourceReader reader(sources);
+    std::vector<Source> copied, window;
+    copied.reserve(sources.size());
+    do {
+        RINGRT_TRY(reader.next(window));
+        for (const Source &source : window) {
+            std::memcpy(at, source.bytes, source.piece.bytes);
+            copied.push_back({.piece = source.piece, .bytes = at});
+            at += source.piece.bytes;
+        }
+    } while (!window.empty());
+    sources = std::move(copied);
+    return {};
 }
 
 void Saver::write(const std::vector<Source> &sources) {
@@ -161,14 +170,18 @@ void Saver::write(const std::vector<Source> &sources) {
             wrote = write_shard(store_.files(),
                                 store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
                                 sources, shard_);
-        wrote_ = std::move(wrote);
+        wrote_ = as_checkpoint_failure(std::move(wrote));
     } catch (const std::bad_alloc &) {  // that stands in wrote_
     }
     written_.store(true, std::memory_order_release);
 }
 
 bool Saver::write_in_background(std::vector<Source> &sources) try {
-    copy(sources);
+    if (Status copied = copy(sources); !copied.ok()) {  // nor could it be read a second time
+        wrote_ = as_checkpoint_failure(std::move(copied));
+        written_.store(true, std::memory_order_release);
+        return true;
+    }
     writer_ = start_thread([this, sources] { write(sources); },
                            [this](ringrt_status_t, const char *) {  // wrote_ says that it failed
                                written_.store(true, std::memory_order_release);

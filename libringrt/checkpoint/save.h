@@ -62,7 +62,7 @@ class Saver {
   private:
     Status prepare(const std::vector<Buffer> &buffers, const Meta &meta);
     void write_programs(uint64_t step);
-    void copy(std::vector<Source> &sources);
+    Status copy(std::vector<Source> &sources);
     void write(const std::vector<Source> &sources);
     bool write_in_background(std::vector<Source> &sources);
 

@@ -16,18 +16,23 @@ namespace {
 constexpr uint64_t kWritebackBytes = 8 << 20;
 constexpr const char *kWrongHash = "a piece's hash differs";
 
-int write_pieces(Files &files, int fd, const std::vector<Source> &sources,
+// How far a file is written, and how much of that the disk has been told to start on.
+struct Writeback {
+    uint64_t position = 0, started = 0;
+};
+
+int write_window(Files &files, int fd, const std::vector<Source> &sources, Writeback &at,
                  std::vector<TableRow> &table) {
     Hasher hasher(sources.size());
-    uint64_t position = 0, started = 0;
     for (const Source &source : sources) {
         std::span<const std::byte> bytes(source.bytes, source.piece.bytes);
         hasher.add(bytes);
         if (int result = write_all(files, fd, bytes); result < 0) return result;
-        position += bytes.size();
-        if (position - started < kWritebackBytes) continue;
-        files.start_writeback(fd, started, position - started);  // only a hint: no answer needed
-        started = position;
+        at.position += bytes.size();
+        const uint64_t more = at.position - at.started;
+        if (more < kWritebackBytes) continue;
+        files.start_writeback(fd, at.started, more);  // only a hint: no answer needed
+        at.started = at.position;
     }
     const std::vector<uint64_t> hashes = hasher.finish();
     for (size_t i = 0; i < sources.size(); ++i) {
@@ -38,6 +43,18 @@ int write_pieces(Files &files, int fd, const std::vector<Source> &sources,
                          .hash = hashes[i]});
     }
     return 0;
+}
+
+Status write_pieces(Files &files, int fd, const std::string &path,
+                    const std::vector<Source> &sources, std::vector<TableRow> &table) {
+    SourceReader reader(sources);
+    Writeback at;
+    for (std::vector<Source> window;;) {
+        RINGRT_TRY(reader.next(window));
+        if (window.empty()) return {};
+        const int result = write_window(files, fd, window, at, table);
+        if (result < 0) return write_failure(result, path);
+    }
 }
 
 std::string file_of(const std::string &path) { return path.substr(path.find_last_of('/') + 1); }
@@ -64,7 +81,9 @@ std::vector<Source> sources_to_write(const std::vector<Buffer> &buffers, int ran
     std::vector<Source> sources;
     for (const Piece &piece : pieces_to_write(buffers, rank, size, options)) {
         const Buffer &buffer = buffers[piece.parameter];
-        sources.push_back({piece, buffer.data + (piece.offset - buffer.offset)});
+        sources.push_back({.piece = piece,
+                           .bytes = buffer.data + (piece.offset - buffer.offset),
+                           .on_device = buffer.device ? &buffer : nullptr});
     }
     return sources;
 }
@@ -83,11 +102,12 @@ Status write_shard(Files &files, const std::string &path, const std::vector<Sour
     if (fd < 0) return write_failure(fd, path);
     std::vector<TableRow> table;
     table.reserve(sources.size());
-    int result = write_pieces(files, fd, sources, table);
+    Status pieces = write_pieces(files, fd, path, sources, table);
     auto table_bytes = std::as_bytes(std::span(table));
-    if (result == 0) result = write_all(files, fd, table_bytes);
-    if (result == 0) result = files.sync_data(fd);
+    int result = pieces.ok() ? write_all(files, fd, table_bytes) : 0;
+    if (pieces.ok() && result == 0) result = files.sync_data(fd);
     int closed = files.close(fd);
+    if (!pieces.ok()) return pieces;
     if (result == 0) result = closed;
     if (result < 0) return write_failure(result, path);
     out.pieces = table.size();
@@ -134,9 +154,8 @@ Status ShardReader::open(const std::string &path, const Shard &expected, size_t 
     return {};
 }
 
-Status ShardReader::read_into(const std::vector<Buffer> &buffers) {
-    Hasher hasher(table_.size());
-    std::vector<uint64_t> expected;  // of what the hasher was given
+Status ShardReader::read_into(const std::vector<Buffer> &buffers, Staging &staging) {
+    std::vector<Needed> on_host, on_device;
     uint64_t position = 0;
     for (const TableRow &row : table_) {
         const Buffer &buffer = buffers[row.parameter];
@@ -144,21 +163,78 @@ Status ShardReader::read_into(const std::vector<Buffer> &buffers) {
         const uint64_t to = std::min(row.offset + row.bytes, buffer.offset + buffer.bytes);
         const uint64_t at = std::exchange(position, position + row.bytes);
         if (from >= to) continue;
-        std::byte *place = buffer.data + (from - buffer.offset);
-        const bool whole = to - from == row.bytes;
-        if (!whole) scratch_.resize(row.bytes);
-        std::span<std::byte> bytes(whole ? place : scratch_.data(), row.bytes);
-        if (int result = read_all(files_, fd_, bytes, at); result < 0)
-            return read_failure(result, name_);
+        (buffer.device ? on_device : on_host).push_back({&row, &buffer, at, from, to});
+    }
+    RINGRT_TRY(read_to_host(on_host));
+    return read_to_device(on_device, staging);
+}
+
+Status ShardReader::read_piece(const Needed &needed, std::span<std::byte> bytes) {
+    const int result = read_all(files_, fd_, bytes, needed.position);
+    return result < 0 ? read_failure(result, name_) : Status{};
+}
+
+Status ShardReader::read_to_host(const std::vector<Needed> &all) {
+    Hasher hasher(all.size());
+    std::vector<uint64_t> expected;  // of what the hasher was given
+    for (const Needed &needed : all) {
+        const auto &[row, buffer, position, from, to] = needed;
+        std::byte *place = buffer->data + (from - buffer->offset);
+        const bool whole = to - from == row->bytes;
+        if (!whole) scratch_.resize(row->bytes);
+        std::span<std::byte> bytes(whole ? place : scratch_.data(), row->bytes);
+        RINGRT_TRY(read_piece(needed, bytes));
         if (whole) {
             hasher.add(bytes);
-            expected.push_back(row.hash);
+            expected.push_back(row->hash);
             continue;
         }
-        if (hash64(bytes) != row.hash) return damaged(name_, kWrongHash);
-        std::memcpy(place, bytes.data() + (from - row.offset), to - from);
+        if (hash64(bytes) != row->hash) return damaged(name_, kWrongHash);
+        std::memcpy(place, bytes.data() + (from - row->offset), to - from);
     }
     return hasher.finish() == expected ? Status() : damaged(name_, kWrongHash);
+}
+
+// In windows of a half, of which one is copied while the next is read.
+Status ShardReader::read_to_device(const std::vector<Needed> &all, Staging &staging) {
+    if (all.empty()) return {};
+    uint64_t largest = 0;
+    for (const Needed &needed : all) largest = std::max(largest, needed.row->bytes);
+    RINGRT_TRY(staging.open(*all.front().buffer, largest));
+    std::span<const Needed> left(all);
+    while (!left.empty()) {
+        size_t count = 0;
+        for (uint64_t bytes = 0; count < left.size(); ++count) {
+            bytes += left[count].row->bytes;
+            if (bytes > staging.half_bytes()) break;
+        }
+        RINGRT_TRY(read_window(left.first(count), staging));
+        left = left.subspan(count);
+    }
+    return staging.wait();
+}
+
+Status ShardReader::read_window(std::span<const Needed> window, Staging &staging) {
+    Hasher hasher(window.size());
+    std::vector<uint64_t> expected;
+    std::byte *at = staging.half();
+    for (const Needed &needed : window) {
+        const std::span<std::byte> bytes(at, needed.row->bytes);
+        RINGRT_TRY(read_piece(needed, bytes));
+        hasher.add(bytes);
+        expected.push_back(needed.row->hash);
+        at += bytes.size();
+    }
+    if (hasher.finish() != expected) return damaged(name_, kWrongHash);
+    RINGRT_TRY(staging.wait());  // the window before: then its half is free for the next
+    at = staging.half();
+    for (const auto &[row, buffer, position, from, to] : window) {
+        RINGRT_TRY(staging.start_copy(*buffer, buffer->data + (from - buffer->offset),
+                                      at + (from - row->offset), to - from));
+        at += row->bytes;
+    }
+    staging.flip();
+    return {};
 }
 
 Status ShardReader::verify() {

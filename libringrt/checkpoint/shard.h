@@ -11,14 +11,9 @@
 #include "libringrt/checkpoint/files.h"
 #include "libringrt/checkpoint/layout.h"
 #include "libringrt/checkpoint/manifest.h"
+#include "libringrt/checkpoint/source_reader.h"
 
 namespace ringrt::checkpoint {
-
-// A piece and where its bytes are in memory.
-struct Source {
-    Piece piece;
-    const std::byte *bytes = nullptr;
-};
 
 struct TableRow {
     uint32_t parameter = 0;
@@ -38,7 +33,8 @@ static_assert(sizeof(TableRow) == 32 && std::endian::native == std::endian::litt
 // Bytes of the file that `sources` make.
 [[nodiscard]] uint64_t shard_bytes(const std::vector<Source> &sources);
 
-// Writes, hashes and syncs a new file in one pass. out.rank is left alone.
+// Writes, hashes and syncs a new file in one pass. out.rank is left alone. CHECKPOINT_FAILED, or
+// SYSTEM_ERROR where a device's memory could not be read.
 Status write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
                    Shard &out);
 
@@ -55,13 +51,24 @@ class ShardReader {
     const std::vector<TableRow> &table() const { return table_; }
 
     // Reads every piece that shares bytes with one of `buffers`, checks it, and copies what is
-    // shared.
-    Status read_into(const std::vector<Buffer> &buffers);
+    // shared; into buffers of a device through `staging`.
+    Status read_into(const std::vector<Buffer> &buffers, Staging &staging);
 
     // Reads and checks all of it.
     Status verify();
 
   private:
+    // What `buffers` need of a row of the table: its bytes [from, to), of a piece at `position`.
+    struct Needed {
+        const TableRow *row;
+        const Buffer *buffer;
+        uint64_t position, from, to;
+    };
+    Status read_piece(const Needed &needed, std::span<std::byte> bytes);
+    Status read_to_host(const std::vector<Needed> &all);
+    Status read_to_device(const std::vector<Needed> &all, Staging &staging);
+    Status read_window(std::span<const Needed> window, Staging &staging);
+
     Files &files_;
     int fd_ = -1;
     std::string name_;

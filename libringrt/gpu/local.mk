@@ -7,6 +7,8 @@ libcollective_la_SOURCES += \
 	libringrt/gpu/device_pointer.cpp \
 	libringrt/gpu/device_pointer.h \
 	libringrt/gpu/gpu.h \
+	libringrt/gpu/gpu_memory.cpp \
+	libringrt/gpu/gpu_memory.h \
 	libringrt/gpu/stream_order.cpp
 EXTRA_DIST += libringrt/gpu/reduce.cu libringrt/gpu/nccl.cpp libringrt/gpu/nvidia_gpu.cpp libringrt/gpu/nvidia_gpu.h \
 	libringrt/gpu/no_gpu.cpp libringrt/gpu/gpu_functions.h

@@ -84,7 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::vector<Buffer> held = buffers(memory);
     const Shard shard{.data_bytes = data_bytes, .pieces = rows, .table_hash = hash64(table)};
     ringrt::Status read = reader.open("step-000000000001/shard-00000", shard, held.size());
-    if (read.ok()) read = reader.read_into(held);
+    Staging staging;
+    if (read.ok()) read = reader.read_into(held, staging);
     if (!read.ok()) expect(is_one_line(read.message), "a refused shard gets one line");
     std::vector<Piece> pieces;
     for (const TableRow &row : reader.table())

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/gpu/gpu_memory.h"
+
+#include <thread>
+
+#include "libringrt/base/deadline.h"
+#include "libringrt/gpu/device_pointer.h"
+
+namespace ringrt {
+
+int GpuMemory::device_of(const void *memory) {
+    if (memory == nullptr) return -1;
+    return gpu_ == nullptr ? device_of_pointer(memory) : gpu_->device_of(memory);
+}
+
+Status GpuMemory::told(Status outcome) const {
+    if (!outcome.ok() && !outcome.message.starts_with("rank "))
+        outcome.message = format_text("rank %d: %s", options_.rank(), outcome.message.c_str());
+    return outcome;
+}
+
+Status GpuMemory::open(int device, const char *buffer) {
+    if (gpu_ == nullptr) {
+        return {RINGRT_UNSUPPORTED,
+                format_text("rank %d: buffer %s is in the memory of GPU %d, and this libringrt was "
+                            "built without NCCL: register a copy in host memory, or build with "
+                            "--with-nccl",
+                            options_.rank(), buffer, device)};
+    }
+    Status opened = told(gpu_->open(device));
+    if (opened.ok()) device_ = device;
+    if (!opened.ok()) opened.message += format_text(" (buffer %s)", buffer);
+    return opened;
+}
+
+Status GpuMemory::begin() {
+    Gpu::Event now;
+    RINGRT_TRY(told(gpu_->mark(options_.stream(), &now)));
+    return told(gpu_->after(now));
+}
+
+Status GpuMemory::start_copy(void *out, const void *in, size_t bytes) {
+    return told(gpu_->start_copy(out, in, bytes));
+}
+
+// What the program's stream waits for may be a rank that is lost.
+Status GpuMemory::look_around(Clock::time_point start) {
+    RINGRT_TRY(options_.watch());
+    const double waited_s = std::chrono::duration<double>(Clock::now() - start).count();
+    if (waited_s * 1e3 < options_.timeout_ms) return {};
+    return {RINGRT_TIMEOUT,
+            format_text("GPU %d has not copied for %.1f s: does the stream given to "
+                        "ringrt_set_stream() wait for something?",
+                        device_, waited_s)};
+}
+
+// Looks often at first.
+Status GpuMemory::wait() {
+    constexpr auto kBusy = std::chrono::microseconds(200), kNap = std::chrono::microseconds(50);
+    const auto start = Clock::now();
+    for (auto looked = start;;) {
+        Gpu::State state = Gpu::State::Running;
+        RINGRT_TRY(told(gpu_->look(&state)));
+        if (state == Gpu::State::Over) {
+            stuck_ = false;
+            return {};
+        }
+        const auto now = Clock::now();
+        if (now - looked > std::chrono::milliseconds(kSliceMs)) {
+            looked = now;
+            Status around = look_around(start);
+            stuck_ = stuck_ || !around.ok();
+            RINGRT_TRY(told(std::move(around)));
+        }
+        now - start < kBusy ? std::this_thread::yield() : std::this_thread::sleep_for(kNap);
+    }
+}
+
+Status GpuMemory::alloc(size_t bytes, void **out) { return told(gpu_->alloc(bytes, true, out)); }
+
+// A copy that was given up may still come: its memory is not given to anybody else.
+void GpuMemory::free(void *memory) {
+    if (!stuck_) gpu_->free(memory, true);
+}
+
+}  // namespace ringrt

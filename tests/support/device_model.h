@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A training's state of which each buffer is in the host's memory or in that of a GPU which the
+// host cannot touch (hidden_gpu.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libringrt/checkpoint/layout.h"
+#include "libringrt/gpu/gpu_memory.h"
+#include "tests/support/hidden_gpu.h"
+
+namespace ringrt::test {
+
+enum class Where { host, device, mixed };
+inline constexpr Where kWheres[] = {Where::host, Where::device, Where::mixed};
+
+inline constexpr size_t kStagingBytes = 2048;
+
+class DeviceModel {
+  public:
+    DeviceModel(int rank, int size, Where where, uint32_t timeout_ms = 20000)
+        : memory(std::make_unique<HiddenGpu>(device),
+                 {.rank = [rank] { return rank; },
+                  .stream = []() -> void * { return nullptr; },
+                  .watch = [this]() -> Status { return watched; },
+                  .timeout_ms = timeout_ms,
+                  .staging_bytes = kStagingBytes}) {
+        if (!memory.open(device.number, "a").ok()) abort();
+        const uint64_t rows = 37,
+                       first = rows * uint64_t(rank) * uint64_t(rank) /
+                               (uint64_t(size) * uint64_t(size)),
+                       end = rows * uint64_t(rank + 1) * uint64_t(rank + 1) /
+                             (uint64_t(size) * uint64_t(size));
+        add("a", {1}, where);
+        add("b", {0, 5}, where);
+        add("c", {3001}, where);
+        add("d", {rows, 11}, where, first * 11, (end - first) * 11);
+        add("e", {2, 4, 625}, where);  // larger than the staging
+        add("f", {rows, 131}, where, first * 131, (end - first) * 131);
+    }
+    DeviceModel(const DeviceModel &) = delete;
+
+    HiddenDevice device;
+    GpuMemory memory;
+    Status watched;
+    std::vector<checkpoint::Buffer> buffers;
+
+    static std::byte value(uint64_t step, size_t parameter, uint64_t at) {
+        return std::byte((step * 31 + parameter * 7 + at * 13 + at / 251) & 0xff);
+    }
+    void fill(uint64_t step) {
+        for (size_t p = 0; p < buffers.size(); ++p)
+            for (uint64_t i = 0; i < buffers[p].bytes; ++i)
+                seen(p)[i] = value(step, p, buffers[p].offset + i);
+    }
+    // By the program's stream, which the GPU has not got to yet.
+    void fill_later(uint64_t step) {
+        device.program.emplace_back([this, step] { fill(step); });
+    }
+    // The first buffer that is not what it was at `step`; empty: all are.
+    [[nodiscard]] std::string differs(uint64_t step) {
+        for (size_t p = 0; p < buffers.size(); ++p)
+            for (uint64_t i = 0; i < buffers[p].bytes; ++i)
+                if (seen(p)[i] != value(step, p, buffers[p].offset + i))
+                    return format_text("%s at byte %d", buffers[p].parameter.name.c_str(), int(i));
+        return "";
+    }
+
+  private:
+    std::byte *seen(size_t p) {
+        return buffers[p].device ? device.behind(buffers[p].data) : buffers[p].data;
+    }
+    void add(const char *name, std::vector<uint64_t> shape, Where where, uint64_t offset = 0,
+             uint64_t held = UINT64_MAX) {
+        checkpoint::Buffer buffer;
+        buffer.parameter = {.name = name,
+                            .dtype = RINGRT_UINT8,
+                            .shape = std::move(shape),
+                            .by_rows = held != UINT64_MAX};
+        buffer.offset = offset;
+        buffer.bytes = buffer.parameter.by_rows ? held : bytes_of(buffer.parameter);
+        const bool on_device =
+            where == Where::device || (where == Where::mixed && buffers.size() % 2 == 0);
+        if (on_device && buffer.bytes > 0) {
+            buffer.data = device.make<std::byte>(buffer.bytes);
+            buffer.device = &memory;
+        } else {
+            buffer.data = host_.emplace_back(new std::byte[buffer.bytes + 1]).get();
+        }
+        buffers.push_back(std::move(buffer));
+    }
+    std::vector<std::unique_ptr<std::byte[]>> host_;
+};
+
+}  // namespace ringrt::test
