@@ -14,5 +14,7 @@ libruntime_la_SOURCES += \
 	libringrt/live/peer_memory.h \
 	libringrt/live/resizer.cpp \
 	libringrt/live/resizer.h \
+	libringrt/live/state_chunks.cpp \
+	libringrt/live/state_chunks.h \
 	libringrt/live/state_transfer.cpp \
 	libringrt/live/state_transfer.h

@@ -194,6 +194,9 @@ Status Resizer::settle(Position &position) {
             (void)machine_.settled();
             return {};
         }
+        // Where the ranks can still talk it is this rank's own failure, of its GPU or its program:
+        // its buffers hold no step any more.
+        if (present().failure() == RINGRT_OK) return settled;
         if (machine_.level() == 0 || machine_.lost() != Act::settle) return settled;
     }
 }

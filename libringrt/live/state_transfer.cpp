@@ -26,16 +26,14 @@ Status gather_worst(Communicator &over, Have mine, Have *worst) {
     return {};
 }
 
-Status unusable_somewhere() {
-    return {RINGRT_MISMATCH, "a rank that joins could not take the state"};
-}
+Status unusable_somewhere() { return {RINGRT_MISMATCH, "a rank could not send or take the state"}; }
 
 }  // namespace
 
 void StateTransfer::touch() const {
     constexpr uint64_t kPage = 4096;
     for (const checkpoint::Buffer &buffer : buffers_)
-        for (uint64_t at = 0; at < buffer.bytes; at += kPage) {
+        for (uint64_t at = 0; at < buffer.bytes && !buffer.device; at += kPage) {
             auto *byte = reinterpret_cast<volatile std::byte *>(buffer.data + at);
             *byte = *byte;
         }
@@ -45,7 +43,8 @@ void StateTransfer::touch() const {
 Status StateTransfer::pack() {
     pieces_.clear();
     for (const checkpoint::Buffer &buffer : buffers_)
-        pieces_.push_back({reinterpret_cast<uint64_t>(buffer.data), buffer.bytes});
+        pieces_.push_back(
+            {buffer.device ? 0 : reinterpret_cast<uint64_t>(buffer.data), buffer.bytes});
     if (!program_) return {};
     const ringrt_piece_t *packed = nullptr;
     size_t count = 0;
@@ -91,46 +90,60 @@ Status StateTransfer::tell_pieces(Communicator &over, int root) {
     return outcome_of(over, over.broadcast(pieces_.data(), pieces_.size() * sizeof(Piece), root));
 }
 
-// For what is not in registered buffers.
-Status StateTransfer::make_room() {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < pieces_.size(); ++i) {
-        if (i < buffers_.size() && pieces_[i].bytes != buffers_[i].bytes)
+Status StateTransfer::check_sizes() const {
+    for (size_t i = 0; i < buffers_.size(); ++i)
+        if (pieces_[i].bytes != buffers_[i].bytes)
             return {RINGRT_MISMATCH, "the base's buffers have other sizes"};
-        if (i >= buffers_.size()) bytes += pieces_[i].bytes;
-    }
-    room_.resize(bytes);
     return {};
+}
+
+// For what is not in registered buffers.
+uint64_t StateTransfer::room_bytes() const {
+    uint64_t bytes = 0;
+    for (size_t i = buffers_.size(); i < pieces_.size(); ++i) bytes += pieces_[i].bytes;
+    return bytes;
+}
+
+// Where the pieces are, or come to, here.
+std::vector<Place> StateTransfer::places(bool at_sender) {
+    std::vector<Place> out;
+    for (const checkpoint::Buffer &buffer : buffers_)
+        out.push_back({buffer.data, buffer.bytes, buffer.device ? &buffer : nullptr});
+    std::byte *room = room_.data();  // null where this rank has the state
+    for (size_t i = buffers_.size(); i < pieces_.size(); ++i) {
+        auto *packed = reinterpret_cast<std::byte *>(pieces_[i].address);
+        out.push_back({at_sender ? packed : room, pieces_[i].bytes});
+        if (room) room += pieces_[i].bytes;
+    }
+    return out;
+}
+
+bool StateTransfer::is_on_gpu() const {
+    for (size_t i = 0; i < buffers_.size(); ++i)
+        if (buffers_[i].device || (pieces_[i].address == 0 && pieces_[i].bytes > 0)) return true;
+    return false;
 }
 
 Status StateTransfer::read(const PeerProcess &sender) {
-    RINGRT_TRY(make_room());
-    uint64_t at = 0;
-    for (size_t i = 0; i < pieces_.size(); ++i) {
-        const bool registered = i < buffers_.size();
-        std::byte *to = registered ? buffers_[i].data : room_.data() + at;
-        if (!registered) at += pieces_[i].bytes;
-        if (!read_from(sender, pieces_[i].address, {to, pieces_[i].bytes}))
-            return {RINGRT_UNSUPPORTED, ""};  // then it is sent
-    }
+    RINGRT_TRY(check_sizes());
+    if (is_on_gpu()) return {RINGRT_UNSUPPORTED, ""};  // then it is sent
+    room_.resize(room_bytes());
+    const std::vector<Place> to = places(false);
+    for (size_t i = 0; i < pieces_.size(); ++i)
+        if (!read_from(sender, pieces_[i].address, {to[i].data, to[i].bytes}))
+            return {RINGRT_UNSUPPORTED, ""};
     return {};
 }
 
-// All take part in each broadcast; a rank that has the state throws away what comes.
+// All take part; a rank that has the state keeps its own.
 Status StateTransfer::send(Communicator &over, int root, bool receives) {
-    const bool is_root = over.rank() == root;
-    if (!is_root) RINGRT_TRY(make_room());
-    uint64_t at = 0;
-    for (size_t i = 0; i < pieces_.size(); ++i) {
-        const bool registered = i < buffers_.size();
-        auto *to = is_root      ? reinterpret_cast<std::byte *>(pieces_[i].address)
-                   : registered ? buffers_[i].data
-                                : room_.data() + at;
-        if (!registered) at += pieces_[i].bytes;
-        RINGRT_TRY(outcome_of(over, over.broadcast(to, pieces_[i].bytes, root)));
-    }
-    if (!receives) room_ = {};
-    return receives ? unpack() : Status{};
+    if (over.rank() == root) return send_state(over, places(true));
+    RINGRT_TRY(check_sizes());
+    room_ = {};
+    if (!receives) return pass_state_on(over, root, places(false));
+    room_.resize(room_bytes());
+    RINGRT_TRY(receive_state(over, root, places(false)));
+    return unpack();
 }
 
 // Ranks that all copy piece by piece would wait for each other's turn on a busy node: so who can
@@ -150,7 +163,7 @@ Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, 
     if (worst == Have::all) return {};
     if (worst == Have::unusable) return have == Have::unusable ? mine : unusable_somewhere();
     mine = send(over, 0, joins && have != Have::all);
-    if (mine.code == RINGRT_PEER_LOST || mine.code == RINGRT_TIMEOUT || !program_) return mine;
+    if (mine.code == RINGRT_PEER_LOST || mine.code == RINGRT_TIMEOUT) return mine;
     RINGRT_TRY(gather_worst(over, mine.ok() ? Have::all : Have::unusable, &worst));
     if (!mine.ok()) return mine;
     return worst == Have::all ? Status{} : unusable_somewhere();

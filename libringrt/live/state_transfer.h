@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of a step on its way to ranks that join, or are behind: the registered buffers, and
-// what the program packs. Who joins on the sender's node reads it from its memory; else all is sent
-// to all.
+// what the program packs. Who joins on the sender's node reads it from its memory; else, and where
+// a buffer is on a GPU, all is sent to all.
 #pragma once
 
 #include <span>
@@ -11,6 +11,7 @@
 #include "libringrt/checkpoint/layout.h"
 #include "libringrt/collective/communicator.h"
 #include "libringrt/live/peer_memory.h"
+#include "libringrt/live/state_chunks.h"
 
 namespace ringrt::live {
 
@@ -42,7 +43,7 @@ class StateTransfer {
 
   private:
     struct Piece {
-        uint64_t address = 0, bytes = 0;
+        uint64_t address = 0, bytes = 0;  // address 0: on a GPU
     };
     struct Beginning {
         uint64_t pieces = 0;
@@ -51,7 +52,10 @@ class StateTransfer {
     };
     Status pack();
     Status tell_pieces(Communicator &over, int root);
-    Status make_room();
+    Status check_sizes() const;
+    [[nodiscard]] uint64_t room_bytes() const;
+    [[nodiscard]] std::vector<Place> places(bool at_sender);
+    [[nodiscard]] bool is_on_gpu() const;
     Status read(const PeerProcess &sender);
     Status send(Communicator &over, int root, bool receives);
     Status unpack();

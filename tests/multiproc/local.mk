@@ -99,6 +99,13 @@ tests_multiproc_test_gpu_gradients_SOURCES = tests/multiproc/test_gpu_gradients.
 tests_multiproc_test_gpu_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_gpu_gradients_LDADD = libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 
+check_PROGRAMS += tests/multiproc/test_state_chunks
+TESTS += tests/multiproc/test_state_chunks
+tests_multiproc_test_state_chunks_SOURCES = tests/multiproc/test_state_chunks.cpp \
+	tests/multiproc/training.h tests/support/fake_gpu.h tests/support/hidden_gpu.h $(multiproc_headers)
+tests_multiproc_test_state_chunks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_state_chunks_LDADD = libruntime.la libcollective.la libbase.la $(CHECK_LIBS)
+
 # More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
 EXTRA_PROGRAMS += tests/multiproc/test_large
 tests_multiproc_test_large_SOURCES = tests/multiproc/test_large.cpp tests/support/ranks.h tests/multiproc/layout.h

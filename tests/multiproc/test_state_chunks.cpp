@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a step on its way to ranks that join, from and to a made-up GPU whose memory the
+// host cannot touch: real ranks, and states larger than a chunk.
+#include "libringrt/gpu/gpu_memory.h"
+#include "libringrt/live/state_chunks.h"
+#include "tests/multiproc/training.h"
+#include "tests/support/hidden_gpu.h"
+
+using namespace ringrt;
+using namespace ringrt::test;
+using namespace ringrt::live;
+
+namespace {
+
+constexpr uint64_t kSizes[] = {1, 0, 4097, 2 * kChunkBytes + 12345, kChunkBytes, 77};
+
+enum class Role { sends, receives, has_it };
+
+struct Member {
+    Role role;
+    bool on_gpu;
+    int fails_at = -1;
+};
+
+// One rank's buffers, each of bytes that tell where they are.
+class State {
+  public:
+    State(const Communicator &comm, const Member &member)
+        : memory_(std::make_unique<HiddenGpu>(device),
+                  {.rank = [&comm] { return comm.rank(); },
+                   .stream = []() -> void * { return nullptr; },
+                   .watch = [] { return Status{}; },
+                   .timeout_ms = 20000}) {
+        if (!memory_.open(0, "x").ok()) abort();
+        buffers_.reserve(std::size(kSizes));
+        for (uint64_t bytes : kSizes) {
+            checkpoint::Buffer &buffer = buffers_.emplace_back();
+            buffer.parameter.name = "w" + std::to_string(buffers_.size());
+            buffer.bytes = bytes;
+            if (member.on_gpu && bytes > 0) {
+                buffer.device = &memory_;
+                buffer.data = device.make<std::byte>(bytes);
+            } else {
+                buffer.data = host_.emplace_back(new std::byte[bytes + 1]).get();
+            }
+            places.push_back({buffer.data, bytes, buffer.device ? &buffer : nullptr});
+        }
+        device.fails_at = member.fails_at;
+    }
+    HiddenDevice device;
+    std::vector<Place> places;
+
+    void fill(unsigned seed) {
+        each([&](std::byte &byte, uint64_t i) { byte = value(seed, i); });
+    }
+    [[nodiscard]] bool is(unsigned seed) {
+        bool same = true;
+        each([&](const std::byte &byte, uint64_t i) { same = same && byte == value(seed, i); });
+        return same;
+    }
+
+  private:
+    static std::byte value(unsigned seed, uint64_t i) {
+        return std::byte((seed * 101 + i + (i >> 12)) & 0xff);
+    }
+    template <typename Visit>
+    void each(Visit visit) {
+        for (const checkpoint::Buffer &buffer : buffers_) {
+            std::byte *seen = buffer.device ? device.behind(buffer.data) : buffer.data;
+            for (uint64_t i = 0; i < buffer.bytes; ++i) visit(seen[i], i);
+        }
+    }
+    GpuMemory memory_;
+    std::vector<checkpoint::Buffer> buffers_;
+    std::vector<std::unique_ptr<std::byte[]>> host_;
+};
+
+int root_of(const std::vector<Member> &members) {
+    auto sends = [](const Member &member) { return member.role == Role::sends; };
+    return int(std::find_if(members.begin(), members.end(), sends) - members.begin());
+}
+
+// Two transfers, so that one that failed leaves the ranks together.
+// The GPU is late in one and eager in the other.
+int move(Communicator &comm, const std::vector<Member> &members, ringrt_status_t expected) {
+    const Member &mine = members[size_t(comm.rank())];
+    const int root = root_of(members);
+    State state(comm, mine);
+    for (int round = 0; round < 2; ++round) {
+        state.device.eager = round == 1;
+        state.fill(mine.role == Role::receives ? 1 : 2);
+        Status moved;
+        if (mine.role == Role::sends) moved = send_state(comm, state.places);
+        if (mine.role == Role::receives) moved = receive_state(comm, root, state.places);
+        if (mine.role == Role::has_it) moved = pass_state_on(comm, root, state.places);
+        if (moved.code != (round == 0 ? expected : RINGRT_OK)) {
+            fprintf(stderr, "rank %d: %s\n", comm.rank(), moved.message.c_str());
+            return kWrongStatus;
+        }
+        if (moved.ok() && !state.is(2)) return kWrongSum;
+        const bool named = moved.message.find(": GPU 0: ") != std::string::npos &&
+                           moved.message.find("during the copy of buffer w") != std::string::npos;
+        if (mine.fails_at >= 0 && round == 0 && !named) return kWrongLine;
+        if (state.device.pinned != 0) return 6;
+        if (mine.role == Role::has_it && state.device.copies > 0) return 7;
+    }
+    return comm.finish() == RINGRT_OK ? int(kAsExpected) : 8;
+}
+
+// `expected`: of each rank, in the first round.
+void run(const std::vector<Member> &members, const std::vector<ringrt_status_t> &expected) {
+    const Layout layout{int(members.size()), 1};
+    TemporaryFolder folder;
+    Ranks ranks(layout.ranks, [&](int rank) {
+        CommunicatorConfig config = config_of(folder, layout, rank);
+        config.find_gpu = [] { return std::unique_ptr<Gpu>(); };
+        Communicator comm(std::move(config));
+        if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "start");
+        return move(comm, members, expected[size_t(rank)]);
+    });
+    expect_all(ranks, layout, -1, 60);
+}
+
+void run_well(const std::vector<Member> &members) {
+    run(members, std::vector<ringrt_status_t>(members.size(), RINGRT_OK));
+}
+
+}  // namespace
+
+TEST(from_gpu_to_gpu_and_to_the_host) {
+    run_well({{Role::sends, true}, {Role::receives, true}, {Role::receives, false}});
+}
+
+TEST(from_the_host_to_a_gpu) {
+    run_well({{Role::sends, false}, {Role::receives, true}, {Role::has_it, true}});
+}
+
+TEST(who_has_the_state_keeps_it_wherever_it_is) {
+    run_well({{Role::has_it, false}, {Role::sends, true}, {Role::has_it, true}});
+}
+
+// Its copies are of a chunk each, and seven of these make a state.
+TEST(a_sender_whose_gpu_fails_is_heard_of) {
+    for (int at : {0, 3, 6})
+        run({{Role::sends, true, at}, {Role::receives, true}, {Role::has_it, false}},
+            {RINGRT_SYSTEM_ERROR, RINGRT_SYSTEM_ERROR, RINGRT_OK});
+}
+
+TEST(a_receiver_whose_gpu_fails_holds_nobody_up) {
+    for (int at : {0, 6})
+        run({{Role::sends, true}, {Role::receives, true, at}, {Role::receives, false}},
+            {RINGRT_OK, RINGRT_SYSTEM_ERROR, RINGRT_OK});
+}
+
+TEST(chunks_are_cut_at_places) {
+    const std::vector<Place> places = {{nullptr, 5}, {nullptr, 0}, {nullptr, 21}, {nullptr, 10}};
+    const std::vector<Chunk> expected = {
+        {0, 0, 5}, {2, 0, 10}, {2, 10, 10}, {2, 20, 1}, {3, 0, 10}};
+    ck_assert(chunks_of(places, 10) == expected);
+}
+
+int main() { return run_all("state_chunks", 120); }
