@@ -248,6 +248,10 @@ void Communicator::set_timeout_ms(uint32_t timeout_ms) noexcept {
     impl_->self.timeout_ms = timeout_ms;
 }
 
+ringrt_status_t Communicator::watch() {
+    return impl_->guarded([&] { return impl_->watch({.kind = kBarrier}); });
+}
+
 ringrt_status_t Communicator::failure() const noexcept { return impl_->failure; }
 
 std::string Communicator::last_error() const {

@@ -162,6 +162,9 @@ class Communicator {
     // Of the operations from now on; after start().
     void set_timeout_ms(uint32_t timeout_ms) noexcept;
 
+    // Is a rank lost, or this one aborted? For who waits for something else, between two calls.
+    [[nodiscard]] ringrt_status_t watch();
+
     // What every later call answers; ok: nothing has failed.
     [[nodiscard]] ringrt_status_t failure() const noexcept;
 

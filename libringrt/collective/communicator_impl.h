@@ -64,6 +64,7 @@ struct Communicator::Impl {
     Status alloc_alone(size_t bytes, void **out);
     Status gather_all(const void *mine, void *all, size_t bytes);
     [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
+    Status watch(const OpHeader &call);  // is a rank lost?
     Status sum_on_gpu(const Work &work, Gpu::Event ready);
     void watch_gpu();
     bool look_at_gpu();

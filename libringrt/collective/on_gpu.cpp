@@ -24,11 +24,7 @@ std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
                 return allreduce(work);
             },
             .allreduce_on_rail = [this](const Work &work) { return allreduce_on_rail(work); },
-            .watch = [this]() -> Status {
-                bool moved = false;
-                if (memory != nullptr) RINGRT_TRY(memory->check_peers(last_barrier_op));
-                return transport == nullptr ? Status{} : transport->progress(0, &moved);
-            },
+            .watch = [this] { return watch(last_barrier_op); },
             .start_timeout_ms = config.start_timeout_ms});
 }
 

@@ -94,6 +94,12 @@ Status Communicator::Impl::gather_all(const void *mine, void *all, size_t bytes)
     return all_gather(work, next_op(kAllGather, work, bytes));
 }
 
+Status Communicator::Impl::watch(const OpHeader &call) {
+    bool moved = false;
+    if (memory != nullptr) RINGRT_TRY(memory->check_peers(call));
+    return transport == nullptr ? Status{} : transport->progress(0, &moved);
+}
+
 Status Communicator::Impl::alloc_alone(size_t bytes, void **out) {
     constexpr size_t kPage = 4096;
     const size_t rounded = bytes <= size_t(PTRDIFF_MAX) ? (bytes / kPage + 1) * kPage : bytes;
