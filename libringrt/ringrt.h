@@ -142,8 +142,8 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
  * different sums are told (RINGRT_MISMATCH) at their next call over ordinary memory, at ringrt_step() at the
  * latest. Where ranks of one node share a GPU sums are made by CUDA IPC, else through the host; then each call
  * waits for its end. A stream that is captured into a CUDA graph is refused (RINGRT_UNSUPPORTED). The other
- * collectives pass through the host; checkpoints take ordinary memory only. Compiled and tested over a made-up
- * GPU; not run on a real one yet. */
+ * collectives pass through the host. Registered buffers may be there too: see ringrt_register(). Compiled and
+ * tested over a made-up GPU; not run on a real one yet. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
 /* ---- collectives: element counts, not bytes ----------------------------------------------------- */
@@ -235,7 +235,11 @@ RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t sample
 
 /* ---- checkpoints -------------------------------------------------------------------------------- */
 
-/* Names a buffer in host memory that every rank holds whole and equal (parameters, optimizer state).
+/* Names a buffer that every rank holds whole and equal (parameters, optimizer state), in ordinary memory or in
+ * that of the rank's GPU (CUDA; RINGRT_UNSUPPORTED where this libringrt was built without NCCL). Of a GPU's, what
+ * is saved, or sent to ranks that join, is what it holds after all that was put into ringrt_set_stream()'s stream
+ * before the call, and a restore comes behind that too; it passes through 32 MiB of pinned memory, and the files
+ * are the same. A GPU that fails to copy is a failed checkpoint, or a join that is called off.
  * `shape` has ndim extents; the buffer stays the caller's and must live until finalize.
  * The same on all ranks; the order does not matter. At most 4096 buffers, names [A-Za-z0-9._/-]{1,200}. */
 RINGRT_API ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data,

@@ -34,7 +34,11 @@ ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, si
 }
 
 ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream) {
-    return guard(rt, [&] { return rt->group.outcome(rt->communicator().set_stream(stream)); });
+    return guard(rt, [&] {
+        rt->stream = stream;
+        if (rt->resizer && rt->resizer->is_outside()) return Status{};  // until it has joined
+        return rt->group.outcome(rt->communicator().set_stream(stream));
+    });
 }
 
 ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out) {

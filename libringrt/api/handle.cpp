@@ -47,7 +47,10 @@ void make_resizer(ringrt_t &rt) {
             .start_timeout_ms = settings.start_timeout_ms,
             .use =
                 [&rt](Communicator &present) {
-                    rt.group.use(present, rt.settings.is_extension && &present == &rt.own);
+                    const bool outside = rt.settings.is_extension && &present == &rt.own;
+                    rt.group.use(present, outside);
+                    if (!outside)
+                        (void)present.set_stream(rt.stream);  // it fails as all of its calls
                 },
             .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
             .layout = [&rt] { return rt.boundary->layout_hash(); }},

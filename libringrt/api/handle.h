@@ -13,6 +13,7 @@
 
 #include "libringrt/api/guard.h"
 #include "libringrt/collective/communicator.h"
+#include "libringrt/gpu/gpu_memory.h"
 #include "libringrt/gradients/gradient_reducer.h"
 #include "libringrt/job/step.h"
 #include "libringrt/ringrt.h"
@@ -93,6 +94,8 @@ struct ringrt_runtime {
     // Where ringrt_alloc()'s memory is: of a communicator that no resize ends.
     std::unique_ptr<ringrt::Communicator> alone;  // of an extension's rank
     [[nodiscard]] ringrt::Communicator &memory() { return alone ? *alone : own; }
+    void *stream = nullptr;                           // ringrt_set_stream()'s
+    std::unique_ptr<ringrt::GpuMemory> gpu_memory;    // once a buffer is registered
     std::vector<ringrt::checkpoint::Buffer> buffers;  // by name
     std::unique_ptr<ringrt::live::Resizer> resizer;   // null: not with live_resize
     std::unique_ptr<ringrt::StepBoundary> boundary;

@@ -8,13 +8,34 @@
 namespace ringrt {
 namespace {
 
+GpuMemory &gpu_memory(ringrt_t &rt) {
+    if (!rt.gpu_memory)
+        rt.gpu_memory = std::make_unique<GpuMemory>(
+            find_gpu(),
+            GpuMemoryOptions{.rank = [&rt] { return rt.group.rank(); },
+                             .stream = [&rt] { return rt.stream; },
+                             .watch = [&rt]() -> Status {
+                                 if (rt.aborted)
+                                     return {RINGRT_ABORTED, "ringrt_abort() was called"};
+                                 return rt.group.outcome(rt.communicator().watch());
+                             },
+                             .timeout_ms = rt.settings.timeout_ms});
+    return *rt.gpu_memory;
+}
+
+Status find_device(ringrt_t &rt, checkpoint::Buffer &buffer) {
+    GpuMemory &memory = gpu_memory(rt);
+    const int device = buffer.bytes > 0 ? memory.device_of(buffer.data) : -1;
+    if (device < 0) return {};
+    buffer.device = &memory;
+    return memory.open(device, buffer.parameter.name.c_str());
+}
+
 // Adds a buffer where its name sorts.
 Status add(ringrt_t &rt, checkpoint::Buffer buffer) {
     if (Status valid = check(buffer.parameter); !valid.ok()) return valid;
     if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
-    if (rt.communicator().on_gpu(buffer.data))
-        return {RINGRT_UNSUPPORTED,
-                "checkpoints take buffers in host memory only: register a copy"};
+    if (Status found = find_device(rt, buffer); !found.ok()) return found;
     if (rt.buffers.size() == checkpoint::kParametersMax) return invalid("at most 4096 buffers");
     auto by_name = [](const checkpoint::Buffer &held, const std::string &name) {
         return held.parameter.name < name;

@@ -106,6 +106,24 @@ tests_multiproc_test_state_chunks_SOURCES = tests/multiproc/test_state_chunks.cp
 tests_multiproc_test_state_chunks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_state_chunks_LDADD = libruntime.la libcollective.la libbase.la $(CHECK_LIBS)
 
+# These have a find_gpu() of their own: linked before the library's.
+check_PROGRAMS += tests/multiproc/test_gpu_training
+TESTS += tests/multiproc/test_gpu_training
+tests_multiproc_test_gpu_training_SOURCES = tests/multiproc/test_gpu_training.cpp tests/support/check.h \
+	tests/support/fake_gpu.h tests/support/folder.h tests/support/hidden_gpu.h tests/support/ranks.h \
+	tests/support/step_job.h
+tests_multiproc_test_gpu_training_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_gpu_training_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
+	libbase.la $(CHECK_LIBS)
+check_PROGRAMS += tests/multiproc/test_live_gpu
+TESTS += tests/multiproc/test_live_gpu
+tests_multiproc_test_live_gpu_SOURCES = tests/multiproc/test_live_gpu.cpp tests/support/check.h \
+	tests/support/fake_gpu.h tests/support/folder.h tests/support/hidden_gpu.h tests/support/live_job.h \
+	tests/support/ranks.h
+tests_multiproc_test_live_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_gpu_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
+	libbase.la $(CHECK_LIBS)
+
 # More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
 EXTRA_PROGRAMS += tests/multiproc/test_large
 tests_multiproc_test_large_SOURCES = tests/multiproc/test_large.cpp tests/support/ranks.h tests/multiproc/layout.h

@@ -113,6 +113,11 @@ class LiveTraining {
     bool nodes_apart = false;  // each job on a made-up node of its own
     int pause_us = 500;        // of a step
     uint32_t start_timeout_ms = 20000;
+    // Where a state is that the host does not see: what is registered for a vector; and after each
+    // step, and after each restore, how it gets there and back.
+    std::function<void *(int job, ringrt_t *rt, std::vector<float> &)> registered =
+        [](int, ringrt_t *, std::vector<float> &vector) { return vector.data(); };
+    std::function<void(std::vector<float> &)> push = [](auto &) {}, pull = [](auto &) {};
 
     LiveTraining() {
         void *shared = mmap(nullptr, sizeof(LiveBoard), PROT_READ | PROT_WRITE,
@@ -208,8 +213,9 @@ class LiveTraining {
         if (packed) {
             (void)ringrt_set_live_state(rt, PackedState::pack, PackedState::unpack, &state);
         } else {
-            (void)ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, &shape);
-            (void)ringrt_register(rt, "momentum", momentum.data(), RINGRT_FLOAT32, 1, &shape);
+            void *at[] = {registered(job, rt, w), registered(job, rt, momentum)};
+            (void)ringrt_register(rt, "w", at[0], RINGRT_FLOAT32, 1, &shape);
+            (void)ringrt_register(rt, "momentum", at[1], RINGRT_FLOAT32, 1, &shape);
         }
         if (other) (void)ringrt_register(rt, "extra", extra.data(), RINGRT_FLOAT32, 1, &one);
         uint64_t restored = 0;
@@ -218,6 +224,7 @@ class LiveTraining {
             return failed(rt, job, "restore", status);
         if (restored != step && packed) return kFailed;  // the state came with its step
         step = restored;
+        pull(w), pull(momentum);
         const int ended = train(rt, job, rank, step, w, momentum);
         if (ended == kTrained) {
             std::ofstream out(weights_file(job, rank), std::ios::binary);
@@ -246,11 +253,13 @@ class LiveTraining {
             ringrt_action_t action = RINGRT_CONTINUE;
             if (status == RINGRT_OK) {
                 update(w, momentum, g);
+                push(w), push(momentum);
                 status = ringrt_step(rt, ++step, &action);
             }
             if (status == RINGRT_PEER_LOST) {
                 ++board_->recoveries[job];
                 status = ringrt_restore(rt, &step);
+                pull(w), pull(momentum);
             }
             if (status != RINGRT_OK) return failed(rt, job, "training", status);
             if (action == RINGRT_LEAVE) return kHasLeft;

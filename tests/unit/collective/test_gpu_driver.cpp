@@ -76,6 +76,10 @@ TEST(a_device_pointer_is_refused_by_every_call) {
     refused(ringrt_gradient_ready(rt, id, there));
     const uint64_t shape[] = {8};
     refused(ringrt_register(rt, "w", there, RINGRT_FLOAT32, 1, shape));
+    EXPECT_TEXT(
+        ringrt_last_error(rt),
+        "rank 0: buffer w is in the memory of GPU 0, and this libringrt was built without NCCL: "
+        "register a copy in host memory, or build with --with-nccl");
     refused(ringrt_register_rows(rt, "w", there, RINGRT_FLOAT32, 1, shape, 0, 8));
     // A wrong buffer costs nothing: the next call is as good as any.
     ck_assert_int_eq(ringrt_allreduce(rt, here, here, 8, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);

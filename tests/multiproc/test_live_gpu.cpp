@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Extensions that join and leave a training whose state is in the memory of a made-up GPU
+// (tests/support/hidden_gpu.h): the weights are bit for bit those of one rank alone, in the host's.
+#include "libringrt/gpu/gpu.h"
+#include "tests/support/check.h"
+#include "tests/support/hidden_gpu.h"
+#include "tests/support/live_job.h"
+
+using namespace ringrt::test;
+
+namespace {
+
+// Of this process; a rank is one.
+HiddenDevice &gpu() {
+    static HiddenDevice device;
+    return device;
+}
+
+}  // namespace
+
+// In the library's place.
+std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() { return std::make_unique<HiddenGpu>(gpu()); }
+
+namespace {
+
+constexpr char kStream = 0;  // its address is a stream
+std::map<const void *, float *> on_gpu;
+
+struct Where {
+    bool base = true, extension = true;  // on a GPU
+    int fails_job = -1, fails_at = -1;   // a copy of this job's ranks
+    bool sums = false;                   // there too
+};
+
+// Behind the program's stream, over whatever communicator is the present one.
+void sum_on_gpu(ringrt_t *rt) {
+    static auto *one = gpu().make<float>(1);
+    gpu().marked = nullptr;
+    const ringrt_status_t summed = ringrt_allreduce(rt, one, one, 1, RINGRT_FLOAT32, RINGRT_SUM);
+    if (summed == RINGRT_OK && gpu().marked != &kStream) abort();
+}
+
+void use_gpus(LiveTraining &training, const Where &where) {
+    static ringrt_t *handle = nullptr;
+    setenv("RINGRT_GPU", "host", 1);
+    training.registered = [where](int job, ringrt_t *rt, std::vector<float> &vector) -> void * {
+        handle = where.sums ? rt : nullptr;
+        if (job == where.fails_job) gpu().fails_at = where.fails_at;
+        if (!(job == 0 ? where.base : where.extension)) return vector.data();
+        if (ringrt_set_stream(rt, const_cast<char *>(&kStream)) != RINGRT_OK) abort();
+        float *made = gpu().make<float>(vector.size());
+        on_gpu[&vector] = made;
+        memcpy(gpu().behind(made), vector.data(), vector.size() * sizeof(float));
+        return made;
+    };
+    // In the stream: a step is there when somebody waits for it.
+    training.push = [](std::vector<float> &vector) {
+        if (handle) sum_on_gpu(handle);
+        if (!on_gpu.contains(&vector)) return;
+        float *to = gpu().behind(on_gpu[&vector]);
+        if (gpu().marked != nullptr && gpu().marked != &kStream) abort();
+        gpu().program.emplace_back(
+            [to, step = vector] { memcpy(to, step.data(), step.size() * sizeof(float)); });
+        if (gpu().program.size() % 64 == 0) gpu().synchronize();
+    };
+    training.pull = [](std::vector<float> &vector) {
+        if (!on_gpu.contains(&vector)) return;
+        gpu().synchronize();
+        memcpy(vector.data(), gpu().behind(on_gpu[&vector]), vector.size() * sizeof(float));
+    };
+}
+
+void expect_trained(LiveTraining &training, int base_ranks) {
+    const uint64_t steps = training.stop();
+    const std::vector<int> ended = training.job(0).wait(30 * kTimeoutScale);
+    const std::vector<float> right = trained_alone(training.floats, steps, training.exact);
+    for (int rank = 0; rank < base_ranks; ++rank) {
+        ck_assert_int_eq(ended[size_t(rank)], kTrained);
+        ck_assert_msg(training.weights(0, rank) == right, "rank %d: other weights", rank);
+    }
+}
+
+void grow_and_shrink(const Where &where, int base, int extension, bool nodes_apart = false) {
+    LiveTraining training;
+    training.nodes_apart = nodes_apart;
+    use_gpus(training, where);
+    training.start(0, base);
+    ck_assert(training.await_size(base));
+    training.start(1, extension);
+    ck_assert(training.await_size(base + extension));
+    training.job(1).signal(0, SIGURG);
+    for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kHasLeft);
+    ck_assert(training.await_size(base));
+    expect_trained(training, base);
+    ck_assert_int_eq(training.recoveries(), 0);
+}
+
+}  // namespace
+
+TEST(all_on_gpus_grow_and_shrink) { grow_and_shrink({}, 2, 2); }
+TEST(between_nodes_too) { grow_and_shrink({}, 1, 2, true); }
+TEST(sums_are_behind_the_stream_before_and_after) { grow_and_shrink({.sums = true}, 1, 1); }
+TEST(an_extension_in_the_hosts_memory) { grow_and_shrink({.extension = false}, 2, 1); }
+TEST(a_base_in_the_hosts_memory) { grow_and_shrink({.base = false}, 1, 2); }
+
+TEST(the_extension_trains_on_to_the_end) {
+    LiveTraining training;
+    use_gpus(training, {});
+    training.start(0, 1);
+    ck_assert(training.await_size(1));
+    training.start(1, 2);
+    ck_assert(training.await_size(3));
+    expect_trained(training, 1);
+    for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
+    for (int rank = 0; rank < 2; ++rank)
+        ck_assert(training.weights(1, rank) == training.weights(0, 0));
+}
+
+TEST(a_lost_extension_costs_no_step) {
+    LiveTraining training;
+    use_gpus(training, {});
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    training.start(1, 2);
+    ck_assert(training.await_size(4));
+    kill(training.job(1).pid(1), SIGKILL);
+    usleep(20000);
+    training.forget(1);
+    ck_assert(training.await_size(2));
+    expect_trained(training, 2);
+}
+
+// One line at the extension, and the base trains on.
+TEST(an_extension_whose_gpu_fails_does_not_join) {
+    for (int at : {0, 1}) {
+        LiveTraining training;
+        use_gpus(training, {.fails_job = 1, .fails_at = at});
+        training.start(0, 2);
+        ck_assert(training.await_size(2));
+        for (int status : training.start(1, 2).wait(20 * kTimeoutScale))
+            ck_assert_int_eq(status, kFailed + RINGRT_SYSTEM_ERROR);
+        ck_assert(training.await_steps(3));
+        ck_assert_int_eq(training.size(), 2);
+        expect_trained(training, 2);
+    }
+}
+
+TEST(a_base_whose_gpu_fails_to_send_trains_on) {
+    LiveTraining training;
+    use_gpus(training, {.fails_job = 0, .fails_at = 1});
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    for (int status : training.start(1, 1).wait(20 * kTimeoutScale))
+        ck_assert_int_eq(status, kFailed + RINGRT_SYSTEM_ERROR);
+    ck_assert(training.await_steps(3));
+    training.start(2, 1);  // it failed once
+    ck_assert(training.await_size(3));
+    expect_trained(training, 2);
+}
+
+int main() { return run_all("live_gpu", 120); }
