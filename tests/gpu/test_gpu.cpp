@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On a real GPU: one rank through NCCL, device buffers and streams, and several ranks that share
-// the GPU through CUDA IPC and through the host. TAP on standard output; 77 where there is no GPU.
-// Ranks are forked before anything touches CUDA, which does not survive a fork.
+// On a real GPU: one rank through NCCL, device buffers and streams, several ranks that share the
+// GPU through CUDA IPC and through the host, and checkpoints of device buffers. TAP on standard
+// output; 77 where there is no GPU. Ranks are forked before anything touches CUDA, which does not
+// survive a fork.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -253,6 +254,76 @@ int survivor(const Job &job, const TemporaryFolder &folder, int rank) {
     }
 }
 
+// A buffer that all ranks hold, larger than what is staged at once, and rows of uneven numbers.
+struct State {
+    static constexpr uint64_t kFloats = (12 << 20) + 5, kRows = 37, kRowFloats = 4099;
+    uint64_t first_row, rows;
+    float *whole = nullptr, *part = nullptr;
+
+    static bool make(bool on_gpu, size_t floats, float **out) {
+        if (on_gpu)
+            return cudaMalloc(reinterpret_cast<void **>(out), floats * sizeof(float) + 1) ==
+                   cudaSuccess;
+        *out = new float[floats + 1];
+        return true;
+    }
+    bool make_all(bool on_gpu, int rank, int size) {
+        first_row = kRows * uint64_t(rank) * uint64_t(rank) / uint64_t(size * size);
+        rows = kRows * uint64_t(rank + 1) * uint64_t(rank + 1) / uint64_t(size * size) - first_row;
+        return make(on_gpu, kFloats, &whole) && make(on_gpu, rows * kRowFloats, &part);
+    }
+    ringrt_status_t register_all(ringrt_t *rt) const {
+        const uint64_t shape[] = {kFloats}, by_rows[] = {kRows, kRowFloats};
+        const ringrt_status_t status =
+            ringrt_register(rt, "whole", whole, RINGRT_FLOAT32, 1, shape);
+        if (status != RINGRT_OK) return status;
+        return ringrt_register_rows(rt, "part", part, RINGRT_FLOAT32, 2, by_rows, first_row, rows);
+    }
+    // What they hold at a step.
+    static std::vector<float> whole_at(int step) { return data_of(step, kFloats); }
+    [[nodiscard]] std::vector<float> part_at(int step) const {
+        const std::vector<float> all = data_of(step + 1000, kRows * kRowFloats);
+        const auto first = all.begin() + ptrdiff_t(first_row * kRowFloats);
+        return {first, first + ptrdiff_t(rows * kRowFloats)};
+    }
+};
+
+// Saves on the GPU what the stream has still to write, or loads it, there or in the host's memory.
+int checkpointed(const TemporaryFolder &folder, int rank, int size, bool saves, bool on_gpu) {
+    if (gpus() < 1) return kNoGpu;
+    std::string meet = folder.path + "/meet-" + std::to_string(saves) + std::to_string(on_gpu);
+    ringrt_config_t config = config_of(folder, meet, rank, size);
+    ringrt_t *rt = nullptr;
+    State state;
+    cudaStream_t stream;
+    uint64_t step = 0;
+    EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
+    EXPECT(state.make_all(on_gpu, rank, size));
+    EXPECT(state.register_all(rt) == RINGRT_OK);
+    EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
+    const std::vector<float> whole = State::whole_at(7), part = state.part_at(7);
+    const size_t whole_bytes = whole.size() * sizeof(float),
+                 part_bytes = part.size() * sizeof(float);
+    if (saves) {
+        EXPECT(cudaMemsetAsync(state.whole, 0xff, whole_bytes, stream) == cudaSuccess);
+        EXPECT(cudaMemcpyAsync(state.whole, whole.data(), whole_bytes, cudaMemcpyHostToDevice,
+                               stream) == cudaSuccess);
+        EXPECT(cudaMemcpyAsync(state.part, part.data(), part_bytes, cudaMemcpyHostToDevice,
+                               stream) == cudaSuccess);
+        EXPECT(ringrt_save(rt, 7) == RINGRT_OK);
+    } else {
+        std::vector<float> got(whole.size());
+        EXPECT(ringrt_restore(rt, &step) == RINGRT_OK && step == 7);
+        EXPECT(cudaMemcpy(got.data(), state.whole, whole_bytes, cudaMemcpyDefault) == cudaSuccess);
+        EXPECT(got == whole);
+        got.resize(part.size());
+        EXPECT(cudaMemcpy(got.data(), state.part, part_bytes, cudaMemcpyDefault) == cudaSuccess);
+        EXPECT(got == part);
+    }
+    return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
+}
+
 int tests = 0, failed = 0, skipped = 0;
 
 void report(const char *name, const std::vector<int> &codes, int except = -1) {
@@ -279,13 +350,26 @@ void lose_one(const char *name, const Job &job) {
     report(name, ranks.wait(120, 1), 1);
 }
 
+// Saved at `saved` ranks and loaded at `loaded`, on one GPU.
+void save_and_load(const char *name, int saved, int loaded, bool to_gpu) {
+    TemporaryFolder folder;
+    std::vector<int> codes = Ranks(saved, [&](int rank) {
+                                 return checkpointed(folder, rank, saved, true, true);
+                             }).wait(120);
+    const std::vector<int> then = Ranks(loaded, [&](int rank) {
+                                      return checkpointed(folder, rank, loaded, false, to_gpu);
+                                  }).wait(120);
+    codes.insert(codes.end(), then.begin(), then.end());
+    report(name, codes);
+}
+
 }  // namespace
 
 int main() {
     setvbuf(stdout, nullptr, _IOLBF, 0);
     int version = 0;
     ncclGetVersion(&version);
-    printf("# NCCL %d\n1..8\n", version);
+    printf("# NCCL %d\n1..10\n", version);
     run("one rank by NCCL", {1, "nccl"});
     run("one rank, as found best", {1, ""});
     run("two ranks share a GPU by CUDA IPC", {2, "ipc"});
@@ -294,6 +378,8 @@ int main() {
     lose_one("a rank that shares the GPU is killed", {3, ""});
     run("two GPUs by NCCL", {2, "nccl", true});
     run("two GPUs, through the host", {2, "host", true});
+    save_and_load("a checkpoint of two ranks' buffers on a GPU, loaded by three", 2, 3, true);
+    save_and_load("the same, loaded to the host's memory", 2, 1, false);
     if (failed > 0) return 1;
     return skipped == tests ? kNoGpu : 0;
 }
