@@ -142,6 +142,7 @@ TEST(an_extension_whose_gpu_fails_does_not_join) {
         ck_assert(training.await_steps(3));
         ck_assert_int_eq(training.size(), 2);
         expect_trained(training, 2);
+        ck_assert_int_eq(training.recoveries(), 0);  // it was called off, not lost
     }
 }
 
@@ -156,6 +157,7 @@ TEST(a_base_whose_gpu_fails_to_send_trains_on) {
     training.start(2, 1);  // it failed once
     ck_assert(training.await_size(3));
     expect_trained(training, 2);
+    ck_assert_int_eq(training.recoveries(), 0);
 }
 
 int main() { return run_all("live_gpu", 120); }

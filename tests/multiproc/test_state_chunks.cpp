@@ -20,6 +20,7 @@ struct Member {
     Role role;
     bool on_gpu;
     int fails_at = -1;
+    bool fails_late = false;
 };
 
 // One rank's buffers, each of bytes that tell where they are.
@@ -46,28 +47,33 @@ class State {
             places.push_back({buffer.data, bytes, buffer.device ? &buffer : nullptr});
         }
         device.fails_at = member.fails_at;
+        device.fails_late = member.fails_late;
     }
     HiddenDevice device;
     std::vector<Place> places;
 
     void fill(unsigned seed) {
-        each([&](std::byte &byte, uint64_t i) { byte = value(seed, i); });
+        each([&](std::byte &byte, size_t place, uint64_t i) { byte = value(seed, place, i); });
     }
     [[nodiscard]] bool is(unsigned seed) {
         bool same = true;
-        each([&](const std::byte &byte, uint64_t i) { same = same && byte == value(seed, i); });
+        each([&](const std::byte &byte, size_t place, uint64_t i) {
+            same = same && byte == value(seed, place, i);
+        });
         return same;
     }
 
   private:
-    static std::byte value(unsigned seed, uint64_t i) {
-        return std::byte((seed * 101 + i + (i >> 12)) & 0xff);
+    // No two chunks have the same bytes.
+    static std::byte value(unsigned seed, size_t place, uint64_t i) {
+        return std::byte((seed * 101 + place * 37 + i + (i >> 12) + (i / kChunkBytes) * 5) & 0xff);
     }
     template <typename Visit>
     void each(Visit visit) {
         for (const checkpoint::Buffer &buffer : buffers_) {
             std::byte *seen = buffer.device ? device.behind(buffer.data) : buffer.data;
-            for (uint64_t i = 0; i < buffer.bytes; ++i) visit(seen[i], i);
+            const auto place = size_t(&buffer - buffers_.data());
+            for (uint64_t i = 0; i < buffer.bytes; ++i) visit(seen[i], place, i);
         }
     }
     GpuMemory memory_;
@@ -142,13 +148,15 @@ TEST(who_has_the_state_keeps_it_wherever_it_is) {
 // Its copies are of a chunk each, and seven of these make a state.
 TEST(a_sender_whose_gpu_fails_is_heard_of) {
     for (int at : {0, 3, 6})
-        run({{Role::sends, true, at}, {Role::receives, true}, {Role::has_it, false}},
+        run({{Role::sends, true, at, at == 6}, {Role::receives, true}, {Role::has_it, false}},
             {RINGRT_SYSTEM_ERROR, RINGRT_SYSTEM_ERROR, RINGRT_OK});
 }
 
 TEST(a_receiver_whose_gpu_fails_holds_nobody_up) {
-    for (int at : {0, 6})
-        run({{Role::sends, true}, {Role::receives, true, at}, {Role::receives, false}},
+    for (bool late : {false, true})
+        run({{Role::sends, true},
+             {Role::receives, true, late ? 6 : 1, late},
+             {Role::receives, false}},
             {RINGRT_OK, RINGRT_SYSTEM_ERROR, RINGRT_OK});
 }
 
