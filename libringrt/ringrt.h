@@ -140,8 +140,8 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
  * it runs after the sum. What goes wrong meanwhile (a rank is lost, NCCL fails, time-out) ends the stream's wait,
  * and the next call answers it: look at a status before you use what was summed before it. Ranks that call
  * different sums are told (RINGRT_MISMATCH) at their next call over ordinary memory, at ringrt_step() at the
- * latest. Where ranks of one node share a GPU sums are made by CUDA IPC, else through the host; then each call
- * waits for its end. A stream that is captured into a CUDA graph is refused (RINGRT_UNSUPPORTED). The other
+ * latest. Where ranks of one node share a GPU sums are made by CUDA IPC, else through the host; then, and with
+ * live_resize, each call waits for its sum. A stream under capture into a CUDA graph is refused. The other
  * collectives pass through the host. Registered buffers may be there too: see ringrt_register(). Compiled and
  * tested over a made-up GPU; not run on a real one yet. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives, requests, and memory for them.
 #include "libringrt/api/handle.h"
+#include "libringrt/gpu/device_collectives.h"
 
 using namespace ringrt;
 
@@ -9,13 +10,28 @@ struct ringrt_request {
     std::unique_ptr<ringrt::Request> operation;
 };
 
+namespace {
+
+// With live_resize ranks go on with what is in memory after a loss: so no update may be made of a
+// sum that failed, and a sum on a GPU is waited for (with `ready`, see Communicator::allreduce).
+Status mark_on_gpu(ringrt_t &rt, const void *send, const void *recv, Gpu::Event *ready) {
+    if (!rt.communicator().on_gpu(send)) return {};
+    bool ignored = false;
+    RINGRT_TRY(rt.communicator().device().memory_kind_of(send, recv, &ignored));
+    return rt.communicator().device().mark(ready);
+}
+
+}  // namespace
+
 extern "C" {
 
 ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
                                  ringrt_dtype_t dtype, ringrt_op_t op) {
     return guard_alone(rt, [&] {
         if (count > 0 && (!send || !recv)) return invalid("send or recv is NULL");
-        return rt->group.outcome(rt->communicator().allreduce(send, recv, count, dtype, op));
+        Gpu::Event ready;
+        if (rt->resizer && count > 0) RINGRT_TRY(mark_on_gpu(*rt, send, recv, &ready));
+        return rt->group.outcome(rt->communicator().allreduce(send, recv, count, dtype, op, ready));
     });
 }
 
