@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When ringrt_allreduce() of a GPU's memory returns, by the C API, on a made-up GPU whose NCCL
+// never comes to an end: at once, but with live_resize not before the sum.
+#include "libringrt/gpu/gpu.h"
+#include "tests/support/alone.h"
+#include "tests/support/fake_gpu.h"
+
+using namespace ringrt::test;
+
+// In the library's place: linked before it.
+std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() {
+    return std::make_unique<FakeGpu>(FakeGpuPlan{.hang = true});
+}
+
+namespace {
+
+ringrt_status_t sum_with(uint32_t live_resize) {
+    ringrt_config_t config = RINGRT_CONFIG_INIT;
+    config.timeout_ms = 300;
+    config.live_resize = live_resize;
+    const Alone alone(config);
+    auto *data = static_cast<float *>(FakeGpu::make(4096));
+    return ringrt_allreduce(alone.rt, data, data, 8, RINGRT_FLOAT32, RINGRT_SUM);
+}
+
+TEST(a_sum_is_in_stream_order) { ck_assert_int_eq(sum_with(0), RINGRT_OK); }
+
+// Else an update could be made of a sum that failed, and ranks would go on with it.
+TEST(with_live_resize_a_sum_is_waited_for) { ck_assert_int_eq(sum_with(1), RINGRT_TIMEOUT); }
+
+}  // namespace
+
+int main() { return run_all("gpu_order"); }
