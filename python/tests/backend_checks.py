@@ -190,6 +190,17 @@ class Checks:
             assert total.item() == sum(range(0, self.size, 2))
             dist.destroy_process_group(evens)
 
+    def check_properties_that_torch_reads(self):
+        backend = self.ring._get_backend(torch.device("cpu"))
+        for name in dir(torch._C._distributed_c10d.Backend):
+            try:
+                getattr(backend, name)
+            except RecursionError:
+                raise AssertionError(f"{name} asks for itself") from None
+            except RuntimeError:
+                pass  # the backend has none
+        assert backend.options.backend == "ringrt"
+
     def check_memory_in_place(self):
         group = dist.new_group(backend="ringrt")
         backend = group._get_backend(torch.device("cpu"))

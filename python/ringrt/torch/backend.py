@@ -41,7 +41,15 @@ def _check_alike(tensors: "Sequence[torch.Tensor]", count: int, like: torch.Tens
 
 
 class ProcessGroupRingrt(c10d.Backend):
-    """One communicator. Its methods are those that torch's C++ looks for, by name."""
+    """One communicator. Its methods and properties are those that torch's C++ looks for, by name. A property that is not
+    here would be torch's own, which asks C++, which asks for it here: an endless recursion, a crash in Python 3.13."""
+
+    supports_coalescing = supports_splitting = supports_shrinking = False
+    supports_reconfigure = supports_window = _supports_time_estimate = False
+
+    @property
+    def options(self) -> Any:
+        return c10d.Backend.Options(self.name())
 
     def __init__(self, store: Any, rank: int, size: int, timeout: Any) -> None:
         super().__init__(rank, size)
