@@ -127,6 +127,31 @@ class LiveTest(unittest.TestCase):
             training.wait_for("loss", lambda number=number: training.outputs().count("an extension was lost") == number)
         self.assertLess(self.difference(training.check(), 20), 1e-9)
 
+    def two_extensions(self, epochs):
+        training = self.begin(1, epochs)
+        for number in (1, 2):
+            training.extend(number, 1)
+            training.await_ranks(number + 1)
+        return training
+
+    def test_who_is_above_an_extension_that_leaves_joins_again(self):
+        training = self.two_extensions(12)
+        training.leave(1)
+        training.await_ranks(2, 2)
+        training.slow(False)
+        got = training.check()
+        training.await_end(2)
+        self.assertLess(self.difference(got, 12), 1e-9)
+
+    def test_who_is_above_an_extension_that_is_killed_joins_again_epochs_later(self):
+        training = self.two_extensions(60)
+        training.slow(False)  # the base does many epochs until somebody has joined
+        training.extensions[1][0].kill()
+        training.await_ranks(2, 2)
+        got = training.check()
+        training.await_end(2)
+        self.assertLess(self.difference(got, 60), 1e-9)
+
     def killed_where_it_says(self, kind, epochs):
         """The extension's rank ends itself in a place of train_torch.py that depends on `kind`."""
         training = self.begin(2, epochs, kind)

@@ -2,8 +2,8 @@
 """A malleable() run that is resized in place (doc/live.md): what its boundaries do where ranks come and go.
 
 A rank's state is known by (steps done, epoch). Where a rank of an extension is lost, the base's ranks drop what
-they have of the step under way, and the newest state that one of them has goes to all. An extension that has lost
-its place ends: another one may be started for it."""
+they have of the step under way, and the newest state that one of them has goes to all. An extension whose place is gone,
+for another one was lost or one below it left, joins again, with the base's state of that time."""
 from __future__ import annotations
 
 import copy
@@ -68,6 +68,7 @@ class Live:
         self.world = LiveWorld(self.handle, run._ddp, self._position)
         self.world.base_ranks = 0 if self.extension else self.handle.size
         self.moves = 0  # counts what makes the micro-batches that were planned invalid
+        self.returns = 0  # how often an extension has joined again
         self._redo = False  # this rank runs to the end of its epoch's body, and what it does counts for nothing
         self._keeps_all = len(opts) > 1
         self._kept: "dict[str, Any]" = {}
@@ -119,14 +120,23 @@ class Live:
 
     def join(self) -> None:
         """Of an extension: before its first epoch."""
-        if not self.extension or self.moves:
-            return
+        if self.extension and not self.moves:
+            self._await_base()
+            self._form()
+
+    def _await_base(self) -> None:
         try:
             self.handle.restore()
         except Aborted as error:
             self._end(str(error), 0)
         except Error as error:
             self._end(str(error), 1)
+
+    def _join_again(self, in_tail: bool) -> None:
+        epoch = self.run.epoch
+        self._await_base()
+        self.returns += 1
+        self._redo = self.run.epoch != epoch and not in_tail
         self._form()
 
     def _form(self) -> None:
@@ -183,7 +193,8 @@ class Live:
 
     def _recover(self, in_tail: bool) -> None:
         if self.extension:
-            self._end("its base, or another extension, was lost or left", 0)
+            self._join_again(in_tail)
+            return
         self.handle.restore()  # raises where a rank of the base is lost
         self.handle.look_again()
         if not self._agree(in_tail):

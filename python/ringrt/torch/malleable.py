@@ -182,8 +182,9 @@ class Malleable(HasHandle):
             while count is None or self.epoch < count:
                 epoch = self.epoch
                 yield epoch
+                returns = self._live.returns if self._live is not None else 0
                 self._end_step(in_tail=True)  # the program left its loop over the batches early
-                if self._live is not None and not self._live.ends_epoch(epoch):
+                if self._live is not None and (self._live.returns != returns or not self._live.ends_epoch(epoch)):
                     continue
                 self.epoch, self.epoch_step = self.epoch + 1, 0
                 self._boundary(in_tail=True)  # what came after the batches is done too: validation, scheduler
