@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# seconds: 400
+# ringrt.torch.malleable() and extensions that are started by hand on nodes of their own, with the real torch: the lower one of two is
+# told to leave, and the upper one joins again by itself. The base never stops.
+. "$here/live_torch.sh"
+folder=$work/torch_by_hand
+rank_program 14
+# No --malleable: what malleable.so sets in the steps of such a job is set here.
+by_hand() { # NODE GPUS OUTPUT [VARIABLE=VALUE]: prints the job's number
+    own_port
+    timeout 20 env RINGRT_CHECKPOINT_DIR="$folder/ckpt" RINGRT_LIVE_RESIZE=1 MASTER_ADDR=127.0.0.1 "${@:4}" \
+        sbatch --parsable -w "$1" --gpus="$2" --ntasks="$2" --no-requeue --chdir="$folder" --output="$folder/$3" --export=ALL \
+        --wrap "exec srun --kill-on-bad-exit sh -c 'RINGRT_MALLEABLE=1:4 RANK=\$SLURM_PROCID WORLD_SIZE=\$SLURM_NTASKS exec $folder/rank'" ||
+        fail "sbatch refused it"
+}
+job=$(by_hand n1 1 out)
+wait_for 60 "steps of the base" test -s "$folder/seen.0.0"
+lower=$(by_hand n2 1 lower RINGRT_EXTENDS="$job")
+wait_for 90 "2 ranks" last_size 2
+upper=$(by_hand n3 2 upper RINGRT_EXTENDS="$job")
+wait_for 90 "4 ranks" last_size 4
+scancel -s URG "$lower"
+wait_for 60 "end of the lower one" is_state "$lower" COMPLETED
+wait_for 60 "3 ranks" last_size 3
+[ "$(sizes)" = "2 4 1 3 " ] || fail "the sizes were $(sizes)"
+check_training 300
+wait_for 30 "end of the upper one" is_state "$upper" COMPLETED

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What the cases of ringrt.torch.malleable() resized in place share: job $job trains in $folder. Sourced by them.
+# shellcheck shell=bash disable=SC2154
+. "$here/torch.sh"
+need_modules torch
+package=$here/../../python
+export PYTHONPATH=$package
+# An extension repeats the base's srun: each part has a folder for what its ranks write down.
+rank_program() { # EPOCHS: sets $epochs, makes $folder/rank
+    epochs=$1
+    mkdir -p "$folder"
+    cat >"$folder/rank" <<END
+#!/bin/sh
+export FOLDER=$folder
+[ -z "\$RINGRT_EXTENDS" ] || export FOLDER=$folder/ext.\$SLURM_JOB_ID
+mkdir -p "\$FOLDER"
+exec $python $package/tests/train_torch.py distributed 0.1 0 $epochs
+END
+    chmod +x "$folder/rank"
+}
+submit_live() { # MIN:MAX [OPTION...]: the base of a training that the controller resizes
+    job=$(RINGRT_LIVE_RESIZE=1 timeout 20 sbatch --parsable --malleable="$1" --chdir="$folder" --output="$folder/out" --export=ALL "${@:2}" \
+        --wrap "export RINGRT_CHECKPOINT_DIR=$folder/ckpt RINGRT_TELEMETRY_S=1; srun -n \$SLURM_NTASKS $folder/rank") || fail "sbatch refused it"
+}
+sizes() { sed -n 's/.*resized in place at step [0-9]*: \([0-9]*\) ranks.*/\1/p' "$folder/out" | tr '\n' ' '; }
+last_size() { [ "$(sizes | awk '{ print $NF }')" = "$1" ]; }
+# Whoever trained with it: each sample in one step of each epoch.
+each_sample_in_its_step() {
+    cat "$folder"/seen.* "$folder"/ext.*/seen.* | awk -v epochs="$epochs" '
+        { steps[$2] = 1; for (i = 3; i <= NF; i++) seen[$1 " " $2 " " $i] = $1 " " $i }
+        END { for (s in steps) many++
+              for (s in seen) { if (once[seen[s]]++) bad = 1; n++ }
+              if (bad || n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; exit 1 } }' ||
+        fail "not each sample once an epoch"
+}
+check_training() { # SECONDS that it may still take
+    wait_for "$1" "end of the training" is_state "$job" COMPLETED
+    [ "$(timeout 10 scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
+    each_sample_in_its_step
+    note "measured: sizes $(sizes)"
+    weights_as_at_fixed_size "$epochs"
+}
