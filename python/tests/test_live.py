@@ -173,10 +173,15 @@ class LiveTest(unittest.TestCase):
         self.assertLess(self.difference(got, 6, "two"), 1e-9)
 
     def test_what_cannot_be_resized_in_place_says_so(self):
-        training = Training(self, 1, "bits")
-        training.start(1)
-        training.check()
-        self.assertIn("not resized in place, but by requeue: same_bits cannot be resized in place", training.outputs())
+        for kind, what in (("bits", "same_bits"), ("sharded", "fully_shard()")):
+            training = Training(self, 1, kind)
+            training.start(1)
+            training.extend(1, 1)
+            training.await_end(1, 1)
+            training.check()
+            self.assertIn(f"not resized in place, but by requeue: {what} cannot be resized in place", training.text("out.0.0"))
+            self.assertIn(f"ValueError: this training cannot be an extension: {what} cannot be resized in place",
+                          training.text("out.ext1.0"))
 
 
 if __name__ == "__main__":
