@@ -127,8 +127,8 @@ class LiveTest(unittest.TestCase):
             training.wait_for("loss", lambda number=number: training.outputs().count("an extension was lost") == number)
         self.assertLess(self.difference(training.check(), 20), 1e-9)
 
-    def two_extensions(self, epochs):
-        training = self.begin(1, epochs)
+    def two_extensions(self, epochs, kind="distributed"):
+        training = self.begin(1, epochs, kind)
         for number in (1, 2):
             training.extend(number, 1)
             training.await_ranks(number + 1)
@@ -151,6 +151,15 @@ class LiveTest(unittest.TestCase):
         got = training.check()
         training.await_end(2)
         self.assertLess(self.difference(got, 60), 1e-9)
+
+    def test_who_is_above_an_extension_that_is_lost_after_an_epoch_joins_again(self):
+        training = self.two_extensions(12, "validated")
+        open(training.path("ext1/die"), "w", encoding="ascii").close()
+        training.await_ranks(2, 2)
+        training.slow(False)
+        got = training.check()
+        training.await_end(2)
+        self.assertLess(self.difference(got, 12), 1e-9)
 
     def killed_where_it_says(self, kind, epochs):
         """The extension's rank ends itself in a place of train_torch.py that depends on `kind`."""
