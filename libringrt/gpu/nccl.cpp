@@ -99,7 +99,7 @@ Status NvidiaGpu::nccl_call(std::span<const Call> calls) {
         if (first == ncclSuccess && result != ncclInProgress) first = result;
     }
     const ncclResult_t ended = nccl_.ncclGroupEnd();  // also where one was refused
-    RINGRT_TRY(said(first, "a call within a group"));
+    RINGRT_TRY(said(first, "ncclGroupStart"));
     return said(ended, "ncclGroupEnd");
 }
 

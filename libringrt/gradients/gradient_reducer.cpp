@@ -81,11 +81,13 @@ void GradientReducer::begin_step(double now) {
 Status GradientReducer::take_place(const Gradient &gradient, Place place) {
     if (gradient.bytes == 0 || place_ == place) return {};
     if (place_)
-        return failure(RINGRT_INVALID_ARGUMENT,
-                       "gradient " + gradient.name +
-                           (gpu_ ? " is in ordinary memory, and others are in the GPU's"
-                                 : " is in the GPU's memory, and others are in ordinary memory") +
-                           ": a rank's gradients are all in one");
+        return failure(
+            RINGRT_INVALID_ARGUMENT,
+            format_text(gpu_ ? "gradient %s is in ordinary memory, and others are in the GPU's: a "
+                               "rank's gradients are all in one"
+                             : "gradient %s is in the GPU's memory, and others are in ordinary "
+                               "memory: a rank's gradients are all in one",
+                        gradient.name.c_str()));
     if (place == Place::Gpu)
         gpu_ = std::make_unique<GpuStep>(
             communicator_,

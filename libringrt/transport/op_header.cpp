@@ -66,7 +66,7 @@ std::string describe_call(const OpHeader &call) {
 
 std::string describe(const OpHeader &call) {
     if (call.gpu_calls == 0) return describe_call(call);
-    return format_text("%s after %u calls on GPUs (%08x)", describe_call(call).c_str(),
+    return format_text("%s after %u calls on GPUs (hash %u)", describe_call(call).c_str(),
                        call.gpu_calls, call.gpu_hash);
 }
 
