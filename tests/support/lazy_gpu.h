@@ -6,21 +6,50 @@
 // one of them runs at a time, so the same picks give the same run.
 #pragma once
 
+#include <ucontext.h>
+
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "libringrt/gpu/gpu.h"
 #include "libringrt/reduce/reduce.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace ringrt::test {
+
+// A context with a stack of its own, or the thread's.
+struct LazyContext {
+    ucontext_t context{};
+    const void *stack = nullptr;
+    size_t stack_bytes = 0;
+
+    // `to` runs until it switches back. AddressSanitizer has to be told.
+    void switch_to(const LazyContext &to) {
+#ifdef __SANITIZE_ADDRESS__
+        void *kept = nullptr;
+        __sanitizer_start_switch_fiber(&kept, to.stack, to.stack_bytes);
+        swapcontext(&context, &to.context);
+        __sanitizer_finish_switch_fiber(kept, nullptr, nullptr);
+#else
+        swapcontext(&context, &to.context);
+#endif
+    }
+    // Of a context that has just begun: where it came from is the thread's stack.
+    static void begun([[maybe_unused]] LazyContext &from) {
+#ifdef __SANITIZE_ADDRESS__
+        __sanitizer_finish_switch_fiber(nullptr, &from.stack, &from.stack_bytes);
+#endif
+    }
+};
 
 struct LazyEvent {
     bool done = false;
@@ -120,8 +149,7 @@ class LazyWorld {
         host.over = std::move(over);
         ++host.waits;
         if (host.waits == host.dies_at) throw Dies{};
-        driver_.release();
-        host.turn.acquire();
+        host.context.switch_to(driver_);
         if (stuck_) throw Stuck{};
         return host.over();
     }
@@ -155,10 +183,17 @@ class LazyWorld {
     // `pick(ways, state)` of the things that may happen next.
     Outcome run(const Body &body, const std::function<size_t(size_t, const std::string &)> &pick) {
         Outcome out;
-        std::vector<std::thread> threads;
         for (size_t r = 0; r < hosts_.size(); ++r) {
-            hosts_[r].over = [] { return true; };
-            threads.emplace_back([this, r, &body, &out] { live(int(r), body, out); });
+            HostState &host = hosts_[r];
+            host.over = [] { return true; };
+            host.live = [this, r, &body, &out] { live(int(r), body, out); };
+            host.context.stack = host.stack.get();
+            host.context.stack_bytes = kStackBytes;
+            ucontext_t &context = host.context.context;
+            getcontext(&context);
+            context.uc_stack.ss_sp = host.stack.get();
+            context.uc_stack.ss_size = kStackBytes;
+            makecontext(&context, &LazyWorld::enter, 0);
         }
         while (!all_ended()) {
             std::vector<std::function<void()>> next = possible();
@@ -170,13 +205,15 @@ class LazyWorld {
                     if (!hosts_[r].ended) give_turn(r);
             }
         }
-        for (std::thread &each : threads) each.join();
         return out;
     }
 
   private:
+    static constexpr size_t kStackBytes = 120 << 10;
     struct HostState {
-        std::binary_semaphore turn{0};
+        LazyContext context;
+        std::unique_ptr<std::byte[]> stack{new std::byte[kStackBytes]};
+        std::function<void()> live;
         std::function<bool()> over;
         int waits = 0, dies_at = -1;
         size_t gathers = 0;
@@ -184,8 +221,6 @@ class LazyWorld {
     };
 
     void live(int rank, const Body &body, Outcome &out) {
-        HostState &host = hosts_[size_t(rank)];
-        host.turn.acquire();
         std::string wrong;
         try {
             wrong = body(*this, rank);
@@ -194,12 +229,18 @@ class LazyWorld {
         } catch (const Stuck &) {
         }
         if (!wrong.empty()) out.wrong += "rank " + std::to_string(rank) + ": " + wrong + "; ";
+    }
+    static void enter() {
+        LazyContext::begun(entering_world_->driver_);
+        LazyWorld &world = *entering_world_;
+        HostState &host = world.hosts_[entering_rank_];
+        host.live();
         host.ended = true;
-        driver_.release();
+        host.context.switch_to(world.driver_);  // for good
     }
     void give_turn(size_t rank) {
-        hosts_[rank].turn.release();
-        driver_.acquire();
+        entering_world_ = this, entering_rank_ = rank;
+        driver_.switch_to(hosts_[rank].context);
     }
     [[nodiscard]] bool all_ended() const {
         for (const HostState &host : hosts_)
@@ -301,7 +342,9 @@ class LazyWorld {
     }
 
     std::deque<HostState> hosts_;
-    std::binary_semaphore driver_{0};
+    LazyContext driver_;
+    static inline LazyWorld *entering_world_ = nullptr;
+    static inline size_t entering_rank_ = 0;
     std::deque<std::vector<std::optional<std::vector<std::byte>>>> rounds_;
     bool stuck_ = false;
 };
