@@ -6,8 +6,6 @@
 // one of them runs at a time, so the same picks give the same run.
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -19,37 +17,9 @@
 
 #include "libringrt/gpu/gpu.h"
 #include "libringrt/reduce/reduce.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
-#endif
+#include "tests/support/lazy_context.h"
 
 namespace ringrt::test {
-
-// A context with a stack of its own, or the thread's.
-struct LazyContext {
-    ucontext_t context{};
-    const void *stack = nullptr;
-    size_t stack_bytes = 0;
-
-    // `to` runs until it switches back. AddressSanitizer has to be told.
-    void switch_to(const LazyContext &to) {
-#ifdef __SANITIZE_ADDRESS__
-        void *kept = nullptr;
-        __sanitizer_start_switch_fiber(&kept, to.stack, to.stack_bytes);
-        swapcontext(&context, &to.context);
-        __sanitizer_finish_switch_fiber(kept, nullptr, nullptr);
-#else
-        swapcontext(&context, &to.context);
-#endif
-    }
-    // Of a context that has just begun: where it came from is the thread's stack.
-    static void begun([[maybe_unused]] LazyContext &from) {
-#ifdef __SANITIZE_ADDRESS__
-        __sanitizer_finish_switch_fiber(nullptr, &from.stack, &from.stack_bytes);
-#endif
-    }
-};
 
 struct LazyEvent {
     bool done = false;

@@ -9,7 +9,7 @@ check_PROGRAMS += $(collective_tests)
 TESTS += $(collective_tests)
 
 tests_unit_collective_test_lazy_gpu_SOURCES = tests/unit/collective/test_lazy_gpu.cpp tests/support/check.h \
-	tests/support/lazy_gpu.h
+	tests/support/lazy_context.h tests/support/lazy_gpu.h
 tests_unit_collective_test_lazy_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_collective_test_lazy_gpu_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
