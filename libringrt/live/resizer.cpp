@@ -206,12 +206,16 @@ Status Resizer::settle_once(Position &position) {
     Communicator &over = present();
     std::vector<Position> all(static_cast<size_t>(over.size()));
     RINGRT_TRY(outcome_of(over, over.all_gather(&position, all.data(), sizeof position)));
-    auto older = [](const Position &a, const Position &b) { return a.step < b.step; };
-    const auto newest = std::max_element(all.begin(), all.end(), older);
-    const auto oldest = std::min_element(all.begin(), all.end(), older);
+    const auto newest = std::max_element(all.begin(), all.end(), is_behind);
+    const auto oldest = std::min_element(all.begin(), all.end(), is_behind);
     const auto root = static_cast<int>(newest - all.begin());
-    if (newest->step != oldest->step)
-        RINGRT_TRY(state_.to_those_behind(over, root, position.step < newest->step));
+    if (newest->torn != 0)
+        return {RINGRT_PEER_LOST,
+                "who had the newest step was lost while it sent it, and no other "
+                "rank holds a whole one"};
+    if (is_behind(*oldest, *newest))
+        RINGRT_TRY(state_.to_those_behind(over, root,
+                                          is_behind(position, *newest) ? &position.torn : nullptr));
     position = *newest;
     return {};
 }

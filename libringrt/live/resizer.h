@@ -24,8 +24,13 @@ struct Position {
     uint64_t step = 0;
     uint64_t samples = 0;
     uint32_t batch = 0;  // of a step from here on
-    uint32_t zero = 0;
+    uint32_t torn = 0;   // 1: the buffers hold parts of two steps, for who sent the newer was lost
 };
+
+// Whether who is at `a` has less than who is at `b`.
+[[nodiscard]] constexpr bool is_behind(const Position &a, const Position &b) {
+    return a.torn != b.torn ? a.torn > b.torn : a.torn == 0 && a.step < b.step;
+}
 
 struct ResizerOptions {
     bool extension = false;

@@ -169,9 +169,10 @@ Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, 
     return worst == Have::all ? Status{} : unusable_somewhere();
 }
 
-Status StateTransfer::to_those_behind(Communicator &over, int root, bool is_behind) {
+Status StateTransfer::to_those_behind(Communicator &over, int root, uint32_t *torn) {
     RINGRT_TRY(tell_pieces(over, root));
-    return send(over, root, is_behind);
+    if (torn && !buffers_.empty()) *torn = 1;  // what a program packs is unpacked whole, or not
+    return send(over, root, torn != nullptr);
 }
 
 }  // namespace ringrt::live

@@ -38,8 +38,9 @@ class StateTransfer {
     // Collective over all of `over`: rank 0's state to those who join. Ok: it came to this rank, or
     // this rank had it, and to all others.
     Status to_joiners(Communicator &over, const PeerProcess &sender, bool joins);
-    // Collective: root's state to those who are behind.
-    Status to_those_behind(Communicator &over, int root, bool is_behind);
+    // Collective: root's state to those who are behind: there `torn` is set, and becomes 1 where a
+    // loss from then on may leave parts of two states in the buffers. Else null.
+    Status to_those_behind(Communicator &over, int root, uint32_t *torn);
 
   private:
     struct Piece {

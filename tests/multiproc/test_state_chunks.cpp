@@ -2,7 +2,9 @@
 // The state of a step on its way to ranks that join, from and to a made-up GPU whose memory the
 // host cannot touch: real ranks, and states larger than a chunk.
 #include "libringrt/gpu/gpu_memory.h"
+#include "libringrt/live/resizer.h"
 #include "libringrt/live/state_chunks.h"
+#include "libringrt/live/state_transfer.h"
 #include "tests/multiproc/training.h"
 #include "tests/support/hidden_gpu.h"
 
@@ -129,6 +131,66 @@ void run(const std::vector<Member> &members, const std::vector<ringrt_status_t> 
 
 void run_well(const std::vector<Member> &members) {
     run(members, std::vector<ringrt_status_t>(members.size(), RINGRT_OK));
+}
+
+// Rank 0 is killed at each of its messages while it sends a newer step. Who then has parts of two
+// in its buffers knows. 9: it has.
+int behind_a_sender_that_dies(const TemporaryFolder &folder, test::Layout layout, int rank,
+                              int dies_at) {
+    CommunicatorConfig config = config_of(folder, layout, rank);
+    config.warn = [](const std::string &) {};
+    bool armed = false;
+    config.fault_point = [&] {
+        if (armed && rank == 0 && dies_at-- == 0) raise(SIGKILL);
+    };
+    Communicator comm(std::move(config));
+    if (comm.start() != RINGRT_OK) return 1;
+    const std::byte mine{static_cast<unsigned char>(rank == 0 ? 2 : 1)};
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<checkpoint::Buffer> buffers;
+    for (size_t bytes : {size_t(1), size_t(5 << 20), size_t(100)}) {
+        memory.emplace_back(bytes, mine);
+        buffers.emplace_back().data = memory.back().data();
+        buffers.back().bytes = bytes;
+    }
+    StateTransfer transfer(buffers);
+    armed = true;
+    uint32_t torn = 0;
+    const Status moved = transfer.to_those_behind(comm, 0, rank == 0 ? nullptr : &torn);
+    size_t newer = 0, all = 0;
+    for (const auto &each : memory) {
+        newer += size_t(std::count(each.begin(), each.end(), std::byte{2}));
+        all += each.size();
+    }
+    if (moved.ok()) return newer == all ? 0 : 2;
+    if (newer > 0 && torn == 0) return 3;
+    return newer > 0 && newer < all ? 9 : 0;
+}
+
+// In the order in which ranks settle: who is torn is behind everybody, however far it was.
+TEST(who_is_torn_is_behind) {
+    const Position old{.step = 6}, newer{.step = 7}, torn{.step = 8, .torn = 1};
+    ck_assert(is_behind(old, newer) && !is_behind(newer, old) && !is_behind(old, old));
+    ck_assert(is_behind(torn, old) && !is_behind(newer, torn) && !is_behind(torn, torn));
+}
+
+TEST(who_has_parts_of_two_steps_knows) {
+    int mixed = 0;
+    for (const test::Layout layout : {test::Layout{3, 1}, test::Layout{3, 3}}) {
+        for (int dies_at = 0; dies_at < 24; dies_at += 2) {
+            TemporaryFolder folder;
+            Ranks ranks(3, [&](int rank) {
+                return behind_a_sender_that_dies(folder, layout, rank, dies_at);
+            });
+            const std::vector<int> ended = ranks.wait();
+            for (size_t r = 1; r < 3; ++r) {
+                ck_assert_msg(ended[r] == 0 || ended[r] == 9, "dies at %d: rank %zu ended with %d",
+                              dies_at, r, ended[r]);
+                mixed += ended[r] == 9 ? 1 : 0;
+            }
+        }
+    }
+    ck_assert_int_gt(mixed, 0);  // else nothing was tried
 }
 
 }  // namespace
