@@ -147,7 +147,8 @@ class Communicator {
     [[nodiscard]] bool on_gpu(const void *memory);
     // Points in streams, from any thread, once a buffer was found to be the GPU's.
     [[nodiscard]] DeviceCollectives &device();
-    // Runs body(device), which may call all of it.
+    // body(device), one at a time with all other calls; it may call all of DeviceCollectives, and
+    // is collective where that is. What it enqueues is looked after from then on.
     [[nodiscard]] ringrt_status_t with_device(
         const std::function<Status(DeviceCollectives &)> &body);
 

@@ -33,7 +33,6 @@
 
 #include "libringrt/base/deadline.h"
 #include "libringrt/bootstrap/topology.h"
-#include "libringrt/gpu/device_pointer.h"
 #include "libringrt/gpu/gpu.h"
 #include "libringrt/schedule/executor.h"
 
@@ -58,8 +57,7 @@ class DeviceCollectives {
 
     // The GPU that `memory` lies on; -1: ordinary memory. From any thread.
     [[nodiscard]] int device_of(const void *memory) {
-        if (memory == nullptr) return -1;
-        return gpu_ == nullptr ? device_of_pointer(memory) : gpu_->device_of(memory);
+        return ringrt::device_of(gpu_.get(), memory);
     }
     // On which side send and recv lie; INVALID_ARGUMENT when not on the same, UNSUPPORTED where
     // they are on a GPU that this library cannot use. Opens the GPU.

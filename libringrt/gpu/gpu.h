@@ -14,6 +14,7 @@
 #include <span>
 
 #include "libringrt/base/status.h"
+#include "libringrt/gpu/device_pointer.h"
 
 namespace ringrt {
 
@@ -85,6 +86,12 @@ class Gpu {
     // Lets go of NCCL. With `failed`, whatever is under way ends at once.
     virtual void nccl_end(bool failed) = 0;
 };
+
+// The GPU that `memory` lies on, -1: ordinary memory. `gpu` may be null. From any thread.
+[[nodiscard]] inline int device_of(Gpu *gpu, const void *memory) {
+    if (memory == nullptr) return -1;
+    return gpu == nullptr ? device_of_pointer(memory) : gpu->device_of(memory);
+}
 
 // One for each caller; null where there is no driver: then no memory can be a GPU's. Only opens the
 // driver's library: what starts the driver is the program's first use of it.

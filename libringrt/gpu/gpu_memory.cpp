@@ -4,14 +4,8 @@
 #include <thread>
 
 #include "libringrt/base/deadline.h"
-#include "libringrt/gpu/device_pointer.h"
 
 namespace ringrt {
-
-int GpuMemory::device_of(const void *memory) {
-    if (memory == nullptr) return -1;
-    return gpu_ == nullptr ? device_of_pointer(memory) : gpu_->device_of(memory);
-}
 
 Status GpuMemory::told(Status outcome) const {
     if (!outcome.ok() && !outcome.message.starts_with("rank "))

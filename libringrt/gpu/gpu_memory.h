@@ -27,7 +27,9 @@ class GpuMemory final : public DeviceMemory {
         : gpu_(std::move(gpu)), options_(std::move(options)) {}
 
     // The GPU that `memory` lies on; -1: ordinary memory.
-    [[nodiscard]] int device_of(const void *memory);
+    [[nodiscard]] int device_of(const void *memory) {
+        return ringrt::device_of(gpu_.get(), memory);
+    }
     // Before all that follows: `buffer`, by its name, lies there. UNSUPPORTED where this libringrt
     // cannot use GPUs; INVALID_ARGUMENT where it was opened for another one.
     Status open(int device, const char *buffer);

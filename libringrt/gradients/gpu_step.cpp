@@ -27,12 +27,9 @@ void GpuStep::ready(uint32_t id, Gpu::Event marked) {
 
 Status GpuStep::wait(uint32_t id) {
     Wait wait{.id = id, .begun = nullptr, .ended = nullptr};
-    if (Status marked = mark(&wait.begun); !marked.ok()) return marked;
-    if (sums_there_[id] != nullptr) {
-        Status waits = communicator_.device().let_wait(sums_there_[id]);
-        if (!waits.ok()) return waits;
-    }
-    if (Status marked = mark(&wait.ended); !marked.ok()) return marked;
+    RINGRT_TRY(mark(&wait.begun));
+    if (sums_there_[id] != nullptr) RINGRT_TRY(communicator_.device().let_wait(sums_there_[id]));
+    RINGRT_TRY(mark(&wait.ended));
     now_.waits.push_back(std::move(wait));
     return {};
 }
@@ -43,6 +40,7 @@ void GpuStep::end() {
 }
 
 ringrt_status_t GpuStep::open(const void *memory) {
+    if (std::exchange(opened_, true)) return RINGRT_OK;
     const Work work =
         sum_of(memory, const_cast<void *>(memory), 1, sum_.dtype, sum_.op, sum_.ranks);
     return communicator_.with_device([&](DeviceCollectives &device) {

@@ -48,7 +48,7 @@ class GpuStep {
 
     // ---- By the reducer's thread. ringrt_status_t: the communicator has the line.
 
-    // Collective, before the first transfer; `memory` is a gradient's.
+    // Before each transfer; collective the first time. `memory` is a gradient's.
     ringrt_status_t open(const void *memory);
     ringrt_status_t enqueue(const Layout &layout, size_t number,
                             const std::vector<std::byte *> &gradients);
@@ -85,7 +85,7 @@ class GpuStep {
 
     Communicator &communicator_;
     const GradientSum sum_;
-    bool mirrored_ = false;
+    bool opened_ = false, mirrored_ = false;
     Marks now_, ended_;  // of the step under way, and of the one that tell() is about
     std::vector<Sent> sent_;
     std::vector<Gpu::Event> sums_there_;  // by gradient

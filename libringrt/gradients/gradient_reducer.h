@@ -152,7 +152,6 @@ class GradientReducer {
     uint64_t steps_ended_ = 0;
     std::optional<Place> place_;    // of the first gradient that was ready
     std::unique_ptr<GpuStep> gpu_;  // where that is the GPU
-    bool gpu_opened_ = false;
     uint64_t plan_version_ = 0;
     const bucketing::Rule *rule_ = nullptr;  // rank 0's, from the first step on
     Status failed_;

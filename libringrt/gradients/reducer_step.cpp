@@ -146,9 +146,7 @@ ringrt_status_t GradientReducer::run_gpu_transfer(size_t number,
                                                   std::unique_lock<std::mutex> &lock) {
     const Transfer &transfer = layout_.transfers[number];
     lock.unlock();
-    ringrt_status_t status = RINGRT_OK;
-    if (!gpu_opened_) status = gpu_->open(buffers_[layout_.atoms[transfer.atoms.front()].gradient]);
-    gpu_opened_ = true;
+    ringrt_status_t status = gpu_->open(buffers_[layout_.atoms[transfer.atoms.front()].gradient]);
     const double start = now_us();
     if (status == RINGRT_OK)
         status =

@@ -3,9 +3,13 @@
 // gradients.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <random>
 #include <sstream>
+#include <thread>
 
 #include "libringrt/gradients/gradient_reducer.h"
 #include "tests/multiproc/layout.h"
@@ -84,6 +88,21 @@ struct Training {
         }
     }
 };
+
+// As hooks do: all gradients, in a random order, from four threads.
+template <class AnyTraining>
+void ready_in_any_order(AnyTraining &training, size_t gradients, std::mt19937 &random) {
+    std::vector<size_t> order(gradients);
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::shuffle(order, random);
+    std::vector<std::thread> hooks;
+    for (size_t part = 0; part < 4; ++part) {
+        hooks.emplace_back([&, part] {
+            for (size_t i = part; i < order.size(); i += 4) training.ready(order[i]);
+        });
+    }
+    for (std::thread &hook : hooks) hook.join();
+}
 
 inline const std::vector<uint64_t> kCounts = {1, 1000, 7, 0, 30000, 2049, 1, 5000};
 

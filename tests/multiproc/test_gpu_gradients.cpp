@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <random>
 #include <thread>
 
@@ -147,16 +146,7 @@ TEST(any_thread_and_any_order_on_a_made_up_gpu) {
         std::mt19937 random(static_cast<unsigned>(rank));
         for (int step = 0; step < 40; ++step) {
             training.fill(rank, step);
-            std::vector<size_t> order(kCounts.size());
-            std::iota(order.begin(), order.end(), 0);
-            std::ranges::shuffle(order, random);
-            std::vector<std::thread> hooks;
-            for (size_t part = 0; part < 4; ++part) {
-                hooks.emplace_back([&, part] {
-                    for (size_t i = part; i < order.size(); i += 4) training.ready(order[i]);
-                });
-            }
-            for (std::thread &hook : hooks) hook.join();
+            ready_in_any_order(training, kCounts.size(), random);
             training.wait_and_check(3, step);
         }
         need(job.communicator.finish() == RINGRT_OK, job.communicator.last_error());

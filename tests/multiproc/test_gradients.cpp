@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <numeric>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -59,16 +58,7 @@ TEST(any_thread_and_any_order) {
         std::mt19937 random(static_cast<unsigned>(rank));
         for (int step = 0; step < 40; ++step) {
             training.fill(rank, step);
-            std::vector<size_t> order(kCounts.size());
-            std::iota(order.begin(), order.end(), 0);
-            std::ranges::shuffle(order, random);
-            std::vector<std::thread> hooks;
-            for (size_t part = 0; part < 4; ++part) {
-                hooks.emplace_back([&, part] {
-                    for (size_t i = part; i < order.size(); i += 4) training.ready(order[i]);
-                });
-            }
-            for (std::thread &hook : hooks) hook.join();
+            ready_in_any_order(training, kCounts.size(), random);
             training.wait_and_check(3, step);
         }
         need(exchange.state().steps == 40, "steps are counted");
