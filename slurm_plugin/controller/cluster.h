@@ -6,6 +6,7 @@
 // it is unknown whether it was, and the next observation tells.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -92,6 +93,12 @@ struct MemoryRequest {
     Per per = Per::node;
     uint64_t mb = 0;  // of each; 0: not known, or all that a node has
 
+    // The memory of a whole job with so many GPUs, CPUs and nodes.
+    [[nodiscard]] uint64_t total_mb(int64_t gpus, int64_t cpus, int64_t nodes) const {
+        constexpr uint64_t kMbMost = 1 << 30;  // a job has no 2^32 GPUs: the product fits
+        const int64_t times = per == Per::gpu ? gpus : per == Per::cpu ? cpus : nodes;
+        return std::min(mb, kMbMost) * static_cast<uint64_t>(std::max<int64_t>(0, times));
+    }
     bool operator==(const MemoryRequest &) const = default;
 };
 

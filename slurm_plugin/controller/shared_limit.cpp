@@ -26,15 +26,6 @@ struct Amounts {
     }
 };
 
-int64_t mb_of(const MemoryRequest &memory, const Amounts &amounts) {
-    using Per = MemoryRequest::Per;
-    const int64_t times = memory.per == Per::gpu   ? amounts.gpus
-                          : memory.per == Per::cpu ? amounts.cpus
-                                                   : amounts.nodes;
-    constexpr uint64_t kMbMost = 1 << 30;
-    return static_cast<int64_t>(std::min(memory.mb, kMbMost)) * times;
-}
-
 // A malleable job that runs, and the size that it is to have.
 struct Giver {
     const MalleableJob *job = nullptr;
@@ -50,7 +41,7 @@ struct Giver {
         const int nodes = records::nodes_of(layout, gpus, gpus_per_node);
         const int tasks = records::tasks_of(layout, gpus, nodes);
         Amounts out{.gpus = gpus, .cpus = tasks * job->record->cpus_per_task, .nodes = nodes};
-        out.mb = mb_of(job->record->memory, out);
+        out.mb = static_cast<int64_t>(job->record->memory.total_mb(out.gpus, out.cpus, out.nodes));
         return out;
     }
     void shrink_to(int gpus) {

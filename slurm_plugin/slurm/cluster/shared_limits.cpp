@@ -22,14 +22,6 @@ using What = SharedLimit::What;
 constexpr int kShortMost = 1 << 30;
 constexpr std::size_t kAskedMost = 16;  // a request for each account above the one before
 
-uint64_t wanted_mb(const JobRecord &job) {
-    using Per = controller::MemoryRequest::Per;
-    const int times = job.memory.per == Per::gpu   ? job.gpus_requested
-                      : job.memory.per == Per::cpu ? job.cpus_requested
-                                                   : job.nodes_requested;
-    return job.memory.mb * static_cast<uint64_t>(std::max(0, times));
-}
-
 uint64_t wanted(const JobRecord &job) {
     const auto at_least_0 = [](int count) { return static_cast<uint64_t>(std::max(0, count)); };
     switch (job.at_limit.what) {
@@ -40,7 +32,7 @@ uint64_t wanted(const JobRecord &job) {
         case What::nodes:
             return at_least_0(job.nodes_requested);
         case What::memory:
-            return wanted_mb(job);
+            return job.memory.total_mb(job.gpus_requested, job.cpus_requested, job.nodes_requested);
         case What::other:
             break;
     }
