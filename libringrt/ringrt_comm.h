@@ -74,11 +74,15 @@ RINGRT_API const char *ringrt_status_string(ringrt_status_t status);
 typedef enum ringrt_dtype {
     RINGRT_FLOAT32 = 0,
     RINGRT_FLOAT64,
-    RINGRT_FLOAT16,            /* reduced in float32, and rounded once */
-    RINGRT_BFLOAT16,           /* likewise */
-    RINGRT_INT32,
+    RINGRT_FLOAT16,            /* short floats are reduced in float32, and rounded once */
+    RINGRT_BFLOAT16,
+    RINGRT_INT32,              /* integers wrap around, also below an average */
     RINGRT_INT64,
-    RINGRT_UINT8               /* bytes: moved, not reduced */
+    RINGRT_UINT8,
+    RINGRT_INT8,
+    RINGRT_BOOL,               /* a byte; not 0: true. SUM, MAX: or; PROD, MIN: and; no AVG */
+    RINGRT_FLOAT8_E4M3,        /* OCP's, without infinity: above 448 a result is NaN */
+    RINGRT_FLOAT8_E5M2
 } ringrt_dtype_t;
 
 typedef enum ringrt_op { RINGRT_SUM = 0, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD } ringrt_op_t;

@@ -39,7 +39,7 @@ Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dt
     if (!name || !id) return invalid("name or id is NULL");
     if (Status can = not_live(rt, "the exchange of gradients"); !can.ok()) return can;
     if (!can_reduce(dtype, op))
-        return invalid("dtype must be one of the numbers (not uint8), op one of the five");
+        return invalid("dtype or op is not one of ringrt.h, or it is the average of bool");
     if (!rt.reducer) {
         const char *trace = getenv("RINGRT_TRACE"), *profile = getenv("RINGRT_PROFILE");
         const bucketing::Rule *rule = nullptr;

@@ -13,18 +13,22 @@ namespace ringrt {
 struct Dtype {
     std::string_view name;  // as messages and manifests write it
     size_t bytes;
-    bool arithmetic;  // can be reduced
+    bool is_short_float;  // reduced in float32, and rounded once
 };
 
 // By ringrt_dtype_t.
-inline constexpr std::array<Dtype, 7> kDtypes = {{{"float32", 4, true},
-                                                  {"float64", 8, true},
-                                                  {"float16", 2, true},
-                                                  {"bfloat16", 2, true},
-                                                  {"int32", 4, true},
-                                                  {"int64", 8, true},
-                                                  {"uint8", 1, false}}};
-static_assert(RINGRT_UINT8 + 1 == kDtypes.size());
+inline constexpr std::array<Dtype, 11> kDtypes = {{{"float32", 4, false},
+                                                   {"float64", 8, false},
+                                                   {"float16", 2, true},
+                                                   {"bfloat16", 2, true},
+                                                   {"int32", 4, false},
+                                                   {"int64", 8, false},
+                                                   {"uint8", 1, false},
+                                                   {"int8", 1, false},
+                                                   {"bool", 1, false},
+                                                   {"float8_e4m3", 1, true},
+                                                   {"float8_e5m2", 1, true}}};
+static_assert(RINGRT_FLOAT8_E5M2 + 1 == kDtypes.size());
 
 // Null where there is no such type: the number may be a caller's, or a peer's.
 [[nodiscard]] constexpr const Dtype *dtype_of(int dtype) {

@@ -18,7 +18,7 @@ inline Status check_started(bool started) {
 inline Status check_reduce(ringrt_dtype_t dtype, ringrt_op_t op) {
     if (can_reduce(dtype, op)) return {};
     return {RINGRT_INVALID_ARGUMENT,
-            "no such sum: dtype must be one of the numbers (not uint8), op one of the five"};
+            "no such sum: dtype or op is not one of ringrt.h, or it is the average of bool"};
 }
 
 // count · each bytes, each > 0.

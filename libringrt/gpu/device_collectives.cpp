@@ -149,8 +149,8 @@ Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
     switch (route_) {
         case Hierarchical:
             return with_nccl_per_node(work);
-        case Ipc:
-            return with_ipc(work);
+        case Ipc:  // reduce.cu has no types of one byte
+            return work.element_bytes == 1 ? through_host(work) : with_ipc(work);
         default:
             return through_host(work);
     }

@@ -24,13 +24,21 @@ ncclDataType_t nccl_type(ringrt_dtype_t dtype) {
             return ncclInt32;
         case RINGRT_INT64:
             return ncclInt64;
+        case RINGRT_INT8:
+            return ncclInt8;
+        case RINGRT_FLOAT8_E4M3:
+            return static_cast<ncclDataType_t>(10);  // since 2.24; an older one refuses it
+        case RINGRT_FLOAT8_E5M2:
+            return static_cast<ncclDataType_t>(11);
         case RINGRT_UINT8:
+        case RINGRT_BOOL:
             break;
     }
     return ncclUint8;
 }
 
-ncclRedOp_t nccl_op(ringrt_op_t op) {
+ncclRedOp_t nccl_op(ringrt_dtype_t dtype, ringrt_op_t op) {
+    if (dtype == RINGRT_BOOL) return op == RINGRT_SUM || op == RINGRT_MAX ? ncclMax : ncclMin;
     switch (op) {
         case RINGRT_AVG:
             return ncclAvg;
@@ -88,7 +96,7 @@ Status NvidiaGpu::nccl_call(std::span<const Call> calls) {
     ncclResult_t first = ncclSuccess;
     for (const Call &each : calls) {
         const ncclDataType_t type = nccl_type(each.dtype);
-        const ncclRedOp_t op = nccl_op(each.op);
+        const ncclRedOp_t op = nccl_op(each.dtype, each.op);
         const ncclResult_t result =
             each.kind == Call::Allreduce
                 ? nccl_.ncclAllReduce(each.send, each.recv, each.count, type, op, ring_, stream_)

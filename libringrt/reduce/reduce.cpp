@@ -9,6 +9,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "libringrt/reduce/elements.h"
+#include "libringrt/reduce/reduce_bytes.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -19,60 +22,6 @@
 #endif
 
 namespace ringrt {
-namespace detail {
-
-struct __attribute__((packed, may_alias)) Half {
-    uint16_t bits;
-};
-struct __attribute__((packed, may_alias)) Brain {
-    uint16_t bits;
-};
-
-// The type as it may lie anywhere in the caller's memory.
-template <class T>
-struct Loose {
-    using type = T;  // of Half and Brain, which may lie anywhere by themselves
-};
-#define RINGRT_LOOSE(T)                                        \
-    template <>                                                \
-    struct Loose<T> {                                          \
-        typedef T type __attribute__((aligned(1), may_alias)); \
-    }
-RINGRT_LOOSE(float);
-RINGRT_LOOSE(double);
-RINGRT_LOOSE(int32_t);
-RINGRT_LOOSE(int64_t);
-#undef RINGRT_LOOSE
-
-float half_to_float(uint16_t half) {
-    uint32_t sign = uint32_t(half & 0x8000) << 16, exponent = half >> 10 & 31,
-             mantissa = half & 1023;
-    if (exponent == 31) {
-        uint32_t quiet = mantissa == 0 ? 0 : 0x400000;
-        return std::bit_cast<float>(sign | 0x7f800000 | quiet | mantissa << 13);
-    }
-    if (exponent == 0) {  // zero or subnormal: mantissa · 2^-24
-        float magnitude = float(mantissa) * 0x1p-24f;
-        return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
-    }
-    return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-}
-
-// To nearest, ties to even, as the hardware does it.
-uint16_t float_to_half(float x) {
-    uint32_t bits = std::bit_cast<uint32_t>(x), sign = bits >> 16 & 0x8000,
-             magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000) return uint16_t(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
-    if (magnitude >= 0x477ff000) return uint16_t(sign | 0x7c00);  // rounds beyond 65504
-    if (magnitude < 0x38800000) {  // subnormal: adding 0.5 rounds to multiples of 2^-24
-        float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-        return uint16_t(sign | (std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(0.5f)));
-    }
-    uint32_t rounded = magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1);
-    return uint16_t(sign | rounded >> 13);
-}
-
-}  // namespace detail
 
 namespace {
 
@@ -143,17 +92,18 @@ const Level &level() {
 }  // namespace
 
 size_t partial_bytes(ringrt_dtype_t dtype) {
-    bool narrow = dtype == RINGRT_FLOAT16 || dtype == RINGRT_BFLOAT16;
-    return narrow ? sizeof(float) : dtype_bytes(dtype);
+    const Dtype *known = dtype_of(dtype);
+    return known && known->is_short_float ? sizeof(float) : dtype_bytes(dtype);
 }
 
 bool can_reduce(ringrt_dtype_t dtype, ringrt_op_t op) {
-    const Dtype *known = dtype_of(dtype);
-    return known && known->arithmetic && op >= RINGRT_SUM && op <= RINGRT_PROD;
+    const bool has_mean = dtype != RINGRT_BOOL || op != RINGRT_AVG;
+    return dtype_of(dtype) && op >= RINGRT_SUM && op <= RINGRT_PROD && has_mean;
 }
 
 void reduce(const Reduction &work) {
-    if (work.count > 0) level().reduce(work);
+    if (work.count == 0) return;
+    dtype_bytes(work.dtype) == 1 ? detail::reduce_bytes(work) : level().reduce(work);
 }
 
 void copy(void *out, const void *in, size_t bytes, StoreHint store) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reduce: out[i] = ((source0[i] op source1[i]) op source2[i]) op ..., strictly left to right.
 //
-// fp16 and bf16 are accumulated in fp32 and rounded once, to nearest even; integers wrap around. A
-// min or max with a NaN is NaN. The average divides the reduced sum by the number of ranks
-// (integers: towards zero). Results are the same bits on every processor (of a NaN only that it is
-// one): SIMD only runs the same operations side by side. RINGRT_SIMD=baseline|avx2 lowers the
-// instruction set that is chosen at run time.
+// fp16, bf16 and fp8 are accumulated in fp32 and rounded once, to nearest even; integers wrap
+// around. Of bool, sum and max are "or", product and min are "and". A min or max with a NaN is NaN.
+// The average divides the reduced sum by the number of ranks (integers: towards zero). Results are
+// the same bits on every processor (of a NaN only that it is one): SIMD only runs the same
+// operations side by side. RINGRT_SIMD=baseline|avx2 lowers the instruction set that is chosen at
+// run time.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,9 @@
 
 namespace ringrt {
 
-// Of what a partial reduction is kept in: fp32 for fp16 and bf16, else the type itself.
+// Of what a partial reduction is kept in: fp32 for the short floats, else the type itself.
 [[nodiscard]] size_t partial_bytes(ringrt_dtype_t dtype);
-[[nodiscard]] bool can_reduce(ringrt_dtype_t dtype, ringrt_op_t op);  // uint8 has no arithmetic
+[[nodiscard]] bool can_reduce(ringrt_dtype_t dtype, ringrt_op_t op);  // bool has no average
 
 // Plain stores keep the result in this core's cache; streaming stores go past it, which wins where
 // another core holds the lines or where nobody here reads them soon.

@@ -62,6 +62,14 @@ class Checks:
             flags = torch.tensor([True, self.rank == 1, False])
             dist.all_reduce(flags, getattr(dist.ReduceOp, op), group=self.ring)
             assert flags.tolist() == expected, (op, flags)
+        for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+            short = self.mine(count=1003).to(dtype)
+            dist.all_reduce(short, group=self.ring)
+            self.same(short.float(), total.to(dtype).float(), str(dtype))
+        for dtype in (torch.uint8, torch.int8):  # no mean of a sum that has wrapped around
+            byte = torch.full([5], 100, dtype=dtype)
+            dist.all_reduce(byte, dist.ReduceOp.AVG, group=self.ring)
+            assert byte.tolist() == [100] * 5, byte
         value = torch.tensor([self.rank + 2j, 1j])
         dist.all_reduce(value, group=self.ring)
         assert value.tolist() == [complex(sum(range(self.size)), 2 * self.size), self.size * 1j], value

@@ -75,7 +75,14 @@ void make_input(std::vector<std::byte> *out, int rank, size_t count, ringrt_dtyp
             case RINGRT_INT64:
                 memcpy(at, &whole, 8);
                 break;
+            case RINGRT_FLOAT8_E4M3:
+            case RINGRT_FLOAT8_E5M2:
+                *at = std::byte(whole & 0xbf);  // finite: the highest exponents are left out
+                break;
             case RINGRT_UINT8:
+            case RINGRT_INT8:
+            case RINGRT_BOOL:
+                *at = std::byte(whole);
                 break;
         }
     }
@@ -151,8 +158,9 @@ TEST(allreduce_over_counts) {
 TEST(allreduce_over_dtypes_and_ops) {
     for (Layout layout : {Layout{3, 1}, Layout{4, 2}, Layout{3, 3}}) {
         on_ranks(layout, [&](Communicator &comm) -> std::string {
-            for (int dtype = RINGRT_FLOAT32; dtype < RINGRT_UINT8; ++dtype) {
+            for (int dtype = RINGRT_FLOAT32; dtype <= RINGRT_FLOAT8_E5M2; ++dtype) {
                 for (int op = RINGRT_SUM; op <= RINGRT_PROD; ++op) {
+                    if (!can_reduce(ringrt_dtype_t(dtype), ringrt_op_t(op))) continue;
                     for (size_t count : {size_t(7), size_t(5003)}) {
                         for (size_t misalign : {0, 1, 2}) {
                             std::string wrong =

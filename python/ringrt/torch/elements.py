@@ -12,9 +12,11 @@ from ..errors import Unsupported
 
 BYTE = 6  # ringrt_dtype_t
 _DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3, torch.int32: 4,
-           torch.int64: 5}
-_STAND_INS = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32,
-              torch.complex64: torch.float32, torch.complex128: torch.float64}
+           torch.int64: 5, torch.uint8: BYTE, torch.int8: 7, torch.bool: 8, torch.float8_e4m3fn: 9,
+           torch.float8_e5m2: 10}
+_STAND_INS = {torch.int16: torch.int32, torch.complex64: torch.float32, torch.complex128: torch.float64}
+# The library divides a sum that has wrapped around.
+_STAND_INS_OF_AVG = {**_STAND_INS, torch.uint8: torch.int32, torch.int8: torch.int32}
 _SUM, _AVG, _MIN, _MAX, _PRODUCT = range(5)  # ringrt_op_t
 _OPS = {"SUM": _SUM, "AVG": _AVG, "MIN": _MIN, "MAX": _MAX, "PRODUCT": _PRODUCT}
 _OPS_OF_BOOL = {"SUM": _MAX, "MAX": _MAX, "BOR": _MAX, "MIN": _MIN, "PRODUCT": _MIN, "BAND": _MIN}
@@ -36,7 +38,7 @@ def _name_of(op: object) -> str:
 
 def reduction(dtype: torch.dtype, op: object) -> Reduction:
     name = _name_of(op)
-    stand_in = _STAND_INS.get(dtype, dtype)
+    stand_in = (_STAND_INS_OF_AVG if name == "AVG" else _STAND_INS).get(dtype, dtype)
     ops = _OPS_OF_BOOL if dtype is torch.bool else _OPS_OF_COMPLEX if dtype.is_complex else _OPS
     if stand_in not in _DTYPES or name not in ops:
         raise Unsupported(f"the backend ringrt has no {name} of {dtype}")

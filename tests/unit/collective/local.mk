@@ -3,6 +3,7 @@
 collective_tests = \
 	tests/unit/collective/test_lazy_gpu \
 	tests/unit/collective/test_reduce \
+	tests/unit/collective/test_reduce_bytes \
 	tests/unit/collective/test_schedules \
 	tests/unit/collective/test_tcp
 check_PROGRAMS += $(collective_tests)
@@ -13,6 +14,9 @@ tests_unit_collective_test_lazy_gpu_SOURCES = tests/unit/collective/test_lazy_gp
 tests_unit_collective_test_lazy_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_collective_test_lazy_gpu_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
+tests_unit_collective_test_reduce_bytes_SOURCES = tests/unit/collective/test_reduce_bytes.cpp tests/support/check.h
+tests_unit_collective_test_reduce_bytes_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_collective_test_reduce_bytes_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 tests_unit_collective_test_reduce_SOURCES = tests/unit/collective/test_reduce.cpp tests/support/check.h
 tests_unit_collective_test_reduce_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_collective_test_reduce_LDADD = libcollective.la libbase.la $(CHECK_LIBS)

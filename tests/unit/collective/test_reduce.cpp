@@ -18,8 +18,10 @@ using namespace ringrt;
 
 namespace {
 
-constexpr ringrt_dtype_t kDtypes[] = {RINGRT_FLOAT32,  RINGRT_FLOAT64, RINGRT_FLOAT16,
-                                      RINGRT_BFLOAT16, RINGRT_INT32,   RINGRT_INT64};
+constexpr ringrt_dtype_t kTypes[] = {RINGRT_FLOAT32,     RINGRT_FLOAT64,    RINGRT_FLOAT16,
+                                     RINGRT_BFLOAT16,    RINGRT_INT32,      RINGRT_INT64,
+                                     RINGRT_UINT8,       RINGRT_INT8,       RINGRT_BOOL,
+                                     RINGRT_FLOAT8_E4M3, RINGRT_FLOAT8_E5M2};
 constexpr ringrt_op_t kOps[] = {RINGRT_SUM, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD};
 constexpr int kSourcesMost = 6;
 constexpr size_t kCount = 2500;  // more than a tile of each type, and not a multiple of any vector
@@ -49,16 +51,19 @@ void one_nan(ringrt_dtype_t dtype, unsigned char *data) {
     if (dtype == RINGRT_FLOAT64) one_nan<uint64_t>(data, kCount, 0x7ff0000000000000);
     if (dtype == RINGRT_FLOAT16) one_nan<uint16_t>(data, kCount, 0x7c00);
     if (dtype == RINGRT_BFLOAT16) one_nan<uint16_t>(data, kCount, 0x7f80);
+    if (dtype == RINGRT_FLOAT8_E4M3) one_nan<uint8_t>(data, kCount, 0x7e);
+    if (dtype == RINGRT_FLOAT8_E5M2) one_nan<uint8_t>(data, kCount, 0x7c);
 }
 
 // All reduces of all types, one after the other in `out`; returns the bytes.
 size_t reduce_all(unsigned char *out) {
     unsigned char *end = out;
-    for (ringrt_dtype_t dtype : kDtypes) {
+    for (ringrt_dtype_t dtype : kTypes) {
         const size_t bytes = kCount * dtype_bytes(dtype);
         std::vector<std::vector<unsigned char>> data;
         for (int k = 0; k < kSourcesMost; ++k) data.push_back(random_bytes(bytes + 2, unsigned(k)));
         for (ringrt_op_t op : kOps) {
+            if (!can_reduce(dtype, op)) continue;
             std::vector<const void *> sources;
             for (const auto &each : data) {
                 sources.push_back(each.data() + sources.size() % 3);  // at odd addresses as well
