@@ -12,14 +12,9 @@ struct ringrt_request {
 
 namespace {
 
-// With live_resize ranks go on with what is in memory after a loss: so no update may be made of a
-// sum that failed, and a sum on a GPU is waited for (with `ready`, see Communicator::allreduce).
-Status mark_on_gpu(ringrt_t &rt, const void *send, const void *recv, Gpu::Event *ready) {
-    if (!rt.communicator().on_gpu(send)) return {};
-    bool ignored = false;
-    RINGRT_TRY(rt.communicator().device().memory_kind_of(send, recv, &ignored));
-    return rt.communicator().device().mark(ready);
-}
+// After a loss with live_resize the remaining ranks continue with what is in memory. No update may
+// be made of a sum that failed, so such a sum on a GPU is waited for.
+OnGpu on_gpu(const ringrt_t &rt) { return {.waits = rt.resizer != nullptr, .behind = nullptr}; }
 
 }  // namespace
 
@@ -29,23 +24,24 @@ ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, siz
                                  ringrt_dtype_t dtype, ringrt_op_t op) {
     return guard_alone(rt, [&] {
         if (count > 0 && (!send || !recv)) return invalid("send or recv is NULL");
-        Gpu::Event ready;
-        if (rt->resizer && count > 0) RINGRT_TRY(mark_on_gpu(*rt, send, recv, &ready));
-        return rt->group.outcome(rt->communicator().allreduce(send, recv, count, dtype, op, ready));
+        return rt->group.outcome(
+            rt->communicator().allreduce(send, recv, count, dtype, op, on_gpu(*rt)));
     });
 }
 
 ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
                                       ringrt_dtype_t dtype, ringrt_op_t op) {
     return guard_alone(rt, [&] {
-        return rt->group.outcome(rt->communicator().reduce_scatter(send, recv, count, dtype, op));
+        return rt->group.outcome(
+            rt->communicator().reduce_scatter(send, recv, count, dtype, op, on_gpu(*rt)));
     });
 }
 
 ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
                                   ringrt_dtype_t dtype) {
     return guard_alone(rt, [&] {
-        return rt->group.outcome(rt->communicator().all_gather_shares(send, recv, count, dtype));
+        return rt->group.outcome(
+            rt->communicator().all_gather_shares(send, recv, count, dtype, on_gpu(*rt)));
     });
 }
 

@@ -24,6 +24,7 @@ struct CommBuffers {
     const void *recv;
     size_t recv_count;
     size_t in_place = kApart;  // the element of recv at which send may begin
+    bool host_only = false;    // neither may be in a GPU's memory
 };
 
 inline Status check(const ringrt_comm_t &comm, const CommBuffers &buffers, size_t each) {
@@ -32,10 +33,10 @@ inline Status check(const ringrt_comm_t &comm, const CommBuffers &buffers, size_
     RINGRT_TRY(check_buffers(buffers.send, buffers.send_count * each, buffers.recv,
                              buffers.recv_count * each, in_place));
     auto &communicator = const_cast<Communicator &>(comm.communicator);
-    if ((buffers.send_count > 0 && communicator.on_gpu(buffers.send)) ||
-        (buffers.recv_count > 0 && communicator.on_gpu(buffers.recv)))
+    if (buffers.host_only && ((buffers.send_count > 0 && communicator.on_gpu(buffers.send)) ||
+                              (buffers.recv_count > 0 && communicator.on_gpu(buffers.recv))))
         return {RINGRT_UNSUPPORTED,
-                "this buffer is in a GPU's memory, and a communicator takes host memory: copy it"};
+                "this buffer is in GPU memory, and this operation takes host memory: copy it"};
     return {};
 }
 

@@ -18,12 +18,22 @@ Status check_rooted(const ringrt_comm_t &comm, const void *block, const void *bl
     const auto ranks = static_cast<size_t>(comm.communicator.size());
     const auto rank = static_cast<size_t>(comm.communicator.rank());
     const size_t all = comm.communicator.rank() == root ? count * ranks : 0;
-    return check(comm, {block, count, blocks, all, count * rank}, each);
+    return check(comm, {block, count, blocks, all, count * rank, true}, each);
+}
+
+// An allreduce does not copy between the host and the GPU.
+Status check_same_side(ringrt_comm_t &comm, const void *send, const void *recv, size_t count) {
+    if (count == 0 || of(&comm).on_gpu(send) == of(&comm).on_gpu(recv)) return {};
+    return invalid("send and recv are not both in host memory or both in GPU memory");
 }
 
 }  // namespace
 
 extern "C" {
+
+ringrt_status_t ringrt_comm_set_stream(ringrt_comm_t *comm, void *stream) {
+    return guard(comm, [&] { return comm->outcome(of(comm).set_stream(stream)); });
+}
 
 ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done) {
     return run_guarded(
@@ -59,7 +69,8 @@ ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, size_t count
         [&]() -> Status {
             RINGRT_TRY(check_reduce(dtype, op));
             RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
-            return check(*comm, {send, count, recv, count, 0}, dtype_bytes(dtype));
+            RINGRT_TRY(check(*comm, {send, count, recv, count, 0}, dtype_bytes(dtype)));
+            return check_same_side(*comm, send, recv, count);
         },
         [=] { return of(comm).allreduce(send, recv, count, dtype, op); });
 }
@@ -76,11 +87,7 @@ ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, r
             const size_t received = of(comm).rank() == root ? count : 0;
             return check(*comm, {send, count, recv, received, 0}, dtype_bytes(dtype));
         },
-        [=] {
-            if (of(comm).rank() == root) return of(comm).allreduce(send, recv, count, dtype, op);
-            std::vector<std::byte> unused(count * dtype_bytes(dtype));
-            return of(comm).allreduce(send, unused.data(), count, dtype, op);
-        });
+        [=] { return of(comm).reduce(send, recv, count, dtype, op, root); });
 }
 
 ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t count,
@@ -144,7 +151,7 @@ ringrt_status_t ringrt_comm_alltoall(const void *send, void *recv, size_t count,
         [&]() -> Status {
             RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
             const size_t all = count * static_cast<size_t>(of(comm).size());
-            return check(*comm, {send, all, recv, all}, dtype_bytes(dtype));
+            return check(*comm, {send, all, recv, all, kApart, true}, dtype_bytes(dtype));
         },
         [=] { return of(comm).all_to_all(send, recv, count, dtype); });
 }

@@ -64,8 +64,7 @@ Status scatter_copy(const Work &work) {
 }  // namespace
 
 ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t count,
-                                        ringrt_dtype_t dtype, ringrt_op_t op,
-                                        const std::shared_ptr<void> &ready) {
+                                        ringrt_dtype_t dtype, ringrt_op_t op, const OnGpu &how) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
         RINGRT_TRY(check_reduce(dtype, op));
@@ -75,15 +74,35 @@ ringrt_status_t Communicator::allreduce(const void *send, void *recv, size_t cou
         Work work = sum_of(send, recv, count, dtype, op, impl_->self.size);
         bool on_gpu = false;
         if (bytes > 0) RINGRT_TRY(impl_->device->memory_kind_of(send, recv, &on_gpu));
-        if (on_gpu) {
-            return impl_->sum_on_gpu(work, ready);
-        }
+        if (on_gpu) return impl_->sum_on_gpu(work, how);
         return impl_->alone(recv, send, bytes) ? Status{} : impl_->allreduce(work);
     });
 }
 
+// To the ranks but root it is an allreduce, whose result they throw away.
+ringrt_status_t Communicator::reduce(const void *send, void *recv, size_t count,
+                                     ringrt_dtype_t dtype, ringrt_op_t op, int root) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        RINGRT_TRY(check_reduce(dtype, op));
+        RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
+        const int rank = impl_->self.rank, size = impl_->self.size;
+        if (root < 0 || root >= size) return {RINGRT_INVALID_ARGUMENT, "root is not a rank"};
+        const size_t bytes = count * dtype_bytes(dtype), received = rank == root ? bytes : 0;
+        RINGRT_TRY(check_buffers(send, bytes, recv, received, 0));
+        auto body = [&](const void *from, void *to) -> Status {
+            if (impl_->alone(to, from, bytes)) return {};
+            std::vector<std::byte> unused(bytes - received);
+            void *out = rank == root ? to : unused.data();
+            return impl_->allreduce(sum_of(from, out, count, dtype, op, size));
+        };
+        return impl_->in_host_memory(send, bytes, recv, received, body);
+    });
+}
+
 ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_t count,
-                                             ringrt_dtype_t dtype, ringrt_op_t op) {
+                                             ringrt_dtype_t dtype, ringrt_op_t op,
+                                             const OnGpu &how) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
         RINGRT_TRY(check_reduce(dtype, op));
@@ -92,6 +111,10 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
         RINGRT_TRY(check_count(count, each));
         RINGRT_TRY(
             check_buffers(send, count * each, recv, share(count, size, rank).count * each, kApart));
+        bool done = false;
+        RINGRT_TRY(impl_->shares_by_nccl(sum_of(send, recv, count, dtype, op, size),
+                                         {.kind = Gpu::Call::ReduceScatter}, how, &done));
+        if (done) return {};
         auto body = [&](const void *from, void *to) -> Status {
             if (impl_->alone(to, from, count * each)) return {};
             return impl_->reduce_scatter(sum_of(from, to, count, dtype, op, size));
@@ -129,7 +152,7 @@ ringrt_status_t Communicator::all_gather(const Ranges &send, const Ranges &recv,
 }
 
 ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, size_t count,
-                                                ringrt_dtype_t dtype) {
+                                                ringrt_dtype_t dtype, const OnGpu &how) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
         size_t each = dtype_bytes(dtype);
@@ -138,15 +161,19 @@ ringrt_status_t Communicator::all_gather_shares(const void *send, void *recv, si
         int rank = impl_->self.rank, size = impl_->self.size;
         Share own = share(count, size, rank);
         RINGRT_TRY(check_buffers(send, own.count * each, recv, count * each, own.first * each));
+        Work work{.input = send,
+                  .output = recv,
+                  .count = count,
+                  .element_bytes = each,
+                  .dtype = dtype,
+                  .ranks = size,
+                  .only_input_block = rank};
+        bool done = false;
+        RINGRT_TRY(impl_->shares_by_nccl(work, {.kind = Gpu::Call::AllGather}, how, &done));
+        if (done) return {};
         auto body = [&](const void *from, void *to) -> Status {
             if (impl_->alone(to, from, count * each)) return {};
-            Work work{.input = from,
-                      .output = to,
-                      .count = count,
-                      .element_bytes = each,
-                      .dtype = dtype,
-                      .ranks = size,
-                      .only_input_block = rank};
+            work.input = from, work.output = to;
             return impl_->all_gather(work, impl_->next_op(kAllGatherShares, work, count));
         };
         return impl_->in_host_memory(send, own.count * each, recv, count * each, body);

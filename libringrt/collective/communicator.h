@@ -31,6 +31,12 @@ namespace ringrt {
 class DeviceCollectives;
 class Gpu;
 
+// Of an operation on buffers in GPU memory.
+struct OnGpu {
+    bool waits = false;            // returns when the result is there; else in stream order
+    std::shared_ptr<void> behind;  // a Gpu::Event: only what came before it; then it waits, too
+};
+
 struct CommunicatorConfig {
     int rank = 0, size = 0;  // size 0: SLURM_PROCID, SLURM_NTASKS; outside Slurm one rank alone
     int local_rank = -1;     // as reported by local_rank(); -1: SLURM_LOCALID, else found out
@@ -91,16 +97,20 @@ class Communicator {
     // count is the same on all ranks and may be 0. On all ranks both are in ordinary memory or both
     // in the rank's GPU's (device_collectives.h). Then what the caller has put into its stream
     // comes before, and by NCCL the sum is in stream order: the call returns at once, and what goes
-    // wrong later is answered by a later call. With `ready`, a Gpu::Event, only what came before it
-    // comes before, and the call returns with the sum. The other collectives take memory of a GPU
-    // too, through the host's, and return when all is there.
+    // wrong later is answered by a later call. reduce_scatter() and all_gather_shares() do the same
+    // where all shares are equal and both buffers are on the GPU. Otherwise they and the other
+    // collectives take memory of a GPU through the host's, and return when all is there.
     [[nodiscard]] ringrt_status_t allreduce(const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op,
-                                            const std::shared_ptr<void> &ready = nullptr);
+                                            const OnGpu &on_gpu = {});
+    // Collective. The same for root alone; elsewhere recv is not used. Through the host's memory.
+    [[nodiscard]] ringrt_status_t reduce(const void *send, void *recv, size_t count,
+                                         ringrt_dtype_t dtype, ringrt_op_t op, int root);
     // Collective. Rank r gets elements share(count, size, r) of the allreduce of `count` elements,
     // written to the start of recv. recv may not overlap send.
     [[nodiscard]] ringrt_status_t reduce_scatter(const void *send, void *recv, size_t count,
-                                                 ringrt_dtype_t dtype, ringrt_op_t op);
+                                                 ringrt_dtype_t dtype, ringrt_op_t op,
+                                                 const OnGpu &on_gpu = {});
     // The same from memory in several places, each of whole elements, of `count` elements together.
     [[nodiscard]] ringrt_status_t reduce_scatter(const Ranges &send, void *recv, size_t count,
                                                  ringrt_dtype_t dtype, ringrt_op_t op);
@@ -110,7 +120,7 @@ class Communicator {
     // Collective. The inverse of reduce_scatter: rank r gives share(count, size, r), all get
     // `count` elements. send may be its place in recv.
     [[nodiscard]] ringrt_status_t all_gather_shares(const void *send, void *recv, size_t count,
-                                                    ringrt_dtype_t dtype);
+                                                    ringrt_dtype_t dtype, const OnGpu &on_gpu = {});
     [[nodiscard]] ringrt_status_t broadcast(void *buffer, size_t bytes, int root);
     [[nodiscard]] ringrt_status_t barrier();
     // Collective, in host memory. A block is `count` elements. Of the size() blocks in send, block

@@ -65,7 +65,10 @@ struct Communicator::Impl {
     Status gather_all(const void *mine, void *all, size_t bytes);
     [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
     Status watch(const OpHeader &call);  // is a rank lost?
-    Status sum_on_gpu(const Work &work, Gpu::Event ready);
+    Status sum_on_gpu(const Work &work, const OnGpu &how);
+    // Where both buffers are on the GPU, its shares are equal, and NCCL is the way.
+    Status shares_by_nccl(const Work &work, Gpu::Call call, const OnGpu &how, bool *done);
+    Status call_nccl(const Gpu::Call &call, const OnGpu &how);
     void watch_gpu();
     bool look_at_gpu();
     // A schedule of by_nodes.h.

@@ -40,16 +40,40 @@ void Communicator::Impl::note_gpu_calls(std::span<const Gpu::Call> made) {
     }
 }
 
-Status Communicator::Impl::sum_on_gpu(const Work &work, Gpu::Event ready) {
-    bool in_stream_order = false;
-    RINGRT_TRY(device->open(work, &in_stream_order));
-    if (in_stream_order && ready == nullptr) {
-        RINGRT_TRY(device->allreduce_in_stream_order(work));
-        watch_gpu();
-        return {};
-    }
+Status Communicator::Impl::sum_on_gpu(const Work &work, const OnGpu &how) {
+    bool has_nccl = false;
+    RINGRT_TRY(device->open(work, &has_nccl));
+    if (has_nccl)
+        return call_nccl(
+            {Gpu::Call::Allreduce, work.input, work.output, work.count, work.dtype, work.op}, how);
+    Gpu::Event ready = how.behind;
     if (ready == nullptr) RINGRT_TRY(device->mark(&ready));
     return device->allreduce(work, ready);
+}
+
+Status Communicator::Impl::shares_by_nccl(const Work &work, Gpu::Call call, const OnGpu &how,
+                                          bool *done) {
+    *done = false;
+    const auto ranks = size_t(self.size);
+    if (work.count == 0 || work.count % ranks != 0 || device->device_of(work.input) < 0 ||
+        device->device_of(work.output) < 0)
+        return {};
+    bool ignored = false;
+    RINGRT_TRY(device->memory_kind_of(work.input, work.output, &ignored));
+    RINGRT_TRY(device->open(work, done));
+    if (!*done) return {};
+    call.send = work.input, call.recv = work.output;
+    call.count = work.count / ranks, call.dtype = work.dtype, call.op = work.op;
+    return call_nccl(call, how);
+}
+
+Status Communicator::Impl::call_nccl(const Gpu::Call &call, const OnGpu &how) {
+    Gpu::Event ready = how.behind;
+    if (how.waits && ready == nullptr) RINGRT_TRY(device->mark(&ready));
+    if (ready != nullptr) return device->by_nccl(call, ready);
+    RINGRT_TRY(device->in_stream_order(call));
+    watch_gpu();
+    return {};
 }
 
 void Communicator::Impl::watch_gpu() {

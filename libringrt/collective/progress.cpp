@@ -138,7 +138,8 @@ void Progress::run() {
         std::shared_ptr<Entry> entry = next(&status);
         if (entry != nullptr) {
             const Operation &o = entry->operation;
-            finish(entry, communicator_.allreduce(o.send, o.recv, o.count, o.dtype, o.op, o.ready));
+            finish(entry, communicator_.allreduce(o.send, o.recv, o.count, o.dtype, o.op,
+                                                  {.behind = o.ready}));
             continue;
         }
         // Nobody can go on after a lost rank: all that is open ends the same way.

@@ -108,7 +108,7 @@ Status Communicator::Impl::measure() {
         RINGRT_TRY(sum(direct(self.rank, self.size), &direct_s));
         if (choice.order == Order::Ring) RINGRT_TRY(sum(ring(self.rank, self.size), &ring_s));
         start = Clock::now();
-        reduce({.sources = sources, .out = data.data(), .count = kCount});
+        ringrt::reduce({.sources = sources, .out = data.data(), .count = kCount});
         reduce_s = std::min(reduce_s, since(start));
     }
     // Solved for β with the model's own forms.

@@ -137,13 +137,12 @@ Status DeviceCollectives::open(const Work &work, bool *in_stream_order) {
 }
 
 Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
-    bool by_nccl = false;
-    RINGRT_TRY(open(work, &by_nccl));
-    if (by_nccl) {
-        Enqueued ignored;
-        RINGRT_TRY(enqueue(std::array{call_of(work)}, std::array{ready}, &ignored));
-        return wait(kByNccl);
-    }
+    bool has_nccl = false;
+    RINGRT_TRY(open(work, &has_nccl));
+    if (has_nccl)
+        return by_nccl(
+            {Gpu::Call::Allreduce, work.input, work.output, work.count, work.dtype, work.op},
+            ready);
     RINGRT_TRY(host_.meet(work));
     RINGRT_TRY(gpu_->after(ready));
     switch (route_) {

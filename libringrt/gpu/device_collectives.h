@@ -88,7 +88,9 @@ class DeviceCollectives {
     Status enqueue(std::span<const Gpu::Call> calls, std::span<const Gpu::Event> after,
                    Enqueued *out);
     // Between what the program's stream holds and what it will be given.
-    Status allreduce_in_stream_order(const Work &work);
+    Status in_stream_order(const Gpu::Call &call);
+    // The same, and returns when it is over.
+    Status by_nccl(const Gpu::Call &call, const Gpu::Event &ready);
     // Whether what was enqueued goes well; *idle: all of it is over. Not collective; to be asked
     // now and then, for nobody else sees that NCCL waits for a rank that is lost.
     Status watch(bool *idle);
@@ -108,9 +110,6 @@ class DeviceCollectives {
 
   private:
     static constexpr const char *kByNccl = "a sum by NCCL";
-    static Gpu::Call call_of(const Work &work) {
-        return {Gpu::Call::Allreduce, work.input, work.output, work.count, work.dtype, work.op};
-    }
     enum Route : int { Auto, Nccl, Hierarchical, Ipc, Through, kRoutes };
     struct Card;
     Status agree(const Work &work);

@@ -8,12 +8,18 @@
 
 namespace ringrt {
 
-Status DeviceCollectives::allreduce_in_stream_order(const Work &work) {
+Status DeviceCollectives::in_stream_order(const Gpu::Call &call) {
     Gpu::Event ready;
-    Enqueued sum;
+    Enqueued enqueued;
     RINGRT_TRY(mark(&ready));
-    RINGRT_TRY(enqueue(std::array{call_of(work)}, std::array{ready}, &sum));
-    return let_wait(sum.ended);
+    RINGRT_TRY(enqueue(std::array{call}, std::array{ready}, &enqueued));
+    return let_wait(enqueued.ended);
+}
+
+Status DeviceCollectives::by_nccl(const Gpu::Call &call, const Gpu::Event &ready) {
+    Enqueued ignored;
+    RINGRT_TRY(enqueue(std::array{call}, std::array{ready}, &ignored));
+    return wait(kByNccl);
 }
 
 Status DeviceCollectives::enqueue(std::span<const Gpu::Call> calls,

@@ -99,7 +99,9 @@ class Rank {
         library_->set_stream(stream_key(stream));
         bool in_stream_order = false;
         RINGRT_TRY(library_->open(work, &in_stream_order));
-        if (in_stream_order) return library_->allreduce_in_stream_order(work);
+        if (in_stream_order)
+            return library_->in_stream_order(
+                {Gpu::Call::Allreduce, work.input, work.output, work.count, work.dtype, work.op});
         Gpu::Event ready;
         RINGRT_TRY(library_->mark(&ready));
         return library_->allreduce(work, ready);
