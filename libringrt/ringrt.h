@@ -5,7 +5,7 @@
  * In short (contrib/examples/digits_training.cpp is the long form):
  *
  *     ringrt_config_t config = RINGRT_CONFIG_INIT;     // the rest comes from Slurm's environment
- *     config.global_batch = 256;                       // samples of one step, over all ranks
+ *     config.global_batch = 256;                       // samples per step, over all ranks
  *     ringrt_t *rt;
  *     ringrt_init(&rt, &config);                       // one rank per GPU
  *     ringrt_register(rt, "w", w, RINGRT_FLOAT32, 2, (uint64_t[]){64, 10});
@@ -13,44 +13,43 @@
  *     ringrt_restore(rt, &step);                       // RINGRT_NOT_FOUND: a first start
  *     for (ringrt_action_t action = RINGRT_CONTINUE; step < steps && action == RINGRT_CONTINUE;) {
  *         ringrt_batch_t batch;
- *         ringrt_batch(rt, &batch);                    // which samples of the global batch are
- * mine
+ *         ringrt_batch(rt, &batch);                    // this rank's samples of the global batch
  *         // grad: the gradients of samples [batch.first, batch.first + batch.count)
  *         ringrt_allreduce(rt, grad, grad, n, RINGRT_FLOAT32, RINGRT_SUM);
- *         // w: one step along them
- *         ringrt_step(rt, ++step, &action);            // may save, and say: leave
+ *         // update w with grad
+ *         ringrt_step(rt, ++step, &action);            // may save, and may return RINGRT_LEAVE
  *     }
  *     ringrt_finalize(rt);
  *
  * Every function marked "collective" must be called by all ranks in the same order. Every function
- * returns a status; on anything but RINGRT_OK the outputs are unchanged and ringrt_last_error()
- * holds one line that says what happened and what to do. No function exits, aborts or throws. A
- * handle belongs to the process that made it: after fork() the child's copy answers RINGRT_FORKED.
- * Only ringrt_abort() may be called from another thread while a call is under way.
+ * returns a status. On any status but RINGRT_OK the outputs are unchanged, and ringrt_last_error()
+ * returns one line with the cause and the remedy. No function exits, aborts or throws. A handle
+ * belongs to the process that created it: after fork() the child's copy returns RINGRT_FORKED. Only
+ * ringrt_abort() may be called from another thread while a call is in progress.
  */
 #ifndef RINGRT_H
 #define RINGRT_H
 
-#include "ringrt_comm.h" /* statuses, types and operations; communicators by themselves */
+#include "ringrt_comm.h" /* statuses, types and operations; communicators on their own */
 
-/* The columns are read as tables. */
+/* Columns are aligned as tables. */
 /* clang-format off */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct ringrt_runtime ringrt_t; /* not "struct ringrt": the C++ namespace has that name */
+typedef struct ringrt_runtime ringrt_t; /* not "struct ringrt": that name is the C++ namespace */
 
-/* One line about the last failure of `rt`, or of a failed ringrt_init() of this thread where rt is
- * NULL. Valid until this thread asks again. Never NULL. */
+/* One line about the last failure of `rt`; with rt NULL, about a failed ringrt_init() of this thread. Never
+ * NULL. Valid until the next call by this thread. */
 RINGRT_API const char *ringrt_last_error(const ringrt_t *rt);
 
 typedef enum ringrt_batch_rule {
     RINGRT_FIXED_GLOBAL_BATCH = 0, /* the default: results do not depend on the number of ranks */
-    RINGRT_FIXED_BATCH_PER_GPU     /* the global batch grows with the ranks; scale the learning rate */
+    RINGRT_FIXED_BATCH_PER_GPU     /* the global batch grows with the number of ranks; scale the learning rate */
 } ringrt_batch_rule_t;
 
-/* Gathers `bytes` from each rank into recv (size·bytes, in rank order) on all ranks; 0 on success. */
+/* Gathers `bytes` from each rank into recv (size·bytes, in rank order) on all ranks. Returns 0 on success. */
 typedef int (*ringrt_allgather_fn)(void *context, const void *send, void *recv, size_t bytes);
 
 typedef struct ringrt_piece {
@@ -58,52 +57,53 @@ typedef struct ringrt_piece {
     size_t bytes;
 } ringrt_piece_t;
 
-/* Messages between ranks through something of the caller's, as ringrt_mpi.h makes from an MPI. No function
- * waits; all return 0 on success. They are called by one thread at a time, not always the same one. A
- * message may be cut into other pieces where it is received than where it was sent. Messages of one
- * sender, receiver and tag (0 or 1) arrive in the order in which they were sent. */
+/* Point-to-point messages over a transport of the caller; ringrt_mpi.h implements it with MPI. No function
+ * blocks; all return 0 on success. Different threads may call them, but only one at a time. A message may be
+ * received in pieces that differ from those it was sent in. Messages with the same sender, receiver and tag (0
+ * or 1) arrive in the order in which they were sent. */
 typedef struct ringrt_messenger {
     void *context;
     int (*send)(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag, void **request);
     int (*receive)(void *context, const ringrt_piece_t *pieces, size_t count, int peer, int tag, void **request);
-    int (*test)(void *context, void **request, int *done); /* *request becomes NULL when done */
-    int (*cancel)(void *context, void **request); /* of a receive; not 0: its memory may still be written */
-    void (*release)(void *context, int clean);    /* clean 1: nothing is under way, at any rank */
+    int (*test)(void *context, void **request, int *done); /* sets *request to NULL when done */
+    int (*cancel)(void *context, void **request); /* of a receive; if not 0, its memory may still be written */
+    void (*release)(void *context, int clean);    /* clean 1: no message is in flight at any rank */
 } ringrt_messenger_t;
 
-/* Zero means: the environment variable in brackets, else the default in parentheses. */
+/* Zero selects the environment variable in brackets, or else the default in parentheses. */
 typedef struct ringrt_config {
-    size_t struct_size;          /* sizeof(ringrt_config_t), so that fields can be added later */
+    size_t struct_size;          /* sizeof(ringrt_config_t); allows fields to be added later */
     int rank, size;              /* [SLURM_PROCID, SLURM_NTASKS]; size 0: from the environment */
-    int local_rank, local_size;  /* ranks of this node [SLURM_LOCALID]; local_size 0: found out */
+    int local_rank, local_size;  /* ranks of this node [SLURM_LOCALID]; local_size 0: detected */
     const char *checkpoint_dir;  /* shared by all ranks [RINGRT_CHECKPOINT_DIR] (./ringrt-JOBID) */
-    const char *rendezvous;      /* where rank 0 is met [RINGRT_RENDEZVOUS] (a file in checkpoint_dir):
-                                    a file's path, or "tcp:HOST:PORT" */
-    ringrt_allgather_fn allgather; /* start from something that can gather, e.g. MPI (ringrt_mpi.h) */
+    const char *rendezvous;      /* how the ranks find rank 0 [RINGRT_RENDEZVOUS] (a file in checkpoint_dir): a
+                                    file's path, or "tcp:HOST:PORT" */
+    ringrt_allgather_fn allgather; /* start through the caller's all-gather, e.g. of MPI (ringrt_mpi.h) */
     void *allgather_context;
-    uint32_t global_batch;       /* samples per step over all ranks at the reference size; 0: not used, and
-                                    the scheduler counts the job's steps, not its samples */
-    uint32_t reference_size;     /* ranks at which global_batch was tuned (1); for FIXED_BATCH_PER_GPU */
-    uint32_t micro_batch_max;    /* samples a GPU can hold at once; 0: no limit, no accumulation */
+    uint32_t global_batch;       /* samples per step over all ranks at the reference size; 0: not used, and the
+                                    scheduler counts steps instead of samples */
+    uint32_t reference_size;     /* number of ranks for which global_batch was tuned (1); for FIXED_BATCH_PER_GPU */
+    uint32_t micro_batch_max;    /* samples that a GPU can hold at once; 0: no limit, no accumulation */
     ringrt_batch_rule_t batch_rule;
-    uint64_t steps_total;        /* known length of the training, in steps; 0: unknown */
-    uint32_t save_interval_s;    /* periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
-    uint32_t keep_checkpoints;   /* the newest so many, and the one this run started from
+    uint64_t steps_total;        /* length of the training in steps; 0: unknown */
+    uint32_t save_interval_s;    /* between periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
+    uint32_t keep_checkpoints;   /* how many of the newest, plus the one this run started from
                                     [RINGRT_KEEP_CHECKPOINTS] (3) */
-    uint32_t timeout_ms;         /* of one operation; in a save or a restore, where ranks wait for files,
-                                    ten times as much, up to 30 minutes [RINGRT_TIMEOUT_MS] (600000) */
-    uint32_t start_timeout_ms;   /* of the start-up [RINGRT_START_TIMEOUT_MS] (120000) */
-    uint32_t telemetry_s;        /* least time between two reports [RINGRT_TELEMETRY_S] (30) */
-    uint32_t save_inline;        /* 1: training waits for periodic saves too [RINGRT_SAVE_INLINE] (0: they
-                                    are written from a copy while it goes on) */
-    uint64_t seed;               /* of the order of samples: kept in checkpoints; a restore with another
-                                    one warns */
-    const char *transport;       /* between nodes: "tcp", or "mpi" through messenger [RINGRT_TRANSPORT] (tcp);
-                                    the same on all ranks */
-    const ringrt_messenger_t *messenger; /* copied by ringrt_init(); ringrt_mpi.h gives it */
-    uint64_t samples_total;      /* known length of the training, in samples: all epochs together. Instead of
-                                    steps_total where a step's samples change; 0: unknown */
-    uint32_t live_resize;        /* 1: ranks come and go, see ringrt_restore() [RINGRT_LIVE_RESIZE] (0) */
+    uint32_t timeout_ms;         /* of one operation; a save or restore, in which ranks wait for files, has ten
+                                    times as long, at most 30 minutes [RINGRT_TIMEOUT_MS] (600000) */
+    uint32_t start_timeout_ms;   /* of start-up [RINGRT_START_TIMEOUT_MS] (120000) */
+    uint32_t telemetry_s;        /* shortest time between two reports [RINGRT_TELEMETRY_S] (30) */
+    uint32_t save_inline;        /* 1: training waits for periodic saves [RINGRT_SAVE_INLINE] (0: they are written
+                                    from a copy while it continues) */
+    uint64_t seed;               /* of the sample order; stored in checkpoints: a restore with another seed logs a
+                                    warning */
+    const char *transport;       /* between nodes: "tcp", or "mpi" through messenger [RINGRT_TRANSPORT] (tcp); the
+                                    same on all ranks */
+    const ringrt_messenger_t *messenger; /* copied by ringrt_init(); ringrt_mpi.h provides it */
+    uint64_t samples_total;      /* length of the training in samples, over all epochs; replaces steps_total if the
+                                    samples per step change; 0: unknown */
+    uint32_t live_resize;        /* 1: ranks join and leave at run time, see ringrt_restore() [RINGRT_LIVE_RESIZE]
+                                    (0) */
 } ringrt_config_t;
 
 #ifdef __cplusplus
@@ -117,15 +117,15 @@ inline ringrt_config_t ringrt_config_init() {
 #define RINGRT_CONFIG_INIT {.struct_size = sizeof(ringrt_config_t)}
 #endif
 
-/* Collective. Meets the other ranks; config NULL: everything from the environment. Outside Slurm and
- * with nothing configured it is one rank alone. */
+/* Collective. Connects the ranks. With config NULL everything comes from the environment. Outside Slurm and
+ * without configuration the job is a single rank. */
 RINGRT_API ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config);
 
-/* Collective where the run ended well; after an error it only frees. NULL is allowed. */
+/* Collective if the run succeeded; after an error it only frees. `rt` may be NULL. */
 RINGRT_API ringrt_status_t ringrt_finalize(ringrt_t *rt);
 
-/* Makes every call of this rank, under way or to come, return RINGRT_ABORTED, and its peers' calls
- * RINGRT_PEER_LOST. From any thread. */
+/* Makes every call of this rank, in progress or later, return RINGRT_ABORTED, and its peers' calls
+ * RINGRT_PEER_LOST. May be called from any thread. */
 RINGRT_API ringrt_status_t ringrt_abort(ringrt_t *rt);
 
 RINGRT_API int ringrt_rank(const ringrt_t *rt);
@@ -133,166 +133,181 @@ RINGRT_API int ringrt_size(const ringrt_t *rt);
 RINGRT_API int ringrt_local_rank(const ringrt_t *rt); /* the GPU to use: one rank per GPU */
 RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was requeued */
 
-/* Buffers in GPU memory (CUDA): ringrt_allreduce(), _start() and gradients take them, where send and recv are on
- * the rank's GPU at all ranks. A sum begins after all that was put into `stream` (a cudaStream_t; at first the
- * default stream) before the call. Where each rank has a GPU of its own it is made by NCCL (its sums are not in
- * rank order), and ringrt_allreduce() is in stream order: it returns at once, and what is put into `stream` after
- * it runs after the sum. What goes wrong meanwhile (a rank is lost, NCCL fails, time-out) ends the stream's wait,
- * and the next call answers it: look at a status before you use what was summed before it. Ranks that call
- * different sums are told (RINGRT_MISMATCH) at their next call over ordinary memory, at ringrt_step() at the
- * latest. Where ranks of one node share a GPU sums are made by CUDA IPC, else through the host; then, and with
- * live_resize, each call waits for its sum. A stream under capture into a CUDA graph is refused. The other
- * collectives pass through the host. Registered buffers may be there too: see ringrt_register(). Compiled and
- * tested over a made-up GPU; not run on a real one yet. */
+/* Sets the CUDA stream (a cudaStream_t) for buffers in GPU memory; initially the default stream.
+ * ringrt_allreduce(), ringrt_allreduce_start() and gradients accept GPU buffers if send and recv are on the
+ * rank's GPU at all ranks. The other collectives copy them through host memory. For registered buffers see
+ * ringrt_register().
+ *
+ * A reduction starts after all work enqueued on `stream` before the call. If each rank has its own GPU, NCCL
+ * performs the reduction (not in rank order) and ringrt_allreduce() is stream-ordered: it returns at once, and
+ * work enqueued on `stream` afterwards runs after the reduction. If a rank is lost, NCCL fails or the timeout
+ * expires, the stream's wait ends and the next call returns the error: check a status before you use earlier
+ * results. Ranks that call different reductions get RINGRT_MISMATCH from their next call on host memory, at the
+ * latest from ringrt_step().
+ *
+ * If ranks of a node share a GPU, reductions use CUDA IPC, or host memory if IPC is unavailable. In this case,
+ * and with live_resize, each call returns with its result. A stream that is being captured into a CUDA graph is
+ * rejected. Compiled and tested with a mock GPU; not yet run on a real one. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
 /* ---- collectives: element counts, not bytes ----------------------------------------------------- */
 
-/* Collective. recv[i] = op over ranks of send[i]; added in the order that RINGRT_ORDER names (by rank where it
- * is not set; see ringrt(3)), so bit-identical on all ranks. recv may be send. */
+/* Collective. recv[i] = op over ranks of send[i]. Values are added in the order set by RINGRT_ORDER (default:
+ * by rank; see ringrt(3)), so the result is bit-identical on all ranks. recv may be send. */
 RINGRT_API ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op);
-/* Collective. The same, but rank r gets only its share of the result, written to the start of recv:
- * count/size elements, one more for the first count%size ranks. recv may not overlap send. */
+/* Collective. Like ringrt_allreduce(), but rank r gets only its share of the result, at the start of recv:
+ * count/size elements, plus one on the first count%size ranks. recv may not overlap send. */
 RINGRT_API ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
                                                  ringrt_dtype_t dtype, ringrt_op_t op);
-/* Collective. The inverse: each rank gives its share (as above), all get the `count` elements. send may be
- * its place in recv. */
+/* Collective. The inverse: each rank contributes its share (as above), and all ranks get all `count` elements.
+ * send may be the share's place in recv. */
 RINGRT_API ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
                                              ringrt_dtype_t dtype);
 
-/* Memory that the ranks of a node can read in place: ringrt_allreduce() is fastest where all ranks' send
- * and recv lie in such memory. Zero at first. RINGRT_NO_MEMORY where /dev/shm is full; ordinary memory
- * always works too. Aligned to 256 bytes. Freed by ringrt_free() before, or by itself in, ringrt_finalize(). */
+/* Allocates memory that the ranks of a node can read in place. ringrt_allreduce() is fastest if send and recv
+ * of all ranks are in such memory; ordinary memory always works. The memory is zeroed and aligned to 256 bytes.
+ * Returns RINGRT_NO_MEMORY if /dev/shm is full. ringrt_finalize() frees what ringrt_free() has not. */
 RINGRT_API ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out);
 RINGRT_API ringrt_status_t ringrt_free(ringrt_t *rt, void *memory);
 
 typedef struct ringrt_request ringrt_request_t;
 
-/* Collective, and returns at once. A thread of the library runs what was started, the lowest `priority`
- * first (the layer that the next forward pass needs soonest). All ranks start the same operations in the
- * same order. The buffers belong to the operation until ringrt_wait(); no other collective may be called
- * before all that was started has been waited for. */
+/* Collective; returns at once. A library thread runs the started operations, lowest `priority` first (the layer
+ * that the next forward pass needs first). All ranks must start the same operations in the same order. The
+ * buffers belong to the operation until ringrt_wait(). No other collective may be called until every started
+ * operation has been waited for. */
 RINGRT_API ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *recv, size_t count,
                                                   ringrt_dtype_t dtype, ringrt_op_t op, int priority,
                                                   ringrt_request_t **out);
-/* Sets *done to 1 when ringrt_wait() would return at once, as it does where this call fails; else to 0. */
+/* Sets *done to 1 if ringrt_wait() would return at once, otherwise to 0. On failure *done is 1. */
 RINGRT_API ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done);
-/* Waits for its end and frees it, whatever the status. */
+/* Waits for the operation to end and frees the request, whatever the status. */
 RINGRT_API ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request);
 
-/* Collective. `bytes` of `buffer` from `root` to all. */
+/* Collective. Copies `bytes` of `buffer` from `root` to all ranks. */
 RINGRT_API ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t bytes, int root);
-/* Collective. Nobody returns before all have called. */
+/* Collective. No rank returns before all ranks have called. */
 RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 
 /* ---- gradients: summed while the backward pass runs and the next forward pass begins ------------ */
 
-/* Names a gradient of `count` elements; *id counts up from 0. In the order in which the forward pass uses
- * them, the same on all ranks, before the first is ready; dtype and op are the same for all of them.
- * With gradients registered, the other collectives and ringrt_step() may be called only between steps:
- * after the last ringrt_gradient_wait() of a step and before the first ringrt_gradient_ready() of the next. */
+/* Registers a gradient of `count` elements; *id counts up from 0. Register gradients in the order in which the
+ * forward pass uses them, the same on all ranks, before the first is ready. All have the same dtype and op.
+ * Once gradients are registered, the other collectives and ringrt_step() may be called only between steps:
+ * after a step's last ringrt_gradient_wait() and before the next step's first ringrt_gradient_ready(). */
 RINGRT_API ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t count,
                                                     ringrt_dtype_t dtype, ringrt_op_t op, int *id);
 
-/* The backward pass has produced this gradient. From any thread, in any order, and returns at once; the
- * buffer is the library's until ringrt_gradient_wait() for it returned, and then holds the sum. Each
- * rank has at least one gradient ready in every step. In GPU memory (all gradients of a rank, or none) it is ready
- * when the stream of ringrt_set_stream() has come to this call. */
+/* Reports that the backward pass has produced this gradient. May be called from any thread, in any order;
+ * returns at once. The buffer belongs to the library until ringrt_gradient_wait() for it returns; then it holds
+ * the sum. Each rank must have at least one gradient ready in every step. In GPU memory (all gradients of a
+ * rank, or none) the gradient is ready when the stream of ringrt_set_stream() reaches this call. */
 RINGRT_API ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer);
 
-/* Returns when the sum of this gradient is there; call it before the layer that needs it, for every gradient in
- * every step, first when this rank's backward pass is over: gradients not ready by then count as zero in
- * this step. *sum (sum may be NULL) is the buffer given to ringrt_gradient_ready(), or where there was
- * none the library's memory, valid until the next step's first gradient; NULL before the first step. In GPU
- * memory, where sums are in stream order, it is the stream that waits, and not the caller. */
+/* Waits for the sum of this gradient. Call it for every gradient in every step, before the layer that needs it.
+ * A rank's first call in a step declares its backward pass finished: gradients that are not ready by then count
+ * as zero in this step. *sum (sum may be NULL) is the buffer given to ringrt_gradient_ready(); if there was
+ * none, it is library memory that is valid until the next step's first gradient. Before the first step it is
+ * NULL. For stream-ordered sums in GPU memory the stream waits, not the caller. */
 RINGRT_API ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum);
 
 /* ---- the share of a batch ---------------------------------------------------------------------- */
 
-typedef struct ringrt_share { /* not ringrt_batch: the function has that name */
+typedef struct ringrt_share { /* not ringrt_batch: that name is the function */
     uint64_t global;      /* samples of this step over all ranks */
     uint64_t first;       /* this rank's samples are [first, first + count) of the step's batch */
     uint64_t count;
-    uint32_t micro_steps; /* accumulate over so many passes of at most micro_batch_max samples */
-    uint64_t samples_seen; /* over all ranks before this step, carried over restarts: position in the
-                              endless row of epochs, so sample i of this step is that at position
-                              (samples_seen + first + i) % samples of epoch (… / samples) */
+    uint32_t micro_steps; /* number of accumulation passes, of at most micro_batch_max samples each */
+    uint64_t samples_seen; /* over all ranks before this step, kept across restarts: the position in the endless
+                              sequence of epochs. Sample i of this step is at position (samples_seen + first + i) %
+                              samples of epoch (… / samples) */
     double lr_scale;      /* factor on the learning rate tuned at reference_size (linear scaling) */
 } ringrt_batch_t;
 
-/* This rank's share at the present size; the shares of all ranks tile the batch exactly. */
+/* Returns this rank's share at the current size. The shares of all ranks tile the batch exactly. */
 RINGRT_API ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out);
 
-/* From the step under way on, global_batch is this: a batch that changes in the course of the training.
- * The same on all ranks, between two steps; not kept in checkpoints: say it again after ringrt_restore().
- * The configured global_batch stays the same in all runs. */
+/* Sets global_batch from the current step on, for a batch that changes during the training. Call it between two
+ * steps with the same value on all ranks, and again after ringrt_restore(): checkpoints do not store it. The
+ * configured global_batch must stay the same in all runs. */
 RINGRT_API ringrt_status_t ringrt_set_batch(ringrt_t *rt, uint32_t global_batch);
 
-/* The sample at `position` (0 .. samples−1) of the shuffled epoch: a permutation of 0 .. samples−1 that
+/* Returns the sample at `position` (0 .. samples−1) of the shuffled epoch: a permutation of 0 .. samples−1 that
  * needs no memory and does not depend on the number of ranks. */
 RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position);
 
 /* ---- checkpoints -------------------------------------------------------------------------------- */
 
-/* Names a buffer that every rank holds whole and equal (parameters, optimizer state), in ordinary memory or in
- * that of the rank's GPU (CUDA; RINGRT_UNSUPPORTED where this libringrt was built without NCCL). Of a GPU's, what
- * is saved, or sent to ranks that join, is what it holds after all that was put into ringrt_set_stream()'s stream
- * before the call, and a restore comes behind that too; it passes through 32 MiB of pinned memory, and the files
- * are the same. A GPU that fails to copy is a failed checkpoint, or a join that is called off.
- * `shape` has ndim extents; the buffer stays the caller's and must live until finalize.
- * The same on all ranks; the order does not matter. At most 4096 buffers, names [A-Za-z0-9._/-]{1,200}. */
+/* Registers a buffer that every rank holds whole and equal (parameters, optimizer state). `shape` has ndim
+ * extents. The buffer remains the caller's and must live until ringrt_finalize(). Register the same buffers on
+ * all ranks, in any order: at most 4096, with names [A-Za-z0-9._/-]{1,200}.
+ *
+ * The buffer may be in the memory of the rank's GPU (CUDA; RINGRT_UNSUPPORTED if libringrt was built without
+ * NCCL). A save, or a transfer to joining ranks, copies what it holds after all work enqueued on the stream of
+ * ringrt_set_stream() before the call; a restore is ordered after that work as well. Data passes through 32 MiB
+ * of pinned memory, and the files are the same as for ordinary memory. If a GPU copy fails, the checkpoint
+ * fails or the join is called off. */
 RINGRT_API ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data,
                                            ringrt_dtype_t dtype, int ndim, const uint64_t *shape);
 
-/* The same for a buffer of which this rank holds rows [first_row, first_row + rows) of the first
- * extent; the ranks' rows must tile it. After a resize each rank reads its new rows. */
+/* Like ringrt_register(), for a buffer of which this rank holds rows [first_row, first_row + rows) of the first
+ * extent. The ranks' rows must tile the buffer. After a resize each rank reads its new rows. */
 RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
                                                 ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
                                                 uint64_t first_row, uint64_t rows);
 
-/* Writes the program's own files into `folder`, or reads them from there: 0 on success; else one line
- * in `error`, of at most error_bytes with its 0, says why not. */
+/* Writes the program's own files into `folder`, or reads them from there. Returns 0 on success; otherwise
+ * `error` gets one line with the cause, of at most error_bytes including its 0. */
 typedef int (*ringrt_saver_fn)(void *context, const char *folder, uint64_t step, char *error,
                                size_t error_bytes);
 
-/* For programs that have a checkpoint format of their own, beside the registered buffers or without any.
- * Every save calls `save` on every rank, after the ranks agreed on the step: which ranks write, and what, is
- * the program's choice, but all together write at least one file. Plain files named by [A-Za-z0-9._-], not
- * "manifest" or "shard-…", closed when `save` returns; the library syncs and hashes them, and the folder
- * gets its name only when all of it is on disk. A save that fails at one rank is a failed checkpoint: a
- * resize is called off, training goes on. ringrt_restore() calls `load` on every rank, for the newest
- * checkpoint of which every file is what was written; where `load` fails, RINGRT_SYSTEM_ERROR with its line.
- * Both are called by the thread that called the library, never by a signal handler. They may use other means
- * to talk to the other ranks' callbacks, but no function of this handle. Before the first restore, save or
- * step, and on all ranks. The nodes' own level (RINGRT_CHECKPOINT_LOCAL) is not used then. */
+/* Sets callbacks for a program with its own checkpoint format, beside registered buffers or without any. Call
+ * it on all ranks before the first restore, save or step.
+ *
+ * Every save calls `save` on every rank, after the ranks have agreed on the step. The program chooses which
+ * ranks write what, but together they must write at least one file. Files are plain files named [A-Za-z0-9._-],
+ * not "manifest" or "shard-…", and closed when `save` returns. The library syncs and hashes them, and renames
+ * the folder to its final name only when everything is on disk. If `save` fails at one rank, the checkpoint
+ * fails: a resize is called off and training continues. ringrt_restore() calls `load` on every rank, for the
+ * newest checkpoint in which every file is intact; if `load` fails, it returns RINGRT_SYSTEM_ERROR with the
+ * callback's line.
+ *
+ * Callbacks run in the thread that called the library, never in a signal handler. They may communicate with
+ * other ranks' callbacks by other means, but may not call any function of this handle. The node-local level
+ * (RINGRT_CHECKPOINT_LOCAL) is not used with them. */
 RINGRT_API ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
                                             void *context);
 
-/* Gives this rank's whole state as bytes: *pieces points to *count of them, one after the other; all stays where
- * and what it is until the next pack, unpack or ringrt_finalize(). 0 on success; else a line in `error`. */
+/* Returns this rank's whole state as bytes: *pieces points to *count pieces, in order. They must stay valid and
+ * unchanged until the next pack, unpack or ringrt_finalize(). Returns 0 on success; otherwise a line in
+ * `error`. */
 typedef int (*ringrt_pack_fn)(void *context, const ringrt_piece_t **pieces, size_t *count, char *error,
                               size_t error_bytes);
-/* Takes such bytes, of another rank's pack, as its state; they are the library's, and gone when it returns. */
+/* Replaces this rank's state with bytes packed by another rank. The bytes belong to the library and are gone
+ * after return. */
 typedef int (*ringrt_unpack_fn)(void *context, const void *bytes, size_t count, char *error, size_t error_bytes);
 
-/* With live_resize, for a program whose state is not registered buffers: its size may be another one each time.
- * `pack` is called at rank 0 where ranks join, and at the rank that is ahead after a loss; `unpack` at those who
- * get it. Both are called by ringrt_step() and ringrt_restore() alone, by the thread that called these, and may use
- * no function of this handle. Where `unpack` fails at a rank that joins, the join is called off and
- * ringrt_restore() says why. Before the first restore or step, and before ringrt_set_saver(); on all ranks.
- * Without live_resize nothing is kept. */
+/* For live_resize, if the program's state is not in registered buffers; its size may change between calls. Call
+ * it on all ranks before the first restore or step, and before ringrt_set_saver(). Without live_resize it has
+ * no effect.
+ *
+ * `pack` is called at rank 0 when ranks join, and after a loss at the rank that is furthest ahead; `unpack` is
+ * called at the ranks that receive the state. Only ringrt_step() and ringrt_restore() call them, in the
+ * caller's thread, and they may not call any function of this handle. If `unpack` fails at a joining rank, the
+ * join is called off and ringrt_restore() reports the cause. */
 RINGRT_API ringrt_status_t ringrt_set_live_state(ringrt_t *rt, ringrt_pack_fn pack, ringrt_unpack_fn unpack,
                                                  void *context);
 
-/* Collective. Loads the newest checkpoint that is whole into the registered buffers and sets *step.
- * RINGRT_NOT_FOUND: there is none. Damaged ones are set aside with a line in the log; where all are
- * damaged, RINGRT_CORRUPT names them. After any failure but RINGRT_NOT_FOUND the buffers' contents are
- * undefined. With live_resize ("Resizing in place" in ringrt(3)) it joins an extension's rank to its base, and
- * after RINGRT_PEER_LOST goes back to the newest step that a rank of the base finished, from its memory. */
+/* Collective. Loads the newest intact checkpoint into the registered buffers and sets *step. Returns
+ * RINGRT_NOT_FOUND if there is no checkpoint. Damaged checkpoints are set aside with a line in the log; if all
+ * are damaged, RINGRT_CORRUPT names them. After any failure but RINGRT_NOT_FOUND the buffers' contents are
+ * undefined. With live_resize ("Resizing in place" in ringrt(3)) it joins an extension's rank to its base;
+ * after RINGRT_PEER_LOST it returns to the newest step that a rank of the base has finished, from that rank's
+ * memory. */
 RINGRT_API ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step);
 
-/* Collective. Saves the registered buffers as of `step`, and returns when the checkpoint is on disk. */
+/* Collective. Saves the registered buffers as of `step`. Returns when the checkpoint is on disk. */
 RINGRT_API ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step);
 
 /* ---- the step boundary -------------------------------------------------------------------------- */
@@ -302,26 +317,27 @@ typedef enum ringrt_action {
     RINGRT_LEAVE /* saved and requeued, or an extension that has left: clean up and end */
 } ringrt_action_t;
 
-/* Collective, after every finished step. Agrees with all ranks whether the scheduler asked for a resize
- * or a periodic save is due; saves; where a resize was asked, has the job requeued and waits until Slurm
- * takes it down. When anything on that way fails the resize is called off, a line says why, and
- * *action is RINGRT_CONTINUE. A failed save is such a line too, and RINGRT_OK. Not ok: RINGRT_SUPERSEDED,
- * or the ranks can no longer talk to each other: end the program. */
+/* Collective; call it after every finished step. The ranks agree whether the scheduler has requested a resize
+ * or a periodic save is due, and save. For a resize rank 0 then has the job requeued, and all ranks wait until
+ * Slurm stops the job. If any part of this fails, the resize is called off, a line gives the cause, and *action
+ * is RINGRT_CONTINUE. A failed periodic save is also reported by a line, with RINGRT_OK. After any other status
+ * (RINGRT_SUPERSEDED, or the ranks cannot communicate) end the program. */
 RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action);
 
-/* Steps still to do, of the present size and batch, where it is not steps_total − step (early stopping,
- * a new schedule). */
+/* Sets the number of remaining steps, at the current size and batch, if it is not steps_total − step (early
+ * stopping, a new schedule). */
 RINGRT_API ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left);
 
-/* The same in samples over all ranks, where a batch is configured. The last of the two calls counts. */
+/* Like ringrt_set_steps_left(), in samples over all ranks; needs a configured batch. The later of the two calls
+ * counts. */
 RINGRT_API ringrt_status_t ringrt_set_samples_left(ringrt_t *rt, uint64_t samples_left);
 
-/* The training loss of the step under way, before its ringrt_step(); rank 0's counts, and not every step
- * must have one. Where the number of steps is not known, the scheduler is told how many are left by a
- * curve that is fitted to the losses (Optimus, EuroSys 2018: 1 / (b0 k + b1) + b2) and kept in the
- * checkpoints: until it falls to `goal`, or where goal is 0, until the loss would fall by less than 1 %
- * over the next tenth of the steps made. Where both are known and goal is not 0, whichever ends first
- * counts. A loss that is not finite and above 0 is left out. */
+/* Sets the training loss of the current step; call it before that step's ringrt_step(). Only rank 0's loss is
+ * used, and steps may omit it. If the number of steps is unknown, the library fits a curve to the losses
+ * (Optimus, EuroSys 2018: 1 / (b0 k + b1) + b2), stores it in the checkpoints, and reports the estimated
+ * remaining steps to the scheduler. The estimate ends when the loss falls to `goal`; with goal 0, when the loss
+ * would fall by less than 1 % over the next tenth of the steps made. If the number of steps is known and goal
+ * is not 0, the earlier end counts. Losses that are not finite and above 0 are ignored. */
 RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal);
 
 #ifdef __cplusplus

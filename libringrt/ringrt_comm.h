@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ringrt_comm: communicators, for programs and libraries that need collectives and no training job.
+ * ringrt_comm: communicators, for programs and libraries that need collectives but no training job.
  *
  *     ringrt_comm_config_t config = RINGRT_COMM_CONFIG_INIT;   // under srun nothing else is needed
  *     ringrt_comm_t *comm;
@@ -8,24 +8,24 @@
  *     ringrt_comm_allreduce(x, x, n, RINGRT_FLOAT32, RINGRT_SUM, comm, NULL);
  *     ringrt_comm_destroy(comm);
  *
- * Who knows NCCL knows this: counts are elements, blocks are equal, and all ranks of a communicator
- * call its operations in the same order with the same counts, types, operations and roots. Where
- * NCCL has a stream there is a request. Buffers are in host memory. What does not fit together is
- * answered by RINGRT_MISMATCH and a line that names both calls, not by a hang.
+ * The interface follows NCCL: counts are elements, blocks have equal sizes, and all ranks of a
+ * communicator call its operations in the same order with the same counts, types, operations and
+ * roots. Two things differ: a request takes the place of NCCL's stream, and buffers are in host
+ * memory. Calls that do not match fail with RINGRT_MISMATCH and a line that names both calls; they
+ * do not hang.
  *
- * Every function returns a status; on anything but RINGRT_OK the outputs are unchanged and
- * ringrt_comm_last_error() holds one line that says what happened and what to do. No function
- * exits, aborts or throws. After any failure but RINGRT_INVALID_ARGUMENT and RINGRT_UNSUPPORTED a
- * communicator is spent: every later operation answers that failure.
+ * Every function returns a status. On any status but RINGRT_OK the outputs are unchanged, and
+ * ringrt_comm_last_error() returns one line with the cause and the remedy. No function exits,
+ * aborts or throws. After any failure but RINGRT_INVALID_ARGUMENT and RINGRT_UNSUPPORTED a
+ * communicator is unusable: every later operation returns the same failure.
  *
- * Threads. Communicators know nothing of one another: several threads may use one each, in any
- * order. One communicator may be used from several threads too; its operations run one after
- * another, in the order in which they were called, and that order must be the same on all ranks. So
- * two threads that call without a lock of their own around it are a mistake, except for those that
- * may be called at any time: ringrt_comm_abort(), _async_error(), _last_error(), _rank(), _size(),
- * _test() and _wait() of different requests. Nothing may be called during or after
- * ringrt_comm_destroy(). A communicator belongs to the process that made it: after fork() the
- * child's copy answers RINGRT_FORKED.
+ * Threads. Communicators are independent: several threads may use one each, in any order. Several
+ * threads may also share one communicator. Its operations run one after another, in call order, and
+ * that order must be the same on all ranks. Threads that share a communicator must therefore
+ * serialize their calls with a lock, except for those that may be called at any time:
+ * ringrt_comm_abort(), _async_error(), _last_error(), _rank(), _size(), and _test() and _wait() of
+ * different requests. Nothing may be called during or after ringrt_comm_destroy(). A communicator
+ * belongs to the process that created it: after fork() the child's copy returns RINGRT_FORKED.
  */
 #ifndef RINGRT_COMM_H
 #define RINGRT_COMM_H
@@ -39,7 +39,7 @@
 #define RINGRT_API
 #endif
 
-/* The columns are read as tables. */
+/* Columns are aligned as tables. */
 /* clang-format off */
 #ifdef __cplusplus
 extern "C" {
@@ -48,7 +48,7 @@ extern "C" {
 #define RINGRT_VERSION_MAJOR 0
 #define RINGRT_VERSION_MINOR 1
 
-/* 1000 · major + minor of the library that runs, which may be newer than this header. */
+/* 1000 · major + minor of the loaded library, which may be newer than this header. */
 RINGRT_API int ringrt_version(void);
 
 typedef enum ringrt_status {
@@ -60,7 +60,7 @@ typedef enum ringrt_status {
     RINGRT_MISMATCH,           /* ranks called different operations, or registered different buffers */
     RINGRT_NO_MEMORY,
     RINGRT_SYSTEM_ERROR,
-    RINGRT_CHECKPOINT_FAILED,  /* not saved: the old checkpoint stands, training can go on */
+    RINGRT_CHECKPOINT_FAILED,  /* not saved: the old checkpoint remains, training can continue */
     RINGRT_CORRUPT,            /* every kept checkpoint is damaged: stop, never start afresh silently */
     RINGRT_SUPERSEDED,         /* a newer incarnation of this job writes the checkpoints */
     RINGRT_ABORTED,
@@ -89,31 +89,31 @@ typedef enum ringrt_op { RINGRT_SUM = 0, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RIN
 
 typedef struct ringrt_comm ringrt_comm_t;
 
-/* ---- its life ----------------------------------------------------------------------------------- */
+/* ---- create and destroy ------------------------------------------------------------------------- */
 
 #define RINGRT_STORE_VALUE_BYTES 1024
 
-/* Carries one short text from rank 0 to the others: over c10d's Store, a PMI, a file, or as two halves
- * of a broadcast (MPI_Bcast). Rank 0 calls put once and every other rank calls get once, with the same
- * key, from within ringrt_comm_create(); both return 0 on success. A value is printable ASCII without
- * blanks, of at most RINGRT_STORE_VALUE_BYTES with its 0, and holds a secret: who reads it can join. */
+/* Carries one short text from rank 0 to the other ranks: over c10d's Store, a PMI, a file, or as the two sides
+ * of a broadcast (MPI_Bcast). Within ringrt_comm_create() rank 0 calls put once and every other rank calls get
+ * once, with the same key; both return 0 on success. A value is printable ASCII without blanks, of at most
+ * RINGRT_STORE_VALUE_BYTES including its 0. It is a secret: any process that can read it can join. */
 typedef struct ringrt_store {
     void *context;
     int (*put)(void *context, const char *key, const char *value);
     int (*get)(void *context, const char *key, char *value, size_t bytes, uint32_t timeout_ms); /* waits for it */
 } ringrt_store_t;
 
-/* Zero means: the environment variable in brackets, else the default in parentheses. */
+/* Zero selects the environment variable in brackets, or else the default in parentheses. */
 typedef struct ringrt_comm_config {
-    size_t struct_size;          /* sizeof(ringrt_comm_config_t), so that fields can be added later */
-    int rank, size;              /* size 0: srun's [SLURM_PROCID, SLURM_NTASKS]; outside of it one rank alone */
-    const ringrt_store_t *store; /* how the ranks meet; copied. NULL: by rendezvous */
-    const char *rendezvous;      /* where rank 0 is met [RINGRT_RENDEZVOUS] (a file in the working folder, named by
-                                    job, step and restart): a file's path in a folder that all ranks share,
+    size_t struct_size;          /* sizeof(ringrt_comm_config_t); allows fields to be added later */
+    int rank, size;              /* size 0: from srun [SLURM_PROCID, SLURM_NTASKS]; outside srun a single rank */
+    const ringrt_store_t *store; /* carries the start-up text; copied. NULL: use `rendezvous` */
+    const char *rendezvous;      /* how the ranks find rank 0 [RINGRT_RENDEZVOUS] (a file in the working folder,
+                                    named by job, step and restart): a file's path in a folder that all ranks share,
                                     or "tcp:HOST:PORT" with RINGRT_SECRET */
-    const char *name;            /* its key in the store, and part of the file's name ("world"). Communicators that
-                                    are made at the same time, or over one store, have different names */
-    uint32_t timeout_ms;         /* of one operation, to the next sign of life [RINGRT_TIMEOUT_MS] (600000) */
+    const char *name;            /* the key in the store, and part of the file's name ("world"). Communicators that
+                                    are created at the same time, or over one store, need different names */
+    uint32_t timeout_ms;         /* of one operation, until a peer's next message [RINGRT_TIMEOUT_MS] (600000) */
     uint32_t start_timeout_ms;   /* of ringrt_comm_create() and _split() [RINGRT_START_TIMEOUT_MS] (120000) */
 } ringrt_comm_config_t;
 
@@ -128,104 +128,106 @@ inline ringrt_comm_config_t ringrt_comm_config_init() {
 #define RINGRT_COMM_CONFIG_INIT {.struct_size = sizeof(ringrt_comm_config_t)}
 #endif
 
-/* Collective. The ranks meet; those of a node share memory, TCP joins the nodes. config NULL: everything
- * from the environment. */
+/* Collective. Connects the ranks: through shared memory within a node, through TCP between nodes. With config
+ * NULL everything comes from the environment. */
 RINGRT_API ringrt_status_t ringrt_comm_create(ringrt_comm_t **out, const ringrt_comm_config_t *config);
 
 #define RINGRT_COMM_NO_COLOR (-1)
 
-/* Collective over `comm`. A communicator for each color, its ranks in the order
- * of key, and of their rank in comm where keys are equal. With RINGRT_COMM_NO_COLOR *out becomes NULL; other
- * colors are not below 0. It has its parent's time-outs and outlives it. */
+/* Collective over `comm`. Creates a communicator for each color. Its ranks are ordered by key, and by their
+ * rank in comm if keys are equal. Colors are 0 or above; with RINGRT_COMM_NO_COLOR *out becomes NULL. The new
+ * communicator inherits its parent's timeouts and may outlive it. */
 RINGRT_API ringrt_status_t ringrt_comm_split(ringrt_comm_t *comm, int color, int key, ringrt_comm_t **out);
 
-/* Collective where all went well: returns when all ranks have come. After a failure, or with requests under
- * way, which end by RINGRT_ABORTED, it waits for nobody. NULL is allowed. */
+/* Collective if all operations succeeded: returns when all ranks have called it. After a failure, or with
+ * requests in progress (they end with RINGRT_ABORTED), it waits for no rank. `comm` may be NULL. */
 RINGRT_API ringrt_status_t ringrt_comm_destroy(ringrt_comm_t *comm);
 
-/* Every operation of this rank, under way or to come, returns RINGRT_ABORTED, and its peers' RINGRT_PEER_LOST.
- * From any thread. ringrt_comm_destroy() is still to be called. */
+/* Makes every operation of this rank, in progress or later, return RINGRT_ABORTED, and its peers' operations
+ * RINGRT_PEER_LOST. May be called from any thread. ringrt_comm_destroy() must still be called. */
 RINGRT_API ringrt_status_t ringrt_comm_abort(ringrt_comm_t *comm);
 
-/* *status: RINGRT_OK, or the failure that every later operation answers; of whatever operation, in any thread.
- * Waits for nothing. */
+/* Sets *status to RINGRT_OK, or to the failure that every later operation will return, whichever operation and
+ * thread caused it. Does not block. */
 RINGRT_API ringrt_status_t ringrt_comm_async_error(const ringrt_comm_t *comm, ringrt_status_t *status);
 
-/* One line about the last failure of `comm`, or of a failed ringrt_comm_create() of this thread where comm is
- * NULL. Valid until this thread asks again. Never NULL. */
+/* One line about the last failure of `comm`; with comm NULL, about a failed ringrt_comm_create() of this
+ * thread. Never NULL. Valid until the next call by this thread. */
 RINGRT_API const char *ringrt_comm_last_error(const ringrt_comm_t *comm);
 
-RINGRT_API int ringrt_comm_rank(const ringrt_comm_t *comm); /* -1 where comm is NULL */
+RINGRT_API int ringrt_comm_rank(const ringrt_comm_t *comm); /* -1 if comm is NULL */
 RINGRT_API int ringrt_comm_size(const ringrt_comm_t *comm);
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
-/* Of one operation under way. With request NULL an operation returns when it is over: all it reads may be
- * written again, all it writes is there. Else it returns at once, and the buffers belong to it until
- * ringrt_comm_wait(). Others may be called meanwhile, with or without a request: they run in order. */
+/* One operation in progress. With request NULL an operation blocks until it is complete: its inputs may be
+ * overwritten and its outputs are valid. Otherwise it returns at once, and the buffers belong to it until
+ * ringrt_comm_wait(). Other operations may be called meanwhile, with or without a request; they run in order. */
 typedef struct ringrt_comm_request ringrt_comm_request_t;
 
-/* *done: 1 when ringrt_comm_wait() would return at once, else 0. */
+/* Sets *done to 1 if ringrt_comm_wait() would return at once, otherwise to 0. */
 RINGRT_API ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done);
-/* Waits for its end, frees it whatever the status, and answers how it ended. Also after an abort, and after
- * ringrt_comm_destroy(). */
+/* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended.
+ * Allowed after an abort and after ringrt_comm_destroy(). */
 RINGRT_API ringrt_status_t ringrt_comm_wait(ringrt_comm_request_t *request);
 
-/* recv[i] = op over ranks of send[i], the same bits on all ranks: added by rank, or in RINGRT_ORDER's order
- * (ringrt(3)). recv may be send. */
+/* recv[i] = op over ranks of send[i], bit-identical on all ranks. Values are added by rank, or in the order set
+ * by RINGRT_ORDER (ringrt(3)). recv may be send. */
 RINGRT_API ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                  ringrt_op_t op, ringrt_comm_t *comm,
                                                  ringrt_comm_request_t **request);
-/* The same, for root alone: elsewhere recv is not used. To the other ranks it is an allreduce, and costs as much. */
+/* Like ringrt_comm_allreduce(), at the same cost, but only root gets the result. recv is used at root only. */
 RINGRT_API ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                               ringrt_op_t op, int root, ringrt_comm_t *comm,
                                               ringrt_comm_request_t **request);
-/* Of size blocks of `count` elements in send, rank r gets the reduced block r in recv, which may not overlap
+/* send holds size blocks of `count` elements. Rank r gets the reduced block r in recv, which may not overlap
  * send. */
 RINGRT_API ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t count,
                                                       ringrt_dtype_t dtype, ringrt_op_t op, ringrt_comm_t *comm,
                                                       ringrt_comm_request_t **request);
-/* `count` elements of each rank, in rank order, to all. send may be its block of recv. */
+/* Gathers `count` elements from each rank, in rank order, on all ranks. send may be this rank's block of recv. */
 RINGRT_API ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                  ringrt_comm_t *comm, ringrt_comm_request_t **request);
-/* Root's send to everybody's recv. send is used at root alone, and may be recv. */
+/* Copies root's send to recv on all ranks. send is used at root only, and may be recv. */
 RINGRT_API ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                  int root, ringrt_comm_t *comm, ringrt_comm_request_t **request);
-/* Of size blocks of `count` elements in send, block r goes to rank r; recv gets one block of each rank, in rank
- * order, and may not overlap send. */
+/* send holds size blocks of `count` elements; block r goes to rank r. recv gets one block from each rank, in
+ * rank order, and may not overlap send. */
 RINGRT_API ringrt_status_t ringrt_comm_alltoall(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                 ringrt_comm_t *comm, ringrt_comm_request_t **request);
-/* `count` elements of each rank, in rank order, to root's recv, which is used there alone. Root's send may be its
- * block of recv. */
+/* Gathers `count` elements from each rank, in rank order, into root's recv. recv is used at root only. Root's
+ * send may be its block of recv. */
 RINGRT_API ringrt_status_t ringrt_comm_gather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                               int root, ringrt_comm_t *comm, ringrt_comm_request_t **request);
-/* Block r of `count` elements in root's send, which is used there alone, to rank r's recv. Root's recv may be its
- * block of send. */
+/* Copies block r of `count` elements of root's send to rank r's recv. send is used at root only. Root's recv
+ * may be its block of send. */
 RINGRT_API ringrt_status_t ringrt_comm_scatter(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                int root, ringrt_comm_t *comm, ringrt_comm_request_t **request);
-/* It is over at no rank before all have called. */
+/* Completes at no rank before all ranks have called. */
 RINGRT_API ringrt_status_t ringrt_comm_barrier(ringrt_comm_t *comm, ringrt_comm_request_t **request);
 
-/* `count` elements to rank peer, which calls ringrt_comm_recv() with as many bytes and the same tag, 0 or more. To
- * nobody else they are calls. Messages of one tag between two ranks are received in the order in which they were
- * sent; one of another tag that comes first is kept in memory. The send is over when `send` may be written again,
- * which may be before the peer has received: that is not to be relied on. As operations run in order, two ranks that
- * send to each other do so in a group, else both may wait for ever. */
+/* Sends `count` elements to rank peer, which calls ringrt_comm_recv() with the same number of bytes and the
+ * same tag (0 or more). Only these two ranks take part. Messages with one tag between two ranks are received in
+ * the order in which they were sent; a message with another tag that arrives first is kept in memory. A send
+ * completes when `send` may be overwritten. That may be before the peer has received, but do not rely on it:
+ * operations run in order, so two ranks that send to each other outside a group may deadlock. */
 RINGRT_API ringrt_status_t ringrt_comm_send(const void *send, size_t count, ringrt_dtype_t dtype, int peer, int tag,
                                             ringrt_comm_t *comm, ringrt_comm_request_t **request);
 RINGRT_API ringrt_status_t ringrt_comm_recv(void *recv, size_t count, ringrt_dtype_t dtype, int peer, int tag,
                                             ringrt_comm_t *comm, ringrt_comm_request_t **request);
 
-/* The operations of `comm` that are called between start and end, without requests, begin with the end and are one
- * operation, with one request: all its sends and receives move at the same time, in whatever order they were called,
- * then its collectives run in the order of their calls. A rank may send to itself here. An argument that is refused
- * refuses the whole group: ringrt_comm_group_end() answers the same, and nothing has begun. Groups do not nest. */
+/* Groups the operations of `comm` that are called between start and end, all without requests. They start at
+ * ringrt_comm_group_end() and form one operation with one request. All sends and receives progress at the same
+ * time, in whatever order they were called; then the collectives run in call order. A rank may send to itself
+ * in a group. If one call has an invalid argument, the whole group is rejected: ringrt_comm_group_end() returns
+ * the same error and nothing has started. Groups do not nest. */
 RINGRT_API ringrt_status_t ringrt_comm_group_start(ringrt_comm_t *comm);
 RINGRT_API ringrt_status_t ringrt_comm_group_end(ringrt_comm_t *comm, ringrt_comm_request_t **request);
 
-/* Memory that the ranks of a node read in place: ringrt_comm_allreduce() is fastest where all ranks' send and
- * recv are in such memory. Not collective. Zero at first, aligned to 256 bytes; RINGRT_NO_MEMORY where /dev/shm is
- * full: ordinary memory always works too. Freed by ringrt_comm_destroy() at the latest. */
+/* Allocates memory that the ranks of a node read in place. ringrt_comm_allreduce() is fastest if send and recv
+ * of all ranks are in such memory; ordinary memory always works. Not collective. The memory is zeroed and
+ * aligned to 256 bytes. Returns RINGRT_NO_MEMORY if /dev/shm is full. ringrt_comm_destroy() frees what
+ * ringrt_comm_mem_free() has not. */
 RINGRT_API ringrt_status_t ringrt_comm_mem_alloc(ringrt_comm_t *comm, size_t bytes, void **out);
 RINGRT_API ringrt_status_t ringrt_comm_mem_free(ringrt_comm_t *comm, void *memory);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Starts ringrt from a program's own MPI. Header only: libringrt links no MPI, so it works with
- * any.
+ * Starts ringrt from a program's own MPI. Header only: libringrt does not link MPI, so it works
+ * with any implementation.
  *
  *     MPI_Init(&argc, &argv);
  *     ringrt_t *rt;
@@ -11,15 +11,15 @@
  *     ringrt_finalize(rt);
  *     MPI_Finalize();
  *
- * MPI is used during ringrt_init_mpi() only, unless RINGRT_TRANSPORT=mpi (or config.transport =
- * "mpi"): then the messages between nodes are MPI's, over a communicator of their own, until
- * ringrt_finalize(). That needs MPI_Init_thread() with MPI_THREAD_MULTIPLE, since ringrt has a
- * thread of its own. A rank that dies then ends the job as the MPI decides; where that lets the
- * others live, they answer RINGRT_TIMEOUT or RINGRT_PEER_LOST, and should end the process: MPI may
- * still write to the buffers of a call that failed.
+ * By default MPI is used only during ringrt_init_mpi(). With RINGRT_TRANSPORT=mpi (or
+ * config.transport = "mpi") messages between nodes use MPI until ringrt_finalize(), over a
+ * duplicate of the communicator. This needs MPI_Init_thread() with MPI_THREAD_MULTIPLE, because
+ * ringrt has its own thread. The MPI library then decides how the job ends when a rank dies. If the
+ * other ranks survive, their calls return RINGRT_TIMEOUT or RINGRT_PEER_LOST and they should end
+ * the process: MPI may still write to the buffers of a failed call.
  *
- * A program that was told RINGRT_LEAVE may be the only one
- * of its ranks that still lives: it should end without MPI_Finalize(), which waits for all.
+ * After RINGRT_LEAVE a rank may be the last one alive. It should end without MPI_Finalize(), which
+ * waits for all ranks.
  */
 #ifndef RINGRT_MPI_H
 #define RINGRT_MPI_H
@@ -35,8 +35,7 @@ static inline int ringrt_mpi_allgather(void *context, const void *send, void *re
                          *(MPI_Comm *)context) != MPI_SUCCESS;
 }
 
-/* ---- messages (ringrt_messenger_t): context is the link, a request an MPI_Request, both malloc'd
- * ---- */
+/* ---- messages (ringrt_messenger_t); the link (context) and each MPI_Request are malloc'd ---- */
 
 typedef struct ringrt_mpi_link {
     MPI_Comm comm;
@@ -44,7 +43,7 @@ typedef struct ringrt_mpi_link {
     int released;
 } ringrt_mpi_link_t;
 
-/* Describes the pieces as one datatype; MPI_DATATYPE_NULL on failure. */
+/* Describes the pieces as one datatype. Returns MPI_DATATYPE_NULL on failure. */
 static inline MPI_Datatype ringrt_mpi_layout(const ringrt_piece_t *pieces, size_t count) {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     int *lengths = (int *)malloc((count + 1) * sizeof *lengths);
@@ -130,7 +129,7 @@ static inline void ringrt_mpi_release(void *context, int clean) {
     if (!link->starting) free(link);
 }
 
-/* After ringrt_init(), which releases the link unless it failed before it had taken it. */
+/* Called after ringrt_init(), which releases the link unless it failed before taking it over. */
 static inline void ringrt_mpi_started(ringrt_mpi_link_t *link, ringrt_status_t status) {
     link->starting = 0;
     if (link->released)
@@ -139,7 +138,8 @@ static inline void ringrt_mpi_started(ringrt_mpi_link_t *link, ringrt_status_t s
         ringrt_mpi_release(link, 1); /* nothing was sent over it */
 }
 
-/* Fills *out where this MPI may be used by any thread; collective. Not 0: MPI failed. */
+/* Collective. Sets *usable and fills *out if any thread may call this MPI. Returns nonzero if MPI
+ * failed. */
 static inline int ringrt_mpi_messenger(MPI_Comm comm, ringrt_messenger_t *out, int *usable) {
     int level = MPI_THREAD_SINGLE;
     ringrt_mpi_link_t *own;
@@ -164,18 +164,17 @@ static inline int ringrt_mpi_messenger(MPI_Comm comm, ringrt_messenger_t *out, i
     return 0;
 }
 
-/* Does `config` or the environment ask for MPI between nodes? */
+/* Returns whether `config` or the environment selects MPI between nodes. */
 static inline int ringrt_mpi_wanted(const ringrt_config_t *config) {
     const char *name =
         config->transport && *config->transport ? config->transport : getenv("RINGRT_TRANSPORT");
     return name && name[0] == 'm' && name[1] == 'p' && name[2] == 'i' && name[3] == 0;
 }
 
-/* ---- start -------------------------------------------------------------------------------------
- */
+/* ---- start ---- */
 
-/* Collective over `comm`. Like ringrt_init(); rank, size, local rank and the gathering of `config`
- * (NULL: all defaults) are taken from `comm`. */
+/* Collective over `comm`. Like ringrt_init(), but rank, size, local rank, local size and the
+ * all-gather of `config` (NULL: all defaults) come from `comm`. */
 static inline ringrt_status_t ringrt_init_mpi(ringrt_t **out, const ringrt_config_t *config,
                                               MPI_Comm comm) {
     ringrt_config_t filled = RINGRT_CONFIG_INIT;
