@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equal blocks that are moved as they are: all-to-all, gather, scatter.
+// Collectives that move equal blocks without reduction: all-to-all, gather, scatter.
 #include "libringrt/collective/checks.h"
 #include "libringrt/collective/communicator_impl.h"
 

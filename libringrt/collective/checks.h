@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a collective is asked for, before it begins: INVALID_ARGUMENT costs the ranks nothing.
+// Argument checks of collectives, done before an operation begins: RINGRT_INVALID_ARGUMENT has no
+// effect on the ranks.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ inline Status check_reduce(ringrt_dtype_t dtype, ringrt_op_t op) {
             "no such sum: dtype or op is not one of ringrt.h, or it is the average of bool"};
 }
 
-// count · each bytes, each > 0.
+// `each` is the bytes of one element, above 0; checks that count · each fits in memory.
 inline Status check_count(size_t count, size_t each) {
     if (count <= size_t(PTRDIFF_MAX) / each) return {};
     return {RINGRT_INVALID_ARGUMENT, "a count is larger than any memory"};
@@ -29,7 +30,8 @@ inline Status check_count(size_t count, size_t each) {
 
 inline constexpr size_t kApart = SIZE_MAX;
 
-// `in_place`: the only byte of recv at which send may begin, where they are not apart.
+// `in_place` is the only offset in recv at which send may begin if the buffers overlap; kApart:
+// they may not overlap.
 inline Status check_buffers(const void *send, size_t send_bytes, const void *recv,
                             size_t recv_bytes, size_t in_place) {
     if ((send == nullptr && send_bytes > 0) || (recv == nullptr && recv_bytes > 0))

@@ -24,7 +24,7 @@ Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<I
 
 Communicator::~Communicator() {
     if (!impl_->guard.in_child()) return;
-    (void)impl_.release();  // a forked child: threads, locks and memory are the parent's
+    (void)impl_.release();  // in a forked child threads, locks and memory are the parent's
 }
 
 ringrt_status_t Communicator::start() {
@@ -50,7 +50,7 @@ int Communicator::local_rank() const { return impl_->local_rank; }
 
 namespace {
 
-// One rank alone.
+// For a single rank.
 Status scatter_copy(const Work &work) {
     each_output(
         work, 0, work.count * work.element_bytes, [&](std::byte *to, size_t bytes, size_t passed) {
@@ -201,7 +201,7 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         if (bytes > 0 && buffer == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
         if (size == 1) return {};
         auto body = [&](const void *from, void *to) -> Status {
-            void *data = rank == root ? const_cast<void *>(from) : to;  // which the root only reads
+            void *data = rank == root ? const_cast<void *>(from) : to;  // the root only reads it
             Work work = bytes_of(data, data, bytes, size);
             OpHeader call = impl_->next_op(kBroadcast, work, bytes, root);
             if (impl_->one_node()) return impl_->node->broadcast(data, bytes, root, call);
@@ -234,7 +234,7 @@ ringrt_status_t Communicator::start_allreduce(const void *send, void *recv, size
                 impl_->progress = std::make_unique<Progress>(*this, impl_->config.timeout_ms);
             }
             bool on_gpu = false;
-            Gpu::Event ready;  // what is in the caller's stream now
+            Gpu::Event ready;  // marks the current end of the caller's stream
             if (count > 0) RINGRT_TRY(impl_->device->memory_kind_of(send, recv, &on_gpu));
             if (on_gpu) RINGRT_TRY(impl_->device->mark(&ready));
             *out = impl_->progress->start({send, recv, count, dtype, op, priority, ready});
@@ -263,7 +263,7 @@ ringrt_status_t Communicator::free(void *memory) {
 
 void Communicator::abort() noexcept {
     impl_->self.aborted = true;
-    // A call under way sees the flag within kSliceMs and tells the peers itself.
+    // A call in progress sees the flag within kSliceMs and notifies the peers itself.
     std::unique_lock lock(impl_->call_mutex, std::try_to_lock);
     if (!lock.owns_lock() || impl_->guard.in_child()) return;
     if (impl_->failure != RINGRT_OK) return;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicator: the ranks of one job, and the collectives over them.
 //
-// Made cheaply, then start() meets the other ranks (so that abort() works during start-up too).
-// Every function named "collective" must be called by all ranks in the same order. Nothing here
-// exits, aborts or throws: the answer is a ringrt_status_t, and last_error() is one line that names
-// the rank, the peer and the phase. After a failure other than RINGRT_INVALID_ARGUMENT or
-// RINGRT_UNSUPPORTED every later call fails with the same status: ranks may disagree about how far
-// the failed operation came, so there is no going on.
+// Construction is cheap; start() then connects the ranks, so abort() also works during start-up.
+// All ranks must call every function marked "collective" in the same order. No function exits,
+// aborts or throws: each returns a ringrt_status_t, and last_error() is one line that names the
+// rank, the peer and the phase. After any failure but RINGRT_INVALID_ARGUMENT and
+// RINGRT_UNSUPPORTED every later call returns the same status: ranks may disagree on how far the
+// failed operation got, so the communicator cannot continue.
 //
-// Reduction order: in rank order from left to right, or RINGRT_ORDER's (reduce/order.h), whatever
-// the algorithm, chunk size, transport or layout; fp16 and bf16 are accumulated in fp32, rounded
-// once. So results are the same bits on all ranks, from run to run, and between algorithms.
+// Reduction order: left to right in rank order, or the order set by RINGRT_ORDER (reduce/order.h),
+// whatever the algorithm, chunk size, transport or layout. fp16 and bf16 are accumulated in fp32
+// and rounded once. Results are therefore bit-identical on all ranks, from run to run, and between
+// algorithms.
 #pragma once
 
 #include <cstddef>
@@ -33,45 +34,46 @@ class Gpu;
 
 // Of an operation on buffers in GPU memory.
 struct OnGpu {
-    bool waits = false;            // returns when the result is there; else in stream order
-    std::shared_ptr<void> behind;  // a Gpu::Event: only what came before it; then it waits, too
+    bool waits = false;            // the call returns with the result; otherwise it is stream-ordered
+    std::shared_ptr<void> behind;  // a Gpu::Event: start after it, not after the whole stream; waits
 };
 
 struct CommunicatorConfig {
-    int rank = 0, size = 0;  // size 0: SLURM_PROCID, SLURM_NTASKS; outside Slurm one rank alone
-    int local_rank = -1;     // as reported by local_rank(); -1: SLURM_LOCALID, else found out
-    // Where rank 0 is met: "tcp:HOST:PORT" or the path of the rendezvous file. Empty: a file in
-    // rendezvous_dir named after job id, step id and restart count.
+    int rank = 0, size = 0;  // size 0: SLURM_PROCID, SLURM_NTASKS; outside Slurm a single rank
+    int local_rank = -1;     // as reported by local_rank(); -1: SLURM_LOCALID, or detected
+    // How the ranks find rank 0: "tcp:HOST:PORT" or the path of the rendezvous file. Empty: a file
+    // in rendezvous_dir named by job id, step id and restart count.
     std::string rendezvous;
     std::string rendezvous_dir = ".";
-    TextStore store;  // when set, rank 0 is met through it instead
-    // When set, start-up goes through it instead (e.g. MPI_Allgather); 0 on success.
+    TextStore store;  // if set, replaces the rendezvous
+    // If set, start-up uses it instead (e.g. MPI_Allgather); returns 0 on success.
     ringrt_allgather_fn allgather = nullptr;
     void *allgather_context = nullptr;
-    // When set, messages between nodes go through it instead of TCP. The same on all ranks.
+    // If set, carries messages between nodes instead of TCP. The same on all ranks.
     const ringrt_messenger_t *messenger = nullptr;
     uint32_t timeout_ms = 600000;        // of one operation
     uint32_t start_timeout_ms = 120000;  // of start()
-    // Receives one-line warnings (a silent peer, a refused connection); no newline. Empty: stderr.
+    // Receives one-line warnings without newline (a silent peer, a rejected connection). Empty:
+    // stderr.
     std::function<void(const std::string &)> warn;
     std::function<void()> fault_point;               // for tests; see RankContext::fault_point
-    std::function<std::unique_ptr<Gpu>()> find_gpu;  // for tests; see transport/gpu.h
+    std::function<std::unique_ptr<Gpu>()> find_gpu;  // for tests; see gpu/gpu.h
 };
 
-// An allreduce under way; see Communicator::start_allreduce. Let go of it before the Communicator.
+// An allreduce in progress; see Communicator::start_allreduce. Destroy it before the Communicator.
 class Request {
   public:
     virtual ~Request() = default;  // waits for the end of the operation
-    // True when it is over; then *status is how it ended.
+    // True when the operation has ended; *status is then its result.
     virtual bool test(ringrt_status_t *status) = 0;
     virtual ringrt_status_t wait() = 0;
 };
 
-// A message to or from one other rank. Those of equal tags between two ranks are received in the
+// A message to or from one other rank. Messages with one tag between two ranks are received in the
 // order in which they were sent.
 struct PointToPoint {
     bool send = false;
-    void *data = nullptr;  // only read by a send
+    void *data = nullptr;  // a send only reads it
     size_t bytes = 0;      // the same on both sides
     int peer = 0, tag = 0;
 };
@@ -79,13 +81,14 @@ struct PointToPoint {
 class Communicator {
   public:
     explicit Communicator(CommunicatorConfig config);
-    ~Communicator();  // does not wait for anybody
+    ~Communicator();  // does not wait for other ranks
     Communicator(const Communicator &) = delete;
     Communicator &operator=(const Communicator &) = delete;
 
-    // Collective. Meets the other ranks, finds out which share a node, connects.
+    // Collective. Connects the ranks and detects which of them share a node.
     [[nodiscard]] ringrt_status_t start();
-    // Collective. All ranks have come here: nobody sees another's leaving as a loss.
+    // Collective. Returns when all ranks have called it, so that no rank sees another's exit as a
+    // loss.
     [[nodiscard]] ringrt_status_t finish();
 
     // Valid after start() succeeded.
@@ -93,93 +96,98 @@ class Communicator {
     [[nodiscard]] int size() const;
     [[nodiscard]] int local_rank() const;  // the GPU to use
 
-    // Collective. recv[i] = op over ranks of send[i]; recv may be send, else they may not overlap.
-    // count is the same on all ranks and may be 0. On all ranks both are in ordinary memory or both
-    // in the rank's GPU's (device_collectives.h). Then what the caller has put into its stream
-    // comes before, and by NCCL the sum is in stream order: the call returns at once, and what goes
-    // wrong later is answered by a later call. reduce_scatter() and all_gather_shares() do the same
-    // where all shares are equal and both buffers are on the GPU. Otherwise they and the other
-    // collectives take memory of a GPU through the host's, and return when all is there.
+    // Collective. recv[i] = op over ranks of send[i]. recv may be send; otherwise they may not
+    // overlap. count is the same on all ranks and may be 0. On all ranks both buffers are in
+    // ordinary memory, or both in the memory of the rank's GPU (device_collectives.h).
+    //
+    // GPU buffers: the reduction starts after all work in the caller's stream. With NCCL it is
+    // stream-ordered: the call returns at once, and a later call returns any later error.
+    // reduce_scatter() and all_gather_shares() do the same if all shares are equal and both buffers
+    // are on the GPU. Otherwise they and the other collectives copy GPU buffers through host memory
+    // and return with the result.
     [[nodiscard]] ringrt_status_t allreduce(const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op,
                                             const OnGpu &on_gpu = {});
-    // Collective. The same for root alone; elsewhere recv is not used. Through the host's memory.
+    // Collective. The same for root only: other ranks do not use recv. GPU buffers pass through host
+    // memory.
     [[nodiscard]] ringrt_status_t reduce(const void *send, void *recv, size_t count,
                                          ringrt_dtype_t dtype, ringrt_op_t op, int root);
     // Collective. Rank r gets elements share(count, size, r) of the allreduce of `count` elements,
-    // written to the start of recv. recv may not overlap send.
+    // at the start of recv. recv may not overlap send.
     [[nodiscard]] ringrt_status_t reduce_scatter(const void *send, void *recv, size_t count,
                                                  ringrt_dtype_t dtype, ringrt_op_t op,
                                                  const OnGpu &on_gpu = {});
-    // The same from memory in several places, each of whole elements, of `count` elements together.
+    // Like the above, from several ranges of whole elements, `count` elements in total.
     [[nodiscard]] ringrt_status_t reduce_scatter(const Ranges &send, void *recv, size_t count,
                                                  ringrt_dtype_t dtype, ringrt_op_t op);
     // Collective. Gathers `bytes` from each rank into recv (size·bytes, in rank order).
     [[nodiscard]] ringrt_status_t all_gather(const void *send, void *recv, size_t bytes);
     [[nodiscard]] ringrt_status_t all_gather(const Ranges &send, const Ranges &recv, size_t bytes);
-    // Collective. The inverse of reduce_scatter: rank r gives share(count, size, r), all get
-    // `count` elements. send may be its place in recv.
+    // Collective. The inverse of reduce_scatter: rank r contributes share(count, size, r), and all
+    // ranks get all `count` elements. send may be its place in recv.
     [[nodiscard]] ringrt_status_t all_gather_shares(const void *send, void *recv, size_t count,
                                                     ringrt_dtype_t dtype, const OnGpu &on_gpu = {});
     [[nodiscard]] ringrt_status_t broadcast(void *buffer, size_t bytes, int root);
     [[nodiscard]] ringrt_status_t barrier();
-    // Collective, in host memory. A block is `count` elements. Of the size() blocks in send, block
-    // r goes to rank r; recv has one of each rank, in rank order.
+    // Collective, in host memory. A block is `count` elements. send has size() blocks; block r goes
+    // to rank r. recv gets one block from each rank, in rank order.
     [[nodiscard]] ringrt_status_t all_to_all(const void *send, void *recv, size_t count,
                                              ringrt_dtype_t dtype);
-    // One block of each rank, to root; and one for each, from root. The other side's buffer is
-    // root's alone.
+    // gather: one block of each rank to root. scatter: one block of root's to each rank. The buffer
+    // with all blocks is used at root only.
     [[nodiscard]] ringrt_status_t gather(const void *send, void *recv, size_t count,
                                          ringrt_dtype_t dtype, int root);
     [[nodiscard]] ringrt_status_t scatter(const void *send, void *recv, size_t count,
                                           ringrt_dtype_t dtype, int root);
 
-    // Of the ranks that it names alone. All messages move at the same time; each to or from this
-    // rank itself has its counterpart among them. Returns when all that is sent may be written
-    // again, and all that is received is there.
+    // Only the ranks that the messages name take part. All messages progress at the same time. A
+    // message of this rank to itself needs its counterpart in the same call. Returns when all send
+    // buffers may be overwritten and everything is received.
     [[nodiscard]] ringrt_status_t exchange(const std::vector<PointToPoint> &messages);
 
-    // Collective, and returns at once: a progress thread takes the operations in order of
-    // `priority` (lower first), then in order of starting. Both buffers belong to the operation
-    // until it is over. While requests are open no other collective may be called.
+    // Collective; returns at once. A progress thread runs the operations in order of `priority`
+    // (lowest first), then in start order. Both buffers belong to the operation until it ends. No
+    // other collective may be called while requests are open.
     [[nodiscard]] ringrt_status_t start_allreduce(const void *send, void *recv, size_t count,
                                                   ringrt_dtype_t dtype, ringrt_op_t op,
                                                   int priority, std::unique_ptr<Request> *out);
 
-    // Memory that the node's other ranks can read in place: allreduce needs no staging for it. Not
-    // collective. RINGRT_NO_MEMORY where shared memory is short. Contents start as zero.
+    // Allocates memory that the node's other ranks can read in place, so that allreduce needs no
+    // staging. Not collective. Zeroed. RINGRT_NO_MEMORY if shared memory is short.
     [[nodiscard]] ringrt_status_t alloc(size_t bytes, void **out);
     [[nodiscard]] ringrt_status_t free(void *memory);
 
-    // The stream (a CUstream, cudaStream_t) in which the caller makes what is summed in GPU memory;
-    // null, as at first: the default stream.
+    // Sets the stream (a CUstream, cudaStream_t) in which the caller produces GPU buffers; null,
+    // the initial value: the default stream.
     [[nodiscard]] ringrt_status_t set_stream(void *stream);
     [[nodiscard]] bool on_gpu(const void *memory);
-    // Points in streams, from any thread, once a buffer was found to be the GPU's.
+    // For points in streams; any thread may use it once on_gpu() has found a buffer.
     [[nodiscard]] DeviceCollectives &device();
-    // body(device), one at a time with all other calls; it may call all of DeviceCollectives, and
-    // is collective where that is. What it enqueues is looked after from then on.
+    // Calls body(device), serialized with all other calls. The body may call all of
+    // DeviceCollectives and is collective if they are. The communicator then watches what the body
+    // has enqueued.
     [[nodiscard]] ringrt_status_t with_device(
         const std::function<Status(DeviceCollectives &)> &body);
 
-    // From any thread, also during start(): calls under way or to come return RINGRT_ABORTED, the
+    // From any thread, also during start(): calls in progress or later return RINGRT_ABORTED, the
     // peers' calls RINGRT_PEER_LOST.
     void abort() noexcept;
 
-    // The process ends after this, and so do its peers, none waiting for another: what is open on
-    // the GPU is neither finished nor aborted. No call may follow.
+    // For a process that ends right after this call, as its peers do, without waiting for one
+    // another: open work on the GPU is neither finished nor aborted. No call may follow.
     void leave_to_exit() noexcept;
 
-    // Of the operations from now on; after start().
+    // For later operations; call it after start().
     void set_timeout_ms(uint32_t timeout_ms) noexcept;
 
-    // Is a rank lost, or this one aborted? For who waits for something else, between two calls.
+    // Returns whether a rank is lost or this one is aborted. For a caller that waits for something
+    // else between two calls.
     [[nodiscard]] ringrt_status_t watch();
 
-    // What every later call answers; ok: nothing has failed.
+    // The status that every later call returns; RINGRT_OK if nothing has failed.
     [[nodiscard]] ringrt_status_t failure() const noexcept;
 
-    // One line about the last failure; empty when there was none.
+    // One line about the last failure; empty if there was none.
     [[nodiscard]] std::string last_error() const;
 
   private:

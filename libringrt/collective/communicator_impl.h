@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind a Communicator: communicator.cpp checks what is asked for, operations.cpp carries
-// it out; start-up is in start.cpp.
+// The implementation of Communicator: communicator.cpp checks arguments, operations.cpp executes
+// operations, start.cpp has the start-up.
 #pragma once
 
 #include <atomic>
@@ -30,29 +30,29 @@ struct Communicator::Impl {
     int local_rank = 0, local_size = 1;
     ForkGuard guard;
     bool started = false;
-    std::unique_ptr<ShmSegment> memory;         // null for one rank alone on its node
-    std::unique_ptr<ShmCollectives> node;       // over it
-    std::unique_ptr<Transport> transport;       // null where all ranks share one node
-    std::unique_ptr<ShmMessages> shm_messages;  // then, once it is needed
+    std::unique_ptr<ShmSegment> memory;         // null if this rank is alone on its node
+    std::unique_ptr<ShmCollectives> node;       // uses `memory`
+    std::unique_ptr<Transport> transport;       // null if all ranks share one node
+    std::unique_ptr<ShmMessages> shm_messages;  // only on one node; created at first use
     bool by_rails = false;  // nodes of equal size, several ranks each (hierarchical.h)
-    CostModel costs;        // of the transport, the same on all ranks
+    CostModel costs;        // of the transport; the same on all ranks
     Choice choice;
-    int ranks_per_node = 1;                     // of the fullest node
-    std::unique_ptr<DeviceCollectives> device;  // for buffers in GPU memory
-    OpHeader last_barrier_op;                   // of ranks with such buffers
+    int ranks_per_node = 1;                     // on the fullest node
+    std::unique_ptr<DeviceCollectives> device;  // for GPU buffers
+    OpHeader last_barrier_op;                   // of the ranks' GPU collectives
     uint32_t calls = 0, gpu_calls = 0, gpu_hash = 0;
     struct Release {
         void operator()(void *each) const { ::free(each); }
     };
-    std::map<void *, std::unique_ptr<void, Release>> allocated;  // by one rank alone on its node
+    std::map<void *, std::unique_ptr<void, Release>> allocated;  // for a rank alone on its node
     std::mutex call_mutex;                                       // held during a call
-    std::mutex start_mutex;  // and during one that only starts something
-    // Of an operation: final. Read by a call that starts something while the progress thread's
-    // fails.
+    std::mutex start_mutex;  // held during a call that only starts something
+    // The final failure. Calls that start something read it while an operation of the progress
+    // thread may set it.
     std::atomic<ringrt_status_t> failure{RINGRT_OK};
     mutable std::mutex line_mutex;
     std::string line;
-    std::unique_ptr<Progress> progress;   // its thread uses all of the above
+    std::unique_ptr<Progress> progress;   // its thread uses all members above
     std::unique_ptr<GpuWatch> gpu_watch;  // likewise
 
     Status start();
@@ -64,42 +64,42 @@ struct Communicator::Impl {
     Status alloc_alone(size_t bytes, void **out);
     Status gather_all(const void *mine, void *all, size_t bytes);
     [[nodiscard]] std::unique_ptr<DeviceCollectives> make_device();
-    Status watch(const OpHeader &call);  // is a rank lost?
+    Status watch(const OpHeader &call);  // fails if a rank is lost
     Status sum_on_gpu(const Work &work, const OnGpu &how);
-    // Where both buffers are on the GPU, its shares are equal, and NCCL is the way.
+    // *done only if both buffers are on the GPU, the shares are equal, and the route is NCCL.
     Status shares_by_nccl(const Work &work, Gpu::Call call, const OnGpu &how, bool *done);
     Status call_nccl(const Gpu::Call &call, const OnGpu &how);
     void watch_gpu();
     bool look_at_gpu();
-    // A schedule of by_nodes.h.
+    // Executes a schedule of by_nodes.h.
     Status run_by_nodes(const Work &work, const OpHeader &call,
                         Schedule (*schedule)(int rank, NodeShape shape));
-    // Of a reduce-scatter: no order that depends on the place in the buffer, for gradients travel
-    // in buffers as a plan sets.
+    // The order of a reduce-scatter. It may not depend on an element's place in the buffer, because
+    // the plan decides in which buffer a gradient travels.
     [[nodiscard]] Order order_of_shares() const {
         return choice.order == Order::Tree ? Order::Tree : Order::Rank;
     }
     [[nodiscard]] NodeShape shape() const { return {.nodes = topology.nodes, .local = local_size}; }
-    // The node's memory has room for a segment's blocks of all ranks.
+    // Whether the node's shared memory has room for a segment's blocks of all ranks.
     [[nodiscard]] bool has_room_by_nodes() const;
-    // To all: what each rank has, work.only_input_block.
+    // Distributes each rank's block (work.only_input_block) to all ranks.
     Status all_gather(const Work &work, const OpHeader &call);
-    // body(send, recv), through ordinary memory where they are in a GPU's.
+    // Calls body(send, recv), through host memory if a buffer is in GPU memory.
     template <class Body>
     Status in_host_memory(const void *send, size_t send_bytes, void *recv, size_t recv_bytes,
                           Body body);
-    // One rank alone has everybody's data: true, and out is a copy of it.
+    // With a single rank: copies `in` to `out` and returns true.
     [[nodiscard]] bool alone(void *out, const void *in, size_t bytes) const;
-    Status reduce_scatter(Work work);  // to recv: this rank's share
+    Status reduce_scatter(Work work);  // recv gets this rank's share
     Status barrier(OpKind kind);
     Status exchange(std::vector<PointToPoint> messages);
     Status move_blocks(OpKind kind, const void *send, void *recv, size_t count,
                        ringrt_dtype_t dtype, int root);
     Status measure();
-    // The cheapest between `ranks` that adds in the order asked for, or the one asked for.
+    // The forced schedule, or else the cheapest between `ranks` that adds in the chosen order.
     [[nodiscard]] Schedule schedule_for(const Work &work, int rank, int ranks, int per_node) const;
     ringrt_status_t answer(Status status);
-    // Whether the progress thread may be at work meanwhile.
+    // Whether the progress thread may be running meanwhile.
     enum Beside : bool { kAlone, kBesideRequests };
     template <class Body>
     ringrt_status_t guarded(Body body, Beside beside = kAlone);
@@ -141,7 +141,7 @@ Status Communicator::Impl::in_host_memory(const void *send, size_t send_bytes, v
     bool ignored = false;
     RINGRT_TRY(device->memory_kind_of(from_gpu ? send : recv, from_gpu ? send : recv, &ignored));
     std::vector<std::byte> in(from_gpu ? send_bytes : 0), out(to_gpu ? recv_bytes : 0);
-    // Behind what the caller's stream does so far: it makes send, and may still read recv.
+    // After all work in the caller's stream: it produces send, and may still read recv.
     Gpu::Event ready;
     RINGRT_TRY(device->mark(&ready));
     if (from_gpu) RINGRT_TRY(device->copy_now(in.data(), send, send_bytes, ready));

@@ -35,7 +35,7 @@ void GpuWatch::run() {
     for (;;) {
         changed_.wait(lock, [this] { return wanted_ || stop_; });
         if (stop_) return;
-        wanted_ = false;  // first: what is enqueued during the look counts
+        wanted_ = false;  // cleared first, so that work enqueued during the check counts
         lock.unlock();
         const bool more = look_();
         lock.lock();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GpuWatch: a thread that looks, every few milliseconds, after what was enqueued on the GPU. The
-// program's thread may be inside cudaStreamSynchronize(), where nobody but NCCL could end its wait.
+// GpuWatch: a thread that checks, every few milliseconds, the work enqueued on the GPU. The
+// program's thread may be blocked in cudaStreamSynchronize(), and then only NCCL can end its wait.
 #pragma once
 
 #include <condition_variable>
@@ -12,13 +12,13 @@ namespace ringrt {
 
 class GpuWatch {
   public:
-    // look(): whether there is more to look after. It does not throw.
+    // look() returns whether there is more to watch. It must not throw.
     explicit GpuWatch(std::function<bool()> look);
     ~GpuWatch();
     GpuWatch(const GpuWatch &) = delete;
     GpuWatch &operator=(const GpuWatch &) = delete;
 
-    // Something was enqueued.
+    // Call it after enqueueing work.
     void wake();
 
   private:

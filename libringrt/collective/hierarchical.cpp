@@ -10,8 +10,9 @@ namespace {
 
 enum Slot : uint32_t { kUp = 0, kDown = 1 };
 
-// The chunks pass four points in order: staged, reduced (this node's part added), resulted (the
-// share's result is here and shown), taken. Each counter says how many have passed.
+// Chunks pass four points in order: staged, reduced (this node's part is added), resulted (the
+// share's result has arrived and is shown), taken. Each counter holds the number of chunks that
+// have passed.
 class HierarchicalAllreduce {
   public:
     HierarchicalAllreduce(const Work &work, const OpHeader &call, const RankContext &self,
@@ -52,7 +53,7 @@ class HierarchicalAllreduce {
         return static_cast<const std::byte *>(work_.input) +
                (chunks_.chunk(i).first + element) * size_;
     }
-    // Copies all of chunk i but this rank's share; `place` and `from` are of the chunk's first
+    // Copies all of chunk i except this rank's share; `place` and `from` point to the chunk's first
     // element.
     void copy_others(size_t i, std::byte *place, const std::byte *from) const;
     Status send(Message *message, int peer, size_t i, Slot slot, std::byte *data, size_t bytes);
@@ -169,7 +170,7 @@ void HierarchicalAllreduce::take(size_t i) {
 
 bool HierarchicalAllreduce::can_stage() const {
     if (staged_ == number() || staged_ >= taken_ + lanes_.size()) return false;
-    const Lane &at = lane(staged_);  // whose last messages must have left
+    const Lane &at = lane(staged_);  // its previous messages must have left
     return at.sum_out.done && at.result_out.done;
 }
 
@@ -189,9 +190,9 @@ Status HierarchicalAllreduce::step(bool *moved) {
     return {};
 }
 
-// Sleeps on what the oldest chunk waits for: a gate of this node, or the network.
+// Sleeps until the oldest chunk can progress: at a gate of this node, or on the network.
 Status HierarchicalAllreduce::rest(Deadline *deadline) {
-    constexpr int kGlanceMs = 2;  // while the other of the two may move as well
+    constexpr int kGlanceMs = 2;  // short, because the other of the two may progress as well
     bool at_staged = reduced_ < staged_ && !is_open(ShmSegment::Staged, reduced_);
     bool at_reduced = taken_ < resulted_;
     bool moved = false;
@@ -239,7 +240,6 @@ Status hierarchical_allreduce(const Work &work, const OpHeader &call, const Rank
                               const Rail &rail, ShmSegment &memory, Transport &transport,
                               uint64_t *next_chunk) {
     memory.publish_op(call, nullptr, nullptr, 0);
-    // Nothing to add still is a bootstrap of all.
     HierarchicalAllreduce across(work, call, self, rail, memory, transport, *next_chunk);
     *next_chunk += across.number();
     return concluded(self.rank, &transport, [&] { return across.run(); });

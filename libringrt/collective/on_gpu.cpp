@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator's buffers in GPU memory: what DeviceCollectives gets from it, and what it watches.
+// GPU buffers of a communicator: the functions that DeviceCollectives uses, and the watch over
+// enqueued work.
 #include "libringrt/collective/checks.h"
 #include "libringrt/collective/communicator_impl.h"
 
@@ -28,7 +29,7 @@ std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
             .start_timeout_ms = config.start_timeout_ms});
 }
 
-// FNV-1a of what must be the same on all ranks.
+// FNV-1a hash of what must be the same on all ranks.
 void Communicator::Impl::note_gpu_calls(std::span<const Gpu::Call> made) {
     for (const Gpu::Call &each : made) {
         ++gpu_calls;
@@ -84,7 +85,7 @@ void Communicator::Impl::watch_gpu() {
 
 bool Communicator::Impl::look_at_gpu() {
     std::unique_lock lock(call_mutex, std::try_to_lock);
-    if (!lock.owns_lock()) return true;  // a call is under way, and looks after lost ranks itself
+    if (!lock.owns_lock()) return true;  // a call is in progress and checks for lost ranks itself
     if (failure != RINGRT_OK) {
         device->give_up();
         return false;

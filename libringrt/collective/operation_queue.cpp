@@ -65,11 +65,11 @@ bool OperationQueue::take_turn() {
 }
 
 void OperationQueue::end_turn(Ticket *ticket, const Status &status) {
-    bool awaited = false;  // else the thread would be woken for nothing
+    bool awaited = false;  // avoids waking the thread without need
     {
         const std::scoped_lock lock(mutex_);
         busy_ = false;
-        if (ticket) ticket->finish(status);  // for all at the same moment as the turn
+        if (ticket) ticket->finish(status);  // other threads see both changes at once
         awaited = !open_.empty() || stop_;
     }
     if (awaited) changed_.notify_all();
@@ -91,7 +91,7 @@ void OperationQueue::run_all() {
     }
 }
 
-// The thread has ended: so does all that is open.
+// The thread has ended, so all open operations end.
 void OperationQueue::end_all(ringrt_status_t status, const char *what) {
     const std::scoped_lock lock(mutex_);
     for (Entry &each : open_) each.ticket->finish({status, what});

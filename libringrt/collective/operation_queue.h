@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OperationQueue: the operations of one communicator, one after another in the order in which they
-// were asked for. One that is waited for runs in its caller's thread where nothing is under way
-// before it; the others run in a thread of the queue's, which is made when it is first needed.
+// OperationQueue: runs the operations of one communicator one after another, in the order of their
+// calls. A blocking operation runs in its caller's thread if nothing is in progress before it. The
+// others run in a thread of the queue, which is created at first use.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ class OperationQueue {
   public:
     using Operation = std::function<Status()>;
 
-    // An operation that was started. It outlives the queue.
+    // A started operation. It outlives the queue.
     class Ticket {
       public:
         [[nodiscard]] bool done() const;
@@ -35,11 +35,11 @@ class OperationQueue {
     };
 
     OperationQueue() = default;
-    ~OperationQueue();  // runs what is open
+    ~OperationQueue();  // runs the open operations
     OperationQueue(const OperationQueue &) = delete;
     OperationQueue &operator=(const OperationQueue &) = delete;
 
-    // Operations do not throw.
+    // Operations must not throw.
     std::shared_ptr<const Ticket> start(Operation operation);
     template <class Body>
     Status run(Body &&body) {
@@ -55,7 +55,7 @@ class OperationQueue {
         Operation operation;
         std::shared_ptr<Ticket> ticket;
     };
-    bool take_turn();  // whether nothing is under way: then the caller is
+    bool take_turn();  // returns whether nothing was in progress; the turn is then the caller's
     void end_turn(Ticket *ticket = nullptr, const Status &status = {});
     void run_all();
     void end_all(ringrt_status_t status, const char *what);
@@ -63,7 +63,7 @@ class OperationQueue {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Entry> open_;
-    bool busy_ = false;  // an operation runs
+    bool busy_ = false;  // an operation is running
     bool stop_ = false;
     std::thread thread_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a communicator carries an operation out: over the node's memory, by a schedule over the
-// transport, or along the rails between nodes. On the GPU: on_gpu.cpp.
+// Executes a communicator's operations: over the node's shared memory, by a schedule over the
+// transport, or along the rails between nodes. For GPU buffers see on_gpu.cpp.
 #include <cstring>
 
 #include "libringrt/collective/communicator_impl.h"
@@ -14,7 +14,7 @@ bool is_sum(OpKind kind) { return kind == kAllreduce || kind == kReduceScatter; 
 
 }  // namespace
 
-// Keeps the line; what ends the communicator is told to the peers.
+// Keeps the line; notifies the peers of a failure that ends the communicator.
 ringrt_status_t Communicator::Impl::answer(Status status) {
     if (status.ok()) return RINGRT_OK;
     {
@@ -54,7 +54,7 @@ OpHeader Communicator::Impl::next_op(OpKind kind, const Work &work, uint64_t cou
             .gpu_hash = gpu_hash};
 }
 
-// All ranks on one node: nothing but shared memory.
+// Shared memory only.
 bool Communicator::Impl::one_node() const { return transport == nullptr; }
 
 Status Communicator::Impl::allreduce(Work work) {
@@ -75,7 +75,8 @@ Status Communicator::Impl::allreduce(Work work) {
                    transport.get());
 }
 
-// Rank i of every node, each with its own part of the data (device_collectives.h).
+// Only rank i of every node takes part, each i with its own part of the data
+// (device_collectives.h).
 Status Communicator::Impl::allreduce_on_rail(Work work) {
     work.order = choice.order;
     OpHeader call = next_op(kAllreduce, work, work.count);
@@ -128,7 +129,7 @@ bool Communicator::Impl::alone(void *out, const void *in, size_t bytes) const {
 }
 
 bool Communicator::Impl::has_room_by_nodes() const {
-    constexpr size_t kLeastBytes = 1024;  // of a block: with less its messages are mostly heads
+    constexpr size_t kLeastBytes = 1024;  // of a block; in smaller ones the headers dominate
     return by_rails && size_t(self.size) * kLeastBytes <= memory->shape().chunk_bytes;
 }
 

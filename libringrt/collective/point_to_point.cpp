@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends and receives: a number of messages between this rank and others that move at the same time.
+// Sends and receives: several messages between this rank and others that progress at the same time.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +22,7 @@ Status check_messages(const std::vector<PointToPoint> &messages, int ranks) {
     return {};
 }
 
-// What this rank sends to itself: each receive takes the first send of its tag that is left.
+// Matches messages to this rank itself: each receive takes the first remaining send with its tag.
 Status pass_to_itself(std::vector<PointToPoint> *messages, int self, bool copies) {
     auto next = [&](bool send, int tag, size_t from) {
         for (; from < messages->size(); ++from) {
@@ -64,7 +64,7 @@ Status Communicator::Impl::exchange(std::vector<PointToPoint> wanted) {
     RINGRT_TRY(check_started(started));
     RINGRT_TRY(check_messages(wanted, self.size));
     std::vector<PointToPoint> tried = wanted;
-    RINGRT_TRY(pass_to_itself(&tried, self.rank, false));  // refused before anything is written
+    RINGRT_TRY(pass_to_itself(&tried, self.rank, false));  // rejected before anything is written
     RINGRT_TRY(pass_to_itself(&wanted, self.rank, true));
     if (wanted.empty()) return {};
     if (one_node() && shm_messages == nullptr)
@@ -72,7 +72,7 @@ Status Communicator::Impl::exchange(std::vector<PointToPoint> wanted) {
     Transport &by = one_node() ? *shm_messages : *transport;
     const OpHeader call{.number = calls, .kind = kPointToPoint, .count = wanted.size()};
     by.begin(call);
-    std::vector<Message> all;  // outlives the abort notice
+    std::vector<Message> all;  // must outlive the abort notice
     for (const PointToPoint &each : wanted) all.push_back(message_of(each));
     return concluded(self.rank, &by, [&]() -> Status {
         for (size_t i = 0; i < all.size(); ++i)

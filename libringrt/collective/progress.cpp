@@ -78,7 +78,7 @@ bool Progress::may_call() const {
     return open_.empty() || std::this_thread::get_id() == thread_.get_id();
 }
 
-// What all ranks run next, as rank 0 says.
+// The operation that all ranks run next; rank 0 decides.
 std::shared_ptr<Progress::Entry> Progress::next(ringrt_status_t *status) {
     uint64_t number = 0;
     if (communicator_.rank() == 0) {
@@ -115,7 +115,7 @@ void Progress::finish(const std::shared_ptr<Entry> &entry, ringrt_status_t statu
     changed_.notify_all();
 }
 
-// The thread ends: so does all that is open, or will be started.
+// The thread has ended: fail all open operations, and all that are started later.
 void Progress::end_all(ringrt_status_t status) {
     {
         std::lock_guard lock(mutex_);
@@ -124,7 +124,7 @@ void Progress::end_all(ringrt_status_t status) {
         open_.clear();
     }
     changed_.notify_all();
-    communicator_.abort();  // the peers wait for what this rank does not do
+    communicator_.abort();  // the peers would wait for this rank
 }
 
 void Progress::run() {
@@ -142,7 +142,7 @@ void Progress::run() {
                                                   {.behind = o.ready}));
             continue;
         }
-        // Nobody can go on after a lost rank: all that is open ends the same way.
+        // No rank can continue after a lost rank: all open operations end with its status.
         std::lock_guard lock(mutex_);
         for (const auto &each : open_) each->done = true, each->status = status;
         open_.clear();

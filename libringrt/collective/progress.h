@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Progress: a thread that runs started allreduces one by one, the most urgent first.
 //
-// All ranks must run them in the same order, but what has been started when differs from rank to
-// rank. So rank 0 decides: it takes the most urgent of what it has, tells its number (the
-// how-manieth started) in a broadcast, and every rank runs that one, once it is started there too.
-// All ranks start the same operations in the same order, so that comes to pass.
+// All ranks must run them in the same order, but ranks start them at different times. So rank 0
+// decides: it picks the most urgent of its open operations and broadcasts that operation's start
+// number. Every rank runs it once it has started it too, which happens on every rank because all
+// ranks start the same operations in the same order.
 #pragma once
 
 #include <condition_variable>
@@ -27,15 +27,15 @@ class Progress {
         ringrt_dtype_t dtype;
         ringrt_op_t op;
         int priority;
-        std::shared_ptr<void> ready;  // for buffers on a GPU: see Communicator::allreduce
+        std::shared_ptr<void> ready;  // for GPU buffers: see Communicator::allreduce
     };
     explicit Progress(Communicator &communicator, uint32_t timeout_ms);
-    ~Progress();  // no request is left
+    ~Progress();  // requires that no request is left
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
 
     std::unique_ptr<Request> start(const Operation &operation);
-    // Called by this thread itself, or while no request is open.
+    // True in the progress thread, or while no request is open.
     [[nodiscard]] bool may_call() const;
 
   private:
@@ -51,10 +51,10 @@ class Progress {
     uint32_t timeout_ms_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<std::shared_ptr<Entry>> open_;  // in the order of starting
+    std::deque<std::shared_ptr<Entry>> open_;  // in start order
     uint64_t started_ = 0;
     bool stop_ = false;
-    ringrt_status_t ended_ = RINGRT_OK;  // not ok: the thread has ended
+    ringrt_status_t ended_ = RINGRT_OK;  // if not RINGRT_OK, the thread has ended
     std::thread thread_;
 };
 

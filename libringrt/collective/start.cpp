@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Start-up of a Communicator: who is where, connections, and what the links cost.
+// Start-up of a Communicator: topology, connections, and the link costs.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -86,8 +86,8 @@ Status Communicator::Impl::start() {
     return {};
 }
 
-// α from barriers of ceil(log2 p) messages, β from allreduces, γ from a reduction; rank 0's are
-// everybody's, so that all choose alike.
+// Measures α from barriers of ceil(log2 p) messages, β from allreduces and γ from a reduction. All
+// ranks use rank 0's values, so that all choose alike.
 Status Communicator::Impl::measure() {
     constexpr size_t kCount = 64 << 10, kBytes = kCount * sizeof(float);
     std::vector<float> data(kCount, 0.0f);
@@ -111,7 +111,7 @@ Status Communicator::Impl::measure() {
         ringrt::reduce({.sources = sources, .out = data.data(), .count = kCount});
         reduce_s = std::min(reduce_s, since(start));
     }
-    // Solved for β with the model's own forms.
+    // Solved for β with the model's own formulas.
     const Exchange what{.ranks = self.size, .ranks_per_node = ranks_per_node, .bytes = kBytes};
     const CostModel unit{
         .alpha_s = 0, .beta_s_per_byte = 1, .gamma_s_per_byte = 0, .ring_beta_s_per_byte = 1};
