@@ -29,7 +29,7 @@ int requested_route() {
 
 }  // namespace
 
-// What each rank tells about itself before the first sum.
+// What each rank reports about itself before the first reduction.
 struct DeviceCollectives::Card {
     Gpu::Name gpu;
     int32_t wish;
@@ -72,7 +72,7 @@ Status DeviceCollectives::memory_kind_of(const void *send, const void *recv, boo
     return gpu_->open(of_send);
 }
 
-// NCCL ends at once, and so does what waits for it. The line names the rank and the phase.
+// NCCL ends at once, and so does every wait for it. The line names the rank and the phase.
 Status DeviceCollectives::failed(Status status, const char *phase) {
     give_up();
     if (!status.message.starts_with("rank "))
@@ -86,7 +86,7 @@ void DeviceCollectives::give_up() {
     pending_.clear();
 }
 
-// Looks often at first, and after the others once a slice.
+// Polls fast at first. Checks for lost ranks and the deadline once per slice.
 Status DeviceCollectives::wait(const char *phase, uint32_t timeout_ms) {
     constexpr auto kBusy = std::chrono::microseconds(200), kNap = std::chrono::microseconds(50);
     Deadline deadline(self_, phase, timeout_ms);
@@ -129,7 +129,7 @@ Status DeviceCollectives::open(const Work &work, bool *in_stream_order) {
             format_text("rank %d: a buffer on a GPU must be aligned to its elements", self_.rank)};
     }
     if (!opened_) {
-        RINGRT_TRY(host_.meet(work));  // who calls something else is told
+        RINGRT_TRY(host_.meet(work));  // detects ranks that call something else
         RINGRT_TRY(agree(work));
     }
     *in_stream_order = route_ == Nccl;
@@ -155,9 +155,9 @@ Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
     }
 }
 
-// ---- the first time ---------------------------------------------------------------------------
+// ---- the first call -----------------------------------------------------------------------------
 
-// Of all ranks' cards, so all choose alike.
+// Decides from all ranks' cards, so that all choose alike.
 Status DeviceCollectives::choose(const std::vector<Card> &cards) {
     for (size_t r = 0; r < cards.size(); ++r) {
         if (cards[r].wish == cards[0].wish && cards[r].wish < kRoutes) continue;
@@ -229,7 +229,7 @@ Status DeviceCollectives::start_nccl(const std::vector<int> &ranks, const char *
     return wait(phase, host_.start_timeout_ms);
 }
 
-// Each rank's staging, open to all; whether every rank could.
+// Opens each rank's staging at all ranks; *all_could: every rank succeeded.
 Status DeviceCollectives::open_staging(size_t each, bool *all_could) {
     struct Shown {
         Gpu::Handle handle;
@@ -257,7 +257,7 @@ Status DeviceCollectives::end() {
     pending_.clear();
     gpu_->nccl_end(false);
     for (void *&each : mapped_) gpu_->close_shared(std::exchange(each, nullptr));
-    RINGRT_TRY(host_.meet({}));  // nobody frees what another still has open
+    RINGRT_TRY(host_.meet({}));  // no rank frees memory that another still has open
     release();
     opened_ = false;
     return {};
@@ -265,8 +265,8 @@ Status DeviceCollectives::end() {
 
 // ---- the routes -------------------------------------------------------------------------------
 
-// NCCL's calls are over before what follows is put into the stream: without blocking they may not
-// yet be in it when they return.
+// Waits for NCCL's calls before more work is enqueued: non-blocking calls may not be in the stream
+// yet when they return.
 Status DeviceCollectives::with_nccl_per_node(const Work &work) {
     const char *phase = "an allreduce by NCCL within the node";
     std::vector<int> here = neighbours();
@@ -312,7 +312,7 @@ Status DeviceCollectives::with_ipc(const Work &work) {
         RINGRT_TRY(
             gpu_->start_reduce(sources, at(work.output, first * size), count, work.dtype, work.op));
         RINGRT_TRY(wait(phase));
-        RINGRT_TRY(host_.meet(work));  // all have read: the stagings may change
+        RINGRT_TRY(host_.meet(work));  // all have read: the staging may change
     }
     return {};
 }

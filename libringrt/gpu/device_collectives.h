@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums of buffers in GPU memory. Before the first one all ranks meet over ordinary memory, and
-// agree on a way:
+// Reductions of buffers in GPU memory. Before the first one all ranks meet over host memory and
+// agree on a route:
 //
 // clang-format off
-//   nccl          every rank has a GPU of its own: one NCCL communicator over all ranks
-//   hierarchical  NCCL within each node, the host's ring between nodes: reduce-scatter by NCCL, each
-//                 rank sums its part with the same rank of the other nodes, all-gather by NCCL
-//   ipc           ranks of one node that share a GPU, which NCCL refuses: each copies to memory that
-//                 the others have opened (CUDA IPC), and reduces all ranks' in rank order
-//   host          whatever else: through the host's memory and its allreduce
+//   nccl          each rank has its own GPU: one NCCL communicator over all ranks
+//   hierarchical  NCCL within each node, host memory between nodes: reduce-scatter by NCCL, each rank
+//                 reduces its part with the same rank of the other nodes, all-gather by NCCL
+//   ipc           ranks of one node that share a GPU, which NCCL rejects: each rank copies to memory
+//                 that the others have opened (CUDA IPC), and reduces all ranks' data in rank order
+//   host          otherwise: through host memory and its allreduce
 // clang-format on
 //
-// RINGRT_GPU names one; without it nccl, else ipc, else host. The last two give the same bits as
-// sums in ordinary memory do; NCCL adds in an order of its own.
+// RINGRT_GPU selects one; the default is nccl, or else ipc, or else host. The last two give the
+// same bits as reductions in ordinary memory; NCCL adds in an order of its own.
 //
-// By nccl a sum is in stream order, and no call waits for the GPU:
+// With nccl a reduction is stream-ordered, and no call waits for the GPU:
 //
 // clang-format off
 //   program's stream ──ready──┐                          ┌─── what reads the sum
@@ -22,8 +22,9 @@
 //   library's stream          NCCL's calls ──ended───────┘     watch(): errors, lost ranks, deadline
 // clang-format on
 //
-// Ranks that call something else are told at their next call over ordinary memory, whose header
-// counts the calls on GPUs (OpHeader). The other ways meet at each call, and return with the sum.
+// A rank that makes a different call gets an error from its next call over host memory, whose
+// header counts the GPU calls (OpHeader). With the other routes the ranks meet at each call, which
+// returns with the sum.
 #pragma once
 
 #include <deque>
@@ -40,29 +41,29 @@ namespace ringrt {
 
 class DeviceCollectives {
   public:
-    // What the ranks do over ordinary memory; all but watch are collective.
+    // The ranks' functions over host memory; all but watch are collective.
     struct Host {
         std::function<Status(const Work &)> meet;
-        std::function<void(std::span<const Gpu::Call>)> note;  // a call that does not meet
+        std::function<void(std::span<const Gpu::Call>)> note;  // records calls without a meeting
         std::function<Status(const void *mine, void *all, size_t bytes)> all_gather;
         std::function<Status(const Work &)> allreduce;
-        std::function<Status(const Work &)> allreduce_on_rail;  // this rank of all nodes
-        std::function<Status()> watch;                          // is a rank lost?
-        uint32_t start_timeout_ms = 120000;                     // of the start of NCCL
+        std::function<Status(const Work &)> allreduce_on_rail;  // ranks of one local index
+        std::function<Status()> watch;                          // fails if a rank is lost
+        uint32_t start_timeout_ms = 120000;                     // of NCCL's start
     };
     DeviceCollectives(const RankContext &self, const Topology &topology, std::unique_ptr<Gpu> gpu,
                       Host host)
         : self_(self), topology_(topology), host_(std::move(host)), gpu_(std::move(gpu)) {}
     ~DeviceCollectives();
 
-    // The GPU that `memory` lies on; -1: ordinary memory. From any thread.
+    // The GPU that holds `memory`; -1: ordinary memory. From any thread.
     [[nodiscard]] int device_of(const void *memory) {
         return ringrt::device_of(gpu_.get(), memory);
     }
-    // On which side send and recv lie; INVALID_ARGUMENT when not on the same, UNSUPPORTED where
-    // they are on a GPU that this library cannot use. Opens the GPU.
+    // Whether send and recv are on a GPU. INVALID_ARGUMENT if they are on different devices,
+    // UNSUPPORTED if this library cannot use their GPU. Opens the GPU.
     Status memory_kind_of(const void *send, const void *recv, bool *on_gpu);
-    // The program's stream, of mark() and let_wait(). From any thread.
+    // The program's stream, for mark() and let_wait(). From any thread.
     void set_stream(void *stream) { stream_ = stream; }
     Status mark(Gpu::Event *out) { return gpu_->mark(stream_, out); }
     Status let_wait(const Gpu::Event &event) { return gpu_->let_wait(stream_, event); }
@@ -75,34 +76,37 @@ class DeviceCollectives {
         if (gpu_ != nullptr) gpu_->free(memory, false);
     }
 
-    // Collective. Agrees on a way, the first time; `work` says of what. *in_stream_order: by NCCL.
+    // Collective. Agrees on a route at the first call; `work` describes it. *in_stream_order: the
+    // route is nccl.
     Status open(const Work &work, bool *in_stream_order);
-    // Collective; returns when the sum is there. Behind `ready`.
+    // Collective. Starts after `ready` and returns with the sum.
     Status allreduce(const Work &work, const Gpu::Event &ready);
-    // What was enqueued: when the library's stream came to it, and when it was over.
+    // When the library's stream reached the enqueued calls, and when they ended.
     struct Enqueued {
         Gpu::Event begun, ended;
     };
-    // Collective, where open() said in stream order. NCCL's calls as one group, behind all of
-    // `after`; returns when they are in the library's stream. No calls: only the points.
+    // Collective; requires in_stream_order from open(). Makes NCCL's calls as one group, after all
+    // events of `after`; returns when they are in the library's stream. Without calls it only makes
+    // the events.
     Status enqueue(std::span<const Gpu::Call> calls, std::span<const Gpu::Event> after,
                    Enqueued *out);
-    // Between what the program's stream holds and what it will be given.
+    // After the work that the program's stream holds, and before the work it gets later.
     Status in_stream_order(const Gpu::Call &call);
-    // The same, and returns when it is over.
+    // The call itself, after `ready`; returns with its result.
     Status by_nccl(const Gpu::Call &call, const Gpu::Event &ready);
-    // Whether what was enqueued goes well; *idle: all of it is over. Not collective; to be asked
-    // now and then, for nobody else sees that NCCL waits for a rank that is lost.
+    // Returns whether enqueued work is without error; *idle: all of it has ended. Not collective.
+    // Poll it: nothing else detects that NCCL waits for a lost rank.
     Status watch(bool *idle);
     [[nodiscard]] bool pending() const { return !pending_.empty(); }
-    // A call has failed, here or elsewhere: streams that wait for NCCL go on.
+    // A call has failed, here or at another rank: releases the streams that wait for NCCL.
     void give_up();
-    // Returns when the bytes are there; either side may be a GPU's. Not collective.
+    // Returns when the bytes are copied; either side may be on a GPU. Not collective.
     Status copy_now(void *out, const void *in, size_t bytes, const Gpu::Event &ready = nullptr);
-    // Collective, when all is well at the end. Without it the destructor releases everything.
+    // Collective; call it after a run without failure. Without it the destructor releases
+    // everything.
     Status end();
-    // The process is about to end, and its peers too: all of the GPU's is left to that. NCCL asks
-    // that its communicators be aborted by all ranks of a node together, or not at all.
+    // For when the process and its peers are about to end: the driver cleans up the GPU. NCCL
+    // requires that the ranks of a node abort their communicators together, or not at all.
     void leave_to_exit() {
         pending_.clear();
         (void)gpu_.release();
@@ -130,15 +134,15 @@ class DeviceCollectives {
     const RankContext &self_;
     const Topology &topology_;
     Host host_;
-    std::unique_ptr<Gpu> gpu_;  // null where there is none
+    std::unique_ptr<Gpu> gpu_;  // null if there is none
     std::mutex open_mutex_;
     std::atomic<void *> stream_ = nullptr;
-    std::deque<Gpu::Event> pending_;    // of enqueue(): not known to be over
-    std::optional<Deadline> of_first_;  // of these
+    std::deque<Gpu::Event> pending_;    // of enqueue(): not known to have ended
+    std::optional<Deadline> of_first_;  // of the first of pending_
     bool opened_ = false;
     Route route_ = Auto;
-    void *staging_ = nullptr, *part_ = nullptr, *bounce_ = nullptr;  // bounce_ is the host's
-    std::vector<void *> mapped_;                                     // stagings by rank
+    void *staging_ = nullptr, *part_ = nullptr, *bounce_ = nullptr;  // bounce_ is host memory
+    std::vector<void *> mapped_;                                     // staging memory by rank
 };
 
 }  // namespace ringrt

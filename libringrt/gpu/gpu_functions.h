@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of NVIDIA's driver and of NCCL that nccl.cpp calls, found when they are needed. The
-// driver's interface keeps its old names and NCCL's keeps within one major version, so that what
-// was built with one version runs with others. No CUDA runtime: its library's name changes with
-// every version, and programs often carry one of their own.
+// The functions of NVIDIA's driver and of NCCL that nvidia_gpu.cpp and nccl.cpp call, looked up at
+// run time. The driver keeps old names, and NCCL keeps its interface within a major version, so a
+// build with one version runs with others. The CUDA runtime is not used: its library's name changes
+// with every version, and programs often bundle their own.
 #pragma once
 
 #include <cuda.h>
@@ -11,7 +11,7 @@
 
 namespace ringrt {
 
-// The headers' macros add the versions to the names (cuMemAlloc_v2), here as well.
+// The headers' macros add the versions to the names (cuMemAlloc_v2); RINGRT_TEXT includes them.
 // clang-format off
 #define RINGRT_CUDA_FUNCTIONS(X)                                                              \
     X(cuGetErrorString) X(cuPointerGetAttribute) X(cuDeviceGetUuid)                           \
@@ -37,7 +37,7 @@ namespace ringrt {
 
 struct CudaFunctions {
     RINGRT_CUDA_FUNCTIONS(RINGRT_FIELD)
-    // The name of one that is missing; null when all are there.
+    // Returns the name of a missing function; null if all are found.
     const char *find(void *library) {
         RINGRT_CUDA_FUNCTIONS(RINGRT_FIND)
         return nullptr;

@@ -37,7 +37,7 @@ Status GpuMemory::start_copy(void *out, const void *in, size_t bytes) {
     return told(gpu_->start_copy(out, in, bytes));
 }
 
-// What the program's stream waits for may be a rank that is lost.
+// The program's stream may wait for a lost rank.
 Status GpuMemory::look_around(Clock::time_point start) {
     RINGRT_TRY(options_.watch());
     const double waited_s = std::chrono::duration<double>(Clock::now() - start).count();
@@ -48,7 +48,7 @@ Status GpuMemory::look_around(Clock::time_point start) {
                         device_, waited_s)};
 }
 
-// Looks often at first.
+// Polls fast at first.
 Status GpuMemory::wait() {
     constexpr auto kBusy = std::chrono::microseconds(200), kNap = std::chrono::microseconds(50);
     const auto start = Clock::now();
@@ -72,7 +72,7 @@ Status GpuMemory::wait() {
 
 Status GpuMemory::alloc(size_t bytes, void **out) { return told(gpu_->alloc(bytes, true, out)); }
 
-// A copy that was given up may still come: its memory is not given to anybody else.
+// An abandoned copy may still write to its memory, so that memory is never freed.
 void GpuMemory::free(void *memory) {
     if (!stuck_) gpu_->free(memory, true);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of this rank's GPU, as checkpoints and resizes in place see it (base/device_memory.h):
-// over a Gpu of its own, so in a stream that no collective waits for.
+// The memory of this rank's GPU for checkpoints and resizes in place (base/device_memory.h). Uses
+// its own Gpu, and so a stream that no collective waits for.
 #pragma once
 
 #include <functional>
@@ -13,25 +13,25 @@
 namespace ringrt {
 
 struct GpuMemoryOptions {
-    std::function<int()> rank;       // of the lines about errors
-    std::function<void *()> stream;  // the program's, at that moment
-    std::function<Status()> watch;   // is a rank lost, or this one told to end?
-    uint32_t timeout_ms = 600000;    // of what was started, and what it comes behind
+    std::function<int()> rank;       // for error lines
+    std::function<void *()> stream;  // the program's current stream
+    std::function<Status()> watch;   // fails if a rank is lost or this one must end
+    uint32_t timeout_ms = 600000;    // of a copy and the work it waits for
     size_t staging_bytes = 32 << 20;
 };
 
 class GpuMemory final : public DeviceMemory {
   public:
-    // `gpu` null: none is to be had, or this libringrt cannot use any.
+    // `gpu` null: there is no GPU, or this libringrt cannot use one.
     GpuMemory(std::unique_ptr<Gpu> gpu, GpuMemoryOptions options)
         : gpu_(std::move(gpu)), options_(std::move(options)) {}
 
-    // The GPU that `memory` lies on; -1: ordinary memory.
+    // The GPU that holds `memory`; -1: ordinary memory.
     [[nodiscard]] int device_of(const void *memory) {
         return ringrt::device_of(gpu_.get(), memory);
     }
-    // Before all that follows: `buffer`, by its name, lies there. UNSUPPORTED where this libringrt
-    // cannot use GPUs; INVALID_ARGUMENT where it was opened for another one.
+    // Call it before the functions below; `buffer` names a buffer on that GPU. UNSUPPORTED if this
+    // libringrt cannot use GPUs; INVALID_ARGUMENT if another GPU is open.
     Status open(int device, const char *buffer);
 
     Status begin() override;
@@ -48,7 +48,7 @@ class GpuMemory final : public DeviceMemory {
     std::unique_ptr<Gpu> gpu_;
     GpuMemoryOptions options_;
     int device_ = -1;
-    bool stuck_ = false;  // copies were given up that may still run
+    bool stuck_ = false;  // abandoned copies may still be running
 };
 
 }  // namespace ringrt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NCCL on the GPU that NvidiaGpu has opened (NCCL user guide, "Fault tolerance": non-blocking
-// communicators, whose errors come asynchronously and which any thread may abort).
+// communicators report errors asynchronously, and any thread may abort them).
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -63,7 +63,7 @@ Status NvidiaGpu::said(ncclResult_t result, const char *what) const {
                         nccl_.ncclGetErrorString(result))};
 }
 
-// The program's own copy, where it has loaded one, has the same name.
+// If the program has loaded its own copy, dlopen returns it: the name is the same.
 bool NvidiaGpu::has_nccl() {
     if (has_nccl_ == Unknown) {
         void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -106,7 +106,7 @@ Status NvidiaGpu::nccl_call(std::span<const Call> calls) {
                 : nccl_.ncclAllGather(each.send, each.recv, each.count, type, ring_, stream_);
         if (first == ncclSuccess && result != ncclInProgress) first = result;
     }
-    const ncclResult_t ended = nccl_.ncclGroupEnd();  // also where one was refused
+    const ncclResult_t ended = nccl_.ncclGroupEnd();  // also if a call was rejected
     RINGRT_TRY(said(first, "ncclGroupStart"));
     return said(ended, "ncclGroupEnd");
 }
@@ -122,7 +122,7 @@ Status NvidiaGpu::entered(bool *out) {
 }
 
 void NvidiaGpu::nccl_end(bool failed) {
-    constexpr auto kGoodbye = std::chrono::seconds(5);  // the others have come to the end as well
+    constexpr auto kGoodbye = std::chrono::seconds(5);  // the other ranks are ending as well
     if (ring_ == nullptr) return;
     Here here(*this);
     ncclResult_t result = failed ? ncclRemoteError : nccl_.ncclCommFinalize(ring_);

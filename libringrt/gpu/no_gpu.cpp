@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where configure found no CUDA and NCCL; else nccl.cpp.
+// For builds in which configure found no CUDA and NCCL; otherwise nvidia_gpu.cpp.
 #include "libringrt/gpu/gpu.h"
 
 namespace ringrt {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gpu behind NVIDIA's driver. (NCCL: nccl.cpp)
+// Gpu implemented with NVIDIA's driver. (NCCL: nccl.cpp)
 #include "libringrt/gpu/nvidia_gpu.h"
 
 #include <algorithm>
@@ -42,8 +42,7 @@ NvidiaGpu::~NvidiaGpu() {
     cuda_.cuDevicePrimaryCtxRelease(device_);
 }
 
-// Whatever the driver does not know, or knows before anybody has made a context, is ordinary
-// memory.
+// Memory that the driver does not know, or any memory before a context exists, counts as ordinary.
 int NvidiaGpu::device_of(const void *memory) {
     Here here(*this);
     CUmemorytype type{};
@@ -72,7 +71,7 @@ Status NvidiaGpu::open(int device) {
     context_ = context;
     Status made;
     {
-        // Of high priority: what is sent early lets the next forward pass begin early.
+        // High priority: gradients that are sent early let the next forward pass begin early.
         Here here(*this);
         int least = 0, greatest = 0;
         (void)cuda_.cuCtxGetStreamPriorityRange(&least, &greatest);
@@ -81,7 +80,7 @@ Status NvidiaGpu::open(int device) {
     }
     if (made.ok()) {
         device_ = device;
-    } else {  // as before the call: work without a stream would go to the program's default stream
+    } else {  // undo: work without a stream would go to the program's default stream
         context_ = nullptr;
         cuda_.cuDevicePrimaryCtxRelease(device);
     }
@@ -98,7 +97,7 @@ Status NvidiaGpu::record(CUstream stream, const char *where, Event *out) {
     return said(cuda_.cuEventRecord(event, stream), where);
 }
 
-// A graph would run the sum again and again, and no other rank would know.
+// A replayed graph would repeat the reduction without the other ranks.
 Status NvidiaGpu::mark(void *stream, Event *out) {
     Here here(*this);
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -157,7 +156,7 @@ Status NvidiaGpu::start_copy(void *out, const void *in, size_t bytes) {
 bool NvidiaGpu::can_reduce() {
     if (can_reduce_ == Unknown) {
         Here here(*this);
-        bool loaded = sizeof kReducePtx > 100 &&  // else nvcc was not found
+        bool loaded = sizeof kReducePtx > 100 &&  // otherwise nvcc was not found
                       cuda_.cuModuleLoadData(&kernels_, kReducePtx) == CUDA_SUCCESS;
         can_reduce_ = loaded ? There : Missing;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gpu behind NVIDIA's driver (nvidia_gpu.cpp) and NCCL (nccl.cpp).
+// Gpu implemented with NVIDIA's driver (nvidia_gpu.cpp) and NCCL (nccl.cpp).
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ class NvidiaGpu : public Gpu {
     void nccl_end(bool failed) override;
 
   private:
-    // The GPU's context is this thread's while it lives.
+    // Makes the GPU's context current in this thread for its lifetime.
     class Here {
       public:
         explicit Here(const NvidiaGpu &gpu) : gpu_(gpu) {
@@ -67,7 +67,7 @@ class NvidiaGpu : public Gpu {
     enum { Unknown, There, Missing } has_nccl_ = Unknown, can_reduce_ = Unknown;
     int device_ = -1;
     Name name_{};
-    std::atomic<CUcontext> context_ = nullptr;  // device_of() reads it on any thread
+    std::atomic<CUcontext> context_ = nullptr;  // device_of() reads it from any thread
     CUstream stream_ = nullptr;
     CUmodule kernels_ = nullptr;
     ncclComm_t ring_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce (collective/reduce.h) for buffers in the memory of one GPU: the same bits as on a CPU,
-// except in NaNs. One kernel per (dtype, op), named reduce_DTYPE_OP by their numbers in ringrt.h.
-// Built by nvcc as PTX, which the driver compiles for the GPU at hand; loaded by nccl.cpp.
+// reduce (reduce/reduce.h) for buffers in the memory of one GPU: the same bits as on a CPU, except
+// in NaNs. One kernel per (dtype, op), named reduce_DTYPE_OP by their numbers in ringrt_comm.h.
+// nvcc builds it as PTX, which the driver compiles for the actual GPU; nvidia_gpu.cpp loads it.
 #include <cuda_fp16.h>
 
 struct Brain {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of DeviceCollectives that is in stream order: it puts things into streams, and looks
-// after them.
+// The stream-ordered part of DeviceCollectives: enqueues work and watches it.
 #include <array>
 #include <thread>
 
@@ -37,7 +36,7 @@ Status DeviceCollectives::enqueue(std::span<const Gpu::Call> calls,
     return {};
 }
 
-// What follows in the library's stream must be behind NCCL's calls. Mostly they are there at once.
+// Later work in the library's stream must come after NCCL's calls. They mostly enter at once.
 Status DeviceCollectives::until_entered(const char *phase) {
     std::optional<Deadline> deadline;
     for (auto looked = Clock::now();;) {
