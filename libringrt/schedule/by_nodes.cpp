@@ -19,14 +19,14 @@ class ByNodes {
 
     // ---- all kinds ------------------------------------------------------------------------------
 
-    // Rank on the same rail of node k; its block has the same number.
+    // The rank of node k on the same rail; its block has the same number.
     [[nodiscard]] int peer(int k) const { return k * shape_.local + index_; }
-    // use(node) for the others, each rank beginning with its next one.
+    // Calls use(node) for the other nodes, starting with the next one.
     template <class Use>
     void each_other_node(Use use) const {
         for (int d = 1; d < shape_.nodes; ++d) use((node_ + d) % shape_.nodes);
     }
-    // All blocks but this rail's, in runs, from one place to another.
+    // Copies all blocks but this rail's, in runs, from one place to another.
     void copy_other_rails(Place from, Place to) {
         const int row = to == Place::Stage ? index_ : 0;
         auto run = [&](int first, int count) {
@@ -45,14 +45,14 @@ class ByNodes {
         for (uint32_t each : receives) made.await(each);
     }
 
-    // ---- sums -----------------------------------------------------------------------------------
+    // ---- reductions -----------------------------------------------------------------------------
 
     void stage() {
         copy_other_rails(Place::Input, Place::Stage);
         made.arrive(Gate::Staged);
         made.pass(Gate::Staged);
     }
-    // This node's ranks' block b.
+    // Block b of each rank of this node.
     [[nodiscard]] std::vector<Ref> sources_of(int b) const {
         std::vector<Ref> sources;
         for (int j = 0; j < shape_.local; ++j)
@@ -60,7 +60,7 @@ class ByNodes {
                                           : block_of(Place::Stage, b, j));
         return sources;
     }
-    // This rank's block, summed over all nodes, to Output; a partial per node.
+    // Reduces this rank's block over all nodes to Output, with one partial per node.
     void reduce_in_tree_order() {
         made.partials = shape_.nodes;
         std::vector<uint32_t> sums;
@@ -79,7 +79,7 @@ class ByNodes {
         await(sums);
         add_branch(0, shape_.nodes);
     }
-    // The partials of nodes [first, last).
+    // Adds the partials of nodes [first, last).
     void add_branch(int first, int last) {
         if (last - first == 1) return;
         const int middle = first + int(std::bit_floor(unsigned(last - first - 1)));
@@ -92,7 +92,7 @@ class ByNodes {
                          block_of(Place::Partial, rank_, middle)},
              .out = all ? block_of(Place::Output, rank_) : block_of(Place::Partial, rank_, first)});
     }
-    // Sums pass from node to node; the last one has the results.
+    // Partial sums pass from node to node; the last node has the results.
     void reduce_in_rank_order() {
         constexpr int kCame = 0, kGoes = 1;
         made.partials = 2, made.rows = 1;
@@ -126,7 +126,7 @@ class ByNodes {
 
     // ---- results --------------------------------------------------------------------------------
 
-    // From `own` of each rank of the rail to Output of all.
+    // From place `own` of each rank of the rail to Output of all.
     [[nodiscard]] std::vector<uint32_t> expect_results(uint32_t slot) {
         std::vector<uint32_t> results;
         each_other_node([&](int k) {
@@ -137,7 +137,7 @@ class ByNodes {
     void send_result(uint32_t slot, Place own) {
         each_other_node([&](int k) { made.send(peer(k), slot, {block_of(own, rank_)}); });
     }
-    // What this rail brought, to the node's other ranks, and theirs to Output.
+    // Shows this rail's results to the node's other ranks, and copies theirs to Output.
     void show_and_take() {
         for (int k = 0; k < shape_.nodes; ++k)
             made.copy(block_of(Place::Output, peer(k)), block_of(Place::Results, peer(k)));
@@ -153,7 +153,7 @@ class ByNodes {
     int rank_;
     NodeShape shape_;
     int node_, index_;
-    bool keeps_stages_ = false;  // until the results are shown as well
+    bool keeps_stages_ = false;  // until the results are shown
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct OrderRow {
 constexpr std::array kOrders = {OrderRow{"rank", Order::Rank}, OrderRow{"ring", Order::Ring},
                                 OrderRow{"tree", Order::Tree}};
 
-// One name for both halvings: what is sent depends on the order.
+// Both halvings have one name; the order selects which one runs.
 struct AlgorithmRow {
     std::string_view name;
     Algorithm algorithm;
@@ -69,7 +69,7 @@ Status parse_choice(const char *order, const char *algorithm, Choice *out) {
         out->order = *named;
     }
     if (!is_set(algorithm) || std::string_view(algorithm) == "auto") return {};
-    // The first order in which it adds, unless one is asked for.
+    // The first order in which the algorithm adds, unless RINGRT_ORDER is set.
     for (const OrderRow &row : kOrders) {
         if (is_set(order) && row.order != out->order) continue;
         out->forced = algorithm_named(algorithm, row.order);

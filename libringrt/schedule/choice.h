@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What RINGRT_ORDER and RINGRT_ALGORITHM ask for. PURE.
+// Parses RINGRT_ORDER and RINGRT_ALGORITHM. PURE.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,17 @@ namespace ringrt {
 
 struct Choice {
     Order order = Order::Rank;
-    std::optional<Algorithm> forced;  // else the cheapest that adds in this order
+    std::optional<Algorithm> forced;  // unset: the cheapest that adds in this order
 
-    // Equal where two ranks will do the same; OpHeader::detail of a sum, described there.
+    // Equal if two ranks will run the same algorithm; OpHeader::detail of a reduction, described
+    // there.
     [[nodiscard]] uint8_t code() const {
         return uint8_t(unsigned(order) << 4 | (forced ? unsigned(*forced) + 1 : 0));
     }
 };
 
-// The variables' values, null or empty where unset. An algorithm that adds in one order only sets
-// it.
+// `order` and `algorithm` are the variables' values, null or empty if unset. An algorithm that adds
+// in only one order sets that order.
 [[nodiscard]] Status parse_choice(const char *order, const char *algorithm, Choice *out);
 
 [[nodiscard]] Schedule make_schedule(Algorithm algorithm, int rank, int size);

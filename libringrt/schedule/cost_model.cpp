@@ -16,9 +16,8 @@ constexpr std::array kTreeOrder = {Algorithm::Direct, Algorithm::OneShot, Algori
 
 int log2_floor(int ranks) { return std::bit_width(unsigned(ranks)) - 1; }
 
-// Each of a power of two of ranks exchanges half, a quarter ... of `bytes` with ranks at distance
-// 1, 2 ...: what leaves a node of `local` ranks, which deal with the first of them among
-// themselves.
+// Bytes that leave a node of `local` ranks when a power of two of ranks exchange half, a quarter
+// ... of `bytes` over distance 1, 2 .... The first exchanges stay within the node.
 double halves_between_nodes(int ranks, int local, double bytes) {
     double sent = 0;
     for (int distance = 1; distance < ranks; distance *= 2) {
@@ -39,7 +38,8 @@ std::span<const Algorithm> algorithms_of(Order order) {
 double seconds(const CostModel &model, Algorithm algorithm, const Exchange &what) {
     const double p = what.ranks, n = double(what.bytes), share = (p - 1) / p * n;
     const double local = std::min(what.ranks_per_node, what.ranks);
-    // Of what a rank sends to each of the others, the part that leaves its node; of all its ranks.
+    // For all ranks of a node: the part of a rank's traffic to each other rank that leaves the
+    // node.
     const double leaving = p > 1 ? local * (p - local) / (p - 1) : 0;
     const double alpha = model.alpha_s, beta = model.beta_s_per_byte,
                  gamma = model.gamma_s_per_byte, partial = what.partial_factor;
@@ -53,7 +53,8 @@ double seconds(const CostModel &model, Algorithm algorithm, const Exchange &what
         case Algorithm::Direct:
             return 2 * burst + 2 * share * leaving * beta + share * gamma;
         case Algorithm::RawHalving: {
-            // Within the largest group of ranks, and once up and down to the next if there is one.
+            // Within the largest group of ranks, plus once up and down to the next group if there
+            // is one.
             const double raw = 0.5 * log * n;
             return alpha * (2 * log + (groups ? 2 : 0)) +
                    (raw + (inner - 1) / inner * n + (partial + 1) * across) * leaving * beta +

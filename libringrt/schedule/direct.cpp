@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithms with direct exchanges: direct and its halves, one-shot, chain, tree,
-// dissemination.
+// The algorithms with direct exchanges: direct and its halves, all-to-all, gather, scatter,
+// one-shot, chain, broadcast, dissemination.
 #include "libringrt/schedule/schedule.h"
 
 namespace ringrt {
@@ -12,8 +12,8 @@ Ref input(int first, int count = 1) { return {Place::Input, 0, u16(first), u16(c
 Ref output(int first, int count = 1) { return {Place::Output, 0, u16(first), u16(count)}; }
 Ref row(int of, int first, int count = 1) { return {Place::Row, u16(of), u16(first), u16(count)}; }
 
-// Everybody gets everybody else's raw block `rank` and reduces it to Output. Peers in rotated
-// order, so that no rank is everybody's first target.
+// Each rank receives block `rank` raw from all other ranks and reduces it to Output. The peers'
+// order is rotated, so that the ranks have different first targets.
 void add_reduce_scatter(Schedule *schedule, int rank, int size) {
     std::vector<uint32_t> receives;
     for (int distance = 1; distance < size; ++distance) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A window of segments is in flight. All receives of a segment are posted when it enters the
-// window, and it enters only when the segment kWindow before it is done. So the frame in front of
-// any stream is for a segment the receiver can finish or has not reached because of an earlier one,
-// whose frames all came before: nobody waits in a circle.
+// A window of segments is in flight. A segment enters the window only when the segment kWindow
+// before it is done, and all its receives are posted then. The frame at the head of any stream is
+// therefore for a segment that the receiver can finish, or one that waits for earlier segments
+// whose frames came first. No cycle of waits can form.
 #include "libringrt/schedule/executor.h"
 
 #include <algorithm>
@@ -15,18 +15,18 @@ namespace {
 
 constexpr size_t kWindow = 4;
 
-// Of one block of one segment: few system calls, little in front of what becomes urgent, and what
-// is under way to one rank, a block from each of the others, at most a megabyte. With more the
-// queue in front of it overflows where all send at once, and TCP, which takes the loss for a lack
-// of bandwidth, slows down. Two ranks have one connection, whose other direction waits for the
-// reduction of a segment: shorter ones.
+// Bytes of one block of one segment. Larger ones need fewer system calls, but delay data that
+// becomes urgent. At most a megabyte is in flight to one rank, counting one block from each of the
+// others: with more, the switch queue to it overflows when all ranks send at once, and TCP slows
+// down because it takes the loss for congestion. Two ranks have one connection, whose other
+// direction is idle during the reduction of a segment, so their segments are shorter.
 size_t segment_bytes(int blocks) {
     constexpr size_t kUnderWay = 1 << 20, kLeast = 16 << 10, kMost = 128 << 10, kOfTwo = 64 << 10;
     if (blocks == 2) return kOfTwo;
     return std::clamp(kUnderWay / kWindow / size_t(std::max(1, blocks - 1)), kLeast, kMost);
 }
 
-// Carries all segments out, a window of them at a time.
+// Executes all segments, a window of them at a time.
 class Window {
   public:
     Window(Run &run, std::vector<Run::Lane> &lanes, size_t segments, const OpHeader &call,
@@ -65,12 +65,12 @@ class Window {
 
     Run::Lane &lane(size_t segment) { return lanes_[segment % lanes_.size()]; }
 
-    // The next operation stages where this one's last segments are.
+    // The next operation stages its data where this one's last segments are.
     [[nodiscard]] bool all_have_read() const {
         return node_ == nullptr || node_->is_open(Gate::Shown, segments_ - 1);
     }
 
-    // The gate before which the oldest segment stands. Those after it have time.
+    // The gate that the oldest segment waits for. Later segments are less urgent.
     [[nodiscard]] std::optional<GateWait> first_gate() {
         if (node_ == nullptr) return {};
         if (oldest_ == segments_) return GateWait{Gate::Shown, segments_ - 1};
@@ -79,9 +79,9 @@ class Window {
         return {};
     }
 
-    // Sleeps on what is waited for: a gate of this node, or the network.
+    // Sleeps until there may be progress: at a gate of this node, or on the network.
     Status rest(bool *moved) {
-        constexpr int kGlanceMs = 2;  // while the other of the two may move as well
+        constexpr int kGlanceMs = 2;  // short, because the other of the two may progress as well
         const auto gate = first_gate();
         const int network_ms = node_ == nullptr ? kSliceMs : kGlanceMs;
         RINGRT_TRY(transport_.progress(gate ? 0 : network_ms, moved));
@@ -109,13 +109,13 @@ Status execute(const Schedule &schedule, const Work &work, const OpHeader &call,
     const auto blocks = size_t(schedule.blocks);
     const size_t block_bytes = (work.count + blocks - 1) / blocks * work.element_bytes;
     size_t most = segment_bytes(schedule.blocks), window = kWindow;
-    if (node != nullptr) {  // a segment's blocks fill one place, each in lines of its own
+    if (node != nullptr) {  // a segment's blocks fill one place; each starts on its own cache line
         most = node->place_bytes() / blocks / kLineBytes * kLineBytes;
         window = node->segments_at_once();
     }
     const size_t segments = std::max<size_t>(1, (block_bytes + most - 1) / most);
     Run run(schedule, work, segments, node);
-    std::vector<Run::Lane> lanes(std::min(window, segments));  // outlives the abort notice
+    std::vector<Run::Lane> lanes(std::min(window, segments));  // must outlive the abort notice
     return concluded(self.rank, transport, [&] {
         return Window(run, lanes, segments, call, self, transport, node).carry_out();
     });

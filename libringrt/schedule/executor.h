@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a Schedule over a transport, segment by segment with several in flight.
+// Runs a Schedule over a transport, in segments of which several are in flight.
 #pragma once
 
 #include "libringrt/base/deadline.h"
@@ -10,8 +10,8 @@
 
 namespace ringrt {
 
-// What a schedule works on. Elements are cut into schedule.blocks shares; segment s of S is share s
-// of each of these.
+// The data of a schedule. Elements are divided into schedule.blocks shares; segment s of S is share
+// s of each of these.
 struct Work {
     const void *input = nullptr;
     void *output = nullptr;
@@ -23,8 +23,8 @@ struct Work {
     Order order = Order::Rank;
     // Input or Output holds only this block, at its start (-1: all blocks).
     int only_input_block = -1, only_output_block = -1;
-    // Where set, instead of input and output: the same bytes in several places. Not for allreduce,
-    // and a reduction goes to one place.
+    // If set, replace input and output: the same bytes in several ranges. Not for allreduce, and a
+    // reduction writes to one range.
     const Ranges *inputs = nullptr, *outputs = nullptr;
 };
 
@@ -48,11 +48,12 @@ inline Work sum_of(const void *send, void *recv, size_t count, ringrt_dtype_t dt
             .ranks = ranks};
 }
 
-// use(data, bytes, passed) for each stretch of `bytes` from byte `first` on.
+// Calls use(data, bytes, passed) for each contiguous stretch of the `bytes` bytes from byte `first`
+// on.
 template <class Use>
 void each_input(const Work &work, size_t first, size_t bytes, Use use) {
     if (work.inputs != nullptr) return work.inputs->each(first, bytes, use);
-    // Sends read through the same type as receives write.
+    // Not const: sends and receives use one type.
     if (bytes > 0) use(static_cast<std::byte *>(const_cast<void *>(work.input)) + first, bytes, 0);
 }
 
@@ -62,12 +63,13 @@ void each_output(const Work &work, size_t first, size_t bytes, Use use) {
     if (bytes > 0) use(static_cast<std::byte *>(work.output) + first, bytes, 0);
 }
 
-// `sum` with this rank's input, which begins at byte `first` of the work's, as its source `mine`,
-// wherever it lies. With `in_order` in the order of the work, else as the sources stand.
+// Runs `sum` with this rank's input from byte `first` on as source number `mine`, whether it is
+// contiguous or not. With `in_order` it adds in the work's order, otherwise in the order of the
+// sources.
 void reduce_with_input(const Work &work, int mine, size_t first, const Reduction &sum,
                        bool in_order = true);
 
-// `node`: needed where the schedule uses it.
+// `node` is required if the schedule uses it.
 Status execute(const Schedule &schedule, const Work &work, const OpHeader &call,
                const RankContext &self, Transport *transport, SharedPlaces *node = nullptr);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Halving-doubling in tree order (Order::Tree), for any number of ranks.
 //
-// In the exchange over distance d = 1, 2, 4 ... a rank keeps the upper half of its blocks where its
-// own bit d is set, else the lower one, passes the sum of the other half to its partner, and adds
-// what comes: sums of 2, 4, 8 ... neighbours, the branches of the tree. Doubling goes back the same
-// way with the results.
+// In the exchange over distance d = 1, 2, 4 ... a rank keeps the upper half of its blocks if its
+// bit d is set, otherwise the lower half. It sends its sums of the other half to its partner and
+// adds the sums that it receives. These are sums of 2, 4, 8 ... neighbours, the branches of the
+// tree. Doubling returns the results along the same path.
 //
-// p = 2^a + 2^b + ..., largest first, gives groups of ranks that are branches too, and T(0, p) =
-// G0 + (G1 + (G2 + ...)): the last group passes its sums to the one before, which adds its own, up
-// to the first; the results come back the same way.
+// p = 2^a + 2^b + ..., largest first, gives groups of ranks that are branches as well, and T(0, p)
+// = G0 + (G1 + (G2 + ...)): the last group sends its sums to the previous group, which adds its
+// own, and so on up to the first; the results return along the same path.
 #include <algorithm>
 #include <bit>
 
@@ -20,8 +20,8 @@ namespace {
 uint16_t u16(int value) { return static_cast<uint16_t>(value); }
 
 constexpr uint32_t kUp = 100, kDown = 101, kDoubling = 200;
-// Of the partials, and of the rows where what comes is raw: this rank's, those of the next group,
-// and from kTheirs on one of each partner. Each may come at any time.
+// Rows of the partials, and of raw data: this rank's, the next group's, and from kTheirs on one per
+// partner. Separate rows, because each may arrive at any time.
 enum Row : uint16_t { kMine = 0, kNext = 1, kTheirs = 2 };
 
 Ref blocks_of(Place place, int first, int count, uint16_t row = 0) {
@@ -42,7 +42,7 @@ std::vector<Group> groups_of(int size) {
     return groups;
 }
 
-// Which blocks a rank of a group ends with: its first bit decides about the largest half.
+// The blocks that a rank of a group ends with: its lowest bit selects the largest half.
 Ref kept_by(const Group &group, int rank, int blocks) {
     int first = 0, count = blocks;
     for (int bit = 1; bit < group.ranks; bit *= 2) {
@@ -64,7 +64,7 @@ class Halving {
         const Ref kept = kept_by(groups_[at_], rank_, schedule_.blocks);
         const bool alone = groups_[at_].ranks == 1;
         std::vector<uint32_t> sums, results;
-        // A group of one rank, always the last, has no sums yet but its own data.
+        // A group of one rank, always the last, sends its own data instead of sums.
         const bool raw = at_ + 1 < groups_.size() && groups_[at_ + 1].ranks == 1;
         if (at_ + 1 < groups_.size())
             sums = expect(groups_[at_ + 1], kUp, kept, raw ? Place::Row : Place::Partial, kNext);
@@ -141,7 +141,8 @@ class Halving {
         }
     }
 
-    // use(rank of the other group, what it and this rank both keep)
+    // Calls use(rank of the other group, first, count) with the blocks that it and this rank both
+    // keep.
     template <class Use>
     void each_shared(const Group &other, const Ref &kept, Use use) {
         for (int rank = other.first; rank < other.first + other.ranks; ++rank) {

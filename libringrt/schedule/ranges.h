@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranges: memory in several places that counts as one buffer, so that a collective sends from and
-// receives into where the data lies. PURE.
+// Ranges: several memory ranges that form one buffer, so that a collective can send and receive in
+// place. PURE.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ringrt {
 
 class Ranges {
   public:
-    // At the end. What lies where the last one ends becomes one with it.
+    // Appends a range. Merges it with the last one if they are adjacent.
     void add(std::byte *data, size_t bytes) {
         if (bytes == 0) return;
         if (!ranges_.empty() && ranges_.back().data() + ranges_.back().size() == data) {
@@ -33,8 +33,8 @@ class Ranges {
     [[nodiscard]] size_t bytes() const { return bytes_; }
     [[nodiscard]] size_t number() const { return ranges_.size(); }
 
-    // use(data, bytes, passed) for each stretch of [first, first + bytes), which must lie within;
-    // `passed` bytes of it came before.
+    // Calls use(data, bytes, passed) for each contiguous stretch of [first, first + bytes), which
+    // must be within the buffer; `passed` is the number of bytes before that stretch.
     template <class Use>
     void each(size_t first, size_t bytes, Use use) const {
         if (bytes == 0) return;
@@ -50,7 +50,7 @@ class Ranges {
 
   private:
     std::vector<std::span<std::byte>> ranges_;
-    std::vector<size_t> starts_;  // bytes before each
+    std::vector<size_t> starts_;  // offset of each range
     size_t bytes_ = 0;
 };
 

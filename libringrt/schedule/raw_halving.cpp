@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Halving-doubling in rank order, for any number of ranks (binary blocks).
 //
-// Halving routes raw data: in the exchange over distance d a rank keeps the half of the blocks that
-// its own bit d names, and passes the other half of everything it holds to its partner. After log2
-// p exchanges rank r holds block r of all ranks of its group, and reduces them in rank order.
-// Doubling then gathers the results the same way back.
+// Halving routes raw data. In the exchange over distance d a rank keeps the half of the blocks that
+// its bit d selects, and sends the other half of everything it holds to its partner. After log2 p
+// exchanges rank r holds block r of all ranks of its group and reduces it in rank order. Doubling
+// then gathers the results along the same path.
 #include <bit>
 
 #include "libringrt/schedule/schedule.h"
@@ -14,8 +14,8 @@ namespace {
 
 uint16_t u16(int value) { return static_cast<uint16_t>(value); }
 
-// A power-of-two group of ranks [first, first + ranks), working on `blocks` blocks: each rank ends
-// with blocks/ranks of them, those of its own number within the group.
+// A power-of-two group of ranks [first, first + ranks) that works on `blocks` blocks. Each rank
+// ends with blocks/ranks of them, at its index within the group.
 struct Group {
     int first = 0, ranks = 1, blocks = 1;
 
@@ -27,10 +27,10 @@ Ref input_of(int rank, int of, int first, int count) {
     return {Place::Row, u16(of), u16(first), u16(count)};
 }
 
-// From the largest distance down, so that what a rank keeps is always one run of blocks.
+// Starts with the largest distance, so that a rank always keeps one run of blocks.
 void add_halving(Schedule *schedule, int rank, Group group, uint32_t slot) {
     int me = rank - group.first, low = 0, held = group.blocks;
-    std::vector<int> sources{rank};  // whose data is held
+    std::vector<int> sources{rank};  // ranks whose data is held
     for (int distance = group.ranks / 2; distance >= 1; distance /= 2, ++slot) {
         int partner = group.first + (me ^ distance);
         int half = held / 2;
@@ -76,7 +76,7 @@ ReduceStep reduce_of(int rank, Group group, bool first, bool last) {
     return step;
 }
 
-// The owners, in `group`, of blocks [low, low + width), with the part of these that each owns.
+// The owners, in `group`, of blocks [low, low + width), with the part that each owns.
 struct Owner {
     int rank;
     uint16_t first, count;

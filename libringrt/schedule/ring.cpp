@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring: everybody sends to the next rank and receives from the one before, nothing else.
-//
-// Step t of the reduce-scatter, with four ranks; block b begins raw at rank b+1 and ends at rank b:
-//
+// The ring: each rank sends to the next rank and receives from the previous one.
 // clang-format off
 //   rank            0            1            2            3
 //   t = 0 sends  block 3      block 0      block 1      block 2     raw
@@ -10,9 +7,9 @@
 //   t = 2        block 1      block 2      block 3      block 0     a sum of three
 // clang-format on
 //
-// Then rank r has block r's sum, and each step of the all-gather passes on what the one before
-// brought. Ranks follow one another from node to node where they were dealt in blocks, so a node
-// sends to one other, and receives from one.
+// Then rank r has block r's sum, and each step of the all-gather forwards what the previous step
+// received. If ranks are assigned to nodes in blocks, a node sends to one other node and receives
+// from one.
 #include "libringrt/schedule/schedule.h"
 
 namespace ringrt {

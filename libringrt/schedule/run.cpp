@@ -115,7 +115,7 @@ void Run::run_copy(const Lane &lane, const CopyStep &step) const {
     std::vector<std::span<std::byte>> from, to;
     resolve(lane, step.from, &from);
     resolve(lane, step.to, &to);
-    // Both are cut where their own ranges end.
+    // Each is split where its own ranges end.
     size_t read = 0, written = 0;
     for (size_t f = 0, t = 0; f < from.size() && t < to.size();) {
         const size_t part = std::min(from[f].size() - read, to[t].size() - written);
@@ -127,7 +127,7 @@ void Run::run_copy(const Lane &lane, const CopyStep &step) const {
 }
 
 bool Run::arrive(const Lane &lane, Gate gate) {
-    if (arrived_[size_t(gate)] != lane.segment) return false;  // the one before has to first
+    if (arrived_[size_t(gate)] != lane.segment) return false;  // segments arrive in order
     node_->arrive(gate, lane.segment);
     ++arrived_[size_t(gate)];
     return true;

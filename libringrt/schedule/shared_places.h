@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SharedPlaces: what the ranks of one node share, as a schedule sees it. Each segment of an
-// operation has a stage per rank of the node, one place for results that all read, and two gates,
-// which open when all ranks of the node have arrived:
-//   staged   all have entered the segment, and what others read lies in their stages; so nobody
-//            reads the results of the segment that had these places before
-//   shown    all have read the stages, and what others read lies among the results
+// SharedPlaces: the memory that the ranks of one node share, as a schedule sees it. Each segment of
+// an operation has a stage per rank of the node, one place for the results, and two gates. A gate
+// opens when all ranks of the node have arrived:
+//   staged   all have entered the segment, and their stages hold what others read; so no rank still
+//            reads the results of the segment that used these places before
+//   shown    all have read the stages, and the results hold what others read
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ class SharedPlaces {
     [[nodiscard]] virtual size_t segments_at_once() const = 0;
     [[nodiscard]] virtual std::byte *stage(int index, size_t segment) const = 0;
     [[nodiscard]] virtual std::byte *results(size_t segment) const = 0;
-    // In the order of the segments.
+    // Segments must arrive in order.
     virtual void arrive(Gate gate, size_t segment) = 0;
     [[nodiscard]] virtual bool is_open(Gate gate, size_t segment) const = 0;
-    // After it was seen open: do all make the same call?
+    // Called after the gate was seen open; checks that all ranks make the same call.
     virtual Status pass(Gate gate, size_t segment) = 0;
-    // Until it opens, for sleep_ms at most.
+    // Sleeps until the gate opens, for at most sleep_ms.
     virtual void sleep(Gate gate, size_t segment, int sleep_ms) = 0;
-    [[nodiscard]] virtual int waiting_for(Gate gate, size_t segment) const = 0;  // a rank
+    [[nodiscard]] virtual int waiting_for(Gate gate, size_t segment) const = 0;  // returns a rank
     virtual Status check_peers() const = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A binomial tree, in tree order (Order::Tree): rank r adds what comes from r+1, r+2, r+4 ... up to
-// its own lowest bit, and passes the sum to r without that bit; the results go back the same way.
+// A binomial tree, in tree order (Order::Tree). Rank r adds the sums of r+1, r+2, r+4 ... up to its
+// own lowest bit, and sends the result to r without that bit. The final results return along the
+// same path.
 #include <bit>
 
 #include "libringrt/schedule/schedule.h"
@@ -25,7 +26,7 @@ Schedule tree(int rank, int size) {
     for (int distance = 1, level = 1; distance < lowest; distance *= 2, ++level) {
         const int child = rank + distance;
         if (child >= size) break;
-        // Without children of its own it sends its data as they are.
+        // A child without children sends its raw data.
         const bool raw = distance == 1 || child + 1 >= size;
         const Ref sum = whole(raw ? Place::Row : Place::Partial, level);
         children.push_back({child, schedule.expect(child, 0, {sum}), sum});
