@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the elements of one collective are cut into chunks, and each chunk into the ranks' shares.
+// Divides the elements of a collective into chunks, and each chunk into the ranks' shares.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 namespace ringrt {
 
 struct Chunks {
-    size_t count, each;  // elements: in all, per chunk
+    size_t count, each;  // elements: in total, per chunk
 
     [[nodiscard]] size_t number() const { return (count + each - 1) / each; }
     [[nodiscard]] Share chunk(size_t i) const {
         return {.first = i * each, .count = std::min(each, count - i * each)};
     }
-    // Relative to the chunk's first element. Whole lines of `line` elements, but for the last
-    // share.
+    // Relative to the chunk's first element. Whole cache lines of `line` elements, except in the
+    // last share.
     [[nodiscard]] static Share part(size_t elements, size_t line, int ranks, int index) {
         size_t lines = (elements + line - 1) / line;
         Share part = share(lines, ranks, index);

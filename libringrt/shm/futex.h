@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks that wait for each other in shared memory do to the processor and the kernel.
+// Processor and kernel primitives for ranks that wait for each other in shared memory.
 #pragma once
 
 #include <linux/futex.h>
@@ -25,8 +25,8 @@ inline void relax() {
 #endif
 }
 
-// Every store before it is seen by all before any load after it. (Not atomic_thread_fence where
-// that can be helped: ThreadSanitizer does not know it.)
+// Makes all earlier stores visible before any later load. (Not atomic_thread_fence where possible:
+// ThreadSanitizer does not support it.)
 inline void full_fence() {
 #if defined(__x86_64__)
     asm volatile("lock; orl $0, (%%rsp)" ::: "memory", "cc");

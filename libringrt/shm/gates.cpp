@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ranks of a node wait for each other: gates, and who is to blame at a closed one.
+// How the ranks of a node wait for each other: gates, and which rank is reported at a closed one.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kFirstLookMs = 10;
 constexpr int kSpins = 2000;
-constexpr int kYields = 10;       // where ranks share cores: each lets another rank run
-constexpr int kSpinsAsleep = 50;  // that sleepers are left to sleep when their gate opens
+constexpr int kYields = 10;       // if ranks share cores: each yields to another rank
+constexpr int kSpinsAsleep = 50;  // before sleepers at an open gate are woken
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void ShmSegment::count_cores() {
 void ShmSegment::publish_op(const OpHeader &call, const void *send, const void *recv,
                             size_t bytes) {
     ControlBlock &mine = board(index_);
-    if (mine.calls[call.number % 2] == call) return;  // said already
+    if (mine.calls[call.number % 2] == call) return;  // already published
     mine.calls[call.number % 2] = call;
     if (bytes > 0) mine.places[call.number % 2] = {offset_of(send, bytes), offset_of(recv, bytes)};
 }
@@ -67,9 +67,9 @@ bool ShmSegment::is_open(GateKind kind, uint64_t chunk) const {
     return true;
 }
 
-// Whoever sleeps at a gate that is open now. Of two ranks that arrive last at the same time each
-// has stored before it looks, so at least one sees that the other has arrived; and a sleeper looks
-// at the gate between saying that it sleeps and sleeping.
+// Wakes the ranks that sleep at a gate which is now open. If two ranks arrive last at the same
+// time, each stores before it checks, so at least one sees the other's arrival. A sleeper checks
+// the gate after it announces its sleep.
 void ShmSegment::wake_sleepers() {
     wake_due_ = false;
     full_fence();
@@ -109,11 +109,11 @@ Status ShmSegment::wait(GateKind kind, uint64_t chunk, const OpHeader &call) {
     if (open) return {};
     std::string phase = describe(call);
     Deadline deadline(self_, phase.c_str());
-    // Soon at first, for a rank that died while this one computed; a long wait costs little.
+    // Short at first, to detect a rank that died while this one computed; later slices double.
     int slice_ms = kFirstLookMs;
     for (auto looked = Clock::now(); !is_open(kind, chunk);) {
         sleep_at_gate(kind, chunk, slice_ms);
-        // A sleep_at_gate may end early: look around once a slice, not after each.
+        // Sleeps may end early: check once per slice, not after each.
         if (Clock::now() - looked < std::chrono::milliseconds(slice_ms)) continue;
         looked = Clock::now();
         slice_ms = std::min(2 * slice_ms, kSliceMs);
@@ -125,8 +125,8 @@ Status ShmSegment::wait(GateKind kind, uint64_t chunk, const OpHeader &call) {
 }
 
 int ShmSegment::waiting_for(GateKind kind, uint64_t chunk) const {
-    // All ranks arrive at the same gates in the same order, so the least sum is furthest behind.
-    // Who has not arrived may itself wait for that one.
+    // All ranks arrive at the same gates in the same order, so the rank with the smallest sum is
+    // furthest behind. The others may be waiting for it.
     auto passed = [&](int i) {
         const auto &arrived = board(i).arrived;
         return arrived[Staged].load(std::memory_order_relaxed) +

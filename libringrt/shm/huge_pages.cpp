@@ -12,10 +12,10 @@ namespace ringrt {
 namespace {
 
 constexpr uintptr_t kHugePage = 2 << 20;
-constexpr size_t kSmallest = 2 * kHugePage;  // surely holds a whole one
+constexpr size_t kSmallest = 2 * kHugePage;  // contains at least one whole huge page
 constexpr size_t kKnown = 64;
 constexpr int kTimes = 3;
-constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1; unknown to older headers
+constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1; missing in older headers
 
 void ask_for(const void *buffer, size_t bytes) {
     auto first = (reinterpret_cast<uintptr_t>(buffer) + kHugePage - 1) / kHugePage * kHugePage;
@@ -23,7 +23,7 @@ void ask_for(const void *buffer, size_t bytes) {
     if (end <= first) return;
     auto *whole = reinterpret_cast<void *>(first);
     if (madvise(whole, end - first, MADV_HUGEPAGE) != 0) return;  // e.g. not built into the kernel
-    (void)madvise(whole, end - first, kCollapse);  // else the kernel does it when it finds time
+    (void)madvise(whole, end - first, kCollapse);                 // else later, in the background
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Huge pages for large ordinary buffers that come again and again: with pages of 4 KiB a core that
-// streams through memory spends up to half of its time on looking up addresses. Only how the memory
-// is mapped changes, not what it holds; where the kernel cannot (or RINGRT_HUGE_PAGES=0) nothing
-// happens.
+// Huge pages for large ordinary buffers that are used repeatedly: with 4 KiB pages a core that
+// streams through memory spends up to half of its time on address translation. Only the mapping of
+// the memory changes, not its contents. If the kernel does not support it (or RINGRT_HUGE_PAGES=0)
+// nothing happens.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace ringrt {
 class HugePages {
   public:
     HugePages();
-    // The buffer is used once more. The third time its whole huge pages are asked for.
+    // Counts a use of the buffer. On the third use it requests huge pages for the whole huge pages
+    // within.
     void note(const void *buffer, size_t bytes);
 
   private:
@@ -23,8 +24,8 @@ class HugePages {
         int times;
     };
     bool wanted_;
-    size_t next_ = 0;           // to be forgotten
-    std::vector<Known> known_;  // the last ones
+    size_t next_ = 0;           // entry to replace next
+    std::vector<Known> known_;  // the most recent buffers
 };
 
 }  // namespace ringrt

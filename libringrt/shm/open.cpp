@@ -8,7 +8,7 @@
 namespace ringrt {
 namespace {
 
-// What the first rank of a node tells the others about the shared file.
+// What the first rank of a node reports to the others about the shared file.
 struct SegmentInfo {
     char name[64];
     uint64_t chunk_bytes, heap_bytes;
@@ -22,7 +22,7 @@ ShmSegment::Shape shape_for(size_t ranks, int nodes) {
             .heap_bytes = kHeapBytes};
 }
 
-// Numbers the nodes afresh, where `broken` ones fall apart into their ranks.
+// Renumbers the nodes; each rank of a `broken` node becomes its own node.
 void dissolve(const std::vector<bool> &broken, Topology *topology) {
     std::vector<int> number(broken.size(), -1);
     int next = 0;
@@ -46,7 +46,7 @@ Status open_shm(const RankContext &self, Bootstrap *bootstrap, Topology *topolog
     if (leader && !alone) {
         std::string name;
         status = ShmSegment::create(self, here, shape, &name, out);
-        if (!status.ok()) {  // perhaps the address space is limited
+        if (!status.ok()) {  // the address space may be limited
             shape.heap_bytes = 0;
             status = ShmSegment::create(self, here, shape, &name, out);
         }

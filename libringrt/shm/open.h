@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the ranks of each node come to share a segment.
+// Sets up the segment that the ranks of a node share.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,8 @@
 
 namespace ringrt {
 
-// Collective. Opens the memory that this rank's node shares; null for one rank alone on its node.
-// Where some rank of a node cannot map it, that node's ranks become nodes of their own (with a
-// warning).
+// Collective. Opens the memory that this rank's node shares; null for a rank alone on its node. If
+// a rank of a node cannot map it, each of that node's ranks becomes its own node (with a warning).
 Status open_shm(const RankContext &self, Bootstrap *bootstrap, Topology *topology,
                 std::unique_ptr<ShmSegment> *out);
 

@@ -17,11 +17,10 @@ namespace ringrt {
 namespace {
 
 constexpr size_t kPage = 4096;
-// From one rank's heap to the next, besides its size: a page and four cache lines. Ranks allocate
-// the same buffers, so with heaps a power of two apart the lines of one element would be told apart
-// by no bit that AMD's caches predict their ways by (L1 microtags: bits 12 to 27; Lipp et al.,
-// "Take A Way", 2020), and share a set of the first level: a reduction of two ranks took up to
-// twice as long.
+// The gap between two ranks' heaps: a page and four cache lines. Ranks allocate the same buffers.
+// With heaps a power of two apart, the lines of one element would not differ in any bit that AMD's
+// way predictor uses (L1 microtags: bits 12 to 27; Lipp et al., "Take A Way", 2020) and would share
+// a first-level set: a reduction of two ranks took up to twice as long.
 constexpr size_t kHeapGap = kPage + 256;
 constexpr uint64_t kMagic = 0x31304d4852474e52;  // "RNGRHM01"
 
@@ -38,7 +37,7 @@ uint64_t this_process() {
         if (getrandom(&random, sizeof random, 0) != sizeof random) random = uint64_t(getpid());
         return random;
     }();
-    return number ^ uint64_t(getpid());  // a forked child is another one
+    return number ^ uint64_t(getpid());  // a forked child is another process
 }
 
 Status system_error(const RankContext &self, const char *what) {
@@ -90,9 +89,9 @@ Status ShmSegment::map(Fd fd) {
     base_ = static_cast<std::byte *>(mapped);
     fd_ = std::move(fd);
     RINGRT_TRY(take_lock());
-    // By each rank for itself, so that the system finds it memory near its core.
+    // Each rank reserves its own part, so that the system allocates it near the rank's core.
     RINGRT_TRY(reserve(size_t(staging(index_, 0) - base_), shape_.chunk_bytes * shape_.slots));
-    // Perhaps in huge pages, and no page fault within an operation; only for speed.
+    // For speed only: huge pages if possible, and no page faults during an operation.
     madvise(base_, bytes_, MADV_HUGEPAGE);
 #ifdef MADV_POPULATE_WRITE
     madvise(staging(index_, 0), shape_.chunk_bytes * shape_.slots, MADV_POPULATE_WRITE);
@@ -102,7 +101,7 @@ Status ShmSegment::map(Fd fd) {
     return {};
 }
 
-// Now: a full /dev/shm is an error here, not a SIGBUS later.
+// Reserves now, so that a full /dev/shm is an error here and not a SIGBUS later.
 Status ShmSegment::reserve(size_t first, size_t bytes) {
     int error = posix_fallocate(fd_.get(), off_t(first), off_t(bytes));
     if (error == 0) return {};
@@ -220,7 +219,7 @@ Status ShmSegment::free(void *memory) {
     auto at = size_t(static_cast<std::byte *>(memory) - base_);
     for (auto each = used_.begin(); each != used_.end(); ++each) {
         if (heap(index_) + each->first != at) continue;
-        // Given back to the system, and zero when it comes again.
+        // Returned to the system, and zero when it is allocated again.
         fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(at),
                   off_t(each->bytes));
         used_.erase(each);

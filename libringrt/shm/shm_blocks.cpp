@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-all, gather and scatter within one node: a piece at a time, each rank stages what it has
-// for the others, and takes from their stagings what is for it.
+// All-to-all, gather and scatter within one node, piece by piece: each rank stages its blocks for
+// the others and copies its own from their staging.
 #include <algorithm>
 
 #include "libringrt/shm/shm_collectives.h"

@@ -7,13 +7,13 @@
 namespace ringrt {
 namespace {
 
-// What one rank may read more with one gate than with two, for the time of a gate: a few hundred
-// nanoseconds, or where ranks take turns on a core some tens of microseconds.
+// Extra bytes that a rank can read in the time of the gate that one-shot saves: a few hundred
+// nanoseconds, or some tens of microseconds if ranks share a core.
 constexpr size_t kOneShotExtraBytes = 8 << 10, kOneShotExtraCrowded = 128 << 10;
-// Stays in the second-level cache.
+// Fits in the second-level cache.
 constexpr size_t kPieceBytes = 128 << 10, kPieceBytesCrowded = 256 << 10;
-constexpr size_t kStreamBytes = 2048;      // below, no store goes past the caches
-constexpr size_t kDirectBytes = 16 << 10;  // below, telling where the buffers are costs more
+constexpr size_t kStreamBytes = 2048;      // below, no streaming stores
+constexpr size_t kDirectBytes = 16 << 10;  // below, publishing the buffers costs more than it saves
 constexpr size_t kAhead = 2;               // chunks staged before the first of them is reduced
 
 const std::byte *in(const Work &work, size_t element) {
@@ -38,7 +38,7 @@ void copy_out(const Work &work, Share to, const std::byte *from) {
                 });
 }
 
-// What of a piece others reduce: all but `mine`.
+// The part of a piece that other ranks reduce: all but `mine`.
 void copy_others(std::byte *to, const std::byte *from, Share piece, Share mine, size_t size,
                  StoreHint store) {
     const size_t after = mine.first + mine.count;
@@ -49,7 +49,7 @@ void copy_others(std::byte *to, const std::byte *from, Share piece, Share mine, 
 }  // namespace
 
 size_t ShmCollectives::piece_bytes() const {
-    // Each rank still works on whole pages of a piece; taking turns on a core costs more.
+    // Each rank still works on whole pages of a piece. Switching ranks on a core costs more.
     size_t wanted = memory_.oversubscribed()
                         ? kPieceBytesCrowded
                         : kPieceBytes * size_t(std::max(1, memory_.count() / 2));
@@ -144,7 +144,7 @@ Status ShmCollectives::all_gather(const Work &work, const OpHeader &call) {
         });
 }
 
-// Of the call whose first gate all have passed: the same answer at all ranks.
+// Call it after the call's first gate; the result is the same on all ranks.
 bool ShmCollectives::all_shared(const OpHeader &call) const {
     for (int r = 0; r < memory_.count(); ++r) {
         const auto &place = memory_.board(r).places[call.number % 2];
@@ -153,7 +153,7 @@ bool ShmCollectives::all_shared(const OpHeader &call) const {
     return true;
 }
 
-// One-shot each rank reads (p-1)·n bytes of others, else 2·(p-1)/p·n.
+// With one-shot a rank reads (p-1)·n bytes of others, otherwise 2·(p-1)/p·n.
 bool ShmCollectives::reduce_all_ourselves(size_t bytes) const {
     auto p = size_t(memory_.count());
     size_t extra = memory_.oversubscribed() ? kOneShotExtraCrowded : kOneShotExtraBytes;
@@ -189,7 +189,7 @@ Status ShmCollectives::one_shot(const Work &work, const OpHeader &call) {
         Share part = pieces.chunk(i);
         copy(memory_.staging(memory_.index(), base + i), in(work, part.first), part.count * size,
              store);
-        // In the line that tells of the arrival, so just before it.
+        // The call shares a cache line with the arrival counter, so it is written just before.
         if (i == 0) memory_.publish_op(call, work.input, work.output, bytes);
         memory_.arrive_and_wait_soon(ShmSegment::Staged, base + i);
     };
@@ -251,7 +251,7 @@ Status ShmCollectives::direct(const Work &work, const OpHeader &call, bool *done
     return {};
 }
 
-// `mine` of a piece that all have staged, to where all can read it.
+// Reduces `mine` of a piece that all have staged, to the results.
 void ShmCollectives::reduce_piece(const Work &work, Share piece, Share mine, uint64_t chunk,
                                   StoreHint store) {
     const size_t size = work.element_bytes;
@@ -298,7 +298,7 @@ Status ShmCollectives::staged(const Work &work, const OpHeader &call) {
         copy_others(out(work, piece.first), memory_.results(base + i), piece, mine_of(piece), size,
                     StoreHint::Cached);
     };
-    // While others still reduce chunk i, stage the ones after it.
+    // While others still reduce chunk i, stage the next ones.
     for (size_t i = 0; i < std::min(kAhead, number); ++i) stage(i);
     for (size_t i = 0; i < number; ++i) {
         RINGRT_TRY(first_gate(i, base + i, call));

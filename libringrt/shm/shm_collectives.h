@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives within one node, over ShmSegment: no messages, everybody looks at everybody's data.
+// Collectives within one node, over ShmSegment: no messages, each rank reads the other ranks' data.
 //
-//   one-shot   two ranks, or small: a piece at a time, each rank stages its whole input, and all
-//              reduce all of it themselves. One gate a piece.
-//   staged     private buffers: a piece at a time, each rank stages what others will reduce,
-//   reduces
-//              its own share of the piece from all stagings to where all can read it, and copies
-//              the other shares from there. Two gates a piece, and 2/p of the bytes to read.
+//   one-shot   two ranks, or small buffers. Per piece: each rank stages its whole input, and every
+//              rank reduces everything. One gate per piece.
+//   staged     private buffers. Per piece: each rank stages what other ranks will reduce,
+//              reduces its own share of the piece from all stagings to the results, and copies
+//              the other shares from there. Two gates per piece, and 2/p of the bytes to read.
 //   direct     all buffers from alloc(): each rank reduces its share of all ranks' buffers in
-//   place,
-//              and writes it to all of them. 2·p·n bytes of memory traffic in all, the floor in
-//              place.
+//              place, and writes it to all of them. 2·p·n bytes of memory traffic in total, the
+//              minimum for buffers in place.
 //
-// While others are still at piece i, the two after it are staged. When may a slot be used again?
-// A rank stages piece k only after it has reduced piece k-2; who has passed the staged gate of k-2
-// knows so that all have reduced up to k-4, whose slot k takes (there are four at least). Shares
-// reduced for all are taken in the same way: the reduced gate of k-3 is passed before k is staged.
+// While other ranks are still at piece i, the next two pieces are staged. A slot may be reused for
+// this reason: a rank stages piece k only after it has reduced piece k-2. Having passed the staged
+// gate of k-2 means that all ranks have reduced up to k-4, whose slot k takes (there are at least
+// four). The same holds for the results: the reduced gate of k-3 is passed before k is staged.
 #pragma once
 
 #include "libringrt/schedule/executor.h"
@@ -32,14 +30,15 @@ class ShmCollectives {
 
     Status allreduce(const Work &work, const OpHeader &call);
     Status reduce_scatter(const Work &work,
-                          const OpHeader &call);                // output: own share, at its start
-    Status all_gather(const Work &work, const OpHeader &call);  // input: own share, at its start
+                          const OpHeader &call);                // output: own share only
+    Status all_gather(const Work &work, const OpHeader &call);  // input: own share only
     Status broadcast(void *buffer, size_t bytes, int root_index, const OpHeader &call);
     Status barrier(const OpHeader &call);
-    // Moves blocks, each rank's count() of work.count elements together, from rank to rank: all to
-    // all, or only those from or to one of them (-1: all), which has the others' in one place.
+    // Moves blocks between ranks; each rank's count() blocks are work.count elements together. All
+    // to all, or only from or to one rank (-1: all); a rank with a single block has it at the start
+    // of its buffer.
     Status move_blocks(const Work &work, int only_from, int only_to, const OpHeader &call);
-    // For what else works on this node's chunks (hierarchical.h).
+    // For other users of this node's chunks (hierarchical.h).
     [[nodiscard]] uint64_t *next_chunk() { return &next_chunk_; }
 
   private:
@@ -51,7 +50,8 @@ class ShmCollectives {
     [[nodiscard]] bool reduce_all_ourselves(size_t bytes) const;
     [[nodiscard]] size_t piece_bytes() const;
     [[nodiscard]] StoreHint staging_store(size_t bytes) const;
-    // One staged gate per chunk: `stage(chunk, i)`, the gate, `take(chunk, i)`, for i of `chunks`.
+    // One staged gate per chunk: for each i of `chunks` calls stage(chunk, i), passes the gate, and
+    // calls take(chunk, i).
     template <class Stage, class Take>
     Status exchange(size_t chunks, const OpHeader &call, Stage stage, Take take);
     Status first_gate(size_t i, uint64_t chunk, const OpHeader &call) {
@@ -61,14 +61,14 @@ class ShmCollectives {
 
     ShmSegment &memory_;
     uint64_t next_chunk_ = 0;
-    // Ways to stage: plain, streaming. Ways to write reduced shares into all ranks' buffers: plain,
-    // streaming to the others', streaming to all.
+    // Ways to stage: plain, streaming. Ways to write reduced shares to all ranks' buffers: plain,
+    // streaming to the others' buffers, streaming to all.
     StoreChoice to_staging_{2, false}, to_all_{3, true};
     HugePages huge_pages_;
-    // By power of two of bytes, the last allreduce found private buffers: try to do without the
-    // gate that tells.
+    // By power of two of bytes: the last allreduce had private buffers, so skip the gate that
+    // detects them.
     std::array<bool, 65> was_private_{};
-    // Of the reduction under way.
+    // Of the current reduction.
     std::vector<const void *> sources_;
     std::vector<void *> others_;
 };

@@ -15,11 +15,12 @@ constexpr int kSpins = 2000, kYields = 10;  // as at a gate
 
 }  // namespace
 
-// Slots [read, written) hold what was sent and not taken yet. Each side writes its own counter.
+// Slots [read, written) hold data that was sent and not yet received. Each side writes its own
+// counter.
 struct ShmMessages::Ring {
     struct Slot {
         uint64_t message_bytes;
-        uint32_t slot, bytes;  // of the message; in this place
+        uint32_t slot, bytes;  // slot of the message; bytes in this ring slot
         std::byte data[kSlotBytes];
     };
     alignas(64) std::atomic<uint64_t> written;
@@ -32,14 +33,14 @@ Status ShmMessages::make_ring(int rank) {
     if (peer.out != nullptr) return {};
     void *memory = nullptr;
     Status made = memory_.alloc(sizeof(Ring), &memory);
-    made.fatal = true;  // the receiver waits
+    made.fatal = true;  // the receiver waits for it
     RINGRT_TRY(made);
-    peer.out = static_cast<Ring *>(memory);  // zero
+    peer.out = static_cast<Ring *>(memory);  // zeroed by alloc
     memory_.ring(self_.rank, rank).store(memory_.offset_of(memory, sizeof(Ring)));
     return {};
 }
 
-// As wake_sleepers(): what was stored before is seen by a rank that says that it sleeps after it.
+// Like wake_sleepers(): a rank that announces its sleep after this fence sees all earlier stores.
 void ShmMessages::wake(int rank) const {
     full_fence();
     std::atomic<uint32_t> &asleep = memory_.board(rank).asleep_for_message;
@@ -68,7 +69,7 @@ Status ShmMessages::receive(Message *message) {
 
 namespace {
 
-// Bytes [first, first + bytes) of a message, to or from memory in one piece.
+// Calls `use` for bytes [first, first + bytes) of a message, once per contiguous piece.
 template <class Use>
 void each_piece(const Message &message, size_t first, size_t bytes, Use use) {
     size_t passed = 0;
@@ -111,7 +112,7 @@ void ShmMessages::push(int rank, bool *moved) {
     if (wrote) wake(rank);
 }
 
-// Of the message whose first slot is here: where it goes, or nowhere yet.
+// Finds the destination of a message whose first slot has arrived; if none is posted yet, keeps it.
 Status ShmMessages::begin_message(int rank, uint32_t slot, uint64_t bytes) {
     Peer &peer = peers_[size_t(rank)];
     const Frame frame{.call = call_, .slot = slot, .bytes = bytes};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between two ranks of a node: a Transport over a ring of slots in the sender's heap for
-// each pair that has something to say. Only for sends and receives (kPointToPoint), where all ranks
-// share one node: what ends them is told by the segment.
+// Messages between two ranks of a node: a Transport with a ring of slots in the sender's heap,
+// created for each pair that communicates. Only for sends and receives (kPointToPoint) if all ranks
+// share one node. The segment reports failures.
 #pragma once
 
 #include <deque>
@@ -29,10 +29,10 @@ class ShmMessages : public Transport {
     struct Peer {
         Ring *out = nullptr, *in = nullptr;
         std::deque<Message *> outgoing;
-        size_t sent = 0;  // bytes of the message in front
+        size_t sent = 0;  // bytes of the first message
         std::vector<Message *> expected;
         Message *incoming = nullptr;
-        size_t taken = 0;  // bytes of it
+        size_t taken = 0;  // its bytes received so far
         EarlyMessages early;
     };
     Status make_ring(int rank);
@@ -45,7 +45,7 @@ class ShmMessages : public Transport {
 
     const RankContext &self_;
     ShmSegment &memory_;
-    std::vector<Peer> peers_;  // by index, which is the rank
+    std::vector<Peer> peers_;  // by index, which equals the rank
     OpHeader call_;
 };
 

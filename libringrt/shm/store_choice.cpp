@@ -14,7 +14,7 @@ int StoreChoice::best(size_t bytes) const {
     return best < 0 ? ways_ - 1 : best;
 }
 
-// What the last trial was worth, now that the operation after it begins.
+// Records the last trial when the next operation begins.
 void StoreChoice::conclude(const Class *next) {
     if (trying_ == nullptr || took_s_ == 0) return;
     Least &least = trying_->least[size_t(way_)];
@@ -27,7 +27,7 @@ void StoreChoice::conclude(const Class *next) {
 }
 
 void StoreChoice::choose(Class *mine) {
-    constexpr double kLong = 8;  // gaps, of the operation: what follows has little to do with it
+    constexpr double kLong = 8;  // in operation times; a longer gap has other causes
     constexpr double kWorth = 0.95;
     const std::span ways = std::span(mine->least).first(size_t(ways_));
     const bool gaps = std::ranges::all_of(

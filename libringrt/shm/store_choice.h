@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which stores win where: plain ones, or streaming ones past the caches (reduce.h).
+// Selects plain stores or streaming stores past the caches (reduce.h).
 //
-// Plain stores into lines that a far core holds fetch each line first; streaming ones do not, but
-// put data that is near into memory. Which is faster depends on the size and on where the cores
-// sit, and flips while a program runs (the system moves it). So for every power of two of bytes the
-// first operations try each way, the fastest is kept for a second, and then all are tried again;
-// the way in use is left only for one that is a twentieth faster, or noise would choose. A choice
-// changes no result. Each rank chooses for itself; as all run the same operations, they try the
-// same way at the same time.
+// A plain store to a line that a far core holds fetches the line first. A streaming store does not,
+// but moves nearby data out to memory. Which is faster depends on the size and on the cores'
+// distance, and changes at run time when the system migrates ranks. So for every power of two of
+// bytes the first operations try each way; the fastest is kept for a second, and then all are tried
+// again. Another way replaces the current one only if it is 5 % faster; otherwise noise would
+// decide. The choice does not change results. Each rank chooses for itself; as all run the same
+// operations, they try the same way at the same time.
 #pragma once
 
 #include <array>
@@ -20,21 +20,22 @@ namespace ringrt {
 class StoreChoice {
   public:
     using Clock = std::chrono::steady_clock;
-    static constexpr int kTrials = 4;   // of each way; the first of them does not count
-    static constexpr int kGlance = 16;  // operations between two looks at the clock
+    static constexpr int kTrials = 4;   // of each way; the first trial does not count
+    static constexpr int kGlance = 16;  // operations between two clock reads
 
-    // With `what_follows` the time up to the next operation of that size counts as well, where it
-    // is not long after any way: stores decide what it costs then to use the data.
+    // With `what_follows` the time up to the next operation of that size counts as well, unless it
+    // is long after some way: the kind of store determines how fast the data can be used
+    // afterwards.
     StoreChoice(int ways, bool what_follows, Clock::duration hold = std::chrono::seconds(1))
         : ways_(ways), what_follows_(what_follows), hold_(hold) {}
 
-    // The way (0 .. ways-1) of the operation on `bytes` that begins now.
+    // Returns the way (0 .. ways-1) for an operation on `bytes` that starts now.
     [[nodiscard]] int begin(size_t bytes);
-    // Now all ranks are there: what was waited does not count.
+    // All ranks have arrived: the wait so far does not count.
     void restart();
     void end();
-    void end(double took_s);  // as if it had taken so long
-    // Without trying: what is known to be the fastest so far, else the last way.
+    void end(double took_s);  // ends it with the given duration
+    // Without a trial: the fastest way found so far, or else the last way.
     [[nodiscard]] int best(size_t bytes) const;
 
   private:
@@ -44,7 +45,7 @@ class StoreChoice {
     };
     struct Class {
         int operations = 0, best = -1;  // since the trials began
-        Clock::time_point until;        // then they begin again
+        Clock::time_point until;        // end of the hold time; then the trials begin again
         std::array<Least, 4> least{};   // of each way's trials
     };
     [[nodiscard]] static size_t class_of(size_t bytes);
@@ -54,8 +55,8 @@ class StoreChoice {
     int ways_, way_ = 0;
     bool what_follows_;
     Clock::duration hold_;
-    Class *trying_ = nullptr;  // the class whose trial is under way, or has just ended
-    double took_s_ = 0;        // that trial; 0: is not over, or does not count
+    Class *trying_ = nullptr;  // class of the current or last trial
+    double took_s_ = 0;        // duration of that trial; 0: not ended, or not counted
     Clock::time_point start_, end_;
     std::array<Class, 65> classes_;
 };
