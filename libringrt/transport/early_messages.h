@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of sends that come before their receives. They are kept only where this rank waits for
-// something else of the same peer, which comes behind them; else they stay in the network.
+// Messages of sends that arrive before their receives. They are kept only if this rank waits for a
+// later message of the same peer; otherwise they stay in the network.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace ringrt {
 
 class EarlyMessages {
   public:
-    // Where one that begins to come is received. Call settle() when it is done.
+    // Returns a message to receive one that starts to arrive. Call settle() when it is done.
     Message *keep(int rank, uint32_t slot, uint64_t bytes) {
         if (bytes > uint64_t{PTRDIFF_MAX}) throw std::bad_alloc();
         auto made = std::make_unique<Early>();
@@ -24,7 +24,7 @@ class EarlyMessages {
         kept_.push_back(std::move(made));
         return &kept_.back()->message;
     }
-    // True: the oldest of that slot is what `wanted` is for, and will be in it.
+    // *claimed: the oldest message of that slot belongs to `wanted` and will be copied to it.
     Status claim(const RankContext &self, const OpHeader &call, Message *wanted, bool *claimed) {
         auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto &each) {
             return each->wanted == nullptr && each->message.slot == wanted->slot;
@@ -38,7 +38,7 @@ class EarlyMessages {
         settle();
         return {};
     }
-    // Those that have come and are wanted go where they belong.
+    // Copies messages that are complete and claimed to their destinations.
     void settle() {
         for (auto each = kept_.begin(); each != kept_.end();) {
             Early &early = **each;
@@ -55,7 +55,7 @@ class EarlyMessages {
             each = kept_.erase(each);
         }
     }
-    // Something is to come into a receive that waits.
+    // A receive waits for a message that is still arriving.
     [[nodiscard]] bool awaited() const {
         return std::any_of(kept_.begin(), kept_.end(),
                            [](const auto &each) { return each->wanted != nullptr; });

@@ -21,7 +21,7 @@ bool Frame::sound() const {
 
 AbortNotice make_abort_notice(int failed_rank, const Status &why) {
     AbortNotice said{.failed_rank = failed_rank, .code = why.code, .line = {}};
-    // What is passed on is what the first rank saw, not who told whom.
+    // Forwards the first rank's line without the chain of ranks that reported it.
     constexpr std::string_view kTold = " told: ";
     size_t told = why.message.rfind(kTold);
     const char *line = why.message.c_str() + (told == why.message.npos ? 0 : told + kTold.size());
@@ -64,9 +64,9 @@ Status match(const RankContext &self, const OpHeader &mine, int rank, const Fram
     *out = nullptr;
     const bool sent = frame.call.kind == kPointToPoint, direct = mine.kind == kPointToPoint;
     if (sent && !direct) return {};  // its receive comes later
-    // What comes next in the order of collectives; not where a send of that rank is due before it.
+    // The peer's next collective, unless this rank still expects a send before it.
     const bool waits = direct && !expected->empty();
-    // It is ahead, be it beyond 2^32 operations.
+    // It is ahead, even across a wrap at 2^32 operations.
     if (!sent && !waits && int32_t(frame.call.number - mine.number) > 0) return {};
     if (!sent && frame.call != mine) {
         return {
@@ -106,7 +106,7 @@ void WaitChain::heard(int rank, uint32_t waits_for) {
 }
 
 int WaitChain::blame(int peer) const {
-    // Younger news than two periods: that rank lives.
+    // News younger than two periods means that the rank is alive.
     auto oldest = Clock::now() - 2 * period_ - std::chrono::milliseconds(kSliceMs);
     for (int hops = 0; peer >= 0 && hops < self_.size; ++hops) {
         const News &news = news_[size_t(peer)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header in front of each message between two ranks, and what a rank concludes from it. Shared
-// by the transports that send messages (tcp.cpp, host_callbacks.cpp).
+// The header of each message between two ranks, and how a rank interprets it. Shared by the
+// transports that send messages (tcp.cpp, host_callbacks.cpp).
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ inline constexpr uint32_t kFrameMagic = 0x72674652;  // "RFgr"
 
 enum FrameKind : uint32_t {
     kData = 1,
-    kAbortNotice = 2,  // followed by a AbortNotice
-    kWaiting = 3       // nothing follows: its sender lives, and waits for rank `segment`
+    kAbortNotice = 2,  // followed by an AbortNotice
+    kWaiting = 3       // no payload: the sender is alive and waits for rank `segment`
 };
 
 struct Frame {
@@ -25,19 +25,19 @@ struct Frame {
     uint32_t segment = 0, slot = 0;
     uint64_t bytes = 0;
 
-    // Of a kind that there is, and of a length that its kind allows.
+    // Whether the kind exists and allows this length.
     [[nodiscard]] bool sound() const;
 };
 
-// Why a rank goes.
+// Why a rank stops.
 struct AbortNotice {
-    int32_t failed_rank = -1;  // -1: nobody, the job is done
+    int32_t failed_rank = -1;  // -1: none, the job is done
     int32_t code = 0;
     char line[248] = "";
 };
 
 [[nodiscard]] AbortNotice make_abort_notice(int failed_rank, const Status &why);
-// What `teller`'s abort notice means to this rank; ok where it left in peace.
+// Interprets the abort notice of rank `teller`; ok if that rank has finished normally.
 [[nodiscard]] Status receive_abort_notice(const RankContext &self, int teller, AbortNotice said,
                                           const OpHeader &call);
 [[nodiscard]] Status peer_lost(const RankContext &self, int rank, const char *why,
@@ -46,22 +46,22 @@ struct AbortNotice {
 [[nodiscard]] Status other_size(const RankContext &self, int rank, uint64_t sent, size_t due,
                                 const OpHeader &call);
 
-// Takes the message that `frame` from `rank` is for out of `expected`; *out stays null where it is
-// not expected yet. RINGRT_MISMATCH where that rank calls something else than `mine`.
+// Removes the message that `frame` from `rank` belongs to from `expected`; *out stays null if it is
+// not expected yet. RINGRT_MISMATCH if that rank makes another call than `mine`.
 [[nodiscard]] Status match(const RankContext &self, const OpHeader &mine, int rank,
                            const Frame &frame, std::vector<Message *> *expected, Message **out);
 
-// Which rank waits for which. A rank that waits long tells all others which rank it waits for,
-// about once a second. When the deadline passes, every rank then names the silent rank at the end
-// of the chain as failed, and not the healthy one that it waits for itself.
+// Tracks which rank waits for which. A rank that waits long reports the rank that it waits for to
+// all others, about once a second. When the deadline passes, every rank can then name the silent
+// rank at the end of the chain as failed, instead of the healthy rank that it waits for.
 class WaitChain {
   public:
     explicit WaitChain(const RankContext &self);
     void moved() { moved_ = Clock::now(); }
-    // True about once a second while nothing has moved: time to tell the others.
+    // True about once a second while nothing progresses: time to report to the others.
     [[nodiscard]] bool due();
     void heard(int rank, uint32_t waits_for);
-    // The rank to blame where this one waits for `peer` (-1: nobody).
+    // The rank to blame if this one waits for `peer` (-1: none).
     [[nodiscard]] int blame(int peer) const;
 
   private:

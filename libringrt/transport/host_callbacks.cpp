@@ -13,7 +13,7 @@
 namespace ringrt {
 namespace {
 
-constexpr size_t kInlineBytes = 1024;  // messages up to this go with their head
+constexpr size_t kInlineBytes = 1024;  // messages up to this size travel in their head
 enum Tag : int { kHead = 0, kBytes = 1 };
 
 struct Head {
@@ -22,7 +22,7 @@ struct Head {
 };
 
 struct Outgoing {
-    Message *message = nullptr;  // null: a frame of the transport's own
+    Message *message = nullptr;  // null: a frame of the transport itself
     Head head;
     void *head_request = nullptr, *bytes_request = nullptr;
 };
@@ -34,13 +34,13 @@ struct Incoming {
 
 struct Peer {
     std::deque<std::unique_ptr<Outgoing>> outgoing;
-    std::deque<Incoming> incoming;  // whose bytes are on their way
+    std::deque<Incoming> incoming;  // messages whose data is arriving
     std::vector<Message *> expected;
     EarlyMessages early;
-    std::unique_ptr<Head> head;  // of the next message
+    std::unique_ptr<Head> head;  // for the next message
     void *head_request = nullptr;
-    bool held = false;  // the head is here, its message not expected yet
-    bool gone = false;  // left in order
+    bool held = false;  // the head is here, but its message is not expected yet
+    bool gone = false;  // finished normally
 };
 
 class HostTransport : public Transport {
@@ -81,7 +81,7 @@ HostTransport::HostTransport(const RankContext &self, const ringrt_messenger_t &
 HostTransport::~HostTransport() {
     for (Peer &peer : peers_) {
         if (peer.head_request == nullptr) continue;
-        // What cannot be called off may still be written to: then it is left.
+        // MPI may still write to a request that it cannot cancel: leak its memory.
         if (messenger_.cancel(messenger_.context, &peer.head_request) != 0)
             (void)peer.head.release();
     }
@@ -166,7 +166,7 @@ Status HostTransport::receive(Message *message) {
     return peer.held ? find_message(message->peer) : Status{};
 }
 
-// Takes the message that the head is for, and waits for the next head.
+// Finds the message that the head belongs to, and posts a receive for the next head.
 Status HostTransport::find_message(int rank) {
     Peer &peer = peers_[size_t(rank)];
     Message *message = nullptr;
@@ -255,7 +255,7 @@ Status HostTransport::progress(int sleep_ms, bool *moved) {
         if (*moved) wait_chain_.moved();
         auto waited = Clock::now() - start;
         if (*moved || waited >= std::chrono::milliseconds(sleep_ms)) return {};
-        // MPI cannot be slept on: give the core away, then doze.
+        // There is no blocking wait on MPI here: yield first, then sleep briefly.
         if (waited < kBusy)
             sched_yield();
         else
@@ -298,7 +298,7 @@ void HostTransport::notify_abort(int failed_rank, const Status &why) {
         for (auto &out : peers_[size_t(r)].outgoing) out->message = nullptr;
         (void)send_out(r, nullptr, frame, std::as_bytes(std::span(&said, 1)));
     }
-    // A small message leaves at once where anybody is there to take it.
+    // A small message leaves at once if its receiver is alive.
     constexpr auto kMoment = std::chrono::milliseconds(300);
     for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
         bool moved = false, left = false;

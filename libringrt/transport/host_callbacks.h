@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages through functions that the caller gave (ringrt_messenger_t): the MPI point-to-point of
-// the program's own MPI, and with it whatever fabric that drives. libringrt itself links no MPI.
+// Messages through functions of the caller (ringrt_messenger_t): the point-to-point calls of the
+// program's own MPI, on any fabric that it supports. libringrt itself does not link MPI.
 //
-// To each message goes one head with tag 0: the frame, and the bytes of a small message; the bytes
-// of a larger one follow with tag 1. One receive per peer waits for the next head, and the bytes
-// are received straight to where they belong once the head has told what they are.
+// Each message has one head with tag 0: the frame, and the data of a small message. The data of a
+// larger one follows with tag 1. One receive per peer waits for the next head; after it, data is
+// received directly into its destination.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace ringrt {
 
-// `messenger` is released with the transport.
+// The transport releases `messenger` when it is destroyed.
 [[nodiscard]] std::unique_ptr<Transport> make_host_transport(const RankContext &self,
                                                              const ringrt_messenger_t &messenger);
 

@@ -7,7 +7,7 @@ namespace {
 
 const char *dtype_name(uint8_t dtype) {
     const Dtype *known = dtype_of(dtype);
-    return known ? known->name.data() : "?";  // the table's names end with 0
+    return known ? known->name.data() : "?";  // the table's names are 0-terminated
 }
 
 const char *op_name(uint8_t op) {
@@ -15,7 +15,7 @@ const char *op_name(uint8_t op) {
     return op < std::size(kNames) ? kNames[op] : "?";
 }
 
-// What is not as usual; of Choice::code() (schedule/choice.h).
+// Describes a Choice::code() (schedule/choice.h) that is not the default.
 std::string choice_text(uint8_t code) {
     constexpr const char *kOrders[] = {"rank", "ring", "tree"};
     constexpr const char *kAlgorithms[] = {

@@ -29,7 +29,7 @@ Tcp::Tcp(const RankContext &self, std::vector<Fd> fds)
         peers_[r].fd = std::move(fds[r]);
         if (peers_[r].fd.valid()) peers_[r].buffer.resize(kBufferBytes);
     }
-    polled_.reserve(fds.size());  // an abort notice must do without memory
+    polled_.reserve(fds.size());  // an abort notice must not allocate memory
 }
 
 Status Tcp::send(Message *message) {
@@ -82,8 +82,9 @@ Status Tcp::push(int rank, bool *moved) {
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
         if (sent < 0) {
-            // Whatever it said before it went explains more than a broken pipe. (To a rank that
-            // goes it explains nothing more, and what it sent need not be what is expected.)
+            // A message that the peer sent before it stopped explains more than a broken pipe. (Not
+            // if this rank has sent its own notice: then the peer's data may not be what is
+            // expected.)
             const char *why = strerror(errno);
             if (sent_notice_) return lost(rank, why);
             if (Status status = pull(rank, moved); !status.ok()) return status;
@@ -102,7 +103,7 @@ Status Tcp::push(int rank, bool *moved) {
 Status Tcp::sleep(int sleep_ms) {
     polled_.clear();
     for (const TcpPeer &peer : peers_) {
-        // A negative fd is skipped by poll.
+        // poll skips a negative fd.
         bool listen = peer.fd.valid() && (!peer.held || suspects_failure_) && !peer.gone;
         bool speak = !peer.outgoing.empty() && !suspects_failure_;
         short events = short((listen ? POLLIN : 0) | (speak ? POLLOUT : 0));
@@ -117,7 +118,7 @@ Status Tcp::progress(int sleep_ms, bool *moved) {
         for (size_t r = 0; r < peers_.size(); ++r) {
             TcpPeer &peer = peers_[r];
             if (!peer.fd.valid()) continue;
-            // After a sleep only those that have something.
+            // After a sleep only peers with events.
             if (attempt == 1 && polled_[r].revents == 0) continue;
             if (!peer.outgoing.empty()) RINGRT_TRY(push(int(r), moved));
             RINGRT_TRY(pull(int(r), moved));
@@ -145,9 +146,9 @@ int Tcp::first_outstanding() const {
     return -1;
 }
 
-// Finishes the message that is half sent, and sends as much of an abort notice behind it as there
-// is room for. What comes in is dropped, so that peers who do the same get on. True: no more is to
-// be done, for the peer's host has all of it, or nobody is there.
+// Finishes a half-sent message and sends as much of the abort notice after it as fits. Drops
+// incoming data, so that peers that do the same can progress. Returns true if nothing is left to
+// do: the peer's host has everything, or the peer is gone.
 bool Tcp::tell(int rank, std::span<const std::byte> notice) {
     TcpPeer &peer = peers_[size_t(rank)];
     while (peer.outgoing.size() > size_t(peer.sent != 0)) peer.outgoing.pop_back();
@@ -166,9 +167,8 @@ bool Tcp::tell(int rank, std::span<const std::byte> notice) {
            (ioctl(peer.fd.get(), SIOCOUTQ, &under_way) != 0 || under_way == 0);
 }
 
-// Of a failure each peer shall hear why, and not see a closed connection first, which takes with it
-// what is still under way: for a moment that is waited for. (Not for the failed_rank, who may be
-// gone.)
+// After a failure each peer must get the reason before it sees a closed connection, which discards
+// data in flight; so this waits a moment for each peer. (Not for failed_rank, which may be gone.)
 void Tcp::notify_abort(int failed_rank, const Status &why) {
     if (sent_notice_) return;
     const bool failed = failed_rank >= 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP between all pairs of ranks: one connection each, frames in both directions.
+// TCP between all pairs of ranks: one connection per pair, with frames in both directions.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace ringrt {
 
-// `peers` by rank; an invalid Fd where there is no connection (this rank itself).
+// `peers` by rank; the Fd is invalid if there is no connection (this rank itself).
 [[nodiscard]] std::unique_ptr<Transport> make_tcp(const RankContext &self, std::vector<Fd> peers);
 
 }  // namespace ringrt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind make_tcp(): one connection to each peer. tcp.cpp sends messages and the abort
-// notice, and sleeps; tcp_receive.cpp takes what comes in.
+// The implementation of make_tcp(): one connection to each peer. tcp.cpp sends messages and the
+// abort notice, and sleeps; tcp_receive.cpp receives.
 #pragma once
 
 #include <poll.h>
@@ -17,13 +17,13 @@
 
 namespace ringrt {
 
-inline constexpr size_t kBufferBytes = 64 << 10;  // small frames are read many at a time
-inline constexpr size_t kPiecesMax = 64;          // of one system call
-// Given to peers to take the rest of a message and the abort notice behind it.
+inline constexpr size_t kBufferBytes = 64 << 10;  // one read takes many small frames
+inline constexpr size_t kPiecesMax = 64;          // per system call
+// Time for peers to take the rest of a message and the abort notice after it.
 inline constexpr auto kSettle = std::chrono::seconds(1);
-inline constexpr int kLookMs = 5;  // has its host got it?
+inline constexpr int kLookMs = 5;  // how often to check that the peer's host has it
 
-// `pieces` without their first `skip` bytes, at most kPiecesMax of them.
+// `pieces` without their first `skip` bytes, at most `room` of them.
 inline size_t fill_pieces(const std::vector<std::span<std::byte>> &pieces, size_t skip, iovec *out,
                           size_t room) {
     size_t used = 0;
@@ -42,7 +42,7 @@ inline size_t fill_pieces(const std::vector<std::span<std::byte>> &pieces, size_
 // One connection.
 struct TcpPeer {
     Fd fd;
-    // Out: the message in front is `sent` bytes along, its frame included.
+    // Sending: `sent` bytes of the first message have left, including its frame.
     struct Outgoing {
         Message *message;
         Frame frame;
@@ -50,20 +50,20 @@ struct TcpPeer {
     };
     std::deque<Outgoing> outgoing;
     size_t sent = 0;
-    // In: bytes [begin, end) of the buffer are not taken yet.
+    // Receiving: bytes [begin, end) of the buffer are not processed yet.
     std::vector<std::byte> buffer;
     size_t begin = 0, end = 0;
     std::vector<Message *> expected;
     Frame frame;
-    bool in_frame = false;        // `frame` is read, its payload not all taken
+    bool in_frame = false;        // `frame` is read, its payload not completely
     bool held = false;            // its message is not expected yet
     Message *incoming = nullptr;  // of a data frame
-    size_t taken = 0;             // bytes of the payload
+    size_t taken = 0;             // bytes of the payload received
     EarlyMessages early;
     AbortNotice notice;
-    bool gone = false;  // left in order
-    size_t told = 0;    // bytes of our own abort notice that are sent
-    Message waiting;    // a kWaiting frame under way, unless done
+    bool gone = false;  // finished normally
+    size_t told = 0;    // bytes of our own abort notice sent
+    Message waiting;    // a kWaiting frame in progress, unless done
 };
 
 class Tcp : public Transport {
@@ -96,8 +96,8 @@ class Tcp : public Transport {
     std::vector<pollfd> polled_;
     OpHeader call_;
     WaitChain wait_chain_;
-    // This rank is about to go: data that nobody expects yet are dropped, for behind them there may
-    // be an abort notice that tells why.
+    // This rank is about to stop: data that is not expected yet is dropped, because an abort notice
+    // with the reason may follow it.
     bool suspects_failure_ = false;
     bool sent_notice_ = false;
     const ClosedInChildren closed_in_children_;

@@ -10,10 +10,10 @@
 namespace ringrt {
 namespace {
 
-constexpr size_t kDirectBytes = 16 << 10;  // larger rests are read straight to where they belong
+constexpr size_t kDirectBytes = 16 << 10;  // larger rests are read directly into their destination
 
-// Where the next call reads to: the rest of a large payload, *direct bytes, straight to where it
-// belongs, and what follows, as a rule the next frame's head; else as much as the buffer holds.
+// Where the next call reads to. If the rest of the payload is large: its destination (*direct
+// bytes), followed by space for the next frame header. Otherwise the free part of the buffer.
 size_t places(TcpPeer &peer, iovec *pieces, size_t *direct) {
     const size_t rest = peer.in_frame ? size_t(peer.frame.bytes) - peer.taken : 0;
     *direct = 0;
@@ -44,8 +44,8 @@ Status Tcp::receive(Message *message) {
     return take(message->peer, &moved);
 }
 
-// Finds the expected message of the frame just read; peer.held where there is none yet: what
-// follows stays in the socket.
+// Finds the expected message of the frame just read. If there is none yet, sets peer.held: later
+// data stays in the socket.
 Status Tcp::find_message(int rank) {
     TcpPeer &peer = peers_[size_t(rank)];
     RINGRT_TRY(match(self_, call_, rank, peer.frame, &peer.expected, &peer.incoming));
@@ -86,7 +86,7 @@ Status Tcp::close_frame(int rank) {
     }
 }
 
-// Takes what the buffer holds.
+// Processes the data in the buffer.
 Status Tcp::take(int rank, bool *moved) {
     TcpPeer &peer = peers_[size_t(rank)];
     for (;;) {
@@ -128,9 +128,9 @@ Status Tcp::take(int rank, bool *moved) {
     }
 }
 
-// A connection ended without a notice. In order and between two messages: a death. Otherwise it
-// may be a rank that goes because of another's death and could not say so: whoever else has news
-// within a moment knows better.
+// A connection ended without a notice. If it was closed in order, between two messages, that rank
+// died. Otherwise it may have stopped because of another rank's death without being able to report
+// it. Another rank that reports within a moment knows the cause better.
 Status Tcp::vanished(int rank, bool in_order, const char *why) {
     constexpr auto kMoment = kSettle + std::chrono::milliseconds(500);
     TcpPeer &peer = peers_[size_t(rank)];
