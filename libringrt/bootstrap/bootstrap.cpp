@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The star around rank 0, and the caller's allgather, as meetings.
+// Bootstraps: connections of all ranks to rank 0, and the caller's allgather.
 #include "libringrt/bootstrap/bootstrap.h"
 
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kPollMs = 50;
 
-// "1, 3-5 and 9 more" at most.
+// Lists ranks as in "1, 3-5 and 9 more".
 std::string list_ranks(const std::vector<int> &ranks) {
     std::string text;
     size_t shown = 0, i = 0;
@@ -49,7 +49,7 @@ class RootBootstrap : public Bootstrap {
     const RankContext &self_;
     Deadline *deadline_;
     std::vector<Fd> members_;  // by rank, at rank 0
-    Fd hub_;                   // at all others
+    Fd hub_;                   // at the other ranks
 };
 
 Status RootBootstrap::open_as_hub(Fd listener, const Secret &secret) {
@@ -161,7 +161,7 @@ Status listen_as_hub(Rendezvous *rendezvous, Fd *listener) {
     return {};
 }
 
-// Rank 0 behind a file: makes the folder, listens, writes the file, and removes it again at the
+// Rank 0, rendezvous by file: creates the folder, listens, writes the file, and removes it at the
 // end.
 Status host_by_file(const std::string &path, RootBootstrap *star) {
     Rendezvous rendezvous;
@@ -176,8 +176,8 @@ Status host_by_file(const std::string &path, RootBootstrap *star) {
     return status;
 }
 
-// All others: look for rank 0 until it answers. A file left by an earlier run leads nowhere, so it
-// is read again each time.
+// Other ranks: retry until rank 0 answers. A stale file of an earlier run leads nowhere, so the
+// file is read again each time.
 Status join(const RankContext &self, const std::string &path, std::optional<Rendezvous> found,
             Deadline *deadline, RootBootstrap *star) {
     bool by_file = !found;
@@ -208,7 +208,7 @@ Status join(const RankContext &self, const std::string &path, std::optional<Rend
     }
 }
 
-// The file's text in one word, as stores of strings take it; with as many addresses as have room.
+// The file's text as one word, for stores of strings, with as many addresses as fit.
 std::string one_word(Rendezvous rendezvous) {
     std::string text = format_rendezvous(rendezvous);
     for (; text.size() >= RINGRT_STORE_VALUE_BYTES; text = format_rendezvous(rendezvous))

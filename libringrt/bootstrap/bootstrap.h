@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bootstrap: all ranks of a job can exchange a few bytes. Start-up is a handful of these exchanges;
-// after it the bootstrap is over and the transports carry everything.
+// Bootstrap: lets all ranks of a job exchange a few bytes. Start-up is a handful of these
+// exchanges; afterwards the transports carry everything.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,24 @@ namespace ringrt {
 class Bootstrap {
   public:
     virtual ~Bootstrap() = default;
-    // Collective. `mine` has the same size on all ranks; *all gets size·mine.size() bytes.
+    // Collective. `mine` must have the same size on all ranks; *all gets size·mine.size() bytes.
     virtual Status exchange(std::span<const std::byte> mine, std::vector<std::byte> *all) = 0;
     [[nodiscard]] const Secret &secret() const { return secret_; }
 
   protected:
-    Secret secret_{};  // of this job, the same on all ranks
+    Secret secret_{};  // of this job; the same on all ranks
 };
 
 // `where` is "tcp:HOST:PORT" (then RINGRT_SECRET must be set, 32 hexadecimal digits) or the path of
-// the rendezvous file. Rank 0 waits there for the others.
+// the rendezvous file. Rank 0 listens there.
 Status open_bootstrap(const RankContext &self, const std::string &where, Deadline *deadline,
                       std::unique_ptr<Bootstrap> *out);
 
-// Rank 0 is met where a text says that `store` carries.
+// `store` carries a text with rank 0's endpoint.
 Status open_bootstrap(const RankContext &self, const TextStore &store, Deadline *deadline,
                       std::unique_ptr<Bootstrap> *out);
 
-// Through the caller's own allgather.
+// Uses the caller's allgather.
 Status open_bootstrap(const RankContext &self, ringrt_allgather_fn allgather, void *context,
                       std::unique_ptr<Bootstrap> *out);
 

@@ -6,7 +6,7 @@
 namespace ringrt {
 namespace {
 
-constexpr std::chrono::seconds kRetryFor(5);  // a peer that is dead stays away: F01 has ten
+constexpr std::chrono::seconds kRetryFor(5);  // a dead peer does not return; fault F01 allows 10 s
 
 }  // namespace
 
@@ -22,8 +22,8 @@ Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoin
         arrivals.clear();
         return {};
     };
-    // The peer may itself be connecting elsewhere: serve our own acceptor before each
-    // connect_handshake, so that a chain of waiting ranks always resolves from rank 0 upwards.
+    // The peer may itself be connecting elsewhere. Serving our own acceptor before each
+    // connect_handshake lets a chain of waiting ranks resolve from rank 0 upwards.
     auto reach = [&](int peer, Fd *fd) -> Status {
         RINGRT_TRY(connect_to(endpoints[size_t(peer)], deadline, peer, fd));
         RINGRT_TRY(let_in(0));
@@ -38,8 +38,8 @@ Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoin
                 (*out)[size_t(peer)] = std::move(fd);
                 break;
             }
-            // A crowd at its acceptor, of many ranks or of unauthenticated peers, may have cost
-            // this one its place.
+            // Its acceptor may have dropped this rank because of too many connections, from ranks
+            // or from unauthenticated peers.
             if (met.code != RINGRT_PEER_LOST && met.code != RINGRT_SYSTEM_ERROR) return met;
             if (Clock::now() - begun > kRetryFor) return met;
             RINGRT_TRY(deadline->check(peer));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections that the TCP transport runs on.
+// The connections of the TCP transport.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace ringrt {
 
-// Collective. Connects to all other ranks: this rank connects to lower ones and accepts higher ones
-// at `listener`, the port of its own endpoint. (*out)[own rank] stays invalid.
+// Collective. Connects to all other ranks: this rank connects to lower ranks and accepts higher
+// ranks at `listener`, the port of its own endpoint. (*out)[own rank] stays invalid.
 Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoints, Fd listener,
                    const Secret &secret, Deadline *deadline, std::vector<Fd> *out);
 

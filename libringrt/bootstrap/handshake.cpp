@@ -58,7 +58,7 @@ Acceptor::Acceptor(Fd listener, const Secret &secret, Purpose purpose, const Ran
 Acceptor::~Acceptor() = default;
 
 void Acceptor::drop(size_t index, const char *why) {
-    // The first few are worth a line each; a flood is not.
+    // Log only the first few, so that a flood does not fill the log.
     if (++dropped_ <= 3) {
         self_.warn(format_text("rank %d: dropped a connection to the %s port: %s", self_.rank,
                                side_.purpose == Purpose::Start ? "rendezvous" : "data", why));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handshake (hello.h) that opens every connection between ranks, and the acceptor it is done
-// at.
+// The handshake (hello.h) that opens every connection between ranks, and the acceptor that serves
+// it.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,14 @@
 
 namespace ringrt {
 
-// The client's side, on a fresh connection to `peer`. RINGRT_PEER_LOST where it was refused,
-// RINGRT_TIMEOUT where whatever listens there says nothing for 10 s.
+// The client's side, on a new connection to `peer`. RINGRT_PEER_LOST if it was rejected,
+// RINGRT_TIMEOUT if the other side is silent for 10 s.
 Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const RankContext &self,
                          int peer);
 
-// A listening socket that lets in ranks of this job and drops everybody else: bounded in number, in
-// memory (100 bytes each) and in time (5 s each), without holding up anybody.
+// A listening socket that accepts ranks of this job and drops all other connections. Pending
+// connections are bounded in number, memory (100 bytes each) and time (5 s each), and do not block
+// ranks.
 class Acceptor {
   public:
     Acceptor(Fd listener, const Secret &secret, Purpose purpose, const RankContext &self);
@@ -28,14 +29,15 @@ class Acceptor {
         int rank = -1;
         Fd fd;
     };
-    // Serves for up to `wait_ms`; appends who came. Ranks may come twice (a lost first connection).
+    // Serves for up to `wait_ms` and appends the ranks that connected. A rank may appear twice (a
+    // lost first connection).
     Status serve(int wait_ms, std::vector<Accepted> *arrivals);
 
   private:
     struct PendingConnection;
     void accept_waiting();
     void drop(size_t index, const char *why);
-    // True while the pending may still become a rank; *rank is set once it is one.
+    // True while the connection may still become a rank; *rank is set once it is one.
     bool hear(PendingConnection *pending, int *rank);
 
     Fd listener_;

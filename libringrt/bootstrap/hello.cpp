@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kMagic =
     std::bit_cast<uint64_t>(std::array<char, 8>{'r', 'i', 'n', 'g', 'r', 't', '/', '1'});
 
-// What both MACs are made over; `direction` keeps one from being used as the other.
+// The input of both MACs; `direction` prevents the use of one as the other.
 struct Proof {
     uint64_t direction;
     uint32_t purpose, rank, size, zero;

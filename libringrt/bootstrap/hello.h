@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of the handshake and what to make of them, without a socket.
-//
+// The messages of the handshake and their evaluation, without a socket.
 // clang-format off
 //   server → client   Greeting: magic, server's nonce
-//   client → server   Hello: magic, purpose, rank, size, client's nonce, MAC over all of it and both nonces
-//   server → client   proof: MAC over the nonces the other way round
+//   client → server   Hello: magic, purpose, rank, size, client's nonce, MAC over all fields and both nonces
+//   server → client   proof: MAC over the nonces in reverse order
 // clang-format on
 //
-// The MACs are keyed with the job's secret, so only its ranks come in, both sides are proven, and a
-// recorded hello is worth nothing. All messages have fixed sizes.
+// The MACs are keyed with the job's secret: only its ranks are admitted, both sides are
+// authenticated, and a recorded hello cannot be replayed. All messages have fixed sizes.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ namespace ringrt {
 
 enum class Purpose : uint32_t { Start = 1, Data = 2, Join = 3 };
 
-// One side of a handshake. Who asks to join is a rank of a job of its own: of any size.
+// One side of a handshake. A rank that asks to join belongs to another job, of any size.
 struct Side {
     Secret secret;
     Purpose purpose;
@@ -45,15 +44,15 @@ struct Hello {
 };
 [[nodiscard]] Hello make_hello(const Side &client, const Nonce &server_nonce, const Nonce &nonce);
 
-// What the server sends back; the client compares it with the same, made by itself.
+// Sent by the server; the client compares it with its own computation.
 [[nodiscard]] Mac make_proof(const Secret &secret, const Hello &hello, const Nonce &server_nonce);
 
-// What a pending at the server's acceptor has said so far.
+// What a pending connection has sent so far.
 struct PendingHello {
-    Nonce nonce{};  // that it was greeted with
+    Nonce nonce{};  // of our greeting
     Hello hello{};
     size_t heard = 0;
-    // Where the next bytes of its hello go; whoever writes there adds them to `heard`.
+    // Space for the rest of its hello; the caller adds the bytes it writes to `heard`.
     std::span<std::byte> unheard() {
         return std::as_writable_bytes(std::span(&hello, 1)).subspan(heard);
     }

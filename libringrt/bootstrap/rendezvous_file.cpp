@@ -94,10 +94,10 @@ Status write_rendezvous(const std::string &path, const Rendezvous &rendezvous) {
 Status read_rendezvous(const std::string &path, std::optional<Rendezvous> *out) {
     out->reset();
     list_folder(path);
-    // Without waiting for the writer of a pipe that somebody put there.
+    // Non-blocking, in case the path is a pipe without a writer.
     Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!fd.valid()) {
-        // The folder itself may be made by rank 0 a moment later.
+        // Rank 0 may create the folder later.
         return errno == ENOENT || errno == ESTALE ? Status{} : failed("open", path);
     }
     struct stat info;

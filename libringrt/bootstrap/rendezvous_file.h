@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rendezvous file: where rank 0 tells the others how to reach it, in a folder all share.
+// The rendezvous file: rank 0's endpoint for the other ranks, in a folder that all share.
 //
 //   ringrt-rendezvous/1
 //   secret=0123456789abcdef0123456789abcdef
 //   port=40123
 //   address=10.0.0.1
 //
-// Mode 0600, written aside and renamed into place, so that it is never seen half. It is read as
-// hostile input: bounded, and refused when others than its owner may have written it.
+// Mode 0600. It is written under a temporary name and renamed, so that it is never seen incomplete.
+// It is parsed as hostile input: bounded, and rejected if other users may have written it.
 #pragma once
 
 #include <optional>
@@ -28,8 +28,8 @@ struct Rendezvous {
 [[nodiscard]] std::optional<Rendezvous> parse_rendezvous(std::string_view text);
 
 Status write_rendezvous(const std::string &path, const Rendezvous &rendezvous);
-// Empty where it is not there (yet). Lists the folder first, which makes an NFS client ask its
-// server rather than answer "no such file" from its cache.
+// Empty if the file does not exist (yet). Lists the folder first, so that an NFS client asks its
+// server instead of answering "no such file" from its cache.
 Status read_rendezvous(const std::string &path, std::optional<Rendezvous> *out);
 
 }  // namespace ringrt

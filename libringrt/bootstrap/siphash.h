@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SipHash-2-4 with 128 bits of output: a keyed hash that nobody without the key can predict.
-// Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012.
+// SipHash-2-4 with 128 bits of output: a keyed hash that is unpredictable without the key. Source:
+// Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ using Secret = std::array<std::byte, 16>;
 using Mac = std::array<std::byte, 16>;
 
 [[nodiscard]] Mac siphash128(const Secret &key, std::span<const std::byte> message);
-// Takes the same time wherever they differ.
+// The time does not depend on where they differ.
 [[nodiscard]] bool equal_in_constant_time(const Mac &a, const Mac &b);
 
 Status make_random(std::span<std::byte> out);  // from the kernel

@@ -14,8 +14,8 @@
 namespace ringrt {
 namespace {
 
-// What each rank tells about itself. Strings end with 0; an unauthenticated cannot send one
-// (handshake.h), but they are bounded all the same.
+// What each rank reports about itself. Strings are 0-terminated. An unauthenticated peer cannot
+// send a card (handshake.h), but reads are bounded anyway.
 struct Card {
     char host[64];
     char boot[40];
@@ -23,7 +23,7 @@ struct Card {
     uint64_t shm_device;
     int32_t port;
     uint32_t version;
-    uint32_t by_callbacks;  // 1: messages between nodes go through the caller's MPI
+    uint32_t by_callbacks;  // 1: the caller's MPI carries messages between nodes
     uint32_t zero;
     char addresses[640];  // separated by blanks
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranks share a node, and how each is reached.
+// Which ranks share a node, and each rank's endpoint.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ struct Topology {
     int nodes = 1;
 
     [[nodiscard]] std::vector<int> ranks_of(int node) const;  // ascending
-    // All nodes have the same number of ranks and these follow one another (as Slurm's block
-    // distribution gives them), so that partial sums can pass from node to node.
+    // All nodes have the same number of ranks, and a node's ranks are consecutive (as with Slurm's
+    // block distribution), so that partial sums can pass from node to node.
     [[nodiscard]] bool regular() const;
 };
 
-// Collective. Ranks share a node where boot id, node label (slurm_env.h) and the device of /dev/shm
-// agree; what they really can map is tried out later. RINGRT_MISMATCH where some ranks would speak
-// TCP between nodes and others not.
+// Collective. Ranks share a node if boot id, node label (slurm_env.h) and the device of /dev/shm
+// agree; whether they can map memory together is tested later. RINGRT_MISMATCH if only some ranks
+// would use TCP between nodes.
 Status find_topology(const RankContext &self, Bootstrap *bootstrap, int data_port,
                      bool by_callbacks, Topology *out);
 
