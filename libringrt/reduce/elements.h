@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Element types that C++ lacks, and their conversions to and from float. A conversion to a narrower
-// type rounds to nearest, ties to even, as the hardware does.
+// type rounds to nearest, ties to even, like the hardware.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,8 @@ struct __attribute__((packed, may_alias)) Bool {
     uint8_t bits;  // any value but 0 is true
 };
 
-// The type at any address of the caller's memory. The structures above are packed already.
+// The type with an alignment of 1, for any place in the caller's memory. The structures above have
+// it already.
 template <class T>
 struct Loose {
     using type = T;

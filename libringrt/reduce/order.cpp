@@ -12,13 +12,13 @@
 namespace ringrt {
 namespace {
 
-constexpr size_t kTileBytes = 8 << 10;  // of a partial; some of them stay in the first-level cache
-// Up to here the tree is the left fold.
+constexpr size_t kTileBytes = 8 << 10;  // of a partial; several fit in the first-level cache
+// Up to this number the tree equals the left fold.
 constexpr size_t kFoldSources = 3;
 
 bool is_narrow(ringrt_dtype_t dtype) { return partial_bytes(dtype) != dtype_bytes(dtype); }
 
-// One tile at a time, its branches' sums kept in the cache.
+// Reduces one tile at a time and keeps its branches' sums in the cache.
 class Tree {
   public:
     explicit Tree(size_t sources) {
@@ -37,7 +37,7 @@ class Tree {
     std::byte *scratch(size_t depth, size_t side) {
         return scratch_.data() + (2 * depth + side) * kTileBytes;
     }
-    // T(first, last) to `out`; with `finish` to all outs, else as a partial.
+    // T(first, last) to `out`; with `finish` to all outs, otherwise as a partial.
     void add(const Reduction &tile, size_t first, size_t last, bool finish, void *out,
              size_t depth) {
         Reduction step = tile;
@@ -72,7 +72,7 @@ void reduce_tree(const Reduction &work) {
         tree.reduce(part.of(at, std::min(tile, work.count - at)));
 }
 
-// Block by block, each with the sources that begin behind it.
+// Block by block, each with the sources rotated to start after it.
 void reduce_ring(const Reduction &work, size_t first, size_t total) {
     const size_t ranks = work.sources.size(), end = first + work.count;
     ReductionPart part(work);
@@ -99,7 +99,7 @@ void reduce_in_order(Order order, const Reduction &work, size_t first, size_t to
 
 void reduce_partials(const Reduction &work) {
     if (!is_narrow(work.dtype)) return reduce(work);
-    // In fp32, and then a rounding.
+    // Adds in fp32, then rounds once.
     constexpr size_t kTile = kTileBytes / sizeof(float);
     std::array<float, kTile> sum;
     std::vector<const void *> sources(work.sources.size());

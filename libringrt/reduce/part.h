@@ -9,7 +9,7 @@
 
 namespace ringrt {
 
-// Elements [at, at + count) of a reduction; both it and the part are there while the part is used.
+// Elements [at, at + count) of a reduction. The reduction and this object must outlive the part.
 class ReductionPart {
   public:
     explicit ReductionPart(const Reduction &work)

@@ -16,7 +16,7 @@
 #include <immintrin.h>
 #endif
 
-// The loops below are what the whole library is fast or slow by, whatever else is compiled how.
+// These loops determine the library's speed, so they are optimized whatever the other flags are.
 #if defined(__OPTIMIZE__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
