@@ -36,7 +36,7 @@ bool stay_near(int cpu) {
     Set mine(hwloc_bitmap_alloc()), near(hwloc_bitmap_alloc());
     if (hwloc_get_cpubind(topology.get(), mine.get(), HWLOC_CPUBIND_THREAD) != 0) return false;
     hwloc_obj_t at = hwloc_get_pu_obj_by_os_index(topology.get(), unsigned(cpu));
-    // The smallest part of the machine around it that leaves another core.
+    // The smallest part of the machine around `cpu` that includes another core.
     for (; at != nullptr; at = at->parent) {
         hwloc_bitmap_and(near.get(), at->cpuset, mine.get());
         if (hwloc_bitmap_weight(near.get()) >= 2) break;

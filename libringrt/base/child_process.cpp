@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kOutputBytesMax = 64 << 10;
 
-// The child gets an empty signal mask and default handlers: ours are no business of its.
+// The child gets an empty signal mask and default handlers instead of the program's.
 int spawn(pid_t *pid, const std::vector<std::string> &argv, int output_fd) {
     std::vector<char *> words;
     for (const std::string &word : argv) words.push_back(const_cast<char *>(word.c_str()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One child process (scontrol) with bounded output and a bounded life, started without a shell and
-// without fork() (posix_spawn), so that a training process with a device open can use it.
+// One child process (scontrol) with bounded output and run time, started without a shell and
+// without fork() (posix_spawn), so that a training process with an open device can use it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,21 +12,21 @@
 namespace ringrt {
 
 struct CommandResult {
-    int exit_code = -1;  // −1: it could not be started, was killed, or ran out of time
+    int exit_code = -1;  // −1: it could not be started, was killed, or timed out
     std::string output;  // stdout and stderr, at most 64 KiB
 };
 
 class Command {
   public:
     Command() = default;
-    ~Command();  // kills it where it still runs
+    ~Command();  // kills a running child
     Command(const Command &) = delete;
     Command &operator=(const Command &) = delete;
 
-    // Starts argv[0], looked up in PATH; it is killed `timeout_s` later.
+    // Starts argv[0], looked up in PATH; kills it after `timeout_s`.
     void start(const std::vector<std::string> &argv, double timeout_s);
 
-    // The result once it is over. Does not wait.
+    // The result, once the child has ended. Does not wait.
     std::optional<CommandResult> poll();
 
     bool running() const { return running_; }
@@ -43,7 +43,7 @@ class Command {
     std::string output_;
 };
 
-// Starts, waits and returns.
+// Starts the command and waits for it.
 CommandResult run_command(const std::vector<std::string> &argv, double timeout_s);
 
 }  // namespace ringrt

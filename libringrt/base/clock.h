@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One clock of the library, in the units that its users count in.
+// The library's clock, in the units that its users need.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace ringrt {
 
-// Never goes back. Deadlines are points of it.
+// Monotonic. Deadlines are points of this clock.
 using Clock = std::chrono::steady_clock;
 
 inline double now_us() {

@@ -10,9 +10,9 @@
 namespace ringrt {
 namespace {
 
-std::mutex mutex;  // held over a fork, so that the child finds the list whole
+std::mutex mutex;  // held during a fork, so that the child finds a consistent list
 
-// Those that live. Never destroyed: a program may end before it releases its handle.
+// The live objects. Never destroyed: a program may end before it releases its handle.
 std::vector<const ClosedInChildren *> &known() {
     static auto &list = *new std::vector<const ClosedInChildren *>;
     return list;
@@ -30,7 +30,7 @@ ClosedInChildren::ClosedInChildren(std::vector<int> fds) : fds_(std::move(fds)) 
     const std::scoped_lock lock(mutex);
     static const int registered =
         pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, close_all);
-    (void)registered;  // without memory for that, children keep them
+    (void)registered;  // without memory for the handler, children keep the descriptors
     known().push_back(this);
 }
 

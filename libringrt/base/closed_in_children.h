@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections that a forked child must not keep: a data loader's worker that outlives its rank
-// would hold them open, and no peer would see that the rank has died. (What is exec'd loses them by
-// CLOEXEC.)
+// would hold them open, and no peer would detect the rank's death. (CLOEXEC covers exec.)
 #pragma once
 
 #include <vector>
 
 namespace ringrt {
 
-// For as long as it lives, each forked child closes these descriptors before it goes on.
+// During its lifetime each forked child closes these descriptors before it continues.
 class ClosedInChildren {
   public:
     explicit ClosedInChildren(std::vector<int> fds);

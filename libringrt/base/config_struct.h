@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A caller's config struct, which begins with its size: it may be older (shorter) or newer (longer)
-// than ours. PURE.
+// Copies a caller's config struct, which starts with its size: it may be older (shorter) or newer
+// (longer) than the library's. PURE.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace ringrt {
 
-// Into `out`, which is as RINGRT_…_INIT (`initial`) makes it. `least`: the size of the first
-// version; no program has a smaller one.
+// Copies to `out`, which must be initialised as by RINGRT_…_INIT (`initial` names it). `least` is
+// the size of the first version, below which no program is.
 template <class Config>
 Status copy_config(const Config *config, size_t least, const char *initial, Config &out) {
     if (!config) return {};

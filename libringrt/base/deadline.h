@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long to wait for a peer, when to warn about it, and when to give up.
+// Limits on waits for peers: when to warn and when to fail.
 #pragma once
 
 #include <algorithm>
@@ -15,37 +15,37 @@
 
 namespace ringrt {
 
-// What every part of one rank's runtime knows; owned by the Communicator.
+// Shared by all parts of one rank's runtime; owned by the Communicator.
 struct RankContext {
     int rank = 0, size = 1;
-    std::vector<std::string> hosts;  // by rank; empty before start-up has found them out
+    std::vector<std::string> hosts;  // by rank; empty until start-up has found them
     std::atomic<bool> aborted{false};
     std::atomic<uint32_t> timeout_ms{600000};
     std::function<void(const std::string &)> warn;
-    // For tests: called wherever this rank could die in the middle of an operation (a message about
-    // to be sent or just received, a gate of the node about to be arrived at).
+    // For tests: called wherever this rank could die within an operation (before it sends a
+    // message, after it receives one, before it arrives at a gate of the node).
     std::function<void()> fault_point;
     void pass_fault_point() const {
         if (fault_point) fault_point();
     }
 
-    // "rank 3 on node17", as far as known.
+    // "rank 3 on node17"; without the host if it is unknown.
     [[nodiscard]] std::string name_of(int peer) const;
 };
 
-inline constexpr int kSliceMs = 50;  // longest sleep without looking around: bounds every wake-up
+inline constexpr int kSliceMs = 50;  // longest sleep between checks; bounds every wake-up
 
-// One wait for peers within one phase of one operation. Not for the fast path: made once a spin
-// has failed.
+// One wait for peers within one phase of one operation. Not for the fast path: create it after a
+// spin has failed.
 class Deadline {
   public:
     Deadline(const RankContext &self, const char *phase, uint32_t timeout_ms);
     Deadline(const RankContext &self, const char *phase) : Deadline(self, phase, self.timeout_ms) {}
 
-    // Called at least every kSliceMs while `peer` (-1: nobody in particular) is silent. Warns after
-    // a few seconds; not ok once aborted or past the time-out.
+    // Call it at least every kSliceMs while `peer` (-1: no particular one) is silent. Warns after a
+    // few seconds; fails if aborted or timed out.
     Status check(int peer);
-    // Something moved: the time-out starts afresh.
+    // After progress: restarts the timeout.
     void refresh() { start_ = Clock::now(), next_warning_ms_ = kFirstWarningMs; }
     [[nodiscard]] int64_t waited_ms() const;
     [[nodiscard]] int64_t left_ms() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the host cannot touch, a GPU's: how its bytes come to the host and back. What saves,
-// loads and sends buffers sees GPUs through this alone; gpu/gpu_memory.h is the one behind a Gpu.
-// Used by one thread.
+// Memory that the host cannot access (a GPU's), and copies between it and host memory. Checkpoints
+// and resizes in place use GPUs only through this interface; gpu/gpu_memory.h implements it with a
+// Gpu. Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ namespace ringrt {
 class DeviceMemory {
   public:
     virtual ~DeviceMemory() = default;
-    // What is copied from now on comes behind all that the program has given the device so far.
+    // Later copies run after all work that the program has enqueued on the device so far.
     virtual Status begin() = 0;
-    // Runs beside the caller, in the order of the calls. The host's side is what alloc() gave.
+    // Asynchronous, in call order. The host side must be memory from alloc().
     virtual Status start_copy(void *out, const void *in, size_t bytes) = 0;
-    // Until all that was started is over; not ok where it went wrong, or has no end.
+    // Waits for all started copies; fails if one failed or does not end.
     virtual Status wait() = 0;
-    // The host's memory, where the device copies to and from fastest.
+    // Host memory that the device copies fastest.
     virtual Status alloc(size_t bytes, void **out) = 0;
     virtual void free(void *memory) = 0;
-    // So much is in the host's memory at once, at most, where no piece is larger.
+    // The maximum in host memory at once, if no piece is larger.
     [[nodiscard]] virtual size_t staging_bytes() const { return 32 << 20; }
 };
 

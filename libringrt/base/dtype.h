@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of each element type: the one table. PURE.
+// The one table of the element types. PURE.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 namespace ringrt {
 
 struct Dtype {
-    std::string_view name;  // as messages and manifests write it
+    std::string_view name;  // as in messages and manifests
     size_t bytes;
     bool is_short_float;  // reduced in float32, and rounded once
 };
 
-// By ringrt_dtype_t.
+// Indexed by ringrt_dtype_t.
 inline constexpr std::array<Dtype, 11> kDtypes = {{{"float32", 4, false},
                                                    {"float64", 8, false},
                                                    {"float16", 2, true},
@@ -30,12 +30,12 @@ inline constexpr std::array<Dtype, 11> kDtypes = {{{"float32", 4, false},
                                                    {"float8_e5m2", 1, true}}};
 static_assert(RINGRT_FLOAT8_E5M2 + 1 == kDtypes.size());
 
-// Null where there is no such type: the number may be a caller's, or a peer's.
+// Null if there is no such type: the number may come from a caller or a peer.
 [[nodiscard]] constexpr const Dtype *dtype_of(int dtype) {
     return dtype >= 0 && size_t(dtype) < kDtypes.size() ? &kDtypes[size_t(dtype)] : nullptr;
 }
 
-// False where no type has that name.
+// False if no type has that name.
 [[nodiscard]] constexpr bool dtype_from_name(std::string_view name, ringrt_dtype_t &dtype) {
     for (size_t i = 0; i < kDtypes.size(); ++i) {
         if (kDtypes[i].name != name) continue;
@@ -45,7 +45,7 @@ static_assert(RINGRT_FLOAT8_E5M2 + 1 == kDtypes.size());
     return false;
 }
 
-// Of one element; 0 where there is no such type.
+// Bytes of one element; 0 if there is no such type.
 [[nodiscard]] constexpr size_t dtype_bytes(int dtype) {
     const Dtype *known = dtype_of(dtype);
     return known ? known->bytes : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is this still the process that made the object? Asked in every call, so without a system call:
-// of a page that the kernel clears in a forked child.
+// Detects whether this is still the process that created the object. Every call checks it, so it
+// avoids a system call and reads a page that the kernel clears in a forked child.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ class ForkGuard {
 
   private:
     pid_t pid_;
-    volatile char *page_ = nullptr;  // null where the kernel cannot do that (before 4.14)
+    volatile char *page_ = nullptr;  // null if the kernel lacks this (before 4.14)
 };
 
 }  // namespace ringrt

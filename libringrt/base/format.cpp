@@ -35,7 +35,7 @@ void log_line(const std::string &line) {
     for (char &c : whole)
         if (static_cast<unsigned char>(c) < ' ' && &c != &whole.back()) c = ' ';
     ssize_t written = write(STDERR_FILENO, whole.data(), whole.size());
-    (void)written;  // nowhere to complain
+    (void)written;  // there is no place to report an error
 }
 
 }  // namespace ringrt

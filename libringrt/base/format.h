@@ -13,7 +13,8 @@ namespace ringrt {
 // "3.1 GiB", "512 B".
 std::string bytes_text(uint64_t bytes);
 
-// One line to stderr, "ringrt: " before it, in one write() so that ranks' lines do not mix.
+// Writes one line to stderr, with the prefix "ringrt: ", in one write() so that the ranks' lines do
+// not mix.
 void log_line(const std::string &line);
 
 }  // namespace ringrt

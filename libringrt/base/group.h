@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What checkpoints and the step boundary need of the other ranks: small collectives over bytes.
-// The runtime gives them its communicator; tests give threads, or one rank alone.
+// The small collectives over bytes that checkpoints and the step boundary use. The runtime
+// implements them with its communicator, tests with threads or a single rank.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ class Group {
     virtual ~Group() = default;
     virtual int rank() const = 0;
     virtual int size() const = 0;
-    // Collective. all holds size()·mine.size() bytes, in rank order.
+    // Collective. `all` gets size()·mine.size() bytes, in rank order.
     virtual Status allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
-    // Collective. From rank 0 to all.
+    // Collective. Sends rank 0's bytes to all.
     virtual Status broadcast(std::span<std::byte> bytes) = 0;
-    // From now on (until the same with false) ranks read and write files between two collectives:
-    // who comes late need not be stopped. Counts.
+    // Until the matching call with false, ranks access files between two collectives, so a late
+    // rank is not necessarily stopped. Calls nest.
     virtual void expect_file_work(bool) {}
 };
 
-// For as long as it lives.
+// Expects file work during its lifetime.
 class FileWork {
   public:
     explicit FileWork(Group &group) : group_(group) { group_.expect_file_work(true); }
@@ -37,7 +37,7 @@ class FileWork {
     Group &group_;
 };
 
-// One trivially copyable value per rank.
+// Gathers one trivially copyable value per rank.
 template <typename Value>
 Status gather(Group &group, const Value &mine, std::vector<Value> &all) {
     all.resize(static_cast<size_t>(group.size()));
@@ -50,7 +50,7 @@ Status broadcast(Group &group, Value &value) {
     return group.broadcast(std::as_writable_bytes(std::span(&value, 1)));
 }
 
-// How one rank's part ended, small enough to be gathered.
+// The outcome of one rank's part, small enough to be gathered.
 struct StatusMessage {
     int32_t code = RINGRT_OK;
     char message[252] = {};
@@ -59,11 +59,11 @@ struct StatusMessage {
     Status outcome() const;
 };
 
-// Collective. Ok where every rank's part went well, else the outcome of the lowest rank that
-// failed, the same on all ranks.
+// Collective. Ok if every rank's part succeeded, otherwise the outcome of the lowest rank that
+// failed; the same on all ranks.
 Status agree(Group &group, const Status &mine);
 
-// Collective. Rank 0's outcome on all ranks.
+// Collective. Returns rank 0's outcome on all ranks.
 Status broadcast_status(Group &group, const Status &of_rank_0);
 
 }  // namespace ringrt

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How elements are shared out among ranks. PURE.
+// How elements are divided among ranks. PURE.
 #pragma once
 
 #include <cstddef>
 
 namespace ringrt {
 
-// The part of `count` elements that belongs to `rank`: [first, first + count). The first
-// count % size ranks have one element more.
+// The part of `count` elements that belongs to `rank`: [first, first + count). The first count %
+// size ranks get one more element.
 struct Share {
     size_t first = 0, count = 0;
 };

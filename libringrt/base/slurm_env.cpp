@@ -26,8 +26,8 @@ bool parse(const char *value, Number low, Number high, Number *out) {
     return true;
 }
 
-// An array's last task has the array's number, by which scontrol would mean all of its tasks. The
-// variables alone tell nothing: a job that was submitted from a task has them, too.
+// The last task of an array has the array's number, which scontrol takes for all of its tasks. The
+// variables alone are not enough: a job submitted from a task inherits them.
 std::string name_of(uint64_t job, const Environment &environment) {
     uint64_t array = 0, task = 0;
     const bool is_array_number =

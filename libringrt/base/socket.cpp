@@ -33,7 +33,7 @@ std::string numeric(const sockaddr *address) {
     return text;
 }
 
-// One attempt, at most kConnectMs; false: try the next address.
+// One attempt of at most kConnectMs; false: try the next address.
 bool connect_once(const addrinfo &target, Deadline *deadline, int peer, Status *why, Fd *out) {
     Fd fd(socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd.valid()) return false;
@@ -102,7 +102,7 @@ std::vector<std::string> own_addresses() {
         ((each->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : out).push_back(text);
     }
     freeifaddrs(all);
-    constexpr size_t kMost = 12;  // what fits into one start-up message
+    constexpr size_t kMost = 12;  // the number that fits in one start-up message
     if (out.size() > kMost) out.resize(kMost);
     out.insert(out.end(), loopback.begin(), loopback.begin() + (loopback.empty() ? 0 : 1));
     return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP sockets with deadlines: every wait is bounded by a Deadline.
+// TCP sockets; a Deadline bounds every wait.
 #pragma once
 
 #include <cstddef>
@@ -31,26 +31,26 @@ class Fd {
     int fd_ = -1;
 };
 
-// Where a rank can be reached: numeric addresses in the order to try, and one port.
+// A rank's endpoint: numeric addresses in the order to try, and one port.
 struct Endpoint {
     std::vector<std::string> addresses;
     int port = 0;
 };
 
 // Numeric addresses of this machine that others may reach, loopback last. RINGRT_INTERFACE (a name
-// such as "ib0") or RINGRT_ADDRESS (a numeric address) narrows them to one.
+// such as "ib0") or RINGRT_ADDRESS (a numeric address) restricts them to one.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
-// Listens on all interfaces (IPv4 and, where there is one, IPv6); port 0 takes a free one. Sets
-// *port.
+// Listens on all interfaces (IPv4, and IPv6 if available). With port 0 the system picks a free one.
+// Sets *port.
 Status listen_on(int *port, Fd *out);
-// Connects to the first address that answers within about 2 s each; RINGRT_SYSTEM_ERROR where none
+// Connects to the first address that answers, within about 2 s each; RINGRT_SYSTEM_ERROR if none
 // does. `host` names may be resolved here.
 Status connect_to(const Endpoint &endpoint, Deadline *deadline, int peer, Fd *out);
-// No Nagle delay, non-blocking, keep-alive that notices a vanished node within about 20 s.
+// No Nagle delay, non-blocking, keep-alive that detects a vanished node within about 20 s.
 void tune(int fd);
 
-// All of `data` within the deadline; RINGRT_PEER_LOST where the connection ends.
+// Transfer all of `data` within the deadline; RINGRT_PEER_LOST if the connection ends.
 Status read_all(int fd, std::span<std::byte> data, Deadline *deadline, int peer);
 Status write_all(int fd, std::span<const std::byte> data, Deadline *deadline, int peer);
 

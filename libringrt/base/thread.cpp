@@ -11,7 +11,7 @@
 namespace ringrt {
 namespace {
 
-// All signals but those that a thread causes itself.
+// All signals except those that a thread causes itself.
 sigset_t others_signals() {
     sigset_t set;
     sigfillset(&set);
@@ -20,7 +20,7 @@ sigset_t others_signals() {
     return set;
 }
 
-// While it lives, a thread that is created inherits the mask without the program's signals.
+// During its lifetime, new threads inherit a mask that blocks the program's signals.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -40,7 +40,7 @@ using Failed = std::function<void(ringrt_status_t, const char *)>;
 void report(const Failed &failed, ringrt_status_t status, const char *what) noexcept {
     try {
         failed(status, what);
-    } catch (...) {  // reporting is all that can be done
+    } catch (...) {  // nothing more can be done
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strings in the fixed-size records that ranks send each other: cut to fit, ended by 0.
+// Strings in the fixed-size records that ranks exchange: truncated to fit, 0-terminated.
 #pragma once
 
 #include <cstdio>
