@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one thing to do next for a job, and what is needed to decide on it besides the job itself.
+// The next action for a job, and the context of that decision.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace ringrt::controller {
 struct Action {
     enum class Kind : uint8_t {
         nothing,
-        note,       // write the intent: something was seen
-        call_off,   // write the intent: back to running at the old size
+        note,       // write the intent: an observed change
+        call_off,   // write the intent: running at the old size again
         ask,        // write the intent, then signal
         signal,     // signal again
         release,    // update the pending job: size, time limit, start time, intent
-        hand_back,  // remove the intent: it is a rigid job from now on
+        hand_back,  // remove the intent: the job is rigid from now on
         extend,     // submit one extension for each of `doublings`
-        dismiss,    // note in the record of each of `leaving` that it is asked to, then signal it
-        signal_extension,  // again
+        dismiss,    // note in the record of each of `leaving` that it is asked, then signal it
+        signal_extension,  // signal again
         cancel_extension,
     };
     struct Doubling {
@@ -36,30 +36,30 @@ struct Action {
         records::Extension record;
     };
     Kind kind = Kind::nothing;
-    records::Intent intent;      // to be written (note, call_off, ask) or within the update
+    records::Intent intent;      // written alone (note, call_off, ask) or with the update
     PendingUpdate update;        // release
-    std::optional<Event> event;  // logged once it is done; its time and job are filled in then
-    uint32_t extension = 0;      // signal_extension, cancel_extension: its number
+    std::optional<Event> event;  // logged after the action; its time and job are filled in then
+    uint32_t extension = 0;      // signal_extension, cancel_extension: its job ID
     std::vector<Doubling> doublings;
-    std::vector<Leaving> leaving;  // the last one first
+    std::vector<Leaving> leaving;  // the last extension first
     ExtensionPlace place;          // extend
     Settings settings;             // ask, note, call_off, hand_back: set with the intent
     const char *cause = "";        // call_off: for the statistics
-    // release: Slurm does not start it at its old size, although that is free: it is over a limit,
-    // or fits no node.
+    // release: Slurm does not start the job at its old size although those GPUs are free. The job
+    // exceeds a limit, or fits no node.
     bool slurm_declined = false;
-    bool moved_in_vain = false;  // release: Slurm did not start it where it was to go
+    bool moved_in_vain = false;  // release: Slurm did not start it at its planned place
     bool has_new_size = false;   // note: it runs, and its last run had another size
-    bool poll_fast = false;      // look again after busy_poll_s
+    bool poll_fast = false;      // poll again after busy_poll_s
 };
 
 inline Action wait_for_more() { return {.poll_fast = true}; }
 
 struct PassContext {
     double now_s = 0;
-    int gpus_per_node = 1;        // that a node of its pool can give the job, with its CPUs
+    int gpus_per_node = 1;        // most that a node of its pool can give the job, with its CPUs
     bool room_is_coming = false;  // a resize under way will free GPUs in its pool
-    bool may_ask = false;         // it is time for a decision, and no limit of resizes is reached
+    bool may_ask = false;         // a decision is due, and no limit on resizes is reached
 };
 
 }  // namespace ringrt::controller

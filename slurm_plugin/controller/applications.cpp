@@ -16,7 +16,7 @@ void set_speed(Application &application, int gpus, double step_ms) {
         speeds.insert(at, {gpus, step_ms});
 }
 
-// The others are the names that Slurm gives to jobs without one.
+// Excludes the names that Slurm gives to unnamed jobs.
 bool has_own_name(const JobRecord &job) {
     return !job.name.empty() && job.name != "wrap" && job.name != "sbatch" && job.name != "bash" &&
            job.name != "sh" && job.name != "interactive";

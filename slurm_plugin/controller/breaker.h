@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The circuit breaker: where the resizes of several jobs in a row went wrong, no further job is
-// asked for a while. After that one job is tried; the next failure opens the breaker again, the
-// next success closes it for good. Each user has one, for it may be the user's jobs that never
-// answer; where those of as many users went wrong in a row, something is the matter with the
-// cluster, and nobody's job is asked.
+// The circuit breaker. After the resizes of several jobs in a row went wrong, no further job is
+// asked for a while. Then one job is tried: the next failure opens the breaker again, the next
+// success closes it. Each user has a breaker, because that user's jobs may be the ones that never
+// answer. When the resizes of the same number of users went wrong in a row, the fault is in the
+// cluster, and no job is asked.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ringrt::controller {
 
-// One breaker. What fails again and again counts once: it has its own back-off.
+// One breaker. Repeated failures of one job or user count once: each job has its own backoff.
 class Circuit {
   public:
     bool failed(uint32_t who, double now_s, int most, double pause_s);  // true: it has just opened
@@ -20,8 +20,8 @@ class Circuit {
 
     [[nodiscard]] bool is_open(double now_s) const { return now_s < until_s_; }
     [[nodiscard]] bool is_on_trial() const { return on_trial_; }
-    [[nodiscard]] double until_s() const { return until_s_; }  // Unix time; 0: never open yet
-    // How many may be under way at once, of `most`: none while open, one until the next success.
+    [[nodiscard]] double until_s() const { return until_s_; }  // Unix time; 0: never opened
+    // How many of `most` may be under way at once: none while open, one until the next success.
     [[nodiscard]] int in_flight_most(double now_s, int most) const;
 
   private:
@@ -33,7 +33,7 @@ class Circuit {
 class Breaker {
   public:
     enum class Opened : uint8_t { none, user, all };
-    // A resize of this job was called off, refused, or the job was lost over it.
+    // A resize of this job was called off or refused, or the job was lost during it.
     Opened failed(uint32_t user_id, uint32_t job_id, double now_s, int most, double pause_s);
     void succeeded(uint32_t user_id);
 

@@ -20,7 +20,7 @@ class PoolNames {
         }
     }
 
-    // The pool of "a" or "a,b", of the first that any node has; -1 where none has.
+    // The pool of "a" or "a,b": that of the first name that a node has; -1 if no node has any.
     int find(std::string_view partitions) {
         if (one_pool_ || root_.empty()) return 0;
         for (;;) {
@@ -69,7 +69,7 @@ Holdings holdings(const Observation &observation, PoolNames &names) {
     return out;
 }
 
-// Slurm leaves a job without a reason until its next look at the queue: by then, this long.
+// Slurm gives a job no reason until it next scans the queue, at most this long.
 constexpr double kNotLookedAt_s = 3;
 
 bool waits_for_gpus(const JobRecord &job, double now_s) {
@@ -90,7 +90,7 @@ Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
     return pools[static_cast<std::size_t>(index)];
 }
 
-// Is one of a pool's nodes unlike the others for a job?
+// Whether one of a pool's nodes differs from the others for a job.
 bool are_mixed(const std::vector<NodeRecord> &nodes, const std::vector<bool> &of_pool) {
     const NodeRecord *first = nullptr;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -116,7 +116,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         const int index = names.find(node.partitions.empty() ? "" : node.partitions[0]);
         Pool &pool = pool_at(pools, index, nodes);
         pool.has_node[i] = true;
-        // On a node that is going away, jobs may stay but no new ones come.
+        // On a node that is closing, jobs may stay but no new ones start.
         const int usable = std::max(0, node.gpus - held.rigid[i]);
         pool.capacity.node_gpus[i] = node.usable ? usable : std::min(usable, held.malleable[i]);
         pool.free.node_gpus[i] = node.usable ? std::max(0, usable - held.malleable[i]) : -1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which GPUs malleable jobs may hold, and which are free now.
 //
-// GPUs above a malleable job's MIN are borrowed: a rigid job that waits and could start with them
-// gets them back. Its GPUs are taken out of the capacity on certain nodes, so that the policy
-// shrinks the jobs on these nodes and no job grows into them.
+// GPUs above a malleable job's MIN are borrowed. A pending rigid job that could start with them
+// gets them back: its GPUs are subtracted from the capacity of certain nodes, so the policy shrinks
+// the jobs there and no job grows into them.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@
 namespace ringrt::controller {
 
 // Nodes that share partitions, and the malleable jobs that may run on them. Node indices are those
-// of the observation; other pools' nodes have no GPUs here.
+// of the observation; nodes of other pools have no GPUs here.
 struct Pool {
     std::vector<std::size_t> jobs;  // indices into the views
     policy::Capacity capacity;      // for the policy
-    policy::Capacity free;  // free now, less what is kept for waiting rigid jobs; -1: closed
-    // Of each sort (by partition, kind of GPU, features) the smallest waiting rigid job for which
-    // no GPUs are kept.
+    policy::Capacity free;  // free now, minus GPUs reserved for pending rigid jobs; -1: closed
+    // The smallest pending rigid job without reserved GPUs, for each combination of partition, GPU
+    // type and features.
     std::vector<const JobRecord *> unserved;
-    std::vector<bool> has_node;  // which nodes are the pool's
-    // Nodes on which a place is kept clear, and the jobs (indices into the views) that have to
-    // leave it, each with the rigid job for which it does (rigid_plan.h).
+    std::vector<bool> has_node;  // which nodes belong to the pool
+    // The nodes reserved for a rigid job's planned place, and the jobs (indices into the views)
+    // that must leave them, each with that rigid job's ID (rigid_plan.h).
     std::vector<int> kept_clear;
     std::map<std::size_t, uint32_t> moving;
-    bool is_mixed = false;        // they differ in partitions, kinds of GPU or reservations
-    bool somebody_waits = false;  // a rigid job for which GPUs are kept, or a malleable one
+    bool is_mixed = false;        // its nodes differ in partitions, GPU types or reservations
+    bool somebody_waits = false;  // a pending malleable job, or a rigid job with reserved GPUs
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };
 

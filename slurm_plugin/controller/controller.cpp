@@ -14,13 +14,13 @@ namespace {
 using Kind = Action::Kind;
 
 constexpr double kRetryMost_s = 30;
-constexpr int kUpdatesPerPass = 64;  // so that a pass stays short when many jobs come at once
-constexpr double kMissedPoll_s = 3;  // between two polls a node may be lost and come back
+constexpr int kUpdatesPerPass = 64;  // keeps a pass short when many jobs arrive at once
+constexpr double kMissedPoll_s = 3;  // a node may be lost and return between two polls
 constexpr double kGapMost_s = 10;    // longer than any stop and restart
 
 bool is_growth(const Target &target) { return target.allotment.gpus > target.job.gpus_now; }
 
-// Shrinks first: what they free is what growths need. Then by gain.
+// Shrinks first, because growths need the GPUs that they free. Then by gain.
 std::vector<std::size_t> order_of_work(const Plan &plan) {
     std::vector<std::size_t> order(plan.targets.size());
     std::iota(order.begin(), order.end(), 0);
@@ -32,7 +32,7 @@ std::vector<std::size_t> order_of_work(const Plan &plan) {
     return order;
 }
 
-// A record that Slurm refused (say, a site's job_modify) is not offered again in each pass.
+// A record that Slurm refused (say, a site's job_modify) is not written again in each pass.
 bool is_put_off(const Action &action, const JobTracker &tracker, double now_s) {
     const bool writes = action.kind == Kind::note || action.kind == Kind::call_off ||
                         action.kind == Kind::hand_back;
@@ -57,7 +57,7 @@ double Controller::pass(double now_s) noexcept {
     }
 }
 
-// Slurm goes on by itself meanwhile.
+// Slurm continues without resizes meanwhile.
 double Controller::pass_threw(double now_s, const char *what) noexcept {
     ++statistics_.exceptions;
     try {
@@ -65,7 +65,7 @@ double Controller::pass_threw(double now_s, const char *what) noexcept {
         executor_.log({.kind = EventKind::error,
                        .text = std::string("no resizes for 30 s: a pass failed: ") + what},
                       now_s);
-    } catch (...) {  // no memory left to say so
+    } catch (...) {  // no memory left to report it
     }
     return now_s + kRetryMost_s;
 }
@@ -95,8 +95,8 @@ double Controller::round(double now_s) {
     return carry_out_plan(now_s);
 }
 
-// Nothing was left to do, and the time for the next decision has not come: with thousands of jobs
-// in the queue a pass costs tens of milliseconds, so it is not made to find the same again.
+// No work was left, and the next decision is not due. With thousands of pending jobs a pass costs
+// tens of milliseconds, so a pass that would find the same again is skipped.
 bool Controller::is_quiet(double now_s) const {
     return settled_version_ != 0 && !recovery_.is_due(now_s) &&
            !clock_.is_over(options_.interval_s, now_s);
@@ -150,7 +150,7 @@ void Controller::collect_jobs(double now_s) {
 }
 
 void Controller::count(const MalleableJob &job, const JobTracker &tracker, double now_s) {
-    // One that lost its place in the gap waits like any other job: what others free lets it run.
+    // A job that lost its place in the gap is pending like any other until GPUs become free.
     const std::optional<double> waits_since_s = tracker.fence.waits_since_s();
     const bool lost_place = waits_since_s && now_s - *waits_since_s > kGapMost_s;
     if (job.is_resizing() && !lost_place)
@@ -199,7 +199,7 @@ double Controller::carry_out_plan(double now_s) {
         if (action.kind == Kind::ask && tracker.state == records::IntentState::asked)
             in_flight_.add(job.record->user_id, false);
         reachable = status != RpcStatus::unreachable;
-        // It is a rigid job from now on: nothing more is logged of it.
+        // It is a rigid job from now on: its later events are not logged.
         if (action.kind == Kind::hand_back && status == RpcStatus::ok)
             trackers_.erase(job.record->id);
         if (!reachable || ++updates == kUpdatesPerPass) break;

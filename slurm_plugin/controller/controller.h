@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The resize loop: observe, decide, act. One call of pass() is one round; it never blocks by itself
-// and never throws.
+// The resize loop: observe, decide, act. One call of pass() is one round; it never throws and does
+// not block by itself.
 //
-// What it knows, and what of that a restart needs: each job's intent (in its record in Slurm), and
-// of the last seconds before slurmctld was killed the journal (journal.h). What it tracks besides
-// (tracker.h) may be lost: then each waiting job is fenced anew, and pauses end.
+// A restart needs each job's intent (in its Slurm record) and the journal (journal.h) of the last
+// seconds before slurmctld was killed. The trackers (tracker.h) may be lost: each pending job is
+// then fenced anew, and pauses end.
 #pragma once
 
 #include <map>
@@ -36,22 +36,22 @@ class Controller {
     Controller(const Controller &) = delete;
     Controller &operator=(const Controller &) = delete;
 
-    // One round at Unix time now_s; returns when it wants to be called next (Unix time).
+    // One round at Unix time now_s; returns the Unix time of the next call.
     double pass(double now_s) noexcept;
 
     void set_options(Options options) {  // at a reload
         options_ = std::move(options);
         settled_version_ = 0;
     }
-    // Before the first pass. begun_s: when a controller first acted here since slurmctld was
+    // Call before the first pass. begun_s: when a controller first acted here since slurmctld was
     // started; none: now.
     void restore(Journal journal, std::optional<double> begun_s = std::nullopt) {
         recovery_.restore(std::move(journal), begun_s);
     }
     [[nodiscard]] const Options &options() const { return options_; }
     [[nodiscard]] const Statistics &statistics() const { return statistics_; }
-    // Why each job has its size and what keeps it from another one, as of the last pass; nullopt
-    // where that found nothing new.
+    // Why each job has its size and what prevents another, as of the last pass; nullopt if that
+    // pass found nothing new.
     [[nodiscard]] std::optional<std::vector<Explanation>> explanations() const;
 
   private:
@@ -76,17 +76,17 @@ class Controller {
     Recovery recovery_;
     Executor executor_;
     Observation observation_;
-    Extensions extensions_;  // of observation_, which has none then
+    Extensions extensions_;  // removed from observation_
     std::map<uint32_t, JobTracker> trackers_;
     Applications applications_;
-    std::vector<MalleableJob> jobs_;  // of this pass, into observation_
+    std::vector<MalleableJob> jobs_;  // of this pass, pointing into observation_
     Plan plan_;                       // of this pass
     DecisionClock clock_;
-    uint64_t settled_version_ = 0;  // of the state in which nothing was left to do; 0: something is
+    uint64_t settled_version_ = 0;  // state in which nothing was left to do; 0: there is work
     InFlight in_flight_;            // as of this pass
     double observed_s_ = 0;         // last observation
-    double gap_end_s_ = 0;          // the last one before which nobody had looked for a while
-    int failures_ = 0;              // observations in a row
+    double gap_end_s_ = 0;          // end of the last gap in the polls
+    int failures_ = 0;              // failed observations in a row
 };
 
 }  // namespace ringrt::controller

@@ -14,7 +14,7 @@ using records::IntentState;
 
 namespace {
 
-// What the job's own reports say: it may forge them, which only changes how its own GPUs are
+// Adds the job's own telemetry. A job may forge it, but that only changes how its own GPUs are
 // valued.
 void add_telemetry(const MalleableJob &malleable, const Application &application,
                    const Options &options, policy::Job &job) {
@@ -31,12 +31,12 @@ void add_telemetry(const MalleableJob &malleable, const Application &application
     if (measured_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
-// What a resize in place costs. Training stands still for less than 0.1 s, but the GPUs that come
-// or go compute nothing while Slurm starts or ends an extension (measured: doc/live.md).
+// Cost of a resize in place. Training pauses for less than 0.1 s, but the GPUs that join or leave
+// compute nothing while Slurm starts or ends an extension (measured: doc/live.md).
 constexpr double kLiveResize_s = 1;
 
-// A training that is resized in place begins with its MIN: what its base has it can only give back
-// by a requeue.
+// A training that is resized in place starts with MIN: it can return the base's GPUs only by a
+// requeue.
 void cap_if_live(const MalleableJob &malleable, const JobTracker &tracker, double now_s,
                  const Options &options, policy::Job &job) {
     if (malleable.is_live) job.restart_s = kLiveResize_s;
@@ -62,7 +62,8 @@ policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker,
     return job;
 }
 
-// On a node that is drained, about to restart, or silent: what leaves it does not come back.
+// Whether the job is on a node that is drained, about to restart, or silent: GPUs that it leaves
+// there cannot be used again.
 bool stands_on_closed(const Pool &pool, const JobRecord &record) {
     const std::vector<int> &free = pool.free.node_gpus;
     return std::ranges::any_of(record.gpus_on_node, [&](const auto &share) {
@@ -71,7 +72,7 @@ bool stands_on_closed(const Pool &pool, const JobRecord &record) {
     });
 }
 
-// On a node that Slurm would not give it again for the time that it has left.
+// Whether the job is on a node that Slurm would not give it again for its remaining time.
 bool stands_on_reserved(const std::vector<NodeRecord> &nodes, const JobRecord &record) {
     return std::ranges::any_of(record.gpus_on_node, [&](const auto &share) {
         const auto node = static_cast<std::size_t>(share.first);
@@ -79,7 +80,7 @@ bool stands_on_reserved(const std::vector<NodeRecord> &nodes, const JobRecord &r
     });
 }
 
-// What a job keeps of its nodes with so many GPUs; empty where it has fewer now.
+// The GPUs that a job of this size keeps on its present nodes; empty if it has fewer now.
 std::vector<policy::NodeShare> kept_shares(const JobRecord &record, int gpus) {
     std::vector<policy::NodeShare> kept;
     for (const auto &[node, held] : record.gpus_on_node) {
@@ -89,7 +90,7 @@ std::vector<policy::NodeShare> kept_shares(const JobRecord &record, int gpus) {
     return gpus > 0 ? std::vector<policy::NodeShare>{} : kept;
 }
 
-// The size with which a job stands in the plan, and why it is left alone there.
+// The job's size in the plan, and why it is left alone.
 void set_present(Target &target, const MalleableJob &malleable, const JobTracker &tracker,
                  const Observation &observation, const Pool &pool, bool somebody_waits,
                  const Options &options) {
@@ -97,12 +98,12 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
     policy::Job &job = target.job;
     const bool waits = is_waiting(malleable.stage);
     if (malleable.is_resizing() && (waits || malleable.intent.state == IntentState::asked)) {
-        // Its size was decided when it was asked; but nothing is kept for one that may never come.
+        // Its size was decided when it was asked. Nothing is reserved for a silent job.
         const bool grows = malleable.intent.target > malleable.record->gpus_requested;
         job.gpus_now = grows && is_silent(malleable, now_s) ? malleable.record->gpus_requested
                                                             : malleable.intent.target;
-        // Who gives GPUs of a node to rigid jobs has the rest there: the jobs beside it do not have
-        // the node for themselves. (Others may move: a place may be free by another's leaving.)
+        // A job that returns GPUs of a node to rigid jobs keeps its other GPUs there, so the other
+        // jobs there do not get the whole node. (Other jobs may move to a place that becomes free.)
         if (malleable.intent.why == to_string(policy::Reason::gave_to_rigid))
             job.held = kept_shares(*malleable.record, job.gpus_now);
         if (job.gpus_now > 0 || !waits) target.why_pinned = "its resize is under way";
@@ -127,9 +128,9 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
     job.pinned = !target.why_pinned.empty();
 }
 
-// Would a waiting rigid job, for which no GPUs are kept, fit once this job has stopped, or another
-// job of its user come under a limit? While a job is away for two seconds it can not be first in
-// the queue. Shrinks for rigid jobs are made all the same.
+// Whether another job would take the place when this job stops: a pending rigid job without
+// reserved GPUs, or a job that is pending at a shared limit. During its restart of two seconds a
+// job cannot be first in the queue. Shrinks for rigid jobs are made anyway.
 bool is_gap_contended(const Observation &observation, const Pool &pool, const policy::Job &job,
                       bool at_limit, policy::Reason reason) {
     if (reason == policy::Reason::gave_to_rigid) return false;
@@ -137,7 +138,7 @@ bool is_gap_contended(const Observation &observation, const Pool &pool, const po
     if (pool.unserved.empty()) return false;
     int free_gpus = 0;
     for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
-    // A job with no nodes of its own yet may come to stand on any.
+    // A job without nodes yet may be placed on any.
     const auto could_use = [&](const JobRecord *rigid) {
         return rigid->gpus_requested <= free_gpus + job.gpus_now &&
                (job.held.empty() || std::ranges::any_of(job.held, [&](const auto &share) {
@@ -149,7 +150,7 @@ bool is_gap_contended(const Observation &observation, const Pool &pool, const po
     return std::ranges::any_of(pool.unserved, could_use);
 }
 
-// Does a job wait that starts as soon as this one leaves, which then waits itself?
+// Whether a job pending at a limit would start in this one's place as soon as this one leaves.
 bool is_wanted_at_limit(const std::vector<const JobRecord *> &at_limits, const JobRecord &job) {
     return std::ranges::any_of(at_limits, [&](const JobRecord *waiting) {
         return waiting->user_id == job.user_id || shares_limit(*waiting, job);
@@ -171,7 +172,7 @@ policy::Options policy_options(const Options &options) {
 
 namespace {
 
-// No more than the nodes that it may use can give it.
+// Caps the size at what the nodes that the job may use can give it.
 void cap_by_reach(const Observation &observation, const Pool &pool, const MalleableJob &of,
                   policy::Job &job) {
     const JobRecord &record = *of.record;
@@ -183,13 +184,14 @@ void cap_by_reach(const Observation &observation, const Pool &pool, const Mallea
         job.gpus_cap, runs ? std::max(reach.gpus_lent, record.gpus_requested) : reach.gpus_in_all);
 }
 
-// No more than shared limits leave it. Who waits for its first GPUs waits with its MIN.
+// Caps the size at what shared limits allow. A job that is pending for its first GPUs gets MIN.
 void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &job) {
     if (const auto most = size_below_limits(of, options))
         job.gpus_cap = std::min(job.gpus_cap, std::max(*most, job.gpus_min));
 }
 
-// Who moves has no place of its own; who is to be asked is for the policy one that waits for one.
+// A moving job holds no place in the policy's input. A job that is to be asked to move is passed to
+// the policy as one that is pending.
 void let_move(const Pool &pool, std::size_t index, Target &target, policy::Job &seen) {
     const auto found = pool.moving.find(index);
     if (found == pool.moving.end()) return;
@@ -199,8 +201,8 @@ void let_move(const Pool &pool, std::size_t index, Target &target, policy::Job &
     seen.gpus_now = 0;
 }
 
-// Who finds no place elsewhere stays. What the others give is for those who move, so in the end for
-// the rigid job.
+// A job without a place elsewhere stays. What other jobs give is for the jobs that move, and so in
+// the end for the rigid job.
 void take_moves(const Pool &pool, Target &target) {
     if (target.moves_for != 0 && target.allotment.gpus == 0) {
         target.allotment.gpus = target.job.gpus_now;
@@ -210,8 +212,8 @@ void take_moves(const Pool &pool, Target &target) {
     if (target.moves_for != 0 || gives) target.allotment.reason = policy::Reason::gave_to_rigid;
 }
 
-// Tasks of one array that wait are as many jobs as there are, all alike: the policy sees each, up
-// to what the pool could start at once.
+// Pending tasks of one array are separate, identical jobs. The policy sees each of them, up to the
+// number that the pool could start at once.
 constexpr int kSiblingsMost = 1024;  // in a pool
 
 void add_siblings(const std::vector<MalleableJob> &jobs, const Pool &pool,
@@ -229,8 +231,8 @@ void add_siblings(const std::vector<MalleableJob> &jobs, const Pool &pool,
     }
 }
 
-// The record that they share gets the smallest of their sizes: so all of these start, and whoever
-// has more to gain grows then.
+// The shared record gets the smallest of the tasks' sizes, so that all of them start. Those with
+// more to gain grow later.
 void join_siblings(std::size_t count, const std::vector<std::size_t> &in_input,
                    std::vector<policy::Allotment> &allotments) {
     for (std::size_t k = count; k < allotments.size(); ++k) {
@@ -284,7 +286,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
     match_free(observation, pool, jobs, out.targets);
 }
 
-// Where a job is leaving to come back smaller, or will be asked to.
+// Notes the pools in which a job is leaving to restart smaller, or will be asked to.
 void note_room_coming(const std::vector<MalleableJob> &jobs, Plan &plan) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         const Target &target = plan.targets[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When resizes are decided on: at once where a job comes, goes or changes its size, and otherwise
-// every interval_s, so that jobs are not asked for each small change of what they report. A rigid
-// job that ends counts only while others wait: it may have been in their way.
+// When to decide on resizes: at once if a job arrives, ends or changes its size, otherwise every
+// interval_s, so that small changes in telemetry do not trigger resizes. The end of a rigid job
+// counts only while other jobs are pending, because it may have blocked them.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,7 @@ namespace ringrt::controller {
 
 class DecisionClock {
   public:
-    // In each pass. True: it is time, and the interval begins anew.
+    // Call in each pass. True: a decision is due, and the interval restarts.
     bool is_time(const Observation &observation, const std::vector<MalleableJob> &jobs,
                  double interval_s, double now_s) {
         std::vector<Present> present;

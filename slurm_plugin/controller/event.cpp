@@ -36,7 +36,7 @@ std::string fixed(double value, int digits) {
     return {text, end};
 }
 
-// Bytes that are not plain ASCII become '?': a JSON line must stay valid.
+// Bytes that are not plain ASCII become '?', so that a JSON line stays valid.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {

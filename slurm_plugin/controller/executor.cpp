@@ -40,7 +40,7 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
     }
 }
 
-// Where Slurm refuses a later one, the training grows by those before it.
+// If Slurm refuses a later extension, the training grows by the earlier ones.
 RpcStatus Executor::extend(const JobRecord &base, const Action &action) {
     RpcStatus first = RpcStatus::refused;
     for (const Action::Doubling &doubling : action.doublings) {
@@ -66,10 +66,11 @@ RpcStatus Executor::dismiss(const Action &action) {
 RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, JobTracker &tracker,
                               const Options &options, double now_s) {
     const uint32_t id = job.record->id;
-    // A request in the record of a job that was requeued meanwhile would tell of a resize.
+    // The record of a job that was requeued meanwhile must not get a request: it would show a
+    // resize that is not under way.
     if (action.kind == Kind::ask)
         if (const RpcStatus runs = cluster_.confirm_run(id); runs != RpcStatus::ok) return runs;
-    // It has not come back in time. Has it left, and slurmctld has forgotten that?
+    // It has not left in time. Or it has left, and slurmctld has forgotten that.
     if (action.kind == Kind::call_off)
         if (const Recovery::Found found = recovery_.recover(*job.record); found.event) {
             log(*found.event, now_s, job.record);
@@ -79,7 +80,7 @@ RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, Job
     if (status == RpcStatus::refused) note_refusal(job, action, tracker, options, now_s);
     if (status == RpcStatus::later) note_later(job, action, tracker, options, now_s);
     if (status != RpcStatus::ok) return status;
-    // The intent stands: now the signal, which is repeated until something happens.
+    // The intent is written: now the signal, which is repeated until the job reacts.
     if (action.kind == Kind::ask || action.kind == Kind::signal) {
         tracker.signalled_s = now_s;
         status = cluster_.signal_steps(id, job.intent.signal);
@@ -141,7 +142,7 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
                             const Options &options, double now_s) {
     count(&ResizeCounts::refused, action.intent.why);
     if (action.kind == Kind::release) {
-        // Next a smaller size, then without one; then the start time that is set comes by itself.
+        // Next a smaller size, then none; finally the start time that is already set applies.
         const auto &size = action.update.size;
         tracker.update_pause.until(now_s + (size ? options.idle_poll_s : kRefusedWait_s));
         if (size) tracker.ceiling.set(size->gpus / 2, now_s);
@@ -161,7 +162,7 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
         now_s, job.record);
 }
 
-// As if it had been submitted, and cancelled because it waited.
+// As if it had been submitted, and cancelled because it was pending too long.
 void Executor::note_later(const MalleableJob &job, const Action &action, JobTracker &tracker,
                           const Options &options, double now_s) {
     tracker.growth.failed(options.back_off_s, now_s);
@@ -197,7 +198,7 @@ void Executor::note_failure(uint32_t user_id, uint32_t job_id, const Options &op
             now_s);
 }
 
-// Its size is that of its record; only the bill is not, where Slurm refuses.
+// If Slurm refuses, only the bill is wrong: the size in the record is right.
 void Executor::bill_anew(const MalleableJob &job, double now_s) {
     if (cluster_.bill_anew(job.record->id) != RpcStatus::refused) return;
     log({.kind = EventKind::refused,

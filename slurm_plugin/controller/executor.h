@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out one action on the cluster, and notes what came of it: in the job's tracker, in the
-// breaker, in the statistics and in the events.
+// Carries out one action on the cluster, and records the result in the job's tracker, the breaker,
+// the statistics and the events.
 #pragma once
 
 #include <string>
@@ -25,17 +25,17 @@ class Executor {
 
     RpcStatus carry_out(const MalleableJob &job, const Action &action, JobTracker &tracker,
                         const Options &options, double now_s);
-    // Extensions whose base does not run any more. Their ranks end by themselves with the base's;
-    // one that waits, or has yet to start its ranks, does not.
+    // Cancels extensions whose base no longer runs. Ranks of an extension end with those of the
+    // base; an extension that is pending or has not started its ranks does not.
     void cancel_strays(const Extensions &extensions, const Observation &observation, double now_s);
-    // Mode observe: what would be asked is logged, and nothing is touched.
+    // Mode observe: logs what would be asked, and changes nothing.
     void log_dry_run(const MalleableJob &job, const Action &action, JobTracker &tracker,
                      double now_s);
-    // A job that was asked to resize has ended by its own failure.
+    // A job that was asked to resize ended by its own failure.
     void note_lost(uint32_t user_id, uint32_t job_id, const std::string &reason,
                    const Options &options, double now_s);
 
-    // record: of the event's job, where it is known.
+    // record: of the event's job, if known.
     void log(Event event, double now_s, const JobRecord *record = nullptr);
     [[nodiscard]] const Breaker &breaker() const { return breaker_; }
 

@@ -17,7 +17,7 @@ struct Scene {
     [[nodiscard]] std::string until(double then_s) const { return seconds_text(then_s - now_s); }
 };
 
-// The state of a resize under way, empty where there is none.
+// The state of a resize under way; empty if there is none.
 std::string under_way(const MalleableJob &job, double now_s, const Options &options) {
     if (!job.is_resizing()) return {};
     const std::string since = seconds_text(age_s(job.intent.asked_s, now_s)) + " ago";
@@ -39,7 +39,7 @@ std::string what_limit(const Limit &limit, const std::string &whose, const Scene
     return {};
 }
 
-// What keeps the controller from asking for the other size that the policy wants; empty: nothing.
+// What keeps the controller from asking for the size that the policy wants; empty: nothing.
 std::string what_delays(const MalleableJob &job, const Target &target, const Scene &scene) {
     const int gpus = target.allotment.gpus;
     if (gpus > job.record->gpus_requested && target.placeable_gpus < gpus)

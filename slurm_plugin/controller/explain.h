@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why each job has its size, and what would change it: in words, for `ringstat explain`.
+// Why each job has its size, and what would change it: text for `ringstat explain`.
 #pragma once
 
 #include <map>
@@ -19,19 +19,19 @@ namespace ringrt::controller {
 struct Explanation {
     uint32_t job_id = 0;
     int gpus = 0;        // now
-    int wanted = 0;      // by the policy; 0: it waits
+    int wanted = 0;      // by the policy; 0: pending
     std::string reason;  // code
     std::string text;    // why this size, and what would change it
 };
 
-// By the controller that decides: with what it tracks of each job.
+// For the controller that decides, with its trackers.
 [[nodiscard]] std::vector<Explanation> explain(const Observation &observation,
                                                const std::vector<MalleableJob> &jobs,
                                                const Plan &plan,
                                                const std::map<uint32_t, JobTracker> &trackers,
                                                const Limits &limits, const Options &options);
 
-// By one who only looks: what a controller that knows nothing but the records would decide now.
+// For a reader without trackers: what a controller would decide now from the records alone.
 [[nodiscard]] std::vector<Explanation> explain(const Observation &observation,
                                                const Options &options);
 

@@ -15,11 +15,11 @@ constexpr std::array<std::string_view, kExtensionStages> kExtensionStageNames{
     "pending", "joining", "joined", "leaving", "stray", "ended",
 };
 
-// From its start: the prolog, a container, the program's imports. The library gives up by itself
-// after RINGRT_START_TIMEOUT_MS, two minutes unless the user says otherwise.
+// From its start: the prolog, a container, the program's imports. The library gives up after
+// RINGRT_START_TIMEOUT_MS, two minutes by default.
 constexpr double kJoinMost_s = 300;
 
-// It may still hold GPUs.
+// Whether it may still hold GPUs.
 bool has_gpus(const JobRecord &record) {
     return record.phase == JobPhase::running || record.phase == JobPhase::suspended;
 }
@@ -39,7 +39,7 @@ bool runs(const JobRecord &base) {
 void add_gpus(const JobRecord &extension, JobRecord &base) {
     base.gpus_requested += extension.gpus_requested;
     base.cpus_requested += extension.cpus_requested;
-    if (base.gpus_allowed) *base.gpus_allowed += extension.gpus_requested;  // it has them already
+    if (base.gpus_allowed) *base.gpus_allowed += extension.gpus_requested;  // it already has them
     for (const auto &[node, gpus] : extension.gpus_on_node) {
         const auto same = std::ranges::find(base.gpus_on_node, node, &std::pair<int, int>::first);
         if (same != base.gpus_on_node.end())
@@ -90,7 +90,7 @@ ExtensionStep extension_step(ExtensionStage stage, const ExtensionAges &ages, do
 void Extensions::take_from(Observation &observation) {
     const bool is_same = version_ != 0 && observation.version == version_;
     version_ = observation.version;
-    if (is_same) return;  // then they were taken out before
+    if (is_same) return;  // the previous call removed them
     all_.clear();
     std::erase_if(observation.jobs, [&](JobRecord &record) {
         if (!record.extension) return false;
@@ -130,7 +130,7 @@ std::vector<const JobRecord *> Extensions::strays(const Observation &observation
     for (const JobRecord &record : all_) {
         const auto base = std::ranges::find_if(
             observation.jobs, [&](const JobRecord &job) { return is_of(record, job); });
-        // While its base completes, its ranks end by themselves.
+        // While the base completes, the extension's ranks end with those of the base.
         const bool base_runs =
             base != observation.jobs.end() &&
             (base->phase == JobPhase::completing || (runs(*base) && is_of_run(record, *base)));

@@ -8,8 +8,7 @@ namespace ringrt::controller {
 void Fence::update(const JobRecord &record, Stage stage, bool asked,
                    const std::vector<NodeRecord> &nodes, double gap_end_s, double now_s,
                    bool was_watched) {
-    // The restart count rose while it waited: a run came and went between two polls, on nodes that
-    // nobody saw.
+    // The restart count rose while it was pending: a run on unknown nodes passed between polls.
     if (waits_since_s_ && record.restarts != restarts_) {
         waits_since_s_.reset();
         seen_s_.reset();
@@ -32,7 +31,7 @@ void Fence::update(const JobRecord &record, Stage stage, bool asked,
     nodes_up_ = up;
 }
 
-// A completing job loses its nodes one by one: those of its run count.
+// A completing job loses its nodes one by one, so the nodes of its run count.
 void Fence::update_held(const JobRecord &record, Stage stage, double now_s) {
     seen_s_ = now_s;
     waits_since_s_.reset();
@@ -42,13 +41,13 @@ void Fence::update_held(const JobRecord &record, Stage stage, double now_s) {
     for (const auto &[node, gpus] : record.gpus_on_node) nodes_.push_back(node);
 }
 
-// Another number of restarts is another run's leave, or a requeue of a job that was ending anyway.
+// Another restart count is the end of another run, or a requeue of a job that was ending anyway.
 void Fence::note_leave(const JobRecord &record, double now_s) {
     if (!leave_ || leave_->restarts != record.restarts)
         leave_ = {.seen_s = now_s, .told_s = record.told_s, .restarts = record.restarts};
 }
 
-// False where the job's nodes are not known.
+// False if the job's nodes are not known.
 bool Fence::are_nodes_up(const std::vector<NodeRecord> &nodes) const {
     return !nodes_.empty() && std::ranges::all_of(nodes_, [&](int node) {
         return node >= 0 && static_cast<std::size_t>(node) < nodes.size() &&

@@ -30,7 +30,7 @@ void add_nodes(const Observation &observation, const std::vector<int> &nodes,
         off.emplace_back(node, observation.nodes[static_cast<std::size_t>(node)].gpus);
 }
 
-// As the job's layout has it.
+// Places the GPUs according to the job's layout.
 bool place(Packing &packing, const records::Layout &layout, int gpus,
            std::vector<policy::NodeShare> &where) {
     const int most = layout.gpus_per_node;
@@ -38,7 +38,7 @@ bool place(Packing &packing, const records::Layout &layout, int gpus,
                                    : packing.place(gpus, &where);
 }
 
-// The largest size that finds a place off these nodes, which is then taken; 0: none does.
+// Finds the largest size with a place off these nodes, and occupies it; 0: no size has one.
 int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
                   const records::Layout &layout, const policy::Ladder &ladder,
                   std::vector<policy::NodeShare> *place_out = nullptr) {
@@ -55,8 +55,8 @@ int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
     return gpus;
 }
 
-// One that comes back from a resize is kept off a place that is kept clear, but for what nobody
-// wants of its nodes, where it finds no other.
+// A job that restarts after a resize is kept off the reserved nodes. If it finds no other place, it
+// may use the GPUs there that no job has reserved.
 void match_returning(const Observation &observation, const Pool &pool, const MalleableJob &job,
                      const policy::Ladder &ladder, Packing &packing, Target &target) {
     std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record), where;
@@ -72,7 +72,7 @@ void match_returning(const Observation &observation, const Pool &pool, const Mal
     target.kept_off_sum = checksum_of(target.kept_off, observation.nodes);
 }
 
-// One that is to run elsewhere finds its size there.
+// A job that must move is placed off the reserved nodes.
 void match_moving(const Observation &observation, const Pool &pool, const MalleableJob &job,
                   Packing &packing, Target &target) {
     std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record);
@@ -80,10 +80,10 @@ void match_moving(const Observation &observation, const Pool &pool, const Mallea
     const int gpus = target.allotment.gpus;
     packing.release(target.job.held);
     target.placeable_gpus = place_largest(packing, off, job.intent.layout, {gpus, gpus});
-    packing.occupy(target.job.held);  // they are not free before it has left
+    packing.occupy(target.job.held);  // not free until the job has left
 }
 
-// What it has it keeps, and each doubling stands for itself, on as few nodes as are free for it.
+// The job keeps its GPUs, and each doubling is placed separately on as few nodes as possible.
 void match_parts(const Observation &observation, const Pool &pool, const MalleableJob &job,
                  Packing &packing, Target &target) {
     const records::Layout &layout = job.intent.layout;
@@ -154,7 +154,7 @@ void match_free(const Observation &observation, const Pool &pool,
         const bool fits = place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
                                         jobs[i].intent.layout, {gpus, gpus}) > 0;
         targets[i].placeable_gpus = fits ? gpus : targets[i].job.gpus_now;
-        packing.occupy(held);  // they are not free before it has left
+        packing.occupy(held);  // not free until the job has left
     }
 }
 

@@ -8,8 +8,8 @@
 
 namespace ringrt::controller {
 
-// Which of the targets could be reached at once: waiting jobs first, then growths by their gain.
-// What one gets is not there for the next.
+// Sets which targets can be reached at once: pending jobs first, then growths by gain. GPUs given
+// to one job are not available to the next.
 void match_free(const Observation &observation, const Pool &pool,
                 const std::vector<MalleableJob> &jobs, std::vector<Target> &targets);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The resizes under way, in all and of each user, held against what may be at once: the site's
-// limit, and the circuit breakers.
+// The resizes under way, in all and for each user, compared with the limits: the site's limit and
+// the circuit breakers.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace ringrt::controller {
 
-// What keeps the controller from asking: of all jobs, or of one user's.
+// What keeps the controller from asking all jobs, or the jobs of one user.
 struct Limit {
     int in_flight = 0;          // resizes under way
-    int in_flight_most = 1000;  // at once
+    int in_flight_most = 1000;  // allowed at once
     double paused_until_s = 0;  // by the circuit breaker; Unix time
 
     [[nodiscard]] bool is_reached() const { return in_flight >= in_flight_most; }
@@ -23,13 +23,13 @@ struct Limit {
 
 struct Limits {
     Limit all;
-    std::map<uint32_t, Limit> of_user;  // of those who have any
+    std::map<uint32_t, Limit> of_user;  // users with malleable jobs
 };
 
 class InFlight {
   public:
-    // A job that does not answer restarts nothing: it takes none of the places of all, but one of
-    // its user's. A trial waits for it all the same.
+    // A silent job restarts nothing: it counts toward its user's limit but not toward the limit of
+    // all. A breaker's trial still waits for it.
     void add(uint32_t user_id, bool is_silent);
     [[nodiscard]] int count() const { return count_; }
 

@@ -18,22 +18,22 @@ struct JobTracker;
 
 struct MalleableJob {
     const JobRecord *record = nullptr;  // of the Observation, which must outlive this
-    records::Intent intent;             // the record's; in mode observe the one of the dry run
+    records::Intent intent;             // from the record; in mode observe from the dry run
     Stage stage = Stage::ended;
     bool is_live = false;   // it may grow in place (doc/live.md)
-    bool may_move = false;  // it could come back on other nodes: asked now, or asked already
-    std::vector<Extension> extensions;  // by level; their GPUs are counted in the record
+    bool may_move = false;  // it can restart on other nodes: if asked now, or already asked
+    std::vector<Extension> extensions;  // by level; the record counts their GPUs
 
-    // A resize that was asked and is not yet over.
+    // A resize was asked and is not over yet.
     [[nodiscard]] bool is_resizing() const { return intent.asked_s > 0; }
-    // The telemetry of the present run, nullptr where there is none yet.
+    // Telemetry of the present run; nullptr if there is none yet.
     [[nodiscard]] const records::Telemetry *current_telemetry() const;
 };
 
 [[nodiscard]] Holds holds_of(const Options &options);
 
-// The malleable jobs that have not ended, in the order of the observation, by their records alone:
-// for one who does not follow them from pass to pass.
+// The malleable jobs that have not ended, in observation order, from their records alone: for a
+// caller without trackers.
 [[nodiscard]] std::vector<MalleableJob> malleable_jobs(const Observation &observation,
                                                        const Options &options);
 
@@ -42,17 +42,17 @@ struct MalleableJob {
                                                double now_s, bool somebody_waits,
                                                const Options &options);
 
-// It would lose its place in its array to the next task, were it to leave.
+// Whether a requeue would lose its slot in its array to the next task.
 [[nodiscard]] bool keeps_place_in_array(const MalleableJob &job);
 
-// Could it come back on other nodes, asked now or asked already?
+// Whether it can restart on other nodes, if asked now or already asked.
 [[nodiscard]] bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,
                             const Options &options);
 
-// It was asked some time ago and has not left: it may never. Others need not wait for it.
+// It was asked some time ago and may never leave. Other jobs need not wait for it.
 [[nodiscard]] bool is_silent(const MalleableJob &job, double now_s);
 
-// Seconds since a moment noted in a record; infinite where the clock was set back since.
+// Seconds since a time noted in a record; infinite if the clock was set back since.
 [[nodiscard]] double age_s(double then_s, double now_s);
 
 }  // namespace ringrt::controller

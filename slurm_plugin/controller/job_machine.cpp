@@ -27,11 +27,11 @@ constexpr double kSmoothing = 0.3;     // weight of the newest gap
 
 // ---- running ----------------------------------------------------------------------------------
 
-// The gap of the resize that this start ends.
+// Notes the gap of the resize that this start ends.
 void note_gap(const MalleableJob &job, double now_s, Intent &intent) {
     const double start_s = job.record->start_s;
     if (!job.is_resizing() || start_s <= 0) return;
-    // Slurm notes the start in whole seconds; we have seen it at most a little later.
+    // Slurm notes the start in whole seconds; the poll saw it at most a little later.
     const double started_s = std::clamp(now_s, start_s, start_s + 1);
     intent.gap_s = std::max(0.0, started_s - job.intent.asked_s);
     intent.restart_s = intent.restart_s > 0
@@ -39,7 +39,7 @@ void note_gap(const MalleableJob &job, double now_s, Intent &intent) {
                            : intent.gap_s;
 }
 
-// A resize is over, or it has started for another reason.
+// Notes a start, whether a resize ends with it or not.
 Action note_start(const MalleableJob &job, const PassContext &pass) {
     const JobRecord &record = *job.record;
     Action action{.kind = Kind::note, .intent = job.intent};
@@ -152,9 +152,8 @@ Action hand_back(const MalleableJob &job) {
     return action;
 }
 
-// A resize under way is finished first, if that does not take long. A waiting job gets the size
-// that it was submitted with, at the time that is safe after its last run; only then the record
-// goes.
+// A resize under way is finished first, if that does not take long. A pending job gets the size
+// that it was submitted with, when that is safe after its last run. Its record is removed last.
 Action detach(const MalleableJob &job, const Target &target, const JobTracker &tracker,
               const PassContext &pass, const Options &options) {
     const JobRecord &record = *job.record;
@@ -174,7 +173,7 @@ Action detach(const MalleableJob &job, const Target &target, const JobTracker &t
     nothing_lent.kept_off.clear();
     Action action = size_and_release(job, nothing_lent, tracker, pass, options);
     if (action.kind != Kind::release) return action;
-    // Nor is a place in the queue: nobody would take it back.
+    // No place in the queue is lent either: no controller would take it back.
     action.intent.own_nice.reset();
     action.update.first_in_queue = false;
     action.update.nice = job.intent.own_nice;

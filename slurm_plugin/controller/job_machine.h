@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a job's stage (stage.h), its target and what is tracked of it to the one thing to do next.
-// Pure.
+// Maps a job's stage (stage.h), target and tracker to its next action. Pure.
 #pragma once
 
 #include "slurm_plugin/controller/action.h"

@@ -18,13 +18,13 @@ struct Entry {
     double time_s = 0;
     uint32_t job_id = 0;
     std::string_view kind;
-    std::optional<Outcome> outcome;  // none: the line is torn, or a newer version's
+    std::optional<Outcome> outcome;  // none: the line is torn, or from a newer version
 };
 
 bool read_kind(std::string_view text, std::string_view &out) {
     const std::optional<EventKind> kind = event_kind(text);
     if (kind) out = to_string(*kind);
-    return true;  // a newer version's: something else happened to the job
+    return true;  // from a newer version: another event of the job
 }
 
 using Key = records::RecordKey<Entry>;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a controller must know of the seconds before its start. slurmctld, killed, has forgotten
-// what it had not saved yet, the jobs' own records with it: whether a job that it believes to run
-// had left for its resize, or had ended, is told by this journal alone. One line for each event:
+// What a controller must learn about the seconds before its start. A killed slurmctld has forgotten
+// what it had not saved, including the jobs' records. Only this journal shows whether a job that
+// slurmctld lists as running had left for its resize or had ended. One line for each event:
 //
 //   event/1 time=1763721600.2 job=12 kind=ended outcome=completed
 //
-// in the records' grammar (records/fields.h): unknown keys are passed over. The outcome stands last
-// and in every line, so that a torn one is none.
+// in the grammar of the records (records/fields.h); unknown keys are skipped. Every line has the
+// outcome as its last field, so a torn line is recognized and ignored.
 #pragma once
 
 #include <map>
@@ -21,16 +21,16 @@ namespace ringrt::controller {
 struct Journal {
     struct Ending {
         double time_s = 0;
-        bool completed = false;  // with exit code 0, in its own time
+        bool completed = false;  // with exit code 0, before any limit
     };
-    std::map<uint32_t, double> asked_s;  // jobs whose resize was under way at the end, since when
-    std::map<uint32_t, double> under_way_s;  // jobs asked or requeued last, and when
-    bool goes_on = false;  // slurmctld was not killed: it has only read its configuration anew
-    std::map<uint32_t, Ending> ended;  // jobs that did not begin anew since
+    std::map<uint32_t, double> asked_s;      // jobs in a resize at the end, and since when
+    std::map<uint32_t, double> under_way_s;  // jobs last asked or requeued, and when
+    bool goes_on = false;              // slurmctld was not killed: it only reread its configuration
+    std::map<uint32_t, Ending> ended;  // jobs that have not restarted since
 };
 
-// The event's line, without the newline; empty: a start needs not know of it (a dry run, or one
-// that concerns no job).
+// The event's line, without the newline; empty: a restart does not need it (a dry run, or an event
+// without a job).
 [[nodiscard]] std::string journal_line(const Event &event);
 
 // From the lines, oldest first.

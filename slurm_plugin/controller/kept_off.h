@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While a place is kept clear for a rigid job (rigid_plan.h), a job that comes back from a resize
-// is kept off its nodes: Slurm has them as its excluded nodes (ExcNodeList). That list is lent.
-// Slurm changes it of a pending job only: it has no effect while the job runs, and is taken back
-// when the job waits again. Who names nodes of their own, to have or not to have, is lent none.
+// While nodes are reserved for a rigid job (rigid_plan.h), a job that restarts after a resize is
+// kept off them: they become its excluded nodes in Slurm (ExcNodeList). That list is lent. Slurm
+// changes it only for a pending job: it has no effect while the job runs, and is removed when the
+// job is pending again. A job that requests or excludes nodes itself gets no lent list.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace ringrt::controller {
 
-// Of the nodes' names, so that nodes that come or go change nothing; 0: of no nodes.
+// Checksum of the nodes' names, so that added or removed nodes do not change it; 0: no nodes.
 [[nodiscard]] uint32_t checksum_of(const std::vector<int> &excluded,
                                    std::span<const NodeRecord> nodes);
 
-// Takes the list of excluded nodes out of a record where it is the one that is lent: for everything
-// but the next update the job has none. Part of reading a record, after its intent.
+// Removes the list of excluded nodes from a record if it is the lent one: only the next update sees
+// it. Part of reading a record, after its intent.
 void take_out_lent_list(JobRecord &record, std::span<const NodeRecord> nodes);
 
 [[nodiscard]] inline bool names_nodes(const JobRecord &record) {

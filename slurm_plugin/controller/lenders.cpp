@@ -5,7 +5,7 @@
 
 namespace ringrt::controller {
 
-// The first of its nodes are those that it keeps.
+// A job keeps its GPUs on the first of its nodes.
 void Lenders::add(const MalleableJob &job) {
     const bool is_leaving = job.intent.state == records::IntentState::asked &&
                             job.intent.target < job.record->gpus_requested;
@@ -42,7 +42,7 @@ int Lenders::size_after(const Loan &loan, int gpus) {
     return size;
 }
 
-// The one job that can do it alone and gives the fewest GPUs; nullptr: none can.
+// The one job that suffices alone and gives the fewest GPUs; nullptr: no job suffices.
 const Lenders::Loan *Lenders::least(const Node &node, int gpus) {
     const Loan *out = nullptr;
     for (const Loan &loan : node.loans) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What malleable jobs hold above their MIN, node by node, and how many of them would have to give
-// how much of it back for a rigid job there.
+// What malleable jobs hold above their MIN on each node, and how many of them would have to return
+// how many GPUs for a rigid job there.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ namespace ringrt::controller {
 
 class Lenders {
   public:
-    // Of giving GPUs back. A job halves its size, so it may give more than is wanted.
+    // Cost of returning GPUs. A job halves its size, so it may return more than is needed.
     struct Cost {
         int jobs = 0, gpus = 0;
 
@@ -21,21 +21,21 @@ class Lenders {
     };
 
     explicit Lenders(std::size_t nodes) : nodes_(nodes) {}
-    void add(const MalleableJob &job);  // one that holds GPUs
+    void add(const MalleableJob &job);  // a job that holds GPUs
     void remove(const MalleableJob &job);
-    // Of so many GPUs of the node: by as few jobs as can, and of these with the fewest GPUs.
+    // Cost of this many GPUs of the node: with the fewest jobs, and among these the fewest GPUs.
     [[nodiscard]] Cost cost(int node, int gpus) const;
-    void take(int node, int gpus);  // they will be asked: what they give too much costs nothing
+    void take(int node, int gpus);  // they will be asked: their surplus GPUs then cost nothing
 
   private:
     struct Loan {
         uint32_t job = 0;
-        int min = 1, size = 0;  // of the job, on all of its nodes
-        int here = 0;           // that it can give back of this node
+        int min = 1, size = 0;  // of the job, on all its nodes
+        int here = 0;           // GPUs of this node that it can return
     };
     struct Node {
         std::vector<Loan> loans;  // the largest first
-        int coming = 0;           // GPUs of jobs that have been asked already
+        int coming = 0;           // GPUs of jobs already asked
     };
     [[nodiscard]] static int size_after(const Loan &loan, int gpus);
     [[nodiscard]] static const Loan *least(const Node &node, int gpus);

@@ -42,7 +42,7 @@ Action cancel(const MalleableJob &job, const Extension &extension) {
     return action;
 }
 
-// One that comes or goes, the last first.
+// Handles an extension that joins or leaves, the last one first.
 Action attend(const MalleableJob &job, const JobTracker &tracker, const PassContext &pass,
               const Options &options) {
     const double grace_s = options.grace_of(job.intent.grace_s);
@@ -67,7 +67,7 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
     Action action{.kind = Kind::note, .intent = job.intent};
     records::Intent &intent = action.intent;
     intent.gpus = job.record->gpus_requested;
-    intent.good = 0;  // nothing was started anew
+    intent.good = 0;  // nothing was restarted
     intent.since_s = pass.now_s;
     ++intent.resizes;
     action.event = event_of(EventKind::resized, job.intent, job.intent.gpus, intent.gpus,
@@ -76,8 +76,8 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
     return action;
 }
 
-// Its user wants it resized in place, and its ranks have yet to say that they can: a requeue would
-// stop what need not stop. A program that never says anything is requeued after that.
+// The user wants it resized in place, but its ranks have not reported yet whether they can. A
+// requeue would stop it needlessly. A program that never reports is requeued after the timeout.
 bool is_yet_to_tell(const MalleableJob &job, const PassContext &pass, const Options &options) {
     constexpr double kTellMost_s = 120;
     const std::optional<records::Telemetry> &heard = job.record->telemetry;
@@ -92,7 +92,7 @@ std::string listed(const std::vector<std::string> &each) {
     return out;
 }
 
-// As many ranks on each of the nodes that are free for it.
+// The same number of ranks on each of the nodes that are free for it.
 PendingUpdate::Size part_of(const MalleableJob &job, int gpus, const Target &target,
                             std::size_t doubling, const PassContext &pass) {
     PendingUpdate::Size size = size_with(job.intent.layout, gpus, pass, *job.record);
@@ -102,7 +102,7 @@ PendingUpdate::Size part_of(const MalleableJob &job, int gpus, const Target &tar
     return size;
 }
 
-// One for each doubling: so each halving is the leaving of the last one.
+// One extension for each doubling, so that each halving removes the last one.
 Action extend(const MalleableJob &job, const Target &target, int wanted, const PassContext &pass,
               const Options &options) {
     const int now = job.record->gpus_requested;
@@ -125,7 +125,7 @@ Action extend(const MalleableJob &job, const Target &target, int wanted, const P
     return action;
 }
 
-// The last ones, down to `wanted` GPUs or to the base.
+// Dismisses the last extensions, down to `wanted` GPUs or to the base.
 Action dismiss(const MalleableJob &job, const Target &target, int wanted, const PassContext &pass) {
     const int now = job.record->gpus_requested;
     Action action{.kind = Kind::dismiss, .intent = job.intent, .poll_fast = true};
@@ -160,7 +160,7 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
     const int now = job.record->gpus_requested;
     const bool was_extended = job.intent.gpus != now && (job.is_live || !job.extensions.empty());
     if (was_extended) return note_size(job, pass);
-    // What is left of it after a loss in the middle is no size of the ladder.
+    // The GPUs left after a loss in the middle of the stack are no size of the ladder.
     const bool is_odd = !job.extensions.empty() &&
                         !records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, now);
     if (is_odd) return dismiss(job, target, now - 1, pass);

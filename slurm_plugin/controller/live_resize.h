@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done for a training that is resized in place: each doubling is an extension as large as
-// it was before, several at once where it grows so far, and each halving the last one's leaving.
-// Part of the machine (job_machine.h). Pure.
+// The next action for a training that is resized in place. Each doubling is one extension as large
+// as the training before it; several can be submitted at once. Each halving removes the last
+// extension. Part of the state machine (job_machine.h). Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace ringrt::controller {
 
-// Of a running job. nullopt: it is resized by requeue, or nothing is to be done in place.
+// For a running job. nullopt: it is resized by requeue, or has nothing to do in place.
 [[nodiscard]] std::optional<Action> next_live_action(const MalleableJob &job, const Target &target,
                                                      const JobTracker &tracker,
                                                      const PassContext &pass,

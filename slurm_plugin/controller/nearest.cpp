@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLettersMax = 64;
 
-// Levenshtein's, a row at a time.
+// Levenshtein distance, one row at a time.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), 0);

@@ -55,7 +55,7 @@ std::string policy_names() {
     return names;
 }
 
-// Those that policies declare, each once: several policies may share one.
+// Parameters that policies declare, each once: several policies may share one.
 void add_policy_params(std::vector<Row> &rows) {
     for (const policy::Policy &policy : policy::policies())
         for (const policy::Param &param : policy.params)
@@ -126,7 +126,7 @@ std::vector<Row> all_rows() {
     return table;
 }
 
-// A function's static, so that the plugin has no object with a constructor of its own at load time.
+// Static in a function, so that the plugin runs no constructor when it is loaded.
 const std::vector<Row> &rows() {
     static const std::vector<Row> table = all_rows();
     return table;
@@ -138,7 +138,7 @@ const Row *find_row(std::string_view name) {
     return nullptr;
 }
 
-// The index of `text` in "a|b|c", -1 where it is none of them.
+// The index of `text` in "a|b|c"; -1 if it is not in it.
 int choice_index(std::string_view choices, std::string_view text) {
     for (int index = 0; !choices.empty(); ++index) {
         const std::size_t bar = std::min(choices.find('|'), choices.size());
@@ -166,7 +166,7 @@ std::string got(std::string_view text) {
     return out + (text.size() > 40 ? "...\"" : "\"");
 }
 
-// As Slurm's own names; empty stands for none.
+// The same characters as in Slurm's names; empty means none.
 bool is_name(std::string_view text) {
     const auto fits = [](unsigned char c) {
         return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '@';

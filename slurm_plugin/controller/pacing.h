@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keeps the controller from asking again and again for what has just failed. All of it may be
-// lost with the controller: it is about pace, not about truth.
+// Keeps the controller from repeating at once what has just failed. All of it may be lost with the
+// controller: it affects pace, not correctness.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace ringrt::controller {
 
-// Nothing of a kind is done before some time.
+// Blocks one kind of action until a given time.
 class Pause {
   public:
     void until(double until_s) { until_s_ = until_s; }
@@ -20,14 +20,14 @@ class Pause {
     double until_s_ = 0;
 };
 
-// The pause after a resize that was called off: doubles each time, to a day at most.
+// The pause after a called-off resize: doubles each time, up to one day.
 class Backoff {
   public:
     void failed(double first_s, double now_s) {
         pause_.until(now_s + std::min(kMost_s, first_s * std::exp2(failures_)));
         failures_ = std::min(failures_ + 1, 20);
     }
-    void paused(double for_s, double now_s) { pause_.until(now_s + for_s); }  // no failure of its
+    void paused(double for_s, double now_s) { pause_.until(now_s + for_s); }  // not its own failure
     void succeeded() { failures_ = 0; }
     [[nodiscard]] bool holds(double now_s) const { return pause_.holds(now_s); }
     [[nodiscard]] double until_s() const { return pause_.until_s(); }
@@ -38,8 +38,8 @@ class Backoff {
     int failures_ = 0;  // in a row
 };
 
-// Larger sizes were refused by Slurm, or did not start although they were free: a limit, or no node
-// that fits. They are not tried again for half an hour.
+// Slurm refused larger sizes, or did not start them although they were free: a limit, or no fitting
+// node. They are not retried for half an hour.
 class Ceiling {
   public:
     void set(int gpus, double now_s) { gpus_ = gpus, pause_.until(now_s + kLasts_s); }
@@ -56,22 +56,22 @@ class Ceiling {
     int gpus_ = 0;
 };
 
-// Slurm holds a job whose launch failed, such as one that was started beside what was left of its
-// old run. Nobody asked for that hold, so it is undone; not for ever, for a node may be broken.
+// Slurm holds a job after a failed launch, for example one that started beside the remains of its
+// old run. The controller undoes this hold, but not indefinitely: a node may be broken.
 class LaunchFailures {
   public:
-    // In each pass. True: one more launch has failed.
+    // Call in each pass. True: another launch has failed.
     bool update(bool is_held) {
         const bool is_new = is_held && !was_held_;
         was_held_ = is_held;
         count_ += is_new;
         return is_new;
     }
-    // A run that lasts shows that launches succeed again.
+    // A long run shows that launches succeed again.
     void ran(double run_s) {
         if (run_s >= kGoodRun_s) count_ = 0;
     }
-    // From now on Slurm's hold counts like a user's: somebody should look.
+    // From now on Slurm's hold is treated like a user's: a person should look.
     [[nodiscard]] bool gives_up() const { return count_ > kForgiven; }
 
   private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kSoon_s = 60;
 
-// By itself: one that got such a signal was ended by somebody.
+// A job that got one of these signals was ended from outside.
 bool failed_by_itself(const JobRecord &record) {
     if (!record.end || record.end->how != End::How::failed) return false;
     const int signal = record.end->signal;
@@ -29,14 +29,14 @@ bool has_made_steps(const JobRecord &record) {
            static_cast<int64_t>(record.telemetry->step) > record.intent->base_step;
 }
 
-// Of one that never tells of steps only the time is known.
+// If a job never reports steps, only its run time counts.
 bool failed_soon(const JobRecord &record) {
     if (record.start_s <= 0) return false;
     return age_s(record.start_s, record.end_s) < kSoon_s ||
            (record.telemetry && !has_made_steps(record));
 }
 
-// Its size before this one; this one: it has had no other.
+// The previous size; the present size if it never had another.
 int size_before(const JobRecord &record) {
     const Intent &intent = *record.intent;
     const bool is_noted = intent.state == IntentState::running;
@@ -50,7 +50,7 @@ std::optional<Probation> probation_of(const JobRecord &record) {
     if (record.phase != JobPhase::finished || !record.intent || !failed_by_itself(record))
         return std::nullopt;
     const Intent &intent = *record.intent;
-    const bool is_asked = intent.state == IntentState::asked;  // it has ended while it was asked
+    const bool is_asked = intent.state == IntentState::asked;  // it ended while it was asked
     if (intent.run != record.restarts || is_asked || !failed_soon(record)) return std::nullopt;
     const Probation out{.good = size_before(record), .bad = record.gpus_requested};
     const records::GpuRange range{intent.gpus_min, intent.gpus_max};
@@ -75,7 +75,7 @@ Action narrow_range(const MalleableJob &job, const Probation &probation) {
         intent.gpus_min = probation.good;
     intent.bad = probation.bad;
     intent.good = 0;
-    intent.gpus = probation.good;  // to start there is no resize
+    intent.gpus = probation.good;  // so that a start there is no resize
     intent.state = IntentState::running;
     intent.target = 0;
     intent.asked_s = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job that fails soon after a resize: its script may not be able to run at that size (steps with
-// --gpus of their own, a batch that does not fit). It goes back to the size that it ran with before
-// and its range is narrowed, in its record, so that it meets the other size no more. One that fails
-// there, too, has failed. So a range of N sizes ends a broken program after N runs at most.
+// --gpus of their own, a batch that does not fit). It returns to its previous size, and its record
+// narrows its range so that it never gets the bad size again. If it fails there as well, it has
+// failed. So a broken program with a range of N sizes ends after at most N runs.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@
 namespace ringrt::controller {
 
 struct Probation {
-    int good = 0;  // the size before
-    int bad = 0;   // at which it failed
+    int good = 0;  // the previous size
+    int bad = 0;   // the size at which it failed
 
     bool operator==(const Probation &) const = default;
 };
 
-// Of a job that was resized and has failed by itself within a minute after a start, or before it
-// told of a step. None: its end stands.
+// For a job that was resized and failed by itself within a minute of a start, or before it reported
+// a step. None: its end stands.
 [[nodiscard]] std::optional<Probation> probation_of(const JobRecord &record);
 
-// May the job, which waits, still meet that size?
+// Whether the pending job can still get that size.
 [[nodiscard]] bool is_to_narrow(const MalleableJob &job, const Probation &probation);
 [[nodiscard]] Action narrow_range(const MalleableJob &job, const Probation &probation);
 

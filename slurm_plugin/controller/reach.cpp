@@ -14,7 +14,7 @@ bool contains(const std::vector<std::string> &list, std::string_view name) {
     return std::ranges::find(list, name) != list.end();
 }
 
-// Does `is_met` hold for one of the names that `separator` joins (all: for every one)?
+// Whether `is_met` holds for one (all: for every one) of the names that `separator` joins.
 template <typename IsMet>
 bool holds(std::string_view names, char separator, bool all, IsMet is_met) {
     for (;;) {
@@ -28,7 +28,7 @@ bool holds(std::string_view names, char separator, bool all, IsMet is_met) {
 }  // namespace
 
 bool is_reserved_too_soon(const JobRecord &job, const NodeRecord &node) {
-    // A resize moves the end: seconds away, and a limit in whole minutes.
+    // A resize moves the end: the restart takes seconds, and the limit is in whole minutes.
     constexpr double kMoved_s = 120;
     if (node.reserved_from_s <= 0) return false;
     if (!job.time_limit_s) return true;

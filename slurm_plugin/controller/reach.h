@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which nodes a job may use, by what Slurm's listings say of both: its partitions, its kind of GPU,
-// its features, the nodes that it excludes, the reservations ahead. A feature expression that is
-// more than names joined by
-// "&" is taken to allow every node: Slurm has the last word anyway, at the start.
+// Which nodes a job may use, from Slurm's listings of both: partitions, GPU type, features,
+// excluded nodes, upcoming reservations. A feature expression that is more than names joined by "&"
+// is assumed to allow every node: Slurm decides at the start anyway.
 #pragma once
 
 #include "slurm_plugin/controller/capacity.h"
@@ -10,18 +9,18 @@
 
 namespace ringrt::controller {
 
-// A reservation of the node begins before the job's time limit ends: Slurm lets it run there until
-// then, but does not start it there.
+// A reservation of the node begins before the job's time limit ends. Slurm lets a running job stay
+// until then, but does not start it there.
 [[nodiscard]] bool is_reserved_too_soon(const JobRecord &job, const NodeRecord &node);
 
 [[nodiscard]] bool may_use(const JobRecord &job, const NodeRecord &node, int node_index);
 
-// False: every node of the pool will do, without a look at each.
+// False: every node of the pool is usable, and no per-node check is needed.
 [[nodiscard]] bool is_choosy(const JobRecord &job, const Pool &pool);
 
-// What the nodes of a pool can take of a job at most, with its layout and its CPUs a task.
+// The most that the nodes of a pool can take of a job, given its layout and CPUs per task.
 struct Reach {
-    int gpus_per_node = 1;  // GPUs and CPUs as the nodes have them, not as they are free
+    int gpus_per_node = 1;  // by all GPUs and CPUs of the nodes, not only free ones
     int gpus_in_all = 0;
     int gpus_lent = 0;  // the same without what rigid jobs hold and are to get
 };

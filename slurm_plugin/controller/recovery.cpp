@@ -13,15 +13,15 @@ using records::IntentState;
 namespace {
 
 constexpr double kTakenDown_s = 120;  // after a restart of slurmctld
-constexpr double kFirstProbe_s = 3;   // slurmctld has to find its nodes first
-constexpr double kNextProbe_s = 6;    // a job takes a while to go
+constexpr double kFirstProbe_s = 3;   // slurmctld must contact its nodes first
+constexpr double kNextProbe_s = 6;    // a job takes a while to end
 constexpr double kTooEarlyAgain_s = 5;
 constexpr double kProbeRetryMost_s = 300;
 constexpr int kProbesPerPass = 8;
 constexpr double kWatchedMost_s = 10;  // longer than any stop and restart
-constexpr double kBeforeStart_s = 5;   // of slurmctld: noted by the one before, as it ended
+constexpr double kBeforeStart_s = 5;   // of slurmctld: noted by the previous one as it ended
 constexpr double kAfterStart_s = 60;   // srun waits for an answer meanwhile
-constexpr double kStarting_s = 120;    // slurmctld may be away as long
+constexpr double kStarting_s = 120;    // slurmctld may be down as long
 constexpr double kFailedJustNow_s = 60;
 constexpr double kNodelessRun_s = 10;  // its first srun is refused
 
@@ -73,7 +73,7 @@ void Recovery::note_returns(const JobRecord &record, double now_s) {
         returning_.try_emplace(record.id);
         return;
     }
-    // One that somebody has seen as FAILED for a while stays so.
+    // A job that has shown as FAILED for a while stays so.
     if (record.end_s < *begun_s_ - kBeforeStart_s || age_s(record.end_s, now_s) > kFailedJustNow_s)
         return;
     const auto probation = controller::probation_of(record);
@@ -100,7 +100,7 @@ std::vector<Event> Recovery::requeue_lost(const Observation &observation, double
     return events;
 }
 
-// Of one that was requeued when its nodes were gone, or just went. False: not yet.
+// For a job that was requeued when its nodes were gone or about to be. False: not done yet.
 bool Recovery::clear_nodeless(const JobRecord &record, int restarts_before) {
     if (record.restarts <= restarts_before) return record.phase == JobPhase::finished;
     if (record.phase == JobPhase::finished) {
@@ -115,7 +115,7 @@ bool Recovery::clear_nodeless(const JobRecord &record, int restarts_before) {
     return cancelled != RpcStatus::busy && cancelled != RpcStatus::unreachable;
 }
 
-// At once, so that hardly anybody sees it as cancelled.
+// Requeues at once, so that the job hardly ever shows as cancelled.
 RpcStatus Recovery::cancel_to_requeue(uint32_t job_id) {
     const RpcStatus cancelled = cluster_.cancel(job_id);
     if (cancelled == RpcStatus::ok)
@@ -123,7 +123,7 @@ RpcStatus Recovery::cancel_to_requeue(uint32_t job_id) {
     return cancelled;
 }
 
-// Until it is known that it waits again, or is gone: else a job would be lost. False: not yet.
+// Retries until the job is pending again or gone, so that none is lost. False: not done yet.
 bool Recovery::requeue_until_done(const JobRecord &record, Return &back, std::vector<Event> &events,
                                   double now_s) {
     if (record.phase != JobPhase::finished) return back.requeued;
@@ -160,7 +160,7 @@ std::optional<Event> Recovery::event_of(const JobRecord &record, const Return &b
 
 // ---- orphans ------------------------------------------------------------------------------------
 
-// How the run that Slurm shows has ended; nullptr: the journal knows of no end.
+// How the run that Slurm shows ended; nullptr: the journal has no end of it.
 const Journal::Ending *Recovery::ending_of_run(const JobRecord &record) const {
     const auto told = journal_.ended.find(record.id);
     const bool same_run = told != journal_.ended.end() && record.start_s <= told->second.time_s;
@@ -175,7 +175,7 @@ RpcStatus Recovery::repair(const JobRecord &record, bool has_ended) {
 
 Recovery::Found Recovery::recover(const JobRecord &record) {
     const Journal::Ending *ending = ending_of_run(record);
-    if (ending && !ending->completed) return {};  // it failed or was cancelled: Slurm's own affair
+    if (ending && !ending->completed) return {};  // it failed or was cancelled: left to Slurm
     Found found{.liveness = cluster_.probe_run(record.id)};
     if (found.liveness != Liveness::gone) return found;
     found.repaired = repair(record, ending != nullptr);
@@ -229,7 +229,7 @@ std::vector<Event> Recovery::probe_orphans(std::vector<MalleableJob> &jobs, doub
             probe.looks_left = 0;
             continue;
         }
-        if (job->record->phase == JobPhase::suspended) {  // until it goes on
+        if (job->record->phase == JobPhase::suspended) {  // until it is resumed
             probe.due_s = now_s + kNextProbe_s;
             continue;
         }
@@ -253,7 +253,7 @@ std::vector<Event> Recovery::probe_orphans(std::vector<MalleableJob> &jobs, doub
             case Liveness::too_early:
                 probe.due_s = now_s + kTooEarlyAgain_s;
                 break;
-            case Liveness::unknown:  // each such answer can take a time-out: no more in this pass
+            case Liveness::unknown:  // can take a full timeout: no more probes in this pass
                 retry_later(probe, now_s);
                 probed = kProbesPerPass;
                 break;

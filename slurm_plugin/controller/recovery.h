@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What slurmctld has forgotten when it was killed, put right. It saves its state every few seconds
-// only, so after a restart
-// - an orphan shows as running, and its node knows nothing of it. It had left for its resize and is
-//   requeued, or it had ended: the journal tells which. Without this it would show as running for
+// Repairs what slurmctld forgot when it was killed. It saves its state only every few seconds, so
+// after a restart
+// - an orphan shows as running, but its node has no record of it. It had left for its resize and is
+//   requeued, or it had ended: the journal tells which. Without this repair it shows as running for
 //   many minutes.
-// - a job shows as FAILED by SIGTERM: slurmctld had begun its requeue, and forgot that. It is
+// - a job shows as FAILED by SIGTERM: slurmctld had begun its requeue and forgot it. The job is
 //   requeued.
-// - a job that was just starting again shows as FAILED by its script: slurmctld ended while srun
-//   asked it for the allocation, and srun failed ("Unable to confirm allocation"; so it does
-//   without ringrt, but a job that is not resized starts only once). It is requeued, once.
-// So is one that failed soon after a resize, which goes back to its size before (probation.h).
-// And a node's word that it is done with a job may come when slurmctld has forgotten that the job
-// left: up to 24.11.5 it takes the node from the job that it believes to run
-// (job_epilog_complete()). Requeued without any node, the job would wait with its old run's nodes,
-// or start at once: no step of that run is possible, and its GPUs stay in use until slurmctld is
-// restarted. Requeuing a job that has ended clears this, so it is cancelled and requeued.
+// - a job that was just restarting shows as FAILED by its script. slurmctld ended while srun
+//   requested the allocation, and srun failed ("Unable to confirm allocation"). This also happens
+//   without ringrt, but a job that is not resized starts only once. The job is requeued, once.
+//
+// A job that failed soon after a resize is also requeued, at its previous size (probation.h).
+//
+// A node may report the end of a job after slurmctld has forgotten that the job left. Up to 24.11.5
+// slurmctld then takes the node from the job that it shows as running (job_epilog_complete()). If
+// such a job without nodes is requeued, it stays pending with its old run's nodes or starts at
+// once: no step of that run can start, and its GPUs stay in use until slurmctld is restarted.
+// Requeuing an ended job clears this state, so the job is cancelled first and then requeued.
 #pragma once
 
 #include <map>
@@ -41,29 +43,29 @@ class Recovery {
         begun_s_ = begun_s;
     }
 
-    // In each pass, whether the controller acts or only looks.
+    // Call in each pass, in every mode.
     void begin(double now_s) {
         if (!begun_s_) begun_s_ = now_s;
         if (!first_pass_s_) first_pass_s_ = now_s;
     }
-    // The controller before this one, whose slurmctld was not killed, saw the job until now. It has
-    // not released it since: a slurmctld that is in a hurry may go on without its last seconds.
+    // The previous controller, whose slurmctld was not killed, saw the job until now. It has not
+    // released the job since: a slurmctld that restarts in a hurry may lose its last seconds.
     [[nodiscard]] bool was_watched(uint32_t job_id, const std::vector<NodeRecord> &nodes,
                                    double now_s) const;
-    // First in each pass in which it acts: requeues what a forgotten requeue or a stale allocation
-    // needs. The events are to be logged.
+    // Call first in each pass that acts. Requeues jobs with a forgotten requeue or a stale
+    // allocation. The caller logs the events.
     std::vector<Event> requeue_lost(const Observation &observation, double now_s);
-    // Ended on record, and on its way back: it has not ended.
+    // The record shows the job as ended, but it is being requeued: treat it as not ended.
     [[nodiscard]] bool is_returning(uint32_t job_id) const { return returning_.contains(job_id); }
-    // Of one that returns because it failed soon after a resize.
+    // For a job that is requeued because it failed soon after a resize.
     [[nodiscard]] std::optional<Probation> probation_of(uint32_t job_id) const;
 
-    // In each pass: the jobs that ran when this began are probed, twice, for a job takes a while to
-    // go. One that is recovered becomes `completing` in `jobs`.
+    // Call in each pass. Probes twice the jobs that ran when this began, because a job takes a
+    // while to end. A recovered job becomes `completing` in `jobs`.
     std::vector<Event> probe_orphans(std::vector<MalleableJob> &jobs, double now_s);
-    // Is a job on its way back?
+    // Whether a job is being requeued.
     [[nodiscard]] bool is_busy() const { return !requeued_.empty() || !returning_.empty(); }
-    // Is there something to do before the cluster changes?
+    // Whether there is work before the cluster changes.
     [[nodiscard]] bool is_due(double now_s) const;
 
     struct Found {
@@ -71,7 +73,7 @@ class Recovery {
         RpcStatus repaired = RpcStatus::refused;  // ok: requeued, or completed
         std::optional<Event> event;
     };
-    // Requeues or completes the job if it is gone.
+    // Requeues or completes the job if its node has no record of it.
     Found recover(const JobRecord &record);
 
   private:
@@ -79,7 +81,7 @@ class Recovery {
         uint32_t job_id = 0;
         int restarts = 0;
         double due_s = 0;
-        double retry_s = 10;  // until the next try where nobody answered; doubles
+        double retry_s = 10;  // until the next try after no answer; doubles
         int looks_left = 2;
     };
     struct Return {
@@ -105,10 +107,10 @@ class Recovery {
     std::optional<double> begun_s_, first_pass_s_;
     bool has_listed_ = false;
     std::vector<Probe> probes_;
-    std::map<uint32_t, int> requeued_;              // by us, and their restart counts before
-    std::map<uint32_t, Return> returning_;          // ended on record
-    std::set<uint32_t> started_again_;              // once each
-    std::set<std::pair<uint32_t, int>> failed_at_;  // a job and its size: once each
+    std::map<uint32_t, int> requeued_;      // by this controller, with their restart counts before
+    std::map<uint32_t, Return> returning_;  // jobs that show as ended
+    std::set<uint32_t> started_again_;      // once for each job
+    std::set<std::pair<uint32_t, int>> failed_at_;  // a job and its size: once for each pair
 };
 
 }  // namespace ringrt::controller

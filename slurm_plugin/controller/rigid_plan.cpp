@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kAhead_s = 86'400;  // as far as Slurm's backfill looks by default (bf_window)
-// A node that somebody has to leave counts as ready so much later: a restart is not free, and a
-// place that was chosen stays the one.
+// A node that a job has to leave counts as ready this much later, because a restart has a cost and
+// a chosen place should stay the same.
 constexpr double kMove_s = 60;
 
 std::size_t at(int node) { return static_cast<std::size_t>(node); }
@@ -28,7 +28,7 @@ double end_of(const JobRecord &job) {
     return job.start_s + job.suspended_s + static_cast<double>(*job.time_limit_s);
 }
 
-// As the job's layout has it, off these nodes.
+// Places the job's MIN according to its layout, off these nodes.
 bool place(Packing &packing, const MalleableJob &job, const std::vector<NodeShare> &off,
            std::vector<NodeShare> &where) {
     const int gpus = job.intent.gpus_min, most = job.intent.layout.gpus_per_node;
@@ -58,7 +58,7 @@ RigidPlanner::RigidPlanner(const Observation &observation, const Pool &pool)
     for (auto &ends : ends_) std::ranges::sort(ends);
 }
 
-// When so many GPUs more than now are free there.
+// When this many more GPUs than now are free on the node.
 double RigidPlanner::ready_s(int node, int lacking) const {
     if (lacking <= 0) return observation_.now_s;
     for (const auto &[end_s, gpus] : ends_[at(node)])
@@ -73,8 +73,8 @@ int RigidPlanner::freed_by(int node, double time_s) const {
     return gpus;
 }
 
-// The nodes on which such a share is ready first, `count` of them; fewer: there are not so many. Of
-// those that are no later than the last one, rather where nobody has to move.
+// The `count` nodes on which such a share is ready first; empty if there are fewer. Among nodes
+// that are ready no later than the last one, nodes that no job has to leave come first.
 std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     const JobRecord &rigid, int share, std::size_t count, const std::vector<int> &room,
     const std::vector<Movable> &movable) const {
@@ -100,7 +100,7 @@ std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     std::erase_if(out, [&](const Candidate &one) { return one.ready_s > last_s; });
     for (Candidate &one : out)
         if (ready_s(one.node, share - room[at(one.node)]) <= last_s) one.to_move = 0;
-    // The last of equals: Slurm fills nodes from the first on.
+    // On ties the last node: Slurm fills nodes from the first.
     std::ranges::sort(
         out, {}, [](const Candidate &one) { return std::tuple(one.to_move, one.lent, -one.node); });
     out.resize(count);
@@ -108,7 +108,7 @@ std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     return out;
 }
 
-// As many as there are on each node, the most first: nobody's MIN is in the way of that.
+// Takes all GPUs that each node has, the largest share first. No MIN is in the way of that.
 std::optional<RigidPlan> RigidPlanner::any_shares(const JobRecord &rigid,
                                                   const std::vector<int> &room) const {
     std::vector<int> nodes;
@@ -145,7 +145,7 @@ std::optional<RigidPlan> RigidPlanner::any_shares(const JobRecord &rigid,
     return RigidPlan{.ready_s = *found, .shares = shares_at(*found), .moves = {}};
 }
 
-// A place elsewhere for the MIN of those who have to leave; false: there is not one for each.
+// Finds another place for the MIN of each job that has to leave; false: not every job has one.
 bool RigidPlanner::move(RigidPlan &plan, std::vector<int> room, const std::vector<Movable> &movable,
                         int promised) const {
     std::ranges::sort(plan.moves, std::greater<>(), [&](const RigidPlan::Move &move) {
@@ -171,7 +171,7 @@ bool RigidPlanner::move(RigidPlan &plan, std::vector<int> room, const std::vecto
     return packing.free_gpus() >= promised;
 }
 
-// As much on each of so many nodes as on the others.
+// The same number of GPUs on each of `count` nodes.
 std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int count,
                                                     const std::vector<int> &room,
                                                     const std::vector<Movable> &movable,
@@ -181,7 +181,7 @@ std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int 
     if (nodes.empty()) return std::nullopt;
     RigidPlan out{.ready_s = nodes[0].ready_s, .shares = {}, .moves = {}};
     std::vector<bool> moves(movable.size());
-    // Who has MIN on each node; less than nothing of it, so that the most comes first.
+    // The jobs with MIN GPUs on each node, as negative counts so that the largest comes first.
     std::vector<std::vector<std::pair<int, std::size_t>>> there(room.size());
     for (std::size_t k = 0; k < movable.size(); ++k)
         for (const auto &[node, gpus] : movable[k].min)
@@ -215,7 +215,7 @@ std::optional<RigidPlan> RigidPlanner::plan(const JobRecord &rigid, const std::v
     std::optional<RigidPlan> any;
     if (any_nodes) any = any_shares(rigid, room);
     if (any_nodes && rigid.nodes_most <= 0) return any;
-    // On so few nodes that MINs are in its way: on all that it may have, as much on each.
+    // If so few nodes are allowed that MINs are in the way: all allowed nodes, in equal shares.
     const int nodes = any_nodes ? rigid.nodes_most : rigid.nodes_requested;
     const int count = std::clamp(nodes, 1, std::max(1, rigid.gpus_requested));
     std::optional<RigidPlan> equal = equal_shares(rigid, count, room, movable, promised);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a waiting rigid job would start in a cluster without borrowed GPUs, if it cannot start now
-// even with all of them back: on the nodes that are ready for it the soonest, as rigid jobs there
-// end by their time limits and malleable jobs run with their MIN on other nodes. Stock Slurm packs
-// the jobs' MIN on few nodes; jobs that have grown and shrunk have it one here and one there, and
-// Slurm's backfill, which believes that they stay until their time limits, lets smaller jobs pass.
-// So the place is kept clear: no malleable job grows into it, and those there move. Pure.
+// Plans where a rigid job will start if returning all borrowed GPUs does not make room for it now.
+// The plan takes the nodes that become free first: rigid jobs end at their time limits, and
+// malleable jobs run at MIN on other nodes. Resizing spreads the MIN GPUs over many nodes, where
+// stock Slurm packs them on few. Backfill expects malleable jobs to run to their time limits and
+// starts smaller jobs ahead of the rigid one. So the controller reserves the planned nodes: no
+// malleable job grows onto them, and those that run there move. Pure.
 #pragma once
 
 #include <optional>
@@ -19,20 +19,20 @@ namespace ringrt::controller {
 struct Movable {
     std::size_t job = 0;  // index into the views
     const MalleableJob *malleable = nullptr;
-    std::vector<policy::NodeShare> min;  // where its MIN is
+    std::vector<policy::NodeShare> min;  // where its MIN GPUs are
 };
 
 struct RigidPlan {
     struct Share {
         int node = 0;
         int gpus = 0;
-        int freed = 0;  // that rigid jobs on the node have given back by then
+        int freed = 0;  // returned by rigid jobs on the node by then
     };
     struct Move {
         std::size_t movable = 0;
         std::vector<policy::NodeShare> to;  // a place for its MIN
     };
-    double ready_s = 0;  // when it could start; Unix time
+    double ready_s = 0;  // earliest start; Unix time
     std::vector<Share> shares;
     std::vector<Move> moves;
 };
@@ -41,9 +41,9 @@ class RigidPlanner {
   public:
     RigidPlanner(const Observation &observation, const Pool &pool);
 
-    // room: GPUs of each node that rigid jobs could have now, if all that is borrowed were given
-    // back; promised: those of them that malleable jobs without a place get first. None: there is
-    // no such place within a day.
+    // room: for each node, the GPUs that rigid jobs could have now if all borrowed GPUs were
+    // returned; promised: those of them that malleable jobs without GPUs get first. None: no such
+    // place within a day.
     [[nodiscard]] std::optional<RigidPlan> plan(const JobRecord &rigid,
                                                 const std::vector<int> &room,
                                                 const std::vector<Movable> &movable,
@@ -52,7 +52,7 @@ class RigidPlanner {
   private:
     struct Candidate {
         double ready_s = 0;
-        int to_move = 0;  // GPUs of MIN that have to leave it; 0: none
+        int to_move = 0;  // GPUs of MIN that must leave it; 0: none
         int lent = 0;     // GPUs that malleable jobs hold there
         int node = 0;
     };
@@ -72,7 +72,7 @@ class RigidPlanner {
 
     const Observation &observation_;
     const Pool &pool_;
-    // Of each node, when rigid jobs end there by their time limits, and how many GPUs they have.
+    // For each node: when rigid jobs end there by their time limits, and their GPUs.
     std::vector<std::vector<std::pair<double, int>>> ends_;
     std::vector<int> lent_;
 };

@@ -13,9 +13,9 @@ namespace ringrt::controller {
 namespace {
 
 constexpr std::size_t kRigidLookedAt = 500;
-constexpr int kPlannedMost = 8;  // the next ones get their turn
+constexpr int kPlannedMost = 8;  // the next jobs get their turn later
 
-// Takes GPUs out of one pool for the rigid jobs that wait in it, by priority and arrival.
+// Removes GPUs from one pool for its pending rigid jobs, by priority and submit time.
 class RigidReservation {
   public:
     RigidReservation(Pool &pool, const Observation &observation,
@@ -26,7 +26,7 @@ class RigidReservation {
           lenders_(observation.nodes.size()) {
         room_ = pool.capacity.node_gpus;
         for (std::size_t node = 0; node < room_.size(); ++node)
-            if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // nobody could start there
+            if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // no job can start there
         for (const std::size_t index : pool.jobs) {
             const MalleableJob &job = jobs[index];
             if (holds_gpus(job.stage)) {
@@ -46,7 +46,7 @@ class RigidReservation {
                   });
     }
 
-    // The next rigid job, of lower or equal priority than the one before.
+    // Call for each rigid job in order of falling priority.
     void reserve_for(const JobRecord &rigid) {
         for (;
              next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority;
@@ -85,7 +85,7 @@ class RigidReservation {
             *found = &rigid;
     }
 
-    // Keeps a place clear for it where it will start.
+    // Reserves the nodes where the job will start.
     void plan_for(const JobRecord &rigid) {
         if (planned_ == kPlannedMost) return;
         ++planned_;
@@ -113,7 +113,7 @@ class RigidReservation {
         pool_.somebody_waits = true;
     }
 
-    // A running job keeps its MIN, on its first nodes.
+    // A running job keeps its MIN on its first nodes.
     std::vector<policy::NodeShare> keep_min(const MalleableJob &job, int gpus) {
         std::vector<policy::NodeShare> out;
         for (const auto &[node, held] : job.record->gpus_on_node) {
@@ -125,13 +125,13 @@ class RigidReservation {
         return out;
     }
 
-    // The index is Slurm's: after a change of its configuration it may be of a node that is gone.
+    // The index is Slurm's: after a configuration change its node may no longer exist.
     void subtract(int node, int gpus) {
         if (node >= 0 && static_cast<std::size_t>(node) < room_.size())
             room_[static_cast<std::size_t>(node)] -= gpus;
     }
 
-    // One that comes before the rigid job: what it holds is not reclaimed, or its MIN comes first.
+    // A malleable job ahead of the rigid job: its GPUs are not reclaimed, or its MIN comes first.
     void keep_all(const MalleableJob &job) {
         if (!holds_gpus(job.stage)) {
             promised_min_ += job.intent.gpus_min;
@@ -150,7 +150,7 @@ class RigidReservation {
         return std::max(0, pool_.free.node_gpus[static_cast<std::size_t>(node)]);
     }
 
-    // What has to be given back there for so many GPUs.
+    // The GPUs that jobs there must return for this many.
     [[nodiscard]] Lenders::Cost cost_at(int node, int gpus) const {
         return lenders_.cost(node, gpus - std::min(gpus, free_on(node)));
     }
@@ -165,9 +165,9 @@ class RigidReservation {
         return out;
     }
 
-    // Where it could start if malleable jobs gave what they borrowed: where the fewest have to, and
-    // then with the most free GPUs; empty where it could not. As much on each of so many nodes as
-    // on the others:
+    // Both choose the nodes on which the job could start if malleable jobs returned what they
+    // borrowed: the fewest jobs to shrink, then the most free GPUs; empty: it could not start.
+    // In equal shares on the requested number of nodes:
     [[nodiscard]] std::vector<policy::NodeShare> equal_shares_for(const JobRecord &rigid) const {
         struct Place {
             Lenders::Cost cost;
@@ -198,8 +198,8 @@ class RigidReservation {
         return shares;
     }
 
-    // Or what there is on each of as many nodes as that takes: what is free first, or where that is
-    // cheaper, or where those are too many nodes, on others.
+    // In any shares, on as many nodes as needed: free GPUs first, or other nodes if that costs less
+    // or if those are too many nodes.
     [[nodiscard]] std::vector<policy::NodeShare> any_shares_for(const JobRecord &rigid) const {
         std::vector<int> nodes;
         int total = -promised_min_;
@@ -227,7 +227,7 @@ class RigidReservation {
         return best;
     }
 
-    // Of all that a node can give to one that wants so many.
+    // By the cost of all GPUs that the node can give, up to `gpus`.
     void sort_by_cost(std::vector<int> &nodes, int gpus) const {
         std::vector<std::pair<Lenders::Cost, int>> order;
         for (const int node : nodes)
@@ -238,8 +238,8 @@ class RigidReservation {
 
     [[nodiscard]] int room_at(int node) const { return room_[static_cast<std::size_t>(node)]; }
 
-    // Of the first nodes that have room for it, `least` of them at least: one GPU of each, then
-    // what is free there, then what is lent.
+    // On the first nodes that have enough room, at least `least` of them: one GPU on each, then the
+    // free GPUs there, then the lent ones.
     [[nodiscard]] std::vector<policy::NodeShare> first_shares(const JobRecord &rigid,
                                                               const std::vector<int> &nodes,
                                                               std::size_t least) const {
@@ -268,10 +268,10 @@ class RigidReservation {
     std::vector<Movable> movable_;
     std::optional<RigidPlanner> planner_;
     int planned_ = 0;
-    std::vector<int> room_;  // what rigid jobs may have, per node
-    int promised_min_ = 0;   // to malleable jobs that hold nothing and come first
+    std::vector<int> room_;  // GPUs that rigid jobs may have, per node
+    int promised_min_ = 0;   // to malleable jobs that hold none and come first
     std::vector<const MalleableJob *>
-        by_priority_;  // those that come first only before rigid jobs below them
+        by_priority_;  // jobs that come only before rigid jobs of lower priority
     std::size_t next_ = 0;
 };
 
@@ -284,7 +284,7 @@ void reserve_for_rigid(Pool &pool, const Observation &observation,
         if (a->priority != b->priority) return a->priority > b->priority;
         return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
     });
-    // As many as Slurm's own backfill looks at: the later ones have no chance yet.
+    // As many as Slurm's own backfill examines: later ones have no chance yet.
     if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
     RigidReservation reservation(pool, observation, jobs, reclaim);
     for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GPUs of a pool taken out for the rigid jobs that wait in it, on the nodes where they could start
-// if malleable jobs gave back what they have borrowed; for the first of those that could not, on
-// the nodes where they will (rigid_plan.h).
+// Removes GPUs from a pool for the rigid jobs that are pending in it, on the nodes where they could
+// start if malleable jobs returned what they borrowed. For the first rigid job that could not start
+// that way, it takes the nodes where that job will start (rigid_plan.h).
 #pragma once
 
 #include <vector>

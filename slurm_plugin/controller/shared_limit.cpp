@@ -12,8 +12,8 @@ namespace {
 
 using What = SharedLimit::What;
 
-constexpr std::size_t kLookedAt = 100;  // the first of them: the later ones have no chance yet
-constexpr double kTold_s = 10;          // by then Slurm has looked again at those who wait
+constexpr std::size_t kLookedAt = 100;  // the first of them: later ones have no chance yet
+constexpr double kTold_s = 10;          // by then Slurm has checked the pending jobs again
 
 struct Amounts {
     int64_t gpus = 0, cpus = 0, nodes = 0, mb = 0;
@@ -26,15 +26,15 @@ struct Amounts {
     }
 };
 
-// A malleable job that runs, and the size that it is to have.
+// A running malleable job, and its planned size.
 struct Giver {
     const MalleableJob *job = nullptr;
     Target *target = nullptr;
     int gpus_per_node = 1;
     int size = 0;
     bool may_give = false;
-    bool has_just_given = false;  // who waits may not have been looked at since
-    Amounts left;                 // of what it gives, not yet promised to anybody
+    bool has_just_given = false;  // Slurm may not have checked the pending jobs since
+    Amounts left;                 // of what it gives, not yet promised
 
     [[nodiscard]] Amounts holds(int gpus) const {
         const records::Layout &layout = job->intent.layout;
@@ -62,8 +62,8 @@ bool gives_to_rigid(const MalleableJob &job) {
     return job.intent.why == to_string(policy::Reason::gave_to_rigid);
 }
 
-// Each as it runs, less what it gives already: its resize is under way, or the policy has decided
-// on it. What never answers gives nothing.
+// Each running job, minus what it already gives: its resize is under way, or the policy has decided
+// on it. A silent job gives nothing.
 std::vector<Giver> givers(const std::vector<MalleableJob> &jobs, double now_s, Plan &plan) {
     std::vector<Giver> out;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -87,8 +87,8 @@ std::vector<Giver> givers(const std::vector<MalleableJob> &jobs, double now_s, P
     return out;
 }
 
-// Who has borrowed the most gives the half of it first. False, and nothing is changed: all that is
-// borrowed is not enough, or it is not known yet whether what was given is.
+// The job that has borrowed the most halves its size first. False, with nothing changed: all
+// borrowed GPUs are not enough, or Slurm has not yet shown whether the last return is enough.
 bool serve(const JobRecord &waiting, const std::vector<Giver *> &below) {
     const What what = waiting.at_limit.what;
     int64_t need = waiting.at_limit.short_by;
@@ -171,7 +171,7 @@ void give_at_limits(const std::vector<const JobRecord *> &waiting,
     if (waiting.empty()) return;
     std::vector<Giver> all = givers(jobs, now_s, plan);
     for (const JobRecord *job : waiting) {
-        // A malleable one waits for its first GPUs: what it borrows is no reason.
+        // A malleable job counts only while it is pending for its first GPUs.
         if (job->intent && job->gpus_requested > job->intent->gpus_min) continue;
         if (job->at_limit.short_by > 0) serve_or_leave(*job, all);
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits that jobs of a user, an account or a QOS share. Who waits at one gets back what malleable
-// jobs below the same limit have borrowed, where that is enough; else nobody is asked for it.
-// Nobody is asked to leave for a size that these limits do not allow, or is started with one. Not
-// seen: who waits at a limit of memory, and gets nothing; and that two jobs grow into what one
-// limit leaves at once. Then Slurm does not start the later one at that size, and it comes back
-// with a smaller one.
+// Limits shared by jobs of a user, an account or a QOS. A job pending at such a limit gets back
+// what malleable jobs below the same limit have borrowed, if that is enough; otherwise no job is
+// asked for it. No job is asked to resize to, or started at, a size that these limits do not allow.
+//
+// Not covered: jobs pending at a memory limit, which get nothing, and two jobs that grow at once
+// into the same remaining room. Slurm then does not start the later one at that size, and it
+// restarts with a smaller one.
 #pragma once
 
 #include <optional>
@@ -17,18 +18,18 @@ namespace ringrt::controller {
 
 struct Plan;
 
-// Does `other` run below the limit at which `waiting` waits?
+// Whether `other` runs below the limit at which `waiting` is pending.
 [[nodiscard]] bool shares_limit(const JobRecord &waiting, const JobRecord &other);
 
-// The largest of the job's sizes that the limits leave it, and not less than it has now; 0: they
-// leave it none; no value: no limit is known. In a full array it is the present size. Extensions in
-// a QOS of their own have limits of their own.
+// The largest of the job's sizes that the limits allow, and not less than its present one; 0: they
+// allow none; no value: no limit is known. In a full array: the present size. Extensions in a QOS
+// of their own have limits of their own.
 [[nodiscard]] std::optional<int> size_below_limits(const MalleableJob &job, const Options &options);
 
-// Those who wait at a shared limit, those of the highest priority first.
+// Jobs pending at a shared limit, highest priority first.
 [[nodiscard]] std::vector<const JobRecord *> waiting_at_limits(const Observation &observation);
 
-// Makes targets smaller.
+// Reduces targets.
 void give_at_limits(const std::vector<const JobRecord *> &waiting,
                     const std::vector<MalleableJob> &jobs, double now_s, Plan &plan);
 

@@ -9,20 +9,21 @@
 namespace ringrt::controller {
 namespace {
 
-// What the job's plans promise at sizes that it has not run at, scaled to what the present size was
-// measured to take: a weak word beside a measurement, a better one than the default curve.
+// The speeds that the job's plans predict at sizes where it has not run, scaled to the measured
+// step time at the present size. They weigh little against a measurement, more than the default
+// curve.
 constexpr double kPlannedWeight = 0.05;
 
-// So far apart at one size, two jobs of one name are two programs.
+// Two jobs of one name that differ by more than this at one size are different programs.
 constexpr double kAlikeMost = 3;
 
 bool has_size(const std::vector<model::SpeedSample> &samples, int gpus) {
     return std::ranges::find(samples, gpus, &model::SpeedSample::gpus) != samples.end();
 }
 
-// How much slower the job is than its application, in the geometric mean of the sizes that both
-// know; 1 where there is none. Their speeds may differ (other data, other nodes), and the curve's
-// shape be the same. 0: they have nothing in common.
+// How much slower the job is than its application: the geometric mean over their common sizes; 1 if
+// there is none. The speeds may differ (other data, other nodes) while the shape of the curve is
+// the same. 0: they are too different.
 double slowdown_against(const Application &application,
                         const std::vector<model::SpeedSample> &own) {
     double sum = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast a job steps at any size: measured by itself at the sizes it has run at, by others of its
-// application at others, and planned by its exchange of gradients at the rest.
+// A job's step speed at any size: its own measurements at sizes where it ran, those of its
+// application at other sizes, and the prediction of its gradient exchange at the rest.
 #pragma once
 
 #include "model/speed.h"
@@ -11,7 +11,7 @@ namespace ringrt::controller {
 
 [[nodiscard]] model::SpeedModel speed_of(const records::Telemetry &telemetry,
                                          const Application &application = {});
-// Of a job that has measured nothing yet; the default curve where nobody has.
+// For a job without measurements; the default curve if its application has none either.
 [[nodiscard]] model::SpeedModel speed_of(const Application &application);
 
 }  // namespace ringrt::controller

@@ -19,14 +19,14 @@ constexpr std::array<std::string_view, kStages> kStageNames{
 // Slurm rounds times to whole seconds and reads its clock several times.
 constexpr double kRequeueSlack_s = 3, kUpdateSlack_s = 2, kStartSlack_s = 1;
 
-// The start time that Slurm's requeue set.
+// The end of the start delay that Slurm's requeue set.
 double requeue_delay_end_s(const JobRecord &record, const Holds &holds) {
     return (record.end_s > 0 ? record.end_s : record.submit_s) + holds.requeue_s;
 }
 
-// Its size is not decided: it never was, or it has run since, or Slurm did a part of the update
-// only. Then the intent says released, and the start time does not: the size is another, or, where
-// a hold came while Slurm applied the update (22.05), the start time is still that of the requeue.
+// The size is not decided: it never was, the job has run since, or Slurm applied only a part of the
+// update. In the last case the intent is released, but the size differs or, if a hold came while
+// Slurm applied the update (22.05), the start time is still that of the requeue.
 bool is_unsized(const JobRecord &record, const Intent &intent, SlurmHold hold, const Holds &holds) {
     if (intent.state != IntentState::released) return true;
     if (hold == SlurmHold::launch_failed) return true;
@@ -38,7 +38,7 @@ bool is_unsized(const JobRecord &record, const Intent &intent, SlurmHold hold, c
     return still_delayed || record.gpus_requested != intent.target;
 }
 
-// Is the start time the one that Slurm's requeue or job_submit set? Another one is somebody's wish.
+// Whether the start time was set by Slurm's requeue or by job_submit. Any other one is a user's.
 bool is_own_start_time(const JobRecord &record, const Intent &intent, const Holds &holds) {
     if (record.restarts == 0 && intent.gpus == 0)
         return record.begin_s <= record.submit_s + holds.submit_s + kRequeueSlack_s;
@@ -50,7 +50,7 @@ bool is_held_back(const JobRecord &record, const Intent &intent, SlurmHold hold,
     if (record.pending_reason == PendingReason::held && hold == SlurmHold::none) return true;
     if (record.pending_reason == PendingReason::dependency) return true;
     if (record.begin_s <= now_s) return false;
-    if (!unsized) return record.begin_s > now_s + kStartSlack_s;  // set after our release
+    if (!unsized) return record.begin_s > now_s + kStartSlack_s;  // set after the release
     const bool user_begins_later =
         record.restarts == 0 && now_s < static_cast<double>(intent.begin_s);
     return user_begins_later || !is_own_start_time(record, intent, holds);

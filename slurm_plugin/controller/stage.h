@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a malleable job. Its stage is derived in each pass from Slurm's record and the intent
-// and nothing else is kept, so every stage can be met after a crash, and every one can be left.
+// The life of a malleable job. Each pass derives the stage from Slurm's record and the intent, and
+// keeps no other state. So a controller that restarts can meet a job in any stage, and every stage
+// has a way out.
 #pragma once
 
 #include <cstdint>
@@ -18,48 +19,48 @@ namespace ringrt::controller {
 //                │                                       ┌────(called off)────┐ ▼
 //           completing ◄──(it requeues itself)── signalled ◄──(intent, signal)── running
 //
-//   And what others do:
-//     starting, running, signalled ──► completing             its user's requeue, a lost node, its end
+//   Transitions that the controller does not cause:
+//     starting, running, signalled ──► completing             user requeue, lost node, end of the job
 //     starting, running, signalled ──► suspended              by an administrator or gang scheduling;
 //     suspended ──► starting, running, completing             its resize is called off meanwhile
 //     completing, unsized, eligible ──► held_back             a hold, a dependency, a later start time
 //     held_back ──► unsized, eligible
-//     unsized ──► starting                                    Slurm's own start delay is over
+//     unsized ──► starting                                    Slurm's own start delay has expired
 //     completing, held_back, unsized, eligible ──► ended
 //
 // clang-format on
 enum class Stage : uint8_t {
-    held_back,   // pending, and somebody keeps it from starting: it is left alone
-    unsized,     // pending, and its size is not decided: new, or back from a run
+    held_back,   // pending, and a hold, dependency or start time blocks it: left alone
+    unsized,     // pending without a decided size: new, or requeued
     eligible,    // pending with its size: Slurm may start it
-    starting,    // running, and its start is not in the intent yet
-    running,     // running, and nothing is asked of it
-    signalled,   // running, asked to save and to requeue itself
+    starting,    // running, and the intent does not record the start yet
+    running,     // running, with no resize under way
+    signalled,   // running, signalled to save and requeue
     suspended,   // by an administrator or gang scheduling
-    completing,  // its run ends; what comes next is not known
+    completing,  // its run ends; the next stage is not known yet
     ended,
 };
 
 inline constexpr int kStages = 9;
 
-// What stands between a pending job and its start besides the job's own record.
+// What delays the start of a pending job, apart from the job's own record.
 struct Holds {
     double requeue_s = 121;  // the start delay that Slurm sets at a requeue
     double submit_s = 10;    // the start delay that job_submit sets
 };
 
-// `hold`: the record's own, or none where it is treated like a user's hold.
+// `hold`: the record's own, or none if it is treated like a user's hold.
 [[nodiscard]] Stage stage_of(const JobRecord &record, const records::Intent &intent, SlurmHold hold,
                              const Holds &holds, double now_s);
 
 [[nodiscard]] std::string_view to_string(Stage stage);
 
-// pending, as Slurm calls it
+// Pending in Slurm's terms.
 [[nodiscard]] constexpr bool is_waiting(Stage stage) {
     return stage == Stage::held_back || stage == Stage::unsized || stage == Stage::eligible;
 }
 
-// Does the job hold GPUs, as far as Slurm knows? A completing job still does.
+// Whether the job holds GPUs in Slurm's records. A completing job still does.
 [[nodiscard]] constexpr bool holds_gpus(Stage stage) {
     return !is_waiting(stage) && stage != Stage::ended;
 }

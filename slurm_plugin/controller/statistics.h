@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the controller counts: for `ringstat diag`, and for the tests.
+// The controller's counters, for `ringstat diag` and the tests.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Statistics {
     // Of stops and restarts, from the signal until the job ran again; GPUs: its size before.
     uint64_t restarts = 0;
     double restart_s = 0, restart_gpu_s = 0;
-    double breaker_until_s = 0;  // Unix time; past, or 0: resizes are asked for
+    double breaker_until_s = 0;  // Unix time; past, or 0: resizes are asked
     std::string last_exception;  // its text; empty: none yet
 };
 

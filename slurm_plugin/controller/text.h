@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers as people read them.
+// Numbers formatted for people.
 #pragma once
 
 #include <algorithm>

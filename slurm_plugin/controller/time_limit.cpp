@@ -12,14 +12,14 @@ using records::Intent;
 namespace {
 
 constexpr int64_t kLimitUnit_s = 60;           // Slurm's time limits are whole minutes
-constexpr int64_t kLimitMost_s = 900'000'000;  // a longer one, of 28 years, is none
+constexpr int64_t kLimitMost_s = 900'000'000;  // a longer limit, over 28 years, counts as none
 
 int64_t in_minutes(int64_t seconds) {
     return std::max(kLimitUnit_s, seconds / kLimitUnit_s * kLimitUnit_s);
 }
 
-// The limit is noted when the job first comes by; where an administrator has set another since,
-// that one counts from then on.
+// Notes the limit when the job is first seen. If an administrator sets another one later, that one
+// counts from then on.
 void note_time_limit(const JobRecord &record, Intent &intent) {
     if (!record.time_limit_s || *record.time_limit_s > kLimitMost_s)
         intent.limit_s = -1;
@@ -35,8 +35,8 @@ void note_times(const JobRecord &record, Intent &intent) {
     intent.start_s = std::llround(record.start_s + record.suspended_s);
 }
 
-// A limit that Slurm chose itself counts as it was in the last run: a requeue takes it back, and
-// the waiting job shows another.
+// A limit that Slurm itself chose counts as in the last run: a requeue removes it, and the pending
+// job shows another.
 std::optional<int64_t> carry_time_limit(const JobRecord &record, bool is_resizing, double stopped_s,
                                         Intent &intent) {
     if (!intent.limit_by_slurm) note_time_limit(record, intent);
@@ -52,7 +52,7 @@ std::optional<int64_t> carry_time_limit(const JobRecord &record, bool is_resizin
     }
     if (intent.limit_s <= 0) return std::nullopt;
     const int64_t left_s = in_minutes(intent.limit_s - intent.used_s);
-    const bool by_slurm = std::exchange(intent.limit_by_slurm, false);  // it is ours from now on
+    const bool by_slurm = std::exchange(intent.limit_by_slurm, false);  // ours from now on
     if (left_s == record.time_limit_s && !by_slurm) return std::nullopt;
     return left_s;
 }

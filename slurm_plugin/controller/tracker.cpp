@@ -12,7 +12,7 @@ using records::IntentState;
 
 namespace {
 
-// How Slurm ended a job may come with an exit code (a time limit) or without (a lost node).
+// A job that Slurm ended may have an exit code (a time limit) or none (a lost node).
 bool has_failed(const End &end) {
     return end.how != End::How::completed && end.how != End::How::cancelled &&
            (end.exit_code != 0 || end.signal != 0);
@@ -39,7 +39,7 @@ std::string text_of(const JobRecord *record) {
     }
 }
 
-// Is `name` one of the names in a list "a,b"?
+// Whether the list "a,b" contains `name`.
 bool lists(std::string_view list, std::string_view name) {
     for (;;) {
         const std::size_t end = std::min(list.find(','), list.size());
@@ -106,13 +106,13 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
             "changed by its user or an administrator while it was away: that stands");
 }
 
-// While it is away, its user may point it elsewhere, as with any job that waits: from the moment in
-// which it is requeued, so while its old run still completes, too.
+// A user may change a job's placement while it is pending for its restart. That begins at the
+// requeue, so it includes the time in which the old run completes.
 bool JobTracker::notes_edit(const MalleableJob &job) {
     const JobRecord &record = *job.record;
     const bool completes = job.stage == Stage::completing;
     const bool is_away = job.is_resizing() && (is_waiting(job.stage) || completes);
-    // Of a job for several partitions Slurm shows the one in which it runs.
+    // For a job with several partitions Slurm shows the one in which it runs.
     const bool is_one_of_them = lists(partitions, record.partition);
     if (!is_away || !constraints) {
         if (is_waiting(job.stage) || !is_one_of_them) partitions = record.partition;
@@ -135,7 +135,7 @@ void JobTracker::note_joining(const std::vector<Extension> &extensions, double n
 }
 
 Event end_event(const JobTracker &tracker, const JobRecord *record) {
-    // It goes on, but nothing says any more that it is malleable.
+    // It continues, but its record no longer marks it as malleable.
     if (record && record->phase != JobPhase::finished)
         return {.job_id = record->id,
                 .kind = EventKind::user_override,

@@ -21,8 +21,8 @@ namespace {
 
 using Kind = Action::Kind;
 
-constexpr double kLentMost_s = 60;  // its start takes a second or two where its size is free
-constexpr double kImpossibleAgain_s = 300;  // until the smallest size is tried again
+constexpr double kLentMost_s = 60;          // a start takes a second or two if its size is free
+constexpr double kImpossibleAgain_s = 300;  // until the smallest size is retried
 
 bool has_run(const MalleableJob &job) { return job.record->restarts > 0 || job.intent.gpus > 0; }
 
@@ -30,13 +30,13 @@ bool is_on_ladder(const MalleableJob &job, int gpus) {
     return records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, gpus);
 }
 
-// When its last run stopped.
+// When its last run ended.
 double stopped_s(const MalleableJob &job, const JobTracker &tracker, double otherwise_s) {
     if (job.record->end_s > 0 && has_run(job)) return job.record->end_s;
     return tracker.fence.waits_since_s().value_or(otherwise_s);
 }
 
-// Where no node can satisfy it, a list of ours may be why.
+// If no node satisfies the job, a lent list may be the cause.
 void keep_off(const JobRecord &record, const Target &target, PendingUpdate &update,
               Intent &intent) {
     const bool lends = update.first_in_queue && !target.kept_off.empty() && !names_nodes(record) &&
@@ -78,7 +78,7 @@ Action release(const MalleableJob &job, const Target &target, const JobTracker &
     return action;
 }
 
-// The size to release a job with now; 0: not yet.
+// The size to release a job with now; 0: do not release it yet.
 int size_now(const MalleableJob &job, const Target &target, const PassContext &pass,
              double waited_s, const Options &options) {
     const int wanted = std::max(target.allotment.gpus, job.intent.gpus_min);
@@ -88,13 +88,13 @@ int size_now(const MalleableJob &job, const Target &target, const PassContext &p
     return std::max(target.placeable_gpus, job.intent.gpus_min);
 }
 
-// The largest size up to `gpus` that Slurm has not refused; 0: it keeps the one that it has.
+// The largest size up to `gpus` that Slurm has not refused; 0: the job keeps its present size.
 int size_below_ceiling(const MalleableJob &job, const JobTracker &tracker, int gpus, double now_s) {
     while (gpus >= job.intent.gpus_min && tracker.ceiling.forbids(gpus, now_s)) gpus /= 2;
     return gpus < job.intent.gpus_min ? 0 : gpus;
 }
 
-// Both of slurmd's rules: a newer credential, and nothing left of the old run.
+// Both rules of slurmd: a newer credential, and no processes of the old run.
 bool may_start(const MalleableJob &job, const JobTracker &tracker, double now_s,
                const Options &options) {
     const JobRecord &record = *job.record;
@@ -105,9 +105,9 @@ bool may_start(const MalleableJob &job, const JobTracker &tracker, double now_s,
            tracker.fence.has_new_credential(record, options.release_delay_s, now_s);
 }
 
-// Slurm holds it, for no node can satisfy what it asks for (CPUs, features, a reservation): at the
-// size that it ran with last it could be satisfied, so a resize ends there. A job that never ran
-// gets less and less. At the smallest size it is tried again now and then: nodes come back.
+// Slurm holds the job because no node satisfies its request (CPUs, features, a reservation). The
+// size of its last run was satisfiable, so a resize falls back to that size. A job that never ran
+// gets smaller sizes step by step. The smallest size is retried now and then, because nodes return.
 Action downsize_impossible(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                            const PassContext &pass) {
     if (tracker.update_pause.holds(pass.now_s)) return wait_for_more();
@@ -144,8 +144,8 @@ Action size_and_release(const MalleableJob &job, const Target &target, const Job
                         const PassContext &pass, const Options &options) {
     if (tracker.update_pause.holds(pass.now_s)) return wait_for_more();
     if (!may_start(job, tracker, pass.now_s, options)) return wait_for_more();
-    // Released for GPUs that are to come, it would start in the moment in which the lost node is
-    // back. Until then Slurm's own start delay keeps it.
+    // If released while GPUs are still to be freed, the job would start at the moment when the lost
+    // node returns. Slurm's own start delay prevents that.
     const bool only_lost_node = tracker.fence.has_lost_node() && target.placeable_gpus == 0;
     if (has_run(job) && only_lost_node && job.record->begin_s > pass.now_s) return wait_for_more();
     const double since_s = has_run(job) ? stopped_s(job, tracker, 0) : job.record->submit_s;
@@ -162,7 +162,7 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     if (job.record->slurm_hold == SlurmHold::bad_constraints)
         return downsize_impossible(job, target, tracker, pass);
     const int size = job.record->gpus_requested;
-    // The rigid job has another place by now, or none: nor is the list any use.
+    // The rigid job now has another planned place, or none, so the list is outdated.
     const bool list_is_old = std::ranges::any_of(job.record->lent_exclusions, [&](int node) {
         return std::ranges::find(target.kept_off, node) == target.kept_off.end();
     });
@@ -173,7 +173,7 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     if (age_s(since_s, pass.now_s) < options.fit_wait_s) return wait_for_more();
     const bool changed_by_somebody = size != job.intent.target;
     if (changed_by_somebody || tracker.update_pause.holds(pass.now_s)) return {};
-    // GPUs are free there, and perhaps its memory or its CPUs are not.
+    // GPUs are free there, but perhaps not its memory or CPUs.
     if (!job.record->lent_exclusions.empty()) {
         Target anywhere = target;
         anywhere.kept_off.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done for a job that waits: it gets a size and is released, or a smaller one where Slurm
-// does not start it. Part of the machine (job_machine.h). Pure.
+// Actions for a pending job: it gets a size and is released, or gets a smaller size if Slurm does
+// not start it. Part of the state machine (job_machine.h). Pure.
 #pragma once
 
 #include "slurm_plugin/controller/action.h"
@@ -14,22 +14,22 @@ namespace ringrt::controller {
                                       const JobTracker &tracker, const PassContext &pass,
                                       const Options &options);
 
-// Released, and not started by Slurm for a while: its size is not free, or over a limit.
+// For a job that was released some time ago and not started: its size is not free, or over a limit.
 [[nodiscard]] Action downsize_if_stuck(const MalleableJob &job, const Target &target,
                                        const JobTracker &tracker, const PassContext &pass,
                                        const Options &options);
 
-// A place in the queue is lent for the one restart of a resize. The resize is over for a job that
-// was requeued since, that somebody holds or changes while it is away, or that waits long with that
-// place: it gives the place back before anything else, and waits like any other from then on.
+// A resize lends a place in the queue for one restart. The resize is over if the job was requeued
+// since, if it is held or changed while pending, or if it is pending long with that place. The job
+// then returns the place first, and is pending like any other from then on.
 [[nodiscard]] bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double now_s);
 [[nodiscard]] Action end_resize(const MalleableJob &job);
 
 [[nodiscard]] PendingUpdate::Size size_with(const records::Layout &layout, int gpus,
                                             const PassContext &pass, const JobRecord &record);
 
-// The size that it was submitted with: its script's environment is of that size, and stock Slurm
-// does not correct it.
+// The size that it was submitted with: its script's environment has that size, and stock Slurm does
+// not correct it.
 [[nodiscard]] int first_size(const MalleableJob &job);
 
 }  // namespace ringrt::controller
