@@ -24,7 +24,7 @@ constexpr std::size_t kNameBytesMax = 64;  // an abstract socket's name has at m
 
 bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
-// Takes the first word off `rest`, and the blank behind it.
+// Takes the first word off `rest`, and the blank after it.
 std::string_view take_word(std::string_view &rest) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
     const std::string_view word = rest.substr(0, end);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rank 0 of a job and the SPANK plugin on its node tell each other (doc/channel.md). PURE.
+// Messages between rank 0 of a job and the SPANK plugin on its node (doc/channel.md). PURE.
 //
-// A message is one datagram of one line: a word, a number, and for some a text.
+// A message is one datagram of one line: a word, a number, and for some words a text.
 //
-//   to rank 0    hello 1 KEY        first; the version, and the key that RINGRT_CHANNEL names
-//                asked N            leave, for the Nth time: the scheduler's signal came, or Slurm
-//                                   preempts the job
-//                answer CODE WORDS  the requeue's outcome: 0, or Slurm's error number
-//                ended N            SIGTERM came: Slurm takes the step down
+//   to rank 0    hello 1 KEY        first: the version, and the key from RINGRT_CHANNEL
+//                asked N            save and requeue, request N: the scheduler's signal came, or
+//                                   Slurm preempts the job
+//                answer CODE WORDS  result of the requeue: 0, or Slurm's error number
+//                ended N            SIGTERM came: Slurm ends the step
 //   from rank 0  requeue STEP       saved at STEP, ready to leave
 //                telemetry 0 RECORD records/telemetry.h
 //
-// The job's owner can write anything here: what is longer than kChannelBytesMax, of another shape
-// or not printable is no message.
+// The job's owner can write anything here. A datagram that is longer than kChannelBytesMax, has
+// another form or is not printable is invalid.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +37,10 @@ struct ChannelMessage {
 };
 
 [[nodiscard]] std::optional<ChannelMessage> parse_channel(std::string_view datagram);
-// At most kChannelBytesMax bytes; what is not printable in the text becomes a blank.
+// At most kChannelBytesMax bytes; unprintable characters in the text become blanks.
 [[nodiscard]] std::string format_channel(const ChannelMessage &message);
 
-// RINGRT_CHANNEL=NAME/KEY: an abstract UNIX socket, and what its owner says first.
+// RINGRT_CHANNEL=NAME/KEY: an abstract UNIX socket, and the key that the service sends first.
 struct ChannelAddress {
     std::string name, key;
 };

@@ -19,7 +19,7 @@ bool is_key(std::string_view key) {
     return true;
 }
 
-// Length of the `key=value` that `text` begins with, 0 where it begins with none.
+// Length of the `key=value` at the start of `text`; 0 if there is none.
 std::size_t field_length(std::string_view text) {
     std::size_t length = 0;
     while (length < text.size() && text[length] > ' ' && text[length] < 0x7f) ++length;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shape that intent and telemetry share: a marker such as `malleable/1`, then `key=value` words
-// separated by one space. Site or user text may stand before the marker and after the last word
-// that is no `key=value`.
+// The common format of the records: a marker such as `malleable/1`, then `key=value` words
+// separated by one space. Site or user text may precede the marker, and may follow from the first
+// word that is not `key=value`.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace ringrt::records {
 inline constexpr int64_t kTimeMax = 99'999'999'999;  // Unix time, year 5138
 inline constexpr int64_t kStepMax = 999'999'999'999'999;
 
-// Where the last record of a kind stands in a text: [begin, end), marker included.
+// Position of the last record of a kind in a text: [begin, end), marker included.
 struct Span {
     std::size_t begin = 0, end = 0;
 };
@@ -31,19 +31,19 @@ struct Field {
     std::string_view key, value;
 };
 
-// Takes the first `key=value` off `rest` (one leading space is skipped); nullopt at its end.
+// Takes the first `key=value` off `rest`, after at most one leading space; nullopt at its end.
 [[nodiscard]] std::optional<Field> next_field(std::string_view &rest);
 
-// How one key of a record is read; false: the value is not one of its.
+// How to read one key of a record; false: the value is invalid.
 template <typename Record>
 struct RecordKey {
     std::string_view name;
     bool (*read)(std::string_view value, Record &record);
 };
 
-// The last record of a kind in `text`. Unknown keys are passed over (a newer version may have
-// written them); the first three of `keys` are required. nullopt where there is none, where it is
-// longer than `bytes_max`, or where a key comes twice or has a wrong value.
+// The last record of a kind in `text`. Unknown keys are skipped, because a newer version may have
+// written them; the first three of `keys` are required. nullopt if there is none, if it is longer
+// than `bytes_max`, or if a key is repeated or has an invalid value.
 template <typename Record>
 [[nodiscard]] std::optional<Record> read_record(std::string_view text, std::string_view marker,
                                                 std::size_t bytes_max,
@@ -53,7 +53,7 @@ template <typename Record>
     std::string_view rest = text.substr(span->begin, span->end - span->begin);
     rest.remove_prefix(marker.size());
     Record record;
-    uint32_t seen = 0;  // one bit a key
+    uint32_t seen = 0;  // one bit per key
     while (const std::optional<Field> field = next_field(rest)) {
         const auto key = std::find_if(keys.begin(), keys.end(), [&](const RecordKey<Record> &k) {
             return k.name == field->key;
@@ -67,7 +67,7 @@ template <typename Record>
     return (seen & kRequired) == kRequired ? std::optional(record) : std::nullopt;
 }
 
-// Whole numbers and decimals within [low, high]; false, and `out` unchanged, on anything else.
+// Read a whole number or a decimal in [low, high]; otherwise false, and `out` is unchanged.
 [[nodiscard]] bool read_int(std::string_view text, int64_t low, int64_t high, int64_t &out);
 [[nodiscard]] bool read_number(std::string_view text, double low, double high, double &out);
 
@@ -79,7 +79,7 @@ template <typename Integer>
     return true;
 }
 
-// Appends " key=value" where the record stays within kRecordBytesMax; false where it would not.
+// Append " key=value" if the record stays within kRecordBytesMax; false if it would not.
 bool append_int(std::string &record, std::string_view key, int64_t value);
 bool append_number(std::string &record, std::string_view key, double value);  // 6 digits
 bool append_time(std::string &record, std::string_view key, double seconds);  // Unix time, 0.1 s

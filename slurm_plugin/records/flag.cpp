@@ -20,7 +20,7 @@ struct SignalName {
     int number;
 };
 
-// Linux's numbers on x86 and Arm. KILL and STOP are left out: no process can save on them.
+// Linux's numbers on x86 and Arm. KILL and STOP are excluded: no process can save on them.
 constexpr std::array kSignals{
     SignalName{"HUP", 1},   SignalName{"INT", 2},    SignalName{"QUIT", 3},
     SignalName{"ILL", 4},   SignalName{"TRAP", 5},   SignalName{"ABRT", 6},
@@ -34,17 +34,17 @@ constexpr std::array kSignals{
     SignalName{"POLL", 29}, SignalName{"PWR", 30},   SignalName{"SYS", 31},
 };
 
-// TERM and CONT are Slurm's own; training frameworks save and end on TERM, and stop on INT. HUP,
-// QUIT and INT come from terminals. CHLD, PIPE, ALRM and the like come by themselves to a program
-// that has children, connections or timers: it would leave unasked, again and again. SEGV and its
-// like tell of a mistake, TSTP and its like of a terminal; 32 and 33 are glibc's.
+// Slurm uses TERM and CONT; training frameworks save and end on TERM, and stop on INT. Terminals
+// send HUP, QUIT and INT. A program with children, connections or timers gets CHLD, PIPE, ALRM and
+// the like without a request, and would requeue again and again. SEGV and its like report errors,
+// TSTP and its like come from a terminal; 32 and 33 are glibc's.
 bool is_sent_by_others(int number) {
     constexpr std::array kNumbers{1,  2,  3,  4,  5,  6,  7,  8,  11, 13, 14, 15, 16,
                                   17, 18, 20, 21, 22, 25, 26, 27, 29, 31, 32, 33};
     return std::find(kNumbers.begin(), kNumbers.end(), number) != kNumbers.end();
 }
 
-// What the user gave, fit for one line of a terminal.
+// The user's text, made printable on one line of a terminal.
 std::string shown(std::string_view text) {
     static constexpr char kHex[] = "0123456789abcdef";
     const bool clipped = text.size() > kShownBytesMax;
@@ -74,7 +74,7 @@ std::optional<int> to_int(std::string_view text) {
     return value;
 }
 
-// The ladder's size nearest to `max`; upwards where two are equally near.
+// The size of the ladder nearest to `max`; the larger one on a tie.
 int nearest_on_ladder(GpuRange range) {
     int64_t below = range.min;
     while (below * 2 <= range.max) below *= 2;
@@ -90,7 +90,7 @@ std::string to_upper(std::string_view text) {
     return out;
 }
 
-// "5:30" into {5, 30}; nullopt where a part is not a number or there are more than three.
+// "5:30" into {5, 30}; nullopt if a part is not a number or there are more than three.
 struct Parts {
     std::array<int, 3> values{};
     int count = 0;
@@ -109,14 +109,14 @@ std::optional<Parts> split_time(std::string_view text) {
     }
 }
 
-// Seconds of one of Slurm's time forms, nullopt where it is none.
+// Seconds of one of Slurm's time forms; nullopt if it is none.
 std::optional<int64_t> time_seconds(std::string_view text) {
     const std::size_t dash = text.find('-');
     if (dash != std::string_view::npos) {
         const std::optional<int> days = to_int(text.substr(0, dash));
         const std::optional<Parts> rest = split_time(text.substr(dash + 1));
         if (!days || !rest) return std::nullopt;
-        const auto &[hours, minutes, seconds] = rest->values;  // those not given are 0
+        const auto &[hours, minutes, seconds] = rest->values;  // absent ones are 0
         return ((int64_t{*days} * 24 + hours) * 60 + minutes) * 60 + seconds;
     }
     const std::optional<Parts> parts = split_time(text);

@@ -3,8 +3,8 @@
 // --malleable-grace=TIME (Slurm's time forms: minutes, minutes:seconds, hours:minutes:seconds,
 // days-hours, days-hours:minutes, days-hours:minutes:seconds).
 //
-// Each parser bounds its input first and returns either a value or one line for the user that shows
-// what was got and an example of what is right.
+// Each parser bounds its input first. It returns a value, or one line for the user with the given
+// text and an example of a valid one.
 #pragma once
 
 #include <string>
@@ -26,14 +26,14 @@ struct FlagError {
 };
 
 [[nodiscard]] std::variant<GpuRange, FlagError> parse_range(std::string_view text);
-// Its number, 1..64; none that something else may send the job.
+// The signal's number, 1..64. Signals that others may send to the job are rejected.
 [[nodiscard]] std::variant<int, FlagError> parse_signal(std::string_view text);
 [[nodiscard]] std::variant<int, FlagError> parse_grace(std::string_view text);  // seconds, 1..86400
 
-// The largest size of the range that is no more than `most`; 0: MIN is more.
+// The largest size of the range that is at most `most`; 0: MIN is larger.
 [[nodiscard]] int most_on_ladder(GpuRange range, int most);
 
-// Is `gpus` MIN·2^k with MIN <= gpus <= MAX?
+// Whether `gpus` is MIN·2^k with MIN <= gpus <= MAX.
 [[nodiscard]] bool on_ladder(GpuRange range, int gpus);
 
 }  // namespace ringrt::records

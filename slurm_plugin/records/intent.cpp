@@ -33,7 +33,7 @@ bool read_state(std::string_view text, IntentState &out) {
     return true;
 }
 
-// The keys in the order in which a record shows them; the first three are required.
+// The keys in the order in which a record lists them; the first three are required.
 namespace intent_keys {
 using Key = RecordKey<Intent>;
 constexpr std::array kAll{
@@ -96,8 +96,8 @@ constexpr std::array kAll{
 };
 }  // namespace intent_keys
 
-// A later key that does not fit is left out; the bounds above make only `why` one that may not:
-// `auto` stands where `limit` is -1 or `used` is 0.
+// A later key that does not fit is left out. With the bounds above only `why` can fail to fit,
+// because `auto` is present only if `limit` is -1 or `used` is 0.
 void append_nonzero(std::string &record, std::string_view key, int64_t value, int64_t high) {
     if (value != 0) append_int(record, key, std::min(value, high));
 }
@@ -134,7 +134,7 @@ std::string format_intent(const Intent &intent) {
     append_nonzero(out, "gpus", intent.gpus, kGpusMax);
     append_nonzero(out, "target", intent.target, kGpusMax);
     append_time(out, "since", std::clamp(intent.since_s, 0.0, 1.0 * kTimeMax));
-    // Less than a tenth would be written as 0, which is not written.
+    // Less than a tenth would be written as 0, and a zero is left out.
     if (intent.asked_s >= 0.1) append_time(out, "asked", std::min(intent.asked_s, 1.0 * kTimeMax));
     append_nonzero(out, "begin", intent.begin_s, kTimeMax);
     append_nonzero(out, "start", intent.start_s, kTimeMax);
@@ -164,7 +164,7 @@ std::string without_intent(std::string_view text) {
     const std::optional<Span> record = find_record(text, kIntentMarker);
     if (!record) return std::string(text);
     std::string before(text.substr(0, record->begin));
-    if (!before.empty() && before.back() == ' ') before.pop_back();  // format_into() put it there
+    if (!before.empty() && before.back() == ' ') before.pop_back();  // added by format_into()
     return before + std::string(text.substr(record->end));
 }
 

@@ -22,7 +22,7 @@ bool read_ms(std::string_view text, double &out) {
     return read_number(text, 0, kMillisecondsMax, out);
 }
 
-// "1:520,2:270": sizes with the time of a step; a size given twice counts once.
+// "1:520,2:270": sizes with their step times; a repeated size counts once.
 bool read_speeds(std::string_view text, std::span<SpeedSample> out, int &samples) {
     while (!text.empty()) {
         const std::size_t comma = std::min(text.find(','), text.size());

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telemetry: what a running job tells the scheduler, in the job's Comment.
+// Telemetry: what a running job reports to the scheduler, in the job's Comment.
 //
-// Written by rank 0 of the job (libringrt) at most every 30 s, after the user's own text; any owner
+// Rank 0 of the job (libringrt) writes it at most every 30 s, after the user's own text. Any owner
 // of a job can forge it, so it is bounded and every number is range-checked. It can only influence
-// how the job's own GPUs between min and max are valued.
+// how the job's own GPUs between MIN and MAX are valued.
 //
 //   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 batch=256 samples=307200 ckpt=1180
 //   save_ms=210 load_ms=95 up=1 speed=1:520,2:270,4:132.5 plan=2:268,4:131,8:70
 //
-// Times of a step, and what is left, are of steps of `batch` samples, the same at every size, so
-// that batch / step_ms is a speed and left x batch are samples whatever the job's own step trains.
-// Without `batch` (an older library, or a job that has not told) they are of the job's own steps.
+// Step times and the steps left refer to steps of `batch` samples, at every size. So batch /
+// step_ms is a speed and left x batch a number of samples, whatever the job's own step trains.
+// Without `batch` (an older library, or not reported yet) they refer to the job's own steps.
 #pragma once
 
 #include <algorithm>
@@ -33,24 +33,24 @@ inline constexpr int kSpeedSamplesMax = 12;
 inline constexpr int kPlannedSpeedsMax = 8;
 
 struct Telemetry {
-    int run = 0;              // SLURM_RESTART_COUNT of the writing incarnation
+    int run = 0;              // SLURM_RESTART_COUNT of the writing run
     int gpus = 0;             // ranks
     uint64_t step = 0;        // last finished step
-    double step_ms = 0;       // smoothed time of one step at this size; 0: not measured yet
-    int64_t steps_left = -1;  // -1: unknown
-    uint32_t batch = 0;       // samples of the step that times and steps_left are of; 0: unknown
-    uint64_t trained = 0;     // samples, by all runs
+    double step_ms = 0;       // smoothed step time at this size; 0: not measured yet
+    int64_t steps_left = -1;  // -1: not known
+    uint32_t batch = 0;       // samples in a step, for step_ms and steps_left; 0: not known
+    uint64_t trained = 0;     // samples, in all runs
     uint64_t ckpt_step = 0;   // step of the newest committed checkpoint
-    double save_ms = 0;       // last save, 0: none
-    double load_ms = 0;       // last load at start, 0: none
+    double save_ms = 0;       // last save; 0: none
+    double load_ms = 0;       // last load at start; 0: none
     bool up = false;          // the runtime polls for the signal: a resize may be asked
-    bool live = false;        // extensions may join it and leave it (doc/live.md)
-    int samples = 0;          // of `speed`
-    std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size the job has run at, any run
-    int planned_sizes = 0;  // of `planned`: what its plans of communication promise, sizes rising
+    bool live = false;        // extensions may join and leave (doc/live.md)
+    int samples = 0;          // number in `speed`
+    std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size of any run
+    int planned_sizes = 0;  // number in `planned`: predicted by its plans, by rising size
     std::array<SpeedSample, kPlannedSpeedsMax> planned{};
 
-    // In the steps that steps_left counts.
+    // In the units of steps_left.
     [[nodiscard]] double steps_done() const {
         return batch > 0 ? static_cast<double>(trained) / batch : static_cast<double>(step);
     }
