@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One call to Slurm, made by a child process that has a deadline: whatever hangs or crashes there
-// is not the caller's.
+// One call to Slurm, in a child process with a deadline: its hang or crash does not affect the
+// caller.
 #pragma once
 
 #include <sys/types.h>
@@ -18,13 +18,13 @@ class ChildCall {
     ChildCall(const ChildCall &) = delete;
     ChildCall &operator=(const ChildCall &) = delete;
 
-    // The child sends what `work` returns; it is killed `timeout_s` later. False: no child.
+    // The child sends the result of `work`, and is killed after `timeout_s`. False: no child.
     bool start(const std::function<std::string()> &work, double timeout_s);
     [[nodiscard]] bool running() const { return child_ > 0; }
-    [[nodiscard]] int fd() const { return from_; }  // to wait for; −1: not running
-    // What the child sent, once it has ended; empty where it was killed or crashed.
+    [[nodiscard]] int fd() const { return from_; }  // to poll; −1: not running
+    // The child's text after it has ended; empty if it was killed or crashed. nullopt: not yet.
     std::optional<std::string> poll();
-    std::string wait();  // the same, when it has
+    std::string wait();  // blocks until then
 
   private:
     void end();

@@ -18,8 +18,8 @@ namespace {
 using records::ChannelMessage;
 using records::ChannelWord;
 
-constexpr std::size_t kClientsMax = 4;  // a job has one rank 0; more come while one is replaced
-constexpr int kCallPoll_ms = 100;       // a call's deadline is looked at so often
+constexpr std::size_t kClientsMax = 4;  // a job has one rank 0; more while it is being replaced
+constexpr int kCallPoll_ms = 100;       // how often a call's deadline is checked
 
 bool is_of(int fd, uid_t owner) {
     ucred peer{};
@@ -37,7 +37,7 @@ void Service::run() {
     for (;;) {
         std::vector<pollfd> all = {
             {options_.lifeline, POLLIN, 0}, {options_.signals, POLLIN, 0},
-            {options_.listener, POLLIN, 0}, {requeue_.fd(), POLLIN, 0},  // −1 is passed over
+            {options_.listener, POLLIN, 0}, {requeue_.fd(), POLLIN, 0},  // poll() skips −1
             {report_.fd(), POLLIN, 0},      {preemption_.fd(), POLLIN, 0}};
         const auto clients_at = static_cast<std::ptrdiff_t>(all.size());
         for (const Client &client : clients_) all.push_back({client.fd, POLLIN, 0});
@@ -87,7 +87,7 @@ void Service::note_sigterm() {
 }
 
 void Service::read_from(Client &client) {
-    std::array<char, records::kChannelBytesMax + 1> datagram{};  // longer is no message
+    std::array<char, records::kChannelBytesMax + 1> datagram{};  // a longer one is invalid
     const ssize_t got = recv(client.fd, datagram.data(), datagram.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0)
@@ -139,7 +139,7 @@ bool Service::is_calling() const {
     return requeue_.running() || report_.running() || preemption_.running();
 }
 
-// Returns whether Slurm has said yes.
+// Returns whether Slurm accepted the requeue.
 bool Service::answer(std::string_view text) {
     auto message = records::parse_channel(text);
     if (!message || message->word != ChannelWord::answer)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The node's side of the channel (doc/channel.md): one process per step and node, beside the tasks,
-// with the rights of the job's owner. It hears the signals that Slurm sends the step, tells them to
-// whoever is connected, and asks Slurm for what rank 0 wants.
+// with the rights of the job's owner. It receives the signals that Slurm sends to the step,
+// forwards them to the connected clients, and calls Slurm for rank 0.
 //
-// SIGTERM may be the end, or the beginning of the GraceTime in which Slurm preempts the job: Slurm
-// is asked which, and a job that is preempted is told `asked`, so that it saves and comes back.
+// SIGTERM may mean the end, or the start of the GraceTime when Slurm preempts the job. The service
+// asks Slurm which; a preempted job gets `asked`, so that it saves and restarts later.
 //
-// It never waits for a client: who does not read, or says what is no message, is dropped.
+// The service never blocks on a client: it drops one that does not read or sends invalid messages.
 #pragma once
 
 #include <sys/types.h>
@@ -24,19 +24,19 @@ namespace ringrt::channel {
 
 // Calls to Slurm; each runs in a child process.
 struct SlurmCalls {
-    std::function<records::ChannelMessage()> requeue;  // an answer
-    std::function<bool()> is_preempted = {};           // is the running job in its GraceTime?
+    std::function<records::ChannelMessage()> requeue;  // returns an answer
+    std::function<bool()> is_preempted = {};  // whether the running job is in its GraceTime
     std::function<void(const records::Telemetry &)> report;
     double timeout_s = 10;
 };
 
 struct ServiceOptions {
-    int listener = -1;   // of SOCK_SEQPACKET, does not block
-    int signals = -1;    // a signalfd of ask_signal and SIGTERM
-    int lifeline = -1;   // at its end the service ends
-    int ask_signal = 0;  // the scheduler's
-    uid_t owner = 0;     // who may connect
-    std::string key;     // said first
+    int listener = -1;   // SOCK_SEQPACKET, non-blocking
+    int signals = -1;    // a signalfd for ask_signal and SIGTERM
+    int lifeline = -1;   // the service ends at its end of file
+    int ask_signal = 0;  // the scheduler's signal
+    uid_t owner = 0;     // the user who may connect
+    std::string key;     // sent first
     SlurmCalls slurm;
 };
 
@@ -72,7 +72,7 @@ class Service {
     std::list<Client> clients_;
     ChildCall requeue_, report_, preemption_;
     bool wants_requeue_ = false, wants_report_ = false;
-    bool is_leaving_ = false;  // its requeue was asked for: the next SIGTERM is the end
+    bool is_leaving_ = false;  // its requeue was requested: the next SIGTERM is the end
     records::Telemetry newest_;
     int64_t asked_ = 0, ended_ = 0;
 };
