@@ -14,12 +14,12 @@ struct Ladder {
         return min >= 1 && gpus >= min && gpus <= max && gpus % min == 0 &&
                std::has_single_bit(static_cast<unsigned>(gpus / min));
     }
-    // How often MIN is doubled to come to the largest size of at most `gpus` GPUs, whatever MAX is;
-    // -1: MIN is more, or no size at all.
+    // The number of doublings from MIN to the largest size of at most `gpus` GPUs, ignoring MAX;
+    // -1: MIN is larger, or there is no size at all.
     [[nodiscard]] int level(int gpus) const {
         return min < 1 || gpus < min ? -1 : std::bit_width(static_cast<unsigned>(gpus / min)) - 1;
     }
-    // The largest size of at most `most` GPUs; 0: MIN is more.
+    // The largest size of at most `most` GPUs; 0: MIN is larger.
     [[nodiscard]] int floor(int most) const {
         const int doublings = level(std::min(most, max));
         return doublings < 0 ? 0 : min << doublings;

@@ -11,14 +11,14 @@ namespace ringrt::model {
 namespace {
 
 constexpr std::size_t kSamplesMin = 3;
-// A part's weight over that of the part before it: Optimus divides the standard deviation by 4.
+// A part's weight relative to the part before: Optimus divides the standard deviation by 4.
 constexpr double kLaterPart = 16;
 
 double weight_of(std::size_t i, std::size_t count) {
     return std::pow(kLaterPart, std::floor(3 * double(i) / double(count)));
 }
 
-// b0 and b1 for a floor, with residuals weighted so that they are those of the loss, to first
+// Fits b0 and b1 for a given floor. The weights make the residuals those of the loss, to first
 // order.
 LossModel fit_above(const std::vector<LossSample> &samples, double floor, double last) {
     std::array<std::array<double, 2>, 2> gram{};
@@ -60,7 +60,7 @@ std::optional<LossModel> fit_loss_model(std::span<const LossSample> samples) {
     if (last <= 0) return std::nullopt;
     double smallest = usable.front().loss;
     for (const LossSample &sample : usable) smallest = std::min(smallest, sample.loss);
-    // The residuals over the floor have one valley: shrink the bracket around it.
+    // The residuals as a function of the floor have one minimum: shrink the bracket around it.
     double low = 0, high = smallest * 0.999;
     for (int i = 0; i < 60; ++i) {
         const double a = low + (high - low) / 3, b = high - (high - low) / 3;

@@ -11,7 +11,7 @@ namespace {
 using Vector = std::array<double, kUnknowns>;
 using Passive = std::array<bool, kUnknowns>;  // the unknowns that are free to be positive
 
-// The columns are scaled to unit length first, so that one tolerance serves all.
+// The columns scaled to unit length, so that one tolerance fits all.
 struct Scaled {
     NormalEquations eq;
     Vector length{};
@@ -55,7 +55,7 @@ Vector solve_passive(const NormalEquations &eq, const Passive &passive) {
     return x;
 }
 
-// The negative gradient of |Ax − b|²/2: where an unknown at 0 would like to grow.
+// The negative gradient of |Ax − b|²/2: positive where an unknown at 0 should grow.
 Vector descent(const NormalEquations &eq, const Vector &x) {
     Vector w = eq.atb;
     for (int i = 0; i < kUnknowns; ++i)
@@ -70,7 +70,7 @@ int most_wanted(const Vector &w, const Passive &passive, double tolerance) {
     return best;
 }
 
-// Goes from x towards z until the first passive unknown reaches 0, and holds it there.
+// Moves from x towards z until the first passive unknown reaches 0, and fixes it there.
 void step_back(Vector &x, const Vector &z, Passive &passive) {
     double alpha = 1;
     int blocking = -1;
@@ -112,7 +112,7 @@ std::array<double, kUnknowns> solve_nnls(const NormalEquations &equations) {
         if (entering < 0) break;
         passive[entering] = true;
         Vector z = solve_passive(scaled.eq, passive);
-        while (!all_positive(z, passive)) {  // at most four times: each frees one unknown less
+        while (!all_positive(z, passive)) {  // at most four times: one free unknown less each time
             step_back(x, z, passive);
             z = solve_passive(scaled.eq, passive);
         }

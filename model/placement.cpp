@@ -33,7 +33,7 @@ struct Normal {
     }
 };
 
-// What is usual, seen from one sample: shares of its step time.
+// Typical values, as shares of one sample's step time.
 void add_prior(Normal &normal, const StepSample &sample) {
     constexpr double kWeight = 1e-3;
     const double pass = sample.step_ms / sample.passes;

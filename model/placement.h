@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast an application steps, by GPUs, nodes and batch, learned from what its jobs measured.
+// The step time of an application by GPUs, nodes and batch, learned from its jobs' measurements.
 //
 //   T = passes · (pass + sample · local)                       computing
 //     + [1 < gpus, one node]  (local_sync + local_gpu · (gpus − 2))
 //     + [nodes > 1]           (net_sync   + net_gpu   · (gpus − 2))        all coefficients >= 0
 //
-// After the throughput model of Pollux (Qiao et al., OSDI 2021, eq. 8-11) with its overlap exponent
-// fixed at 1, so that it is linear and non-negative least squares fits it. Relative errors are
-// minimised. Weak rows pull towards what is usual (a tenth of a pass does not shrink with the
-// batch; exchange costs little), so that one sample already gives a curve.
+// After the throughput model of Pollux (Qiao et al., OSDI 2021, eq. 8-11), with its overlap
+// exponent fixed at 1, so that the model is linear and non-negative least squares fits it. The fit
+// minimises relative errors. Rows of low weight pull towards typical values (a tenth of a pass does
+// not shrink with the batch; the exchange costs little), so one sample already gives a curve.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace ringrt::model {
 struct StepSample {
     int gpus = 1, nodes = 1;
     int passes = 1;          // accumulation passes in one step
-    double local_batch = 1;  // samples per GPU and pass; any unit, if it is always the same
+    double local_batch = 1;  // samples per GPU and pass; in any unit that is always the same
     double step_ms = 0;
 };
 
@@ -29,7 +29,7 @@ struct PlacementModel {
     [[nodiscard]] double step_ms(int gpus, int nodes, int passes, double local_batch) const;
 };
 
-// Samples with a non-positive or non-finite number are ignored; with none left the default returns.
+// Samples with a non-positive or non-finite number are ignored. Without samples: the default.
 [[nodiscard]] PlacementModel fit_placement_model(std::span<const StepSample> samples);
 
 // min |A x - b| over x >= 0, from the normal equations: `gram` = A'A (symmetric), `right` = A'b.

@@ -20,8 +20,8 @@ std::array<double, 4> basis(int gpus) {
     return {1 / w, w - 1, (w - 1) / w, 1};
 }
 
-// Relative errors are minimised, so that the small step times of many GPUs count as much as the
-// long one of a single GPU.
+// Minimises relative errors, so that the short step times on many GPUs count as much as the long
+// one on a single GPU.
 NormalEquations normal_equations(std::span<const SpeedSample> samples) {
     NormalEquations eq;
     for (const SpeedSample &s : samples) {
