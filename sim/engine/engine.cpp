@@ -39,7 +39,7 @@ class Engine {
     const Workload &workload_;
     const PolicySpec &policy_;
     const SimOptions &options_;
-    std::vector<std::unique_ptr<Pool>> pools_;  // by kind of GPU
+    std::vector<std::unique_ptr<Pool>> pools_;  // by GPU type
     std::size_t arrived_ = 0;
     double now_ = 0;
     RunResult result_;

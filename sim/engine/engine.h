@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual time: jobs arrive, run, are resized by a policy, and finish.
+// Simulation in virtual time: jobs arrive, run, are resized by a policy, and finish.
 //
-// Between two decisions every running job advances by the truth of its profile, epoch by epoch; at
-// a decision the policy, the same object as in the plugin, sees what an Estimator tells it of each
-// job. A job that gets other seats pays its stop and restart first.
+// Between two decisions every running job advances by its true profile, epoch by epoch. At a
+// decision the policy (the same object as in the plugin) sees what an Estimator reports about each
+// job. A job that gets other seats first pays its stop and restart.
 #pragma once
 
 #include <atomic>
@@ -30,17 +30,17 @@ struct GpuKind {
 struct SimOptions {
     int nodes = 16;
     int gpus_per_node = 4;
-    std::vector<GpuKind> kinds;  // of GPU, each on nodes of its own, instead of both; empty: one
-    bool moves_kinds = true;     // jobs that run may go to another kind
-    double restart_s = 30;   // GPUs held idle by a stop and restart, of jobs that do not say theirs
-    double start_s = 30;     // by a first start
-    double interval_s = 60;  // decisions at multiples of it; 0: at each arrival and finish
+    std::vector<GpuKind> kinds;  // GPU types, each on its own nodes; empty: one, as above
+    bool moves_kinds = true;     // running jobs may move to another type
+    double restart_s = 30;   // GPUs are idle this long at a stop and restart; a job may override it
+    double start_s = 30;     // the same at a first start
+    double interval_s = 60;  // decisions at multiples of this; 0: at each arrival and finish
     double telemetry_s = 30;  // between two reports of a job to the plugin; 0: none
     Knowledge knowledge = Knowledge::oracle;
     double wrong_by = 0.3;
     uint64_t seed = 1;
-    bool timeline = false;  // keep who held which GPUs
-    int grade_every = 0;    // compare every so many decisions with the exact optimum; 0: none
+    bool timeline = false;  // record which job held which GPUs
+    int grade_every = 0;    // compare every n-th decision with the exact optimum; 0: none
 
     [[nodiscard]] int total_gpus() const;
 };
@@ -52,11 +52,11 @@ struct JobState : Training {
     Seats seats;
     Shape shape;
     int gpus = 0;
-    int samples = 0;     // of its last step; 0: it has made none
-    double weight = 1;   // of one of its seconds, where it is
-    double delay_s = 0;  // of a start that is still to pay
+    int samples = 0;     // of its last step; 0: no step yet
+    double weight = 1;   // value of one of its seconds, on its type
+    double delay_s = 0;  // of a start, still to pay
     double attained_gpu_s = 0;
-    double lost_gpu_s = 0;  // of it, paid for starts after the first
+    double lost_gpu_s = 0;  // part of attained_gpu_s, paid for restarts
     double share_s = 0;     // time integral of its fair share of GPUs
     double started_s = -1;
     double changed_s = 0;  // last change of seats
@@ -64,28 +64,28 @@ struct JobState : Training {
     int starts = 0;
 };
 
-// What a stop and restart of the job truly costs.
+// The true cost of a stop and restart of the job.
 [[nodiscard]] double restart_seconds(const JobSpec &spec, const SimOptions &options);
 
-// Of a job that has finished: its completion time by that alone, at its own batch, on its share of
-// the cluster: the GPUs divided by the jobs in the system, averaged over its life; of less than one
-// GPU, that part of the time (Mahajan et al., Themis, NSDI 2020).
+// Finish-time fairness of a finished job: its completion time, divided by its time alone at its own
+// batch on its fair share. The share is the GPUs divided by the jobs in the system, averaged over
+// its life; a share below one GPU is a part of the time (Mahajan et al., Themis, NSDI 2020).
 [[nodiscard]] double finish_time_fairness(const JobState &job, const SimOptions &options);
 
-// What is told about jobs. Called from one thread.
+// What a policy can see of jobs. Called from one thread.
 class Estimator {
   public:
     virtual ~Estimator() = default;
     // The job ran `steps` steps of its present plan and shape.
     virtual void ran(const JobState &job, double steps) = 0;
-    // Its restart has cost it so much.
+    // A restart of the job cost this many seconds.
     virtual void restarted(const JobState &job, double seconds) = 0;
-    // Fills the speed, the steps left, the cost of a restart and what is believed.
+    // Fills the speed, the steps left, the restart cost and the other estimates.
     virtual void describe(const JobState &job, policy::Job &out) = 0;
-    // The batch of a job whose batch adapts, on `shape`.
+    // The batch on `shape` of a job that adapts its batch.
     virtual BatchPlan choose_batch(const JobState &job, const Shape &shape) = 0;
     virtual void forget(const JobState &job) = 0;
-    // Those of all kinds of GPU, itself included: what is not known of one is told by another.
+    // The estimators of all GPU types, this one included: each can fill gaps of another.
     virtual void meet(std::span<Estimator *const>) {}
 };
 
@@ -93,7 +93,7 @@ struct JobResult {
     double start_s = -1, finish_s = -1;
     int restarts = 0;
     double gpu_s = 0, lost_gpu_s = 0;
-    double fairness = 0;  // finish-time fairness: completion time / alone on its fair share
+    double fairness = 0;  // completion time / time alone on its fair share
 };
 
 struct Span {  // for the timeline
@@ -109,12 +109,12 @@ struct RunResult {
     double makespan_s = 0, wall_s = 0;
     double decide_ms_max = 0;  // processor time of the longest decision
     uint64_t decisions = 0;
-    uint64_t graded = 0;              // of them, compared with the exact optimum
-    double gap_sum = 0, gap_max = 0;  // shares of the optimum that they fell short of
-    bool stopped = false;  // by the user: jobs without finish_s were not simulated to their end
+    uint64_t graded = 0;              // decisions compared with the exact optimum
+    double gap_sum = 0, gap_max = 0;  // the shares of the optimum that they missed
+    bool stopped = false;  // by the user: jobs without finish_s were not simulated to the end
 };
 
-// `stop` ends the run early when it becomes true. `done` is told finished jobs as they come.
+// `stop` ends the run early when it becomes true. `done` counts finished jobs during the run.
 [[nodiscard]] RunResult simulate(const Workload &workload, const PolicySpec &policy,
                                  const SimOptions &options, const std::atomic<bool> *stop = nullptr,
                                  std::atomic<uint64_t> *done = nullptr);

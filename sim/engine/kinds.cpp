@@ -12,7 +12,7 @@ namespace {
 using policy::Job;
 using policy::Worth;
 
-// Another assignment must be worth so much more, as a share: below it is rounding.
+// Another assignment must gain more than this share: less is rounding.
 constexpr double kWorthIt = 1e-6;
 
 bool is_better(Worth a, Worth b) {
@@ -22,7 +22,7 @@ bool is_better(Worth a, Worth b) {
 
 Worth sum_of(Worth a, Worth b) { return {a.served + b.served, a.sum + b.sum}; }
 
-// All jobs as they would be seen on each kind of GPU, and the kind that each is on.
+// All jobs as seen on each GPU type, and the type that each job is on.
 class Assignment {
   public:
     Assignment(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy, double now);
@@ -31,9 +31,9 @@ class Assignment {
 
   private:
     struct Row {
-        std::size_t index, from, to;  // the job; the kinds that it is on and shall be on
-        double present_s = 0;         // that it needs where it runs; 0: it waits
-        std::vector<Job> on;          // by kind
+        std::size_t index, from, to;  // the job; its present and its planned type
+        double present_s = 0;         // time that it needs where it runs; 0: pending
+        std::vector<Job> on;          // by type
     };
     void see(const JobState &job, std::size_t from, double now);
     [[nodiscard]] Worth worth_of(std::size_t kind);
@@ -45,7 +45,7 @@ class Assignment {
     const PolicySpec &policy_;
     bool moves_kinds_;
     std::vector<Row> rows_;
-    std::vector<Worth> worth_;  // by kind
+    std::vector<Worth> worth_;  // by type
 };
 
 Assignment::Assignment(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy,
@@ -70,8 +70,8 @@ void Assignment::see(const JobState &job, std::size_t from, double now) {
         row.present_s = policy::Valuation(row.on[from], policy_.options).seconds_at(job.gpus);
 }
 
-// A job's value counts its own time on one GPU (value.h). For one job this has to be the same time
-// on all kinds, that on the first, or a faster kind would seem to be worth less.
+// A job's value counts its own time on one GPU (value.h). For one job this must be the same time on
+// all types, that on the first type; otherwise a faster type would seem to be worth less.
 void Assignment::level(Row &row) const {
     const policy::GainRule gain = policy_.options.gain;
     if (gain == policy::GainRule::absolute || gain == policy::GainRule::hull) return;
@@ -82,8 +82,8 @@ void Assignment::level(Row &row) const {
             std::pow(first_ms / std::max(policy::kStepMin_ms, policy::step_ms(job, 1)), power);
 }
 
-// The value of a job that would come from another kind, its restart included: as value.h counts it
-// of a job that is resized.
+// The value of a job that would move from another type, with its restart: counted as in value.h for
+// a job that is resized.
 double Assignment::moved(const Row &row, int gpus, double value, const Job &job) const {
     const policy::Options &options = policy_.options;
     const double restart_s = options.payback * job.restart_s;
@@ -120,7 +120,7 @@ bool Assignment::improve(Row &row) {
     const std::size_t from = row.to;
     std::size_t best = from;
     Worth before, best_total, best_from, best_to;
-    row.to = pools_.size();  // nowhere
+    row.to = pools_.size();  // on no type
     const Worth without = worth_of(from);
     for (std::size_t kind = 0; kind < pools_.size(); ++kind) {
         if (kind == from) continue;
@@ -129,7 +129,7 @@ bool Assignment::improve(Row &row) {
         before = sum_of(worth_[from], worth_[kind]);
         const Worth total = sum_of(without, with);
         if (!is_better(total, before)) continue;
-        // Against staying, so that kinds compare with one another.
+        // Relative to staying, so that types compare with each other.
         const Worth gain{total.served - before.served, total.sum - before.sum};
         if (best != from && !is_better(gain, best_total)) continue;
         best = kind;

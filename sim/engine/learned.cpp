@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The estimator that knows nothing at the start of a trace and learns from what jobs measure.
+// The estimator that starts a trace without data and learns from the jobs' measurements.
 //
-// A job tells what libringrt's telemetry tells: the time of its steps where it runs, the progress
-// it has made of what it was asked for, and, if its batch adapts, its gradient noise now. What its
-// restarts cost is measured by who restarts it. Speeds and, until a job's own is known, restarts
-// are learned per family (the job's application, as a site knows jobs by their names); a family
-// that was never measured, and sizes far beyond what was measured, are guesses: a job may grow to
-// twice the largest size its family has measured, so that exploring costs little. A kind of GPU on
-// which a family has measured nothing is told by another kind, times how much faster one GPU of it
-// is with the largest batch that fits, which every family is taken to have measured (Sia, SOSP
-// 2023, does the same); there it grows to the sizes measured on the other.
+// A job reports what libringrt's telemetry contains: its step time where it runs, its progress,
+// and, if its batch adapts, its present gradient noise. The cost of its restarts is measured by
+// whoever restarts it. Speeds are learned per family (the job's application: a site identifies it
+// by the job name). Restart costs are also learned per family until a job has its own. A family
+// without measurements, and sizes far beyond the measured ones, are guesses: a job may grow to
+// twice the largest measured size of its family, so that exploration costs little. On a GPU type
+// without measurements the family's speed is taken from another type. It is scaled by how much
+// faster one GPU is with the largest batch that fits, which every family is assumed to have
+// measured (Sia, SOSP 2023, does the same). There a job grows to the other type's measured sizes.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -37,13 +37,13 @@ struct Mean {
 struct Family {
     Mean restart_s;
     std::map<std::array<int, 4>, double> step_ms;  // by GPUs, nodes, passes, local batch
-    int largest = 0;                               // GPUs of the largest size measured
+    int largest = 0;                               // largest measured size in GPUs
     model::PlacementModel model;
     bool stale = false;
     uint64_t version = 1;
     double one_gpu = 0;  // samples per ms of one GPU, with the largest batch that fits
 
-    // As it was measured, where it was; by the model elsewhere.
+    // The measured time if there is one; otherwise the model's.
     [[nodiscard]] double step_ms_at(int gpus, int nodes, BatchPlan plan) const {
         const auto measured = step_ms.find({gpus, nodes, plan.passes, plan.local});
         return measured != step_ms.end() ? measured->second
@@ -64,7 +64,7 @@ struct Family {
     }
 };
 
-// The speed of a job: its family's, or the same family's on another kind of GPU.
+// The speed of a job: that of its family, here or on another GPU type.
 struct Known {
     const Family *family;
     double scale = 1;
@@ -76,7 +76,7 @@ struct Known {
     }
 };
 
-// What a job has run since it last started, at one size and batch.
+// What a job has run since its last start, at one size and batch.
 struct Stretch {
     std::array<int, 4> key{};
     int start = 0;
@@ -132,8 +132,8 @@ class Learned final : public Estimator {
         out.curve_ms = curve.ms;
         const bool is_measured = known.family == &family;
         out.gpus_cap = std::max({1, job.gpus, (is_measured ? 2 : 1) * known.largest()});
-        // Nobody knows it: it starts where its user asked; of those who always start so, on one
-        // GPU.
+        // Without data the job starts at the size that its user requested; jobs in mode `alone`,
+        // which always start without data, start on one GPU.
         if (known.largest() == 0 && !is_alone_)
             out.gpus_cap = std::max(job.gpus, job.spec->gpus_asked);
         const double left = job.spec->profile->epoch_ends().back() - job.progress;
@@ -182,7 +182,7 @@ class Learned final : public Estimator {
         return best;
     }
 
-    // What a job measures of its gradients now, and what a step is worth at another batch.
+    // The gradient noise that a job measures now, and the progress of a step at another batch.
     struct Noise {
         double square, variance;
         int initial_batch;
@@ -236,11 +236,11 @@ class Learned final : public Estimator {
     bool adapts_;
     bool is_alone_;
     const SimOptions &options_;
-    std::vector<Learned *> kinds_;  // of GPU, all of them; empty: there is one
+    std::vector<Learned *> kinds_;  // of all GPU types; empty: there is one
     std::map<std::string, Family> families_;
     std::map<std::size_t, Curve> curves_;
     std::map<std::size_t, Stretch> stretches_;
-    std::map<std::size_t, Mean> restarts_;  // of jobs that had one
+    std::map<std::size_t, Mean> restarts_;  // of jobs that restarted
 };
 
 }  // namespace

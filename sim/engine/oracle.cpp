@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Estimators that read the truth, as it is or wrong on purpose.
+// Estimators that read the truth, exact or with a deliberate error.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,13 +19,13 @@ double unit_noise(uint64_t seed, uint64_t a, uint64_t b) {  // splitmix64, in -1
     return double(x >> 11) / double(uint64_t{1} << 52) - 1;
 }
 
-// Where a policy's jobs would sit.
+// Where a policy would seat a job.
 Shape shape_of(const PolicySpec &policy, int gpus, int gpus_per_node) {
     return policy.placement == Placement::pack_evenly ? packed_evenly(gpus, gpus_per_node)
                                                       : packed(gpus, gpus_per_node);
 }
 
-// At a fixed batch. Curves are shared by all jobs of one profile and batch.
+// For a fixed batch. All jobs of one profile and batch share the curves.
 class Oracle final : public Estimator {
   public:
     Oracle(const PolicySpec &policy, const SimOptions &options, double wrong_by)
@@ -36,7 +36,7 @@ class Oracle final : public Estimator {
     void forget(const JobState &job) override {
         own_.erase(job.index);
         if (job.index < of_job_.size()) of_job_[job.index] = nullptr;
-        if (job.spec->profile.use_count() == 1) truths_.erase(key_of(*job.spec));  // nobody else's
+        if (job.spec->profile.use_count() == 1) truths_.erase(key_of(*job.spec));  // its last user
     }
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
         return split_batch(job.spec->profile->batch, job.spec->batch, gpus_of(shape));
@@ -106,7 +106,7 @@ class Oracle final : public Estimator {
     std::map<std::size_t, std::vector<float>> own_;
 };
 
-// Of a batch that adapts: the truth of the present epoch. What later epochs bring it does not say.
+// For a batch that adapts: the truth of the present epoch, without that of later epochs.
 class GoodputOracle final : public Estimator {
   public:
     GoodputOracle(const PolicySpec &policy, const SimOptions &options)
@@ -121,7 +121,7 @@ class GoodputOracle final : public Estimator {
     void describe(const JobState &job, policy::Job &out) override {
         const Profile &profile = *job.spec->profile;
         std::vector<float> &curve = curves_[{&profile, job.epoch}];
-        // Never grown: the spans of other jobs point into it.
+        // Never grown, because the spans of other jobs point into it.
         if (curve.empty()) curve.resize(std::size_t(options_.nodes * options_.gpus_per_node), 0);
         const int most = std::min(job.spec->gpus_limit, static_cast<int>(curve.size()));
         for (int gpus = 1; gpus <= most; gpus = policy_.next_size(*job.spec, gpus)) {

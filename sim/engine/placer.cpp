@@ -37,8 +37,8 @@ void Placer::seat_spread(int gpus, Seats &seats) {
     }
 }
 
-// The node on which `gpus` fit after moving the fewest GPUs of smaller jobs; among equals the
-// fullest. -1: none.
+// The node on which `gpus` fit after moving the fewest GPUs of smaller jobs; on ties the fullest.
+// -1: none.
 int Placer::cheapest_node(int gpus, const std::vector<int> &movable) const {
     int best = -1, best_moved = 0, best_left = 0;
     for (int node = 0; node < static_cast<int>(free_.size()); ++node) {
@@ -54,7 +54,7 @@ int Placer::cheapest_node(int gpus, const std::vector<int> &movable) const {
     return best;
 }
 
-// On each node but the last.
+// The share on each node but the last.
 int Placer::share_of(int gpus) const {
     if (rule_ != Placement::pack_evenly) return std::min(gpus, gpus_per_node_);
     return packed_evenly(gpus, gpus_per_node_)[0];
@@ -96,7 +96,7 @@ void Placer::seat_packed(std::size_t job, const std::vector<int> &want, std::vec
         take(mine, node, part);
         gpus -= part;
     }
-    if (gpus > 0) seat_spread(gpus, mine);  // sizes that are no powers of two can leave gaps only
+    if (gpus > 0) seat_spread(gpus, mine);  // sizes that are no powers of two may fit only in gaps
     seats[job] = std::move(mine);
 }
 
@@ -114,7 +114,7 @@ void Placer::place(const std::vector<int> &want, std::vector<Seats> &seats) {
         for (const std::size_t job : waiting) seat_spread(want[job], seats[job]);
         return;
     }
-    // Largest first; what a large job displaces is smaller, and comes later in the same order.
+    // Largest first: jobs displaced by a large job are smaller, so they come later in this order.
     while (!waiting.empty()) {
         const auto next =
             std::max_element(waiting.begin(), waiting.end(), [&](std::size_t a, std::size_t b) {

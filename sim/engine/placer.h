@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which nodes a job's GPUs are on. Slurm decides this on a real cluster; here two stand-ins do.
+// Chooses the nodes of a job's GPUs. Slurm does this on a real cluster.
 #pragma once
 
 #include <cstdint>
@@ -9,35 +9,35 @@
 namespace ringrt::sim {
 
 enum class Placement : uint8_t {
-    // Up to a node's GPUs on one node, the fullest that fits; more on whole nodes. A job that keeps
-    // its size stays where it is, unless a larger one needs its place: then it moves (a restart).
-    // For powers of two that fit in sum this always succeeds (a buddy system without its fixed
-    // addresses: jobs come in descending size, so that free places never split a node in vain).
+    // Up to a node's GPUs: on one node, the fullest that fits; more: on whole nodes. A job that
+    // keeps its size stays where it is, unless a larger job needs its place: then it moves (a
+    // restart). This always succeeds for powers of two that fit in sum: a buddy system without
+    // fixed addresses, where jobs come in descending size and so never split a node without need.
     pack,
-    // The same, but what takes several nodes is shared out evenly among them, as the plugin's
-    // requests are (policy/engine/packing.h): six GPUs on nodes of four are three and three.
+    // As pack, but a job on several nodes is spread evenly over them, like the plugin's requests
+    // (policy/engine/packing.h): six GPUs on nodes of four become three and three.
     pack_evenly,
-    // As pack, but nothing that runs is moved: as Slurm places jobs.
+    // As pack, but running jobs never move: as Slurm places jobs.
     pack_still,
-    // From the node with the most free GPUs, wherever that leads, as the reference simulator of
-    // Pollux places Tiresias (in order of arrival) and Optimus (small jobs first). Nothing moves.
+    // From the node with the most free GPUs on, as Pollux's reference simulator places Tiresias (in
+    // order of arrival) and Optimus (small jobs first). Running jobs never move.
     spread,
     spread_small_first,
 };
 
-using Seats = std::vector<std::pair<int, int>>;  // (node, GPUs), nodes in the order of ranks
+using Seats = std::vector<std::pair<int, int>>;  // (node, GPUs), nodes in rank order
 
 class Placer {
   public:
     Placer(int nodes, int gpus_per_node, Placement rule)
         : gpus_per_node_(gpus_per_node), rule_(rule), free_(nodes, gpus_per_node) {}
 
-    // Seats `want[i]` GPUs for each job, changing `seats[i]` as little as the rule allows. A job
-    // whose size is unchanged and which was not moved keeps its very seats. In the order of `want`.
-    // Throws std::logic_error where the sizes add up to more than there is.
+    // Seats `want[i]` GPUs for each job in the order of `want`, and changes `seats[i]` as little as
+    // the rule allows. A job that keeps its size and does not move keeps its exact seats. Throws
+    // std::logic_error if the sizes exceed all GPUs.
     void place(const std::vector<int> &want, std::vector<Seats> &seats);
 
-    // Gives a job's seats back.
+    // Frees a job's seats.
     void release(Seats &seats);
 
   private:

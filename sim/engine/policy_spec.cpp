@@ -13,8 +13,7 @@ namespace {
 
 using policy::GainRule;
 
-// Where the batch adapts, long jobs gain from GPUs for longer and need less weight
-// (doc/policies.md).
+// If the batch adapts, long jobs gain from GPUs for longer and need less weight (doc/policies.md).
 constexpr double kGoodputPower = 0.6;
 
 std::vector<policy::Allotment> decide_optimum(const policy::SimJobs &jobs,

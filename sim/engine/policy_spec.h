@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A policy as it is named on the command line, read once and carried as a value.
+// A policy as named on the command line, parsed once and passed by value.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@
 
 namespace ringrt::sim {
 
-// Where policies know a job's speed and remaining work from.
+// The source of a policy's knowledge about speed and remaining work.
 enum class Knowledge : uint8_t {
-    oracle,   // from the profile: the truth
-    learned,  // from what the job has measured so far, on this trace, nothing else
-    alone,    // the same without what others of its application measured, or the work left
+    oracle,   // the profile: the truth
+    learned,  // the jobs' measurements so far on this trace, nothing else
+    alone,    // as learned, without the application's other jobs and without the work left
     wrong,    // the truth times a fixed random factor per job and size
-    plugin,   // what jobs tell the plugin, shared by application
+    plugin,   // telemetry to the plugin, shared by application
 };
 
 [[nodiscard]] constexpr std::string_view knowledge_name(Knowledge knowledge) {
@@ -31,19 +31,19 @@ enum class Knowledge : uint8_t {
 }
 
 struct PolicySpec {
-    std::string name;  // as it was given
+    std::string name;  // as given
     std::variant<policy::Decide, policy::SimDecide> decide;
     policy::Options options;
     Placement placement = Placement::pack;
-    Placement authors_placement = Placement::pack;  // as its authors' own simulator places it
-    bool on_ladder = true;                          // it gives MIN times powers of two alone
+    Placement authors_placement = Placement::pack;  // placement in its authors' own simulator
+    bool on_ladder = true;                          // it assigns only MIN times powers of two
     bool adapts_batch = false;
-    int fixed_gpus = 0;  // every job asks for this size instead of its own; 0: its own
+    int fixed_gpus = 0;  // size of every job; 0: each job's own request
     Knowledge knowledge = Knowledge::learned;
-    bool says_knowledge = false;  // NAME@KNOWLEDGE was given
-    // The plugin's own loop, with its parameters of malleable.yaml; none: a policy by itself.
+    bool says_knowledge = false;  // given as NAME@KNOWLEDGE
+    // The plugin's own loop, with the parameters of malleable.yaml; none: a policy alone.
     std::optional<controller::Options> plugin;
-    bool plugin_restart_set = false;  // its restart_s is not the simulation's
+    bool plugin_restart_set = false;  // its own restart_s was set, instead of the simulation's
 
     [[nodiscard]] std::vector<policy::Allotment> run(const policy::SimJobs &jobs,
                                                      const policy::Capacity &capacity) const {
@@ -51,8 +51,8 @@ struct PolicySpec {
             return (*plain)(jobs.jobs, capacity, options);
         return std::get<policy::SimDecide>(decide)(jobs, capacity, options);
     }
-    // The size after `gpus` that the policy may ask about: of one that keeps to the ladder, after
-    // one GPU, the ladder's.
+    // The next size after `gpus` that the policy may ask about. For a policy on the ladder: after
+    // one GPU, the sizes of the ladder.
     [[nodiscard]] int next_size(const JobSpec &job, int gpus) const {
         if (!on_ladder || fixed_gpus > 0) return gpus + 1;
         int size = job.gpus_min;
@@ -61,16 +61,16 @@ struct PolicySpec {
     }
 };
 
-// What a policy knows of the jobs, in a word, and what that word means.
+// What a policy knows about the jobs, in a word, and the meaning of that word.
 [[nodiscard]] std::string_view knows(const PolicySpec &policy);
 [[nodiscard]] std::string_view meaning_of_knows(std::string_view word);
 
-// NAME or NAME@KNOWLEDGE. Throws InputError naming the known ones.
+// NAME or NAME@KNOWLEDGE. Throws InputError with the known names.
 [[nodiscard]] PolicySpec parse_policy(std::string_view text);
 
 struct PolicyRow {
     std::string_view name;
-    Knowledge knowledge;  // unless the name says otherwise: NAME@oracle, @learned, @alone, @wrong
+    Knowledge knowledge;  // default; NAME@oracle, @learned, @alone, @wrong override it
     std::string_view help;
 };
 

@@ -88,7 +88,7 @@ void Pool::weigh(std::size_t index, double weight) {
         if (job.index == index) job.weight = weight;
 }
 
-// A job whose batch adapts chooses anew for each epoch.
+// A job whose batch adapts chooses it again for each epoch.
 void Pool::enter_epoch(JobState &job) {
     const Profile &profile = *job.spec->profile;
     if (policy_.adapts_batch) {
@@ -159,7 +159,7 @@ void Pool::retire(std::atomic<uint64_t> *done) {
 
 void Pool::describe(const JobState &job, double now, policy::Job &out, policy::SimFacts &facts) {
     const JobSpec &spec = jobs_[job.index];
-    if (job.spec != &spec) {  // it is on another kind: here it would hold nothing
+    if (job.spec != &spec) {  // on another type: here it would hold no GPUs
         JobState moved = job;
         moved.spec = &spec;
         moved.gpus = 0;

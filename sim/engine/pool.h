@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes of one kind of GPU, the jobs that are on them or wait for them, and a policy that
-// decides among these. A cluster of one kind is one pool.
+// The nodes of one GPU type, the jobs that run on them or are pending for them, and the policy that
+// decides among these jobs. A cluster with one GPU type is one pool.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace ringrt::sim {
 
 class Pool {
   public:
-    // `jobs` as they are on this kind. The nodes are numbered from `first_node` in the timeline.
+    // `jobs`: with their profiles on this type. The timeline numbers the nodes from `first_node`.
     Pool(const std::vector<JobSpec> &jobs, const PolicySpec &policy, const SimOptions &options,
          int first_node, RunResult &result);
     Pool(const Pool &) = delete;
@@ -25,20 +25,20 @@ class Pool {
     [[nodiscard]] const policy::Capacity &capacity() const { return capacity_; }
     [[nodiscard]] const SimOptions &options() const { return options_; }
 
-    // Seconds from now until the first of its jobs is done if nothing changes.
+    // Seconds until the first of its jobs finishes if nothing changes.
     [[nodiscard]] double first_finish() const;
     void advance(double now, double seconds, double share);
     void retire(std::atomic<uint64_t> *done);
     void admit(std::size_t index);
     void decide(double now);
-    void end(double now);  // of the run: what is still here is recorded
+    void end(double now);  // ends the run: records the jobs that are still here
 
     // A job as the policy sees it here, wherever it is now.
     void describe(const JobState &job, double now, policy::Job &out, policy::SimFacts &facts);
-    // Out of one pool, and into another at the end of the pass: it holds nothing then.
+    // Moves a job out of one pool and into another at the end of the pass. It holds no GPUs then.
     [[nodiscard]] JobState give_up(std::size_t index, double now);
     void take_in(JobState job);
-    void weigh(std::size_t index, double weight);  // of a second of the job, here
+    void weigh(std::size_t index, double weight);  // sets the value of one of its seconds here
 
   private:
     [[nodiscard]] double finish_estimate(const JobState &job) const;
@@ -59,16 +59,16 @@ class Pool {
     Placer placer_;
     policy::Capacity capacity_;
     std::vector<JobState> active_;  // by arrival
-    // As the policy saw them. These and the seats are kept for their memory: a decision allocates
+    // The policy's input. These and seats_ are members to reuse their memory: a decision allocates
     // little.
     std::vector<policy::Job> described_;
     std::vector<policy::SimFacts> facts_;
     std::vector<Seats> seats_;
 };
 
-// Which kind of GPU each job should be on: jobs that wait go where they are worth the most, and a
-// job that runs goes elsewhere where that is worth its restart (SimOptions::moves_kinds). Moves
-// jobs one by one as long as the decisions of the two pools are together worth more.
+// Chooses the GPU type of each job. Pending jobs go where their value is highest. A running job
+// moves if that is worth its restart (SimOptions::moves_kinds). Moves jobs one by one as long as
+// the decisions of the two pools gain value in sum.
 void choose_kinds(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy, double now);
 
 }  // namespace ringrt::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a training stands, and how it goes on by the truth of its profile, epoch by epoch.
+// The state of a training, and its progress by its true profile, epoch by epoch.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ inline constexpr double kInstant = 1e-6;  // seconds: well above the rounding of
 
 struct Training {
     BatchPlan plan;
-    double step_s = 0;         // of its plan where it is
-    double step_progress = 0;  // of such a step in this epoch
+    double step_s = 0;         // of its plan at its present place
+    double step_progress = 0;  // progress of one such step in this epoch
     int epoch = 0;
     double progress = 0;
 
@@ -21,7 +21,7 @@ struct Training {
         return epoch == static_cast<int>(profile.epoch_ends().size());
     }
 
-    // It goes on with `gpus` GPUs, of `batch` samples in all, at `shape`.
+    // Continues on `shape`, with a batch of `samples` in all.
     void go_on(const Profile &profile, const Shape &shape, int samples) {
         plan = split_batch(profile.batch, samples, gpus_of(shape));
         step_s = plan_step_s(profile, shape, plan);
@@ -31,7 +31,7 @@ struct Training {
         step_progress = profile.step_progress(plan.total(gpus), epoch);
     }
 
-    // Until it is done if nothing changes, and `seconds` before it goes on at all.
+    // Time to the end if nothing changes; it first pauses for `seconds`.
     [[nodiscard]] double seconds_left(const Profile &profile, int gpus, double seconds = 0) const {
         const std::vector<double> &ends = profile.epoch_ends();
         double from = progress;
@@ -44,8 +44,8 @@ struct Training {
         return seconds;
     }
 
-    // Runs for `seconds`, or until it is done; returns what is left of them. `ran(steps)` is told
-    // of each stretch at one speed, `entered()` of each new epoch.
+    // Runs for `seconds` or until done, and returns the seconds left. Calls `ran(steps)` for each
+    // stretch at one speed, and `entered()` for each new epoch.
     template <class Ran, class Entered>
     double run(const Profile &profile, double seconds, Ran ran, Entered entered) {
         const std::vector<double> &ends = profile.epoch_ends();

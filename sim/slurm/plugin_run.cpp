@@ -12,7 +12,7 @@
 namespace ringrt::sim {
 namespace {
 
-constexpr double kForEver_s = 1e9;  // thirty years: something waits that will never start
+constexpr double kForEver_s = 1e9;  // thirty years: a pending job will never start
 
 struct NoEvents final : controller::EventSink {
     void write(const controller::Event &) override {}
@@ -40,14 +40,14 @@ bool drive(SimCluster &cluster, controller::Controller &controller, const std::a
         if (stop && stop->load(std::memory_order_relaxed)) return false;
         if (cluster.now_s() > SimCluster::kStart_s + kForEver_s) return false;
         const double pass_s = std::max(next_pass_s, cluster.now_s() + kTick_s);
-        // While no job is there, nothing is missed.
+        // Without jobs no pass is needed.
         cluster.advance_to(cluster.is_empty() ? cluster.next_event_s()
                                               : std::min(cluster.next_event_s(), pass_s));
         if (cluster.now_s() >= next_pass_s) next_pass_s = controller.pass(cluster.now_s());
         if (done && cluster.finished() > told) done->fetch_add(cluster.finished() - told);
         told = cluster.finished();
     }
-    (void)controller.pass(cluster.now_s() + 1);  // hears of the last end
+    (void)controller.pass(cluster.now_s() + 1);  // sees the last end
     return true;
 }
 
@@ -55,7 +55,7 @@ RunResult simulate_plugin(const Workload &workload, const PolicySpec &policy,
                           const SimOptions &options, const std::atomic<bool> *stop,
                           std::atomic<uint64_t> *done) {
     const auto start = std::chrono::steady_clock::now();
-    Workload own = workload;  // beginning with its first job, without the limits that do not hold
+    Workload own = workload;  // starts at its first job, without limits that do not apply
     const double base_s = own.jobs.empty() ? 0 : std::floor(own.jobs.front().submit_s);
     for (JobSpec &job : own.jobs) {
         job.submit_s -= base_s;

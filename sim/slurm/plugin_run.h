@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plugin's own loop on a whole workload: what `ringsim compare` calls `plugin`.
+// The plugin's own loop on a whole workload: `plugin` in `ringsim compare`.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,17 @@ namespace ringrt::sim {
 
 class SimCluster;
 
-// Calls the controller whenever it wants to be called, until every job has ended (true), `stop`
-// becomes true, or years have passed (false). `done` is told finished jobs as they come.
+// Calls the controller at the times that it asks for, until every job has ended (true), `stop`
+// becomes true, or years have passed (false). `done` counts finished jobs during the run.
 bool drive(SimCluster &cluster, controller::Controller &controller,
            const std::atomic<bool> *stop = nullptr, std::atomic<uint64_t> *done = nullptr);
 
-// Of a restart's seconds, what is not the program's own start: saving, and Slurm's way from a
+// The parts of a restart that are not the program's own start: the save, and Slurm's time from a
 // requeue to the next start (doc/policies.md).
 inline constexpr double kSave_s = 0.5, kRequeue_s = 2;
 
-// `policy` is the one with a controller's parameters. Jobs that may be resized have no time limit
-// here: their users would ask for what their smallest size needs.
+// `policy` must have a controller's parameters. Malleable jobs have no time limit here: users would
+// request what the smallest size needs.
 [[nodiscard]] RunResult simulate_plugin(const Workload &workload, const PolicySpec &policy,
                                         const SimOptions &options,
                                         const std::atomic<bool> *stop = nullptr,

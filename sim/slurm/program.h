@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What runs on the Slurm in virtual time: the jobs, how their programs behave, and the controller's
-// parameters.
+// Input of the simulated Slurm: the jobs, their programs and the controller's parameters.
 #pragma once
 
 #include <vector>
@@ -11,22 +10,22 @@
 
 namespace ringrt::sim {
 
-// What a job's program does.
+// The behaviour of a job's program.
 struct ProgramSpec {
-    double up_s = 1;         // of a malleable job: from its start until its runtime is up
-    double reload_s = -1;    // the same where it starts again; negative: up_s
-    double rigid_up_s = 0;   // of a rigid one: from its start to its first step
-    double save_s = 0.5;     // a checkpoint
+    double up_s = 1;         // malleable job: from its start until its runtime is up
+    double reload_s = -1;    // the same after a restart; negative: up_s
+    double rigid_up_s = 0;   // rigid job: from its start to its first step
+    double save_s = 0.5;     // time of a checkpoint
     double telemetry_s = 0;  // between two reports; 0: it reports nothing
 };
 
 struct Site {
     const Workload *workload = nullptr;
-    const std::vector<ProgramSpec> *programs = nullptr;  // of workload->jobs
+    const std::vector<ProgramSpec> *programs = nullptr;  // for workload->jobs
     const SimOptions *sim = nullptr;
     const controller::Options *controller = nullptr;
-    // Observations carry a version, so that a pass that finds nothing new is short; what jobs tell
-    // of their progress is then as old as the last decision.
+    // Observations have a version, so that a pass without news is short. The progress that jobs
+    // report is then as old as the last decision.
     bool has_versions = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of the Slurm in virtual time, and the controller's window on it.
+// The queue of the simulated Slurm, and the interface to the controller.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -57,7 +57,7 @@ void SimCluster::start(Job &job, Place place) {
     changed();
 }
 
-// ---- the controller's window ------------------------------------------------------------------
+// ---- the interface to the controller ----------------------------------------------------------
 
 SimCluster::Job *SimCluster::find(uint32_t id) {
     const auto found = jobs_.find(id);

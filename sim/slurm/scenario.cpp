@@ -24,7 +24,7 @@ const std::vector<std::string_view> kJobKeys{
     "steps",  "step_ms",     "limit_s", "priority",    "weight",   "up_s",
     "save_s", "telemetry_s", "seconds", "application", "restart_s"};
 
-// Reads an optional key into what has a default.
+// Reads an optional key; `out` keeps its default otherwise.
 void read(const YamlNode &map, const char *key, double &out, double low, double high) {
     if (const YamlNode *node = map.find(key)) out = node->number(key, low, high);
 }
@@ -32,7 +32,7 @@ void read(const YamlNode &map, const char *key, int &out, int low, int high) {
     if (const YamlNode *node = map.find(key)) out = node->integer(key, low, high);
 }
 
-// "step_ms: 500" on one GPU, nine tenths of it shrinking with more, or "step_ms: {1: 500, 4: 150}".
+// "step_ms: 500" on one GPU, of which 90 % shrinks with more, or "step_ms: {1: 500, 4: 150}".
 void read_curve(const YamlNode &node, int gpus_max, std::vector<int> &sizes,
                 std::vector<double> &step_s) {
     if (node.kind == YamlNode::Kind::scalar) {

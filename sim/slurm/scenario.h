@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scenario: a cluster, its jobs and what to do with them, in one YAML file (ringsim(1) has the
+// A scenario: a cluster, its jobs and the run's parameters in one YAML file (ringsim(1) lists the
 // keys).
 #pragma once
 
@@ -13,11 +13,11 @@ namespace ringrt::sim {
 
 struct Scenario {
     Workload workload;
-    std::vector<ProgramSpec> programs;  // of workload.jobs
+    std::vector<ProgramSpec> programs;  // for workload.jobs
     SimOptions sim;
     double payback = 1;
     std::vector<PolicySpec> policies;
-    // The parameters of malleable.yaml; what is simulated acts.
+    // The parameters of malleable.yaml; the simulated controller is in mode act.
     controller::Options controller{.mode = controller::Mode::act};
 
     [[nodiscard]] Site site() const { return {&workload, &programs, &sim, &controller}; }

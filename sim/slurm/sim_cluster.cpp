@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What jobs do in virtual time. The queue, and the controller's window, are in queue.cpp.
+// The life of jobs in virtual time. The queue and the interface to the controller are in queue.cpp.
 #include "sim/slurm/sim_cluster.h"
 
 #include <algorithm>
@@ -20,15 +20,14 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kShownFor_s = 300;  // after a job's end (MinJobAge)
 constexpr int kGrace_s = 120;
-constexpr int kFirstReports =
-    2;  // of a run, which the controller waits for; later ones only refresh
+constexpr int kFirstReports = 2;  // of a run: the controller needs these; later ones only refresh
 
 double tick_at_or_after(double time_s) {
     const double ticks = std::ceil((time_s - SimCluster::kStart_s) / kTick_s - kInstant);
     return SimCluster::kStart_s + ticks * kTick_s;
 }
 
-// As the plugin tells a malleable job from a rigid one: by its range of sizes.
+// As in the plugin, a malleable job is one with a range of sizes.
 bool is_malleable(const JobSpec &spec) { return spec.gpus_max > spec.gpus_min; }
 
 }  // namespace
@@ -186,7 +185,7 @@ void SimCluster::come_up(Job &job) {
         job.result.lost_gpu_s += (now_s_ - job.ran_from_s) * job.record.gpus_requested;
 }
 
-// To `until_s`, telling on the way what was due.
+// Trains until `until_s`, with the reports that were due on the way.
 void SimCluster::train(Job &job, double until_s) {
     if (tell_what_is_due(job) && job.reports <= kFirstReports) changed();
     if (until_s <= job.trained_to_s) return;
@@ -197,7 +196,7 @@ void SimCluster::train(Job &job, double until_s) {
     job.trained_to_s = until_s;
 }
 
-// The last of the reports that were due by now; those before it nobody has read.
+// Sends the last of the reports that are due: no one has read the earlier ones.
 bool SimCluster::tell_what_is_due(Job &job) {
     const double every_s = job.program->telemetry_s;
     if (!job.malleable || every_s <= 0 || !job.up || now_s_ - job.told_s < every_s) return false;
@@ -224,7 +223,7 @@ void SimCluster::report(Job &job) {
     told.up = true;
     if (job.program->reload_s > 0 && job.record.restarts > 0)
         told.load_ms = 1000 * job.program->reload_s;
-    // The speeds at earlier sizes, which a job carries with it in its checkpoint.
+    // The speeds at earlier sizes, which a job keeps in its checkpoint.
     if (const auto &before = job.record.telemetry) {
         told.samples = before->samples;
         told.speed = before->speed;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slurm in virtual time, as the controller sees it: the plugin's own loop (slurm_plugin/controller)
-// runs against it unchanged, and its decisions can be compared with those on a real cluster.
+// Slurm in virtual time, as seen by the controller. The plugin's own loop (slurm_plugin/controller)
+// runs against it unchanged, so its decisions can be compared with those on a real cluster.
 //
-// slurmctld.h has what slurmctld does to a job. Here are submission, which holds a malleable job
-// for a while, and programs that heed the signal, save and have themselves requeued. Daemons do
-// not fail here; the tests' fake cluster is for that.
+// slurmctld.h models what slurmctld does to a job. This class adds submission, which delays a
+// malleable job for a while, and programs that react to the signal, save and request their requeue.
+// Daemons never fail here; the tests' fake cluster covers failures.
 //
-// Time goes in ticks of kTick_s, of which those at which nothing can happen are left out.
+// Time advances in ticks of kTick_s; ticks without events are skipped.
 #pragma once
 
 #include <map>
@@ -22,13 +22,12 @@ class SimCluster final : public controller::Cluster {
   public:
     static constexpr double kStart_s = 1'000'000'000;  // Unix time at which a site's trace begins
 
-    // What the site names must outlive the cluster. Jobs are numbered from 1 in the order of
-    // submission.
+    // What `site` points to must outlive the cluster. Jobs are numbered from 1 in submission order.
     explicit SimCluster(const Site &site);
 
-    // The next tick at which something happens by itself; infinite where nothing will.
+    // The next tick with an event; infinite if there is none.
     [[nodiscard]] double next_event_s() const;
-    // To the first tick at or after `until_s`, which must not be later than the next event's.
+    // Advances to the first tick at or after `until_s`, which must not pass the next event.
     void advance_to(double until_s);
     [[nodiscard]] double now_s() const { return now_s_; }
     [[nodiscard]] bool is_over() const { return finished_ == site_.workload->jobs.size(); }
@@ -54,7 +53,7 @@ class SimCluster final : public controller::Cluster {
     controller::RpcStatus cancel(uint32_t) override { return controller::RpcStatus::refused; }
     controller::RpcStatus bill_anew(uint32_t) override { return controller::RpcStatus::ok; }
 
-    // What became of each job, as the other runs report it.
+    // The results of the jobs, in the format of the other runs.
     [[nodiscard]] RunResult result() const;
 
   private:
@@ -64,17 +63,17 @@ class SimCluster final : public controller::Cluster {
         const ProgramSpec *program = nullptr;
         std::size_t index = 0;  // into the workload
         bool malleable = false, requeued = false, up = false, flagged = false;
-        bool queued = false;  // it waits, and its start time has come
-        double next_s = 0;    // when something happens to it by itself
-        double up_at_s = 0;   // while it runs: its runtime is up, or will be
+        bool queued = false;  // pending, and its start time has come
+        double next_s = 0;    // time of its next event
+        double up_at_s = 0;   // while running: time at which its runtime is up
         double completing_until_s = 0, save_until_s = 0;
-        double ran_from_s = 0, stopped_s = 0;  // of this run; when its last step before a save was
+        double ran_from_s = 0, stopped_s = 0;  // start of this run; end of its last step
         Training training;
-        double trained_to_s = 0;  // the training stands where it is then
+        double trained_to_s = 0;  // time up to which `training` has advanced
         double steps = 0, first_step = 0;
         double told_s = 0;
-        int reports = 0;     // of this run
-        double share_s = 0;  // share_s_ when it arrived
+        int reports = 0;     // in this run
+        double share_s = 0;  // share_s_ at its arrival
         JobResult result;
     };
 
@@ -99,14 +98,14 @@ class SimCluster final : public controller::Cluster {
     Site site_;
     double now_s_ = kStart_s;
     std::size_t submitted_ = 0, finished_ = 0;
-    std::map<uint32_t, Job> jobs_;  // those that Slurm still shows
+    std::map<uint32_t, Job> jobs_;  // jobs that Slurm still shows
     std::vector<int> free_;         // GPUs, by node
     std::vector<controller::NodeRecord> nodes_;
     bool queue_changed_ = false;
-    double share_s_ = 0;  // the time integral of a fair share of the GPUs
+    double share_s_ = 0;  // time integral of a fair share of the GPUs
     int active_ = 0;      // jobs that have arrived and not finished
     uint64_t version_ = 1;
-    double refreshed_s_ = 0;  // when what jobs tell was last looked at
+    double refreshed_s_ = 0;  // last refresh of the jobs' reports
     RunResult result_;
 };
 

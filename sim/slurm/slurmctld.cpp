@@ -28,7 +28,7 @@ bool is_excluded(const JobRecord &job, std::size_t node) {
            job.excluded_nodes.end();
 }
 
-// As many as each node has free.
+// All free GPUs of each node.
 std::optional<Place> find_any_place(const JobRecord &job, const std::vector<int> &free) {
     Place place;
     int left = job.gpus_requested;

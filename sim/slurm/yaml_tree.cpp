@@ -62,7 +62,7 @@ class Builder {
     YamlNode document() {
         YamlNode root;
         root.file = &file_;
-        root.kind = YamlNode::Kind::mapping;  // of an empty file
+        root.kind = YamlNode::Kind::mapping;  // for an empty file
         for (bool has_root = false;;) {
             Event event;
             next(event);
@@ -153,7 +153,7 @@ void expect(const YamlNode &node, YamlNode::Kind kind, const std::string &what) 
                   std::string(name_of(node.kind)));
 }
 
-// libyaml takes quadratic time over deep nesting, so brackets are counted before it sees them.
+// libyaml takes quadratic time for deep nesting, so brackets are counted first.
 void check_brackets(const std::string &text, const std::string &file) {
     int depth = 0;
     std::size_t line = 1;

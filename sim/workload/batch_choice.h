@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which batch should a job use that may adapt it? The one of least time per progress.
+// Chooses the batch of a job that may adapt it: the one with the least time per progress.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ struct BatchChoice {
     double ms_per_progress = 0;
 };
 
-// Tries batches in a geometric series from the smallest that gives every GPU its least, to the
-// largest. `ms_per_progress(plan)` is what a choice costs.
+// Tries batches in a geometric series from the smallest that gives every GPU its minimum to the
+// largest. `ms_per_progress(plan)` is the cost of a choice.
 template <typename Cost>
 [[nodiscard]] BatchChoice choose_batch(const BatchLimits &limits, int gpus, Cost ms_per_progress) {
     constexpr int kTries = 24;

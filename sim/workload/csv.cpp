@@ -81,7 +81,7 @@ Table::Table(TextFile file, char separator) : file_(std::move(file)) {
     const auto lines = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '\n')) + 1;
     const auto cuts = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), separator));
     rows_.reserve(std::min(lines, kRowsMax));
-    cells_.reserve(std::min(lines + cuts, kRowsMax));  // more grow as they come
+    cells_.reserve(std::min(lines + cuts, kRowsMax));  // more are allocated as needed
     uint32_t line_number = 0;
     while (!rest.empty()) {
         const std::size_t end = rest.find('\n');

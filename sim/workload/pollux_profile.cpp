@@ -3,8 +3,9 @@
 // nodes for every placement (placements.csv), of up to 64 GPUs on 6, 8, 12 and 16 nodes
 // (scalability.csv), and the statistics of whole trainings at several batch sizes.
 //
-// A measured placement is interpolated over the local batch only. What was not measured is
-// interpolated linearly between the two nearest node counts at the same density (GPUs per node),
+// A measured placement is interpolated only over the local batch. Other placements are interpolated
+// linearly between the two nearest node counts at the same density (GPUs per node), there between
+// the two nearest GPU counts, and there over the local batch.
 // there between the two nearest GPU counts, there over the local batch.
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,7 @@
 namespace ringrt::sim {
 namespace {
 
-// Step times over the local batch, ascending.
+// Step times by local batch, ascending.
 struct BatchCurve {
     std::vector<double> local;
     std::vector<StepTime> time;
@@ -42,7 +43,7 @@ struct BatchCurve {
     }
 
   private:
-    // A larger batch than was measured computes longer in proportion; the exchange stays.
+    // Beyond the measured batches the computing time grows in proportion; the exchange does not.
     [[nodiscard]] StepTime beyond(double batch) const {
         StepTime last = time.back();
         last.step_s += (last.step_s - last.sync_s) * (batch / local.back() - 1);
@@ -83,7 +84,7 @@ class PolluxProfile final : public Profile {
     void read_training(TextFile file, int batch);
     void find_epoch_ends();
     [[nodiscard]] StepTime on_nodes(int nodes, double gpus, double local_batch) const;
-    // The measured trainings on both sides of a batch, and where it lies between them (0..1).
+    // The measured trainings on both sides of a batch, and its position between them (0..1).
     struct Between {
         const Training &low, &high;
         double part;
@@ -96,7 +97,7 @@ class PolluxProfile final : public Profile {
     std::vector<double> ends_;
 };
 
-// The exchange is a part of its step: else a step of a larger batch could take less than no time.
+// The exchange is part of its step; otherwise a step of a larger batch could take negative time.
 StepTime read_step_time(const Table &table, std::size_t row, std::size_t step, std::size_t sync) {
     StepTime time{.step_s = table.number(row, step, 1e-9, 1e6)};
     time.sync_s = table.number(row, sync, 0, time.step_s);

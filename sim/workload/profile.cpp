@@ -27,7 +27,7 @@ BatchPlan split_batch(const BatchLimits &limits, int total_batch, int gpus) {
     BatchPlan plan;
     const int per_gpu = ceil_div(total_batch, gpus);
     plan.passes = ceil_div(per_gpu, limits.local_max);
-    // One rank alone measures its gradient noise from two passes (as the reference simulator does).
+    // A single rank measures its gradient noise from two passes (as the reference simulator does).
     if (gpus == 1 && total_batch > limits.initial) plan.passes = std::max(plan.passes, 2);
     plan.local = ceil_div(per_gpu, plan.passes);
     plan.local = std::max(1, std::min(plan.local, limits.total_max / (gpus * plan.passes)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The truth about an application: how fast it steps where, and what its steps are worth.
+// The truth about an application: its step time at each placement, and the progress of its steps.
 //
-// Only the simulator's world sees a profile. Policies see what a job would tell them: its measured
-// step times, its own progress, and models fitted on these (or, in oracle mode, curves read here).
+// Only the simulator sees a profile. Policies see what a job would report: its measured step times,
+// its progress, and models fitted to these (or, in oracle mode, curves from the profile).
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace ringrt::sim {
 
-// GPUs on each node a job holds, in the order of its ranks; every count is at least 1.
+// GPUs on each node of a job, in rank order; every count is at least 1.
 using Shape = std::vector<uint8_t>;
 
 [[nodiscard]] int gpus_of(const Shape &shape);
 // `gpus` on as few nodes as possible: full nodes first, the rest on the last.
 [[nodiscard]] Shape packed(int gpus, int gpus_per_node);
-// On as few, shared out evenly.
+// On as few nodes as possible, spread evenly.
 [[nodiscard]] Shape packed_evenly(int gpus, int gpus_per_node);
 
 struct StepTime {
     double step_s = 0;  // one step: forward, backward, synchronisation
-    double sync_s = 0;  // of it, what only the synchronised step pays
+    double sync_s = 0;  // the part of it that only a synchronised step pays
 };
 
-// How a job splits its global batch: `local` samples per GPU and pass, `passes` passes a step.
+// Split of a job's global batch: `local` samples per GPU and pass, `passes` passes per step.
 struct BatchPlan {
     int local = 1;
     int passes = 1;
@@ -41,7 +41,7 @@ struct BatchLimits {
     int initial = 1;  // the batch at which one step is one unit of progress
     int total_max = 1;
     int local_min = 1;
-    int local_max = 1;  // what fits the memory of one GPU
+    int local_max = 1;  // limited by the memory of one GPU
 };
 
 struct Gradient {
@@ -53,37 +53,37 @@ class Profile {
     virtual ~Profile() = default;
 
     [[nodiscard]] virtual StepTime step_time(const Shape &shape, double local_batch) const = 0;
-    // Progress of one step at `total_batch` during epoch `epoch`, in steps of the initial batch:
-    // 1 at the initial batch, less than total/initial above it (Pollux, OSDI 2021, eq. 6).
+    // Progress of one step at `total_batch` during epoch `epoch`, in steps of the initial batch: 1
+    // at the initial batch, less than total/initial above it (Pollux, OSDI 2021, eq. 6).
     [[nodiscard]] virtual double step_progress(int total_batch, int epoch) const = 0;
-    // What a job at `total_batch` measures of its gradients during `epoch`.
+    // The gradient statistics that a job measures at `total_batch` during `epoch`.
     [[nodiscard]] virtual Gradient gradient(int total_batch, int epoch) const = 0;
-    // Steps that a whole training at a fixed batch took until the end of `epoch`, as recorded.
+    // Recorded steps of a whole training at a fixed batch until the end of `epoch`.
     [[nodiscard]] virtual double steps_until(int total_batch, int epoch) const = 0;
-    // Cumulated progress at the end of each epoch; the job is done at the last.
+    // Cumulative progress at the end of each epoch; the job is done at the last.
     [[nodiscard]] virtual const std::vector<double> &epoch_ends() const = 0;
 
     std::string name;
     BatchLimits batch;
-    double slowdown = 1;         // a step takes so many times what was measured
-    int measured_on_a_node = 0;  // GPUs; beyond, more step as fast as these. 0: nodes do not matter
+    double slowdown = 1;         // factor on the measured step time
+    int measured_on_a_node = 0;  // GPUs; more step as fast as these. 0: nodes do not matter
 };
 
-// The split of a fixed global batch over `gpus` ranks; accumulates what does not fit the memory.
+// Splits a fixed global batch over `gpus` ranks; accumulates if it does not fit the memory.
 [[nodiscard]] BatchPlan split_batch(const BatchLimits &limits, int total_batch, int gpus);
 
 // Seconds of one whole step of `plan`, with its accumulation passes.
 [[nodiscard]] double plan_step_s(const Profile &profile, const Shape &shape, BatchPlan plan);
 
-// One epoch at a constant speed per number of GPUs, wherever they are. `step_s[k]` is for
-// sizes[k] GPUs; between sizes the step time is interpolated linearly, beyond them the nearest
+// One epoch, with a constant step time per number of GPUs, wherever they are. `step_s[k]` is for
+// sizes[k] GPUs. Between sizes the step time is interpolated linearly; beyond them the nearest
 // holds. The batch does not matter.
 [[nodiscard]] std::shared_ptr<Profile> curve_profile(std::string name, std::vector<int> sizes,
                                                      std::vector<double> step_s, double steps);
 
-// An application measured for Pollux: placements.csv, validation-BATCH.csv and, where it was
-// measured so, scalability.csv; of one kind of GPU placements-KIND.csv and scalability-KIND.csv.
-// Throws InputError.
+// An application measured for Pollux: placements.csv, validation-BATCH.csv and, if measured,
+// scalability.csv; for one GPU type placements-KIND.csv and scalability-KIND.csv. Throws
+// InputError.
 [[nodiscard]] std::shared_ptr<Profile> parse_pollux_profile(const std::string &application,
                                                             std::vector<TextFile> files,
                                                             const std::string &kind = "");

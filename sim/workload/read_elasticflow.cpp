@@ -3,9 +3,8 @@
 // tables, MODEL.csv: global_batch_size, then measured steps/s on 1, 2, 4, … GPUs (0 or empty: not
 // measured).
 //
-// The traces do not say what a job trained. Each is given a model and batch size at random (by the
-// seed), among those that were measured at its number of GPUs, and as many steps as make it last
-// its recorded duration there.
+// The traces do not tell what a job trained. Each job gets a random model and batch size (by the
+// seed) among those measured at its number of GPUs, and the steps that give its recorded duration.
 #include <algorithm>
 #include <random>
 

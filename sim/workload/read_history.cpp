@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A site's own history: `sacct -P` dumps and the Standard Workload Format. Neither says how a job
-// would have scaled, so every job gets a curve of which WorkloadOptions::parallel of a one-GPU step
-// shrinks with the GPUs, and as much work as makes it last its recorded time at its recorded size.
+// A site's own history: `sacct -P` dumps and the Standard Workload Format. Neither shows how a job
+// would have scaled. So every job gets a curve on which WorkloadOptions::parallel of a one-GPU step
+// shrinks with the GPUs, and the amount of work that gives its recorded time at its recorded size.
 //
 //   sacct -a -X -P -S 2026-10-01 -E 2026-11-01 -o
 //   JobID,JobName,User,Submit,Start,ElapsedRaw,TimelimitRaw,AllocTRES,State
 //
-// needs no rights beyond sacct's own; without -a it covers one's own jobs. Job steps (1234.batch),
+// needs only sacct's own rights; without -a it covers the user's own jobs. Job steps (1234.batch),
 // jobs without GPUs and jobs that never ran are left out.
 #include <algorithm>
 #include <bit>
@@ -51,10 +51,10 @@ std::optional<double> parse_time(std::string_view text) {
         return std::nullopt;
     time.tm_year = year - 1900;
     time.tm_mon -= 1;
-    return static_cast<double>(timegm(&time));  // all times of a dump are in one zone
+    return static_cast<double>(timegm(&time));  // all times of a dump are in one time zone
 }
 
-// The largest count of "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,node=1" under a key; 0: none.
+// The largest count under a key in "billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,node=1"; 0: none.
 int count_of_tres(std::string_view tres, std::string_view key) {
     int most = 0;
     while (!tres.empty()) {
@@ -112,11 +112,11 @@ SacctColumns columns_of(const Table &table) {
     return c;
 }
 
-// Seconds; the table's complaint where they are none.
+// Seconds; an InputError if the text is invalid.
 double elapsed_of(const Table &table, std::size_t row, const SacctColumns &c) {
     const auto elapsed = c.elapsed_raw ? parse_number(table.text(row, c.elapsed))
                                        : parse_elapsed(table.text(row, c.elapsed));
-    if (!elapsed || !(*elapsed >= 0 && *elapsed <= 1e9))  // not a number is out of range too
+    if (!elapsed || !(*elapsed >= 0 && *elapsed <= 1e9))  // NaN is out of range as well
         table.fail(row, "elapsed: expected seconds or D-HH:MM:SS, got \"" +
                             printable(table.text(row, c.elapsed)) + "\"");
     return *elapsed;
@@ -173,7 +173,7 @@ SeenCluster seen_cluster(const std::string &path) {
     const Table table(std::move(file), '|');
     const SacctColumns c = columns_of(table);
     if (!c.start) return out;
-    std::vector<std::pair<double, int>> changes;  // of the GPUs in use
+    std::vector<std::pair<double, int>> changes;  // in the GPUs in use
     for (std::size_t row = 0; row < table.rows(); ++row) {
         if (table.text(row, c.id).find('.') != std::string_view::npos) continue;
         const std::string_view tres = table.text(row, c.tres);
@@ -184,7 +184,7 @@ SeenCluster seen_cluster(const std::string &path) {
         changes.emplace_back(*start + elapsed_of(table, row, c), -gpus);
         out.gpus_per_node = std::max(out.gpus_per_node, (gpus + nodes - 1) / nodes);
     }
-    std::sort(changes.begin(), changes.end());  // at one moment, ends come before starts
+    std::sort(changes.begin(), changes.end());  // at one time, ends come before starts
     int in_use = 0;
     for (const auto &[time, gpus] : changes)
         out.most_in_use = std::max(out.most_in_use, in_use += gpus);
@@ -193,8 +193,8 @@ SeenCluster seen_cluster(const std::string &path) {
     return out;
 }
 
-// http://www.cs.huji.ac.il/labs/parallel/workload/swf.html: 18 numbers a line, ';' starts a
-// comment, -1 is unknown. Processors stand for GPUs.
+// http://www.cs.huji.ac.il/labs/parallel/workload/swf.html: 18 numbers per line, ';' starts a
+// comment, -1 means unknown. Processors are read as GPUs.
 Workload parse_swf(const TextFile &file, const WorkloadOptions &options) {
     std::string_view rest(file.text);
     Workload workload;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pollux workloads: name, time (s), application, num_replicas, batch_size; the applications are
-// folders of measurements.
+// Pollux workloads: name, time (s), application, num_replicas, batch_size. The applications are
+// directories of measurements.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,14 +13,14 @@
 namespace ringrt::sim {
 namespace {
 
-// What the authors' simulator knows of its applications besides the measurements.
+// Properties of applications that the authors' simulator has besides the measurements.
 struct Fact {
     std::string_view application;
-    int local_max;  // samples a GPU, where the kind of GPU has no name; 0: as measured
+    int local_max;  // samples per GPU, if the GPU type has no name; 0: as measured
     int gpus_max;   // 0: no limit
 };
 constexpr std::array kFacts{
-    Fact{"yolov3", 8, 0},  // 11 and 16 images a GPU were measured but not used
+    Fact{"yolov3", 8, 0},  // 11 and 16 images per GPU were measured but not used
     Fact{"ncf", 0, 1},     // always on one GPU
 };
 
@@ -68,7 +68,7 @@ Workload parse_pollux(TextFile file, const ReadApplication &applications,
         if (!profile) profile = profile_of(job.application, applications, options.kind, slowdown);
         job.batch = table.integer(row, batch, 1, profile->batch.total_max);
         job.profile = profile;
-        // Every GPU needs at least the smallest local batch that the application runs at.
+        // Every GPU needs at least the application's smallest local batch.
         const int gpus_here = options.kind_gpus > 0 ? options.kind_gpus : options.cluster_gpus;
         int most = std::clamp(job.batch / profile->batch.local_min, 1, gpus_here);
         if (const int limit = facts_of(job.application).gpus_max) most = std::min(most, limit);

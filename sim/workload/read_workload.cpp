@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which format is it? And what all formats share.
+// Detects the format, and does what all formats share.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,7 +12,7 @@ namespace ringrt::sim {
 
 namespace {
 
-// What `--profiles` names.
+// The directory that `--profiles` names.
 const std::string &profiles_dir(const TextFile &file, const WorkloadOptions &options,
                                 const char *otherwise) {
     if (options.profiles_dir.empty()) throw InputError(file.path + ": " + otherwise);
@@ -53,7 +53,7 @@ Workload read_workload(const std::string &path, const WorkloadOptions &options) 
 
 void spread_restarts(Workload &workload, double restart_s, double spread, uint64_t seed) {
     if (spread <= 0) return;
-    std::map<std::string_view, double> costs;  // by application, in the order of their names
+    std::map<std::string_view, double> costs;  // by application, in name order
     for (const JobSpec &job : workload.jobs) costs[job.application];
     std::mt19937_64 random(seed);
     for (auto &[application, cost] : costs) {
