@@ -216,6 +216,7 @@ struct ExtensionPlace {
     std::string partition, qos;
 };
 
+// Each method does one thing. observe(), confirm_run() and probe_run() change nothing.
 class Cluster {
   public:
     virtual ~Cluster() = default;

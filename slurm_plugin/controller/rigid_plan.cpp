@@ -145,7 +145,8 @@ std::optional<RigidPlan> RigidPlanner::any_shares(const JobRecord &rigid,
     return RigidPlan{.ready_s = *found, .shares = shares_at(*found), .moves = {}};
 }
 
-// Finds another place for the MIN of each job that has to leave; false: not every job has one.
+// Finds another place for the MIN of each job that has to leave; false: not every job has one, or
+// fewer than `promised` GPUs stay free.
 bool RigidPlanner::move(RigidPlan &plan, std::vector<int> room, const std::vector<Movable> &movable,
                         int promised) const {
     std::ranges::sort(plan.moves, std::greater<>(), [&](const RigidPlan::Move &move) {

@@ -271,7 +271,7 @@ class RigidReservation {
     std::vector<int> room_;  // GPUs that rigid jobs may have, per node
     int promised_min_ = 0;   // to malleable jobs that hold none and come first
     std::vector<const MalleableJob *>
-        by_priority_;  // jobs that come only before rigid jobs of lower priority
+        by_priority_;  // jobs ahead of rigid jobs of lower or equal priority only
     std::size_t next_ = 0;
 };
 
