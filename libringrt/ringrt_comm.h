@@ -10,9 +10,9 @@
  *
  * The interface follows NCCL: counts are elements, blocks have equal sizes, and all ranks of a
  * communicator call its operations in the same order with the same counts, types, operations and
- * roots. Two things differ: a request takes the place of NCCL's stream, and buffers are in host
- * memory. Calls that do not match fail with RINGRT_MISMATCH and a line that names both calls; they
- * do not hang.
+ * roots. A request takes the place of NCCL's stream argument; ringrt_comm_set_stream() sets the
+ * stream for buffers in GPU memory. Calls that do not match fail with RINGRT_MISMATCH and a line
+ * that names both calls; they do not hang.
  *
  * Every function returns a status. On any status but RINGRT_OK the outputs are unchanged, and
  * ringrt_comm_last_error() returns one line with the cause and the remedy. No function exits,
@@ -170,6 +170,16 @@ RINGRT_API ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int 
 /* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended.
  * Allowed after an abort and after ringrt_comm_destroy(). */
 RINGRT_API ringrt_status_t ringrt_comm_wait(ringrt_comm_request_t *request);
+
+/* Sets the CUDA stream (a cudaStream_t) for buffers in GPU memory; initially the default stream. Allreduce,
+ * reduce_scatter, allgather, reduce and broadcast accept such buffers, on the rank's GPU at all ranks; the other
+ * operations return RINGRT_UNSUPPORTED. An operation starts after all work enqueued on `stream` before it runs.
+ * If each rank has its own GPU and send and recv are both in GPU memory, NCCL performs the first three, and they
+ * are stream-ordered: an operation is complete once it is enqueued, and work enqueued on `stream` after that (with
+ * a request, after ringrt_comm_wait()) runs after it. A later call returns its errors. The other operations pass
+ * through host memory and are complete when the result is there. NCCL before 2.24 has no 8-bit floats. Not
+ * collective. Tested on a mock GPU only. */
+RINGRT_API ringrt_status_t ringrt_comm_set_stream(ringrt_comm_t *comm, void *stream);
 
 /* recv[i] = op over ranks of send[i], bit-identical on all ranks. Values are added by rank, or in the order set
  * by RINGRT_ORDER (ringrt(3)). recv may be send. */

@@ -34,8 +34,9 @@ class Gpu;
 
 // Of an operation on buffers in GPU memory.
 struct OnGpu {
-    bool waits = false;            // the call returns with the result; otherwise it is stream-ordered
-    std::shared_ptr<void> behind;  // a Gpu::Event: start after it, not after the whole stream; waits
+    bool waits = false;  // the call returns with the result; otherwise it is stream-ordered
+    std::shared_ptr<void>
+        behind;  // a Gpu::Event: start after it, not after the whole stream; waits
 };
 
 struct CommunicatorConfig {
@@ -108,8 +109,8 @@ class Communicator {
     [[nodiscard]] ringrt_status_t allreduce(const void *send, void *recv, size_t count,
                                             ringrt_dtype_t dtype, ringrt_op_t op,
                                             const OnGpu &on_gpu = {});
-    // Collective. The same for root only: other ranks do not use recv. GPU buffers pass through host
-    // memory.
+    // Collective. The same for root only: other ranks do not use recv. GPU buffers pass through
+    // host memory.
     [[nodiscard]] ringrt_status_t reduce(const void *send, void *recv, size_t count,
                                          ringrt_dtype_t dtype, ringrt_op_t op, int root);
     // Collective. Rank r gets elements share(count, size, r) of the allreduce of `count` elements,

@@ -85,9 +85,11 @@ using CommBody = std::function<std::string(ringrt_comm_t *)>;
 // Makes a communicator on every rank and runs `body`, which answers "" or what went wrong; then all
 // leave together, unless it is spent. Rank `except` may end as it likes.
 inline void on_comms(Layout layout, const CommBody &body, int except = -1,
-                     uint32_t timeout_ms = kTestTimeout_ms) {
+                     uint32_t timeout_ms = kTestTimeout_ms,
+                     const std::function<void(int rank)> &before = {}) {
     TemporaryFolder folder;
     Ranks ranks(layout.ranks, [&](int rank) {
+        if (before) before(rank);
         FolderStore store(folder.path);
         ringrt_comm_config_t config = config_of(layout, rank);
         config.store = &store.callbacks;

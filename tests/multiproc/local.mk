@@ -107,6 +107,11 @@ tests_multiproc_test_state_chunks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_state_chunks_LDADD = libruntime.la libcollective.la libbase.la $(CHECK_LIBS)
 
 # These have a find_gpu() of their own: linked before the library's.
+check_PROGRAMS += tests/multiproc/test_comm_gpu
+TESTS += tests/multiproc/test_comm_gpu
+tests_multiproc_test_comm_gpu_SOURCES = tests/multiproc/test_comm_gpu.cpp tests/support/fake_gpu.h $(comm_support)
+tests_multiproc_test_comm_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_comm_gpu_LDADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 check_PROGRAMS += tests/multiproc/test_gpu_order
 TESTS += tests/multiproc/test_gpu_order
 tests_multiproc_test_gpu_order_SOURCES = tests/multiproc/test_gpu_order.cpp tests/support/alone.h \
