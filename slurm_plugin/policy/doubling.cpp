@@ -4,19 +4,19 @@
 // Tim Capes, Vishal Raheja, Mete Kemertas, Iqbal Mohomed: Dynamic Scheduling of MPI-based
 // Distributed Deep Learning Training Jobs, arXiv 1908.08082, 2019: the "doubling heuristic" for its
 // integer program min Σ Q/f(w), Σ w <= GPUs. Every job gets one GPU in order of arrival while GPUs
-// last. Then the job with the largest gain is doubled, again and again, while one fits and gains:
+// last. Then the job with the largest gain is doubled, repeatedly, while one fits and gains:
 //
 //   gain = (Q/f(w) − Q/f(2w)) / w     Q: steps left, w: its GPUs, f: steps per second on them
 //
-// Here besides:
-//   - A job starts with MIN GPUs, and priority comes before arrival. Who runs keeps MIN at least.
-//   - value.h says what a size is worth; the paper's −Q/f(w) is GainRule::absolute. A restart
-//     counts, so that a growth pays for its own. Other rules look beyond the next doubling.
-//   - Sizes need nodes. No waiting job may overtake one that found none.
-//   - Two proposals are made, one from MIN up and one from the present sizes up. The first is taken
-//     only where it serves more jobs or is worth more. So every change is worth its restarts, and a
-//     decision that was carried out is the next one too.
-//   - Of few jobs, the exact optimum is taken where it is worth more (not by the paper's rule).
+// Differences from the paper:
+//   - A job starts with MIN GPUs and never runs on fewer. Priority comes before arrival.
+//   - value.h defines what a size is worth; the paper's −Q/f(w) is GainRule::absolute. A growth
+//     must pay for its restart. The other rules look beyond the next doubling.
+//   - Sizes must fit the nodes. No pending job overtakes a job that found no nodes.
+//   - There are two proposals: one grows from MIN, the other from the present sizes. The first is
+//     taken only if it serves more jobs or has a higher value. So every change pays for its
+//     restarts, and a decision that was carried out is repeated by the next pass.
+//   - For few jobs, the exact optimum is taken if it is worth more (not under the paper's rule).
 #include "slurm_plugin/policy/doubling.h"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ namespace ringrt::policy {
 namespace {
 enum class Start : uint8_t { from_min, from_present };
 
-// First GPUs, by rank: those who run come before those who wait. Behind a job that finds no GPUs,
-// or that is known to find no nodes (`blocked`), nobody who waits is served.
+// First GPUs by rank: running jobs come before pending jobs. No pending job is served behind a job
+// that finds no GPUs, or that is known to find no nodes (`blocked`).
 std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked, BlockBound &room) {
     std::vector<Level> levels;
     bool somebody_waits = false;
@@ -47,7 +47,7 @@ std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked,
     return levels;
 }
 
-// The growth with the most value per GPU, up to level `most`; compared without rounding divisions.
+// The growth with the most value per GPU, up to level `most`; comparisons avoid rounding divisions.
 Growth best_growth(const SizeTable &table, int rank, Level from, Level most, GainRule rule) {
     if (from == kWaits) return {};
     Growth best;
@@ -64,10 +64,10 @@ Growth best_growth(const SizeTable &table, int rank, Level from, Level most, Gai
     return best;
 }
 
-// Grows whoever gains the most, while it fits. Returns what this may fall short of the best by (the
-// first refused gain times the GPUs then free, less what was granted after: Dantzig 1957).
+// Grows the job that gains the most, while it fits. Returns the largest possible shortfall from the
+// optimum (the first refused gain times the GPUs then free, minus later grants: Dantzig 1957).
 double grow(const SizeTable &table, std::vector<Level> &levels, BlockBound &room, GainRule rule) {
-    std::vector<Level> most;  // larger sizes were refused
+    std::vector<Level> most;  // lowered below a size that was refused
     for (int rank = 0; rank < table.size(); ++rank) most.push_back(table.row(rank).top);
     double short_by = 0;
     bool refused = false;

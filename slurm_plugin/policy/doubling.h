@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The doubling heuristic as it is read, in O(jobs²): the oracle of the tests. slurmctld runs
-// engine/fast_doubling.h, which decides the same.
+// The reference implementation of the doubling heuristic, in O(jobs²): the oracle of the tests.
+// slurmctld runs engine/fast_doubling.h, which makes the same decisions.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a job got its size: a code for ringstat, a sentence for people.
+// Why a job got its size: a code for ringstat and a sentence for people.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ enum class Reason : uint8_t {
     none,
     at_max,           // has MAX
     best_gain,        // doubled: the best saving per GPU
-    no_gain,          // the next doubling would not make it faster
+    no_gain,          // the next doubling would not speed it up
     no_capacity,      // the next doubling does not fit
-    restart_cost,     // the next doubling does not pay back the stop and restart
+    restart_cost,     // the next doubling does not pay for the stop and restart
     gave_to_other,    // shrunk: another malleable job saves more with these GPUs
-    gave_to_rigid,    // shrunk: a rigid job waits for them
-    keeps_for_rigid,  // not grown: a rigid job waits for these GPUs
-    waits,            // no GPUs for even MIN
-    pinned,           // left alone in this decision
+    gave_to_rigid,    // shrunk: a pending rigid job needs them
+    keeps_for_rigid,  // not grown: the GPUs are kept for a pending rigid job
+    waits,            // not enough GPUs for MIN
+    pinned,           // size not changed in this decision
 };
 
 [[nodiscard]] std::string_view to_string(Reason reason);  // the code: "best_gain"
 
-// One sentence: why a job has this size, and what would change it.
+// One sentence: why the job has this size, and what would change it.
 [[nodiscard]] std::string explain(const Job &job, const Allotment &allotment,
                                   const Options &options);
 

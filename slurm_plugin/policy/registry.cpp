@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of policies, made of the files that policies.mk names.
+// The table of policies, built from the files in policies.mk.
 #include <algorithm>
 #include <numeric>
 
@@ -7,11 +7,11 @@
 
 namespace ringrt::policy {
 
-// RINGRT_POLICIES(X) is X(doubling) and so on, from policies.mk.
+// RINGRT_POLICIES(X) expands to X(doubling) and so on, from policies.mk.
 #define DECLARE(file) extern const PolicyList file##_policies;
 RINGRT_POLICIES(DECLARE)
 
-// A function's static, so that the plugin has no object with a constructor of its own at load time.
+// A function-local static: the plugin runs no constructor at load time.
 PolicyList policies() {
     static const std::vector<Policy> all = [] {
         std::vector<Policy> out;

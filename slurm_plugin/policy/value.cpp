@@ -7,9 +7,10 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr double kSoonest_s = 30;  // no job is so nearly done that its value would dwarf all others
+// Least remaining time: bounds the value of a nearly finished job.
+constexpr double kSoonest_s = 30;
 
-// What a job's speed is multiplied by.
+// The factor of a job's speed in its value.
 double own_time(double alone_s, const Options &options) {
     switch (options.gain) {
         case GainRule::absolute:

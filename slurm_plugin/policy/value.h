@@ -2,7 +2,7 @@
 // What a size is worth to a job, by the rules that doubling and the exact optimum can follow.
 //
 // clang-format off
-//   t(w) = steps left · T(w)  [s], plus payback x the cost of a restart where w is not the present size
+//   t(w) = steps left · T(w)  [s], plus payback x the cost of a restart if w is not the present size
 //
 //   absolute, hull   −t(w)           the sum of all remaining times (arXiv 1908.08082)
 //   relative          t1 / t(w)      the sum of all speed-ups; t1: alone on one GPU, no restart
@@ -10,15 +10,15 @@
 //                                    (p = 0): Options::power, 0.9
 // clang-format on
 //
-// Why short_first: a second saved on the job that is done soonest is saved for all who wait behind
-// it, but pure completions per second would starve long jobs of growth, and pure speed-ups lose a
-// tenth of the mean. As p rises to 0.9 the longest jobs' completion falls at little cost of the
-// mean (doc/policies.md). All are multiplied by the job's weight.
+// Why short_first: a second saved on the job that ends soonest is also saved for every job pending
+// behind it. Completions per second alone would starve long jobs of growth. Speed-ups alone lose a
+// tenth of the mean completion time. As p rises to 0.9, the completion of the longest jobs falls at
+// little cost to the mean (doc/policies.md). Each value is multiplied by the job's weight.
 //
-// Growth hysteresis: a size lasts only until others come or go, Options::size_lasts_s or so, and
-// then the next restart is due. So relative and short_first count a restart once for each such time
-// that the job has left at its present size, one more at the least: a restart of 30 s must bring
-// more than 4 % to a long job.
+// Growth hysteresis: a size lasts for about Options::size_lasts_s, until other jobs start or end,
+// and then the next restart is due. So relative and short_first count one restart, plus one for
+// each such period in the job's time left at its present size. A restart of 30 s must then gain a
+// long job more than 4 %.
 #pragma once
 
 #include <algorithm>
@@ -27,19 +27,19 @@
 
 namespace ringrt::policy {
 
-// The fit of a job whose steps slow down with each GPU may give none at all on one: such a value
-// would be no number, and all sums with it.
+// If a job's steps slow down with each GPU, its fit can give a step of zero on one GPU. The value,
+// and every sum that includes it, would then not be finite.
 inline constexpr double kStepMin_ms = 1e-6;
 
-// The value of one job's sizes in one decision. The job must outlive it.
+// The values of one job's sizes in one decision. The job must outlive this object.
 class Valuation {
   public:
     Valuation(const Job &job, const Options &options);
     struct Utility {
         double value, seconds;
     };
-    // The value (larger is better) of `gpus` >= 1, and the seconds from now on with them, a restart
-    // included where it needs one.
+    // The value (larger is better) of `gpus` >= 1, and the seconds left on them, including a
+    // restart if the size needs one.
     [[nodiscard]] Utility utility_at(int gpus) const {
         const double step = std::max(kStepMin_ms, step_ms(*job_, gpus));
         const double left_s = left_s_per_ms_ * step + (gpus != job_->gpus_now ? restart_s_ : 0);
@@ -53,13 +53,13 @@ class Valuation {
   private:
     const Job *job_;
     bool absolute_;
-    double left_s_per_ms_;  // seconds left for each millisecond of a step
+    double left_s_per_ms_;  // seconds left per millisecond of a step
     double restart_s_;
     double soonest_s_per_ms_;
     double scale_;
 };
 
-// What an administrator may set of it.
+// The parameters that an administrator can set.
 inline constexpr Param kValueParams[] = {
     {"doubling_power", 0, 1, Options{}.power,
      "How much of a job's own time stays in its value: 0 favours short jobs most, 1 not at all",
@@ -76,11 +76,11 @@ inline constexpr Param kValueParams[] = {
     return Valuation(job, options).at(gpus);
 }
 
-// Steps left, or what is assumed where that is not known: as many as were done (the more a job has
-// received, the more it is expected to need, as in Tiresias), at least options.steps_assumed.
+// Steps left. If unknown, the steps done, but at least options.steps_assumed: the more service a
+// job has received, the more it is expected to need, as in Tiresias.
 [[nodiscard]] double steps_left(const Job &job, const Options &options);
 
-// Seconds that the job needs from now on at `gpus` GPUs, a restart included where it needs one.
+// Seconds until the job ends on `gpus` GPUs, including a restart if the size needs one.
 [[nodiscard]] double remaining_s(const Job &job, int gpus, const Options &options);
 
 }  // namespace ringrt::policy

@@ -3,13 +3,15 @@
 //
 // Hwang et al., Elastic Resource Sharing for Distributed Deep Learning, NSDI 2021, algorithm 1.
 // Every job gets one GPU in order of arrival while GPUs last. Each further GPU goes to the winner
-// of a tournament: of two jobs, a being the one that would be done first at their present sizes, b
-// takes the GPU only if its relative gain (p_b' - p_b) / p_b' is larger than a's (p_a' - p_a) /
-// p_a, where p is the speed now and p' with one GPU more. So the short job is favoured, unless the
-// long one makes so much better use that waiting for the short one's end would cost more.
+// of a tournament. Of two jobs, let a be the one that ends first at their present sizes. b takes
+// the GPU only if its relative gain (p_b' - p_b) / p_b' is larger than a's (p_a' - p_a) / p_a,
+// where p is the present speed and p' the speed with one more GPU. So the short job is favoured,
+// unless the long job uses the GPU so much better that waiting for the short job to end would cost
+// more.
 //
-// Minimises the mean completion time of two jobs exactly; for more it is the paper's heuristic. A
-// tournament is not a total order, so each GPU costs one pass over the jobs: O(jobs x GPUs).
+// Minimises the mean completion time of two jobs exactly; for more jobs it is the paper's
+// heuristic. A tournament is not a total order, so each GPU costs one pass over the jobs: O(jobs x
+// GPUs).
 #include <algorithm>
 
 #include "slurm_plugin/policy/baselines/baselines.h"
@@ -18,7 +20,7 @@ namespace ringrt::policy {
 namespace {
 
 struct Entry {
-    double speed = 0, next = 0;  // steps/s now and with one GPU more; next <= speed: no more
+    double speed = 0, next = 0;  // steps/s now and with one more GPU; next <= speed: no growth
     double left_s = 0;
 };
 
@@ -30,7 +32,7 @@ Entry entry_of(const Job &job, int gpus) {
     return entry;
 }
 
-// Does `x` take the next GPU rather than `y`?
+// Whether `x` takes the next GPU instead of `y`.
 bool wins(const Entry &x, const Entry &y) {
     const bool x_first = x.left_s <= y.left_s;
     const Entry &a = x_first ? x : y, &b = x_first ? y : x;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stock Slurm: first come, first served, with EASY backfill; nothing is ever stopped.
+// Stock Slurm: first come, first served, with EASY backfill. No job is stopped.
 //
 // Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995. Jobs start in order of priority and arrival
-// while they fit. The first that does not fit gets a reservation: the earliest time at which, by
-// the time limits of the running jobs, enough GPUs will be free. A later job may start at once only
-// if it ends before that time or needs none of the GPUs that the reservation needs.
+// while they fit. The first job that does not fit gets a reservation: the earliest time at which
+// the time limits of the running jobs guarantee enough free GPUs. A later job may start at once
+// only if it ends before that time or needs none of the GPUs in the reservation.
 //
-// Guarantee: no job delays the first in the queue. A job without a time limit is taken to run for
-// ever, as Slurm takes one with UNLIMITED: it is backfilled only beside the reservation.
+// Guarantee: no job delays the first job in the queue. A job without a time limit is assumed to run
+// forever, as Slurm assumes for UNLIMITED: it is backfilled only on GPUs outside the reservation.
 #include <algorithm>
 #include <cmath>
 #include <limits>

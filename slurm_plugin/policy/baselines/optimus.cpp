@@ -2,13 +2,13 @@
 // Optimus: one GPU at a time to the job whose remaining time falls most.
 //
 // Peng et al., Optimus, EuroSys 2018. Every job gets one GPU in order of arrival while GPUs last.
-// Then the next GPU goes, again and again, to the job with the largest fall of its time left,
-// Q(T(w) - T(w+1)); a job whose next GPU would not help gets no more. Stops when none would gain.
+// Then each further GPU goes to the job whose time left falls most, Q(T(w) - T(w+1)). A job that
+// would not gain from its next GPU gets no more. Stops when no job would gain.
 //
-// Guarantees: at every step the largest single saving; with convex step times that is the exact
-// minimum of the summed times left. Where T(w) is not convex (another collective beyond a power of
-// two, another node) it stops short. Long jobs have the largest savings and take the GPUs: it
-// minimises the work in the system, not the mean completion time.
+// Guarantees: each step makes the largest single saving. If step times are convex, the result is
+// the exact minimum of the summed times left. If T(w) is not convex (another collective beyond a
+// power of two, another node), it stops short. Long jobs have the largest savings and take the
+// GPUs: it minimises the work in the system, not the mean completion time.
 #include <algorithm>
 #include <numeric>
 #include <queue>
@@ -21,7 +21,7 @@ namespace {
 struct Bid {
     double saving_ms;
     std::size_t job;
-    bool operator<(const Bid &other) const {  // the heap's top: largest saving, then first job
+    bool operator<(const Bid &other) const {  // top of the heap: largest saving, then first job
         return saving_ms != other.saving_ms ? saving_ms < other.saving_ms : job > other.job;
     }
 };

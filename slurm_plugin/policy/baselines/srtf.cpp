@@ -3,12 +3,12 @@
 //
 // Schrage, A Proof of the Optimality of the Shortest Remaining Processing Time Discipline, 1968:
 // optimal for the mean completion time on one machine, without restart costs. Here each job keeps
-// the size its user asked for; jobs are ranked by the time left at that size, and down the ranking
-// every job that still fits runs. A job that runs ranks with its restart cost taken off, so that a
-// newcomer must be shorter by more than stopping the other costs.
+// the size that its user requested. Jobs are ranked by the time left at that size, and every job
+// that still fits runs, in that order. A running job is ranked with its restart cost subtracted: a
+// new job must be shorter by more than the cost of stopping the other.
 //
-// Needs the remaining time; where it is unknown the time received stands in (attained service).
-// Large and long jobs can starve.
+// Needs the remaining time. If it is unknown, the attained service is used instead. Large and long
+// jobs can starve.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

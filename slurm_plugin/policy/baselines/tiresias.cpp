@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tiresias: two-dimensional least attained service, discretised.
 //
-// Gu et al., Tiresias, NSDI 2019. A job keeps the size its user asked for; jobs are ranked by the
-// GPU-seconds they have received, in two queues: below the threshold first, beyond it second, each
-// in order of arrival. Down that ranking every job whose size still fits runs; the others are
-// stopped.
+// Gu et al., Tiresias, NSDI 2019. A job keeps the size that its user requested. Jobs are ranked by
+// the GPU-seconds they have received, in two queues: below the threshold first, above it second,
+// each in order of arrival. Every job that still fits runs, in that order. The others are stopped.
 //
-// Needs no model and no remaining time. Guarantees: a job's rank falls only once, so it is stopped
-// only for jobs that came earlier or have received less; a small job never waits for a large one
-// that does not fit. A job beyond the threshold can starve under steady load (the paper's
-// PromoteKnob is off, as in the reference simulator of Pollux, whose threshold of 16 GPU-hours is
-// taken).
+// Needs neither a model nor the remaining time. Guarantees: a job's rank falls only once, so it is
+// stopped only for jobs that arrived earlier or have received less; a small job never waits for a
+// large one that does not fit. A job above the threshold can starve under steady load (the paper's
+// PromoteKnob is off and the threshold is 16 GPU-hours, both as in the reference simulator of
+// Pollux).
 #include <algorithm>
 #include <numeric>
 #include <tuple>

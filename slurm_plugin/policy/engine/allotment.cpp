@@ -7,7 +7,7 @@
 namespace ringrt::policy {
 namespace {
 
-// Would it grow if restarts cost nothing? Every rule then wants what is faster.
+// Whether the job would grow if restarts cost nothing. Every rule then prefers the faster size.
 bool is_restart_in_the_way(const Job &job, int gpus, const Options &options) {
     if (!(job.weight > 0 && steps_left(job, options) > 0)) return false;
     const Ladder ladder{gpus, job.gpus_max};
@@ -42,7 +42,8 @@ Reason reason_of(const SizeTable &table, int rank, int gpus, const Growth &next,
         return kept > 0 && facts.free_gpus + kept >= gpus ? Reason::keeps_for_rigid
                                                           : Reason::no_capacity;
     }
-    if (table.gpus(rank, row.top) == gpus) return Reason::no_capacity;  // as Slurm has found
+    // The size is at the limit that Slurm reported.
+    if (table.gpus(rank, row.top) == gpus) return Reason::no_capacity;
     return is_restart_in_the_way(table.job(rank), gpus, facts.options) ? Reason::restart_cost
                                                                        : Reason::no_gain;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the sizes that were decided to allotments: why each job got its size, and what would change
-// it.
+// Converts decided sizes to allotments: why each job got its size, and what would change it.
 #pragma once
 
 #include <vector>
@@ -9,7 +8,8 @@
 
 namespace ringrt::policy {
 
-// `levels` by rank; `present_fits`: all could have stayed as they are. In the order of the input.
+// `levels` is by rank. `present_fits`: all jobs could have kept their sizes. Returns the order of
+// the input.
 [[nodiscard]] std::vector<Allotment> allotments(const SizeTable &table,
                                                 const std::vector<Level> &levels,
                                                 const Capacity &capacity, bool present_fits,

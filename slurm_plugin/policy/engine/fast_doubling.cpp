@@ -17,7 +17,7 @@ constexpr double kAnyGain = std::numeric_limits<double>::infinity();
 
 enum class Start : uint8_t { from_min, from_present };
 
-// First GPUs, as serve_first of doubling.cpp.
+// First GPUs, as in serve_first of doubling.cpp.
 std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked, BlockBound &room) {
     std::vector<Level> levels(at(table.size()), kWaits);
     bool somebody_waits = false;
@@ -38,8 +38,8 @@ std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked,
     return levels;
 }
 
-// Nothing where it would be no better than `other`, as can be told at once: it serves fewer jobs,
-// or wants the same. `likely` is grow's.
+// Returns nothing if the proposal is provably no better than `other`: it serves fewer jobs, or
+// wants the same sizes. `likely` is passed to grow().
 std::optional<Proposal> propose(const SizeTable &table, const EmptyNodes &nodes, Start start,
                                 const Proposal *other = nullptr, double likely = kAnyGain) {
     Proposal out;
@@ -68,9 +68,9 @@ double largest_next_gain(const SizeTable &table, const std::vector<Level> &level
     return largest;
 }
 
-// Would growth from MIN come to these sizes too, at which growth from the present ones has ended?
-// It does where everybody is served and every growth on the way up gains more than `refused`, the
-// largest next one: those are granted first, all of them fit, and no next one does.
+// Whether growth from MIN reaches these sizes, at which growth from the present sizes ended. It
+// does if every job is served and every growth on the way up gains more than `refused`, the largest
+// next gain: those growths are granted first, all of them fit, and no next one does.
 bool is_growth_from_min(const SizeTable &table, const BlockBound &room,
                         const std::vector<Level> &levels, double refused) {
     for (int rank = 0; rank < table.size(); ++rank) {
@@ -87,8 +87,8 @@ bool is_growth_from_min(const SizeTable &table, const BlockBound &room,
     return true;
 }
 
-// The proposal from the present sizes where it is seen to be the one from MIN too, in O(n); nothing
-// elsewhere. `refused` is the largest gain of a growth that found no GPUs.
+// The proposal from the present sizes if it is provably also the one from MIN, in O(n); otherwise
+// nothing. `refused` is the largest gain of a growth that found no GPUs.
 struct Shortcut {
     std::optional<Proposal> proposal;
     double refused = kAnyGain;

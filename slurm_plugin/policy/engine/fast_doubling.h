@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Doubling as slurmctld runs it: what doubling.cpp decides, in O(n log n) and less.
+// Doubling as slurmctld runs it: the decisions of doubling.cpp, in O(n log n) or less.
 //
-//   size_table     each job's sizes and what they are worth, worked out once
-//   overcommit     who must shrink where rigid jobs get GPUs back
+//   size_table     each job's sizes and their values, computed once
+//   overcommit     which jobs must shrink to return GPUs to rigid jobs
 //   greedy         growth by gain: most of it at once, the rest through a heap
-//   packing        the nodes: a bound that is quick, places that are exact
+//   packing        the nodes: a quick bound, and exact places
 //   fitting        sizes that have a place on the nodes
-//   fast_doubling  the two proposals, or one where both are seen to be the same
-//   knapsack, improve   the exact optimum of few jobs, where greedy growth falls short
+//   fast_doubling  the two proposals, or one if both are provably the same
+//   knapsack, improve   the exact optimum for few jobs, if greedy growth falls short
 //   allotment      from sizes to allotments with reasons
 #pragma once
 

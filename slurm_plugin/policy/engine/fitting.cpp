@@ -7,22 +7,22 @@
 namespace ringrt::policy {
 namespace {
 
-constexpr int kRetries = 4;         // rounds of fitting to nodes before nobody is moved
-constexpr int kMostRefilled = 128;  // jobs; of more, what a node's border leaves is a small share
+constexpr int kRetries = 4;         // fitting rounds before falling back to moving no job
+constexpr int kMostRefilled = 128;  // jobs; with more, node borders leave only a small share
 
 bool keeps_its_place(const SizeTable &table, int rank, Level level) {
     const Row &row = table.row(rank);
     return row.now > 0 && table.gpus(rank, level) == row.now;
 }
 
-// A key that sorts by size, the largest first, and by rank among equals.
+// A key that sorts by size, the largest first, then by rank.
 uint64_t by_size(int gpus, int rank) {
     return uint64_t(~static_cast<uint32_t>(gpus)) << 32 | static_cast<uint32_t>(rank);
 }
 
 int rank_of(uint64_t key) { return static_cast<int>(key & 0xffffffff); }
 
-// One job at a level, anew; or what it grows by, where each doubling is a part for itself.
+// Places one job at a level. For a job `by_parts`, places only its growth, one part per doubling.
 bool place_at(const SizeTable &table, int rank, Level level, Packing &packing,
               std::vector<NodeShare> *where = nullptr) {
     const Row &row = table.row(rank);
@@ -31,7 +31,7 @@ bool place_at(const SizeTable &table, int rank, Level level, Packing &packing,
                         : packing.place(gpus, where);
 }
 
-// Of a running job that keeps its size or gives some back: what it holds then of its own place.
+// For a running job that keeps its size or shrinks: occupies what it keeps of its own place.
 void occupy_part(std::span<const NodeShare> held, int gpus, Packing &packing) {
     for (const auto &[node, share] : held) {
         if (gpus <= 0) return;
@@ -63,9 +63,9 @@ std::vector<int> jobs_to_place(const SizeTable &table, const std::vector<Level> 
     return ranks;
 }
 
-using Places = std::vector<std::vector<NodeShare>>;  // by rank, of those that were given one
+using Places = std::vector<std::vector<NodeShare>>;  // by rank, of the jobs that were placed
 
-// Returns the jobs that must rather stay at their present size.
+// Returns the jobs that must keep their present size instead.
 std::vector<int> place_all(const SizeTable &table, Packing &packing, std::vector<Level> &levels,
                            Places &places) {
     std::vector<int> stay;
@@ -83,7 +83,7 @@ std::vector<int> place_all(const SizeTable &table, Packing &packing, std::vector
     return stay;
 }
 
-// One job to its best larger level that finds a place; false: none does.
+// Grows one job to its best larger level that finds a place; false: none does.
 bool grow_in_place(const SizeTable &table, int rank, Packing &packing, Level &level,
                    std::vector<NodeShare> &place) {
     const std::vector<NodeShare> own = place;
@@ -109,10 +109,10 @@ bool grow_in_place(const SizeTable &table, int rank, Packing &packing, Level &le
     return false;
 }
 
-// The best growth that needs no more than `free` GPUs.
+// The best growth that needs at most `free` GPUs.
 Growth growth_within(const SizeTable &table, int rank, Level level, int free) {
     const int now = table.gpus(rank, level);
-    if (level < 0 || now > free) return {};  // already the next size needs more
+    if (level < 0 || now > free) return {};  // the next size already needs more
     Level most = level;
     while (most < table.row(rank).top &&
            table.gpus(rank, static_cast<Level>(most + 1)) - now <= free)
@@ -125,8 +125,8 @@ struct Candidate {
     Growth growth;
 };
 
-// What the nodes' borders left free goes to whoever gains the most from it. Who has no growth, or
-// finds no place for it, has none later: less will be free, not more.
+// GPUs that node borders left free go to the job that gains the most. A job that has no growth, or
+// finds no place for it, is dropped: the number of free GPUs only falls.
 void fill_leftovers(const SizeTable &table, Packing &packing, std::vector<Level> &levels,
                     Places &places) {
     if (packing.free_gpus() == 0) return;
@@ -150,9 +150,9 @@ void fill_leftovers(const SizeTable &table, Packing &packing, std::vector<Level>
     }
 }
 
-// Places everybody without a failure: all who run keep their places or parts of them, and leave
-// them only for a larger one that is free. So those who wait are served from what others give back,
-// however broken up the nodes are.
+// Places all jobs without failure: running jobs keep their places or parts of them, and leave them
+// only for a larger place that is free. So pending jobs are served from what other jobs return,
+// however fragmented the nodes are.
 void place_without_moving(const SizeTable &table, const EmptyNodes &nodes,
                           std::vector<Level> &levels) {
     Packing packing = nodes.packing;
@@ -176,8 +176,8 @@ void place_without_moving(const SizeTable &table, const EmptyNodes &nodes,
     }
 }
 
-// Fits by rounds in which those who find no place at their new size stay as they are. False: in
-// vain.
+// Fits in rounds: a job that finds no place at its new size keeps its present size in the next
+// round. Returns false if no round succeeds.
 bool place_with_retries(const SizeTable &table, const EmptyNodes &nodes,
                         std::vector<Level> &levels) {
     const bool refills = table.size() <= kMostRefilled;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A place on the nodes for the sizes of a proposal.
+// Places the sizes of a proposal on the nodes.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace ringrt::policy {
 
-// Places the unchanged jobs where they are and the others by size, the largest first; one that
-// finds no place gets its next smaller size; what is free then goes to whoever gains the most from
-// it.
+// Places unchanged jobs where they are, and the others by size, the largest first. A job that finds
+// no place gets its next smaller size. GPUs that are then free go to the job that gains the most
+// from them.
 void fit_to_nodes(const SizeTable &table, const EmptyNodes &nodes, std::vector<Level> &levels);
 
-// The first job, by rank, that was given GPUs and found no place for them; kNone: none.
+// The first job, by rank, that was given GPUs and found no place for them; kNone: no such job.
 [[nodiscard]] int first_dropped(const std::vector<Level> &wanted, const std::vector<Level> &levels);
 
 }  // namespace ringrt::policy

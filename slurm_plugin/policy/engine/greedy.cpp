@@ -10,17 +10,17 @@ namespace ringrt::policy {
 namespace {
 
 constexpr int kFewJobs = 32;   // the heap alone is as fast ...
-constexpr int kFewGrants = 8;  // ... and where no more GPUs are free than one for so many jobs
+constexpr int kFewGrants = 8;  // ... also with at most one free GPU per this many jobs
 
 struct Bid {
     double gain = 0;
-    int rank = 0;  // settles ties
+    int rank = 0;  // breaks ties
     Level to = kWaits;
     bool operator<(const Bid &o) const { return gain != o.gain ? gain < o.gain : rank > o.rank; }
 };
 
 struct Edge {
-    double gain = 0;  // the least on the way here: it is granted no earlier
+    double gain = 0;  // the least on the path to here: it is granted no earlier
     int gpus = 0;     // added
 };
 
@@ -40,7 +40,8 @@ std::vector<Edge> all_edges(const SizeTable &table, const std::vector<Level> &le
     return edges;
 }
 
-// Moves those that `goes_first` to the front, without a branch: which do is as good as random.
+// Moves the elements that satisfy `goes_first` to the front, without a branch: it would be
+// mispredicted half of the time.
 template <class Predicate>
 Edge *partition_branchless(Edge *begin, Edge *end, Predicate goes_first) {
     Edge *middle = begin;
@@ -57,7 +58,7 @@ long gpus_of(const Edge *begin, const Edge *end) {
     return std::accumulate(begin, end, 0L, [](long sum, const Edge &e) { return sum + e.gpus; });
 }
 
-// The gain above which all growths together add at most `free` GPUs; all that equal it are left
+// The gain above which all growths together add at most `free` GPUs. Growths equal to it are left
 // out.
 double threshold(std::vector<Edge> &edges, long free) {
     Edge *low = edges.data(), *high = low + edges.size();
@@ -84,7 +85,7 @@ double threshold(std::vector<Edge> &edges, long free) {
     return above;
 }
 
-// All growths above that gain, if they fit; nothing otherwise.
+// Grants all growths above this gain if they fit; otherwise grants none.
 void grow_at_once(const SizeTable &table, std::vector<Level> &levels, BlockBound &room,
                   double above) {
     std::vector<Level> grown = levels;
@@ -96,7 +97,8 @@ void grow_at_once(const SizeTable &table, std::vector<Level> &levels, BlockBound
             level = growth.to;
         after.change(from, table.gpus(rank, level), table.row(rank).by_parts);
     }
-    if (after.is_over()) return;  // of nodes that sizes do not fill: one by one, then
+    // On nodes that sizes do not fill, they may not all fit: the heap then grants them one by one.
+    if (after.is_over()) return;
     levels = std::move(grown);
     room = after;
 }
@@ -135,7 +137,7 @@ Level Auction::most_that_fits(int rank) const {
     return to;
 }
 
-// Drops all that does not fit any more, which one by one would cost a heap operation each.
+// Drops all bids that no longer fit; dropping them singly would cost a heap operation each.
 void Auction::sweep() {
     swept_at_ = room_.free_gpus();
     std::size_t kept = 0;

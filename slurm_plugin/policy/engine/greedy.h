@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Greedy growth: the job that gains the most per GPU grows, again and again, while it fits.
+// Greedy growth: the job that gains the most per GPU grows, repeatedly, while it fits.
 //
-// The order in which growths are granted does not matter while all of them fit. So those above a
-// threshold of gain, found by selection in O(n), are granted at once, and only the rest, where GPUs
-// become scarce, goes through a heap. The result is that of the heap alone, ties by rank included.
+// The order in which growths are granted does not matter while all of them fit. So the growths
+// above a gain threshold, found by selection in O(n), are granted at once. Only the rest, for which
+// GPUs are scarce, goes through a heap. The result equals that of the heap alone, including ties by
+// rank.
 #pragma once
 
 #include <limits>
@@ -14,12 +15,12 @@
 
 namespace ringrt::policy {
 
-// Levels by rank. Returns what the whole decision may fall short of the best without nodes by, in
-// value: the first refused gain times the GPUs that were free then, less what was granted after.
-// (The relaxation of the knapsack to fractions, Dantzig 1957; exact for gains that fall along a
-// ladder.)
+// `levels` is by rank. Returns the largest possible shortfall, in value, of the decision from the
+// best one that ignores nodes: the first refused gain times the GPUs that were free then, minus
+// later grants. (The fractional relaxation of the knapsack, Dantzig 1957; exact if gains fall along
+// a ladder.)
 //
-// `likely`: a gain above which all growths are likely to fit; it changes nothing but the time.
+// `likely`: a gain above which all growths probably fit. It affects only the run time.
 double grow(const SizeTable &table, std::vector<Level> &levels, BlockBound &room,
             double likely = std::numeric_limits<double>::infinity());
 

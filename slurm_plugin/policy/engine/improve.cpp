@@ -11,13 +11,14 @@ namespace ringrt::policy {
 namespace {
 
 constexpr double kWorthwhile = 0.02;  // of the bound
-constexpr long kMostCells = 1 << 17;  // jobs x GPUs, of the dynamic program
+constexpr long kMostCells = 1 << 17;  // jobs x GPUs in the dynamic program
 
 bool may_be_better(const Proposal &proposal) {
     return proposal.bound - proposal.worth.sum > kWorthwhile * std::abs(proposal.bound);
 }
 
-// Of those who are served: who waits is not the optimum's to say, which knows no priorities.
+// Only for the jobs that are served: the optimum ignores priorities, so it must not decide which
+// jobs stay pending.
 std::vector<Level> optimum_of(const SizeTable &table, const Capacity &capacity,
                               const Options &options, const Proposal &proposal) {
     std::vector<Job> jobs;
@@ -30,7 +31,7 @@ std::vector<Level> optimum_of(const SizeTable &table, const Capacity &capacity,
     }
     const std::vector<Allotment> optimum = decide_optimum(jobs, capacity, options);
     std::vector<Level> levels(proposal.levels.size(), kWaits);
-    // It knows of no node that holds more than it has: who stands there may not stay as it is.
+    // The optimum ignores overcommitted nodes: a job on one must not keep its size.
     for (std::size_t k = 0; k < ranks.size(); ++k) {
         const int rank = static_cast<int>(ranks[k]);
         levels[ranks[k]] = std::min(table.level_of(rank, optimum[k].gpus), table.row(rank).top);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where greedy growth falls short: GPUs that no job's next size fits, or that are split over nodes.
+// Improves a greedy proposal that leaves GPUs unused because no job's next size fits them, or
+// because they are split over nodes.
 //
-// The exact optimum of the decision (knapsack.h) is fitted to the nodes and taken where it is worth
-// more. Worked out only where the decision may be more than kWorthwhile below the bound that the
-// greedy itself proves, and only for few jobs on few GPUs: of many, one job's last step is a small
-// share of the whole.
+// The exact optimum of the decision (knapsack.h) is fitted to the nodes and taken if it is worth
+// more. It is computed only if the decision may be more than kWorthwhile below the bound that
+// greedy growth proves, and only for few jobs on few GPUs: with many jobs, the last step of one is
+// a small share of the total.
 #pragma once
 
 #include "slurm_plugin/policy/engine/proposal.h"

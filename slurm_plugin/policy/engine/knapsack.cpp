@@ -20,7 +20,8 @@ struct Size {
 
 struct Choices {
     static constexpr std::size_t kMost = 32;  // powers of two in an int
-    std::array<Size, kMost> sizes;  // ascending in both: a larger one worth no more is never chosen
+    // Ascending in both: a larger size that is worth no more is never chosen.
+    std::array<Size, kMost> sizes;
     std::size_t count = 0;
     bool may_wait = false;
 
@@ -45,7 +46,8 @@ Choices choices_of(const Job &job, const Options &options) {
     return out;
 }
 
-// The best of the first jobs on so many GPUs: how many are served, then the sum of their values.
+// The best of the first jobs on a number of GPUs: how many are served, then the sum of their
+// values.
 struct Counted {
     int served = -1;  // -1: impossible
     double sum = 0;
@@ -59,7 +61,7 @@ struct Counted {
     }
 };
 
-// The same where there is enough for everybody, so that nobody need wait.
+// The same if there are enough GPUs for every job, so that none needs to stay pending.
 struct Summed {
     double sum = -std::numeric_limits<double>::infinity();  // impossible
     static Summed nobody() { return {.sum = 0}; }
@@ -67,20 +69,21 @@ struct Summed {
     [[nodiscard]] bool is_less(const Summed &o) const { return sum < o.sum; }
 };
 
-// By job and number of GPUs: which of its sizes the job takes in the best way.
+// By job and number of GPUs: the size of the job in the best solution.
 template <class Cell>
 std::vector<uint8_t> best_choices(std::span<const Choices> jobs, std::size_t width, bool wait) {
     std::vector<Cell> best(width, Cell::nobody()), next(width);
     std::vector<uint8_t> choice(jobs.size() * width);
-    std::size_t so_far = 0, later = 0;  // GPUs that the jobs up to here and behind can take at most
+    std::size_t so_far = 0, later = 0;  // the most GPUs for jobs up to here and later ones
     for (const Choices &job : jobs) later += job.most();
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         const std::span<const Size> sizes(jobs[j].sizes.data(), jobs[j].count);
         later -= jobs[j].most();
         so_far += jobs[j].most();
-        const std::size_t least = width - 1 - std::min(width - 1, later);  // of fewer nobody asks
+        // Entries for fewer GPUs are never read.
+        const std::size_t least = width - 1 - std::min(width - 1, later);
         const std::size_t last =
-            std::max(least, std::min(width - 1, so_far));  // more bring nothing
+            std::max(least, std::min(width - 1, so_far));  // more GPUs add nothing
         for (std::size_t gpus = least, fit = 0; gpus <= last; ++gpus) {
             while (fit < sizes.size() && static_cast<std::size_t>(sizes[fit].gpus) <= gpus) ++fit;
             Cell most = wait && jobs[j].may_wait ? best[gpus] : Cell{};

@@ -23,7 +23,7 @@ double loss_per_gpu(const Job &job, int size, const Options &options) {
     return (value(job, size, options) - value(job, size / 2, options)) / (size - size / 2);
 }
 
-// Halves jobs of one node until `excess` GPUs are given or nobody can give more.
+// Halves jobs on one node until `excess` GPUs are freed or no job can shrink further.
 void shrink_on_node(std::span<const Job *const> jobs, std::vector<Holder> &here, int excess,
                     std::vector<int> &sizes, const Options &options) {
     while (excess > 0) {
@@ -45,7 +45,8 @@ void shrink_on_node(std::span<const Job *const> jobs, std::vector<Holder> &here,
     }
 }
 
-// Of a job that was halved for another node already, what is left here: its last shares went first.
+// What is left on this node of a job that was already halved for another node: its last shares are
+// freed first.
 int left_on_node(const Job &job, int node, int size) {
     int given = job.gpus_now - size, here = 0;
     for (auto share = job.held.rbegin(); share != job.held.rend(); ++share) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a node has fewer GPUs than the jobs on it hold (some were taken out for a rigid job that
-// waits), these very jobs must give: that others shrink elsewhere would not help the rigid job.
+// Shrinks jobs on overcommitted nodes. A node can have fewer GPUs than its jobs hold, because some
+// were subtracted for a pending rigid job. Then these jobs must shrink: shrinking jobs on other
+// nodes would not help the rigid job.
 #pragma once
 
 #include <span>
@@ -10,9 +11,9 @@
 
 namespace ringrt::policy {
 
-// The size at which each job may stay: gpus_now, or less for those that must give. On each such
-// node the job that loses the least value per GPU is halved first; pinned jobs, and those at MIN,
-// keep theirs.
+// The size that each job may keep: gpus_now, or less for jobs that must shrink. On each
+// overcommitted node, the job that loses the least value per GPU is halved first. Pinned jobs and
+// jobs at MIN keep their size.
 [[nodiscard]] std::vector<int> shrink_overcommitted_nodes(std::span<const Job *const> jobs,
                                                           const Capacity &capacity,
                                                           const Options &options);

@@ -62,7 +62,7 @@ Packing::Packing(const Capacity &capacity) : node_(whole_node(capacity)) {
 void Packing::list_nodes() {
     listed_ = true;
     entries_.reserve(2 * free_.size());
-    for (std::size_t i = free_.size(); i-- > 0;)  // so that the lowest index is found first
+    for (std::size_t i = free_.size(); i-- > 0;)  // the lowest index is then found first
         push(static_cast<int>(i));
 }
 
@@ -116,11 +116,11 @@ bool Packing::place(int gpus, std::vector<NodeShare> *where) {
         const int node = pop(node_);
         if (node < 0) break;
         nodes.push_back(node);
-        free_[node] = -node_ - 1;  // so that a second entry of the same node is not found
+        free_[node] = -node_ - 1;  // hides a second entry of the same node
     }
     const bool fits = static_cast<int>(nodes.size()) * node_ >= gpus;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) free_[*node] = node_;
-    // As the job's request says: at most so many tasks on each node.
+    // Matches the job's request: a maximum number of tasks on each node.
     const int most = fits ? static_cast<int>(ceil_div(gpus, static_cast<long>(nodes.size()))) : 0;
     int left = gpus;
     for (const int node : nodes) {

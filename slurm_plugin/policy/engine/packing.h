@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Do these sizes fit on the nodes? A job up to one node's size stands on one node, a larger one on
-// whole nodes, which it shares out evenly: six GPUs of nodes of four are three and three. Slurm
-// places the jobs in the end; this predicts what it can place.
+// Whether sizes fit on the nodes. A job up to the size of one node takes one node. A larger job
+// takes whole nodes and spreads evenly: six GPUs on nodes of four are three and three. Slurm makes
+// the final placement; this predicts what it can place.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace ringrt::policy {
 
-// A quick bound that knows no places: for each block size 1, 2, 4, … the jobs of at least that size
-// must find blocks enough. Where all sizes and nodes are powers of two and jobs may move this is
-// exact (divisible sizes pack without loss). O(log node size) per question.
+// A quick bound without places: for each block size 1, 2, 4, …, there must be enough blocks for the
+// jobs of at least that size. It is exact if all sizes and nodes are powers of two and jobs may
+// move (divisible sizes pack without loss). O(log node size) per query.
 class BlockBound {
   public:
     explicit BlockBound(const Capacity &capacity);
-    // One more job of `add` GPUs. Those of a job `by_parts` may be anywhere.
+    // One more job of `add` GPUs. The GPUs of a job `by_parts` may be anywhere.
     [[nodiscard]] bool fits(int add, int instead_of = 0, bool by_parts = false) const;
     void change(int from, int to, bool by_parts = false) {  // 0: none
         count(from, -1, by_parts);
@@ -28,7 +28,7 @@ class BlockBound {
     [[nodiscard]] bool has_node_for(int gpus, bool by_parts = false) const {
         return by_parts || gpus > node_ || gpus <= largest_;
     }
-    [[nodiscard]] bool is_over() const;  // more was put in than fits
+    [[nodiscard]] bool is_over() const;  // more was added than fits
     [[nodiscard]] int free_gpus() const { return static_cast<int>(blocks_[0] - used_[0]); }
 
   private:
@@ -40,7 +40,7 @@ class BlockBound {
         for (int k = 0; k < classes_ && (1 << k) <= gpus; ++k) used_[k] += jobs * blocks(gpus, k);
         if (gpus > node_) used_nodes_ += jobs * ((gpus + node_ - 1) / node_);
     }
-    // Blocks of 2^k that `gpus` GPUs take up, where it is at least one: a job of six takes two of
+    // Blocks of 2^k that `gpus` GPUs take up, if it is at least one: six GPUs take two blocks of
     // four.
     static long blocks(int gpus, int k) { return (gpus + (1L << k) - 1) >> k; }
 
@@ -52,26 +52,26 @@ class BlockBound {
     long whole_nodes_ = 0, used_nodes_ = 0;  // of jobs larger than a node
 };
 
-// Exact on given places: best fit, lowest node index first; a node of fewer than 0 GPUs takes
-// nobody. O(1) amortised per small job.
+// Exact places: best fit, lowest node index first. A node with fewer than 0 GPUs accepts no job.
+// O(1) amortised per small job.
 class Packing {
   public:
     explicit Packing(const Capacity &capacity);
-    // Of a job that stays; what is not there is ignored.
+    // For a job that stays. GPUs that are not there are ignored.
     void occupy(std::span<const NodeShare> held);
-    void release(std::span<const NodeShare> held);  // of a job that leaves
-    // Finds a place for one more job; false, and nothing changed, where there is none.
+    void release(std::span<const NodeShare> held);  // for a job that leaves
+    // Finds a place for one more job. Returns false and changes nothing if there is none.
     [[nodiscard]] bool place(int gpus, std::vector<NodeShare> *where = nullptr);
-    // On nodes of its own choice, with no more than `per_node` GPUs on each, as many on the one as
-    // on the other, and the rest of a node left to others. O(nodes).
+    // On any nodes, with the same number of GPUs on each, at most `per_node`. The rest of a node
+    // stays available to other jobs. O(nodes).
     [[nodiscard]] bool place_apart(int gpus, int per_node, std::vector<NodeShare> *where = nullptr);
-    // On as few nodes as can be, as many on the one as on the other, no more than `per_node` on
-    // each: returns how many nodes, 0 where there is no such place. O(nodes) for each try.
+    // On as few nodes as possible, with the same number of GPUs on each, at most `per_node`.
+    // Returns the number of nodes, 0 if there is no such place. O(nodes) per attempt.
     [[nodiscard]] int place_evenly(int gpus, int per_node, std::vector<NodeShare> *where = nullptr);
-    // What a job `by_parts` grows by: one place for each doubling; all of them, or nothing is
-    // changed.
+    // The growth of a job `by_parts`: one place for each doubling. Either all are placed, or
+    // nothing is changed.
     [[nodiscard]] bool place_doublings(int from, int to, std::vector<NodeShare> *where = nullptr);
-    // The same as place() with the largest size of the ladder that finds one; 0: none does.
+    // Like place(), for the largest size of the ladder that finds a place; 0: none does.
     [[nodiscard]] int place_largest(const Ladder &ladder);
     [[nodiscard]] int free_gpus() const { return free_total_; }
 
@@ -80,24 +80,24 @@ class Packing {
     void push(int node);
     [[nodiscard]] int most_free() const { return static_cast<int>(top_.size()) - 1; }
     void set_free(int node, int gpus);
-    int pop(int free);  // a node with exactly that many free GPUs, -1: none
+    int pop(int free);  // a node with exactly this many free GPUs, -1: none
 
     int node_ = 1;
     int free_total_ = 0;
     std::vector<bool> closed_;
     std::vector<int> free_;
-    // Stacks of nodes, one for each number of free GPUs, as lists through one array; they may hold
-    // outdated entries. Filled when a place is first asked for: what is taken before changes
-    // nothing there.
+    // Stacks of nodes, one for each number of free GPUs, as linked lists in one array. They may
+    // hold outdated entries. They are filled when a place is first requested: earlier changes need
+    // not update them.
     struct Entry {
         int node, below;
     };
     std::vector<Entry> entries_;
-    std::vector<int> top_;  // by free GPUs: the topmost entry, -1: none
+    std::vector<int> top_;  // by free GPUs: the top entry, -1: none
     bool listed_ = false;
 };
 
-// The nodes with nobody on them, to be copied: of many, working them out anew takes as long as a
+// The nodes without jobs, to be copied: computing them for many nodes takes as long as assigning a
 // decision's first GPUs.
 struct EmptyNodes {
     explicit EmptyNodes(const Capacity &capacity) : room(capacity), packing(capacity) {}

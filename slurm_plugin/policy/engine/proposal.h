@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One whole proposal of sizes, and what it is worth.
+// One complete proposal of sizes, and its worth.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace ringrt::policy {
 
-// What a decision is worth: jobs served first, then the sum of their values.
+// What a decision is worth: first the jobs served, then the sum of their values.
 struct ProposalWorth {
     int served = 0;
     double sum = 0;
@@ -17,24 +17,23 @@ struct ProposalWorth {
 
 struct Proposal {
     std::vector<Level> levels;  // by rank
-    std::vector<Level> wanted;  // before they were fitted to the nodes
+    std::vector<Level> wanted;  // before fitting to the nodes
     ProposalWorth worth;
-    double bound = 0;  // no decision that serves as many is worth more than this
+    double bound = 0;  // no decision that serves as many jobs is worth more
 };
 
-inline constexpr int kRounds =
-    16;  // in which nobody may overtake one that found no nodes; two are rare
-inline constexpr int kNone = -1;  // no rank
+inline constexpr int kRounds = 16;  // attempts at a proposal without overtaking; two are rare
+inline constexpr int kNone = -1;    // no rank
 
 [[nodiscard]] ProposalWorth worth_of(const SizeTable &table, const std::vector<Level> &levels);
 [[nodiscard]] bool is_better(const ProposalWorth &a, const ProposalWorth &b);
 
-// The first job, by rank, that was given GPUs and found no nodes for them, where jobs behind it are
-// served that waited too; kNone: there is none.
+// The first job, by rank, that was given GPUs and found no nodes for them, if a pending job behind
+// it is served; kNone: no such job.
 [[nodiscard]] int overtaken(const SizeTable &table, const Proposal &proposal);
 
-// Can all stay as they are (on an overcommitted node, with what was left to them)? `room`: nobody
-// in it yet.
+// Whether all jobs can keep their sizes (on an overcommitted node, what is left to them). `room`
+// contains no jobs yet.
 [[nodiscard]] bool fits_as_it_is(const SizeTable &table, BlockBound room);
 
 }  // namespace ringrt::policy

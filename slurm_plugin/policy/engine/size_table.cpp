@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kUsualLevels = 8;
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-// What the order needs, without the rest of the record.
+// The fields that the order needs, without the rest of the record.
 struct Key {
     double priority, submit_s;
     uint32_t id;
@@ -63,7 +63,8 @@ SizeTable::SizeTable(std::span<const Job> jobs, const Capacity &capacity, const 
     for (const int index : order_) jobs_.push_back(&jobs[static_cast<std::size_t>(index)]);
     const std::vector<int> stay = shrink_overcommitted_nodes(jobs_, capacity, options);
     for (std::size_t rank = 0; rank < jobs_.size(); ++rank) {
-        // The records lie in the order of the input: of many, each would be waited for.
+        // The records lie in the order of the input: with many jobs, each access would miss the
+        // cache.
         if (rank + kAhead < jobs_.size()) fetch(*jobs_[rank + kAhead]);
         add(*jobs_[rank], stay[rank], options);
     }
@@ -115,7 +116,7 @@ void SizeTable::add_values(Row &row, const Job &job, Level last, const Valuation
     }
 }
 
-// Where `from` is below the peak, none above the peak is a larger gain than the peak itself.
+// If `from` is below the peak, no growth above the peak has a larger gain than the peak itself.
 Growth SizeTable::growth_from(const Row &row, Level from, Level most) const {
     if (one_doubling_) most = std::min(most, static_cast<Level>(from + 1));
     const double *values = values_.data() + row.first_value;
@@ -125,7 +126,7 @@ Growth SizeTable::growth_from(const Row &row, Level from, Level most) const {
     const double base = added;
     for (Level to = static_cast<Level>(from + 1); to <= most; ++to) {
         const double more = values[to] - values[from];
-        if (more * best_added > best_more * added) {  // a larger gain, without a division
+        if (more * best_added > best_more * added) {  // a larger gain, compared without a division
             best_more = more;
             best_added = added;
             best = to;
