@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Every difference between the Slurm versions that this code is compiled for, 22.05 to 26.11, and
-// the few functions that Slurm exports without declaring them in a public header.
+// All differences between the supported Slurm versions, 22.05 to 26.11, and the few functions that
+// Slurm exports without declaring them in a public header.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -17,7 +17,7 @@
 #define RINGRT_PLUGIN_SYMBOL __attribute__((visibility("default")))
 
 extern "C" {
-// Strings handed to Slurm must come from its own allocator: it frees them.
+// Strings passed to Slurm must come from its own allocator: Slurm frees them.
 char *slurm_xstrdup(const char *text);
 void slurm_xfree(void **pointer);
 void slurm_free_will_run_response_msg(will_run_response_msg_t *answer);
@@ -28,13 +28,13 @@ void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 namespace ringrt::slurm {
 
-// ESLURM_JOB_SETTING_DB_INX, by its number: newer versions leave a gap in its place.
+// ESLURM_JOB_SETTING_DB_INX by number: newer versions leave a gap in its place.
 inline constexpr int kSettingDbIndex = 2103;
 
-// "limits" of AccountingStorageEnforce (ACCOUNTING_ENFORCE_LIMITS, in no public header).
+// "limits" of AccountingStorageEnforce (ACCOUNTING_ENFORCE_LIMITS is in no public header).
 inline constexpr uint16_t kEnforceLimits = 1 << 1;
 
-// How --gpus is spelled in job_desc_msg_t.tres_per_job.
+// The spelling of --gpus in job_desc_msg_t.tres_per_job.
 #if RINGRT_SLURM_AT_LEAST(23, 11)
 inline constexpr char kGpuTres[] = "gres/gpu";
 #else
@@ -73,7 +73,7 @@ inline slurm_step_id_t step_of(uint32_t job_id, uint32_t step) {
     return id;
 }
 
-// One job's record. Without SHOW_LOCAL it first asks for the federation: a second RPC.
+// One job's record. Without SHOW_LOCAL, Slurm first queries the federation: a second RPC.
 inline int load_job(uint32_t job_id, job_info_msg_t **out) {
     constexpr uint16_t kShow = SHOW_ALL | SHOW_DETAIL | SHOW_LOCAL;
 #if RINGRT_SLURM_AT_LEAST(26, 5)
@@ -92,9 +92,9 @@ inline int load_steps(uint32_t job_id, job_step_info_response_msg_t **steps) {
 #endif
 }
 
-// Slurm's own functions to free a listing leave some strings behind: in 22.05 the jobs'
-// AdminComment, which every malleable job has, and the steps' command line. Where they do not,
-// these find nullptr.
+// Slurm's functions that free a listing leak some strings: in 22.05 the jobs' AdminComment, which
+// every malleable job has, and the steps' command line. In versions without the leak, these find
+// nullptr.
 inline void free_jobs(job_info_msg_t *jobs) {
     for (uint32_t i = 0; jobs != nullptr && i < jobs->record_count; ++i)
         slurm_xfree(reinterpret_cast<void **>(&jobs->job_array[i].admin_comment));
@@ -107,8 +107,9 @@ inline void free_steps(job_step_info_response_msg_t *steps) {
     slurm_free_job_step_info_response_msg(steps);
 }
 
-// Through slurmctld, which hands it to the nodes by itself: a dead node keeps nobody waiting here.
-// These two by name_in_requests(): slurm_kill_job() takes an array's task for no job, or for all.
+// Sent through slurmctld, which forwards the signal to the nodes: a dead node blocks no caller.
+// Both take name_in_requests(): for an array task's number, slurm_kill_job() finds no job, or all
+// tasks.
 inline int signal_steps_of(const char *job, uint16_t signal) {
     return slurm_kill_job2(job, signal, KILL_STEPS_ONLY, nullptr);
 }
@@ -125,11 +126,11 @@ inline int requeue(uint32_t job_id, uint32_t flags) { return slurm_requeue(job_i
 inline void free_conf(slurm_conf_t *conf) { slurm_free_ctl_conf(conf); }
 #endif
 
-// Only while it runs: without JOB_RUNNING a job that had just ended with 0 was run again.
+// Only while it runs: without JOB_RUNNING, Slurm reruns a job that has just ended with exit code 0.
 inline int requeue_running(uint32_t job_id) { return requeue(job_id, JOB_RUNNING); }
 inline int requeue_ended(uint32_t job_id) { return requeue(job_id, 0); }
 
-// With exit code 0, as its slurmstepd would tell.
+// With exit code 0, as the job's slurmstepd would report.
 inline int complete(uint32_t job_id) {
 #if RINGRT_SLURM_AT_LEAST(25, 11)
     slurm_step_id_t job = step_of(job_id, NO_VAL);
@@ -139,7 +140,7 @@ inline int complete(uint32_t job_id) {
 #endif
 }
 
-// Does the description ask for whole nodes (--exclusive)? Unset fields are not 0 here.
+// Whether the description requests whole nodes (--exclusive). Unset fields are not 0 here.
 inline bool wants_whole_nodes(const job_desc_msg_t &job) { return job.shared == JOB_SHARED_NONE; }
 
 }  // namespace ringrt::slurm

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// folder_of: where a file lies.
+// folder_of: the folder of a file.
 #pragma once
 
 #include <string>
 
 namespace ringrt {
 
-// Without the last '/', but for "/" itself; "." for a name alone.
+// The path up to the last '/', "/" for a file in the root; "." for a bare name.
 [[nodiscard]] inline std::string folder_of(const std::string &path) {
     const std::size_t slash = path.find_last_of('/');
     if (slash == std::string::npos) return ".";

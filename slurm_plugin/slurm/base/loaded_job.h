@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One job as slurmctld shows it.
+// One job, as slurmctld reports it.
 //
-// Each task of an array is a job with a number of its own. Only the array's first number is
-// ambiguous: it is that of the array, of the tasks that have no record of their own yet, and in the
-// end of the last task. Asked for it, Slurm shows, signals and cancels all tasks; a request that
-// must mean one task names it ("100_3"). Updates and requeues by number mean one record.
+// Each task of an array is a job with its own number. Only the array's first number is ambiguous:
+// it stands for the array, for the tasks that have no record yet, and finally for the last task.
+// For this number, Slurm shows, signals and cancels all tasks; a request for one task must name it
+// ("100_3"). Updates and requeues by number apply to one record.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace ringrt::slurm {
 
 class LoadedJob {
   public:
-    // Slurm's return code, with errno. The job may be gone all the same.
+    // Returns Slurm's return code, with errno set. Even on success the job may no longer exist.
     int load(uint32_t job_id) {
         job_info_msg_t *found = nullptr;
         const int rc = load_job(job_id, &found);
@@ -32,7 +32,7 @@ class LoadedJob {
     explicit operator bool() const { return job_ != nullptr; }
     const slurm_job_info_t &operator*() const { return *job_; }
     const slurm_job_info_t *operator->() const { return job_; }
-    // When slurmctld told it, by its own clock.
+    // The time of slurmctld's answer, by its own clock.
     [[nodiscard]] time_t told() const { return answer_->last_update; }
 
   private:
@@ -47,7 +47,7 @@ inline bool is_array_task(const slurm_job_info_t &job) {
     return job.array_job_id != 0 && job.array_task_id != NO_VAL;
 }
 
-// "100_3" of an array's task, else the number.
+// "100_3" for an array task, otherwise the number.
 inline std::string name_in_requests(const slurm_job_info_t &job) {
     if (!is_array_task(job)) return std::to_string(job_id_of(job));
     return std::to_string(job.array_job_id) + "_" + std::to_string(job.array_task_id);

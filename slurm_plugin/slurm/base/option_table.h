@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OptionTable: the command line of a program that may need neither CLI11 nor libslurm. One table is
-// what the program takes and what its --help shows; getopt_long(3) reads the arguments.
+// OptionTable: the command line of a program that needs neither CLI11 nor libslurm. One table
+// defines the options and the text of --help. getopt_long(3) parses the arguments.
 #pragma once
 
 #include <getopt.h>
@@ -17,29 +17,29 @@ namespace ringrt {
 
 struct Option {
     const char *name;   // without "--"
-    char letter;        // of its short form; 0: none
-    const char *value;  // what --help calls its value; nullptr: it takes none
-    std::string help;   // one line, or several; each at most 58 columns
-    // Is given the value, or "". Returns what is wrong with it, or "".
+    char letter;        // the short form; 0: none
+    const char *value;  // the name of its value in --help; nullptr: it takes none
+    std::string help;   // one or more lines of at most 58 columns
+    // Receives the value, or "". Returns an error message, or "".
     std::function<std::string(const std::string &)> set;
 };
 
 struct OptionTable {
     const char *program;
-    const char *about;  // between the line of usage and the options
-    const char *below;  // after them
+    const char *about;  // text between the usage line and the options
+    const char *below;  // text after the options
     std::vector<Option> options;
 };
 
 inline constexpr int kUsageStatus = 2;
 
-// Writes the line that says what is wrong with the command line; kUsageStatus.
+// Writes the error on the command line to stderr. Returns kUsageStatus.
 [[nodiscard]] inline int usage_error(const char *program, const std::string &what) {
     std::fprintf(stderr, "%s: %s (see %s --help)\n", program, what.c_str(), program);
     return kUsageStatus;
 }
 
-// "-q,--quiet", as CLI11 writes it: the shell's completion reads both.
+// "-q,--quiet", in CLI11's format: the shell completion reads both.
 [[nodiscard]] inline std::string help_text(const OptionTable &table) {
     constexpr std::size_t kColumn = 22;
     std::string out =
@@ -58,7 +58,7 @@ inline constexpr int kUsageStatus = 2;
     return out + "\n" + table.below + "\n";
 }
 
-// Takes the arguments; adds --version and --help. An exit status where there is nothing more to do.
+// Parses the arguments; adds --version and --help. Returns an exit status if the program must end.
 [[nodiscard]] inline std::optional<int> parse_options(int argc, char **argv, OptionTable table) {
     enum class Shows { nothing, version, help } shows = Shows::nothing;
     const auto show = [&shows](Shows what) {

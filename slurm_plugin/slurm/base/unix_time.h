@@ -6,7 +6,7 @@
 
 namespace ringrt {
 
-// Seconds since 1970. It may jump; what measures a duration takes a steady clock.
+// Seconds since 1970. It may jump: measure durations with a steady clock.
 [[nodiscard]] inline double unix_now_s() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration<double>(now).count();

@@ -18,17 +18,16 @@ namespace {
 using controller::JobPhase;
 using controller::JobRecord;
 
-// A job and one TRES: what it takes of it at each size, and what it holds of it now, which it gives
-// back at a resize.
+// A job and one TRES: its need at each size, and what it holds now, which a resize returns.
 struct Share {
-    double amount = 0;  // 0: this TRES does not limit it
-    int per_gpus = 1;   // GPUs that take the amount together, begun ones included
+    double amount = 0;  // 0: this TRES sets no limit
+    int per_gpus = 1;   // one amount per group of this many GPUs, a partial group included
     double held = 0;
-    // Jobs may be on the same nodes, which count once: so nothing is known where others have some.
+    // Jobs may share nodes, which count once: the rest is unknown if other jobs use some.
     bool may_be_shared = false;
 };
 
-// Where a partition gives whole nodes, it has more than it asked for.
+// In a partition that allocates whole nodes, a job has more than it requested.
 int gpus_held(const JobRecord &job) {
     if (job.phase != JobPhase::running && job.phase != JobPhase::suspended) return 0;
     int gpus = 0;
@@ -36,7 +35,7 @@ int gpus_held(const JobRecord &job) {
     return std::max({0, gpus, job.gpus_requested});
 }
 
-// Slurm may give more than was asked for (whole cores): what it runs with tells.
+// Slurm may allocate more than requested (whole cores): a running job shows how many.
 double cpus_per_gpu(const JobRecord &job, int held) {
     const records::Layout &layout = job.intent->layout;
     if (layout.task_per_node)  // then it depends on the nodes
@@ -47,7 +46,7 @@ double cpus_per_gpu(const JobRecord &job, int held) {
     return std::max<double>(job.cpus_per_task, told);
 }
 
-// The fewest nodes that they can be on.
+// For the fewest possible nodes.
 int gpus_per_node(const JobRecord &job, int most_on_a_node) {
     const int fixed = job.intent->layout.gpus_per_node;
     return std::max(1, fixed > 0 ? fixed : most_on_a_node);
@@ -83,7 +82,7 @@ Share share_of(const JobRecord &job, const std::string &tres, int most_on_a_node
                 .per_gpus = gpus_per_node(job, most_on_a_node),
                 .held = static_cast<double>(job.gpus_on_node.size()),
                 .may_be_shared = true};
-    // A partition's weights are not asked for: what the present run costs tells.
+    // The weights of a partition are not queried: the present run shows the cost per GPU.
     if (tres == "billing" && held > 0) return {.amount = job.billing / held, .held = job.billing};
     return {};
 }
@@ -96,8 +95,8 @@ class Allowed {
         for (uint32_t i = 0; i < info.tres_cnt; ++i)
             shares_.push_back(share_of(job, bounded_text(info.tres_names[i], 256), most_on_a_node));
     }
-    // By TRES, as all of Slurm's arrays. used: by all jobs below this limit, null: by none, or it
-    // is one of a single job. Where one of `instead` sets a limit, that one holds.
+    // All arrays are by TRES, as in Slurm. used: by all jobs below this limit; null: none, or the
+    // limit is on single jobs. A limit in one of `instead` replaces this one.
     void below(const uint64_t *limits, const uint64_t *used, const Arrays &instead) {
         for (uint32_t i = 0; i < shares_.size(); ++i) {
             const Share &share = shares_[i];
@@ -141,14 +140,14 @@ void below_qos(const JobRecord &job, const Classes &classes, Allowed &allowed) {
     }
 }
 
-// That of an account above the job's: it holds for all below it together.
+// The limit of an account above the job's: it holds for all jobs below it together.
 void below_parent(const slurmdb_assoc_rec_t &assoc, const Classes &classes, Allowed &allowed) {
     if (assoc.usage == nullptr) return;
     allowed.below(assoc.grp_tres_ctld, assoc.usage->grp_used_tres,
                   arrays_of(classes, &slurmdb_qos_rec_t::grp_tres_ctld));
 }
 
-// The account's own, or its user's.
+// The limits of the account itself, or of its user.
 void below_association(const JobRecord &job, const slurmdb_assoc_rec_t &assoc,
                        const Classes &classes, Allowed &allowed) {
     const bool of_account = bounded_text(assoc.user, 1).empty();
@@ -173,7 +172,8 @@ std::optional<int> gpus_allowed(const JobRecord &job, const assoc_mgr_info_msg_t
     const std::vector<std::string> &above = job.accounts_above;
     for_each<slurmdb_assoc_rec_t>(limits.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
         below_association(job, assoc, classes, allowed);
-        if (!bounded_text(assoc.user, 1).empty()) return;  // most are, at a site of many users
+        // Skips user associations: most records at a site with many users.
+        if (!bounded_text(assoc.user, 1).empty()) return;
         if (std::ranges::find(above, bounded_text(assoc.acct, 256)) != above.end())
             below_parent(assoc, classes, allowed);
     });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The largest size that the limits of a malleable job's account, user and QOS leave it, so that it
-// is not asked to leave its GPUs for a size that Slurm would not start.
-// Those of GPUs, CPUs, memory, nodes and billing: GrpTRES and MaxTRES of the job's account and of
-// its user there, GrpTRES of the accounts above it; GrpTRES, MaxTRES, MaxTRESPerUser and
-// MaxTRESPerAccount of its QOS and of its partition's. By Slurm's rule those of the partition's QOS
-// replace those of the job's (with OverPartQOS it is the other way round), and those of a QOS
-// replace the account's. Where it cannot be told what a size takes, no size is refused: nodes that
-// others below the limit have may be the same ones, and billing is known of a job that runs.
+// The largest size that the limits of a malleable job's account, user and QOS allow. It keeps a job
+// from giving up its GPUs for a size that Slurm would not start.
+//
+// Limits on GPUs, CPUs, memory, nodes and billing count: GrpTRES and MaxTRES of the job's account
+// and of its user there, GrpTRES of the accounts above; GrpTRES, MaxTRES, MaxTRESPerUser and
+// MaxTRESPerAccount of its QOS and of its partition's QOS. By Slurm's rule, the limits of the
+// partition's QOS replace those of the job's QOS (the reverse with OverPartQOS), and those of a QOS
+// replace the account's. If the need of a size is unknown, no size is refused: nodes may be shared
+// with other jobs below the limit, and billing is known only for a running job.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -17,8 +18,8 @@
 
 namespace ringrt::slurm {
 
-// Of a job with an intent and its accounts_above, what it has now included; none: no limit. It may
-// be no size of the job. most_on_a_node: the most GPUs that a node of the cluster has.
+// `job` needs an intent and its accounts_above. The result includes what it has now and need not be
+// a size of the job; none: no limit. most_on_a_node: the most GPUs on any node of the cluster.
 [[nodiscard]] std::optional<int> gpus_allowed(const controller::JobRecord &job,
                                               const assoc_mgr_info_msg_t &limits,
                                               int most_on_a_node);

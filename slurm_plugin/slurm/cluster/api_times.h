@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How long Slurm takes to answer, by kind of call: for `ringstat diag`.
+// Slurm's response times by kind of call, for `ringstat diag`.
 #pragma once
 
 #include <slurm/slurm_errno.h>
@@ -42,7 +42,7 @@ class ApiTimes {
         double total_ms = 0, worst_ms = 0, last_ms = 0;
     };
 
-    // Runs `work`, which answers as Slurm's functions do: 0 is success.
+    // Runs `work`, which returns 0 on success, as Slurm's functions do.
     template <typename Work>
     int time(Call call, Work work) {
         const auto began = std::chrono::steady_clock::now();

@@ -10,7 +10,7 @@ namespace ringrt::slurm {
 namespace {
 
 constexpr std::size_t kTextBytesMax = 4096;
-constexpr int kCountMax = 1'000'000;  // of one item: sums of all in a text stay far from overflow
+constexpr int kCountMax = 1'000'000;  // per item: keeps the sum over a text far from overflow
 
 std::string_view without_prefix(std::string_view item) {
     if (item.starts_with("gres:") || item.starts_with("gres/")) item.remove_prefix(5);
@@ -22,7 +22,7 @@ bool is_gpu(std::string_view item) {
     return item == "gpu" || item.starts_with("gpu:") || item.starts_with("gpu=");
 }
 
-// The number after the last ':' or '=', or nullopt where there is none: "gpu:a100" means one.
+// The number after the last ':' or '='; nullopt: there is none ("gpu:a100" means one GPU).
 std::optional<int> count_of(std::string_view item, std::size_t &name_length) {
     const std::size_t separator = item.find_last_of(":=");
     name_length = item.size();
@@ -36,7 +36,7 @@ std::optional<int> count_of(std::string_view item, std::size_t &name_length) {
     return std::min(count, kCountMax);
 }
 
-// Items of a list are separated by commas, but not those inside brackets: "gpu:2(IDX:0,2),nic:1".
+// Commas separate the items of a list, except inside brackets: "gpu:2(IDX:0,2),nic:1".
 template <typename Visit>
 void for_each_item(std::string_view list, Visit visit) {
     list = list.substr(0, kTextBytesMax);

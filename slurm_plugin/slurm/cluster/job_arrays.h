@@ -11,8 +11,8 @@
 
 namespace ringrt::slurm {
 
-// The arrays in a listing of all jobs. Of the tasks that wait, those that backfill has looked at
-// have records of their own; all others are one record, which has the array's number.
+// The arrays in a listing of all jobs. Pending tasks that backfill has looked at have their own
+// records. All others are one record, with the array's number.
 class JobArrays {
   public:
     explicit JobArrays(std::span<const slurm_job_info_t> jobs = {});
@@ -24,8 +24,8 @@ class JobArrays {
         uint32_t most = 0, run = 0;
         bool others_wait = false;
     };
-    // By their numbers, those with a limit of their own (--array=0-9%2). Slurm counts a task out as
-    // soon as it leaves, so that the next one takes its place before it is back from a requeue.
+    // Arrays with a limit of running tasks (--array=0-9%2), by number. Slurm subtracts a task as
+    // soon as it is requeued, so another task can take its place before it restarts.
     std::map<uint32_t, Limited> limited_;
 };
 

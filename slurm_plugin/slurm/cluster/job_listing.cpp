@@ -37,7 +37,7 @@ std::string text(const char *value, std::size_t bytes_max = 256) {
     return value == nullptr ? std::string() : std::string(value, strnlen(value, bytes_max));
 }
 
-// libslurm's own names are not in its public headers, so these tables stand here.
+// These names are not in libslurm's public headers.
 struct StateName {
     uint32_t state;
     const char *name, *brief;
@@ -140,7 +140,7 @@ ListedJob listed(const slurm_job_info_t &info, UserNames &users) {
     return job;
 }
 
-// A training and its extensions are shown as one job, for as long as that is there.
+// A training and its extensions are shown as one job while the base is listed.
 void count_extensions(std::vector<ListedJob> &jobs) {
     std::vector<uint32_t> counted;
     for (const ListedJob &job : jobs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's jobs as squeue would list them: for tools, by the public API. No Slurm type is visible
-// here.
+// Slurm's jobs as squeue lists them, for tools, by the public API. This header exposes no Slurm
+// type.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace ringrt::slurm {
 
 struct ListedJob {
     uint32_t id = 0, user_id = 0;
-    std::string task;  // of an array, as squeue shows it: "100_3", "100_[4-9%2]"; else empty
+    std::string task;  // of an array, in squeue's format: "100_3", "100_[4-9%2]"; else empty
     std::string name, user, partition, nodes;
     std::string state, state_short;  // "RUNNING", "R"
-    std::string reason;              // why it waits: "Resources", "None"
+    std::string reason;              // why it is pending: "Resources", "None"
     bool pending = false, completing = false, ended = false;
-    int gpus = 0;  // that it holds; 0 while it waits
+    int gpus = 0;  // GPUs held; 0 while pending
     int restarts = 0;
     double submit_s = 0, start_s = 0, end_s = 0;  // Unix times; 0: not set
-    std::string admin_comment, comment;           // bounded; `comment` is hostile
+    std::string admin_comment, comment;           // bounded; `comment` is untrusted input
 };
 
 struct Listing {
@@ -29,11 +29,11 @@ struct Listing {
     std::string error;  // empty, or one line: why there are no jobs
 };
 
-// All jobs that slurmctld still knows, finished ones too. Blocks until it answers or Slurm's own
-// time-out (MessageTimeout) is over.
+// All jobs that slurmctld has, finished jobs included. Blocks until slurmctld answers or Slurm's
+// timeout (MessageTimeout) expires.
 [[nodiscard]] Listing list_jobs();
 
-// Of all nodes; away: of those that are down or drained.
+// Of all nodes. away: GPUs of nodes that are down or drained.
 struct ClusterGpus {
     int total = 0, away = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The reservations ahead: on their nodes Slurm starts no job whose time limit ends after they
-// begin. (One that has begun shows in the states of its nodes.)
+// Future reservations: on their nodes, Slurm starts no job whose time limit ends after they begin.
+// (An active reservation shows in the state of its nodes.)
 #pragma once
 
 #include <slurm/slurm.h>
@@ -15,10 +15,10 @@ namespace ringrt::slurm {
 
 class Reservations {
   public:
-    // Asks slurmctld. Whether its answer is another than before; where it does not answer, what it
-    // said last holds.
+    // Queries slurmctld. Returns whether the answer changed. If slurmctld does not answer, its last
+    // answer stays valid.
     bool ask(ApiTimes &api);
-    // Sets reserved_from_s; the nodes in Slurm's order.
+    // Sets reserved_from_s. `nodes` is in Slurm's order.
     void note_in(std::vector<controller::NodeRecord> &nodes) const;
 
   private:
@@ -30,7 +30,7 @@ class Reservations {
     std::unique_ptr<reserve_info_msg_t, Free> answer_;
 };
 
-// The same of one answer.
+// The same for one answer.
 void note_reservations(const reserve_info_msg_t &answer, time_t now,
                        std::vector<controller::NodeRecord> &nodes);
 

@@ -20,7 +20,7 @@ using controller::SharedLimit;
 using What = SharedLimit::What;
 
 constexpr int kShortMost = 1 << 30;
-constexpr std::size_t kAskedMost = 16;  // a request for each account above the one before
+constexpr std::size_t kAskedMost = 16;  // requests, each for one more level of accounts
 
 uint64_t wanted(const JobRecord &job) {
     const auto at_least_0 = [](int count) { return static_cast<uint64_t>(std::max(0, count)); };
@@ -56,21 +56,21 @@ bool is_meant(const JobRecord &job, const std::string &tres) {
     return false;
 }
 
-// How much more is wanted than is left of a limit; 0: nothing.
+// How much more the job wants than the limit leaves; 0: nothing.
 int short_of(const JobRecord &job, uint64_t limit, uint64_t in_use) {
     const uint64_t left = limit > in_use ? limit - in_use : 0;
     const uint64_t want = wanted(job);
     return want > left ? static_cast<int>(std::min<uint64_t>(want - left, kShortMost)) : 0;
 }
 
-// Calls visit(i) for each TRES that is meant, in the order of Slurm's arrays.
+// Calls visit(i) for each TRES that the job waits for, in the order of Slurm's arrays.
 template <typename Visit>
 void for_each_meant(const JobRecord &job, const assoc_mgr_info_msg_t &info, Visit visit) {
     for (uint32_t i = 0; i < info.tres_cnt; ++i)
         if (is_meant(job, bounded_text(info.tres_names[i], 256))) visit(i);
 }
 
-// The tightest of the account's own, its user's there, and those of the accounts above it.
+// The tightest limit of the account, its user there, and the accounts above it.
 SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info,
                        const Parents &parents) {
     SharedLimit out = job.at_limit;
@@ -97,7 +97,7 @@ SharedLimit at_account(const JobRecord &job, const assoc_mgr_info_msg_t &info,
     return out;
 }
 
-// A limit of a QOS, and what is used below it, by TRES.
+// A limit of a QOS, and the usage that counts against it, by TRES.
 struct OfQos {
     const uint64_t *limits, *used;
 };
@@ -108,7 +108,7 @@ OfQos limits_of(const JobRecord &job, const slurmdb_qos_rec_t &qos) {
     return {qos.grp_tres_ctld, qos.usage->grp_used_tres};
 }
 
-// Of its QOS or its partition's: where both have one, of the one that holds.
+// Of its QOS or its partition's QOS; if both set a limit, of the one that holds.
 SharedLimit at_qos(const JobRecord &job, const assoc_mgr_info_msg_t &info) {
     SharedLimit out = job.at_limit;
     out.whose.clear();
@@ -158,7 +158,8 @@ bool SharedLimits::ask(std::vector<JobRecord> &jobs, int most_on_a_node, ApiTime
             classes.insert(job.partition_qos);
         }
     }
-    // Those above are told of by those below: asked for once more where one is new.
+    // An answer names the parents of the requested accounts: if one is new, the request is
+    // repeated.
     for (std::size_t asked = 0; asked < kAskedMost; ++asked) {
         for (const std::string &name : std::set<std::string>(accounts))
             for (auto above = parents_.find(name);

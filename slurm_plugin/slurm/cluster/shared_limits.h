@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the limits of accounts and QOS leave to jobs, as slurmctld counts: how many GPUs a malleable
-// job may have, and what those who wait at a limit lack below it.
+// What the limits of accounts and QOS leave to jobs, by slurmctld's counts: how many GPUs a
+// malleable job may have, and how much is missing for jobs pending at a limit.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -16,16 +16,16 @@
 
 namespace ringrt::slurm {
 
-// Is there a malleable job with an account or a QOS? (Without slurmdbd it has neither.)
+// Whether a malleable job has an account or a QOS. (Without slurmdbd none has.)
 [[nodiscard]] bool has_limited_job(const std::vector<controller::JobRecord> &jobs);
 
 class SharedLimits {
   public:
-    // Sets gpus_allowed and at_limit.short_by; most_on_a_node: see gpus_allowed(). Asks slurmctld
-    // for the accounts and QOS of malleable jobs and of those that wait at a limit. Whether a
-    // record is another than before; where slurmctld does not answer, all stay as they are.
+    // Sets gpus_allowed and at_limit.short_by; most_on_a_node: see gpus_allowed(). Queries
+    // slurmctld for the accounts and QOS of malleable jobs and of jobs pending at a limit. Returns
+    // whether a record changed. If slurmctld does not answer, no record changes.
     bool ask(std::vector<controller::JobRecord> &jobs, int most_on_a_node, ApiTimes &api);
-    // A limit changes without a job that does.
+    // A limit can change while no job does.
     [[nodiscard]] bool is_due() const { return Clock::now() - asked_ >= kAskedEvery; }
 
   private:
@@ -34,18 +34,18 @@ class SharedLimits {
 
     static assoc_mgr_info_msg_t *load(const std::set<std::string> &accounts,
                                       const std::set<std::string> &classes, ApiTimes &api);
-    // Whether one was new; it is one of `accounts` then.
+    // Returns whether a parent was new; it is then added to `accounts`.
     bool note_parents(const assoc_mgr_info_msg_t &limits, std::set<std::string> &accounts);
 
-    Parents parents_;  // as last told
+    Parents parents_;  // as last reported
     Clock::time_point asked_;
 };
 
-// The same of one answer.
+// The same for one answer.
 bool note_limits(const assoc_mgr_info_msg_t &limits, int most_on_a_node,
                  std::vector<controller::JobRecord> &jobs);
 
-// To the same job's newer record; what it may have is the same whether it runs or waits.
+// Copies to the newer record of the same job. The allowed size does not depend on whether it runs.
 void keep_noted(const controller::JobRecord &before, controller::JobRecord &job);
 
 }  // namespace ringrt::slurm

@@ -20,13 +20,13 @@ namespace {
 
 using controller::RpcStatus;
 
-constexpr time_t kPartitionsEvery_s = 5;  // one that is DOWN lets nobody come back
-constexpr double kListPerJob_ms = 2;      // between two listings of all jobs, for each of them ...
-constexpr double kListEvery_ms = 30000;   // ... but so often it is done
-// Slurm answers for one job in the time in which it lists so many of them.
+constexpr time_t kPartitionsEvery_s = 5;  // a job cannot restart in a partition that is DOWN
+constexpr double kListPerJob_ms = 2;      // between two full listings, per job ...
+constexpr double kListEvery_ms = 30000;   // ... but no longer than this
+// A query for one job takes Slurm as long as listing this many.
 constexpr std::size_t kListedPerSingle = 50;
 
-// A resize of it is under way: it is looked at in each pass.
+// A resize of the job is under way: every pass polls it.
 bool is_hot(const controller::JobRecord &record) {
     if (record.extension && record.phase != controller::JobPhase::finished)
         return record.phase != controller::JobPhase::running || record.extension->asked_s > 0;
@@ -39,9 +39,9 @@ RpcStatus status_of_error(int error) {
         case ESLURM_TRANSITION_STATE_NO_UPDATE:
         case ESLURM_NODES_BUSY:
         case ESLURM_IN_STANDBY_MODE:
-        case ESLURM_JOB_NOT_PENDING:  // it has started since it was last looked at
-        case ESLURM_JOB_HELD:         // or was held
-        case kSettingDbIndex:         // slurmdbd has yet to answer for it
+        case ESLURM_JOB_NOT_PENDING:  // the job has started since it was last listed
+        case ESLURM_JOB_HELD:         // or the job was held
+        case kSettingDbIndex:         // slurmdbd has not answered for it yet
             return RpcStatus::busy;
         case ESLURM_INVALID_JOB_ID:
         case ESLURM_JOB_FINISHED:
@@ -56,13 +56,13 @@ RpcStatus status_of_error(int error) {
         default:
             break;
     }
-    // Slurm's ranges: messages, sockets and credentials.
+    // Slurm's error ranges for messages, sockets and credentials.
     const bool transport =
         (error >= SLURM_UNEXPECTED_MSG_ERROR && error < 1900) || (error >= 5000 && error < 7000);
     return transport ? RpcStatus::unreachable : RpcStatus::refused;
 }
 
-// GPUs of the largest nodes of a partition, as many as one job may have.
+// GPUs of a partition's largest nodes, as many nodes as one job may have.
 PartitionLimits limits_of(const partition_info_t &partition,
                           std::span<const controller::NodeRecord> nodes) {
     std::vector<int> gpus;
@@ -79,7 +79,7 @@ PartitionLimits limits_of(const partition_info_t &partition,
     return limits;
 }
 
-// Where a running job's batch script must be; empty while its nodes are still being prepared.
+// Where a running job's batch script must be; empty while its nodes are being prepared.
 std::string batch_host_of(const slurm_job_info_t &job) {
     const bool runs = (job.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
                       (job.job_state & (JOB_CONFIGURING | JOB_COMPLETING)) == 0;
@@ -149,13 +149,13 @@ void SlurmCluster::convert_nodes() {
     for (const partition_info_t &partition :
          std::span(parts_->partition_array, parts_->record_count))
         partitions[bounded_text(partition.name, 256)] = limits_of(partition, nodes);
-    // Not where only what the nodes are used for has changed.
+    // The version stays if only the allocation of the nodes changed.
     if (nodes != seen_.nodes || partitions != partitions_) ++seen_.version;
     seen_.nodes = std::move(nodes);
     partitions_ = std::move(partitions);
 }
 
-// Of rigid jobs those matter that want or hold GPUs, or wait at a shared limit.
+// Keeps only rigid jobs that request or hold GPUs, or are pending at a shared limit.
 void SlurmCluster::convert_jobs() {
     seen_.jobs.clear();
     malleable_.clear();
@@ -206,23 +206,24 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
                              .mail_type = job.mail_type,
                              .priority = job.priority,
                              .cpus_per_task = static_cast<uint32_t>(record.cpus_per_task)};
-    // What is lent for a restart adds to the priority; they compare as the site set them.
+    // A nice value lent for a restart raises the priority. Jobs are compared by the site's
+    // priorities.
     if (own_nice && record.priority > 0)
         record.priority =
             std::max(1.0, record.priority - static_cast<double>(*own_nice - record.nice));
     return record;
 }
 
-// All jobs of a full queue take Slurm a while to list, under the scheduler's lock: some 20 us a
-// job, reckoned by their number. That is to take a hundredth of the time. In between, only the hot
-// jobs are looked at, one by one, and once each that was just updated.
+// With a full queue, Slurm needs a while to list all jobs, under the scheduler's lock: about 20 us
+// per job. Listings must take at most a hundredth of the time. In between, only the hot jobs are
+// polled singly, and each job that was just updated once.
 bool SlurmCluster::is_time_for_all() const {
     if (!jobs_ || wants_all_ || hot_.size() * kListedPerSingle > jobs_->record_count) return true;
     const std::chrono::duration<double, std::milli> age = Clock::now() - last_full_;
     return age.count() >= std::min(kListPerJob_ms * jobs_->record_count, kListEvery_ms);
 }
 
-// What was just changed must not be seen as it was before.
+// The next observation must not show a job's state from before its update.
 void SlurmCluster::mark_hot(uint32_t job_id) {
     const auto found = std::ranges::find(seen_.jobs, job_id, &controller::JobRecord::id);
     const auto index = static_cast<std::size_t>(found - seen_.jobs.begin());
@@ -241,7 +242,7 @@ RpcStatus SlurmCluster::load_hot() {
     const uint64_t version = seen_.version;
     for (const std::size_t index : hot_) {
         LoadedJob found;
-        // Gone: the next full listing tells.
+        // The job is gone: the next full listing shows it.
         if (const RpcStatus said = load_job(seen_.jobs[index].id, found);
             said == RpcStatus::not_found)
             continue;
@@ -255,7 +256,7 @@ RpcStatus SlurmCluster::load_hot() {
         ++seen_.version;
     }
     hot_ = std::move(still);
-    if (seen_.version != version) note_limits();  // one that has started holds what was left
+    if (seen_.version != version) note_limits();  // a started job uses what a limit left
     return RpcStatus::ok;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The controller's Cluster, by Slurm's public API.
 //
-// Works inside slurmctld (where Slurm's functions come from slurmctld itself) and in a program that
-// links libslurm. Every call is an RPC: about a millisecond on a small cluster, tens with thousands
-// of jobs, seconds when slurmctld does not answer. So: one thread, and never under a lock of Slurm.
+// It works inside slurmctld (which provides Slurm's functions itself) and in a program that links
+// libslurm. Every call is an RPC: about a millisecond on a small cluster, tens of milliseconds with
+// thousands of jobs, seconds if slurmctld does not answer. So use one thread, and never hold a lock
+// of Slurm.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -28,21 +29,20 @@
 
 namespace ringrt::slurm {
 
-// What one job can have in a partition at most.
+// The most that one job can have in a partition.
 struct PartitionLimits {
-    int gpus_in_all = 0;    // of the partition's nodes, the MaxNodes largest
+    int gpus_in_all = 0;    // of the partition's nodes, at most the MaxNodes largest
     int gpus_per_node = 0;  // of its largest node
     bool is_default = false;
-    std::string qos;  // whose limits hold for its jobs, too
+    std::string qos;  // its limits also hold for the partition's jobs
 
     bool operator==(const PartitionLimits &) const = default;
 };
 
 class SlurmCluster final : public controller::Cluster {
   public:
-    // Asks for what changed since the last call only: where nothing did, Slurm answers in a few
-    // bytes. In a full queue, jobs whose resize is under way are seen at once, others seconds
-    // later.
+    // Queries only what changed since the last call: if nothing did, Slurm answers in a few bytes.
+    // With a full queue, jobs with a resize under way are updated at once, others seconds later.
     controller::RpcStatus observe(controller::Observation &out) override;
     controller::RpcStatus write_intent(uint32_t job_id, const std::string &admin_comment,
                                        const controller::Settings &settings) override;
@@ -50,14 +50,14 @@ class SlurmCluster final : public controller::Cluster {
                                          const controller::PendingUpdate &update) override;
     controller::RpcStatus signal_steps(uint32_t job_id, int signal) override;
     controller::RpcStatus confirm_run(uint32_t job_id) override;
-    // Asks the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
+    // Queries the slurmd of the job's batch script, so it can take Slurm's MessageTimeout.
     controller::Liveness probe_run(uint32_t job_id) override;
     controller::RpcStatus requeue_running(uint32_t job_id) override;
     controller::RpcStatus requeue_ended(uint32_t job_id) override;
     controller::RpcStatus complete(uint32_t job_id) override;
     controller::RpcStatus cancel(uint32_t job_id) override;
-    // By an in-place "resize" to the very nodes that it has. From 24.11 on; in older versions
-    // slurmdbd would lose the job's next run by that.
+    // By an in-place "resize" to the nodes that it already has. From 24.11 on; in older versions,
+    // slurmdbd would then lose the job's next run.
     controller::RpcStatus bill_anew(uint32_t job_id) override;
 
     controller::RpcStatus extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
@@ -69,14 +69,14 @@ class SlurmCluster final : public controller::Cluster {
     [[nodiscard]] const std::map<std::string, PartitionLimits, std::less<>> &partitions() const {
         return partitions_;
     }
-    // Why the last call did not answer `ok`, in Slurm's words.
+    // Why the last call did not return `ok`, in Slurm's words.
     [[nodiscard]] const std::string &last_error() const { return last_error_; }
     [[nodiscard]] const ApiTimes &api_times() const { return api_; }
 
   private:
-    // What a job's update needs of the job, and the controller does not know.
+    // The fields that a job's update needs and the controller does not have.
     struct Details {
-        std::string tres_per_job;  // keeps the kind of GPU that the user asked for
+        std::string tres_per_job;  // keeps the kind of GPU that the user requested
         std::string tres_per_node;
         std::string name;        // in requests: its number, or "100_3" of an array's task
         std::string batch_host;  // empty unless it runs
@@ -104,15 +104,15 @@ class SlurmCluster final : public controller::Cluster {
         return api_.time(call, std::move(work));
     }
     using JobMessage = std::unique_ptr<job_info_msg_t, Freed<free_jobs>>;
-    controller::RpcStatus load_job(uint32_t job_id, LoadedJob &out);  // ok: it is there
+    controller::RpcStatus load_job(uint32_t job_id, LoadedJob &out);  // ok: the job exists
     controller::RpcStatus load_jobs();
     controller::RpcStatus load_hot();
     [[nodiscard]] bool is_time_for_all() const;
     void mark_hot(uint32_t job_id);
     [[nodiscard]] std::string name_of(uint32_t job_id) const;  // in requests
     controller::RpcStatus send(uint32_t job_id, job_desc_msg_t &change);
-    // Like send(), for a change of the nice value. A job that is held stays so: with `refuse` the
-    // answer is busy, and nothing is changed.
+    // Like send(), for a change of the nice value. A held job stays held. With `refuse`, the answer
+    // for a held job is busy, and nothing is changed.
     enum class IfHeld : uint8_t { keep, refuse };
     controller::RpcStatus send_with_nice(uint32_t job_id, job_desc_msg_t &change, IfHeld if_held);
     controller::RpcStatus send_to_held(uint32_t job_id, const slurm_job_info_t &job,
@@ -121,15 +121,15 @@ class SlurmCluster final : public controller::Cluster {
                                    const controller::PendingUpdate::Size &size);
     controller::JobRecord convert(const slurm_job_info_t &job, time_t told);
     struct SiteConf {
-        // From a job's start until its script can be asked for on its node: as long as Slurm itself
-        // waits before it takes one for missing, for a prolog may take long.
+        // Time from a job's start until its batch script can be queried on its node. A prolog may
+        // take long, so this is the time after which Slurm itself treats a script as missing.
         time_t launch_s = 0;
         bool has_slurmdbd = false;
-        bool nice_sets_priority = false;  // at once: priority/basic
+        bool nice_sets_priority = false;  // immediately: priority/basic
         bool enforces_limits = false;
-        bool has_client_ids = false;  // a job carries the identity of the one who submits it
+        bool has_client_ids = false;  // a job carries the identity of its submitter
     };
-    [[nodiscard]] std::optional<SiteConf> site_conf();  // none: slurmctld does not say
+    [[nodiscard]] std::optional<SiteConf> site_conf();  // none: slurmctld does not answer
     [[nodiscard]] bool would_wait(job_desc_msg_t &job);
     template <typename Work>
     controller::RpcStatus change(uint32_t job_id, Call call, std::string_view what, Work work) {
@@ -139,7 +139,7 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus load_nodes();
     controller::RpcStatus load_partitions();
     void convert_jobs();
-    bool note_limits();  // whether a job's record is another than before
+    bool note_limits();  // whether a job's record changed
     void convert_nodes();
     controller::RpcStatus status_of(int return_code, std::string_view what);
 
@@ -150,17 +150,17 @@ class SlurmCluster final : public controller::Cluster {
     SharedLimits limits_;
     controller::Observation seen_;
     std::map<uint32_t, Details> malleable_;
-    JobArrays arrays_;  // as of the last listing of all jobs
+    JobArrays arrays_;  // as of the last full listing
     std::map<std::string, PartitionLimits, std::less<>> partitions_;
     time_t partitions_asked_ = 0;
     std::string last_error_;
     ApiTimes api_;
-    bool wants_all_ = false;        // a job was submitted since
-    Clock::time_point last_full_;   // end of the last listing of all jobs
-    std::vector<std::size_t> hot_;  // into seen_.jobs: polled singly, for a resize is under way
+    bool wants_all_ = false;        // a job was submitted since then
+    Clock::time_point last_full_;   // end of the last full listing
+    std::vector<std::size_t> hot_;  // into seen_.jobs: polled singly, a resize is under way
     std::optional<SiteConf> conf_;
     Clock::time_point conf_asked_;
-    Clock::time_point will_run_from_;  // not asked before
+    Clock::time_point will_run_from_;  // no query before this time
 };
 
 }  // namespace ringrt::slurm

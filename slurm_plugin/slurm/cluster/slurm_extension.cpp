@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SlurmCluster: an extension of a running job is submitted (doc/live.md).
+// SlurmCluster: submits an extension of a running job (doc/live.md).
 //
-// Slurm lets SlurmUser and root name any user. What that user's job runs is a line of ours, which
-// runs a file of the owner's as the owner; nothing of the owner's is read here but Slurm's record
-// of the base. Slurm holds the owner's limits against it as against every job.
+// SlurmUser and root may submit as any user. The extension runs a fixed line, which runs a file of
+// the owner as the owner. The only data of the owner read here is Slurm's record of the base. Slurm
+// applies the owner's limits to the extension as to any job.
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -25,13 +25,13 @@ namespace {
 
 constexpr char kPath[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-// By Slurm's nobody, it takes the one who submits.
+// For its ID of "nobody", Slurm takes the submitter.
 bool names_somebody(uint32_t id) {
     constexpr uint32_t kSlurmsNobody = 99;
     return id != NO_VAL && id != INFINITE && id != kSlurmsNobody;
 }
 
-// The texts that a description points at.
+// The texts that a job description points to.
 struct Texts {
     std::string script, name, out, comment, tres, node_tres;
     controller::ExtensionPlace place;
@@ -57,7 +57,7 @@ Texts texts_of(const slurm_job_info_t &base, const controller::PendingUpdate::Si
     return out;
 }
 
-// In whole minutes; what is begun is not there for it.
+// In whole minutes, rounded down.
 uint32_t minutes_left(const slurm_job_info_t &base) {
     if (base.time_limit == INFINITE || base.time_limit == NO_VAL) return base.time_limit;
     const time_t left_s = base.end_time - std::time(nullptr);
@@ -65,7 +65,7 @@ uint32_t minutes_left(const slurm_job_info_t &base) {
 }
 
 void set_what_it_runs(const slurm_job_info_t &base, Texts &texts, job_desc_msg_t &job) {
-    job.user_id = base.user_id;  // without it, it would run as the one who submits
+    job.user_id = base.user_id;  // otherwise it would run as the submitter
     job.group_id = base.group_id;
     job.script = texts.script.data();
     job.environment = texts.entries.data();
@@ -79,7 +79,7 @@ void set_what_it_runs(const slurm_job_info_t &base, Texts &texts, job_desc_msg_t
     job.time_limit = minutes_left(base);
 }
 
-// As the base: whose it is, and where it may run, but for what the site says.
+// Owner and place, as for the base, unless the site configures otherwise.
 void set_where(const slurm_job_info_t &base, Texts &texts, job_desc_msg_t &job) {
     job.account = base.account;
     job.qos = texts.place.qos.empty() ? base.qos : texts.place.qos.data();
@@ -106,18 +106,18 @@ void set_resources(const slurm_job_info_t &base, const controller::PendingUpdate
 
 }  // namespace
 
-// Only a filter. Slurm answers by who runs and what is reserved, and adds what all jobs that wait
-// ahead would take, able to start or not (_delayed_job_start_time() in slurmctld): its answer tells
-// nothing while one waits, be it another extension. Where Slurm is not asked, or says nothing, the
-// submission tells. The test holds slurmctld's locks: where it takes long it is left out for a
-// while.
+// Only a filter. Slurm's answer depends on running jobs and reservations. It adds the needs of all
+// pending jobs ahead, even of those that cannot start (_delayed_job_start_time() in slurmctld): the
+// answer is useless while any job is pending, including another extension. If Slurm is not queried
+// or does not answer, the submission decides. The query holds slurmctld's locks: if it is slow, it
+// is skipped for a while.
 bool SlurmCluster::would_wait(job_desc_msg_t &job) {
-    constexpr time_t kNow_s = 2;  // one that is completing may still hold its GPUs
+    constexpr time_t kNow_s = 2;  // a completing job may still hold its GPUs
     constexpr std::chrono::seconds kSlow(1), kPause(300);
     const auto waits = [](const controller::JobRecord &record) {
         return record.phase == controller::JobPhase::pending;
     };
-    const bool is_listed = !wants_all_;  // nothing was submitted since
+    const bool is_listed = !wants_all_;  // no job was submitted since the listing
     const Clock::time_point asked = Clock::now();
     if (!is_listed || std::ranges::any_of(seen_.jobs, waits) || asked < will_run_from_)
         return false;
@@ -126,7 +126,7 @@ bool SlurmCluster::would_wait(job_desc_msg_t &job) {
     if (Clock::now() - asked > kSlow) will_run_from_ = Clock::now() + kPause;
     if (answer == nullptr) return false;
     bool is_later = answer->start_time > std::time(nullptr) + kNow_s;
-    // GPUs above MIN are borrowed: nobody is preempted for them.
+    // GPUs above MIN are borrowed: no job is preempted for them.
     for_each<uint32_t>(answer->preemptee_job_id, [&](uint32_t) { is_later = true; });
     slurm_free_will_run_response_msg(answer);
     return rc == SLURM_SUCCESS && is_later;
@@ -161,7 +161,7 @@ RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate
     const int rc = timed(Call::submit, [&] { return slurm_submit_batch_job(&job, &response); });
     const RpcStatus status = status_of(rc, "slurm_submit_batch_job");
     if (response != nullptr) slurm_free_submit_response_response_msg(response);
-    wants_all_ = true;  // it is looked for at once
+    wants_all_ = true;  // lists it at once
     return status;
 }
 

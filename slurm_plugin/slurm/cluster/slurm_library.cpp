@@ -14,8 +14,7 @@ namespace {
 
 bool is_ready = false;
 
-// libslurm ends the program where it finds no configuration, after lines that do not say so
-// plainly.
+// libslurm ends the program if it finds no configuration, with messages that do not name the cause.
 void say_what_is_missing() {
     if (!is_ready)
         std::fprintf(
@@ -25,7 +24,7 @@ void say_what_is_missing() {
             program_invocation_short_name);
 }
 
-// libslurm would wait a minute for a file that is not there.
+// libslurm would wait a minute for a missing file.
 void check_named_file() {
     const char *path = std::getenv("SLURM_CONF");
     if (path == nullptr || *path == '\0' || access(path, R_OK) == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's lists, and what its records of accounts and QOS count in them.
+// Slurm's lists, and the records of accounts and QOS in them.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -15,7 +15,7 @@
 
 namespace ringrt::slurm {
 
-// Calls visit(record) for each of Slurm's list, which may be null.
+// Calls visit(record) for each element of Slurm's list, which may be null.
 template <typename Record, typename List, typename Visit>
 void for_each(List list, Visit visit) {
     if (list == nullptr) return;
@@ -24,7 +24,7 @@ void for_each(List list, Visit visit) {
     slurm_list_iterator_destroy(iterator);
 }
 
-// Slurm's list of names, which stay the set's: without it slurmctld tells of all that there are.
+// Slurm's list of names; the set owns the strings. Without a list, slurmctld returns all records.
 struct NameList {
     explicit NameList(const std::set<std::string> &names) {
         for (const std::string &name : names)
@@ -41,12 +41,12 @@ inline bool is_name(const char *text, const std::string &name) {
     return bounded_text(text, 256) == name;
 }
 
-// In an array of limits by TRES, which may be null.
+// `limits` is an array by TRES, and may be null.
 inline bool is_limited(const uint64_t *limits, uint32_t tres) {
     return limits != nullptr && limits[tres] != INFINITE64 && limits[tres] != NO_VAL64;
 }
 
-// What one of its users, or of its accounts, has of a QOS now, by TRES; null: nothing.
+// The present usage of a QOS by one of its users or accounts, by TRES; null: none.
 inline const uint64_t *used_by_user(const slurmdb_qos_usage_t &usage, uint32_t user_id) {
     const uint64_t *used = nullptr;
     for_each<slurmdb_used_limits_t>(usage.user_limit_list, [&](const slurmdb_used_limits_t &one) {
@@ -62,7 +62,7 @@ inline const uint64_t *used_by_account(const slurmdb_qos_usage_t &usage, const s
     return used;
 }
 
-// The QOS whose limits hold for a job: where both have one, the first one's.
+// The QOS whose limits hold for a job. If both set a limit, that of the first holds.
 using Classes = std::vector<const slurmdb_qos_rec_t *>;
 
 inline Classes classes_of(const controller::JobRecord &job, const assoc_mgr_info_msg_t &info) {
@@ -79,20 +79,21 @@ inline Classes classes_of(const controller::JobRecord &job, const assoc_mgr_info
     return out;
 }
 
-// The account above each that is told of.
+// The parent account of each account in the answer.
 using Parents = std::map<std::string, std::string>;
 
 inline Parents parents_of(const assoc_mgr_info_msg_t &info) {
     Parents out;
     for_each<slurmdb_assoc_rec_t>(info.assoc_list, [&](const slurmdb_assoc_rec_t &assoc) {
-        if (!bounded_text(assoc.user, 1).empty()) return;  // most are, at a site of many users
+        // Skips user associations: most records at a site with many users.
+        if (!bounded_text(assoc.user, 1).empty()) return;
         const std::string above = bounded_text(assoc.parent_acct, 256);
         if (!above.empty()) out[bounded_text(assoc.acct, 256)] = above;
     });
     return out;
 }
 
-// Those above one, the nearest first.
+// The accounts above `account`, nearest first.
 inline std::vector<std::string> accounts_above(const std::string &account, const Parents &parents) {
     constexpr std::size_t kDeep = 16;
     std::vector<std::string> out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The mails about each run, of a job's mail_type.
+// The mails about each run in a job's mail_type.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -17,7 +17,7 @@ namespace ringrt::slurm {
     return mails;
 }
 
-// The same mail_type with these of them.
+// The same mail_type with `mails` as its mails about each run.
 [[nodiscard]] inline uint16_t with_run_mails(uint16_t mail_type, records::RunMails mails) {
     unsigned type = mail_type & ~unsigned{MAIL_JOB_BEGIN | MAIL_JOB_REQUEUE};
     if ((mails & records::kMailBegin) != 0) type |= MAIL_JOB_BEGIN;

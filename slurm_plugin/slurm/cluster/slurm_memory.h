@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a job asks of memory, and what its present run is billed.
+// A job's memory request, and the billing of its present run.
 #pragma once
 
 #include <slurm/slurm.h>

@@ -42,7 +42,7 @@ JobPhase phase_of(uint32_t state) {
     }
 }
 
-// Limits of what a user, an account or a QOS may run at once.
+// Limits on what a user, an account or a QOS may run at once.
 std::optional<controller::SharedLimit> limit_of(uint32_t reason) {
     using Limit = controller::SharedLimit;
     using enum Limit::What;
@@ -50,7 +50,7 @@ std::optional<controller::SharedLimit> limit_of(uint32_t reason) {
         uint32_t reason;
         Limit limit;
     };
-    // An account's limit may be the one of its user in it, and also an account's above.
+    // An account's limit may also be that of its user in it, or of an account above.
     constexpr Limit::What kAny = other;
     constexpr auto account = [](Limit::What what) {
         return Limit{.what = what, .of_account = true};
@@ -114,7 +114,7 @@ int gpus_in(const char *tres) {
     return gpus ? gpus->count : 0;
 }
 
-// A completing job holds its GPUs until its last process is gone, on the nodes that are left of it.
+// A completing job holds its GPUs until its last process has ended, on the nodes that it still has.
 void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
                    JobRecord &record) {
     std::vector<std::size_t> held;
@@ -135,16 +135,16 @@ void add_times(const slurm_job_info_t &job, JobRecord &record) {
     record.begin_s = static_cast<double>(job.eligible_time);
     const bool waits = record.phase == JobPhase::pending;
     record.start_s = waits ? 0 : static_cast<double>(job.start_time);
-    // Slurm counts how long it has run up to where it was last suspended or resumed.
+    // Slurm counts run time up to the last suspension or resumption.
     if (!waits && job.suspend_time > job.start_time)
         record.suspended_s = std::max(0.0, static_cast<double>(job.suspend_time - job.start_time) -
                                                static_cast<double>(job.pre_sus_time));
-    // Slurm forgets the end of a requeued job's run and sets its submit time to the requeue.
+    // Slurm drops the end time of a requeued job's run and sets its submit time to the requeue.
     record.end_s = static_cast<double>(!waits                ? job.end_time
                                        : job.restart_cnt > 0 ? job.submit_time
                                                              : 0);
-    // Of a waiting job without any (no --time, no DefaultTime; or requeued, and it was the MaxWall
-    // of its QOS) Slurm shows the MaxTime of its partition.
+    // For a pending job without a time limit (no --time and no DefaultTime, or after a requeue if
+    // it was the MaxWall of its QOS), Slurm shows the MaxTime of its partition.
     if (job.time_limit != INFINITE && job.time_limit != NO_VAL)
         record.time_limit_s = static_cast<int64_t>(job.time_limit) * 60;
 }
@@ -189,11 +189,11 @@ bool is_usable(uint32_t state) {
         NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_RES |
         NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
         NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG |
-        // once it is idle, were it for two seconds:
+        // These take effect once the node is idle, even for two seconds:
         NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DOWN | NODE_STATE_POWER_DRAIN;
     if ((state & kOut) != 0) return false;
     switch (state & NODE_STATE_BASE) {
-        case NODE_STATE_UNKNOWN:  // slurmctld has just been started: the node is about to register
+        case NODE_STATE_UNKNOWN:  // slurmctld has just started: the node is about to register
         case NODE_STATE_IDLE:
         case NODE_STATE_ALLOCATED:
         case NODE_STATE_MIXED:
@@ -203,8 +203,9 @@ bool is_usable(uint32_t state) {
     }
 }
 
-// What decides on where and for whom a job runs; its user may change it while it waits. (Not the
-// partition, which Slurm shows as a list while it waits, and the size, which is ours to set.)
+// What decides where and for whom a job runs; its user may change it while the job is pending. (Not
+// the partition, which Slurm shows as a list while it is pending, and not the size, which the
+// controller sets.)
 uint64_t constraints_of(const slurm_job_info_t &job, uint64_t excluded) {
     uint64_t sum = excluded;
     for (const char *text : {job.account, job.qos, job.features, job.req_nodes, job.resv_name})
@@ -212,8 +213,8 @@ uint64_t constraints_of(const slurm_job_info_t &job, uint64_t excluded) {
     return sum;
 }
 
-// By --gpus alone Slurm deals the GPUs as the nodes have them. By --gpus-per-node, --gres or
-// --ntasks-per-node each node has its share.
+// With --gpus alone, Slurm distributes the GPUs as nodes have them. With --gpus-per-node, --gres or
+// --ntasks-per-node, each node has its share.
 void add_shares(const slurm_job_info_t &job, JobRecord &record) {
     record.any_shares = gpus_in(job.tres_per_job) > 0 && gpus_in(job.tres_per_node) == 0 &&
                         gpus_in(job.tres_per_socket) == 0 && gpus_in(job.tres_per_task) == 0 &&
@@ -228,7 +229,7 @@ controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job) {
     using controller::SlurmHold;
     if (job.priority != 0) return SlurmHold::none;
     if (job.state_reason == FAIL_BAD_CONSTRAINTS) return SlurmHold::bad_constraints;
-    // In 22.05 to 26.05 nothing but this text tells this hold from one by a user.
+    // In 22.05 to 26.05, only this text distinguishes this hold from one by a user.
     const bool failed = bounded_text(job.state_desc).starts_with("launch failed requeued held");
     return failed ? SlurmHold::launch_failed : SlurmHold::none;
 }
@@ -329,7 +330,8 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
                       [&](std::size_t node) { records[node].partitions.push_back(name); });
     }
     for (NodeRecord &record : records)
-        if (record.partitions.empty()) record.partitions.emplace_back();  // no job's
+        // An unnamed partition, which no job requests.
+        if (record.partitions.empty()) record.partitions.emplace_back();
     return records;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// From Slurm's public structs to the controller's values. Every text is bounded; a null pointer is
-// an empty text.
+// Converts Slurm's public structs to the controller's values. Every text is bounded; a null pointer
+// becomes an empty text.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -15,36 +15,37 @@
 namespace ringrt::slurm {
 
 inline constexpr std::size_t kCommentBytesMax = 4096;
-// Slurm sets no bound. A job whose AdminComment is longer is left alone: an update would cut it.
+// Slurm sets no bound. A job with a longer AdminComment is not managed: an update would truncate
+// it.
 inline constexpr std::size_t kAdminCommentBytesMax = 65536;
 
 [[nodiscard]] std::string bounded_text(const char *text, std::size_t bytes_max = kCommentBytesMax);
-// Empty where it is longer than kAdminCommentBytesMax.
+// Empty if it is longer than kAdminCommentBytesMax.
 [[nodiscard]] inline std::string admin_comment_of(const slurm_job_info_t &job) {
     const char *text = job.admin_comment == nullptr ? "" : job.admin_comment;
     const std::size_t bytes = strnlen(text, kAdminCommentBytesMax + 1);
     return {text, bytes > kAdminCommentBytesMax ? 0 : bytes};
 }
 
-// GPUs that the job asks for in all: per job, per node, per task or per socket.
+// Total GPUs requested: per job, per node, per task or per socket.
 [[nodiscard]] int gpus_requested(const slurm_job_info_t &job);
 
-// At one of its user, account or QOS that others share.
+// At a limit of its user, account or QOS that it shares with other jobs.
 [[nodiscard]] bool waits_at_limit(const slurm_job_info_t &job);
 
 [[nodiscard]] controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job);
 
-// `nodes` is only read for how many GPUs each has.
+// `nodes` is used only for the number of GPUs on each.
 [[nodiscard]] controller::JobRecord job_record(const slurm_job_info_t &job,
                                                std::span<const controller::NodeRecord> nodes);
 
-// Index = Slurm's node index, so nodes that Slurm hides stand here without a name and a GPU. A
-// partition that starts no jobs now (DOWN, INACTIVE) is left out: a job that left for its resize
-// would wait there until it is up again. A node in no other one is in a partition without a name.
+// Index = Slurm's node index, so nodes that Slurm hides have an entry without name and GPUs. A
+// partition that starts no jobs now (DOWN, INACTIVE) is left out: a job requeued for a resize would
+// be pending there until it is up. A node in no other partition is in one without a name.
 [[nodiscard]] std::vector<controller::NodeRecord> node_records(
     const node_info_msg_t &nodes, const partition_info_msg_t &partitions);
 
-// Calls visit(index) for each index in Slurm's list of [first, last] pairs that ends with -1.
+// Calls visit(index) for each index in Slurm's list of [first, last] pairs, which ends with -1.
 template <typename Visit>
 void for_each_node(const int32_t *pairs, std::size_t nodes, Visit visit) {
     if (pairs == nullptr) return;

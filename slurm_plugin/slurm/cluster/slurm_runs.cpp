@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SlurmCluster: a job's run, asked for and ended.
+// SlurmCluster: queries and ends a job's run.
 #include <algorithm>
 #include <ctime>
 #include <optional>
@@ -65,10 +65,10 @@ Liveness SlurmCluster::probe_run(uint32_t job_id) {
         return slurm_job_step_get_pids(&batch, details.batch_host.data(), &pids);
     });
     if (pids != nullptr) slurm_job_step_pids_response_msg_free(pids);
-    // A step without a process is not gone: it waits to tell slurmctld how the job has ended.
+    // A step without a process is not gone: it still has to report the job's end to slurmctld.
     if (rc == SLURM_SUCCESS) return Liveness::alive;
     if (rc != ESLURM_INVALID_JOB_ID) return Liveness::unknown;
-    // Slurm says ok to a requeue also where the job has ended or waits by now.
+    // Slurm accepts a requeue even if the job has ended or is pending by now.
     switch (confirm_run(job_id)) {
         case RpcStatus::ok:
             return Liveness::gone;
@@ -112,15 +112,15 @@ RpcStatus SlurmCluster::complete(uint32_t job_id) {
                   [&] { return slurm::complete(job_id); });
 }
 
-// Slurm reckons billable TRES at a job's first start and then only where the job is newer resized
-// than started. An update of a running job's node list to all of its nodes counts as a resize: no
-// process sees it, and accounting begins a new row. For a pending job it would be a demand for
-// those nodes; one that was requeued this very moment is completing, and Slurm refuses the update.
+// Slurm computes billable TRES at a job's first start, and later only if the job was resized after
+// its start. An update of a running job's node list to all of its nodes counts as a resize: no
+// process notices it, and accounting begins a new row. For a pending job it would request those
+// nodes. A job that is requeued at this moment is completing, and Slurm refuses the update.
 RpcStatus SlurmCluster::bill_anew(uint32_t job_id) {
     if (!RINGRT_SLURM_AT_LEAST(24, 11)) return RpcStatus::ok;
     const std::optional<SiteConf> conf = site_conf();
     if (!conf) return RpcStatus::unreachable;
-    if (!conf->has_slurmdbd) return RpcStatus::ok;  // nobody is billed
+    if (!conf->has_slurmdbd) return RpcStatus::ok;  // nothing is billed
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end()) return RpcStatus::not_found;
     LoadedJob found;
@@ -142,7 +142,7 @@ RpcStatus SlurmCluster::cancel(uint32_t job_id) {
     return status_of(slurm::cancel(name_of(job_id).c_str()), "slurm_kill_job");
 }
 
-// An extension, which is in no array, is not among them.
+// An extension is not in the map: it is in no array.
 std::string SlurmCluster::name_of(uint32_t job_id) const {
     const auto known = malleable_.find(job_id);
     return known != malleable_.end() ? known->second.name : std::to_string(job_id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SlurmCluster: what is changed of a job.
+// SlurmCluster: updates of a job.
 #include <algorithm>
 #include <ctime>
 #include <optional>
@@ -16,10 +16,10 @@ using controller::RpcStatus;
 
 namespace {
 
-constexpr uint32_t kFirstInQueueNice = 1'000'000;  // how far the nice value is lowered
-constexpr time_t kHeldAgain_s = 60;  // what is released for a moment cannot start before
+constexpr uint32_t kFirstInQueueNice = 1'000'000;  // by which the nice value is lowered
+constexpr time_t kHeldAgain_s = 60;  // earliest start of a job that is released for a moment
 
-// Slurm keeps nice values as unsigned numbers around NICE_OFFSET.
+// Slurm stores nice values as unsigned numbers around NICE_OFFSET.
 uint32_t slurm_nice(int64_t nice) {
     return static_cast<uint32_t>(std::clamp<int64_t>(nice + NICE_OFFSET, 0, NO_VAL - 1));
 }
@@ -33,14 +33,14 @@ bool is_held(const slurm_job_info_t &job) {
     return job.priority == 0 && slurm_hold_of(job) == controller::SlurmHold::none;
 }
 
-// Only an operator may set it; it lifts no limit.
+// Only an operator may set this. It lifts no limit.
 void set_layout(const controller::PendingUpdate::Size &size, uint32_t cpus_per_task,
                 job_desc_msg_t &change) {
     const int tasks = size.tasks > 0 ? size.tasks : size.gpus;
-    // Else Slurm deals tasks to nodes by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
+    // Otherwise Slurm distributes tasks by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
     change.ntasks_per_node = static_cast<uint16_t>((tasks + size.nodes - 1) / size.nodes);
-    // Slurm raises the CPUs that each node must have with the tasks per node, but never lowers
-    // them: from 24.11 on, a job that shrinks within a node would never start again.
+    // Slurm raises the CPUs per node with the tasks per node, but never lowers them: from 24.11 on,
+    // a job that shrinks within a node would never start again.
     change.pn_min_cpus = static_cast<uint16_t>(
         std::min<uint32_t>(change.ntasks_per_node * cpus_per_task, NO_VAL16 - 1));
 }
@@ -52,8 +52,8 @@ RpcStatus SlurmCluster::send(uint32_t job_id, job_desc_msg_t &change) {
                         [&] { return slurm_update_job(&change); });
 }
 
-// With priority/basic, Slurm adds the difference of two nice values to the priority, that of a held
-// job too, which is 0: so it releases the job (22.05 to 26.05, _update_job()).
+// With priority/basic, Slurm adds the difference of two nice values to the priority. For a held job
+// the priority is 0, so the update releases it (22.05 to 26.05, _update_job()).
 RpcStatus SlurmCluster::send_with_nice(uint32_t job_id, job_desc_msg_t &change, IfHeld if_held) {
     const std::optional<SiteConf> conf = site_conf();
     if (conf && !conf->nice_sets_priority) return send(job_id, change);
@@ -64,15 +64,15 @@ RpcStatus SlurmCluster::send_with_nice(uint32_t job_id, job_desc_msg_t &change, 
         mark_hot(job_id);
         return if_held == IfHeld::refuse ? RpcStatus::busy : send_to_held(job_id, job, change);
     }
-    // A held job takes no other priority: a hold that comes in this very moment refuses it all.
+    // Slurm refuses a priority for a held job: if a hold arrives at this moment, the update fails.
     if (conf && job.priority != 0) change.priority = job.priority;
     return send(job_id, change);
 }
 
-// Held again in a second request. In between, a start time keeps it from starting.
+// A second request holds the job again. In between, a future begin time keeps it from starting.
 RpcStatus SlurmCluster::send_to_held(uint32_t job_id, const slurm_job_info_t &job,
                                      job_desc_msg_t &change) {
-    const time_t begin = std::max<time_t>(1, job.eligible_time);  // 0: as it is
+    const time_t begin = std::max<time_t>(1, job.eligible_time);  // 0 would mean: unchanged
     if (is_pending(job)) change.begin_time = std::max(begin, std::time(nullptr) + kHeldAgain_s);
     if (const RpcStatus status = send(job_id, change); status != RpcStatus::ok) return status;
     job_desc_msg_t hold;
@@ -96,8 +96,9 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
     if (settings.no_excluded_nodes) change.exc_nodes = no_nodes;
     if (settings.run_mails && known != malleable_.end())
         change.mail_type = with_run_mails(known->second.mail_type, *settings.run_mails);
-    // Where a hold refuses the nice value, Slurm would have set the record already, which does not
-    // say any more that it is lent: so the nice value comes first.
+    // The nice value comes first. If one update had both and a hold made Slurm refuse the nice
+    // value, the new record would already be stored, which no longer records that the nice value is
+    // lent.
     if (settings.nice) {
         job_desc_msg_t give_back;
         slurm_init_job_desc_msg(&give_back);
@@ -110,8 +111,8 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
     return send(job_id, change);
 }
 
-// In its owner's name, as `scontrol update --uid` does it: what an operator sets is above the
-// limits of CPUs and nodes of the job's user, account and QOS, and a size is to stay below all.
+// As the job's owner, like `scontrol update --uid`: what an operator sets is exempt from the CPU
+// and node limits of the job's user, account and QOS, and a size must obey them all.
 RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
                                  const controller::PendingUpdate::Size &size) {
     job_desc_msg_t change;
@@ -121,8 +122,8 @@ RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
     const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = size;
     std::string tres = format_gpu_tres(details.tres_per_job, gpus), node_tres;
     change.tres_per_job = tres.data();
-    // The sum alone is not enough on one node: 26.05 starts a job for four GPUs of one node with
-    // the two that the node has, while others have the rest (stock sbatch -N1 --gpus=4, too).
+    // On one node, the total is not enough: 26.05 starts a job for four GPUs of one node with the
+    // two that are free while other jobs have the rest (also stock sbatch -N1 --gpus=4).
     if (same_nodes)
         node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
     else
@@ -151,7 +152,7 @@ RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::Pendin
     if (update.nice) {
         change.nice = slurm_nice(*update.nice);
     } else if (update.first_in_queue && !details.has_lent_nice) {
-        // As far as the priority, an unsigned number that wraps, leaves room.
+        // Limited by the priority, an unsigned number that wraps.
         const uint32_t room = UINT32_MAX - details.priority;
         change.nice = details.nice - std::min(kFirstInQueueNice, room - room / 4);
     }
@@ -161,11 +162,11 @@ RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::Pendin
             if (node >= 0 && static_cast<std::size_t>(node) < seen_.nodes.size())
                 excluded += (excluded.empty() ? "" : ",") +
                             seen_.nodes[static_cast<std::size_t>(node)].name;
-        change.exc_nodes = excluded.data();  // empty: none any more
+        change.exc_nodes = excluded.data();  // empty: no longer any
     }
     if (!update.admin_comment.empty())
         change.admin_comment = const_cast<char *>(update.admin_comment.c_str());
-    if (update.undo_slurm_hold) change.priority = INFINITE;  // as scontrol release does
+    if (update.undo_slurm_hold) change.priority = INFINITE;  // like scontrol release
     return change.nice == NO_VAL || update.undo_slurm_hold
                ? send(job_id, change)
                : send_with_nice(job_id, change, IfHeld::refuse);

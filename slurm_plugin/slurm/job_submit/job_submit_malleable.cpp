@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The plugin job_submit/malleable: what slurmctld calls when a job is submitted or changed.
+// The plugin job_submit/malleable: slurmctld calls it when a job is submitted or changed.
 //
-// It runs under slurmctld's locks: it bounds what it reads, asks Slurm nothing, and never throws.
+// It runs under slurmctld's locks: it bounds its input, sends no request to Slurm, and never
+// throws.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -37,11 +38,11 @@ Function sched_function(const char *name) {
     void *object = dlopen(kSchedObject, RTLD_NOLOAD | RTLD_LAZY);
     if (object == nullptr) return nullptr;
     void *symbol = dlsym(object, name);
-    dlclose(object);  // only the reference that RTLD_NOLOAD took
+    dlclose(object);  // drops only the reference that RTLD_NOLOAD added
     return reinterpret_cast<Function>(symbol);
 }
 
-// Where ringrtd leaves what it knows, if it runs beside this slurmctld.
+// The file in which ringrtd publishes its facts, if it runs beside this slurmctld.
 std::string facts_path() {
     const char *path = std::getenv(kFactsVariable);
     return path != nullptr ? path : kFactsPath;
@@ -58,7 +59,7 @@ RingrtPartitionView view_of(const char *partition) {
                                : std::string_view());
 }
 
-// The intent that a job has now, or kManyJobs; empty: not known, or it is not malleable.
+// A job's present intent, or kManyJobs; empty: unknown, or the job is not malleable.
 std::string intent_text_of(const std::string &job) {
     char present[records::kRecordBytesMax + 1] = "";
     if (const auto ask = sched_function<RingrtIntentTextFn>(kIntentTextName))
@@ -79,8 +80,8 @@ std::string_view tres_text(const char *text) {
     return text == nullptr ? std::string_view() : std::string_view(text, strnlen(text, 256));
 }
 
-// As the controller will size it again (SlurmCluster::update_pending()); nodes only where the
-// layout says how many GPUs one has.
+// The same sizes that the controller sets later (SlurmCluster::update_pending()). Sets nodes only
+// if the layout gives the GPUs per node.
 void set_size(job_desc_msg_t &job, const Start &start) {
     const std::string kind = gpu_kind(job);
     const records::Layout &layout = start.layout;
@@ -94,14 +95,14 @@ void set_size(job_desc_msg_t &job, const Start &start) {
     slurm_xfree(reinterpret_cast<void **>(&job.tres_per_task));
     replace_or_clear(job.cpus_per_tres, without_gpus(tres_text(job.cpus_per_tres)));
     if (start.cpus_per_task) job.cpus_per_task = static_cast<uint16_t>(*start.cpus_per_task);
-    job.ntasks_per_tres = NO_VAL16;  // one per GPU, as it is
+    job.ntasks_per_tres = NO_VAL16;  // already one per GPU
     job.num_tasks = static_cast<uint32_t>(tasks);
     job.min_cpus = job.num_tasks * static_cast<uint32_t>(start.cpus_per_task.value_or(1));
     job.min_nodes = job.max_nodes = is_laid_out ? static_cast<uint32_t>(nodes) : NO_VAL;
     job.ntasks_per_node = is_laid_out ? static_cast<uint16_t>(tasks / nodes) : NO_VAL16;
 }
 
-// How the job's tasks are started, for slurmstepd: sbatch's SPANK has made an entry for it.
+// How slurmstepd starts the job's tasks. sbatch's SPANK has added an entry for it.
 void tell_steps(job_desc_msg_t &job, const records::Layout &layout) {
     constexpr uint32_t kEntriesMax = 65536;
     const std::string name = std::string(kLayoutInJob) + "=";
@@ -113,7 +114,7 @@ void tell_steps(job_desc_msg_t &job, const records::Layout &layout) {
     }
 }
 
-// Its user says at once what its runtime will tell: that extensions can join it.
+// Whether the user declares at submission what the runtime reports later: that extensions can join.
 bool says_live(const job_desc_msg_t &job) {
     constexpr uint32_t kEntriesMax = 65536;
     const uint32_t entries = std::min(job.env_size, kEntriesMax);
@@ -141,15 +142,14 @@ void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) 
     replace(job.admin_comment, records::format_into(site_text, intent));
 }
 
-// What a requeue needs; and the soft hold, which opens by itself should the controller not be
-// there.
+// Sets what a requeue needs, and the soft hold, which expires if there is no controller.
 void prepare_for_requeue(job_desc_msg_t &job, int hold_s) {
     job.requeue = 1;
     if (job.open_mode == 0) job.open_mode = OPEN_MODE_APPEND;
     if (job.begin_time == 0 && hold_s > 0) job.begin_time = std::time(nullptr) + hold_s;
 }
 
-// A line for the user, or none.
+// Returns a line for the user, or an empty text.
 std::variant<std::string, Refusal> make_malleable(job_desc_msg_t &job, const Flags &flags) {
     const RingrtPartitionView view = view_of(job.partition);
     if (auto refusal = refuse_kind(job)) return *refusal;
@@ -168,7 +168,7 @@ std::variant<std::string, Refusal> make_malleable(job_desc_msg_t &job, const Fla
     return start.note;
 }
 
-// sbatch shows it, whether the job was taken or not; below what another plugin has said.
+// sbatch shows the line, whether the job was accepted or not, below the messages of other plugins.
 void tell_user(const std::string &line, char **err_msg) {
     if (err_msg == nullptr || line.empty()) return;
     const std::string before = *err_msg == nullptr ? std::string() : std::string(*err_msg) + "\n";
@@ -191,22 +191,22 @@ int submit(job_desc_msg_t &job, char **err_msg) {
     return ESLURM_INVALID_GRES;
 }
 
-// The job that an update is for: scontrol names it by its text alone.
+// The job that an update applies to: scontrol sets only the text of its name.
 std::string job_to_change(const job_desc_msg_t &job) {
     constexpr std::size_t kNamedBytesMax = 64;
     if (job.job_id_str != nullptr) return {job.job_id_str, strnlen(job.job_id_str, kNamedBytesMax)};
     return std::to_string(job_id_of(job));
 }
 
-// An administrator who sets a new AdminComment means the site's text, not the intent behind it. One
-// text for many tasks would give all of them the intent of one: false.
+// If an administrator sets a new AdminComment, only the site's text changes; the intent behind it
+// stays. One text for many tasks would give all of them the intent of one: returns false.
 bool keep_intent(job_desc_msg_t &job) {
     if (job.admin_comment == nullptr) return true;
     const std::string text(job.admin_comment);
     if (records::parse_intent(text)) return true;
     const std::string name = job_to_change(job);
     std::string known = intent_text_of(name);
-    // A task without a record of its own yet has its array's.
+    // A task without its own record uses the array's.
     if (known.empty()) known = intent_text_of(name.substr(0, name.find('_')));
     const auto intent = records::parse_intent(known);
     if (intent) replace(job.admin_comment, records::format_into(text, *intent));
@@ -222,7 +222,7 @@ int guarded(const char *what, Work work) noexcept {
     } catch (...) {
         slurm_error("job_submit/malleable: %s: unknown failure", what);
     }
-    return SLURM_SUCCESS;  // the job goes its way as if the plugin were not there
+    return SLURM_SUCCESS;  // the job continues as if the plugin were not loaded
 }
 
 int modify(job_desc_msg_t *job, char **err_msg) noexcept {

@@ -22,15 +22,15 @@ Refusal refuse(const std::string &expected, const std::string &got) {
     return {expected + ", got \"" + got + "\""};
 }
 
-// A node as the header writes it.
+// A node, as the header describes it.
 struct Node {
     int64_t count = 1;
     int64_t tasks = 1;
     int64_t gpus = 1;
 };
 
-// With --nodes and GPUs but without tasks, stock Slurm starts one task on each node; and one task
-// with several GPUs is a launcher's.
+// With --nodes and GPUs but without tasks, stock Slurm starts one task on each node. One task with
+// several GPUs is a launcher's.
 std::optional<int64_t> tasks_per_node(const Header &h) {
     if (h.tasks_per_node) return h.tasks_per_node;
     if (h.nodes && h.tasks && *h.tasks % *h.nodes == 0) return *h.tasks / *h.nodes;
@@ -82,7 +82,7 @@ std::optional<Refusal> check_node(const Header &h, const Node &node) {
     return std::nullopt;
 }
 
-// At every size each node must have as many GPUs as the others.
+// At every size, each node must have the same number of GPUs.
 std::optional<Refusal> check_ladder(GpuRange range, const Layout &layout) {
     for (int64_t gpus = range.min; gpus <= range.max; gpus *= 2) {
         const int nodes = nodes_of(layout, static_cast<int>(gpus), layout.gpus_per_node);
@@ -95,7 +95,7 @@ std::optional<Refusal> check_ladder(GpuRange range, const Layout &layout) {
     return std::nullopt;
 }
 
-// Without tasks per node: how many GPUs, however it is said. 0: MIN.
+// For a header without tasks per node: the number of GPUs, however it is given. 0: MIN.
 std::variant<int64_t, Refusal> gpus_in_all(const Header &h) {
     const int64_t tasks = h.tasks.value_or(0);
     if (h.gpus_per_task.value_or(1) != 1)
@@ -122,7 +122,7 @@ std::variant<int64_t, Refusal> gpus_in_all(const Header &h) {
     return gpus > 0 ? gpus : tasks;
 }
 
-// Onto the ladder: the largest size that is no more than what was asked for, or MIN.
+// Rounds down to a size of the ladder, at least MIN.
 void choose_size(int64_t asked, GpuRange range, Start &start) {
     start.gpus = range.min;
     while (2LL * start.gpus <= std::min<int64_t>(asked, range.max)) start.gpus *= 2;

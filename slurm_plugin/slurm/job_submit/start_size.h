@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A batch script's header says how many nodes, tasks and GPUs it wants: for a malleable job that is
-// a size to start with, and how the ranks lie on a node at every size. Knows nothing of Slurm.
+// A batch script's header requests nodes, tasks and GPUs. For a malleable job it gives the start
+// size, and the layout of the ranks on a node at every size. Independent of Slurm.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace ringrt::slurm {
 
 struct Refusal {
-    std::string message;  // one line: what was got, and an example of what is right
+    std::string message;  // one line: what was given, and a correct example
 };
 
 // As written, each from 1 to records::kGpusMax; none: not given.
@@ -27,11 +27,11 @@ struct Start {
     int gpus = 0;  // a size of the ladder
     records::Layout layout;
     std::optional<int> cpus_per_task;
-    std::string note;  // one line for the user where the header wants no size of the ladder
+    std::string note;  // one line for the user if the header's size is not on the ladder
 };
 
-// What contradicts itself is refused. A header without tasks per node leaves the layout to the
-// scheduler: one task per GPU, on as few nodes as they fit.
+// Refuses a header that contradicts itself. A header without tasks per node leaves the layout to
+// the scheduler: one task per GPU, on as few nodes as possible.
 [[nodiscard]] std::variant<Start, Refusal> start_of(const Header &header, records::GpuRange range);
 
 }  // namespace ringrt::slurm

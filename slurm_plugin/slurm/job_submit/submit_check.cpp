@@ -13,8 +13,8 @@
 namespace ringrt::slurm {
 namespace {
 
-constexpr uint32_t kEntriesMax = 1024;      // of the SPANK environment that are looked at
-constexpr std::size_t kShownBytesMax = 40;  // of the user's own text in a message
+constexpr uint32_t kEntriesMax = 1024;      // of the SPANK environment that are read
+constexpr std::size_t kShownBytesMax = 40;  // of the user's text in a message
 constexpr std::size_t kTresBytesMax = 256;  // of a list of resources
 
 bool is_set(uint16_t value) { return value != 0 && value != NO_VAL16 && value != INFINITE16; }
@@ -35,7 +35,7 @@ std::string shown(const char *text) {
     return out;
 }
 
-// The value of NAME in "SPANK_NAME=value" or "NAME=value", cut to one byte more than any right one.
+// The value of NAME in "SPANK_NAME=value" or "NAME=value", cut to one byte more than any valid one.
 std::optional<std::string_view> spank_value(const job_desc_msg_t &job, std::string_view name) {
     if (job.spank_job_env == nullptr) return std::nullopt;
     for (char *entry :

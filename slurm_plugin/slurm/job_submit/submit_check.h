@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// May this job be malleable, and at which size does it start? Reads a job description, changes
-// none.
+// Whether a job may be malleable, and its start size. Reads a job description, changes nothing.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -22,25 +21,25 @@ struct Flags {
     int grace_s = 0;
 };
 
-// The three flags as they came from SPANK. nullopt: the job does not ask to be malleable.
+// The three flags as SPANK passed them. nullopt: the job does not request to be malleable.
 [[nodiscard]] std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job);
 
-// nullopt: nothing speaks against it.
+// nullopt: accepted.
 [[nodiscard]] std::optional<Refusal> refuse_kind(const job_desc_msg_t &job);
-// What pins a job to nodes, or to a shape that start_of() does not know.
+// Refuses options that pin the job to nodes, or to a shape that start_of() does not support.
 [[nodiscard]] std::optional<Refusal> refuse_layout(const job_desc_msg_t &job);
 [[nodiscard]] std::optional<Refusal> refuse_partition(const Flags &flags, const char *partition,
                                                       const RingrtPartitionView &view);
 
-// Nodes that are to have more GPUs than any there has.
+// Refuses nodes with more GPUs than any node of the partition has.
 [[nodiscard]] std::optional<Refusal> refuse_node(const records::Layout &layout,
                                                  const char *partition,
                                                  const RingrtPartitionView &view);
 
-// What the job asks for, for start_of().
+// The job's request, for start_of().
 [[nodiscard]] std::variant<Header, Refusal> header_of(const job_desc_msg_t &job);
 
-// The option in which the job names its kind of GPU, as Slurm spells it; empty: in none.
+// The option that names the job's kind of GPU, in Slurm's spelling; empty: none does.
 [[nodiscard]] std::string gpu_kind(const job_desc_msg_t &job);
 
 }  // namespace ringrt::slurm

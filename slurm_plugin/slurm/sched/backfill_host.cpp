@@ -28,7 +28,7 @@ std::string folder_of(const void *address) {
 
 }  // namespace
 
-// RTLD_DEEPBIND: backfill's own init and fini, not ours of the same name.
+// RTLD_DEEPBIND: resolves backfill's own init and fini, not this plugin's of the same name.
 bool BackfillHost::load(const std::string &path, std::string *error) {
     object_ = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND);
     if (object_ == nullptr) {
@@ -43,8 +43,8 @@ bool BackfillHost::load(const std::string &path, std::string *error) {
     return false;
 }
 
-// Beside this plugin, beside Slurm's own library (libslurmfull.so lies in the plugin folder), or
-// where configure found Slurm's plugins.
+// Searches beside this plugin, beside Slurm's own library (libslurmfull.so is in the plugin
+// folder), and where configure found Slurm's plugins.
 bool BackfillHost::start(std::string *error) {
     const std::string dirs[] = {folder_of(kBackfill),
                                 folder_of(reinterpret_cast<void *>(slurm_info)),
@@ -58,9 +58,9 @@ bool BackfillHost::start(std::string *error) {
     return false;
 }
 
-// Its fini() joins its thread, and tells it to stop by a flag that is never taken back: in a backup
-// slurmctld, which may start and stop scheduling many times, only a fresh copy runs again. So
-// slurmctld, too, unloads its scheduler each time.
+// Backfill's fini() joins its thread and stops it by a flag that it never resets. A backup
+// slurmctld may start and stop scheduling many times, and only a fresh copy runs again. So
+// slurmctld itself unloads its scheduler each time.
 void BackfillHost::stop() {
     {
         const std::scoped_lock lock(mutex_);

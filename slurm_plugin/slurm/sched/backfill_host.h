@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's own backfill scheduler, loaded beside our thread: slurm.conf's SchedulerType names one
-// plugin, and every job that is not malleable shall be scheduled exactly as without this one.
+// Slurm's own backfill scheduler, loaded beside this plugin's thread. slurm.conf's SchedulerType
+// names only one plugin, and every rigid job must be scheduled exactly as without this plugin.
 #pragma once
 
 #include <mutex>
@@ -10,7 +10,7 @@ namespace ringrt::slurm {
 
 class BackfillHost {
   public:
-    // False: *error says why; slurmctld must not start then, for rigid jobs would not be
+    // On false, *error has the reason. slurmctld must not start then: rigid jobs would not be
     // backfilled.
     bool start(std::string *error);
     void stop();
@@ -22,7 +22,7 @@ class BackfillHost {
     void *object_ = nullptr;
     int (*init_)() = nullptr;
     int (*fini_)() = nullptr;
-    std::mutex mutex_;  // of reconfig_: slurmctld may be told to reconfigure while it stops us
+    std::mutex mutex_;  // guards reconfig_: slurmctld may reconfigure while it stops the plugin
     int (*reconfig_)() = nullptr;
 };
 

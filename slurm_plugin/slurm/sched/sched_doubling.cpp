@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The plugin sched/doubling: what slurmctld calls. It loads Slurm's own backfill for all jobs and
-// runs the controller of malleable jobs on a thread of its own.
+// The plugin sched/doubling, as slurmctld calls it. It loads Slurm's own backfill for all jobs and
+// runs the controller of malleable jobs on a separate thread.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -49,30 +49,29 @@ class PluginThread final : public ControllerThread {
     bool is_reconfigured_;
 };
 
-// Slurmctld's own threads may use it until the process ends. A backup slurmctld starts and stops it
-// each time that it takes over and gives back.
+// slurmctld's threads may use it until the process ends. A backup slurmctld starts and stops it
+// each time that it takes over and hands back.
 constinit BackfillHost backfill;
 static_assert(std::is_trivially_destructible_v<BackfillHost>);
 
-// Never freed: it may hang in an RPC, and go on after fini().
+// Never freed: its thread may block in an RPC and continue after fini().
 std::atomic<PluginThread *> thread = nullptr;
 
-// A pass that hangs in an RPC may come back after fini(): its code must still be there.
+// A pass that blocks in an RPC may return after fini(): its code must still be loaded.
 void keep_loaded() {
     Dl_info info{};
     if (dladdr(reinterpret_cast<void *>(keep_loaded), &info) != 0)
         dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-// From 23.11 on `scontrol reconfigure` ends this process in good order, and starts a new one with
-// this variable. A backup that takes over later in the same process knows nothing of the last
-// seconds.
+// From 23.11 on, `scontrol reconfigure` ends this process cleanly and starts a new one with this
+// variable set. A backup that takes over later in the same process has not seen the last seconds.
 bool goes_on_after_reconfigure() {
     static bool is_first = true;
     return std::exchange(is_first, false) && std::getenv("SLURMCTLD_RECONF") != nullptr;
 }
 
-// Malleability is an extra: where it cannot start, Slurm runs without.
+// Malleability is optional: if it cannot start, Slurm runs without it.
 void start_controller() noexcept {
     try {
         auto *fresh = new PluginThread(goes_on_after_reconfigure());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the scheduler's thread leaves for job_submit/malleable (sched_view.h), behind a mutex that
-// is held for microseconds only.
+// The data that the scheduler's thread publishes to job_submit/malleable (sched_view.h). Its mutex
+// is held only for microseconds.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class SchedFacts {
     KnownIntents intents_;
     int hold_s_ = 0;
     bool keeps_records_ = true;
-    uint64_t version_ = 0;  // of the observation that stands here; of the publishing thread alone
+    uint64_t version_ = 0;  // of the published observation; used only by the publishing thread
 };
 
 }  // namespace ringrt::slurm
