@@ -10,7 +10,7 @@
 namespace ringrt::slurm {
 namespace {
 
-// A copy that cannot be written is removed: an older one must not come into force again some day.
+// A copy that cannot be written is removed: an older one must not come into force later.
 void keep_copy(const PluginOptions &options, const std::string &to, Log &log) {
     if (!options.found) {
         (void)unlink(to.c_str());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which configuration is in force. One that is right is accepted, and a copy of it is kept: where
-// the file is broken later, what was accepted before goes on, also after a restart of slurmctld.
+// The configuration in force. A valid file is accepted and copied. If the file is broken later, the
+// accepted options stay in force, even after a restart of slurmctld.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace ringrt::slurm {
 
 class AcceptedOptions {
   public:
-    // The file; else what was accepted before, in this process or by an earlier one; else the
-    // defaults, which touch nothing. What is wrong is said in one line.
+    // Returns the file's options; if it is invalid, those accepted before, by this process or an
+    // earlier one; otherwise the defaults, which change nothing. Logs an error in one line.
     [[nodiscard]] PluginOptions read(const std::string &yaml, const std::string &last_good,
                                      Host &host);
 
-    // Why the newest file was refused; empty: it was not. And the first refusal in a row (Unix
-    // time).
+    // Why the newest file was refused; empty: it was accepted. And the time of the first of
+    // consecutive refusals (Unix time).
     [[nodiscard]] const std::string &refusal() const { return refusal_; }
     [[nodiscard]] double refused_since_s() const { return refusal_.empty() ? 0 : refused_since_s_; }
 
@@ -26,7 +26,7 @@ class AcceptedOptions {
     PluginOptions options_;
     std::string refusal_;
     double refused_since_s_ = 0;
-    bool have_options_ = false;  // options_ came from a file that was accepted
+    bool have_options_ = false;  // options_ came from an accepted file
 };
 
 }  // namespace ringrt::slurm

@@ -16,7 +16,7 @@
 namespace ringrt::slurm {
 namespace {
 
-// Links are followed: a site may keep its configuration elsewhere.
+// Follows links: a site may keep its configuration elsewhere.
 std::string real_path(const std::string &path) {
     char *resolved = realpath(path.c_str(), nullptr);
     if (resolved == nullptr) return path;
@@ -25,7 +25,7 @@ std::string real_path(const std::string &path) {
     return out;
 }
 
-// A line a key, as nearly every such file is; what comes out is parsed before it is used.
+// Assumes one key per line, as in nearly every such file. The result is parsed before use.
 std::string with_mode(const std::string &text, const std::string &mode) {
     std::string out, line = "mode: " + mode + "\n";
     for (std::size_t at = 0, next = 0; at < text.size(); at = next) {

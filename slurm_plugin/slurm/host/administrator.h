@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What an administrator's command does to a running Slurm, by its public API.
+// The effects of an administrator's command on a running Slurm, by its public API.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace ringrt::slurm {
 
-// nullopt: this process runs as root or SlurmUser. Otherwise one line that says so.
+// nullopt: this process runs as root or SlurmUser. Otherwise a one-line error.
 [[nodiscard]] std::optional<std::string> not_administrator();
 
-// As `scontrol reconfigure`. nullopt: done; otherwise Slurm's own words.
+// As `scontrol reconfigure`. nullopt: done; otherwise Slurm's error text.
 [[nodiscard]] std::optional<std::string> reconfigure();
 
-// The file at `path` says `mode: MODE` afterwards; the rest of it, its owner and its mode stay. A
-// file that does not exist is made. nullopt: it does; otherwise what is wrong, in one line.
+// Sets `mode: MODE` in the file at `path`. Its other lines, owner and permissions stay. Creates the
+// file if it does not exist. nullopt: done; otherwise a one-line error.
 [[nodiscard]] std::optional<std::string> set_mode(const std::string &path, const std::string &mode);
 
 }  // namespace ringrt::slurm

@@ -27,14 +27,14 @@ namespace {
 using controller::Mode;
 
 constexpr double kStartDelay_s = 1;     // slurmctld answers RPCs only some time after its start
-constexpr double kAfterFailure_s = 30;  // until the controller is started afresh
+constexpr double kAfterFailure_s = 30;  // until the controller restarts
 constexpr double kDiagEvery_s = 5;
-constexpr double kLookEvery_s = 5;  // while another one acts
-// With thousands of jobs a pass takes tens of milliseconds: after it this many times as long is
-// rested, so that a resize under way does not take a core from slurmctld.
+constexpr double kLookEvery_s = 5;  // while another host acts
+// With thousands of jobs, a pass takes tens of milliseconds. The pause after it is this many times
+// as long, so that a resize under way does not take a core from slurmctld.
 constexpr double kRestPerWork = 20;
 
-// Processor time that this thread has taken.
+// CPU time used by this thread.
 double thread_cpu_s() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -81,7 +81,7 @@ void ControllerLoop::write_metrics(const Diag &diag) {
     metrics_failed_ = failed;
 }
 
-// One life of the controller, and what it works with.
+// One life of the controller, and its working data.
 struct ControllerLoop::Life {
     Life(Host &host, SlurmSetup found)
         : setup(std::move(found)), events(host, setup.paths.journal), fenced(cluster, host) {
@@ -93,9 +93,9 @@ struct ControllerLoop::Life {
     LoopEvents events;
     SlurmCluster cluster;
     FencedCluster fenced;
-    std::optional<controller::Controller> controller;  // none while another one acts
-    controller::Observation seen;                      // then
-    bool has_read = false;                             // options_
+    std::optional<controller::Controller> controller;  // none while another host acts
+    controller::Observation seen;                      // used then
+    bool has_read = false;                             // options_ were read
     Diag diag;
     double diag_due_s = 0, explain_due_s = 0;
 };
@@ -107,7 +107,7 @@ void ControllerLoop::serve() {
         host_.unreachable(error);
         if (!host_.wait(pause_s)) return;
         pause_s = std::min(2 * pause_s, host_.retry_every_s());
-        (void)host_.take_reload();  // else it ends each wait at once; all is read below anyway
+        (void)host_.take_reload();  // would end each wait at once; all is read below anyway
     }
     if (!host_.yaml().empty()) setup->paths.yaml = host_.yaml();
     Life life(host_, std::move(*setup));
@@ -131,7 +131,7 @@ void ControllerLoop::serve() {
 
 void ControllerLoop::read_options(Life &life) {
     options_ = accepted_.read(life.setup.paths.yaml, life.setup.paths.last_good, host_);
-    std::string error;  // AuthInfo may be another one since the start, too
+    std::string error;  // AuthInfo may have changed since the start
     if (const auto setup = ask_slurm_setup(&error))
         life.setup.requeue_hold_s = setup->requeue_hold_s;
     options_.controller.requeue_hold_s = life.setup.requeue_hold_s;
@@ -141,7 +141,7 @@ void ControllerLoop::read_options(Life &life) {
     life.diag_due_s = life.explain_due_s = 0;
 }
 
-// At the start, when another one has stopped acting, and at a reload.
+// At the start, when another host has stopped acting, and at a reload.
 void ControllerLoop::begin(Life &life) {
     const SlurmPaths &paths = life.setup.paths;
     read_options(life);
@@ -162,17 +162,19 @@ void ControllerLoop::begin(Life &life) {
     host_.info("mode " + mode + ", policy " + policy + " (" + paths.yaml + ")");
 }
 
-// Returns when the next one is due.
+// Returns when the next pass is due.
 double ControllerLoop::pass(Life &life) {
     Diag &diag = life.diag;
     const double began_s = unix_now_s(), began_cpu_s = thread_cpu_s();
-    if (options_.controller.mode == Mode::detach) publish(life);  // before the first one, too
+    if (options_.controller.mode == Mode::detach) publish(life);  // also before the first pass
     const double next_s = life.controller->pass(began_s);
     diag.time_s = unix_now_s();
     diag.passes.add((diag.time_s - began_s) * 1000);
-    const bool pauses = next_s - diag.time_s > kDiagEvery_s;  // after a failure: why stands there
+    // After a failure, the report shows why.
+    const bool pauses = next_s - diag.time_s > kDiagEvery_s;
     if (diag.time_s >= life.diag_due_s || pauses) {
-        (void)write_diag(life.setup.paths.diag, to_json(diag));  // for people: not worth a word
+        // For people: a failure is not logged.
+        (void)write_diag(life.setup.paths.diag, to_json(diag));
         write_metrics(diag);
         host_.account(diag);
         life.diag_due_s = diag.time_s + kDiagEvery_s;
@@ -184,17 +186,17 @@ double ControllerLoop::pass(Life &life) {
     return std::max(next_s, unix_now_s() + rest_s);
 }
 
-// A pass that found nothing new has none: then those of the last one that did stand.
+// A pass that found nothing new has no explanations: those of the last pass that had some stay.
 void ControllerLoop::write_explanations(Life &life, double now_s) {
     if (now_s < life.explain_due_s) return;
     const auto explanations = life.controller->explanations();
     if (!explanations) return;
     const std::string json = to_json(*explanations, options_.controller, now_s);
-    (void)write_diag(life.setup.paths.explain, json);  // for people, too
+    (void)write_diag(life.setup.paths.explain, json);  // for people: a failure is not logged
     life.explain_due_s = now_s + kDiagEvery_s;
 }
 
-// Another one acts, from another host perhaps: here, too, jobs are submitted.
+// Another host acts, but jobs are also submitted here.
 double ControllerLoop::stand_by(Life &life) {
     life.controller.reset();
     acts_since_s_.reset();
@@ -205,12 +207,12 @@ double ControllerLoop::stand_by(Life &life) {
 
 void ControllerLoop::publish(const Life &life) {
     const bool acts = options_.controller.mode == Mode::act;
-    // A record that is removed in mode detach must not be put back.
+    // A record that mode detach removes must not be restored.
     host_.publish(life.cluster, acts ? static_cast<int>(options_.controller.submit_hold_s) : 0,
                   options_.controller.mode != Mode::detach);
 }
 
-// Until next_s, a reload, or another duty. False: stop.
+// Waits until next_s, a reload, or another duty. False: stop.
 bool ControllerLoop::rest(const Life &life, Duty duty, double next_s) {
     for (;;) {
         const double left_s = next_s - unix_now_s(), every_s = host_.duty_every_s();

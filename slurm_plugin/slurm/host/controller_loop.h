@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The controller's life, whatever its host: read malleable.yaml, then observe, decide, act and
-// write the account for `ringstat diag`, pass after pass.
+// The controller's main loop, on any host: read malleable.yaml, then repeat passes that observe,
+// decide, act and write the report for `ringstat diag`.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ class ControllerLoop {
   public:
     explicit ControllerLoop(Host &host) : host_(host) {}
 
-    // Until the host says stop. Never throws what a pass throws: Slurm goes on as without us, and
-    // the controller is started afresh later: it goes on from the jobs' records and the journal.
+    // Runs until the host stops it. Catches every exception of a pass: Slurm runs without the
+    // controller, which restarts later from the jobs' records and the journal.
     void run();
 
   private:
@@ -33,11 +33,11 @@ class ControllerLoop {
 
     Host &host_;
     AcceptedOptions accepted_;
-    bool is_over_ = false;  // the host said Duty::end
-    // When a controller first acted here since slurmctld was started: not anew after an exception.
+    bool is_over_ = false;  // the host returned Duty::end
+    // When a controller first acted here since slurmctld started. An exception does not reset it.
     std::optional<double> acts_since_s_;
     PluginOptions options_;
-    bool metrics_failed_ = false;  // said already
+    bool metrics_failed_ = false;  // already logged
 };
 
 }  // namespace ringrt::slurm

@@ -10,7 +10,7 @@
 namespace ringrt::slurm {
 
 bool ControllerThread::start() {
-    // Signals are the process's business: none is delivered here.
+    // The process handles signals: none is delivered to this thread.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

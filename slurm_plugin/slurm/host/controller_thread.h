@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The thread that runs the controller. Nothing of its host waits for it: stop() comes back within
-// kStopWait even when a pass hangs in an RPC to a slurmctld that is shutting down; what the thread
-// uses is then never freed.
+// The thread that runs the controller. It never blocks its host: stop() returns within kStopWait
+// even if a pass blocks in an RPC to a slurmctld that is shutting down. What the thread uses is
+// then never freed.
 #pragma once
 
 #include <pthread.h>
@@ -14,24 +14,24 @@
 
 namespace ringrt::slurm {
 
-// A host is one of these that has a log and a place for the facts.
+// Base of the hosts, which add a log and a place for the facts.
 class ControllerThread : public Host {
   public:
     static constexpr std::chrono::milliseconds kStopWait{300};
 
-    // name: of the thread, at most 15 characters; it must last.
+    // `name`: of the thread, at most 15 characters; must outlive it.
     explicit ControllerThread(const char *name) : name_(name) {}
 
     [[nodiscard]] bool start();
-    // Waits so long at most. False: the thread still hangs in a call to Slurm and uses this object.
+    // Waits at most this long. False: the thread is still in a call to Slurm and uses this object.
     bool stop(std::chrono::milliseconds wait = kStopWait);
-    void reload();  // read malleable.yaml again; returns at once
+    void reload();  // rereads malleable.yaml; returns at once
 
     [[nodiscard]] bool wait(double seconds) final;
     [[nodiscard]] bool take_reload() final;
     [[nodiscard]] bool is_reload_due() final;
 
-    // Called last by the thread, of whatever it ended.
+    // The thread's last call, whatever ended it.
     virtual void ended() {}
 
   private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTextBytesMax = 400;
 
-// Bytes that are not plain ASCII become '?', so that the line stays valid JSON.
+// Bytes other than plain ASCII become '?', so that the line stays valid JSON.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text.substr(0, kTextBytesMax)) {
@@ -141,7 +141,7 @@ std::string to_json(const std::vector<controller::Explanation> &explanations,
 }
 
 bool write_diag(const std::string &path, const std::string &json) {
-    // Not through a link, and a pipe without a reader is not waited for.
+    // Follows no link, and does not wait for the reader of a pipe.
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     const std::string fresh = path + ".new";
     const int file = open(fresh.c_str(), kFlags, 0644);

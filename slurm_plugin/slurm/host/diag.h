@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What `ringstat diag` shows, as one JSON object in a file beside the event log. It is written
-// before it is needed: when the thread hangs, the file's time tells since when.
+// The report for `ringstat diag`: one JSON object in a file beside the event log. It is written
+// periodically, so if the thread hangs, the file's time shows since when.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct PassTimes {
 };
 
 struct Diag {
-    double time_s = 0, started_s = 0;  // Unix times: of this account, of the controller
+    double time_s = 0, started_s = 0;  // Unix times: of this report, of the controller's start
     PassTimes passes;
     // Why the newest malleable.yaml was refused, and since when; empty: it is in force.
     std::string refusal;
@@ -32,11 +32,11 @@ struct Diag {
 [[nodiscard]] std::string to_json(const Diag &diag);  // one line, with the newline
 
 // {"time":1763721600.250,"mode":"act","jobs":[{"job":12,"gpus":2,"wanted":8,"reason":"best_gain",
-//  "text":"…"}]}: one line, with the newline. time: of the pass that decided so.
+// "text":"…"}]}: one line, with the newline. time: of the pass that made the decisions.
 [[nodiscard]] std::string to_json(const std::vector<controller::Explanation> &explanations,
                                   const controller::Options &options, double time_s);
 
-// Written whole and renamed into place. False: errno says why.
+// Writes the whole file and renames it into place. On false, errno has the reason.
 [[nodiscard]] bool write_diag(const std::string &path, const std::string &json);
 
 }  // namespace ringrt::slurm

@@ -17,7 +17,7 @@ EventLog::~EventLog() {
 }
 
 void EventLog::open(const std::string &path) {
-    if (file_ >= 0) close(file_);  // by the same name another file may stand there: logrotate
+    if (file_ >= 0) close(file_);  // logrotate may have put another file there
     path_ = path;
     std::string error;
     file_ = open_to_append(path, error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The controller's events: a line each in the host's log, and a JSON object each in a file of
-// bounded size (the file is renamed to FILE.1 when it is full, so at most two of them are kept).
+// The controller's events: one line each in the host's log, and one JSON object each in a file of
+// bounded size. A full file is renamed to FILE.1, so at most two are kept.
 #pragma once
 
 #include <string>

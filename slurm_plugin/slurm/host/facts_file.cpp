@@ -16,10 +16,10 @@ namespace ringrt::slurm {
 namespace {
 
 constexpr std::string_view kFactsMarker = "ringrt-facts/1", kIntentsMarker = "ringrt-intents/1\n";
-constexpr std::string_view kEnd = "end\n";  // else it is cut
+constexpr std::string_view kEnd = "end\n";  // otherwise the file is truncated
 constexpr std::size_t kNameBytesMax = 255;
 
-// Takes the first line off `rest`, without its newline.
+// Removes the first line from `rest` and returns it without its newline.
 std::optional<std::string_view> take_line(std::string_view &rest) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<std::string> read_trusted(const std::string &path, std::size_t byt
     return text;
 }
 
-// A time to come is another boot's.
+// A time in the future is from another boot.
 std::optional<SubmitFacts> read_facts(const std::string &path, uid_t owner) {
     const auto text = read_trusted(path, kFactsBytesMax, owner);
     auto facts = text ? parse_facts(*text) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A cluster that is changed only while its host may act: asked before each single call, for a pass
-// can take longer than a lease has left.
+// A cluster that is changed only while its host may act. Every call checks this, because a pass can
+// outlast a lease.
 #pragma once
 
 #include <optional>

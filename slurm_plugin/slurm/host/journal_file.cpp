@@ -14,8 +14,8 @@
 namespace ringrt::slurm {
 namespace {
 
-// A plain file, or -1. Opened for each use: only then does NFS show what the other host wrote, and
-// O_NONBLOCK for what somebody put there in its place.
+// Opens a regular file, or returns -1. Opened for each use: otherwise NFS does not show what the
+// other host wrote. O_NONBLOCK guards against anything else at this path.
 int open_plain(const std::string &path, int flags, std::size_t *bytes) {
     const int file =
         open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
@@ -64,7 +64,7 @@ bool JournalFile::append(const std::string &line) const {
 void JournalFile::write(const controller::Event &event) {
     const std::string line = controller::journal_line(event);
     if (line.empty()) return;
-    // Of a line that a killed writer has left unfinished, this one begins apart.
+    // The leading newline separates it from a line that a killed writer left unfinished.
     const bool good = append("\n" + line + "\n");
     if (!good && !failing_)
         log_.error("cannot write " + path_ + ": " + std::strerror(errno) +

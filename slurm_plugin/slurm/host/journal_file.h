@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The journal (controller/journal.h) as a file in StateSaveLocation, which a backup slurmctld has
-// by definition. The event log is for people: it lies beside slurmctld's log, on a local disk.
+// The journal (controller/journal.h) as a file in StateSaveLocation, which a backup slurmctld
+// always shares. (The event log is for people: it is beside slurmctld's log, on a local disk.)
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,24 @@
 
 namespace ringrt::slurm {
 
-// Then the file becomes FILE.1: a thousand events are kept at least, minutes on a large cluster.
+// A file of this size becomes FILE.1: at least a thousand events are kept, minutes on a large
+// cluster.
 inline constexpr std::size_t kJournalBytes = 64U << 10;
 
 class JournalFile final : public controller::EventSink {
   public:
     JournalFile(Log &log, std::string path) : log_(log), path_(std::move(path)) {}
 
-    // On disk when it returns: also for another host that mounts the folder, should this one end.
+    // On disk when it returns: another host that mounts the folder can read it if this one fails.
     void write(const controller::Event &event) override;
-    [[nodiscard]] controller::Journal read() const;  // empty where there is none
+    [[nodiscard]] controller::Journal read() const;  // empty if there is no file
 
   private:
     [[nodiscard]] bool append(const std::string &line) const;
 
     Log &log_;
     std::string path_;
-    bool failing_ = false;  // said once
+    bool failing_ = false;  // already logged
 };
 
 }  // namespace ringrt::slurm

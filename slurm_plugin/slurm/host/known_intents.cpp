@@ -8,7 +8,8 @@ namespace ringrt::slurm {
 
 KnownIntents known_intents(const controller::Observation &seen) {
     KnownIntents out;
-    std::map<std::string, int> tasks;  // by array, those that a command for all of it would reach
+    // By array: the number of tasks that a command for the whole array reaches.
+    std::map<std::string, int> tasks;
     for (const controller::JobRecord &job : seen.jobs) {
         if (!job.intent || job.phase == controller::JobPhase::finished) continue;
         const std::string record = records::format_intent(*job.intent), id = std::to_string(job.id);

@@ -11,8 +11,8 @@ namespace {
 
 using controller::ResizeCounts;
 
-// What the two formats write differently: OpenMetrics leaves a counter's "_total" out of its
-// family's name, has units, the types info and stateset, and an end.
+// The differences of the two formats: OpenMetrics omits a counter's "_total" from its family name,
+// and has units, the types info and stateset, and an end marker.
 class Text {
   public:
     explicit Text(Exposition exposition) : open_(exposition == Exposition::openmetrics) {}
@@ -29,7 +29,7 @@ class Text {
         return *this;
     }
 
-    // `labels`: {reason="best_gain"}, or nothing.
+    // `labels`: {reason="best_gain"}, or empty.
     Text &sample(double value, const std::string &labels = "", std::string_view part = "") {
         out_ += name_ + std::string(part.empty() ? suffix_ : part) + labels + ' ' + shown(value);
         out_ += '\n';
@@ -50,7 +50,8 @@ class Text {
     std::string name_, suffix_, out_;
 };
 
-// The reason codes are ours, but a job's record can hold any: a label has letters, digits and '_'.
+// The controller's reason codes are safe, but a job's record can hold any text: replaces unsafe
+// characters of a label by '_'.
 std::string label(std::string_view name, std::string_view value) {
     std::string out = std::string(name) + "=\"";
     for (const char c : value.substr(0, 64)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The same account as diag.h for monitoring. A pure function of the account: ringrtd serves the
-// text over HTTP, and where malleable.yaml names a metrics_file it is written there.
+// The report of diag.h, for monitoring. A pure function: ringrtd serves the text over HTTP, and if
+// malleable.yaml names a metrics_file, the text is written there.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace ringrt::slurm {
 
 enum class Exposition : uint8_t {
     openmetrics,  // OpenMetrics 1.0
-    prometheus,   // the older text format 0.0.4, all that node_exporter's textfile collector reads
+    prometheus,   // the older text format 0.0.4, the only one that node_exporter's textfile
+                  // collector reads
 };
 
 inline constexpr std::string_view kOpenMetricsContentType =

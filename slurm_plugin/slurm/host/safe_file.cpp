@@ -15,7 +15,7 @@
 namespace ringrt::slurm {
 namespace {
 
-// O_NONBLOCK: the open of a FIFO would wait for its other end. It changes nothing for a file.
+// O_NONBLOCK: opening a FIFO would wait for its other end. No effect on regular files.
 constexpr int kNeverBlocks = O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
 
 std::string error_text(const char *what) { return std::string(what) + ": " + std::strerror(errno); }
@@ -47,7 +47,7 @@ bool write_all(int file, const std::string &content) {
     return true;
 }
 
-// Else the new name may be gone after a loss of power, and with it the file.
+// Otherwise a power failure may lose the new name, and with it the file.
 void sync_folder(const std::string &path) {
     const int folder = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;
@@ -82,7 +82,7 @@ std::variant<std::string, FileError> read_file(const std::string &path, std::siz
 
 std::optional<std::string> replace_file(const std::string &path, const std::string &content) {
     const std::string fresh = path + ".new";
-    (void)unlink(fresh.c_str());  // what a crash has left, or somebody put there
+    (void)unlink(fresh.c_str());  // left by a crash, or put there by someone
     const int file =
         open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | kNeverBlocks, 0644);
     if (file < 0) return error_text("cannot make it");
@@ -104,7 +104,7 @@ int open_to_append(const std::string &path, std::string &error) {
     const int file =
         open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | kNeverBlocks, 0644);
     if (file < 0) {
-        // A FIFO that nobody reads.
+        // A FIFO without a reader.
         error = errno == ENXIO ? "expected a file, got a FIFO or a socket" : std::strerror(errno);
         return -1;
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What job_submit/malleable may know from sched/doubling. Both are plugins of one slurmctld; a
-// job_submit plugin runs under slurmctld's locks and must not ask Slurm anything itself, so the
-// scheduler's thread keeps these few facts, and the other plugin finds the functions by name
-// (RTLD_NOLOAD). Where sched/doubling is not loaded, it looks for what ringrtd leaves
-// (facts_file.h).
+// The facts that sched/doubling provides to job_submit/malleable. Both are plugins of one
+// slurmctld. A job_submit plugin runs under slurmctld's locks and must not query Slurm itself. So
+// the scheduler's thread keeps these few facts, and the other plugin finds the functions by name
+// (RTLD_NOLOAD). If sched/doubling is not loaded, it reads the files of ringrtd (facts_file.h).
 #pragma once
 
 #include <cstddef>
@@ -11,18 +10,18 @@
 
 struct RingrtPartitionView {
     int32_t hold_s;         // soft hold for a new job; 0: none, the controller does not act
-    int32_t gpus_in_all;    // GPUs that one job can have in the partition at most; 0: not known yet
+    int32_t gpus_in_all;    // the most GPUs that one job can have in the partition; 0: unknown
     int32_t gpus_per_node;  // of its largest node
 };
 
 extern "C" {
-// 0: filled. `partition` may be null: the default one. Takes a mutex for microseconds.
+// Returns 0 on success. `partition` may be null: the default one. Holds a mutex for microseconds.
 using RingrtPartitionViewFn = int (*)(const char *partition, RingrtPartitionView *out);
-// Copies the record of a malleable job as last seen, by a name of known_intents(); 0: filled.
+// Copies the last observed record of a malleable job, by a name of known_intents(). 0: success.
 using RingrtIntentTextFn = int (*)(const char *job, char *out, std::size_t size);
 }
 
-// In the place of a record: the name is an array's whose tasks have records of their own.
+// Replaces a record: the name belongs to an array whose tasks have their own records.
 inline constexpr char kManyJobs[] = "array";
 
 inline constexpr char kSchedObject[] = "sched_doubling.so";

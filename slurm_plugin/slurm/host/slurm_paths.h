@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where slurmctld keeps its files, as slurmctld itself says.
+// The paths of slurmctld's files, as slurmctld reports them.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace ringrt::slurm {
 
 struct SlurmPaths {
     std::string yaml;       // malleable.yaml beside slurm.conf
-    std::string last_good;  // its copy in StateSaveLocation, as last accepted
+    std::string last_good;  // copy of the last accepted one, in StateSaveLocation
     std::string journal;    // malleable_journal in StateSaveLocation
-    // Beside slurmctld's log, or in StateSaveLocation where that goes to syslog:
+    // Beside slurmctld's log, or in StateSaveLocation if it logs to syslog:
     std::string event_log;  // malleable_events.jsonl
     std::string diag;       // malleable_diag.json
     std::string explain;    // malleable_explain.json
 };
 
-// What else a daemon beside slurmctld must know of it.
+// The other facts that a daemon beside slurmctld needs.
 struct SlurmSetup {
     SlurmPaths paths;
     std::string state;      // StateSaveLocation
@@ -27,16 +27,15 @@ struct SlurmSetup {
     std::string scheduler;  // SchedulerType
     std::string user;       // SlurmUser
     uint32_t user_id = 0;
-    int64_t boot_s = 0;  // Unix time at which slurmctld was started
+    int64_t boot_s = 0;  // Unix time of slurmctld's start
     int message_timeout_s = 10;
-    double requeue_hold_s =
-        121;  // start delay that a requeue sets: cred_expire of AuthInfo, plus 1
+    double requeue_hold_s = 121;  // start delay after a requeue: AuthInfo's cred_expire, plus 1
 };
 
-// An RPC. nullopt: slurmctld does not answer, and *error says what Slurm calls that.
+// An RPC. nullopt: slurmctld does not answer; *error has Slurm's error text.
 [[nodiscard]] std::optional<SlurmSetup> ask_slurm_setup(std::string *error);
 [[nodiscard]] std::optional<SlurmPaths> ask_slurm_paths();
-// From the value of AuthInfo, read as Slurm reads it (its interfaces/cred.c).
+// From the value of AuthInfo, parsed as in Slurm (its interfaces/cred.c).
 [[nodiscard]] double requeue_hold_s(std::string_view auth_info);
 
 }  // namespace ringrt::slurm

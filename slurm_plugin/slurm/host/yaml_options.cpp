@@ -13,7 +13,7 @@
 namespace ringrt::slurm {
 namespace {
 
-// Keys beside the controller's: files, by an absolute path.
+// Keys besides the controller's: files, by absolute path.
 struct PathKey {
     std::string_view name;
     std::string PluginOptions::*path;
@@ -39,7 +39,7 @@ YamlError error_at(std::string_view name, std::size_t line, const std::string &w
     return {std::string(name) + ":" + std::to_string(line) + ": " + what};
 }
 
-// libyaml takes quadratic time over deep nesting, so brackets are counted before it sees them.
+// libyaml takes quadratic time for deep nesting, so brackets are counted before parsing.
 std::optional<YamlError> too_deep(std::string_view text, std::string_view name) {
     int depth = 0;
     std::size_t line = 1;
@@ -54,12 +54,12 @@ std::optional<YamlError> too_deep(std::string_view text, std::string_view name) 
     return std::nullopt;
 }
 
-// One mapping of plain keys to plain values, read event by event.
+// One mapping of plain keys to plain values, parsed event by event.
 class Reader {
   public:
     Reader(std::string_view text, std::string_view name) : name_(name) {
         ready_ = yaml_parser_initialize(&parser_) != 0;
-        if (text.data() == nullptr) text = "";  // libyaml ends the process where it gets no address
+        if (text.data() == nullptr) text = "";  // libyaml ends the process at a null pointer
         const auto *bytes = reinterpret_cast<const unsigned char *>(text.data());
         if (ready_) yaml_parser_set_input_string(&parser_, bytes, text.size());
     }

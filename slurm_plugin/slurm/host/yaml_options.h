@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// malleable.yaml: the controller's parameters, one `key: value` a line, beside slurm.conf.
+// malleable.yaml: the controller's parameters, one `key: value` per line, beside slurm.conf.
 //
-// The keys are those of controller/options.h, `event_log` and `metrics_file`. Bounded before it is
-// parsed (64 KiB, nesting 16, no aliases). Unknown or repeated keys and wrong values are errors
-// with their line.
+// The keys are those of controller/options.h, plus `event_log` and `metrics_file`. The text is
+// bounded before parsing (64 KiB, nesting 16, no aliases). Unknown or repeated keys and invalid
+// values are errors with a line number.
 #pragma once
 
 #include <string>
@@ -22,24 +22,23 @@ struct PluginOptions {
     controller::Options controller;
     std::string event_log;     // path; empty: malleable_events.jsonl beside slurmctld's log
     std::string metrics_file;  // path, rewritten every few seconds; empty: not written
-    bool found = true;         // there is a file
-    std::string text;          // what stands in it
+    bool found = true;         // the file exists
+    std::string text;          // its content
 };
 
-// Every key, and the text of its value.
+// All keys, and the text of a key's value.
 [[nodiscard]] std::vector<std::string_view> yaml_keys();
 [[nodiscard]] std::string get_key(const PluginOptions &options, std::string_view key);
 
 struct YamlError {
-    std::string
-        message;  // `malleable.yaml:3: unknown key "foo"; expected one of mode, policy, ...`
+    std::string message;  // malleable.yaml:3: unknown key "foo"; expected one of mode, ...
 };
 
-// `name` stands in messages for the file.
+// `name`: the file's name in messages.
 [[nodiscard]] std::variant<PluginOptions, YamlError> parse_yaml(std::string_view text,
                                                                 std::string_view name);
 
-// A file that does not exist means the defaults: to touch nothing.
+// A missing file means the defaults, which change nothing.
 [[nodiscard]] std::variant<PluginOptions, YamlError> read_yaml(const std::string &path);
 
 }  // namespace ringrt::slurm

@@ -56,7 +56,7 @@ void DaemonLog::reopen() {
     if (!open(path, &error)) this->error(error);
 }
 
-// The journal reads a severity, and has the time itself.
+// The journal expects a severity, and records the time itself.
 void DaemonLog::write(bool is_error, const std::string &line) {
     const bool is_journal = file_ == 2 && std::getenv("JOURNAL_STREAM") != nullptr;
     std::string text = is_journal ? (is_error ? "<3>" : "<6>") : timestamp();
@@ -66,7 +66,7 @@ void DaemonLog::write(bool is_error, const std::string &line) {
     for (std::size_t done = 0; done < text.size();) {
         const ssize_t now = ::write(file_, text.data() + done, text.size() - done);
         if (now < 0 && errno == EINTR) continue;
-        if (now <= 0) return;  // a full disk is no reason to stop
+        if (now <= 0) return;  // a full disk does not stop the daemon
         done += static_cast<std::size_t>(now);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// ringrtd's own log: standard error (the journal), or a file in the form of slurmctld's.
+// ringrtd's log: standard error (the systemd journal), or a file in the format of slurmctld's log.
 #pragma once
 
 #include <mutex>
@@ -16,9 +16,10 @@ class DaemonLog final : public Log {
     DaemonLog &operator=(const DaemonLog &) = delete;
     ~DaemonLog() override;
 
-    // To this file from now on, empty: standard error. False: *error says why, all stays.
+    // Switches to this file; empty: standard error. On false, *error has the reason and nothing
+    // changes.
     [[nodiscard]] bool open(const std::string &path, std::string *error);
-    void reopen();  // the file by the same name: after logrotate
+    void reopen();  // the file of the same name, after logrotate
 
     void info(const std::string &line) override { write(false, line); }
     void error(const std::string &line) override { write(true, line); }

@@ -9,15 +9,14 @@
 
 namespace ringrt::slurm {
 
-inline constexpr int kFailed = 1, kWrong = 2;  // kWrong: until an administrator changes something
+inline constexpr int kFailed = 1, kWrong = 2;  // kWrong: an administrator must change something
 
 struct DaemonOptions {
     std::string config, log_file, facts = kFactsPath, metrics;
     bool check = false;
 };
 
-// An exit status where there is nothing more to do: after --help, --version, or one line that says
-// what is wrong.
+// Returns an exit status if the program must end: after --help, --version or a one-line error.
 [[nodiscard]] std::optional<int> parse_daemon_options(int argc, char **argv,
                                                       DaemonOptions &options);
 

@@ -22,8 +22,8 @@
 namespace ringrt::slurm {
 namespace {
 
-constexpr double kAskEvery_s = 1;    // whether slurmctld is still the same one
-constexpr double kFactsEvery_s = 5;  // they are stale after kFactsStale_s
+constexpr double kAskEvery_s = 1;    // whether slurmctld is still the same
+constexpr double kFactsEvery_s = 5;  // facts are stale after kFactsStale_s
 constexpr char kSilent[] = "slurmctld does not answer";
 constexpr char kDoubling[] = "sched/doubling";
 
@@ -41,7 +41,8 @@ std::string own_release() {
 }
 
 LeaseTimes times_for(int message_timeout_s) {
-    const double call_s = std::clamp(message_timeout_s, 10, 100);  // a call that was begun
+    // Longest duration of a call in progress.
+    const double call_s = std::clamp(message_timeout_s, 10, 100);
     return {.lease_s = 3 * call_s,
             .guard_s = call_s,
             .margin_s = call_s,
@@ -83,7 +84,7 @@ bool DaemonThread::may_act() const { return lease_ && lease_->may_act(boottime_s
 // The main thread waits for a signal.
 void DaemonThread::ended() { kill(getpid(), SIGTERM); }
 
-// Asked again and again: slurmctld may have been started anew with another configuration.
+// Repeated: slurmctld may have restarted with another configuration.
 bool DaemonThread::fits(const SlurmSetup &setup) {
     std::string why;
     if (asked_s_ == 0) {
@@ -117,7 +118,7 @@ Duty DaemonThread::duty(const SlurmSetup &setup) {
         lease_ = std::make_unique<Lease>(this_process(), times_for(setup.message_timeout_s));
         leases_ = std::make_unique<LeaseFile>(setup.state);
     }
-    // A look, a creation and its confirmation, at most.
+    // At most a look, a creation and its confirmation.
     for (int i = 0; i < 4 && lease_step(); ++i) {
     }
     say_duty();
@@ -125,7 +126,7 @@ Duty DaemonThread::duty(const SlurmSetup &setup) {
     return may_act() ? Duty::act : Duty::stand_by;
 }
 
-// False: there was nothing to do.
+// False: nothing to do, or a failure.
 bool DaemonThread::lease_step() {
     const LeaseOp op = lease_->next(boottime_s());
     if (op == LeaseOp::rest) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The daemon as a host of the controller: it acts while it holds the lease and slurmctld's
-// scheduler is not sched/doubling, and leaves the facts for job_submit/malleable in a file.
+// The daemon as a host of the controller. It acts while it holds the lease and slurmctld's
+// scheduler is not sched/doubling. It publishes the facts for job_submit/malleable in a file.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace ringrt::slurm {
 
-// Why this daemon must not run beside that slurmctld, in one line; empty: it may.
+// Why this daemon must not run beside that slurmctld, in one line; empty: it may run.
 [[nodiscard]] std::string misfit(const SlurmSetup &setup, uint32_t user_id);
 
 class DaemonThread final : public ControllerThread {
@@ -40,7 +40,7 @@ class DaemonThread final : public ControllerThread {
     void publish(const SlurmCluster &cluster, int hold_s, bool keeps_records) override;
     void account(const Diag &diag) override;
 
-    // Once the thread has stopped: another one may act at once.
+    // Call after the thread has stopped: another daemon may then act at once.
     void release();
     [[nodiscard]] double last_beat_s() const { return beat_s_; }
     [[nodiscard]] bool has_failed() const { return failed_; }
@@ -62,7 +62,7 @@ class DaemonThread final : public ControllerThread {
     uint64_t intents_version_ = 0;
     bool keeps_records_ = true;
     double asked_s_ = 0;
-    int64_t boot_s_ = 0;      // slurmctld's start, as it said last
+    int64_t boot_s_ = 0;      // slurmctld's start, as last reported
     bool restarted_ = false;  // since take_restart()
     bool was_unreachable_ = false, facts_failed_ = false;
     std::atomic<double> beat_s_;

@@ -42,8 +42,8 @@ void Lease::done(const LeaseSeen &seen, double now_s) {
         look_found(seen, now_s);
 }
 
-// Its own lease that it does not hold any more: nobody can renew it. Else what was not changed must
-// have stayed so until this look *began*.
+// An own lease that is no longer held cannot be renewed, so it is free. Any other lease must have
+// been unchanged until this look *began*.
 bool Lease::is_free(const LeaseSeen &seen) const {
     if (seen.number == 0 || seen.holder_is_dead) return true;
     if (seen.record && (seen.record->released || seen.record->holder == holder_)) return true;
@@ -78,10 +78,11 @@ void Lease::done(LeaseWrite outcome, double now_s) {
     }
 }
 
-// In time: before what it is to prolong has ended; the first write has its own length.
+// A renewal must be confirmed before the term that it extends has ended, the first write within its
+// own term.
 void Lease::confirm(const LeaseSeen &seen, double now_s) {
     const bool in_time = now_s < (holds_ ? until_s_ : wrote_s_ + times_.lease_s);
-    if (in_time && seen.failed) return;  // once more
+    if (in_time && seen.failed) return;  // repeat the look
     if (!in_time || seen.number != number_ || seen.record != record()) return stand_by();
     holds_ = true;
     until_s_ = wrote_s_ + times_.lease_s;

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which one of several ringrtd acts: a lease, as a pure state machine. It knows no file and no
-// clock: next() says what to do to the store, done() takes what came of it.
+// Selects which of several ringrtd acts: a lease, as a pure state machine. It uses neither files
+// nor clocks: next() returns the operation on the store, done() takes its outcome.
 //
-//                 no lease, given back, its holder dead,
+// clang-format off
+//                 no lease, released, its holder dead,
 //                 or unchanged for lease + margin             create N + 1
 //    ┌─────────┐ ───────────────────────────────────▶ ┌────────┐ ─────────▶ ┌────────────┐
 //    │ standby │                                      │ taking │  created   │ confirming │
 //    └─────────┘ ◀─────────────────────────────────── └────────┘            └────────────┘
-//      ▲  look every look_s     it exists: another was quicker; failed        │  │    ▲
+//      ▲  look every look_s     it exists: another was faster; failed         │  │    ▲
 //      │                                                                      │  │    │ renewed
 //      ├──────────────────────────────────────────────────────────────────────┘  │    │ (replace N)
-//      │   a newer one is there, or the time in hand ran out meanwhile           │    │
-//      │                                                                it is N, │    │ every
-//      renew_s │   the time in hand ran out: an own lease is never renewed then   mine   ▼    │
+//      │   a newer lease exists, or the term ended meanwhile                     │    │ every
+//      │                                                             it is N, own ▼    │ renew_s
 //      └──────────────────────────────────────────────────────────────────── ┌────────┐
-//                                                                            │ active │
+//          the term ended: an own lease is never renewed then                │ active │
 //                                                                            └────────┘
+// clang-format on
 //
 // The store holds numbered leases. Creating number N + 1 is atomic (one contender succeeds), and
-// the highest number counts. Why never two act:
-// - A holder's time in hand ends lease_s after it *began* its last confirmed write, and a write
-//   counts only if it was confirmed before the time in hand from the one before had ended.
-// - A contender takes over a lease that it has seen unchanged for lease_s + margin_s since it first
-//   saw it, hence after it was written: the time in hand is over then, and cannot be renewed.
-// - The holder begins no change to the cluster in the last guard_s of its time in hand. So a call
-//   that was begun has guard_s + margin_s to end before anybody else begins one.
+// the highest number counts. Why two daemons never act at once:
+// - A holder's term ends lease_s after it *began* its last confirmed write. A write counts only if
+//   it was confirmed before the previous term had ended.
+// - A contender takes over a lease that it has seen unchanged for lease_s + margin_s. It first saw
+//   the lease after it was written, so the term has ended and cannot be renewed.
+// - The holder begins no change to the cluster in the last guard_s of its term. So a call in
+//   progress has guard_s + margin_s to end before another daemon begins one.
 //
-// What is assumed: each contender measures with a clock of its own that nobody steps and that goes
-// on in suspend (CLOCK_BOOTTIME). No two clocks are ever compared, so wall clocks may differ or be
-// stepped at will; only their rates must agree, to margin_s / (lease_s + margin_s). A whole virtual
-// machine that is paused without its clock going on breaks that.
+// Assumptions: each contender uses its own clock, which is never stepped and continues in suspend
+// (CLOCK_BOOTTIME). Clocks are never compared, so wall clocks may differ or be stepped. Only the
+// rates must agree, to margin_s / (lease_s + margin_s). A virtual machine that is paused with its
+// clock violates this.
 #pragma once
 
 #include <compare>
@@ -48,14 +49,14 @@ struct LeaseTimes {
 
 struct LeaseRecord {
     std::string holder;     // unique to a process
-    uint64_t beat = 0;      // another one with each renewal
-    double takeover_s = 0;  // unchanged for so long: it has expired (lease_s + margin_s)
+    uint64_t beat = 0;      // changes with each renewal
+    double takeover_s = 0;  // if unchanged this long, it has expired (lease_s + margin_s)
     bool released = false;
 
     auto operator<=>(const LeaseRecord &) const = default;
 };
 
-// What a look at the store found.
+// The result of a look at the store.
 struct LeaseSeen {
     bool failed = false;                // the store did not answer
     uint64_t number = 0;                // of the newest lease; 0: there is none
@@ -66,11 +67,8 @@ struct LeaseSeen {
 };
 
 enum class LeaseOp : uint8_t { rest, look, create, renew };
-enum class LeaseWrite : uint8_t {
-    done,
-    exists,
-    failed
-};  // `failed` may have been done all the same
+// A `failed` write may still have taken effect.
+enum class LeaseWrite : uint8_t { done, exists, failed };
 
 class Lease {
   public:
@@ -78,12 +76,12 @@ class Lease {
 
     Lease(std::string holder, LeaseTimes times) : holder_(std::move(holder)), times_(times) {}
 
-    // What to do now; it is begun now. Times are of the caller's own steady clock.
+    // The operation to begin now. Times are from the caller's steady clock.
     [[nodiscard]] LeaseOp next(double now_s);
     void done(const LeaseSeen &seen, double now_s);
     void done(LeaseWrite outcome, double now_s);
 
-    // May a change to the cluster be begun?
+    // Whether a change to the cluster may begin.
     [[nodiscard]] bool may_act(double now_s) const {
         return holds_ && now_s < until_s_ - times_.guard_s;
     }
@@ -91,7 +89,7 @@ class Lease {
     [[nodiscard]] bool holds() const { return holds_; }
     [[nodiscard]] uint64_t number() const { return number_; }  // of the lease to write
     [[nodiscard]] LeaseRecord record() const;                  // to write
-    // The lease that stands, as last seen; for words about it.
+    // The current lease, as last seen; for messages.
     [[nodiscard]] const LeaseSeen &seen() const { return seen_; }
 
     auto operator<=>(const Lease &) const = default;
@@ -107,13 +105,13 @@ class Lease {
     State state_ = State::standby;
     LeaseSeen seen_;
     double unchanged_since_s_ = 0;  // when seen_ was first seen
-    double began_s_ = 0;            // the operation under way
-    double wrote_s_ = 0;            // when the write that is to be confirmed was begun
+    double began_s_ = 0;            // of the operation under way
+    double wrote_s_ = 0;            // start of the write to confirm
     double look_due_s_ = 0, renew_due_s_ = 0;
     bool has_looked_ = false;
     uint64_t number_ = 0, beat_ = 0;
     bool holds_ = false;
-    double until_s_ = 0;  // the time in hand
+    double until_s_ = 0;  // end of the term
 };
 
 }  // namespace ringrt::slurm

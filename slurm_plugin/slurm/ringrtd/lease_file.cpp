@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "ringrtd.lease.";
 constexpr std::string_view kMarker = "ringrtd-lease/1";
-constexpr uint64_t kNumberMax = 1'000'000'000'000;  // a file by another name is none of ours
+constexpr uint64_t kNumberMax = 1'000'000'000'000;  // a larger number is not a lease
 
 template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
@@ -51,7 +51,7 @@ std::string first_word(const char *path) {
     return word;
 }
 
-// Field 22 of /proc/PID/stat; the name before it may hold anything.
+// Field 22 of /proc/PID/stat. The name before it may contain any character.
 std::string start_of(const std::string &pid) {
     std::ifstream in("/proc/" + pid + "/stat");
     const std::string stat{std::istreambuf_iterator<char>(in), {}};
@@ -87,7 +87,7 @@ std::string until_text(double seconds_from_now) {
     return text;
 }
 
-// A regular file of bounded size, else nothing.
+// A regular file of bounded size; otherwise nothing.
 std::optional<std::string> bounded_file(const std::string &path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) return std::nullopt;
@@ -165,8 +165,8 @@ std::string LeaseFile::path_of(uint64_t number) const {
     return folder_ + "/" + std::string(kPrefix) + std::to_string(number);
 }
 
-// One that vanishes between the listing and its reading was an old one; then it looks unreadable,
-// and the next look tells.
+// A file that vanishes between the listing and the read was an old one. It then counts as
+// unreadable, and the next look shows the newest.
 LeaseSeen LeaseFile::look() const {
     const std::unique_ptr<DIR, int (*)(DIR *)> dir(opendir(folder_.c_str()), closedir);
     LeaseSeen seen;
@@ -210,7 +210,7 @@ bool LeaseFile::write_fresh(const LeaseRecord &record, std::string &path) {
     return false;
 }
 
-// Over NFS an answer may be lost and the link be there all the same: then two names show it.
+// Over NFS, the answer may be lost although the link was made: the file then has two names.
 LeaseWrite LeaseFile::create(uint64_t number, const LeaseRecord &record) {
     std::string fresh;
     if (!write_fresh(record, fresh)) return LeaseWrite::failed;

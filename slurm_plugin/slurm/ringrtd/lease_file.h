@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The leases of lease.h as files of a folder that all contenders share (StateSaveLocation, also on
-// NFS): ringrtd.lease.N. One is created by link(), which fails where the name is taken, and renewed
-// by rename(), so that it is never seen in half. The last few are kept: a contender that slept
-// over some take-overs finds its number taken.
+// The leases of lease.h as files in a folder that all contenders share (StateSaveLocation, also on
+// NFS): ringrtd.lease.N. link() creates one and fails if the name exists. rename() renews it, so no
+// reader sees a partial file. The last few are kept: a contender that was suspended during some
+// take-overs finds its number taken.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ namespace ringrt::slurm {
 inline constexpr std::size_t kLeaseBytesMax = 1024;
 inline constexpr uint64_t kLeasesKept = 8;
 
-// host, process, boot and process name space: `HOST:PID:START:BOOT:SPACE`
+// host, process, boot and PID namespace: `HOST:PID:START:BOOT:SPACE`
 [[nodiscard]] std::string this_process();
-// Only where this process could see it if it lived: the same boot, the same name space.
+// True only if this process could see the holder alive: same boot, same PID namespace.
 [[nodiscard]] bool is_dead(const std::string &holder);
 // `ringrtd on HOST (pid PID)`
 [[nodiscard]] std::string name_of(const std::string &holder);

@@ -59,7 +59,7 @@ std::string response(std::string_view status, std::string_view type, std::string
            std::string(body);
 }
 
-// Until it is ready or the time is over; false: over.
+// Waits until the file is ready. False: the time is over.
 bool wait_for(int file, short what, Clock::time_point until) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     pollfd one{.fd = file, .events = what, .revents = 0};

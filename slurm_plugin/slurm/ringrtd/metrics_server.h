@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// GET /metrics over HTTP, on loopback only. A thread of its own, one request at a time, each
-// bounded in bytes and in time: a slow client delays other clients only.
+// GET /metrics over HTTP, on loopback only. A separate thread serves one request at a time, bounded
+// in bytes and time: a slow client delays only other clients.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace ringrt::slurm {
 inline constexpr std::size_t kRequestBytesMax = 4096;
 inline constexpr double kRequestSeconds = 2;
 
-// The whole answer to what was received so far; empty: it has not ended yet.
+// The complete response to the request so far; empty: the request is not complete.
 [[nodiscard]] std::string answer_request(std::string_view request, std::string_view metrics);
 
 class MetricsServer {
@@ -24,7 +24,7 @@ class MetricsServer {
     MetricsServer &operator=(const MetricsServer &) = delete;
     ~MetricsServer();
 
-    // `address`: 127.0.0.1:9820 or [::1]:9820. False: *error says why.
+    // `address`: 127.0.0.1:9820 or [::1]:9820. On false, *error has the reason.
     [[nodiscard]] bool start(const std::string &address, std::string *error);
     void set_text(std::string metrics);
     [[nodiscard]] bool is_running() const { return listener_ >= 0; }

@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::chrono::seconds kEndWait{10};
 
-// Without Slurm: malleable.yaml lies beside the slurm.conf that Slurm's own programs would read.
+// Works without Slurm: looks for malleable.yaml beside the slurm.conf that Slurm's programs would
+// read.
 int check(const DaemonOptions &options) {
     std::string path = options.config;
     if (path.empty()) {
@@ -46,7 +47,7 @@ int check(const DaemonOptions &options) {
     return 0;
 }
 
-// Signals come here only; every other thread has them blocked. Returns at SIGTERM or SIGINT.
+// Receives all signals; every other thread blocks them. Returns at SIGTERM or SIGINT.
 void watch(DaemonThread &thread, DaemonLog &log, const sigset_t &signals) {
     const double limit_s = watchdog_s();
     double pinged_s = 0;
@@ -56,7 +57,7 @@ void watch(DaemonThread &thread, DaemonLog &log, const sigset_t &signals) {
         if (signal == SIGTERM || signal == SIGINT) return;
         if (signal == SIGHUP || signal == SIGUSR1) log.reopen();
         if (signal == SIGHUP) thread.reload();
-        // Only while the passes make progress: one that hangs for long is ended by systemd.
+        // Only while passes make progress: systemd ends a daemon that hangs for long.
         const double now_s = boottime_s();
         if (limit_s > 0 && now_s - pinged_s >= limit_s / 4 &&
             now_s - thread.last_beat_s() < limit_s / 2) {
@@ -79,7 +80,7 @@ int run(const DaemonOptions &options) {
     if (!options.metrics.empty() && !metrics.start(options.metrics, &error))
         return usage_error("ringrtd", error);
     init_slurm_library();
-    // May hang in a call to Slurm to the very end: never freed.
+    // Never freed: its thread may be in a call to Slurm until the process ends.
     auto *thread = new DaemonThread(options, log, metrics);
     log.info("version " PACKAGE_VERSION " starts");
     if (!thread->start()) {
@@ -93,7 +94,7 @@ int run(const DaemonOptions &options) {
     if (ended) thread->release();
     const int status = thread->has_failed() ? kWrong : 0;
     log.info("ends");
-    if (!ended) _exit(status);  // what hangs is not waited for
+    if (!ended) _exit(status);  // does not wait for a blocked call
     return status;
 }
 

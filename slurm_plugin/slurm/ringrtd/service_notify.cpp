@@ -11,7 +11,7 @@
 
 namespace ringrt::slurm {
 
-// A name that begins with @ is one of Linux's abstract sockets.
+// A name that begins with @ is an abstract socket of Linux.
 void notify_service(const std::string &state) {
     const char *path = std::getenv("NOTIFY_SOCKET");
     sockaddr_un address{};

@@ -30,7 +30,7 @@ bool has_word(const std::string &list, const std::string &word) {
     return ("," + list + ",").find("," + word + ",") != std::string::npos;
 }
 
-// Where a hierarchy is mounted: that of the freezer, by which Slurm knows a step's processes, or
+// Mount point of a hierarchy: the freezer, by which Slurm tracks a step's processes, or
 // (`controller` empty) cgroup v2.
 std::string mount_of(const std::string &controller) {
     std::ifstream mounts("/proc/self/mounts");
@@ -46,7 +46,7 @@ std::string mount_of(const std::string &controller) {
     return "";
 }
 
-// "6:freezer:/slurm/uid_0/job_1/step_0" or "0::/...": the path of the hierarchy.
+// "6:freezer:/slurm/uid_0/job_1/step_0" or "0::/...": the path in the hierarchy.
 std::string path_in(pid_t process, const std::string &controller) {
     std::ifstream groups("/proc/" + std::to_string(process) + "/cgroup");
     std::string line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A process of ours beside a step's tasks: what Slurm signals, it hears as they do, and it has the
-// rights of the job's owner.
+// Sets up a service process beside a step's tasks: it receives Slurm's signals as they do, and has
+// the rights of the job's owner.
 #pragma once
 
 #include <sys/types.h>
@@ -16,14 +16,14 @@ struct JobOwner {
     std::vector<gid_t> groups;
 };
 
-// In a child of slurmstepd, in this order.
+// Call these in a child of slurmstepd, in this order.
 
-// Every other descriptor leads to /dev/null: srun must see the end of its tasks' output, and what
-// Slurm's library logs must not get into a socket of the same number.
+// Every other descriptor leads to /dev/null: srun must see the end of its tasks' output, and log
+// lines of Slurm's library must not reach a socket with a reused number.
 bool keep_only(std::initializer_list<int> fds);
 // proctrack/cgroup signals the children of slurmstepd that are in the step's cgroup.
 void join_cgroups_of(pid_t task);
-// For good; false: this process must end.
+// Irreversible. On false, this process must end.
 bool become(const JobOwner &owner);
 
 }  // namespace ringrt::slurm

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One calm line in the job's output at each end of a resize. Slurm's own words there ("CANCELLED
-// ... DUE TO JOB REQUEUE", "tasks 0-3: Terminated") read like a crash.
+// One plain line in the job's output at each end of a resize. Slurm's own lines ("CANCELLED ... DUE
+// TO JOB REQUEUE", "tasks 0-3: Terminated") look like a crash.
 //
-// Written by the batch step's slurmstepd, whose own stderr is the job's: no file is opened here.
+// Written by the batch step's slurmstepd, whose stderr is the job's: no file is opened here.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -24,10 +24,10 @@ constexpr double kAnswerWait_s = 2;
 
 struct Seen {
     records::Intent intent;
-    bool requeued = false;  // it waits already, as far as slurmctld goes
+    bool requeued = false;  // slurmctld already lists the job as pending
 };
 
-// What slurmctld shows of the job: its state as a letter, and its record.
+// What slurmctld reports of the job: its state as a letter, and its record.
 std::string look_up(uint32_t job_id) {
     LoadedJob job;
     if (job.load(job_id) != SLURM_SUCCESS || !job) return {};
@@ -46,10 +46,10 @@ std::optional<Seen> ask_slurmctld(uint32_t job_id) {
 
 void say(const std::string &line) {
     const std::string whole = "ringrt: " + line + "\n";
-    if (write(STDERR_FILENO, whole.data(), whole.size()) < 0) return;  // nobody to tell
+    if (write(STDERR_FILENO, whole.data(), whole.size()) < 0) return;  // nowhere to report it
 }
 
-// BestGain for best_gain, as ringstat shows it.
+// BestGain for best_gain, in ringstat's format.
 std::string shown_reason(const std::string &reason) {
     std::string out;
     bool starts = true;
@@ -77,8 +77,8 @@ bool is_malleable_script(spank_t spank) {
 
 }  // namespace
 
-// Whether it is a restart stands in the record alone: Slurm tells the batch step nothing of it. The
-// old size is left out where the controller has already noted that the job runs.
+// Only the record shows whether this is a restart: Slurm does not report it to the batch step. The
+// old size is left out if the controller has already recorded that the job runs.
 void say_it_goes_on(spank_t spank) {
     if (!is_malleable_script(spank)) return;
     const uint32_t job_id = number_of(spank, S_JOB_ID);
@@ -91,8 +91,8 @@ void say_it_goes_on(spank_t spank) {
     say(line);
 }
 
-// Whether the script ended by itself or was killed does not tell: ranks that leave let it end in
-// any way. That Slurm has requeued the job does.
+// The end of the script proves nothing: ranks that leave let it end in any way. The proof is that
+// Slurm has requeued the job.
 void say_it_is_resized(spank_t spank) {
     if (!is_malleable_script(spank)) return;
     const uint32_t job_id = number_of(spank, S_JOB_ID);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The channel between a step's rank 0 and Slurm (doc/channel.md), in slurmstepd: a socket is made
-// before the tasks are forked, and served by a child process once they are.
+// The channel between a step's rank 0 and Slurm (doc/channel.md), in slurmstepd: it creates a
+// socket before the tasks are forked, and a child process serves it afterwards.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -35,7 +35,7 @@ using records::ChannelWord;
 
 constexpr std::size_t kCommentBytesMax = 65536;
 
-// Of this slurmstepd, which has one step. Plain values: nothing to construct when it is loaded.
+// Of this slurmstepd, which has one step. Plain values: no constructor runs at load time.
 int listener = -1;
 int lifeline = -1;  // slurmstepd's end: the service ends with it
 pid_t service = -1;
@@ -49,7 +49,8 @@ void random_hex(char *out, std::size_t digits) {
     out[digits] = '\0';
 }
 
-// An abstract name is in no file system: it is seen wherever the network name space is the node's.
+// An abstract name is in no file system: it is visible wherever the network namespace is the
+// node's.
 int listen_at(const std::string &name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -100,7 +101,7 @@ ChannelMessage requeue_job(uint32_t job_id) {
     return {ChannelWord::answer, error > 0 ? error : 1, slurm_strerror(error)};
 }
 
-// After the owner's own words, which may have changed since the last report.
+// Appends the report to the owner's own text, which may have changed since the last report.
 void report_of(uint32_t job_id, const records::Telemetry &telemetry) {
     LoadedJob job;
     if (job.load(job_id) != SLURM_SUCCESS || !job) return;
@@ -115,11 +116,11 @@ void report_of(uint32_t job_id, const records::Telemetry &telemetry) {
     slurm_update_job(&change);
 }
 
-// Does it run on in the GraceTime that Slurm gives whom it preempts?
+// Whether the job still runs in the GraceTime that Slurm gives a preempted job.
 bool is_preempted(uint32_t job_id) {
     LoadedJob job;
     if (job.load(job_id) != SLURM_SUCCESS || !job) return false;
-    // A running job has the flag JOB_SIGNALING, too, until all nodes have the signal.
+    // A running job also has the flag JOB_SIGNALING until all nodes have received the signal.
     return (job->job_state & JOB_STATE_BASE) == JOB_RUNNING &&
            (job->job_state & JOB_COMPLETING) == 0 && job->preempt_time != 0 &&
            job->preempt_time >= job->start_time;
@@ -135,7 +136,7 @@ struct Beside {
 void serve(const Beside &step, int end_of_lifeline) {
     sigset_t all, heard;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, nullptr);  // blocked, the signals are read below
+    sigprocmask(SIG_SETMASK, &all, nullptr);  // blocked here; read below by signalfd
     sigemptyset(&heard);
     sigaddset(&heard, step.ask_signal);
     sigaddset(&heard, SIGTERM);
@@ -159,7 +160,7 @@ void serve(const Beside &step, int end_of_lifeline) {
 
 void open_channel(spank_t spank) {
     if (spank_remote(spank) != 1) return;
-    spank_unsetenv(spank, kForLibrary[3]);  // of the step that this one was started from
+    spank_unsetenv(spank, kForLibrary[3]);  // inherited from an enclosing step
     if (!is_malleable_step(spank)) return;
     char name[33];
     random_hex(name, 32);
@@ -184,7 +185,7 @@ void serve_channel(spank_t spank) {
     if (service == 0) {
         try {
             serve(step, ends[0]);
-        } catch (...) {  // out of memory: the job goes on without
+        } catch (...) {  // out of memory: the job continues without the channel
         }
         _exit(0);
     }
@@ -194,8 +195,8 @@ void serve_channel(spank_t spank) {
     lifeline = ends[1];
 }
 
-// Reaped here, or killed: Slurm waits for a step's processes by the second. Where slurmstepd has
-// reaped it already, its number is not used.
+// Reaps the service, or kills it: otherwise Slurm would wait seconds for the step's processes. If
+// slurmstepd has already reaped it, its number is not used.
 void close_channel() {
     if (lifeline >= 0) close(std::exchange(lifeline, -1));
     constexpr int kPatience_ms = 200;

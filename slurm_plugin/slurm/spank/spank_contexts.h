@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The SPANK plugin's work in each kind of process, and how the options travel between them:
+// The SPANK plugin's work in each kind of process, and the path of the options between them:
 //
 //   --malleable=1:8  ->  sbatch: spank_job_control_setenv(MALLEABLE)
-//                    ->  slurmctld: job_desc.spank_job_env "MALLEABLE=1:8"        (job_submit reads
-//                    it)
-//                    ->  the job's environment: SLURM_SPANK_MALLEABLE=1:8         (slurmstepd reads
-//                    it)
+//                    ->  slurmctld: job_desc.spank_job_env "MALLEABLE=1:8" (read by job_submit)
+//                    ->  the job's environment: SLURM_SPANK_MALLEABLE=1:8  (read by slurmstepd)
 #pragma once
 
 #include <array>
 
-// Slurm declares the plugin's functions without saying that they are C's.
+// Slurm declares the plugin's functions without C linkage.
 extern "C" {
 #include <slurm/spank.h>
 }
@@ -18,11 +16,12 @@ extern "C" {
 namespace ringrt::slurm {
 
 struct FlagName {
-    const char *option;     // of sbatch and srun, without the dashes
-    const char *variable;   // SBATCH_... sets the same
-    const char *control;    // name in the job control environment
-    const char *in_job;     // name in the job's environment
-    const char *forwarded;  // Slurm's own copy of the option there, which it reads back
+    const char *option;    // of sbatch and srun, without the dashes
+    const char *variable;  // SBATCH_... variable with the same effect
+    const char *control;   // name in the job control environment
+    const char *in_job;    // name in the job's environment
+    // Slurm's own copy of the option in the job's environment, which it reads back.
+    const char *forwarded;
 };
 
 #define RINGRT_FORWARDED(option) "SLURM_SPANK__SLURM_SPANK_OPTION_malleable_" option
@@ -36,39 +35,40 @@ inline constexpr std::array<FlagName, 3> kFlags{{
 }};
 #undef RINGRT_FORWARDED
 
-// What libringrt goes by in the job.
+// The variables that libringrt reads in the job.
 inline constexpr const char *kForLibrary[] = {"RINGRT_MALLEABLE", "RINGRT_SIGNAL", "RINGRT_GRACE_S",
                                               "RINGRT_CHANNEL"};
 
-// 0: it is not known here.
+// 0: not known here.
 inline uint32_t number_of(spank_t spank, spank_item_t item) {
     uint32_t value = 0;
     return spank_get_item(spank, item, &value) == ESPANK_SUCCESS ? value : 0;
 }
 
-// In every process, from slurm_spank_init().
+// In every process, called from slurm_spank_init().
 void register_options(spank_t spank);
 
-// In sbatch, salloc and srun: passes what was given to slurmctld. Values are checked there, so that
-// every way of submitting meets the same check; here they are only cut to a bounded length.
+// In sbatch, salloc and srun: passes the given values to slurmctld, which checks them, so that
+// every kind of submission gets the same check. Here they are only cut to a bounded length.
 void forward_options(spank_t spank);
 
-// In slurmstepd, before a task runs. In the batch step it corrects what is still as at submission
-// (SLURM_NTASKS and others), in the others it sets what training frameworks look for; everywhere it
-// tells libringrt what was asked for.
+// In slurmstepd, before a task runs. In the batch step, corrects variables that still have the
+// values of the submission (SLURM_NTASKS and others). In the other steps, sets the variables that
+// training frameworks expect. In both, passes the requested options to libringrt.
 void fix_environment(spank_t spank);
 
-// In the slurmstepd of a step: a socket by which rank 0 reaches Slurm, made before the tasks are
-// forked, served from then on, and closed at the step's end (doc/channel.md).
+// In the slurmstepd of a step: a socket by which rank 0 reaches Slurm. It is created before the
+// tasks are forked, served from then on, and closed at the step's end (doc/channel.md).
 void open_channel(spank_t spank);
 void serve_channel(spank_t spank);
 void close_channel();
 
-// In srun: how it was called, for extensions of its job (doc/live.md); and at its end.
+// In srun: records its call, for extensions of its job (doc/live.md), and removes the record at its
+// end.
 void record_srun(spank_t spank);
 void forget_srun();
 
-// In the slurmstepd of the job's script, when it has been started, and when it has ended.
+// In the slurmstepd of the job's script, after its start and after its end.
 void say_it_goes_on(spank_t spank);
 void say_it_is_resized(spank_t spank);
 

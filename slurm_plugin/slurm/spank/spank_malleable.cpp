@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The SPANK plugin `malleable`: what Slurm calls, and nothing else.
+// The SPANK plugin `malleable`: only Slurm's entry points.
 //
-// sbatch, salloc, srun   spank_submit.cpp   takes the options, hands them to job_submit/malleable
-// srun                   spank_record.cpp   writes down how it was called, for extensions
+// sbatch, salloc, srun   spank_submit.cpp   takes the options, passes them to job_submit/malleable
+// srun                   spank_record.cpp   records its call, for extensions
 // slurmstepd             spank_step.cpp     fixes the environment of the job's script and ranks
 //                        spank_channel.cpp  connects the ranks with Slurm
-//                        spank_calm.cpp     says in the job's output that it is resized
+//                        spank_calm.cpp     reports a resize in the job's output
 //
 // No function here ever returns an error: a plugin that does can make every job on a cluster fail.
 #include <exception>

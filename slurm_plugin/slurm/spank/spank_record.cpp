@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The SPANK plugin in the srun of a malleable job: writes down how it was called, with the rights
-// of the job's owner, into a file that only the owner can read. Extensions run it, as the same
-// owner; no part of Slurm or of the controller opens it.
+// The SPANK plugin in the srun of a malleable job: records the call, with the rights of the job's
+// owner, in a file that only the owner can read. Extensions run it as the same owner. No part of
+// Slurm or of the controller opens it.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,9 +27,9 @@
 namespace ringrt::slurm {
 namespace {
 
-char record_path[PATH_MAX];  // of this srun; empty: none. Nothing to construct when it is loaded.
+char record_path[PATH_MAX];  // of this srun; empty: none. No constructor runs at load time.
 
-// The words of /proc/self/cmdline or environ; empty where they are too long to be written down.
+// The words of /proc/self/cmdline or environ; empty if they are too long to record.
 std::vector<std::string> words_in(const char *path) {
     std::ifstream file(path, std::ios::binary);
     std::string text(kSrunRecordBytesMax, '\0');
@@ -69,7 +69,7 @@ std::string work_dir_of(uint32_t job_id) {
     return job->work_dir;
 }
 
-// As a whole or not at all.
+// Writes the whole file or nothing.
 bool write_private(const std::string &path, const std::string &text) {
     const std::string fresh = path + "." + std::to_string(getpid());
     const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -80,7 +80,7 @@ bool write_private(const std::string &path, const std::string &text) {
     return false;
 }
 
-// 0: extensions of this job have nothing to repeat.
+// 0: extensions of this job have no srun to repeat.
 uint32_t malleable_job() {
     uint32_t job_id = 0;
     const char *id = std::getenv("SLURM_JOB_ID");
@@ -95,7 +95,7 @@ uint32_t malleable_job() {
 
 void record_srun(spank_t spank) {
     if (spank_context() != S_CTX_LOCAL) return;
-    unsetenv(kExtendable);  // of the step that this one was started from
+    unsetenv(kExtendable);  // inherited from an enclosing step
     const uint32_t job_id = malleable_job();
     int words = 0;
     char **program = nullptr;

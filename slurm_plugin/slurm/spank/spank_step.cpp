@@ -39,7 +39,7 @@ int value_or(const std::variant<int, records::FlagError> &parsed, int otherwise)
     return value != nullptr ? *value : otherwise;
 }
 
-// The range as it was given, the signal as a number, the grace time in seconds.
+// The range as given, the signal as a number, the grace time in seconds.
 void tell_library(spank_t spank, const std::string &range) {
     const records::Intent defaults;
     const auto signal = job_variable(spank, kFlags[1].in_job);
@@ -59,7 +59,7 @@ bool is_batch_step(spank_t spank) {
            step == SLURM_BATCH_SCRIPT;
 }
 
-// A list of nodes may be longer: its beginning says which is the first.
+// A list of nodes may be longer: its beginning names the first node.
 std::string long_variable(spank_t spank, const char *name) {
     char buffer[4096] = "";
     const spank_err_t error = spank_getenv(spank, name, buffer, sizeof buffer);
@@ -74,7 +74,7 @@ uint32_t count_in(spank_t spank, const char *name) {
 
 bool has_task_per_node(spank_t spank) { return job_variable(spank, kLayoutInJob) == kTaskPerNode; }
 
-// "a100:2" where it was "a100:4"
+// "a100:4" becomes "a100:2"
 void set_count(spank_t spank, const char *name, uint32_t count) {
     const auto present = job_variable(spank, name);
     if (!present) return;
@@ -84,11 +84,11 @@ void set_count(spank_t spank, const char *name, uint32_t count) {
     set(spank, name, kind + std::to_string(count));
 }
 
-// Slurm fills these from the submission, also when the job runs at another size. What says how a
-// node looks is taken away where the nodes differ.
+// Slurm fills these from the submission, even if the job runs at another size. Variables that
+// describe a node are removed if the nodes differ.
 void set_task_counts(spank_t spank) {
     const uint32_t tasks = number_of(spank, S_JOB_TOTAL_TASK_COUNT);
-    const uint32_t nodes = count_in(spank, "SLURM_JOB_NUM_NODES");  // SPANK knows but one here
+    const uint32_t nodes = count_in(spank, "SLURM_JOB_NUM_NODES");  // here SPANK reports only one
     if (tasks == 0) return;
     const uint32_t gpus_on_node = count_in(spank, "SLURM_GPUS_ON_NODE");
     const uint32_t gpus = has_task_per_node(spank) ? gpus_on_node * nodes : tasks;
@@ -105,8 +105,8 @@ void set_task_counts(spank_t spank) {
     if (gpus > 0) set_count(spank, "SLURM_GPUS_PER_TASK", gpus / tasks);
 }
 
-// What the user has set stays, but not what an enclosing step's SPANK has; and not in an extension,
-// for what is passed on to it is about its base: a port there is taken, an address another node's.
+// The user's values stay. Values that an enclosing step's SPANK set are replaced. So are all in an
+// extension: the inherited ones describe its base, with a port in use and another node's address.
 void set_step_variables(spank_t spank, bool is_extension) {
     TaskPlace place{.job_id = number_of(spank, S_JOB_ID),
                     .step_id = number_of(spank, S_JOB_STEPID),

@@ -13,11 +13,11 @@
 namespace ringrt::slurm {
 namespace {
 
-// Longer than any right value, so that what was cut is still refused by slurmctld.
+// Longer than any valid value, so that slurmctld still refuses a truncated one.
 constexpr std::size_t kValueBytesMax = 2 * records::kFlagBytesMax;
 
-// Set by Slurm's option parser through a C callback, hence not a local. Plain arrays: nothing to
-// construct when the plugin is loaded.
+// Set by Slurm's option parser through a C callback, so it cannot be local. Plain arrays: no
+// constructor runs when the plugin is loaded.
 struct Given {
     bool is_set;
     char value[kValueBytesMax + 1];
@@ -42,13 +42,13 @@ const char *const kUsage[] = {
 
 bool is_sbatch() { return std::strcmp(program_invocation_short_name, "sbatch") == 0; }
 
-// SBATCH_... variables are sbatch's alone; an option on the command line wins over them.
+// SBATCH_... variables apply only to sbatch. An option on the command line overrides them.
 const char *value_of(std::size_t flag) {
     if (given[flag].is_set) return given[flag].value;
     return is_sbatch() ? std::getenv(kFlags[flag].variable) : nullptr;
 }
 
-// A job submitted from inside a malleable one must not inherit its flags.
+// A job submitted from inside a malleable job must not inherit its flags.
 void unset_inherited_flags() {
     for (const FlagName &flag : kFlags) {
         unsetenv(flag.in_job);
@@ -56,7 +56,7 @@ void unset_inherited_flags() {
     }
     for (const char *name : kForLibrary) unsetenv(name);
     unsetenv(kLayoutInJob);
-    // Of the task that submits.
+    // Variables of the submitting task.
     const char *ours = std::getenv(kSetBySpank);
     if (ours == nullptr) return;
     for (const char *name : kStepVariables)
@@ -64,7 +64,7 @@ void unset_inherited_flags() {
     unsetenv(kSetBySpank);
 }
 
-// "lua,malleable" has it; so has a slurmctld that does not say: then sbatch itself will fail.
+// "lua,malleable" has it. So has a slurmctld that does not answer: sbatch itself will then fail.
 bool has_job_submit() {
     slurm_conf_t *conf = nullptr;
     if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS || conf == nullptr) return true;
@@ -76,7 +76,7 @@ bool has_job_submit() {
            listed.find("/malleable,") != std::string::npos;
 }
 
-// Without it slurmctld ignores the range, and the job would run without a single GPU.
+// Without it, slurmctld ignores the range, and the job would run without any GPU.
 bool can_be_malleable() {
     if (has_job_submit()) return true;
     if (!given[0].is_set) {
@@ -88,7 +88,7 @@ bool can_be_malleable() {
     slurm_error(
         "--malleable: this cluster's slurmctld knows no malleable jobs (JobSubmitPlugins in "
         "slurm.conf lacks malleable): leave it out, and give --gpus=N");
-    std::exit(1);  // an optional plugin's error would be ignored
+    std::exit(1);  // the error of an optional plugin would be ignored
 }
 
 }  // namespace
@@ -114,8 +114,8 @@ void forward_options(spank_t spank) {
     if (is_malleable && context == S_CTX_ALLOCATOR && !can_be_malleable()) return;
     for (std::size_t i = 0; i < kFlags.size(); ++i) {
         const char *value = value_of(i);
-        // A variable of the user's profile says how jobs that are malleable leave; an option for a
-        // job that is not is a mistake, and slurmctld says so.
+        // A variable in the user's profile configures malleable jobs only, so it is dropped for a
+        // rigid job. An option for a rigid job is a mistake, which slurmctld reports.
         if (value == nullptr || (!is_malleable && !given[i].is_set)) continue;
         const std::string bounded(value, strnlen(value, kValueBytesMax));
         spank_job_control_setenv(spank, kFlags[i].control, bounded.c_str(), 1);

@@ -14,21 +14,21 @@ struct Option {
     std::string_view brief, name;
 };
 
-// The extension's job says how large its step is.
+// The extension's job determines the size of its step.
 constexpr std::array kSizes{
     Option{"-n", "--ntasks"},      Option{"-N", "--nodes"},    Option{"-G", "--gpus"},
     Option{"-w", "--nodelist"},    Option{"-r", "--relative"}, Option{"", "--ntasks-per-node"},
     Option{"", "--gpus-per-node"}, Option{"", "--gres"},       Option{"", "--jobid"},
 };
 
-// Of what begins with SLURM, the user's own wishes, the same in each job.
+// Variables with the prefix SLURM that are the user's choice, the same in each job.
 constexpr std::array<std::string_view, 8> kWishes{
     "SLURM_CONF", "SLURM_CPUS_PER_TASK", "SLURM_DISTRIBUTION", "SLURM_EXPORT_ENV",
     "SLURM_HINT", "SLURM_KILL_BAD_EXIT", "SLURM_MPI_TYPE",     "SLURM_THREADS_PER_CORE",
 };
 
-// What a job gets for itself: its GPUs, and what this plugin says to it.
-// RINGRT_MALLEABLE stays: how a program cuts its batch follows from it.
+// Variables of a single job: its GPUs, and those that this plugin sets. RINGRT_MALLEABLE is kept: a
+// program derives the split of its batch from it.
 constexpr std::array<std::string_view, 11> kOfOneJob{
     "CUDA_VISIBLE_DEVICES",
     "GPU_DEVICE_ORDINAL",
@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 11> kOfOneJob{
 constexpr std::string_view kOptionOfSpank = "SLURM_SPANK__SLURM_SPANK_OPTION_";
 constexpr std::string_view kOptionOfOurs = "SLURM_SPANK__SLURM_SPANK_OPTION_malleable_";
 
-// Between single quotes the shell takes everything as it is, but for the quote.
+// Between single quotes, the shell takes every character literally except the quote.
 void append_quoted(std::string &out, std::string_view word) {
     out += " '";
     for (const char c : word) {
@@ -58,7 +58,7 @@ void append_quoted(std::string &out, std::string_view word) {
     out += '\'';
 }
 
-// How many words the option takes: 0: it stays; 1: "--ntasks=2", "-n2"; 2: "-n 2".
+// How many words to remove: 0: none; 1: "--ntasks=2", "-n2"; 2: "-n 2".
 int words_of_size(std::string_view word) {
     for (const Option &option : kSizes) {
         if (word == option.name || (!option.brief.empty() && word == option.brief)) return 2;
@@ -87,7 +87,7 @@ bool is_passed_on(std::string_view entry) {
     const std::string_view name = entry.substr(0, end);
     if (std::ranges::find(kOfOneJob, name) != kOfOneJob.end()) return false;
     if (name.starts_with(kOptionOfSpank)) return !name.starts_with(kOptionOfOurs);
-    // By the number of its array's task a program may choose what it trains.
+    // A program may select its training by the number of its array task.
     if (!name.starts_with("SLURM") || name.starts_with("SLURM_ARRAY_")) return true;
     return std::ranges::find(kWishes, name) != kWishes.end();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An srun of a malleable job, written down as a shell script that repeats it in an extension
-// (doc/live.md). Knows nothing of Slurm.
+// The srun call of a malleable job, recorded as a shell script that repeats it in an extension
+// (doc/live.md). Independent of Slurm.
 #pragma once
 
 #include <sys/types.h>
@@ -17,24 +17,24 @@ inline constexpr std::size_t kSrunRecordBytesMax = 1 << 20;
 
 struct SrunCall {
     std::vector<std::string> arguments;  // srun itself comes first
-    std::size_t program_words = 0;  // the last so many of them: the program, and what it is given
-    std::vector<std::string> environment;  // "NAME=value", as srun was started with
-    std::string folder;                    // it was started in
+    std::size_t program_words = 0;  // the last words of `arguments`: the program and its arguments
+    std::vector<std::string> environment;  // "NAME=value", as at srun's start
+    std::string folder;                    // srun's working directory at its start
     mode_t umask = 022;
     std::optional<uint64_t> open_files;  // soft limit; none: unlimited
 };
 
-// Run by sh in the extension's own job, with records::kExtensionTasks in its environment. nullopt:
+// For sh in the extension's own job, with records::kExtensionTasks in its environment. nullopt:
 // longer than kSrunRecordBytesMax, or not an srun of a program.
 [[nodiscard]] std::optional<std::string> script_of(const SrunCall &call);
 
-// srun's options without those that say how large its step is, or which job it belongs to.
+// srun's options without those for the size of its step or for the job it belongs to.
 [[nodiscard]] std::vector<std::string> without_size(const std::vector<std::string> &options);
 
-// What of the base's environment an extension has too: not what Slurm sets for each job.
+// Whether an extension inherits this variable of the base: not those that Slurm sets for each job.
 [[nodiscard]] bool is_passed_on(std::string_view entry);
 
-// Set for the tasks of a step whose srun is recorded.
+// Set for the tasks of a step with a recorded srun.
 inline constexpr char kExtendable[] = "RINGRT_EXTENDABLE";
 
 }  // namespace ringrt::slurm

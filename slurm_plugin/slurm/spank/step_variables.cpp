@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kHostBytesMax = 255;
 
-// Below the ports that Linux hands out, and another one after each requeue: connections of the run
-// before may linger.
+// Below the ports that Linux assigns, and different after each requeue: connections of the previous
+// run may linger.
 constexpr uint32_t kPortFirst = 15000, kPorts = 10000;
 
 uint32_t port_of(const TaskPlace &place) {
@@ -18,8 +18,8 @@ uint32_t port_of(const TaskPlace &place) {
     return kPortFirst + static_cast<uint32_t>(key % kPorts);
 }
 
-// Ranks of one node meet on it, whatever it is called. Where srun came from a loopback address to
-// several nodes, they are all on one machine, and their names may not be known.
+// Ranks on one node connect by loopback, whatever the node's name. If srun uses a loopback address
+// with several nodes, they are all on one machine, and their names may not resolve.
 std::string address_of(const TaskPlace &place) {
     if (place.nodes <= 1) return "127.0.0.1";
     if (place.launch_address.starts_with("127.")) return place.launch_address;
@@ -31,7 +31,8 @@ std::string address_of(const TaskPlace &place) {
 
 std::string first_host(std::string_view list) {
     std::string host;
-    bool in_brackets = false, taken = false;  // the first number within the brackets is
+    // Taken: the first number within the brackets is complete.
+    bool in_brackets = false, taken = false;
     for (const char c : list) {
         if (!in_brackets && c == ',') break;
         if (host.size() > kHostBytesMax || static_cast<unsigned char>(c) <= ' ' || c == 0x7f)
