@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// usage: how the tools' command lines look alike, and how they end.
+// Common style of the tools' command lines, and common exit handling.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,8 @@
 
 namespace ringrt {
 
-// CLI11's help without the names of its types and checks: "FLOAT:FLOAT in [0.1 - 86400]" is NUMBER.
+// CLI11's help without the names of types and checks: "FLOAT:FLOAT in [0.1 - 86400]" becomes
+// NUMBER.
 class Help : public CLI::Formatter {
   public:
     std::string make_option_opts(const CLI::Option *option) const override {
@@ -36,19 +37,19 @@ class Help : public CLI::Formatter {
     }
 };
 
-// First of all: subcommands take it over.
+// Call before adding subcommands: they inherit it.
 inline void set_style(CLI::App &app, const char *program) {
     app.formatter(std::make_shared<Help>());
     app.set_version_flag("-V,--version", std::string(program) + " " PACKAGE_VERSION, "the version");
 }
 
-// The end of --help; `more`: what else this tool ends with.
+// The end of --help. `more`: further exit statuses of this tool.
 [[nodiscard]] inline std::string exit_statuses(const std::string &more = "") {
     return "exit status: 0 done; 1 it could not be done; 2 wrong usage" +
            (more.empty() ? more : "; " + more);
 }
 
-// What was written to standard output arrived, or `status` becomes 1: a full disk, a closed pipe.
+// Returns 1 instead of status 0 if standard output failed: a full disk, a closed pipe.
 [[nodiscard]] inline int end_of_output(int status, const char *program) {
     std::cout.flush();
     const bool whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
@@ -58,7 +59,7 @@ inline void set_style(CLI::App &app, const char *program) {
     return status == 0 ? 1 : status;
 }
 
-// Exit status: 0 after --help or --version, 2 after one line that says what is wrong.
+// Exit status: 0 after --help or --version, 2 after a one-line error.
 [[nodiscard]] inline int end_of_usage(const CLI::App &app, const CLI::ParseError &error,
                                       const char *program) {
     if (error.get_exit_code() == 0) return end_of_output(app.exit(error), program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gloo's allreduce (ring) over its TCP transport as a contestant; started by ringbench.
+// Measures Gloo's allreduce (ring) over its TCP transport; started by ringbench.
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/math.h>
@@ -43,7 +43,7 @@ class Gloo : public ringrt::bench::Contestant {
     void free(float *data, bool) override { ::free(data); }
 
   private:
-    // Gloo of 2025 shares the store, earlier ones borrow it.
+    // Gloo of 2025 shares ownership of the store, earlier versions borrow it.
     template <typename Context>
     void connect(Context &context) {
         if constexpr (requires { context.connectFullMesh(store_, device_); })

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kAnswerMs = 120000;
 
-// Beside this program in the build tree, else where it is installed.
+// Beside this program in the build tree, otherwise in the installation.
 std::string worker_path(const std::string &name) {
     std::string self = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
     for (const std::string &folder :
@@ -44,7 +44,7 @@ void exec(const Implementation &implementation, std::vector<std::string> argumen
     fprintf(stderr, "ringbench: cannot start %s\n", argv[0]);
 }
 
-// A node of its own, as far as the network goes.
+// Puts the rank on a node of its own, as far as the network is concerned.
 void enter(const std::string &netns, int rank) {
     const std::string name = netns + "-" + std::to_string(rank);
     const int fd = open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The workers of one implementation, and the socket all workers come to.
+// The workers of one implementation, and the socket to which all workers connect.
 #pragma once
 
 #include <sys/types.h>
@@ -15,22 +15,23 @@ namespace ringrt::bench {
 
 struct Implementation {
     std::string name;
-    // How its ranks are started; empty: forked from here (ringrt).
+    // How its ranks are started; empty: forked from this process (ringrt).
     std::vector<std::string> command;
     bool each_rank = false;  // the command starts one rank: "RANK RANKS FOLDER" are appended
     std::map<std::string, std::string> environment;
 };
 
-// ringrt, and whatever of the others is installed with this build, as `wanted` names them (empty:
+// ringrt and the other implementations installed with this build, filtered by `wanted` (empty:
 // all).
 [[nodiscard]] std::vector<Implementation> find_implementations(
     const std::vector<std::string> &wanted, int ranks);
 
 class Groups {
   public:
-    // Starts all ranks of all implementations and waits until they are there; who does not come
-    // within `start_s` is left out, with a line on stderr. With `netns` rank i runs in the network
-    // namespace "NETNS-i", over its eth0 (those that an mpiexec starts: where that puts them).
+    // Starts all ranks of all implementations and waits for them. An implementation that has not
+    // connected within `start_s` is left out, with a line on stderr. With `netns`, rank i runs in
+    // the network namespace "NETNS-i", over its eth0 (ranks that an mpiexec starts: where that puts
+    // them).
     Groups(const std::vector<Implementation> &implementations, int ranks, double start_s,
            std::string netns = "");
     ~Groups();  // ends them
@@ -38,7 +39,7 @@ class Groups {
     Groups &operator=(const Groups &) = delete;
 
     [[nodiscard]] bool there(size_t implementation) const;
-    // The slowest rank's seconds, and all wrong elements; empty when the group is lost.
+    // The slowest rank's seconds, and the total of wrong elements; empty if the group is lost.
     std::optional<Result> run(size_t implementation, const Command &command);
 
   private:
@@ -47,7 +48,7 @@ class Groups {
 
     int ranks_, listener_ = -1;
     std::string netns_, folder_;
-    std::vector<std::vector<int>> sockets_;  // by implementation and rank; -1: not there
+    std::vector<std::vector<int>> sockets_;  // by implementation and rank; -1: not connected
     std::vector<pid_t> children_;
 };
 

@@ -38,7 +38,7 @@ std::vector<int> usable_cpus() {
     return cpus;
 }
 
-// Best of many hand-overs of one cache line, so that a preempted try does not count.
+// The best of many hand-overs of one cache line, so that a preempted try does not count.
 double handover_ns(int a, int b) {
     constexpr uint32_t kBatch = 200, kBatches = 50;
     alignas(64) std::atomic<uint32_t> ball{0};
@@ -69,7 +69,7 @@ double handover_ns(int a, int b) {
     return best;
 }
 
-// Ones in huge pages, where the kernel has them.
+// An array of ones, in huge pages if the kernel has them.
 std::unique_ptr<float[], void (*)(void *)> ones(size_t bytes) {
     constexpr size_t kHugePage = 2 << 20;
     auto *memory = static_cast<float *>(aligned_alloc(kHugePage, bytes));
@@ -79,7 +79,7 @@ std::unique_ptr<float[], void (*)(void *)> ones(size_t bytes) {
     return {memory, free};
 }
 
-// Sums of two arrays written over the first, the traffic of an allreduce, by `threads` at once.
+// Adds two arrays into the first, the traffic of an allreduce, in `threads` threads at once.
 double memory_GBps(const std::vector<int> &cpus, int threads) {
     constexpr size_t kBytes = 64 << 20;
     std::vector<double> best(size_t(threads), 1e9);

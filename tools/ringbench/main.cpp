@@ -27,7 +27,7 @@ struct Options {
     std::string csv, json, netns;
 };
 
-// Per implementation: seconds of one operation, by round.
+// Per implementation: seconds per operation, by round.
 struct Samples {
     std::vector<double> measure, cycle, compute;
     uint64_t wrong = 0;
@@ -35,7 +35,7 @@ struct Samples {
     bool failed = false;
 };
 
-// One operation of each kind in every round, all implementations in turn.
+// One operation of each kind in every round, implementations in turn.
 class Session {
   public:
     Session(Groups &groups, const Options &options, size_t implementations, int ranks,
@@ -52,7 +52,7 @@ class Session {
         for (size_t i = 0; i < samples_.size(); ++i) warm_up(i);
         for (int round = 0; round < options_.rounds; ++round) {
             for (size_t k = 0; k < samples_.size(); ++k) {
-                one_round((k + size_t(round)) % samples_.size());  // nobody always comes first
+                one_round((k + size_t(round)) % samples_.size());  // rotates which one is first
             }
         }
         return samples_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Allreduce as a contestant; compiled once for each MPI found, started by its own mpiexec.
+// Measures MPI_Allreduce; compiled once per MPI found, started by its own mpiexec.
 #include <mpi.h>
 
 #include <climits>

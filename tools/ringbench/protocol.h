@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ringbench and its workers say to each other. Each implementation runs as a group of worker
-// processes, one per rank, that sleep in a read between rounds; so the rounds of all
-// implementations interleave in one run, and an idle implementation takes nothing from a busy one.
+// The protocol between ringbench and its workers. Each implementation runs as a group of worker
+// processes, one per rank, that block in a read between rounds. So the rounds of all
+// implementations interleave in one run, and an idle implementation takes no resources from a busy
+// one.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +16,25 @@ struct Hello {
 };
 
 enum class Task : uint32_t {
-    Measure,  // `iterations` allreduces, back to back
+    Measure,  // `iterations` allreduces back to back
     Cycle,    // each: write every element, allreduce, read every element
-    Compute,  // the same without the allreduce
-    Verify,   // one allreduce, every element compared
+    Compute,  // as Cycle, without the allreduce
+    Verify,   // one allreduce, with every element compared
     Quit
 };
 
 struct Command {
     Task task;
     uint32_t shared;  // buffers: 0 private, 1 visible to the node's other ranks
-    uint64_t bytes;   // of one rank's buffer, fp32
+    uint64_t bytes;   // of one rank's fp32 buffer
     uint32_t iterations;
     uint32_t ranks;
 };
 
 struct Result {
     double seconds;   // of all iterations at this rank
-    uint64_t wrong;   // elements, of Verify
-    uint32_t failed;  // the allreduce itself answered with an error
+    uint64_t wrong;   // elements, for Verify
+    uint32_t failed;  // the allreduce returned an error
 };
 
 }  // namespace ringrt::bench

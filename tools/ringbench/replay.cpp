@@ -35,7 +35,7 @@ Plan agreed_plan(Communicator &communicator, const Plan &mine) {
     return unpacked(words).value();
 }
 
-// Sleeps to a moment on a clock that the computation would have kept.
+// Sleeps until the time at which the computation would end.
 void compute_until(Replay::Clock::time_point start, double us) {
     std::this_thread::sleep_until(start + std::chrono::duration_cast<Replay::Clock::duration>(
                                               std::chrono::duration<double, std::micro>(us)));
@@ -75,7 +75,7 @@ double Replay::iterate() {
         check(exchange_.wait(static_cast<int>(i), nullptr));
         calls_cpu_us_ += thread_cpu_us() - begun;
         const double after = us_since(start);
-        // A sleep that lasted too long is no waiting: the next ones make up for it.
+        // A sleep that overran is not a wait: the next sleeps make up for it.
         if (after - before > kRealWaitUs) now = std::max(now, after);
         now += profile_.gradients[i].forward_us;
         compute_until(start, now);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trains with a recorded profile instead of a model: computation is slept, gradients are sent.
+// Trains with a recorded profile instead of a model: sleeps for the computation, sends the
+// gradients.
 #pragma once
 
 #include <chrono>
@@ -9,15 +10,15 @@
 
 namespace ringrt::bench {
 
-// Throws with the communicator's message where `status` is an error.
+// Throws with the communicator's message if `status` is an error.
 void need(const Communicator &communicator, ringrt_status_t status);
 
 class Replay {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Collective. All follow rank 0's `plan`, or what is learned where that is empty. `profile` may
-    // change its times between iterations; `buffers` are its gradients', in floats.
+    // Collective. All ranks follow rank 0's `plan`; if it is empty, a learned one. The times in
+    // `profile` may change between iterations. `buffers` holds the gradients, in floats.
     Replay(Communicator &communicator, const bucketing::Profile &profile,
            const bucketing::Plan &plan, std::vector<std::vector<float>> &buffers);
 
@@ -26,8 +27,8 @@ class Replay {
 
     [[nodiscard]] const bucketing::Plan &plan() const { return plan_; }
     [[nodiscard]] GradientReducer::State state() const { return exchange_.state(); }
-    // Processor time of the exchange so far without the transfers: its thread's, and that of
-    // ready() and wait() in the caller's.
+    // CPU time of the exchange so far without the transfers: that of its thread, and that of
+    // ready() and wait() in the caller's thread.
     [[nodiscard]] double cpu_us() const { return state().cpu_us + calls_cpu_us_; }
 
     static double us_since(Clock::time_point start);

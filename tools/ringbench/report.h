@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was measured, and how it is shown.
+// The results, and their output formats.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Row {
     bool shared = false;
     uint64_t bytes = 0;
     double median_us = 0, p10_us = 0;  // of one allreduce, over rounds
-    double busbw_GBps = 0;             // 2(p-1)/p·bytes/median, as nccl-tests defines it
-    double cycle_us = 0;  // write, allreduce, read; less the same without the allreduce
+    double busbw_GBps = 0;             // 2(p-1)/p·bytes/median, as defined by nccl-tests
+    double cycle_us = 0;  // write, allreduce, read; minus the same without the allreduce
     double floor_us = 0;  // 2·p·bytes at the measured memory bandwidth
     uint64_t wrong = 0;   // elements
 };

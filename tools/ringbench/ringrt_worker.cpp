@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringrt as a contestant; forked by ringbench itself.
+// Measures ringrt; forked by ringbench itself.
 #include "tools/ringbench/ringrt_worker.h"
 
 #include <cstdio>

@@ -5,7 +5,7 @@
 
 namespace ringrt::bench {
 
-// Never returns to what ringbench does: the exit status of the rank's process.
+// Returns the exit status of the rank's process, which must not return to ringbench's code.
 int run_ringrt_rank(int rank, int ranks, const std::string &folder);
 
 }  // namespace ringrt::bench

@@ -55,7 +55,7 @@ Profile load(const Options &options) {
     return *std::move(profile);
 }
 
-// Blocks of very different sizes, to tell latency from bandwidth.
+// Blocks of very different sizes, to separate latency from bandwidth.
 Plan mixed_sizes(const Profile &profile) {
     Plan plan;
     size_t number = 0;
@@ -76,8 +76,8 @@ double quantile(std::vector<double> values, double part) {
     return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-// One message's time on a link and between ranks that were idle before, as before most of a step's
-// blocks: of blocks that follow each other closely each hides the latency of the next.
+// One message's time on a link and between ranks that were idle, as before most blocks of a step.
+// Blocks in close succession hide each other's latency.
 double measure_latency_us(Communicator &communicator) {
     if (communicator.size() == 1) return 0;
     constexpr int kBlocks = 32;
@@ -96,8 +96,8 @@ double measure_latency_us(Communicator &communicator) {
     return latency_us;
 }
 
-// As the exchange learns it while training, from its own blocks; but on a link that is never idle.
-// After a pause buffers on the way are empty, and take some blocks sooner than the link does.
+// Measures as the exchange does while training, from its own blocks, but on a link that is never
+// idle. After a pause, empty buffers on the path accept some blocks faster than the link does.
 Network measure_link(Communicator &communicator, const Profile &profile,
                      std::vector<std::vector<float>> &buffers) {
     Profile busy = profile;
@@ -115,7 +115,7 @@ Network measure_link(Communicator &communicator, const Profile &profile,
 struct Row {
     std::string rule;
     double predicted_ms = 0, median_ms = 0, p10_ms = 0;
-    double cpu_ms = 0;  // of the exchange in one iteration, without the transfers
+    double cpu_ms = 0;  // of the exchange per iteration, without the transfers
 };
 
 std::vector<Row> replay_all(Communicator &communicator, const Profile &profile,
@@ -138,7 +138,7 @@ std::vector<Row> replay_all(Communicator &communicator, const Profile &profile,
         for (size_t i = 0; i < replays.size(); ++i) {
             need(communicator, communicator.barrier());
             const double ms = replays[i]->iterate() / 1e3;
-            // The first sets up: it lays out the plan and touches the memory.
+            // The first iteration lays out the plan and touches the memory.
             if (round == 0) first_cpu_us[i] = replays[i]->cpu_us();
             if (round > 0) times[i].push_back(ms);
         }
@@ -175,7 +175,7 @@ void report(const Options &options, const Network &network, double bound_ms,
     }
 }
 
-// As a training program: the plan is learned, and follows what changes on the way.
+// Like a training program: learns the plan, and adapts it to changes.
 void train_adaptively(Communicator &communicator, const Profile &profile, const Options &options,
                       std::vector<std::vector<float>> &buffers) {
     Profile now = profile;

@@ -39,7 +39,7 @@ int connect_to_ringbench() {
     return connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0 ? fd : -1;
 }
 
-// Small whole numbers, so that every order of adding gives the same sum.
+// Small whole numbers, so that the sum does not depend on the order of addition.
 float element(size_t i, int rank) { return float(i % 13) + float(rank); }
 
 void produce(float *data, size_t count, int rank) {
@@ -63,7 +63,7 @@ uint64_t count_wrong(const float *data, size_t count, int ranks) {
     return wrong;
 }
 
-volatile float sink;  // keeps the consumer's work
+volatile float sink;  // keeps the compiler from removing consume()
 
 class Server {
   public:

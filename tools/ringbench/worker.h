@@ -6,7 +6,7 @@
 
 namespace ringrt::bench {
 
-// What is measured: in-place fp32 sums.
+// An implementation to measure: in-place fp32 sums.
 class Contestant {
   public:
     virtual ~Contestant() = default;
@@ -17,8 +17,8 @@ class Contestant {
     virtual void free(float *data, bool shared) = 0;
 };
 
-// Pins this rank to a core, connects to $RINGBENCH_SOCKET and serves until told to quit. The exit
-// status for main().
+// Pins this rank to a core, connects to $RINGBENCH_SOCKET and serves until Task::Quit. Returns the
+// exit status for main().
 int serve(Contestant &contestant);
 
 }  // namespace ringrt::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Samples in, models out.
+// Fits models to samples.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct Fit {
     double window = 0, steps_left = 0;
 };
 
-// Both throw sim::InputError: file, line and what is right; or that nothing was measured.
+// Both throw sim::InputError: file, line and the expected form; or that nothing was measured.
 [[nodiscard]] Samples from_csv(sim::TextFile file);
 [[nodiscard]] Samples from_telemetry(const std::string &text, const std::string &where);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringfit: samples -> fitted speed and loss models, with residuals and the best size.
+// ringfit: fits speed and loss models to samples, and prints residuals and the best size.
 #include <build_config.h>
 #include <sys/wait.h>
 
@@ -23,7 +23,7 @@ struct Arguments {
     double threshold = 0.01, window = 0;
 };
 
-// The comment of a running job, through squeue: no rights beyond its user's are needed.
+// The comment of a running job, by squeue: needs no rights beyond its user's.
 std::string comment_of_job(int job) {
     const std::string command = "squeue --noheader --jobs=" + std::to_string(job) + " --format=%k";
     std::FILE *pipe = ::popen(command.c_str(), "r");

@@ -69,7 +69,7 @@ std::string chrome_trace(const Comparison &comparison) {
         add_compute(comparison, outcome, process, events);
         add_link(outcome, process, events);
     }
-    // A name may hold bytes that are not UTF-8; they are replaced, not thrown over.
+    // Bytes of a name that are not UTF-8 are replaced instead of raising an exception.
     return json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}}.dump(
                -1, ' ', false, json::error_handler_t::replace) +
            '\n';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A comparison in the Trace Event Format that chrome://tracing and Perfetto read: one process per
-// rule, with a line for the computation and one for the link.
+// A comparison in the Trace Event Format of chrome://tracing and Perfetto: one process per rule,
+// with one line for the computation and one for the link.
 #pragma once
 
 #include <string>

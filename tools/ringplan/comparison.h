@@ -16,7 +16,7 @@ struct Outcome {
     std::string_view rule;
     bucketing::Plan plan;
     bucketing::Timeline timeline;
-    double planning_ms = 0;  // processor time
+    double planning_ms = 0;  // CPU time
 };
 
 struct Comparison {
@@ -26,7 +26,8 @@ struct Comparison {
     bucketing::Bound bound;
 };
 
-// `profile` must outlive the result. Throws where a rule made a faulty plan: that is a bug of ours.
+// `profile` must outlive the result. Throws if a rule made an invalid plan, which is a bug in
+// ringrt.
 [[nodiscard]] Comparison compare(const bucketing::Profile &profile,
                                  const bucketing::Network &network,
                                  const std::vector<const bucketing::Rule *> &rules);

@@ -17,7 +17,8 @@ void add_point(const Profile &profile, const Network &network, Grade &out) {
     std::vector<const Rule *> rules;
     for (const Rule &rule : all_rules()) rules.push_back(&rule);
     const Comparison comparison = compare(profile, network, rules);
-    const Outcome &ours = comparison.outcomes.back();  // the table of rules has ours last
+    // The predictive rule is last in the table of rules.
+    const Outcome &ours = comparison.outcomes.back();
     const Outcome *best = &comparison.outcomes.front();
     for (const Outcome &outcome : comparison.outcomes) {
         if (&outcome == &ours) continue;

@@ -34,7 +34,7 @@ struct Options {
     std::vector<std::string> rules;
     std::string svg, trace, blocks;
     bool json = false;
-    int batch_at = 0;  // ranks; 0: the batch of a rank is fixed
+    int batch_at = 0;  // ranks; 0: the batch per rank is fixed
 };
 
 struct Failure : std::runtime_error {
@@ -51,7 +51,7 @@ Profile load(const std::string &path) {
     }
     std::ostringstream text;
     std::istream &in = path == "-" ? std::cin : file;
-    constexpr size_t kMost = (size_t{64} << 20) + 1;  // the reader refuses more
+    constexpr size_t kMost = (size_t{64} << 20) + 1;  // the reader rejects more
     std::string buffer(1 << 16, '\0');
     for (size_t total = 0; total < kMost && in;) {
         in.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
@@ -97,14 +97,14 @@ std::vector<Comparison> compare_all(const std::vector<Profile> &profiles, const 
     return out;
 }
 
-// Our rule's step time at each size, as ringfit(1) reads it.
+// The predictive rule's step time at each size, in the format of ringfit(1).
 std::string speeds(const std::vector<Profile> &profiles, const Options &options) {
     if (profiles.size() * options.gbps.size() * options.alpha_us.size() != 1)
         throw Failure("--speeds is of one job: give one profile, bandwidth and alpha");
     std::ostringstream out;
     out << "gpus,step_ms\n";
     for (int ranks : options.ranks) {
-        // The same batch over more ranks: each computes less.
+        // The same batch over more ranks: each rank computes less.
         const double factor = options.batch_at > 0 ? 1.0 * options.batch_at / ranks : 1;
         const Profile profile = scaled(profiles.front(), factor);
         const Network network{options.gbps.front(), options.alpha_us.front(), ranks,
@@ -172,7 +172,7 @@ std::vector<std::string> rule_names() {
     return names;
 }
 
-// CLI::Range lets NaN pass.
+// CLI::Range accepts NaN.
 CLI::Validator finite_range(double low, double high) {
     return CLI::Validator(
         [low, high](const std::string &text) -> std::string {

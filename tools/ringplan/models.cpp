@@ -11,14 +11,15 @@ using namespace bucketing;
 namespace {
 
 // The stages of ResNet-50's backward pass in the public code of Prophet's authors: the number of
-// the gradient at which each begins, and the time in ms in which it becomes ready, at batch 64.
+// the gradient at which each begins, and the time in ms after which it becomes ready, at batch 64.
 constexpr std::array<uint32_t, 12> kStageFirst = {156, 143, 130, 117, 103, 90,
                                                   77,  62,  50,  35,  22,  9};
 constexpr std::array kStageMs = {47, 46, 26, 30, 37, 53, 44, 64, 90, 74, 58, 15};
 constexpr int kStageBatch = 64;
 constexpr uint64_t kElementBytes = 4;
 
-// A forward pass takes half of a backward pass, and each layer as long as its operations.
+// A forward pass takes half as long as a backward pass; each layer's time is proportional to its
+// operations.
 class Builder {
   public:
     Builder(int channels, int size) : channels_(channels), size_(size) {}
@@ -40,7 +41,8 @@ class Builder {
         channels_ = to, size_ = 1;
         bias();
     }
-    // A side branch: `body` starts from what is here now, and its end is what goes on.
+    // A side branch: `body` starts from the present state, and its end is the input of the next
+    // layer.
     template <class Body>
     void beside(std::string name, int to, int stride, Body body) {
         const int channels = channels_, size = size_;
@@ -54,7 +56,7 @@ class Builder {
     [[nodiscard]] double operations() const {
         return std::accumulate(operations_.begin(), operations_.end(), 0.0);
     }
-    // Ready in falling order, one by one.
+    // Gradients become ready in descending order, one by one.
     Profile profile(double forward_us) {
         const double us = forward_us / operations();
         double ready = 0;
@@ -128,7 +130,7 @@ Builder vgg19() {
 
 double stages_us() { return 1e3 * std::accumulate(kStageMs.begin(), kStageMs.end(), 0); }
 
-// At the speed at which ResNet-50 takes what the authors' table says.
+// At the speed at which ResNet-50 takes the time in the authors' table.
 Profile at_their_speed(std::string_view name, Builder builder, int batch) {
     const double us_per_operation =
         stages_us() / 2 / kStageBatch / resnet({3, 4, 6, 3}, true).operations();

@@ -104,7 +104,7 @@ std::string utilisation_text() {
     return out;
 }
 
-// How many % more iterations a second than with the rule `other`.
+// How many % more iterations per second than under the rule `other`.
 double gain(const PaperRow &row, size_t rule, size_t other) {
     return 100 * (row.iteration_us[other] / row.iteration_us[rule] - 1);
 }

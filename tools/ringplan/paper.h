@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `ringplan paper`: the axes of Prophet's evaluation (Zhang et al., ICPP 2021) under the rules that
-// it compares with, with parameter servers as there and on a ring.
+// it compares, with its parameter servers and on a ring.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ struct PaperRow {
 
 struct Paper {
     std::vector<PaperRow> rows;
-    std::string utilisation;  // text: of compute and link in each tenth of an iteration
+    std::string utilisation;  // text: compute and link in each tenth of an iteration
 };
 
 [[nodiscard]] const std::vector<std::string> &paper_rules();
 
-// `more` are measured profiles that go beside the built-in models.
+// `more`: measured profiles to add to the built-in models.
 [[nodiscard]] Paper paper(const std::vector<bucketing::Profile> &more);
 [[nodiscard]] std::string paper_text(const Paper &paper);
 [[nodiscard]] std::string paper_json(const Paper &paper);

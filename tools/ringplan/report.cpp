@@ -82,7 +82,7 @@ ordered_json as_json(const Comparison &comparison) {
     return out;
 }
 
-// A name may hold bytes that are not UTF-8; they are replaced, not thrown over.
+// Bytes of a name that are not UTF-8 are replaced instead of raising an exception.
 std::string dumped(const ordered_json &value) {
     return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A comparison as a table and as JSON, and a plan block by block.
+// A comparison as a table and as JSON, and a plan as a table of blocks.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace ringrt::ringplan {
 // {"profile","gbps","alpha_us","ranks","rules":[{"rule","iteration_ms","wait_ms",…}],"bound_ms",…}
 [[nodiscard]] std::string json(const std::vector<Comparison> &comparisons);
 
-// Each block of the plan: phase, from when to when, bytes, gradients.
+// Each block of the plan: phase, start, end, bytes, gradients.
 [[nodiscard]] std::string blocks_table(const Comparison &comparison, const Outcome &outcome);
 
 }  // namespace ringrt::ringplan

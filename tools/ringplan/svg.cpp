@@ -203,7 +203,7 @@ class Picture {
         }
     }
 
-    // One phase of a block: the start-up in grey, then its bytes coloured by their layers.
+    // One phase of a block: the start-up in grey, then its bytes in the colours of their layers.
     void half(const Block &block, size_t number, double from, double to, double y, bool gather) {
         const double alpha_us = std::min(comparison_.network.phase_alpha_us(), to - from);
         const auto bytes = static_cast<double>(block_bytes(block));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timeline of one iteration under each rule as a picture: what the processor does, what the
-// link does, and where the forward pass waits. Red is urgent (the first layers), blue is not.
+// A picture of one iteration's timeline under each rule: processor, link, and waits of the forward
+// pass. Red is urgent (the first layers), blue is not.
 #pragma once
 
 #include <string>

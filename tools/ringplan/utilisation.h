@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How busy the processor and the link are over an iteration.
+// Utilisation of the processor and the link over an iteration.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct Utilisation {
     std::vector<double> compute, link;  // shares, 0 to 1, of equal parts of the iteration
 };
 
-// The link of a ring: where pushes and pulls overlap, a block's span is not its time on the link.
+// The link of a ring: if pushes and pulls overlap, a block's span is not its time on the link.
 [[nodiscard]] Utilisation utilisation_of(const bucketing::Profile &profile,
                                          const bucketing::Timeline &timeline, size_t parts);
 

@@ -9,7 +9,7 @@
 namespace ringrt::check {
 namespace {
 
-// Slurm's own: every installation has one of them, and all are of the version of its daemons.
+// Slurm's own plugins: every installation has one of them, built with the version of its daemons.
 constexpr const char *kOfSlurm[] = {"sched_backfill.so", "select_cons_tres.so", "auth_munge.so",
                                     "cred_munge.so"};
 

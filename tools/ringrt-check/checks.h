@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What must fit before slurmctld starts, or on a node before jobs can be malleable there.
+// The checks before slurmctld starts, or on a node before jobs can be malleable there.
 #pragma once
 
 #include <optional>
@@ -24,22 +24,22 @@ enum class Host : uint8_t { find_out, plugin, daemon };
 struct Site {
     SlurmConf conf;
     std::vector<std::string> plugin_dirs;
-    std::optional<SlurmVersion> slurm;  // of Slurm's own plugins there
-    std::string slurm_from;             // the plugin that said so
+    std::optional<SlurmVersion> slurm;  // of Slurm's own plugins in plugin_dirs
+    std::string slurm_from;             // the plugin with this version
     Host host = Host::find_out;
 };
 
-// Reads slurm.conf and finds the version of Slurm. `plugin_dir` counts where slurm.conf names none.
+// Reads slurm.conf and finds the version of Slurm. `plugin_dir` applies if slurm.conf names none.
 [[nodiscard]] Site survey(const std::string &conf_path, const std::string &plugin_dir, Host host);
 
 [[nodiscard]] std::vector<Finding> check_controller(const Site &site);
 [[nodiscard]] std::vector<Finding> check_node(const Site &site);
 
-// ---- what both share
-[[nodiscard]] std::string find_plugin(const Site &site, const std::string &name);  // "": nowhere
+// ---- shared by both
+[[nodiscard]] std::string find_plugin(const Site &site, const std::string &name);  // "": not found
 [[nodiscard]] std::string folders(const Site &site);
 void check_slurm_version(const Site &site, std::vector<Finding> &out);
-// Does plugstack.conf load malleable.so? Where it does not: `absent`.
+// Whether plugstack.conf loads malleable.so. If not, the finding has the level `absent`.
 void check_plugstack(const Site &site, Level absent, std::vector<Finding> &out);
 
 }  // namespace ringrt::check

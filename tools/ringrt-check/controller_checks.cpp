@@ -22,7 +22,7 @@ bool is_enabled(const char *unit) {
     return any;
 }
 
-// A plugin that slurmctld loads: any other version than its own, and it does not start.
+// A plugin that slurmctld loads. If its version differs, slurmctld does not start.
 void check_plugin(const Site &site, const std::string &name, Findings &out) {
     const std::string path = find_plugin(site, name);
     std::string error;
@@ -46,7 +46,7 @@ void check_plugin(const Site &site, const std::string &name, Findings &out) {
             {Level::ok, "plugin_version", path + " was built for Slurm " + built_for->text()});
 }
 
-// Plugin or daemon: one of the two decides, never both.
+// Plugin or daemon: exactly one of the two must decide.
 void check_host(const Site &site, Findings &out) {
     const std::string scheduler = site.conf.value("SchedulerType");
     const bool plugin = lower(scheduler) == kScheduler;
@@ -71,7 +71,8 @@ void check_host(const Site &site, Findings &out) {
     if (plugin) check_plugin(site, "sched_doubling.so", out);
 }
 
-// Last, it sees the job as the site's plugins leave it, and nobody rewrites what it has written.
+// In the last place, it receives the job as the site's plugins changed it, and no plugin overwrites
+// its changes.
 void check_job_submit(const Site &site, Findings &out) {
     const std::string list = site.conf.value("JobSubmitPlugins");
     const auto names = split(list, ", ");
@@ -132,7 +133,7 @@ void check_yaml(const Site &site, Findings &out) {
                        (mode == "act" ? "" : ", no job is resized")});
 }
 
-// A configless site's nodes get plugstack.conf from here.
+// A configless site's nodes get plugstack.conf from this host.
 void check_nodes_plugstack(const Site &site, Findings &out) {
     const std::string parameters = lower(site.conf.value("SlurmctldParameters"));
     const bool configless = parameters.find("enable_configless") != std::string::npos;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringrt-check: says what does not fit before slurmctld starts.
+// ringrt-check: reports what does not fit before slurmctld starts.
 //
-// It reads files only: no slurmctld, no libslurm, no other program is asked.
+// It reads files only: it queries neither slurmctld nor libslurm nor any other program.
 #include <unistd.h>
 
 #include <csignal>
@@ -34,7 +34,7 @@ std::string set_host(const std::string &text, Options &out) {
     return {};
 }
 
-// An exit status where there is nothing more to do.
+// Returns an exit status if the program must end.
 std::optional<int> parse(int argc, char **argv, Options &out) {
     const auto flag = [](bool &set) {
         return [&set](const std::string &) { return set = true, std::string(); };
@@ -73,7 +73,7 @@ std::string conf_path(const Options &options) {
     return RINGRT_SLURM_CONF;
 }
 
-// A file system that does not answer must not keep slurmctld from starting.
+// A file system that does not answer must not prevent slurmctld's start.
 void watch_time() {
     std::signal(SIGALRM, [](int) {
         constexpr char kText[] = "ringrt-check: a file system did not answer within 20 s\n";

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kLibrary[] = "libringrt.so.0";
 
-// Found as a program's loader finds it.
+// Searches as the dynamic loader does.
 void check_library(std::vector<Finding> &out) {
     void *object = dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL);
     const bool there = object != nullptr;

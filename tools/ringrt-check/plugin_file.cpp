@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kObjectBytesMax = 256 * 1024 * 1024;
 constexpr std::size_t kSymbolsMax = 1'000'000;
 
-// Everything is read by copy and within the file: it may be cut short or be no ELF file at all.
+// Reads by copy, within the file: it may be truncated or not an ELF file.
 template <typename T>
 bool read_at(std::string_view file, std::size_t offset, T &out) {
     if (offset > file.size() || file.size() - offset < sizeof out) return false;
@@ -33,7 +33,7 @@ bool has_name(std::string_view file, const ElfW(Shdr) & names, std::size_t offse
            text.substr(offset, name.size()) == name && text[offset + name.size()] == '\0';
 }
 
-// Where in the file the byte lies that is loaded at `address`.
+// The file offset of the byte that is loaded at `address`.
 std::optional<std::size_t> file_offset(std::string_view file, const ElfW(Ehdr) & head,
                                        std::size_t address) {
     ElfW(Phdr) segment;

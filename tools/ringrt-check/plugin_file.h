@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For which Slurm a plugin was built, read from the file: nothing of it is loaded or run.
+// The Slurm version for which a plugin was built, read from the file: nothing is loaded or run.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct SlurmVersion {
     bool operator==(const SlurmVersion &) const = default;
 };
 
-// The variable plugin_version of a shared object. nullopt: `error` says why.
+// The variable plugin_version of a shared object. nullopt: `error` has the reason.
 [[nodiscard]] std::optional<SlurmVersion> plugin_version(const std::string &path,
                                                          std::string &error);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// plugstack.conf: which SPANK plugins Slurm loads.
+// plugstack.conf: the SPANK plugins that Slurm loads.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct Plugstack {
     std::vector<SpankLine> lines;
 };
 
-// Follows include lines (globs, below the file's own folder where they are relative), ten deep.
+// Follows include lines, ten deep (globs; relative ones start at the file's own folder).
 [[nodiscard]] Plugstack read_plugstack(const std::string &path);
 
 }  // namespace ringrt::check

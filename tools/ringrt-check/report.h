@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was found, for people and for programs.
+// The findings, for people and for programs.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 namespace ringrt::check {
 
 [[nodiscard]] bool fits(std::span<const Finding> findings);
-// `quiet`: only what is wrong or worth a warning.
+// `quiet`: only errors and warnings.
 [[nodiscard]] std::string report_text(std::span<const Finding> findings, bool quiet);
 [[nodiscard]] std::string report_json(const Site &site, std::string_view where,
                                       std::span<const Finding> findings);

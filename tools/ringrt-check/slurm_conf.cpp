@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kFilesMax = 1000;
 
-// Lines without comments; one that ends with a backslash goes on with the next.
+// Lines without comments; a line that ends with a backslash continues on the next.
 std::vector<std::string> lines_of(const std::string &text) {
     std::vector<std::string> out;
     std::string whole;
@@ -31,7 +31,7 @@ std::vector<std::string> lines_of(const std::string &text) {
     return out;
 }
 
-// `A=1 B="two words"`: words, where quotes hold blanks together and go away.
+// `A=1 B="two words"`: the words; quotes keep blanks together and are removed.
 std::vector<std::string> words_of(const std::string &line) {
     std::vector<std::string> out;
     std::string word;

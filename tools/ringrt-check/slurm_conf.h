@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// slurm.conf, as far as ringrt needs it, read without libslurm: that ends a program whose
-// slurm.conf is wrong, and this one must be able to say so.
+// The part of slurm.conf that ringrt needs, read without libslurm, which ends a program if
+// slurm.conf is wrong. This program must report the error instead.
 #pragma once
 
 #include <map>

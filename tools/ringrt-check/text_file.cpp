@@ -14,7 +14,7 @@ namespace ringrt::check {
 
 std::optional<std::string> read_file(const std::string &path, std::size_t bytes_max,
                                      std::string &error) {
-    // O_NONBLOCK: a pipe in the place of a file must not make it wait.
+    // O_NONBLOCK: a pipe instead of a file must not block.
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status {};
     if (file < 0 || fstat(file, &status) != 0) {

@@ -23,14 +23,14 @@ void open_svg(std::string &out, double height) {
            kLeft + kWidth + 20, height);
 }
 
-// Lowest free lane of each node for every span, so that a job's GPUs are drawn as one block.
+// The lowest free lane of each node for every span, so that a job's GPUs are drawn as one block.
 std::vector<int> lanes_of(const std::vector<Span> &spans, int gpus_per_node) {
     std::vector<std::size_t> order(spans.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return spans[a].from_s < spans[b].from_s;
     });
-    std::map<int, std::vector<double>> busy_until;  // by node: of each lane
+    std::map<int, std::vector<double>> busy_until;  // by node, for each lane
     std::vector<int> lanes(spans.size(), 0);
     for (const std::size_t i : order) {
         std::vector<double> &until = busy_until[spans[i].node];

@@ -112,7 +112,7 @@ void add_output(CLI::App &app, CompareArguments &a) {
 }
 
 void add_compare(CLI::App &app, CompareArguments &a, std::vector<std::string> &names) {
-    // Not read before all of the line is: a wrong name is wrong input, not wrong usage.
+    // Parsed only after the whole line: a wrong name is wrong input, not wrong usage.
     app.add_option("--policies", names, "comma-separated names")
         ->delimiter(',')
         ->default_str("fifo,plugin");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of ringsim. Status: 0 done, 1 stopped by the user (what there was is written),
+// The command line of ringsim. Status: 0 done, 1 stopped by the user (partial results are written),
 // 2 wrong usage or input.
 #pragma once
 
@@ -25,10 +25,10 @@ struct CompareArguments {
     double start_s = -1;                               // negative: min(restart, 30)
     int malleable_max = 0;                             // 0: the cluster
     double parallel = 0.9;                             // WorkloadOptions::parallel
-    double share = 1;                                  // of the jobs, how many may be resized
+    double share = 1;                                  // share of the jobs that may be resized
     bool cluster_given = false, cluster_seen = false;  // on the command line; in the workload
     std::vector<std::string> plugin_settings;          // KEY=VALUE of malleable.yaml
-    std::string command;                               // as it was given, for the page
+    std::string command;                               // as given, for the page
     double payback = 1;
     bool merge = false;
     bool no_timings = false;
@@ -39,9 +39,10 @@ struct CompareArguments {
 
 struct RunArguments {
     std::string scenario;     // a YAML file
-    bool controller = false;  // through the plugin's own loop
-    std::string events_path;  // of it: JSON lines as the plugin logs them; empty: standard output
-    CompareArguments report;  // where results go
+    bool controller = false;  // with the plugin's own loop
+    // For its events: JSON lines as the plugin logs them; empty: standard output.
+    std::string events_path;
+    CompareArguments report;  // output options
 };
 
 struct PaperArguments {
@@ -49,17 +50,17 @@ struct PaperArguments {
     double restart_s = 10;
 };
 
-// Prints the tables of arXiv 1908.08082 as this simulator gives them.
+// Prints the tables of arXiv 1908.08082 as this simulator reproduces them.
 int run_paper(const PaperArguments &arguments);
 
-// Prints how long one decision takes, by the number of jobs.
+// Prints the duration of one decision by the number of jobs.
 int run_scale();
 
-// Simulates every workload under every policy and writes what was asked for.
+// Simulates every workload under every policy and writes the requested output.
 int run_compare(const CompareArguments &arguments);
 int run_compared(const CompareArguments &arguments, const std::vector<Workload> &workloads);
 
-// Runs a scenario (only where libyaml was there at build time).
+// Runs a scenario (only if built with libyaml).
 int run_scenario(const RunArguments &arguments);
 
 }  // namespace ringrt::sim

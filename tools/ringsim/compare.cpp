@@ -18,7 +18,7 @@
 namespace ringrt::sim {
 namespace {
 
-std::atomic<bool> g_stop{false};  // set by Ctrl-C: lock-free, so safe in a handler
+std::atomic<bool> g_stop{false};  // set by Ctrl-C: lock-free, so safe in a signal handler
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 void on_interrupt(int) { g_stop.store(true); }
@@ -45,7 +45,7 @@ void run_task(Task &task, const CompareArguments &a, std::atomic<uint64_t> &done
     task.result = run(*task.workload, task.policy, options, &g_stop, &done);
 }
 
-// One line on a terminal, rewritten twice a second.
+// One line on a terminal, updated twice a second.
 class Progress {
   public:
     Progress(uint64_t total, const std::atomic<uint64_t> &done, bool quiet)
@@ -81,7 +81,7 @@ class Progress {
     std::thread thread_;
 };
 
-// The cluster of a history that shows it, unless one was given.
+// Takes the cluster from a history that shows it, unless one was given.
 void see_cluster(CompareArguments &a) {
     if (a.cluster_given || a.workloads.size() != 1) return;
     const SeenCluster seen = seen_cluster(a.workloads[0]);
@@ -119,7 +119,7 @@ Workload read_kinds(const std::string &path, WorkloadOptions options, const SimO
     return out;
 }
 
-// What a cluster of several kinds of GPU cannot do yet.
+// Rejects options that do not support several kinds of GPU.
 void check_kinds(const CompareArguments &a) {
     if (a.sim.kinds.empty()) return;
     for (const PolicySpec &policy : a.policies)
@@ -152,7 +152,7 @@ std::vector<Workload> read_all(const CompareArguments &a) {
     return workloads;
 }
 
-// Of each workload, every run against stock Slurm's.
+// For each workload, every run against that of stock Slurm.
 std::vector<Verdict> verdicts_of(const std::vector<Task> &tasks) {
     std::vector<Verdict> out;
     for (const Task &stock : tasks) {
@@ -202,7 +202,7 @@ void write_reports(const CompareArguments &a, const std::vector<Workload> &workl
     if (!a.html_path.empty()) write_file(a.html_path, html(report));
 }
 
-// What would fail after a long run is refused before it.
+// Rejects before a long run what would fail after it.
 void check_outputs(const CompareArguments &a) {
     for (const std::string *path :
          {&a.json_path, &a.csv_path, &a.svg_path, &a.html_path, &a.trace_path}) {

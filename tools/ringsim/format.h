@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// printf into a string, of whatever length.
+// printf into a string of any length.
 #pragma once
 
 #include <cstdarg>

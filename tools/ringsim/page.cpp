@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page that one forwards: the verdict, before and after over time, who gains and who loses, and
-// what all of it rests on. Self-contained, light or dark as the reader has it.
+// The page to share: the verdict, before and after over time, which jobs gain and lose, and the
+// assumptions. Self-contained; light or dark as the reader's browser is set.
 #include <algorithm>
 #include <ctime>
 
@@ -15,7 +15,7 @@ namespace ringrt::sim {
 namespace {
 
 constexpr std::size_t kBins = 400;
-constexpr std::size_t kSpansMax = 20000;  // beyond that a page cannot be opened any more
+constexpr std::size_t kSpansMax = 20000;  // a page with more cannot be opened
 constexpr std::size_t kUsersShown = 20;
 
 constexpr const char *kHead =
@@ -77,7 +77,7 @@ std::vector<std::pair<double, double>> share_done(const RunView &view) {
     return out;
 }
 
-// The first run is what was; the last what would have been.
+// The first run is the actual one, the last the alternative.
 const char *colour_of(std::size_t run, std::size_t runs) {
     return run + 1 == runs ? "after" : run == 0 ? "before" : "other";
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// arXiv 1908.08082 as this simulator gives it: its table of strategies on 64 GPUs under three
-// levels of contention. Its cost models, the trap of one GPU more, and the price of the ladder are
+// arXiv 1908.08082 as this simulator reproduces it: its table of strategies on 64 GPUs under three
+// levels of contention. Its cost models, the trap of one more GPU, and the price of the ladder are
 // in paper_models.cpp.
 //
-// ResNet-110 on CIFAR-10, 160 epochs, 138.0, 81.9, 47.25 and 29.6 s an epoch on 1, 2, 4 and 8 GPUs;
-// exponential arrivals with means of 250 s (206 jobs), 500 s (114) and 1000 s (44). The paper's
-// text was not at hand: these settings and its results are as recalled, and the output says so.
+// ResNet-110 on CIFAR-10, 160 epochs; 138.0, 81.9, 47.25 and 29.6 s per epoch on 1, 2, 4 and 8
+// GPUs; exponential arrivals with means of 250 s (206 jobs), 500 s (114) and 1000 s (44). The
+// paper's text was not available: these settings and its results are recalled, which the output
+// states.
 #include "tools/ringsim/paper.h"
 
 #include <algorithm>
@@ -35,7 +36,8 @@ constexpr std::array kContentions{Contention{"extreme", 250, 206}, Contention{"m
                                   Contention{"none", 1000, 44}};
 
 // A new job's first minutes under the paper's exploratory strategy: it holds 8 GPUs and runs on 8,
-// 4, 2 and 1 of them for so long each, with a restart between two. Then its speeds are known.
+// 4, 2 and 1 of them for this long each, with a restart between two sizes. Then its speeds are
+// known.
 constexpr double kVisit_s = 150;
 constexpr int kVisited = 8;
 
@@ -49,7 +51,7 @@ double epochs_while_exploring() {
     return epochs;
 }
 
-// Doubling, where a job that has not yet held its 8 GPUs for the visits gets them, and keeps them.
+// Doubling, except that a job that has not yet held its 8 GPUs for the visits gets and keeps them.
 std::vector<policy::Allotment> decide_exploratory(const policy::SimJobs &sim,
                                                   const policy::Capacity &capacity,
                                                   const policy::Options &options) {
@@ -76,7 +78,8 @@ Workload arrivals(const Contention &contention, uint64_t seed, double epochs) {
         now += -contention.mean_gap_s * std::log(unit);
         JobSpec job;
         job.name = "job-" + std::to_string(i);
-        job.application = "resnet110-" + std::to_string(i);  // every job learns for itself
+        // Every job learns its speed separately.
+        job.application = "resnet110-" + std::to_string(i);
         job.submit_s = now;
         job.gpus_asked = job.gpus_max = job.gpus_limit = 8;
         job.batch = kBatch;
@@ -150,7 +153,7 @@ std::string cell_of(const Spread &spread, double recalled) {
     return out + text;
 }
 
-// How many times faster precompute is than each fixed size: than the best of them is what counts.
+// The speed-up of precompute over each fixed size; the best fixed size is the relevant one.
 void print_speedups(const std::array<std::array<double, 3>, kStrategies.size()> &hours) {
     std::puts("\nPrecompute against each fixed size, times faster (below 1: slower)");
     for (std::size_t row = kFixedFirst; row <= kFixedLast; ++row) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the paper argues with: the collectives' costs, why sizes double, and what that costs.
+// The models behind the paper's arguments: the collectives' costs, why sizes double, and what that
+// costs.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,11 +15,11 @@
 namespace ringrt::sim {
 namespace {
 
-// 10 Gb/s: 25 us a message, 0.8 ns a byte, 0.1 ns to add one; ResNet-50's 102 MB of gradients.
+// 10 Gb/s: 25 us per message, 0.8 ns per byte, 0.1 ns to add one; ResNet-50's 102 MB of gradients.
 constexpr double kAlpha_s = 25e-6, kBeta_s = 0.8e-9, kGamma_s = 0.1e-9, kBytes = 102e6;
 constexpr int kGpus = 64;
 
-// A step whose computing, two seconds on one GPU, shrinks with the GPUs, and whose exchange is one
+// A step whose computation, two seconds on one GPU, scales with the GPUs, and whose exchange is one
 // all-reduce by halving and doubling.
 double trapped_step_s(int w) {
     return 2.0 / w + collective_s(Collective::halving_doubling, w, kBytes);
@@ -30,7 +31,7 @@ std::vector<float> trapped_curve() {
     return ms;
 }
 
-// The paper's job on any number of GPUs: its speed model on its four points, which are recalled.
+// The paper's job on any number of GPUs: its speed model fitted to its four recalled points.
 model::SpeedModel paper_model() {
     std::vector<model::SpeedSample> samples;
     for (std::size_t i = 0; i < kPaperSizes.size(); ++i)
@@ -86,8 +87,8 @@ void print_trap() {
         policy::decide_doubling_fast(jobs, capacity, {})[0].gpus);
 }
 
-// The step times are convex in w, so that one GPU more at a time, to the largest saving, ends at
-// the optimum over all integers.
+// The step times are convex in w, so adding one GPU at a time, to the largest saving, reaches the
+// optimum over all integers.
 void print_price_of_the_ladder() {
     constexpr int kDraws = 200;
     std::puts(

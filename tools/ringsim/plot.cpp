@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWidth = 1000, kHeight = 220, kLeft = 64, kRight = 16, kTop = 34, kBottom = 28;
 
-// 1, 2 or 5 times a power of ten, so that there are at most `most` of them up to `range`.
+// 1, 2 or 5 times a power of ten, so that at most `most` steps reach `range`.
 double round_step(double range, double most) {
     const double power = std::pow(10, std::floor(std::log10(std::max(1e-9, range / most))));
     for (const double factor : {1.0, 2.0, 5.0})
@@ -23,7 +23,7 @@ double round_step(double range, double most) {
     return 10 * power;
 }
 
-// A step of hours or days that people count in.
+// A usual step of minutes, hours or days.
 double time_step(double range) {
     constexpr std::array kSteps{60.0,    300.0,    900.0,    3600.0, 10800.0, 21600.0, 43200.0,
                                 86400.0, 172800.0, 604800.0, 1.21e6, 2.592e6, 7.776e6, 3.1536e7};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Curves over time or over a duration, as SVG inside a page: step lines, axes with numbers, one
-// colour for what was and one for what would have been.
+// colour for the actual run and one for the alternative.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ struct Plot {
 // "2026-10-01 12:00", UTC.
 [[nodiscard]] std::string date_text(double unix_s, bool with_time);
 
-// A step function's means over `bins` equal parts of from..to: what a picture can show of it.
+// Means of a step function over `bins` equal parts of from..to: the resolution of a picture.
 [[nodiscard]] std::vector<std::pair<double, double>> binned(
     std::vector<std::pair<double, double>> changes, double from, double to, std::size_t bins);
 

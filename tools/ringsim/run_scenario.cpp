@@ -13,7 +13,7 @@
 namespace ringrt::sim {
 namespace {
 
-// The plugin's event log, with the scenario's own clock.
+// The plugin's event log, with the scenario's clock.
 class EventLog final : public controller::EventSink {
   public:
     void write(const controller::Event &event) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long one decision takes, by the number of jobs: random jobs, ten GPUs each on nodes of eight,
-// on one core; the shortest of several tries, so that what else the machine does counts least.
+// The duration of one decision by the number of jobs: random jobs, ten GPUs each on nodes of eight,
+// on one core. The shortest of several tries, to exclude other load on the machine.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -47,7 +47,7 @@ double shortest_ms(const std::vector<policy::Job> &jobs, const policy::Capacity 
     return shortest;
 }
 
-// Every job but the first runs as was decided, the large ones placed first.
+// Every job except the first runs as decided; the large ones are placed first.
 void run_all_but_first(std::vector<policy::Job> &jobs,
                        const std::vector<policy::Allotment> &decision,
                        const policy::Capacity &capacity) {

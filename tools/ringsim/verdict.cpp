@@ -55,7 +55,7 @@ std::string table_of(const char *what, const std::vector<Group> &groups) {
     return out;
 }
 
-// Nodes larger than any that was measured.
+// Reports nodes larger than any measured one.
 void add_extrapolated(const SimOptions &sim, const std::vector<Workload> &workloads,
                       std::vector<std::string> &out) {
     std::string names;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Would it pay here? One run against another of the same jobs: who is sooner, who is later, by how
-// much, and on which assumptions.
+// Compares two runs of the same jobs: which jobs end sooner, which later, by how much, and on which
+// assumptions.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace ringrt::sim {
 
-inline constexpr double kLaterBy = 1.05;  // a job is later whose completion takes over 5 % longer
+inline constexpr double kLaterBy = 1.05;  // a job is later if its completion takes over 5 % longer
 
-// Jobs that have something in common.
+// A group of jobs with a common property.
 struct Group {
     std::string name;
     std::size_t jobs = 0, later = 0;
@@ -32,8 +32,8 @@ struct Verdict {
     Group all;
     std::string worst_job;
     double p99_ratio = 0;      // of the completion times after / before
-    std::vector<Group> sizes;  // by the GPUs asked for, rising
-    std::vector<Group> users;  // the largest by GPU hours, falling; empty: not in the trace
+    std::vector<Group> sizes;  // by GPUs requested, ascending
+    std::vector<Group> users;  // the largest by GPU hours, descending; empty: not in the trace
 };
 
 // Over the jobs that finished in both runs.
@@ -42,10 +42,10 @@ struct Verdict {
 
 // "plugin against fifo: mean -44 %; 38 of 1590 jobs later, worst 2.7x (job 100805); ..."
 [[nodiscard]] std::string one_line(const Verdict &verdict);
-// Sizes and users, and who of them loses.
+// By size and by user, with those that lose.
 [[nodiscard]] std::string details(const Verdict &verdict);
 
-// What the figures rest on, a line each.
+// The assumptions behind the figures, one line each.
 [[nodiscard]] std::vector<std::string> assumptions(const CompareArguments &a,
                                                    const std::vector<Workload> &workloads);
 

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFields = 12;
 
-// 0: none, as of "Unknown".
+// 0: no number, such as "Unknown".
 double number(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -29,7 +29,7 @@ double number(std::string_view text) {
     return whole && std::isfinite(value) && value > 0 ? value : 0;
 }
 
-// Of "billing=20,cpu=2,gres/gpu:a100=2,gres/gpu=2".
+// For example in "billing=20,cpu=2,gres/gpu:a100=2,gres/gpu=2".
 double count_in(std::string_view tres, std::string_view name) {
     while (!tres.empty()) {
         const std::string_view item = tres.substr(0, tres.find(','));
@@ -48,7 +48,7 @@ bool is_older(const AccountedRun &a, const AccountedRun &b) {
     return key(a) < key(b);
 }
 
-// The GPUs that are held at once. A run's last second may be the next one's first.
+// The GPUs held at once. A run's last second may be the first of the next run.
 void add_range(const Training &training, Bill &bill) {
     std::vector<std::pair<double, int>> changes;
     for (const auto *list : {&training.runs, &training.extensions})
@@ -97,11 +97,11 @@ std::string sizes_of(const Bill &bill) {
 
 std::string name_of(const Training &training) {
     if (!training.runs.empty()) return training.runs.back().name;
-    const std::string &name = training.extensions.back().name;  // its base's and "+1"
+    const std::string &name = training.extensions.back().name;  // the base's name and "+1"
     return name.substr(0, name.rfind('+'));
 }
 
-// From Slurm 24.11 on a run has a row more, RESIZING, for the second before it is billed at its
+// From Slurm 24.11 on, a run has one more row, RESIZING, for the second before it is billed at its
 // size.
 std::size_t runs_of(const Training &training) {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -156,7 +156,7 @@ std::optional<AccountedRun> parse_run(std::string_view line, std::string_view de
 std::vector<Training> make_trainings(std::vector<AccountedRun> rows,
                                      const std::map<uint32_t, std::string> &records) {
     std::ranges::sort(rows, is_older);
-    // Of a job that has run before, the row that waits has no record yet.
+    // If a job has run before, its pending row has no record yet.
     std::map<uint32_t, std::string> known = records;
     for (const AccountedRun &row : rows)
         if (!row.record.empty()) known[row.job] = row.record;

@@ -26,7 +26,7 @@ struct Answer {
     std::string error;  // empty, or one line: why there are none
 };
 
-// No user can know it, so no job's name can forge a row.
+// Unpredictable to users, so no job's name can forge a row.
 std::string new_delimiter() {
     std::random_device random;
     return "|" + std::to_string(random()) + "|" + std::to_string(random()) + "|";
@@ -38,8 +38,9 @@ std::string joined(const std::vector<std::string> &texts) {
     return all;
 }
 
-// Standard output's other end; what it says of errors goes where ours goes. -1: not started
-// (errno). The library's Command (base/child_process.h) keeps 64 KiB, and a month of sacct is more.
+// Returns the read end of its standard output; its stderr is this program's. -1: not started
+// (errno). The library's Command (base/child_process.h) keeps 64 KiB, and a month of sacct output
+// is more.
 int start(std::vector<std::string> command, pid_t &pid) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
@@ -90,8 +91,8 @@ Answer ask_sacct(const std::vector<std::string> &which) {
     return answer;
 }
 
-// sacct knows a job's extensions by their own numbers alone: all that its owner has submitted since
-// is asked for.
+// sacct lists a job's extensions only by their own numbers. So all jobs that its owner has
+// submitted since are requested.
 Answer ask_rows(const Options &options) {
     std::vector<std::string> which;
     double since_s = options.since_s;
@@ -120,7 +121,7 @@ int show_accounting(const Options &options) {
     if (const auto status = check_filter(options.filter)) return *status;
     Answer answer = ask_rows(options);
     if (!answer.error.empty()) return fail(kNoAnswer, answer.error);
-    // Accounting gets a record when a run ends. Where slurmctld is away, that is all there is.
+    // Accounting gets a record when a run ends. If slurmctld is down, those are the only records.
     std::map<uint32_t, std::string> records;
     for (slurm::ListedJob &job : slurm::list_jobs().jobs)
         if (!job.ended && !job.admin_comment.empty()) records[job.id] = job.admin_comment;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `ringstat acct`: asks sacct, and shows each training as one.
+// `ringstat acct`: runs sacct and shows each training as one unit.
 #pragma once
 
 #include "tools/ringstat/options.h"

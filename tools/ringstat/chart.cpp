@@ -25,8 +25,8 @@ tm local(double time_s) {
     return parts;
 }
 
-// What stands for a size. Blocks: by its logarithm, the largest is full. Without UTF-8: its digit,
-// or a letter.
+// The symbol for a size. Blocks: height by its logarithm, full for the largest. Without UTF-8: a
+// digit or a letter.
 class Symbols {
   public:
     Symbols(std::vector<int> sizes, bool utf8) : sizes_(std::move(sizes)), utf8_(utf8) {}
@@ -95,7 +95,7 @@ std::vector<double> clock_marks(double start_s, double end_s, int most) {
             break;
         }
     while ((end_s - start_s) / every > most) every *= 2;
-    // Whole in local time: an hour's mark stands at the hour, a day's at midnight.
+    // Whole units in local time: an hour's mark is on the hour, a day's at midnight.
     const auto offset_s = static_cast<double>(local(start_s).tm_gmtoff);
     std::vector<double> marks;
     double mark = std::ceil((start_s + offset_s) / every) * every - offset_s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timeline as text: one line per job, the height of a block is the number of its GPUs.
+// A timeline as text: one line per job; the height of a block is its number of GPUs.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ struct Screen {
     bool utf8 = true;
 };
 
-// "HH:MM:SS", "HH:MM" or "Nov 22 13:00", as fine as so long a time needs. Local time.
+// "HH:MM:SS", "HH:MM" or "Nov 22 13:00", as precise as the length `whole_s` requires. Local time.
 [[nodiscard]] std::string clock_text(double time_s, double whole_s);
 
-// Times at which an axis of so many seconds has its marks: at most `most`, at whole units.
+// Times of the marks on an axis from start_s to end_s: at most `most`, at whole units.
 [[nodiscard]] std::vector<double> clock_marks(double start_s, double end_s, int most);
 
 [[nodiscard]] std::string chart_text(const Timeline &timeline, const Screen &screen);

@@ -16,7 +16,7 @@ constexpr double kWidth = 1090, kLeft = 150, kRight = 24, kTop = 84, kLane = 46,
 constexpr std::size_t kNameColumns = 18;
 constexpr int kMarksMost = 10;
 
-// Colours in one place: from few GPUs to many, in ringplan's hues.
+// All colours: from few GPUs to many, in ringplan's hues.
 constexpr std::string_view kStyle = R"(<style>
 text{fill:#222}.soft{fill:#777}.page{fill:#fff}.grid{stroke:#ddd}.wait{stroke:#999}
 .s0{fill:#457b9d}.s1{fill:#74a3a8}.s2{fill:#b5bf86}.s3{fill:#e9c46a}.s4{fill:#dd8457}.s5{fill:#d14343}
@@ -74,7 +74,7 @@ class Picture {
         return kLeft + (time_s - timeline_.start_s) / whole_s * (kWidth - kLeft - kRight);
     }
 
-    // The size among those that occur, up to 1, by its logarithm.
+    // Position of the size among those that occur, up to 1, by its logarithm.
     [[nodiscard]] double position(int gpus) const {
         const double low = std::log2(sizes_.front()), high = std::log2(sizes_.back());
         return (std::log2(gpus) - low + 1) / (high - low + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timeline as a picture that stands alone: no script, no font, light and dark.
+// A timeline as a self-contained picture: no script, no font, light and dark.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ constexpr Column kColumns[] = {
     {'i', "JOBID", "job id", [](const JobView &j) { return printable(shown_name(j.id, j.task)); },
      [](const JobView &j) -> double {
          const auto [job, task] = order_of(j.id, j.task);
-         return job * 4194304.0 + task;  // MaxArraySize is less
+         return job * 4194304.0 + task;  // MaxArraySize is smaller
      }},
     {'j', "NAME", "job name", [](const JobView &j) { return printable(j.name); }, nullptr},
     {'u', "USER", "owner", [](const JobView &j) { return printable(j.user); }, nullptr},
@@ -102,7 +102,7 @@ std::string letters() {
     return all;
 }
 
-// Reads "[.][size]letter" after a percent sign; the number of characters read, or 0 when wrong.
+// Parses "[.][size]letter" after a percent sign. Returns the number of characters, or 0 if invalid.
 std::size_t parse_cell(std::string_view text, Cell &cell) {
     std::size_t at = 0;
     if (at < text.size() && text[at] == '.') cell.right = true, ++at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `ringstat check`: malleable.yaml, read by the plugin's own parser.
+// `ringstat check`: parses malleable.yaml with the plugin's own parser.
 #pragma once
 
 #include "tools/ringstat/options.h"

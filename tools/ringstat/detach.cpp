@@ -28,7 +28,7 @@ int fail(const std::string &what) {
     return kNoAnswer;
 }
 
-// "7 (asked)": where its resize stands, or what Slurm does with it.
+// The state of its resize, or Slurm's state of the job.
 std::string state_of(const controller::MalleableJob &job) {
     if (job.record->phase == controller::JobPhase::completing) return "completing";
     if (job.record->phase == controller::JobPhase::pending) return "pending";

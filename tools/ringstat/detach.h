@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringstat detach: has every malleable job handed back to Slurm, and waits until that is done.
+// ringstat detach: hands every malleable job back to Slurm, and waits until that is done.
 #pragma once
 
 #include "tools/ringstat/options.h"

@@ -16,9 +16,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kSilent_s =
-    60;  // the plugin writes every few seconds, or twice a minute in trouble
+    60;  // the plugin writes every few seconds, after a failure twice a minute
 
-// Of the wrong type counts as missing: the file may be a later version's.
+// A value of the wrong type counts as missing: the file may be of a later version.
 const Json &at(const Json &json, const char *key) {
     static const Json nothing;
     const auto found = json.is_object() ? json.find(key) : json.end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plugin's account of itself (slurm_plugin/slurm/host/diag.h), for people.
+// The plugin's report about itself (slurm_plugin/slurm/host/diag.h), for people.
 #pragma once
 
 #include <string>

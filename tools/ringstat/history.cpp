@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of the wrong type or out of range counts as missing: the log may be a later version's.
+// A value of the wrong type or out of range counts as missing: the log may be of a later version.
 template <typename Number>
 Number number_in(const Json &json, const char *key, double low, double high) {
     const auto found = json.find(key);
@@ -28,7 +28,7 @@ std::string text_in(const Json &json, const char *key) {
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// False: there is no such file, or it cannot be read (errno).
+// False: the file does not exist or cannot be read (errno).
 bool add_file(const std::string &path, History &history) {
     std::ifstream file(path);
     if (!file) return false;

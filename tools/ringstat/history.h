@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plugin's event log: one JSON object a line (slurm_plugin/controller/event.h).
+// The plugin's event log: one JSON object per line (slurm_plugin/controller/event.h).
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace ringrt::ringstat {
 struct PastEvent {
     double time_s = 0;
     uint32_t job = 0;
-    std::string task;  // "100_3" of an array's task; else empty
+    std::string task;  // "100_3" for an array task; else empty
     std::string event, reason, text;
     int from = 0, to = 0;
     double gap_s = 0;
-    std::string name;      // of the job, hostile; empty: the log does not tell
-    uint32_t user_id = 0;  // where the name is known
+    std::string name;      // of the job, untrusted; empty: not in the log
+    uint32_t user_id = 0;  // valid if the name is not empty
 };
 
 inline constexpr std::size_t kEventLineBytesMax = 4096;
 
-// nullopt for a line that is no event: torn by a crash, too long, or of a later version.
+// nullopt for a line that is not an event: truncated by a crash, too long, or of a later version.
 [[nodiscard]] std::optional<PastEvent> parse_event(std::string_view line);
 
 struct History {
@@ -34,13 +34,14 @@ struct History {
     std::string error;  // empty, or one line: why there is no history
 };
 
-// All events, oldest first: those of FILE.1 too, which the plugin or logrotate has put aside.
+// All events, oldest first, including those in FILE.1, to which the plugin or logrotate has renamed
+// an older log.
 [[nodiscard]] History read_history(const std::string &path);
 
 struct Selection {
     std::optional<WantedJob> job;     // none: all
     double since_s = 0, until_s = 0;  // Unix times; 0: no bound
-    std::size_t last = 0;             // so many at most, the newest; 0: all
+    std::size_t last = 0;             // at most this many, the newest; 0: all
 };
 [[nodiscard]] std::vector<PastEvent> select(std::vector<PastEvent> events,
                                             const Selection &selection);

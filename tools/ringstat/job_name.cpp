@@ -9,7 +9,7 @@
 namespace ringrt::ringstat {
 namespace {
 
-// Takes a number from the front.
+// Removes a number from the front.
 std::optional<uint32_t> take_number(std::string_view &text) {
     uint32_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,7 +24,8 @@ bool take(std::string_view &text, char c) {
     return true;
 }
 
-// Of "3", or of the list in "[0-4,7,10-20:5%2]". One that Slurm has cut short ends in "...".
+// Whether "3", or the list in "[0-4,7,10-20:5%2]", contains the task. If Slurm has truncated the
+// list, it ends in "...".
 bool has_task(std::string_view text, uint32_t task) {
     take(text, '[');
     while (const auto first = take_number(text)) {

@@ -53,7 +53,7 @@ std::string state_word(const ListedJob &job, const Intent &intent) {
     return intent.state == IntentState::asked ? "asked" : "steady";
 }
 
-// A job that waits does so for Slurm's reason; one that runs has its size for the policy's.
+// For a pending job, Slurm's reason; for a running one, the policy's reason for its size.
 std::string reason_word(const ListedJob &job, const Intent &intent) {
     if (job.pending && !job.reason.empty() && job.reason != "None") return job.reason;
     return intent.why.empty() ? "None" : camel_case(intent.why);
@@ -65,7 +65,7 @@ void add_telemetry(const ListedJob &job, JobView &view) {
     view.step = telemetry->step;
     if (telemetry->ckpt_step > 0) view.checkpoint_step = telemetry->ckpt_step;
     if (telemetry->steps_left >= 0) view.steps_left = telemetry->steps_left;
-    // Measured by an earlier incarnation at another size, the step time says nothing about now.
+    // A step time that an earlier incarnation measured at another size is not valid now.
     if (telemetry->batch > 0) view.samples = telemetry->trained;
     if (telemetry->step_ms <= 0 || telemetry->gpus != view.gpus) return;
     view.step_ms = telemetry->step_ms;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Slurm says of one job, and what ringstat shows of a malleable one. No Slurm here: the
+// Slurm's data of one job, and ringstat's view of a malleable one. Independent of Slurm: the
 // records come from slurm_plugin/slurm/cluster/job_listing.h.
 #pragma once
 
@@ -14,8 +14,7 @@
 
 namespace ringrt::ringstat {
 
-// One malleable job. Texts are as Slurm gave them, hostile ones too; whoever prints them escapes
-// them.
+// One malleable job. Texts are unchanged from Slurm and untrusted: escape them before printing.
 struct JobView {
     uint32_t id = 0;
     std::string task;  // of an array; else empty (job_name.h)
@@ -23,20 +22,20 @@ struct JobView {
     std::string slurm_state;        // "RUNNING"
     std::string slurm_state_short;  // "R"
     std::string state;              // new, waits, steady, asked, leaving, ended
-    std::string reason;             // of its size, or why it waits: "BestGain", "Resources"
-    int gpus = 0;                   // that it holds; 0: waits
+    std::string reason;             // of its size, or why it is pending: "BestGain", "Resources"
+    int gpus = 0;                   // GPUs held; 0: pending
     int gpus_min = 0, gpus_max = 0;
-    int target = 0;  // size asked for or set but not yet running; 0: none
+    int target = 0;  // requested or set, but not running yet; 0: none
     int resizes = 0, restarts = 0;
     double gap_s = 0;   // last resize, from the signal until it ran again; 0: none yet
-    double time_s = 0;  // that the present run lasts
-    // From the job itself; nullopt: it says nothing (yet).
+    double time_s = 0;  // duration of the present run
+    // Reported by the job itself; nullopt: not reported (yet).
     std::optional<uint64_t> step, checkpoint_step;
     std::optional<int64_t> steps_left;
     std::optional<double> step_ms, samples_per_s;
     std::optional<uint64_t> samples;
 
-    // Seconds of training left at the present size, where the job has told enough.
+    // Seconds of training left at the present size, if the job has reported enough.
     [[nodiscard]] std::optional<double> left_s() const;
 };
 

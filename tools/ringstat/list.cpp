@@ -51,7 +51,7 @@ void take_reasons(std::vector<JobView> &jobs) {
             job.reason = camel_case(now->second);
 }
 
-// Names of tasks are longer than numbers.
+// Names of array tasks are longer than numbers.
 void widen_first(Cell &cell, const std::vector<JobView> &jobs) {
     constexpr std::size_t kWidest = 24;
     for (const JobView &job : jobs)
@@ -111,7 +111,7 @@ int list(const Options &options) {
     for (;;) {
         const std::time_t now = std::time(nullptr);
         if (!options.json) put(std::ctime(&now));
-        // When slurmctld does not answer: its line is said, and it is asked again.
+        // If slurmctld does not answer, prints its error and retries.
         (void)list_once(options);
         if (std::fflush(stdout) != 0) return kNoAnswer;
         std::this_thread::sleep_for(std::chrono::duration<double>(options.iterate_s));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The malleable jobs now: the table, and `ringstat top`.
+// The current malleable jobs: the table, and `ringstat top`.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,18 @@
 
 namespace ringrt::ringstat {
 
-// A user, state or partition that does not exist: one line, and the exit status. nullopt: all do.
+// If a user, state or partition does not exist: prints one line and returns the exit status.
+// nullopt: all exist.
 [[nodiscard]] std::optional<int> check_filter(const Filter &filter);
 
 struct JobList {
     std::vector<JobView> jobs;
-    std::optional<Summary> summary;  // nullopt: Slurm does not tell of its nodes
+    std::optional<Summary> summary;  // nullopt: Slurm does not report its nodes
     std::string error;               // empty, or one line: why there are no jobs
 };
 
-// REASON is that of the decision as it would be taken now, where a job waits for GPUs: what
-// `ringstat explain` says.
+// For a job that is pending for GPUs, REASON is that of a decision made now, as in `ringstat
+// explain`.
 [[nodiscard]] JobList ask_jobs(const Options &options);
 
 [[nodiscard]] int list(const Options &options);

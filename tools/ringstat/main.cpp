@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringstat: what squeue does not say of malleable jobs.
+// ringstat: shows what squeue does not show of malleable jobs.
 #include <pwd.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr double kChartWindow_s = 86400;
 
-// The log that is named, or this cluster's.
+// The log given by name, or this cluster's.
 History ask_history(const std::string &named) {
     if (!named.empty()) return read_history(named);
     const PluginView plugin = view_plugin();
@@ -101,7 +101,7 @@ int show_chart(const Options &options) {
     return kOk;
 }
 
-// What Slurm still knows of a job that is not among the malleable ones that have not ended.
+// Slurm's data of a job that is not among the malleable jobs that have not ended.
 int explain_other(const slurm::ListedJob &job, const Options &options) {
     const auto views = view_jobs(std::span(&job, 1), {.states = {"all"}}, unix_now_s());
     if (views.empty())
@@ -111,10 +111,10 @@ int explain_other(const slurm::ListedJob &job, const Options &options) {
     return kOk;
 }
 
-// The one job that is meant; otherwise what was said is the exit status.
+// Finds the one job that is meant. Otherwise prints the error and returns the exit status.
 std::variant<slurm::ListedJob, int> find_job(const WantedJob &wanted) {
     const slurm::Listing listing = slurm::list_jobs();
-    // What the controller has published may explain it all the same.
+    // The controller's published explanations may still contain it.
     if (!listing.error.empty() && !wanted.task) return slurm::ListedJob{.id = wanted.number};
     if (!listing.error.empty()) return fail(kNoAnswer, listing.error);
     std::vector<slurm::ListedJob> found;
@@ -140,7 +140,7 @@ int show_explanation(const Options &options) {
         return std::ranges::find(told.explanations, job.id, &controller::Explanation::job_id);
     };
     Explanations told = explain_all(plugin, now_s);
-    // One that the controller has not told of has just been submitted, or has ended.
+    // A job without a published explanation has just been submitted, or has ended.
     if (told.told_s && find(told) == told.explanations.end()) told = compute_all(plugin);
     if (!told.error.empty()) return fail(kNoAnswer, told.error);
     if (!told.told_s && !plugin.note.empty()) fail(kOk, plugin.note);

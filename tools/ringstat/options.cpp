@@ -14,7 +14,7 @@
 namespace ringrt::ringstat {
 namespace {
 
-// As the command line gives them, before they are read.
+// The texts on the command line, before parsing.
 struct Texts {
     std::vector<std::string> jobs;
     std::optional<std::string> job;
@@ -31,7 +31,7 @@ std::string format_help() {
     return help;
 }
 
-// Empty when all are job ids; otherwise what is wrong.
+// Empty if all are job ids; otherwise the error.
 std::string parse_job_ids(const std::vector<std::string> &texts, std::vector<WantedJob> &out) {
     for (const std::string &text : texts) {
         const auto wanted = parse_wanted(text);

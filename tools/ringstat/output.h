@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every command of ringstat says and asks in the same way.
+// Output functions shared by all commands of ringstat.
 #pragma once
 
 #include <cstdio>

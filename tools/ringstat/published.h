@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The explanations that the controller leaves in a file beside its account
+// The explanations that the controller publishes in a file beside its report
 // (malleable_explain.json).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace ringrt::ringstat {
 
-// Older ones are nobody's: the controller writes every few seconds.
+// Older explanations are ignored: the controller writes every few seconds.
 inline constexpr double kPublishedStale_s = 60;
 
 struct Published {
@@ -21,10 +21,11 @@ struct Published {
     std::vector<controller::Explanation> explanations;
 };
 
-// What is not whole is none. Texts come as they are in the file: make them printable().
+// None if any part is missing or of the wrong type. Texts are unchanged from the file: make them
+// printable().
 [[nodiscard]] Published parse_published(std::string_view json);
 
-// None where the file is missing, unreadable, no plain file, or stale.
+// None if the file is missing, unreadable, not a plain file, or stale.
 [[nodiscard]] Published read_published(const std::string &path, double now_s);
 
 }  // namespace ringrt::ringstat

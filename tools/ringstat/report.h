@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringstat's --json. Always valid JSON: bytes that are not UTF-8 become U+FFFD.
+// ringstat's --json output. Always valid JSON: bytes that are not UTF-8 become U+FFFD.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace ringrt::ringstat {
 
-// {"time": Unix seconds, "gpus": {"total": 16, …}, "jobs": [{"id": 7, "gpus": 4, …}]}; what is not
-// known is null.
+// {"time": Unix seconds, "gpus": {"total": 16, …}, "jobs": [{"id": 7, "gpus": 4, …}]}; unknown
+// values are null.
 [[nodiscard]] std::string jobs_json(std::span<const JobView> jobs,
                                     const std::optional<Summary> &summary, double now_s);
 
@@ -23,7 +23,7 @@ namespace ringrt::ringstat {
 // {"job": 7, "gpus": 4, "wanted": 8, "reason": "BestGain", "text": …, "mode": "act"}
 [[nodiscard]] std::string explanation_json(const controller::Explanation &explanation,
                                            const Explanations &told, double now_s);
-// Of a job that has ended, or is ending: how, and what it was.
+// For a job that has ended or is ending: how, and what it was.
 [[nodiscard]] std::string ended_text(const JobView &job, double end_s);
 [[nodiscard]] std::string ended_json(const JobView &job);
 [[nodiscard]] std::string explanation_text(const std::string &name,

@@ -17,7 +17,7 @@ winsize size_of_terminal() {
     return size;
 }
 
-// Of the environment, and not of this process, whose numbers stay in the C locale.
+// From the environment: this process keeps the C locale for its numbers.
 bool locale_is_utf8() {
     const locale_t locale = newlocale(LC_CTYPE_MASK, "", nullptr);
     if (locale == nullptr) return false;

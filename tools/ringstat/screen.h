@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of the place where text is shown.
+// Properties of the terminal.
 #pragma once
 
 #include "tools/ringstat/chart.h"
 
 namespace ringrt::ringstat {
 
-// The terminal's width, 80 where standard output is none; UTF-8 by the locale.
+// The terminal's width, 80 if standard output is not a terminal; UTF-8 by the locale.
 [[nodiscard]] Screen this_screen();
-[[nodiscard]] std::size_t screen_lines();  // 24 where standard output is no terminal
+[[nodiscard]] std::size_t screen_lines();  // 24 if standard output is not a terminal
 
 }  // namespace ringrt::ringstat

@@ -18,7 +18,7 @@ std::string repeated(const char *symbol, std::size_t times) {
     return out;
 }
 
-// One cell per GPU where they fit, otherwise in proportion: held, then what it may have at most.
+// One cell per GPU if they fit, otherwise in proportion: GPUs held, then up to its MAX.
 std::string bar(const JobView &job, int most, std::size_t cells, bool utf8) {
     const double scale = std::min(1.0, static_cast<double>(cells) / std::max(1, most));
     const auto long_as = [&](int gpus) {

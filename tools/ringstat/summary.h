@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line below the table, and the picture of `ringstat top`. Pure.
+// The summary line below the table, and the picture of `ringstat top`. Pure.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ struct Summary {
     int running = 0, waiting = 0;       // malleable jobs
 };
 
-// gpus: of the cluster's nodes, total and away.
+// gpus: of the cluster's nodes, in total and away.
 [[nodiscard]] Summary summarize(std::span<const slurm::ListedJob> listed, int gpus_total,
                                 int gpus_away);
 
 // "14 of 16 GPUs in use, 2 free, 9 borrowed; malleable jobs: 3 run, 1 waits"
 [[nodiscard]] std::string summary_text(const Summary &summary);
 
-// A frame of so many lines at most: the summary, then a bar for each job, the largest first.
+// A frame of at most `lines` lines: the summary, then one bar per job, the largest first.
 [[nodiscard]] std::vector<std::string> top_lines(std::span<const JobView> jobs,
                                                  const Summary &summary, const Screen &screen,
                                                  std::size_t lines);

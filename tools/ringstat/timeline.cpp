@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kEndBytesMax = 80;
 
-// The log is written for people, so a line may be missing: whatever comes next says enough.
+// The log is written for people, so a line may be missing: the next event makes up for it.
 class LaneBuilder {
   public:
     explicit LaneBuilder(uint32_t id) { lane_.id = id; }
@@ -31,7 +31,7 @@ class LaneBuilder {
             lane_.end = event.text.substr(0, kEndBytesMax);
             over_ = true;
         } else if ((kind == "asked" || kind == "called_off") && fresh() && event.from > 0) {
-            go_on(first_s_, event.from, "");  // it has run since before the log begins
+            go_on(first_s_, event.from, "");  // it has run since before the log's start
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each job's GPUs over time, as the event log tells. Pure.
+// Each job's GPUs over time, from the event log. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,32 @@ namespace ringrt::ringstat {
 
 struct Phase {
     double start_s = 0, end_s = 0;  // Unix times
-    int gpus = 0;                   // 0: it waits
+    int gpus = 0;                   // 0: pending
     std::string reason;             // the policy's code for this size
 };
 
 struct JobLane {
     uint32_t id = 0, user_id = 0;
-    std::string task;  // "100_3" of an array's task; else empty
-    std::string name;  // hostile; empty: the log does not tell
+    std::string task;  // "100_3" for an array task; else empty
+    std::string name;  // untrusted; empty: not in the log
     std::vector<Phase> phases;
     int resizes = 0;
-    std::string end;  // "has ended", "was cancelled", …; empty: as far as is known it goes on
+    std::string end;  // "has ended", "was cancelled", …; empty: not known to have ended
 };
 
 struct Timeline {
     double start_s = 0, end_s = 0;
-    std::vector<JobLane> lanes;  // of the jobs that were there in this time, by their first event
+    std::vector<JobLane> lanes;  // of the jobs that existed in this time, by their first event
 };
 
-// From `start_s` to `end_s`: a job that has not ended goes on until then.
+// From `start_s` to `end_s`: a job that has not ended lasts until then.
 [[nodiscard]] Timeline make_timeline(std::span<const PastEvent> events, double start_s,
                                      double end_s);
 
-// Cuts what comes before the first phase of a lane.
+// Removes the time before the first phase of any lane.
 void start_at_first(Timeline &timeline);
 
-// GPUs that the lane's job holds at a moment; 0: it waits; -1: it is not there.
+// GPUs that the lane's job holds at a time; 0: pending; -1: it does not exist.
 [[nodiscard]] int gpus_at(const JobLane &lane, double time_s);
 
 // The different sizes that occur, smallest first.

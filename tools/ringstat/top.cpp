@@ -19,14 +19,14 @@ constexpr double kEvery_s = 2;
 
 volatile std::sig_atomic_t ended_by = 0;
 
-// The terminal's other screen, without echo; given back however this ends.
+// The terminal's alternate screen, without echo; restored however the program ends.
 class Terminal {
   public:
     Terminal() {
         struct sigaction action {};
         action.sa_handler = [](int signal) { ended_by = signal; };
         for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-        action.sa_handler = [](int) {};  // another size: poll() ends, and it is drawn again
+        action.sa_handler = [](int) {};  // new window size: poll() returns, and it is redrawn
         sigaction(SIGWINCH, &action, nullptr);
         has_keys_ = tcgetattr(STDIN_FILENO, &before_) == 0;
         if (has_keys_) {
@@ -44,7 +44,7 @@ class Terminal {
         if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &before_);
     }
 
-    // False: it is to end.
+    // False: the program must end.
     [[nodiscard]] bool wait(double seconds) const {
         pollfd keys{.fd = has_keys_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
         if (ended_by != 0) return false;
@@ -92,7 +92,7 @@ int draw_on_terminal(const Options &options, double every_s) {
 int top(const Options &options) {
     const double every_s = options.iterate_s > 0 ? options.iterate_s : kEvery_s;
     if (isatty(STDOUT_FILENO) != 0) return draw_on_terminal(options, every_s);
-    // No terminal: one picture, for a file or a pipe.
+    // No terminal: one frame, for a file or a pipe.
     for (const std::string &line : frame(options, SIZE_MAX)) put(line + "\n");
     return kOk;
 }

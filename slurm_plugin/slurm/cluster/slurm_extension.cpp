@@ -25,7 +25,7 @@ namespace {
 
 constexpr char kPath[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
-// For its ID of "nobody", Slurm takes the submitter.
+// For the ID of its "nobody", Slurm uses the submitter.
 bool names_somebody(uint32_t id) {
     constexpr uint32_t kSlurmsNobody = 99;
     return id != NO_VAL && id != INFINITE && id != kSlurmsNobody;

@@ -96,9 +96,8 @@ RpcStatus SlurmCluster::write_intent(uint32_t job_id, const std::string &admin_c
     if (settings.no_excluded_nodes) change.exc_nodes = no_nodes;
     if (settings.run_mails && known != malleable_.end())
         change.mail_type = with_run_mails(known->second.mail_type, *settings.run_mails);
-    // The nice value comes first. If one update had both and a hold made Slurm refuse the nice
-    // value, the new record would already be stored, which no longer records that the nice value is
-    // lent.
+    // The nice value comes first. In a single update, Slurm would store the record before a hold
+    // makes it refuse the nice value, and the new record no longer marks the nice value as lent.
     if (settings.nice) {
         job_desc_msg_t give_back;
         slurm_init_job_desc_msg(&give_back);
