@@ -29,7 +29,7 @@ std::string number(double value) {
 
 std::string gpus(int count) { return std::to_string(count) + (count == 1 ? " GPU" : " GPUs"); }
 
-// "2 → 4 GPUs would save 130 s of 400 s left and cost a restart of 12 s"
+// "2 -> 4 GPUs would save 130 s of 400 s left, a restart costs 12 s"
 std::string next_step(const Job &job, int from, int to, const Options &options) {
     Options no_restart = options;
     no_restart.payback = 0;
