@@ -21,7 +21,7 @@ struct JobView {
     std::string name, user, partition, nodes;
     std::string slurm_state;        // "RUNNING"
     std::string slurm_state_short;  // "R"
-    std::string state;              // new, waits, steady, asked, leaving, ended
+    std::string state;              // new, waits, steady, asked, leaving, ending, ended
     std::string reason;             // of its size, or why it is pending: "BestGain", "Resources"
     int gpus = 0;                   // GPUs held; 0: pending
     int gpus_min = 0, gpus_max = 0;

@@ -19,8 +19,7 @@ struct JobList {
     std::string error;               // empty, or one line: why there are no jobs
 };
 
-// For a job that is pending for GPUs, REASON is that of a decision made now, as in `ringstat
-// explain`.
+// For a job in state steady, REASON is that of a decision made now, as in `ringstat explain`.
 [[nodiscard]] JobList ask_jobs(const Options &options);
 
 [[nodiscard]] int list(const Options &options);
