@@ -318,8 +318,8 @@ typedef enum ringrt_action {
 } ringrt_action_t;
 
 /* Collective; call it after every finished step. The ranks agree whether the scheduler has requested a resize
- * or a periodic save is due, and save. For a resize rank 0 then has the job requeued, and all ranks wait until
- * Slurm stops the job. If any part of this fails, the resize is called off, a line gives the cause, and *action
+ * or a periodic save is due. If so, they save. For a resize rank 0 then has the job requeued, and all ranks wait
+ * until Slurm stops the job. If any part of this fails, the resize is called off, a line gives the cause, and *action
  * is RINGRT_CONTINUE. A failed periodic save is also reported by a line, with RINGRT_OK. After any other status
  * (RINGRT_SUPERSEDED, or the ranks cannot communicate) end the program. */
 RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action);

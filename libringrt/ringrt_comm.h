@@ -113,7 +113,7 @@ typedef struct ringrt_comm_config {
                                     or "tcp:HOST:PORT" with RINGRT_SECRET */
     const char *name;            /* the key in the store, and part of the file's name ("world"). Communicators that
                                     are created at the same time, or over one store, need different names */
-    uint32_t timeout_ms;         /* of one operation, until a peer's next message [RINGRT_TIMEOUT_MS] (600000) */
+    uint32_t timeout_ms;         /* of one operation without progress [RINGRT_TIMEOUT_MS] (600000) */
     uint32_t start_timeout_ms;   /* of ringrt_comm_create() and _split() [RINGRT_START_TIMEOUT_MS] (120000) */
 } ringrt_comm_config_t;
 

@@ -39,7 +39,7 @@ struct Communicator::Impl {
     Choice choice;
     int ranks_per_node = 1;                     // on the fullest node
     std::unique_ptr<DeviceCollectives> device;  // for GPU buffers
-    OpHeader last_barrier_op;                   // of the ranks' GPU collectives
+    OpHeader last_barrier_op;                   // of the last meeting for GPU buffers
     uint32_t calls = 0, gpu_calls = 0, gpu_hash = 0;
     struct Release {
         void operator()(void *each) const { ::free(each); }

@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kWindow = 4;
 
 // Bytes of one block of one segment. Larger ones need fewer system calls, but delay data that
-// becomes urgent. At most a megabyte is in flight to one rank, counting one block from each of the
-// others: with more, the switch queue to it overflows when all ranks send at once, and TCP slows
+// becomes urgent. At most a megabyte is in flight to one rank, from all others and over the whole
+// window: with more, the network queue to it overflows when all ranks send at once, and TCP slows
 // down because it takes the loss for congestion. Two ranks have one connection, whose other
 // direction is idle during the reduction of a segment, so their segments are shorter.
 size_t segment_bytes(int blocks) {
