@@ -23,8 +23,7 @@ class Gpu {
   public:
     using Name = std::array<std::byte, 16>;     // of a GPU; globally unique
     using Handle = std::array<std::byte, 64>;   // of memory, for other processes on its machine
-    using Secret = std::array<std::byte, 128>;  // by which the ranks of one NCCL communicator
-                                                // connect
+    using Secret = std::array<std::byte, 128>;  // of one NCCL communicator
     using Event = std::shared_ptr<void>;        // a point in a stream
     enum class State { Running, Over };
     // A call of NCCL. `count` is that of the sum, or of one rank's block.

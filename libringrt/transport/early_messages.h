@@ -14,7 +14,7 @@ namespace ringrt {
 
 class EarlyMessages {
   public:
-    // Returns a message to receive one that starts to arrive. Call settle() when it is done.
+    // Returns the buffer for a message that has started to arrive. Call settle() when it is done.
     Message *keep(int rank, uint32_t slot, uint64_t bytes) {
         if (bytes > uint64_t{PTRDIFF_MAX}) throw std::bad_alloc();
         auto made = std::make_unique<Early>();

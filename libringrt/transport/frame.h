@@ -51,8 +51,8 @@ struct AbortNotice {
 [[nodiscard]] Status match(const RankContext &self, const OpHeader &mine, int rank,
                            const Frame &frame, std::vector<Message *> *expected, Message **out);
 
-// Tracks which rank waits for which. A rank that waits long reports the rank that it waits for to
-// all others, about once a second. When the deadline passes, every rank can then name the silent
+// Tracks which rank waits for which. A rank that waits for long reports the rank that it waits for
+// to all others, about once a second. When the deadline passes, every rank can then name the silent
 // rank at the end of the chain as failed, instead of the healthy rank that it waits for.
 class WaitChain {
   public:

@@ -18,8 +18,7 @@ struct OpHeader {
     uint32_t number = 0;  // of the operation, counted from the job's start
     uint8_t kind = 0;     // OpKind
     uint8_t dtype = 0, op = 0;
-    uint8_t detail = 0;  // a broadcast's root (its low bits); the algorithm of a reduction
-                         // (Choice::code)
+    uint8_t detail = 0;  // a broadcast's root (low bits); Choice::code of a reduction
     uint64_t count = 0;  // elements or bytes
     // The earlier GPU calls, which exchange no header: their number and a hash of their arguments.
     uint32_t gpu_calls = 0, gpu_hash = 0;
