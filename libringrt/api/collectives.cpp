@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives, requests, and memory for them.
+// Collectives, requests, and their memory.
 #include "libringrt/api/handle.h"
 #include "libringrt/gpu/device_collectives.h"
 
@@ -12,8 +12,8 @@ struct ringrt_request {
 
 namespace {
 
-// After a loss with live_resize the remaining ranks continue with what is in memory. No update may
-// be made of a sum that failed, so such a sum on a GPU is waited for.
+// With live_resize, ranks continue after a loss with the state in memory, so an update must not use
+// a failed sum. The call therefore waits for a result on a GPU.
 OnGpu on_gpu(const ringrt_t &rt) { return {.waits = rt.resizer != nullptr, .behind = nullptr}; }
 
 }  // namespace
@@ -48,7 +48,7 @@ ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, si
 ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream) {
     return guard(rt, [&] {
         rt->stream = stream;
-        if (rt->resizer && rt->resizer->is_outside()) return Status{};  // until it has joined
+        if (rt->resizer && rt->resizer->is_outside()) return Status{};  // set when it joins
         return rt->group.outcome(rt->communicator().set_stream(stream));
     });
 }
@@ -78,7 +78,7 @@ ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *rec
 }
 
 ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done) {
-    if (done) *done = 1;  // where this call fails, ringrt_wait() returns at once
+    if (done) *done = 1;  // if this call fails, ringrt_wait() returns at once
     return guard(rt, [&] {
         if (!request || !done) return invalid("request or done is NULL");
         ringrt_status_t status = RINGRT_OK;
@@ -88,10 +88,10 @@ ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done) 
 }
 
 ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request) {
-    // Freed whatever is wrong with the handle; but not in a forked child, where it is the parent's.
+    // Freed even if the handle is invalid, but not in a forked child: the request is the parent's.
     std::unique_ptr<ringrt_request> owned(request && request->pid == getpid() ? request : nullptr);
     ringrt_status_t status = RINGRT_OK;
-    if (owned) status = owned->operation->wait();  // also where rt was aborted meanwhile
+    if (owned) status = owned->operation->wait();  // even if rt was aborted meanwhile
     return guard(rt, [&] {
         if (!request) return invalid("request is NULL");
         return rt->group.outcome(status);

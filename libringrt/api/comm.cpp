@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator from its beginning to its end.
+// Creates, aborts and destroys a communicator.
 #include "libringrt/api/comm.h"
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ ringrt_status_t ringrt_comm_create(ringrt_comm_t **out, const ringrt_comm_config
 
 ringrt_status_t ringrt_comm_destroy(ringrt_comm_t *comm) {
     if (!comm) return RINGRT_OK;
-    if (comm->pid != getpid()) return RINGRT_FORKED;  // nothing of the parent's may be touched
+    if (comm->pid != getpid()) return RINGRT_FORKED;  // the parent's state must not be touched
     if (!comm->queue.idle()) ringrt_comm_abort(comm);
     const std::unique_ptr<ringrt_comm_t> owned(comm);
     return run_guarded(

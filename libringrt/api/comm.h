@@ -18,9 +18,9 @@
 
 namespace ringrt {
 
-// What was called between ringrt_comm_group_start() and _end().
+// Calls collected between ringrt_comm_group_start() and _end().
 struct OpenGroup {
-    Status refused;  // the first call that was
+    Status refused;  // the first call that was refused
     std::vector<PointToPoint> messages;
     std::vector<std::function<ringrt_status_t()>> collectives;
 };
@@ -33,7 +33,7 @@ struct ringrt_comm {
           start_timeout_ms(config.start_timeout_ms),
           communicator(config) {}
 
-    // Of an operation just made: nobody else runs one meanwhile.
+    // The result of the operation that just ran. No other operation may run meanwhile.
     [[nodiscard]] ringrt::Status outcome(ringrt_status_t status) const {
         if (status == RINGRT_OK) return {};
         return {status, communicator.last_error()};
@@ -50,11 +50,11 @@ struct ringrt_comm {
 
 namespace ringrt {
 
-// From the caller's config, the environment, and the defaults.
+// Resolves the caller's config, the environment and the defaults.
 Status read_comm_config(const ringrt_comm_config_t *config, const Environment &environment,
                         CommunicatorConfig &out);
 
-// Makes the handle; collective.
+// Creates the handle. Collective.
 Status open_comm(const CommunicatorConfig &config, ringrt_comm_t **out);
 
 inline void keep_error(const ringrt_comm_t *comm, std::string message) {
@@ -72,7 +72,7 @@ inline Status check_handle(const ringrt_comm_t *comm) {
     return {};
 }
 
-// Runs one call on a communicator; whatever fails leaves one line behind.
+// Runs one call on a communicator. A failure leaves one line for last_error().
 template <typename Body>
 ringrt_status_t guard(const ringrt_comm_t *comm, Body &&body) noexcept {
     return run_guarded(

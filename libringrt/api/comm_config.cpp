@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a communicator was told.
+// Reads a communicator's configuration.
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace ringrt {
 namespace {
 
-// The first version of the struct ended here: no program has a smaller one.
+// The struct's first version ended here, so no program passes a smaller one.
 constexpr size_t kConfigBytesMin = offsetof(ringrt_comm_config_t, start_timeout_ms) +
                                    sizeof(ringrt_comm_config_t::start_timeout_ms);
 constexpr const char *kName = "world";
@@ -29,7 +29,7 @@ Status read_ranks(const ringrt_comm_config_t &config, const Environment &environ
             format_text("rank %d of %d: expected 0 <= rank < size <= 65536", out.rank, out.size)};
 }
 
-// It is part of a file's name.
+// The name is part of a file name.
 Status read_name(const ringrt_comm_config_t &config, std::string &out) {
     out = config.name ? std::string(config.name, strnlen(config.name, 100)) : kName;
     constexpr std::string_view kAllowed =
@@ -73,7 +73,7 @@ Status read_meeting(const ringrt_comm_config_t &config, const Environment &envir
     out.rendezvous =
         where && *where ? std::string(where, strnlen(where, 4000)) : "rendezvous-" + run;
     const bool by_file = !out.rendezvous.starts_with("tcp:");
-    // So that it is not the file of the job's own handle.
+    // So that it differs from the file of the job's own handle.
     if (by_file) out.rendezvous += "-" + name;
     return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator's sends and receives, and groups of calls that are submitted as one: its messages
-// move at the same time, then its collectives run in the order of their calls.
+// A communicator's sends, receives and groups. A group is submitted as one operation: its messages
+// move concurrently, then its collectives run in call order.
 #include "libringrt/api/comm_operation.h"
 
 using namespace ringrt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an operation of a communicator runs: arguments are checked before anything begins, so that
-// what is wrong at one rank costs the others nothing; then it takes its place in the queue.
+// How a communicator's operation runs. Arguments are checked first, so that an invalid argument at
+// one rank costs the other ranks nothing. Then the operation enters the queue.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct ringrt_comm_request {
 
 namespace ringrt {
 
-// What an operation is about to read and write, in elements.
+// The buffers that an operation reads and writes, in elements.
 struct CommBuffers {
     const void *send;
     size_t send_count;
@@ -45,13 +45,13 @@ inline Status check_root(const ringrt_comm_t &comm, int root) {
     return invalid("root is not a rank");
 }
 
-// `count` elements of each of size ranks.
+// Checks `count` elements for each rank.
 inline Status check_blocks(const ringrt_comm_t &comm, size_t count, size_t each) {
     if (each == 0) return invalid("no such dtype");
     return check_count(count, each * static_cast<size_t>(comm.communicator.size()));
 }
 
-// The peers of a rank that cannot take part must not wait for it.
+// Aborts the communicator on an error, so that no peer waits for a rank that cannot take part.
 template <class Body>
 Status carry_out(ringrt_comm_t &comm, Body &&body) noexcept {
     Status outcome;
@@ -65,7 +65,7 @@ Status carry_out(ringrt_comm_t &comm, Body &&body) noexcept {
     return outcome;
 }
 
-// Into the queue; body() runs something of the communicator's.
+// Queues the operation; body() runs a function of the communicator.
 template <class Body>
 Status submit(ringrt_comm_t *comm, ringrt_comm_request_t **request, Body body) {
     auto operation = [comm, body] {
@@ -80,7 +80,7 @@ Status submit(ringrt_comm_t *comm, ringrt_comm_request_t **request, Body body) {
     return {};
 }
 
-// Into the open group: add(group), unless it is refused.
+// Adds the call to the open group, unless it is invalid.
 template <class Valid, class Add>
 Status join_group(OpenGroup &group, ringrt_comm_request_t **request, Valid &&valid, Add &&add) {
     Status outcome =
@@ -92,7 +92,7 @@ Status join_group(OpenGroup &group, ringrt_comm_request_t **request, Valid &&val
     return outcome;
 }
 
-// valid() checks; body() runs a collective of the communicator's.
+// valid() checks the arguments; body() runs a collective of the communicator.
 template <class Valid, class Body>
 ringrt_status_t operate(ringrt_comm_t *comm, ringrt_comm_request_t **request, Valid &&valid,
                         Body body) noexcept {

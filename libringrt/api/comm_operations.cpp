@@ -9,7 +9,7 @@ using namespace ringrt;
 
 namespace {
 
-// Of a gather or scatter: each rank has one block, the root all of them, its own among them.
+// For a gather or scatter: each rank has one block; the root has all of them, including its own.
 Status check_rooted(const ringrt_comm_t &comm, const void *block, const void *blocks, size_t count,
                     ringrt_dtype_t dtype, int root) {
     const size_t each = dtype_bytes(dtype);

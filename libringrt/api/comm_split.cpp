@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of a communicator: the parent tells every rank who is in its part, and carries to it where
-// the part's rank 0 is met.
+// Splits a communicator. The parent gives each rank the members of its part, and carries the
+// rendezvous address of the part's rank 0.
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -19,7 +19,7 @@ struct Invitation {
     char text[RINGRT_STORE_VALUE_BYTES];
 };
 
-// Ranks of the parent with this rank's color, in the order of their new ranks.
+// Ranks of the parent with this rank's color, ordered by their new ranks.
 std::vector<int> members_of(const std::vector<Wish> &wishes, int32_t color) {
     std::vector<int> members;
     for (size_t rank = 0; rank < wishes.size(); ++rank)
@@ -31,7 +31,7 @@ std::vector<int> members_of(const std::vector<Wish> &wishes, int32_t color) {
     return members;
 }
 
-// The one all-gather over the parent in which every rank takes part, whatever becomes of its part.
+// The one all-gather over the parent. Every rank takes part in it, even if forming its part fails.
 class Invitations {
   public:
     explicit Invitations(ringrt_comm_t &parent) : parent_(parent) {}
@@ -79,7 +79,7 @@ Status split(ringrt_comm_t &parent, int color, int key, ringrt_comm_t **out) {
                         }};
         met = open_comm(config, &made);
     }
-    Status sent = invitations.exchange("");  // of ranks that had nobody to meet
+    Status sent = invitations.exchange("");  // for ranks without a part, or alone in theirs
     if (!sent.ok() && made) {
         (void)ringrt_comm_abort(made);
         (void)ringrt_comm_destroy(made);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange of gradients.
+// Gradient reduction.
 #include <cstdlib>
 
 #include "libringrt/api/handle.h"
@@ -10,7 +10,7 @@
 namespace ringrt {
 namespace {
 
-// What was learned travels in checkpoints; what is planned for other sizes goes to the scheduler.
+// Learned profiles are stored in checkpoints; speeds planned for other sizes go to the scheduler.
 void tell_boundary(ringrt_t &rt) {
     rt.reducer->recall(rt.boundary->restored_gradients());
     rt.boundary->set_gradients(
@@ -24,7 +24,7 @@ void tell_boundary(ringrt_t &rt) {
              }});
 }
 
-// Which rule makes the plans, by RINGRT_GROUPING.
+// Selects the planning rule from RINGRT_GROUPING.
 Status chosen_rule(const bucketing::Rule **rule) {
     const char *name = getenv("RINGRT_GROUPING");
     if (!name || !*name) name = "predictive";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How every function of the C boundary runs: nothing escapes, and a failure leaves one line behind.
+// How every function of the C API runs: no exception escapes, and a failure leaves one line.
 #pragma once
 
 #include <unistd.h>
@@ -15,8 +15,8 @@ namespace ringrt {
 
 inline Status invalid(const char *what) { return {RINGRT_INVALID_ARGUMENT, what}; }
 
-// Runs the body of a call; then keep(outcome) may store what failed. Whatever either throws becomes
-// a status: memory may be short while the line about short memory is written, too.
+// Runs the body of a call; on failure, keep(outcome) may store the message. An exception from
+// either becomes a status: an allocation can fail even in keep(), while it stores "out of memory".
 template <typename Body, typename Keep>
 ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
     ringrt_status_t status = RINGRT_SYSTEM_ERROR;
@@ -31,16 +31,16 @@ ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
         }
         status = outcome.code;
         if (!outcome.ok()) keep(std::move(outcome));
-    } catch (...) {  // without a line
+    } catch (...) {  // no message is kept
     }
     return status;
 }
 
-// The last failure of this thread without a handle, or with one of the parent process's.
+// This thread's last failure without a handle, or with a handle of the parent process.
 inline thread_local std::string thread_error;
 
-// The line about a handle's last failure. In a forked child its mutex may be held by a thread that
-// is not there: the line is this thread's alone then.
+// The line about a handle's last failure. In a forked child, a thread of the parent may have held
+// the mutex, so the child keeps the line for each thread.
 class ErrorLine {
   public:
     void keep(std::string line) {
@@ -51,7 +51,7 @@ class ErrorLine {
         const std::scoped_lock lock(mutex_);
         line_ = std::move(line);
     }
-    // Valid until this thread asks again, for another thread's call may fail meanwhile.
+    // Valid until this thread calls get() again: another thread's call may replace line_ meanwhile.
     [[nodiscard]] const char *get() const noexcept {
         if (pid_ != getpid()) return thread_error.c_str();
         thread_local std::string shown;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handle from its beginning to its end.
+// Creates and destroys a handle.
 #include "libringrt/api/handle.h"
 
 #include <sys/random.h>
@@ -25,7 +25,7 @@ CommunicatorConfig communicator_config(const Settings &settings) {
 
 namespace {
 
-// Rank 0's, so that all ranks have one.
+// Rank 0 draws the nonce, so that all ranks have the same fence.
 Status make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
     fence = {.job = rt.settings.job, .restart = rt.settings.restart};
     if (getrandom(&fence.nonce, sizeof fence.nonce, 0) != sizeof fence.nonce)
@@ -50,7 +50,8 @@ void make_resizer(ringrt_t &rt) {
                     const bool outside = rt.settings.is_extension && &present == &rt.own;
                     rt.group.use(present, outside);
                     if (!outside)
-                        (void)present.set_stream(rt.stream);  // it fails as all of its calls
+                        (void)present.set_stream(rt.stream);  // a failure repeats in its later
+                                                              // calls
                 },
             .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
             .layout = [&rt] { return rt.boundary->layout_hash(); }},
@@ -141,13 +142,13 @@ ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config) {
 
 ringrt_status_t ringrt_finalize(ringrt_t *rt) {
     if (!rt) return RINGRT_OK;
-    if (rt->pid != getpid()) return RINGRT_FORKED;  // nothing of the parent's may be touched
-    if (rt->reducer && !rt->reducer->idle()) rt->group.abort();  // nobody waits for it
+    if (rt->pid != getpid()) return RINGRT_FORKED;  // the parent's state must not be touched
+    if (rt->reducer && !rt->reducer->idle()) rt->group.abort();  // no rank waits for it
     const std::unique_ptr<ringrt_t> owned(rt);
     return run_guarded(
         [&] {
             if (rt->left) {
-                rt->reducer.reset();  // it looks after the GPU
+                rt->reducer.reset();  // it uses the GPU
                 rt->communicator().leave_to_exit();
             }
             if (rt->left || rt->aborted) return Status{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a ringrt_t holds, and how its functions run: through guard().
+// What a ringrt_t holds, and how its functions run, through guard().
 #pragma once
 
 #include <unistd.h>
@@ -20,12 +20,12 @@
 
 namespace ringrt {
 
-// The communicator as the step boundary and the checkpoints see it. Which one that is may change at
-// a step boundary (live/resizer.h).
+// The communicator that the step boundary and the checkpoints use. A step boundary may replace it
+// (live/resizer.h).
 class CommunicatorGroup final : public Group {
   public:
-    // Of an extension's rank that has not joined, rank and size are only such that it does not take
-    // itself for rank 0.
+    // For an extension's rank that has not joined, rank and size only ensure that it does not act
+    // as rank 0.
     CommunicatorGroup(Communicator &communicator, const Settings &settings)
         : communicator_(&communicator),
           timeout_ms_(settings.timeout_ms),
@@ -64,7 +64,7 @@ class CommunicatorGroup final : public Group {
 
   private:
     static constexpr uint32_t kFileWorkFactor = 10, kFileWorkMax_ms = 1800000;
-    std::mutex mutex_;  // of a change against abort()
+    std::mutex mutex_;  // serializes a change of the communicator with abort()
     Communicator *communicator_;
     const uint32_t timeout_ms_;
     const int outside_rank_, outside_size_;
@@ -82,27 +82,27 @@ struct ringrt_runtime {
           own(ringrt::communicator_config(settings)),
           group(own, settings) {}
 
-    // The ranks' present one.
+    // The communicator that the ranks use now.
     [[nodiscard]] ringrt::Communicator &communicator() const { return group.communicator(); }
 
     const pid_t pid = getpid();
     const ringrt::Settings settings;
-    // While it counts, a write beyond the limit of a file's size fails, and does not end the rank.
+    // While it is active, a write beyond the file size limit fails instead of ending the rank.
     ringrt::SignalCounter file_limit;
-    ringrt::Communicator own;  // of the ranks that this job was started with
+    ringrt::Communicator own;  // of the ranks that started with this job
     ringrt::CommunicatorGroup group;
-    // Where ringrt_alloc()'s memory is: of a communicator that no resize ends.
-    std::unique_ptr<ringrt::Communicator> alone;  // of an extension's rank
+    // Owns ringrt_alloc()'s memory. No resize ends this communicator.
+    std::unique_ptr<ringrt::Communicator> alone;  // only on an extension's rank
     [[nodiscard]] ringrt::Communicator &memory() { return alone ? *alone : own; }
     void *stream = nullptr;                           // ringrt_set_stream()'s
-    std::unique_ptr<ringrt::GpuMemory> gpu_memory;    // once a buffer is registered
+    std::unique_ptr<ringrt::GpuMemory> gpu_memory;    // set when a buffer is registered
     std::vector<ringrt::checkpoint::Buffer> buffers;  // by name
-    std::unique_ptr<ringrt::live::Resizer> resizer;   // null: not with live_resize
+    std::unique_ptr<ringrt::live::Resizer> resizer;   // null without live_resize
     std::unique_ptr<ringrt::StepBoundary> boundary;
-    std::unique_ptr<ringrt::GradientReducer> reducer;  // once a gradient is registered
+    std::unique_ptr<ringrt::GradientReducer> reducer;  // set when a gradient is registered
     ringrt_dtype_t gradient_dtype = RINGRT_FLOAT32;
     ringrt_op_t gradient_op = RINGRT_SUM;
-    bool left = false;  // ringrt_step() said leave: nobody waits for anybody any more
+    bool left = false;  // ringrt_step() returned RINGRT_LEAVE: no rank waits for another
     std::atomic<bool> aborted{false};
     mutable ringrt::ErrorLine error;  // gradients become ready, and fail, on any thread
 };
@@ -128,7 +128,7 @@ inline void keep_error(const ringrt_t *rt, std::string message) {
         thread_error = std::move(message);
 }
 
-// Runs one call on a handle; whatever fails leaves one line behind.
+// Runs one call on a handle. A failure leaves one line for ringrt_last_error().
 template <typename Body>
 ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
     return run_guarded(
@@ -144,7 +144,7 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
         });
 }
 
-// A call that needs the ranks' connections for itself.
+// Runs a call that needs the connections exclusively.
 template <typename Body>
 ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
     return guard(rt, [&] {

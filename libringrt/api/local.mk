@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The C boundary, alone: for tests that look inside as well
+# The C API as its own library, for tests that also look inside
 libapi_la_SOURCES += \
 	libringrt/api/collectives.cpp \
 	libringrt/api/comm.cpp \

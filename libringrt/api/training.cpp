@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What belongs to training: the batch, buffers, checkpoints and steps.
+// Training calls: batch, buffers, checkpoints and steps.
 #include <algorithm>
 #include <cstring>
 
@@ -31,7 +31,7 @@ Status find_device(ringrt_t &rt, checkpoint::Buffer &buffer) {
     return memory.open(device, buffer.parameter.name.c_str());
 }
 
-// Adds a buffer where its name sorts.
+// Inserts a buffer in name order.
 Status add(ringrt_t &rt, checkpoint::Buffer buffer) {
     if (Status valid = check(buffer.parameter); !valid.ok()) return valid;
     if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
