@@ -13,7 +13,7 @@ constexpr std::string_view kPrefix = "fence-";
 
 using u64 = unsigned long long;
 
-// A number up to the next '-' or the end, which is taken off too.
+// Parses a number up to the next '-' or the end, and removes both from `rest`.
 template <typename Number>
 bool take(std::string_view &rest, Number &out, int base = 10) {
     auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), out, base);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may write a job's checkpoints. PURE: files whose names say all, and the order between them.
+// Which incarnation may write a job's checkpoints. PURE: file names hold all the data and their
+// order.
 //
-// An incarnation claims the folder by an empty file `fence-<number>-<job>-<restart>-<nonce>`, where
-// number is one more than the largest there. There is nothing to overwrite, so two claims at once
+// An incarnation claims the folder with an empty file `fence-<number>-<job>-<restart>-<nonce>`,
+// where number is one more than the largest there. No claim overwrites another, so two concurrent
+// claims cannot hide each other.
 // cannot hide one another.
 #pragma once
 
@@ -33,7 +35,7 @@ struct Claim {
 [[nodiscard]] std::optional<Claim> parse_claim_name(std::string_view name);
 [[nodiscard]] std::vector<Claim> claims_in(const std::vector<std::string> &names);
 
-// Of one job the higher restart count wins, whoever claimed last; else who claimed last.
+// Between claims of one job, the higher restart count wins. Otherwise the later claim wins.
 [[nodiscard]] bool supersedes(const Claim &one, const Claim &other);
 
 }  // namespace ringrt::checkpoint

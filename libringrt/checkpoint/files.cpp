@@ -121,7 +121,7 @@ int write_new_file(Files &files, const std::string &path, const std::string &tex
     if (fd < 0) return fd;
     int written = write_all(files, fd, std::as_bytes(std::span(text)));
     int synced = written < 0 ? written : files.sync_data(fd);
-    int closed = files.close(fd);  // closed whatever happened, and its answer counts
+    int closed = files.close(fd);  // also after an error; its result counts
     return synced < 0 ? synced : closed;
 }
 
@@ -148,7 +148,7 @@ int make_folders(Files &files, const std::string &path) {
         if (result = make_folders(files, parent); result < 0) return result;
         result = files.make_folder(path);
     }
-    if (result == -EEXIST) return 0;  // another rank was quicker
+    if (result == -EEXIST) return 0;  // another rank created it first
     return result < 0 ? result : files.sync_folder(parent);
 }
 

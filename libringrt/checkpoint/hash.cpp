@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/checkpoint/hash.h"
 
-#define XXH_INLINE_ALL  // nothing to link with
+#define XXH_INLINE_ALL  // no library to link
 #include <xxhash.h>
 
 namespace ringrt::checkpoint {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// XXH64 with seed 0, of xxHash (https://xxhash.com): some ten times faster than a disk.
-// It finds damage, not malice: whoever can write a checkpoint can also write its hashes.
+// XXH64 with seed 0, from xxHash (https://xxhash.com): about ten times faster than a disk. It
+// detects damage, not malice: whoever can write a checkpoint can also write its hashes.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ void Hasher::add(std::span<const std::byte> bytes) {
     try {
         thread_ = start_thread([this] { run(); },
                                [this](ringrt_status_t, const char *) { failed_ = true; });
-    } catch (const std::system_error &) {  // none to be had: finish() does it all
+    } catch (const std::system_error &) {  // no thread: finish() hashes everything
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hash64 of many pieces on a thread of its own, while the caller reads or writes on. Where no core
-// is free, or no thread is to be had, the caller hashes at the end what is left.
+// Computes hash64 of many pieces on its own thread while the caller reads or writes. If no core is
+// free or no thread can be created, finish() hashes the remaining pieces.
 #pragma once
 
 #include <condition_variable>
@@ -16,13 +16,13 @@ namespace ringrt::checkpoint {
 class Hasher {
   public:
     explicit Hasher(size_t pieces_max) { pieces_.reserve(pieces_max); }
-    ~Hasher();  // what was not begun is dropped
+    ~Hasher();  // drops the pieces not yet begun
     Hasher(const Hasher &) = delete;
     Hasher &operator=(const Hasher &) = delete;
 
-    // The bytes must stay as they are until finish(), or the destructor.
+    // The bytes must stay unchanged until finish() or the destructor.
     void add(std::span<const std::byte> bytes);
-    // Once: the hashes, in the order of add().
+    // Call once. Returns the hashes in the order of add().
     [[nodiscard]] std::vector<uint64_t> finish();
 
   private:
@@ -36,11 +36,11 @@ class Hasher {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Piece> pieces_;  // never moved: reserved
-    size_t claimed_ = 0;         // of them, from the front
-    bool closed_ = false;        // no more will be added
-    bool failed_ = false;        // the thread threw: what it hashed is not to be trusted
-    std::thread thread_;         // from the second piece on
+    std::vector<Piece> pieces_;  // reserved, so they never move
+    size_t claimed_ = 0;         // number taken, from the front
+    bool closed_ = false;        // no more pieces follow
+    bool failed_ = false;        // the thread threw: its hashes are not used
+    std::thread thread_;         // started at the second piece
 };
 
 }  // namespace ringrt::checkpoint

@@ -7,10 +7,10 @@
 namespace ringrt::checkpoint {
 namespace {
 
-// Cuts point to multiples of this, so that no element is torn and large copies stay aligned.
+// Cuts lie at multiples of this, so that no element is split and large copies stay aligned.
 constexpr uint64_t kCutBytes = 64;
 
-// Where part `index` of `parts` begins in `total` bytes.
+// Offset at which part `index` of `parts` begins in `total` bytes.
 uint64_t cut(uint64_t total, int index, int parts) {
     if (index >= parts) return total;
     auto at = static_cast<unsigned __int128>(total) * static_cast<unsigned>(index) /
@@ -88,7 +88,7 @@ std::vector<Piece> pieces_to_write(const std::vector<Buffer> &buffers, int rank,
     const int writers = static_cast<int>(std::min<uint64_t>(worth, static_cast<uint64_t>(size)));
     const uint64_t first = cut(total, rank, writers), last = cut(total, rank + 1, writers);
     std::vector<Piece> out;
-    uint64_t at = 0;  // where this buffer begins in the run of all whole buffers
+    uint64_t at = 0;  // where this buffer begins in the concatenated whole buffers
     for (uint32_t i = 0; i < buffers.size(); ++i) {
         const Buffer &buffer = buffers[i];
         if (buffer.parameter.by_rows) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which bytes of which parameter each rank writes, and which it needs back. PURE.
+// Which bytes of which parameter each rank writes, and which it reads back. PURE.
 //
-// A parameter is addressed by its own bytes (row-major, 0 .. bytes), never by rank, so a checkpoint
-// can be read at any other number of ranks.
+// A parameter is addressed by its own bytes (row-major, 0 .. bytes), not by rank, so any number of
+// ranks can read a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,27 @@ inline constexpr size_t kNameBytesMax = 200;
 inline constexpr size_t kDimensionsMax = 16;
 inline constexpr uint64_t kParameterBytesMax = uint64_t{1} << 60;
 
-// What a parameter is, the same on all ranks.
+// A parameter's description, the same on all ranks.
 struct Parameter {
     std::string name;
     ringrt_dtype_t dtype = RINGRT_FLOAT32;
     std::vector<uint64_t> shape;  // empty: a scalar
-    bool by_rows = false;         // ranks hold different rows; else all hold the whole
+    bool by_rows = false;         // ranks hold different rows; otherwise all hold the whole
 
     bool operator==(const Parameter &) const = default;
 };
 
-// A registered parameter with this rank's bytes of it.
+// A registered parameter and this rank's bytes of it.
 struct Buffer {
     Parameter parameter;
-    std::byte *data = nullptr;       // the caller's
-    uint64_t offset = 0;             // first byte of the parameter that is held here
-    uint64_t bytes = 0;              // held here
-    DeviceMemory *device = nullptr;  // set: data is in its memory, which the host cannot touch
+    std::byte *data = nullptr;       // owned by the caller
+    uint64_t offset = 0;             // first byte of the parameter in `data`
+    uint64_t bytes = 0;              // in `data`
+    DeviceMemory *device = nullptr;  // set: data is in this device's memory, which the host cannot
+                                     // access
 };
 
-// Bytes [offset, offset + bytes) of parameter `index`, kept and hashed as one.
+// Bytes [offset, offset + bytes) of parameter `index`, stored and hashed as one unit.
 struct Piece {
     uint32_t parameter = 0;
     uint64_t offset = 0;
@@ -52,23 +53,23 @@ struct Piece {
 
 [[nodiscard]] bool valid_name(std::string_view name);
 
-// INVALID_ARGUMENT with what is wrong: name, type, shape, overflow.
+// INVALID_ARGUMENT with the reason: name, type, shape or overflow.
 Status check(const Parameter &parameter);
 
-// Bytes of the whole of a parameter that passed check().
+// Bytes of a whole parameter that passed check().
 [[nodiscard]] uint64_t bytes_of(const Parameter &parameter);
 
 struct LayoutOptions {
-    uint64_t piece_bytes = 1 << 20;   // at most: stays in cache between hashing and writing
-    uint64_t writer_bytes = 4 << 20;  // fewer than this are not worth a further file
+    uint64_t piece_bytes = 1 << 20;   // at most; stays in cache between hashing and writing
+    uint64_t writer_bytes = 4 << 20;  // fewer bytes are not worth another file
 };
 
-// What `rank` of `size` writes: whole parameters that all ranks hold are cut into equal runs over
-// the ranks; rows are written by who holds them. The pieces of all ranks tile all parameters.
+// What `rank` of `size` writes. Whole parameters, which all ranks hold, are cut into equal runs
+// over the ranks. Each rank writes its own rows. The pieces of all ranks tile all parameters.
 [[nodiscard]] std::vector<Piece> pieces_to_write(const std::vector<Buffer> &buffers, int rank,
                                                  int size, const LayoutOptions &options);
 
-// Ok where the pieces cover every byte of every parameter exactly once; else which do not.
+// Ok if the pieces cover every byte of every parameter exactly once; otherwise names the parameter.
 Status check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece> pieces);
 
 }  // namespace ringrt::checkpoint

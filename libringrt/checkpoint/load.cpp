@@ -14,9 +14,9 @@
 namespace ringrt::checkpoint {
 namespace {
 
-// What rank 0 tells the others to try next.
+// The checkpoint that rank 0 lets all ranks try next.
 struct Candidate {
-    StatusMessage status_message;  // ok: try `name`; NOT_FOUND: nothing left
+    StatusMessage status_message;  // ok: try `name`; NOT_FOUND: none is left
     char name[80] = {};
     uint64_t manifest_bytes = 0;
 };
@@ -101,7 +101,7 @@ Status with_retries(const Pauses &pauses_s, const std::function<Status()> &what)
 
 namespace {
 
-// Rank 0's walk over the candidates.
+// Rank 0's iteration over the candidates.
 class Walk {
   public:
     Walk(Store &store, const Pauses &pauses_s) : store_(store), pauses_s_(pauses_s) {}
@@ -110,7 +110,7 @@ class Walk {
         return with_retries(pauses_s_, [&] { return store_.claim_and_look(names_); });
     }
 
-    // The next candidate with a readable manifest; damaged ones on the way are set aside.
+    // The next candidate with a readable manifest; sets damaged ones aside.
     Status next(std::string &name, std::string &manifest_text) {
         for (; at_ < names_.size(); ++at_) {
             Status read = with_retries(
@@ -157,7 +157,7 @@ Status share_manifest(Group &group, const Candidate &candidate, std::string &man
     return group.broadcast(std::as_writable_bytes(std::span(manifest_text)));
 }
 
-// What a rank tells of its part.
+// A rank's report on its part.
 struct Told {
     StatusMessage status_message;
     int32_t shard = -1;
@@ -172,7 +172,7 @@ Told tell(const Part &mine) {
     return told;
 }
 
-// Rank 0's own look at the shard that some rank failed at.
+// Rank 0 checks the shard that another rank failed to read.
 Status look_again(Store &store, const std::string &name, const Manifest &manifest, const Part &mine,
                   int32_t shard) {
     if (shard < 0 || static_cast<size_t>(shard) >= manifest.shards.size()) return mine.outcome;
@@ -183,7 +183,7 @@ Status look_again(Store &store, const std::string &name, const Manifest &manifes
     return seen.ok() ? reader.verify() : seen;
 }
 
-// Collective: one candidate. CORRUPT where rank 0 has seen it with its own eyes.
+// Collective: tries one candidate. CORRUPT only if rank 0 has confirmed it.
 Status try_one(Group &group, Store &store, const std::string &name,
                const std::string &manifest_text, const std::vector<Buffer> &buffers, Manifest &out,
                const Pauses &pauses_s) {
@@ -207,12 +207,12 @@ Status try_one(Group &group, Store &store, const std::string &name,
             return {RINGRT_SYSTEM_ERROR, "cannot load " + store.folder() + "/" + name + ": " + who};
         if (group.rank() == 0) say_again(who, pauses_s[tries]);
         wait_s(pauses_s[tries]);
-        std::vector<std::string> names;  // asked for, a network file system looks what is there
+        std::vector<std::string> names;  // a listing makes a network file system refresh its cache
         store.files().list(store.folder() + "/" + name, names);
     }
 }
 
-// Collective: tries candidates until one is loaded by all, or a reason to stop.
+// Collective: tries candidates until all ranks load one, or an error ends the load.
 Status try_candidates(Group &group, Store &store, Walk &walk, Status begun,
                       const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
     for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loading, by all ranks together, at any number of ranks.
+// Loads a checkpoint. Collective, at any number of ranks.
 #pragma once
 
 #include <functional>
@@ -10,41 +10,40 @@
 
 namespace ringrt::checkpoint {
 
-// Seconds before each further try at a checkpoint that some rank cannot read though it may be
-// whole.
+// Seconds before each retry of a checkpoint that a rank cannot read but that may be intact.
 using Pauses = std::vector<double>;
 inline const Pauses kPauses_s = {1, 4, 10};
 
-// `what` until it is something else than SYSTEM_ERROR or CHECKPOINT_FAILED, which become
-// SYSTEM_ERROR; with a line in the log before each pause.
+// Runs `what` until it returns anything but SYSTEM_ERROR or CHECKPOINT_FAILED; the last failure is
+// returned as SYSTEM_ERROR. Logs a line before each pause.
 Status with_retries(const Pauses &pauses_s, const std::function<Status()> &what);
 
-// Collective. Tries LATEST, else newest to oldest; checks everything. One that rank 0 too finds
-// damaged is set aside with a line in the log; one that it reads, or that nobody can read just now,
-// is tried again, and then ends the load: what is not proved damaged stays, and no older one is
-// taken in its place. The outcome is the same on all ranks:
-//   ok            the buffers are filled, `out` tells of what
-//   NOT_FOUND     there is no checkpoint, and there was none
-//   CORRUPT       there were some, and all are damaged; the message names them
-//   SYSTEM_ERROR  it cannot be read; the message says by whom. Nothing was changed
-//   MISMATCH      a whole checkpoint of other parameters: nothing is set aside
+// Collective. Tries LATEST, then newest to oldest, and checks everything. A checkpoint that rank 0
+// also finds damaged is set aside, with a log line. If rank 0 can read it, or no rank can read it
+// now, the load retries and then fails: a checkpoint not proven damaged is kept, and no older one
+// replaces it. The outcome is the same on all ranks:
+//   ok            the buffers are filled, `out` describes the checkpoint
+//   NOT_FOUND     there is no checkpoint, and none was set aside
+//   CORRUPT       there were checkpoints, and all are damaged; the message names them
+//   SYSTEM_ERROR  it cannot be read; the message names the rank. Nothing was changed
+//   MISMATCH      an intact checkpoint of other parameters: nothing is set aside
 //   SUPERSEDED    a newer incarnation holds the folder
-// On anything but ok and NOT_FOUND the buffers' contents are undefined. `buffers` are in the order
-// of their names; `store` is used on rank 0 only.
+// After any other outcome than ok and NOT_FOUND, the buffers' contents are undefined. `buffers` are
+// sorted by name; `store` is used only on rank 0.
 Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
             const Pauses &pauses_s = kPauses_s);
 
-// A checkpoint that is damaged, or cannot be read: another one may do.
+// The checkpoint is damaged or unreadable: another one may be usable.
 [[nodiscard]] bool is_unusable(const Status &outcome);
 
-// How one rank's part of a load ended.
+// The outcome of one rank's part of a load.
 struct Part {
     Status outcome;
-    int32_t shard = -1;      // which of the manifest's it failed at
-    bool by_device = false;  // a GPU failed: no other try, nor another checkpoint, helps
+    int32_t shard = -1;      // index into the manifest's shards of the one that failed
+    bool by_device = false;  // a GPU failed: neither a retry nor another checkpoint helps
 };
 
-// This rank's part of the checkpoint `name` in `store`, whose manifest was read; nothing is set
+// Loads this rank's part of checkpoint `name` in `store`, whose manifest was read. Sets nothing
 // aside.
 Part load_from(Store &store, const std::string &name, const std::string &manifest_text,
                const std::vector<Buffer> &buffers, Manifest &manifest);

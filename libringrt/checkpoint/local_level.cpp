@@ -10,19 +10,19 @@
 namespace ringrt::checkpoint {
 namespace {
 
-constexpr size_t kKept = 1;  // the shared level keeps the older ones
+constexpr size_t kKept = 1;  // the shared level keeps older ones
 
 struct Begun {
     StatusMessage status_message;
     char fresh[96] = {};
 };
 
-// What one node has, as its first rank tells it.
+// What one node holds, reported by its first rank.
 struct Offer {
     StatusMessage status_message;
     uint64_t has = 0;
     uint64_t step = 0;
-    Fence fence;  // whose save it is: the same step of another run of the job is another state
+    Fence fence;  // which run saved it: the same step of another run is a different state
     char name[80] = {};
 };
 
@@ -87,7 +87,7 @@ Status LocalLevel::begin(uint64_t step, uint64_t bytes, std::string &fresh) {
     return as_checkpoint_failure(outcome);
 }
 
-// The ranks of a node share the work as all ranks do on the shared level.
+// The ranks of a node divide the work as all ranks do on the shared level.
 Status LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &fresh,
                          Shard &shard) {
     const std::vector<Source> sources = sources_to_write(buffers, node_rank_, node_size_, options_);
@@ -173,7 +173,7 @@ Status LocalLevel::load(const std::vector<Buffer> &buffers, Manifest &out) {
     return follow_manifest(manifest_text, out);
 }
 
-// What was learned stands in rank 0's manifest only, and all ranks must go on with the same.
+// Only rank 0's manifest has what was learned, and all ranks must continue with the same data.
 Status LocalLevel::follow_manifest(std::string &manifest_text, Manifest &out) {
     uint64_t bytes = manifest_text.size();
     if (Status sent = broadcast(group_, bytes); !sent.ok()) return sent;
@@ -189,8 +189,8 @@ struct SharedNewest {
     int64_t step = -1;
 };
 
-// Rank 0's claim comes before anybody looks. What cannot be read is not taken for empty: the nodes'
-// own checkpoint may be an older one.
+// Rank 0 claims before any rank lists the folder. An unreadable folder is an error, not an empty
+// one: the nodes' own checkpoint may be older.
 Status shared_newest(Group &group, Store &shared, const Pauses &pauses_s, int64_t &step) {
     SharedNewest found;
     if (group.rank() == 0) {
@@ -229,7 +229,7 @@ Status load_newest(Group &group, LocalLevel *local, Store &shared,
     Status loaded = load(group, shared, buffers, out, pauses_s);
     const bool is_worse = is_damage(loaded) || (loaded.ok() && here && out.step < *here);
     if (!here || is_newer || !is_worse) return loaded;
-    // The newest shared one was damaged, and what is left is older than the nodes' own.
+    // The newest shared checkpoint was damaged, and the next is older than the nodes' own.
     Status instead = local->load(buffers, out);
     if (!is_unusable(instead)) return instead;
     return loaded.ok() ? load(group, shared, buffers, out, pauses_s) : loaded;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast level below the shared folder: a folder on each node (NVMe), into which the ranks of
-// that node write a whole checkpoint of their own, with its own claim and commit (store.h).
+// The fast level below the shared folder: a folder on each node (NVMe). The ranks of a node write a
+// whole checkpoint into it, with its own claim and commit (store.h).
 //
-// It is there for what happens between two saves to a slow shared file system: ranks that die, a
-// requeue onto the same nodes. A checkpoint counts only where every node of the present run has a
-// whole copy of the very same save; a node that is new, or that lost its disk, has none, and the
-// shared level is loaded. So a resize still waits for the shared level: nobody knows where the job
-// will be.
+// It covers failures between two saves to a slow shared file system: lost ranks, or a requeue onto
+// the same nodes. A checkpoint is valid only if every node of the current run has a whole copy of
+// the same save. A new node, or one that lost its disk, has none; then the shared level is loaded.
+// A resize therefore still waits for the shared level: the job's next nodes are unknown.
 #pragma once
 
 #include <optional>
@@ -20,23 +19,23 @@ namespace ringrt::checkpoint {
 
 class LocalLevel {
   public:
-    // `folder` empty: this rank has no such level. `node`: the same on the ranks of one node only.
+    // `folder` empty: this rank has no local level. `node`: equal only on the ranks of one node.
     LocalLevel(Group &group, Files &files, const std::string &folder, const std::string &node,
                Fence fence, LayoutOptions options);
 
-    // Collective, once, before all else. The level is there only where every rank has a folder.
+    // Collective, once, before all other calls. The level exists only if every rank has a folder.
     Status join();
     [[nodiscard]] bool is_there() const { return there_; }
 
-    // Collective; returns when the checkpoint is on every node's disk. CHECKPOINT_FAILED: it is not
-    // on all of them, which costs nothing but this level. The outcome is the same on all ranks.
+    // Collective. Returns when the checkpoint is on every node's disk. CHECKPOINT_FAILED: at least
+    // one node has no copy; only this level is affected. The outcome is the same on all ranks.
     Status save(const std::vector<Buffer> &buffers, const Meta &meta);
 
-    // Collective. The step of the newest checkpoint of which every node has a copy; nullopt: none.
+    // Collective. The step of the newest checkpoint that every node has; nullopt: none.
     Status newest(std::optional<uint64_t> &step);
 
-    // Collective, after newest() named one: loads it. CORRUPT: set aside; on anything but ok the
-    // contents are undefined.
+    // Collective, after newest() returned a step: loads it. CORRUPT: set aside. After any outcome
+    // but ok, the contents are undefined.
     Status load(const std::vector<Buffer> &buffers, Manifest &out);
 
   private:
@@ -48,18 +47,18 @@ class LocalLevel {
     Status follow_manifest(std::string &manifest_text, Manifest &out);
 
     Group &group_;
-    Store store_;  // written by the first rank of each node only
+    Store store_;  // only the first rank of each node writes it
     LayoutOptions options_;
     uint64_t node_ = 0;
     bool there_ = false;
     int nodes_ = 0;
     int first_ = 0, node_rank_ = 0, node_size_ = 1;  // of this rank's node
     std::vector<uint64_t> node_of_;                  // per rank
-    std::string name_;                               // what newest() found here
+    std::string name_;                               // the name that newest() found here
 };
 
-// Collective. The newest checkpoint of both levels that is whole; `local` may be nullptr. As
-// load().
+// Collective. Loads the newest intact checkpoint of both levels; `local` may be nullptr. Outcomes
+// as for load().
 Status load_newest(Group &group, LocalLevel *local, Store &shared,
                    const std::vector<Buffer> &buffers, Manifest &out,
                    const Pauses &pauses_s = kPauses_s);

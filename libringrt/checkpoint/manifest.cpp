@@ -16,7 +16,7 @@ constexpr std::string_view kLatestHead = "ringrt-latest 1";
 
 using u64 = unsigned long long;
 
-// The words of one line. Every take_… is false at a malformed, missing or out-of-range word.
+// The words of one line. Every method returns false for a malformed, missing or out-of-range word.
 class Words {
   public:
     explicit Words(std::string_view line) : rest_(line) {}
@@ -27,7 +27,7 @@ class Words {
         word = rest_.substr(0, end);
         const bool more = end < rest_.size();
         rest_.remove_prefix(more ? end + 1 : end);
-        return !more || !rest_.empty();  // no blank at the end
+        return !more || !rest_.empty();  // no trailing blank
     }
     bool key(std::string_view expected) {
         std::string_view word;
@@ -61,7 +61,7 @@ class Words {
     std::string_view rest_;
 };
 
-// Splits off the last line `end HASH` and checks it against everything above.
+// Removes the last line `end HASH` and checks it against everything above.
 bool strip_seal(std::string_view &text) {
     constexpr size_t bytes = 4 + 16 + 1;
     if (text.size() < bytes || text.back() != '\n') return false;
@@ -77,7 +77,7 @@ std::string seal(std::string body) {
     return body + format_text("end %016llx\n", static_cast<u64>(hash_text(body)));
 }
 
-// Not printf, whose decimal point depends on the program's locale.
+// printf's decimal point depends on the program's locale.
 std::string milliseconds_text(double value) {
     char digits[32];
     auto [end, error] =
@@ -112,7 +112,7 @@ bool parse_head(std::string_view &text, Manifest &out) {
            words.number(out.time_s, INT64_MAX) && words.at_end();
 }
 
-// Before what is counted in it.
+// Precedes all fields counted in reference steps.
 bool parse_batch(Words &words, Manifest &out) {
     return out.batch == 0 && out.speeds.empty() && out.losses.empty() && out.parameters.empty() &&
            out.shards.empty() && words.number(out.batch, UINT32_MAX) && out.batch > 0;
@@ -128,7 +128,7 @@ bool parse_speed(Words &words, Manifest &out) {
     return true;
 }
 
-// Once, of what is printable: what it says is its writer's business.
+// At most once, printable characters only. Its meaning is up to its writer.
 bool parse_note(Words &words, const Manifest &manifest, std::string &out) {
     const std::string_view line = words.take_rest();
     if (line.empty() || line.size() > kNoteBytesMax || !out.empty() ||
@@ -187,7 +187,7 @@ bool parse_body_line(std::string_view line, Manifest &out) {
     Words words(line);
     std::string_view key;
     if (!words.take(key)) return false;
-    if (key != "file" && !out.files.empty()) return false;  // the last ones
+    if (key != "file" && !out.files.empty()) return false;  // `file` lines come last
     bool good = key == "batch"       ? parse_batch(words, out)
                 : key == "speed"     ? parse_speed(words, out)
                 : key == "gradients" ? parse_note(words, out, out.gradients)

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The text that makes a folder of shards a checkpoint, and LATEST beside it. PURE.
 //
-// Lines of words, so that there is no nesting to bomb; read as hostile input: every count, length
-// and number is bounded, every key comes once and in order, the last line is the hash of all before
-// it.
+// Lines of words without nesting, parsed as hostile input: every count, length and number is
+// bounded, every key comes once and in order, and the last line is the hash of all lines before it.
 //
+// clang-format off
 //     ringrt-checkpoint 1
 //     job 77 restart 3 nonce 9f3c5a1e00b2d4c7
 //     step 1200 samples 76800 seed 1 ranks 4 time 1763721600
-//     batch 64                                  samples of a reference step (job/batch.h), if known
-//     speed 1 520.1                             one per size the job has run at: GPUs, ms for one
-//     gradients 1 7 16 9.4 …                    what the exchange has learned (exchange/learned.h)
-//     ... losses 4 0.2 2.5:0.7 6.5:0.61 …           ... and how the loss fell
-//     (telemetry/loss_curve.h);
-//                                               both unchecked here
-//     param float32 rows 2 64 10 layer1/w       type, whole|rows, dimensions, extents, name
-//     shard 0 2560 1 0a1b2c3d4e5f6071           rank, bytes of data, pieces, hash of the piece
-//     table file 5120 77aa… state.pt                  one per file of the program's: bytes, hash,
-//     name end 5e0c…                                 hash of everything above
+//     batch 64                             samples of a reference step (job/batch.h), if known
+//     speed 1 520.1                        one per size the job ran at: GPUs, ms of a reference step
+//     gradients 1 7 16 9.4 …               what the reducer learned (gradients/learned.h)
+//     losses 4 0.2 2.5:0.7 6.5:0.61 …      the loss curve (job/loss_curve.h); neither is checked here
+//     param float32 rows 2 64 10 layer1/w  type, whole|rows, dimensions, extents, name
+//     shard 0 2560 1 0a1b2c3d4e5f6071      rank, bytes of data, pieces, hash of the piece table
+//     file 5120 77aa… state.pt             one per program file: bytes, hash, name
+//     end 5e0c…                            hash of everything above
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -34,10 +33,10 @@ namespace ringrt::checkpoint {
 inline constexpr size_t kManifestBytesMax = 16 << 20;
 inline constexpr size_t kShardsMax = 65536;
 inline constexpr size_t kProgramFilesMax = 65536;
-inline constexpr uint64_t kPiecesMax = 1 << 22;  // of one shard
+inline constexpr uint64_t kPiecesMax = 1 << 22;  // per shard
 inline constexpr uint64_t kPieceBytesMax = 64 << 20;
 inline constexpr size_t kSpeedsMax = 12;
-inline constexpr size_t kNoteBytesMax = 4 << 20;  // of `gradients` and of `losses`
+inline constexpr size_t kNoteBytesMax = 4 << 20;  // each of `gradients` and `losses`
 inline constexpr size_t kLatestBytesMax = 512;
 
 struct Speed {
@@ -49,7 +48,8 @@ struct Shard {
     uint32_t rank = 0;
     uint64_t data_bytes = 0;
     uint64_t pieces = 0;
-    uint64_t table_hash = 0;  // the piece table holds a hash per piece, so this covers the file
+    uint64_t table_hash = 0;  // the piece table holds a hash per piece, so this hash covers the
+                              // file
 };
 
 // A file that the program wrote (program_files.h).
@@ -62,11 +62,11 @@ struct ProgramFile {
 struct Manifest {
     Fence fence;
     uint64_t step = 0;
-    uint64_t samples = 0;  // seen since the start of the training
+    uint64_t samples = 0;  // consumed since the training began
     uint64_t seed = 0;
     uint32_t ranks = 1;
     int64_t time_s = 0;  // Unix
-    uint32_t batch = 0;  // samples of a reference step, in which speeds and losses are; 0: a step
+    uint32_t batch = 0;  // samples of a reference step, the unit of speeds and losses; 0: one step
     std::vector<Speed> speeds;
     std::string gradients, losses;      // one line each, may be empty
     std::vector<Parameter> parameters;  // by name, ascending
@@ -76,11 +76,10 @@ struct Manifest {
 
 [[nodiscard]] std::string format_manifest(const Manifest &manifest);
 
-// RINGRT_CORRUPT with the line and what is wrong with it.
+// RINGRT_CORRUPT with the line number and the error.
 Status parse_manifest(std::string_view text, Manifest &out);
 
-// `folder 0123456789abcdef`: the folder's name and the hash of its manifest, with a hash of its
-// own.
+// `folder 0123456789abcdef`: the folder's name and its manifest's hash, sealed with a hash.
 struct Latest {
     std::string folder;
     uint64_t manifest_hash = 0;
@@ -88,9 +87,9 @@ struct Latest {
 [[nodiscard]] std::string format_latest(const Latest &latest);
 [[nodiscard]] bool parse_latest(std::string_view text, Latest &out);
 
-// A name in a checkpoint's folder that is the library's own.
+// Whether the library reserves this name in a checkpoint's folder.
 [[nodiscard]] bool is_librarys(std::string_view name);
-// What a file of the program's may be called: 1 to 200 of [A-Za-z0-9._-], not as the library's.
+// Valid names of program files: 1 to 200 of [A-Za-z0-9._-], not reserved by the library.
 [[nodiscard]] bool valid_file_name(std::string_view name);
 
 [[nodiscard]] uint64_t hash_text(std::string_view text);

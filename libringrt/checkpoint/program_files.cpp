@@ -12,10 +12,11 @@
 namespace ringrt::checkpoint {
 namespace {
 
-constexpr size_t kErrorBytes = 200;  // of the program's line: what a rank can tell the others
+constexpr size_t kErrorBytes = 200;  // of the program's error line, bounded by what a rank can send
+                                     // to the others
 constexpr size_t kReadBytes = 4 << 20;
 
-// One call of the program's, which leaves one line where it fails.
+// Runs one program callback, which leaves one line on failure.
 bool call(ringrt_saver_fn function, void *context, const std::string &folder, uint64_t step,
           std::string &why) {
     char error[kErrorBytes] = {};
@@ -33,7 +34,7 @@ Status no_plain_file(const std::string &path) {
                                           "files only, named by [A-Za-z0-9._-]"};
 }
 
-// XXH64 of each part, and XXH64 of those: a file may be larger than memory.
+// XXH64 over the XXH64 of each part: a file may be larger than memory.
 int hash_file(Files &files, int fd, uint64_t bytes, uint64_t &hash) {
     std::vector<std::byte> part(std::min<uint64_t>(bytes, kReadBytes));
     std::vector<uint64_t> hashes;
@@ -74,7 +75,7 @@ int list_names(Files &files, const std::string &folder, std::vector<std::string>
 
 }  // namespace
 
-// Other ranks may still be writing theirs: those are synced twice, and none not at all.
+// Other ranks may still be writing: some files are synced twice, but every file is synced.
 Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &folder,
                            uint64_t step) {
     std::string why;
@@ -85,7 +86,7 @@ Status write_program_files(Files &files, const ProgramSaver &saver, const std::s
         return write_failure(result, folder);
     for (const std::string &name : names) {
         const int result = sync_file(files, folder + "/" + name);
-        if (result == -ENOENT) continue;  // another rank's, renamed since
+        if (result == -ENOENT) continue;  // another rank renamed it meanwhile
         if (result < 0) return write_failure(result, folder + "/" + name);
     }
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that the program itself writes into a checkpoint (ringrt_set_saver()). It writes and reads
-// them; that they are on disk, whole and of this checkpoint is seen to here, by the manifest.
+// Files that the program writes into a checkpoint (ringrt_set_saver()). The program writes and
+// reads them. This module syncs them and checks them against the manifest.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace ringrt::checkpoint {
 
 class Store;
 
-// What ringrt_set_saver() was given; save nullptr: the program writes no files.
+// The arguments of ringrt_set_saver(); save nullptr: the program writes no files.
 struct ProgramSaver {
     ringrt_saver_fn save = nullptr, load = nullptr;
     void *context = nullptr;
@@ -22,23 +22,23 @@ struct ProgramSaver {
     explicit operator bool() const { return save != nullptr; }
 };
 
-// This rank's part: the program writes its files into `folder`, and what is there is synced.
-// CHECKPOINT_FAILED with the program's own line where it says so.
+// This rank's part: the program writes its files into `folder`, then they are synced.
+// CHECKPOINT_FAILED with the program's own error line.
 Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &folder,
                            uint64_t step);
 
-// The files in `folder` that are not the library's, with their hashes, by name. CHECKPOINT_FAILED
-// where there is none, or one that is no plain file.
+// The files in `folder` that are not the library's, with hashes, sorted by name. CHECKPOINT_FAILED
+// if there is none, or one is not a plain file.
 Status list_program_files(Files &files, const std::string &folder, std::vector<ProgramFile> &out);
 
-// CORRUPT where one of `expected` is missing or is not what was written.
+// CORRUPT if one of `expected` is missing or differs from what was written.
 Status verify_program_files(Files &files, const std::string &folder,
                             const std::vector<ProgramFile> &expected);
 
 // Collective: the program reads its files from the checkpoint that `store` started from.
-// SYSTEM_ERROR with its line; MISMATCH where the checkpoint has such files and the program no
-// saver, or the other way round. The outcome is the same on all ranks; `store` is used on rank 0
-// only.
+// SYSTEM_ERROR with the program's line; MISMATCH if the checkpoint has such files and the program
+// has no saver, or vice versa. The outcome is the same on all ranks; `store` is used only on rank
+// 0.
 Status load_program_files(Group &group, const ProgramSaver &saver, const Store &store,
                           const Manifest &manifest);
 

@@ -79,7 +79,7 @@ Status as_checkpoint_failure(Status outcome) {
     return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: " + outcome.message};
 }
 
-// Pieces, tables and the manifest on top of the parameters.
+// Adds pieces, tables and the manifest to the parameters.
 uint64_t bytes_on_disk(uint64_t parameters) { return parameters + parameters / 1024 + (1 << 20); }
 
 uint64_t total_bytes(const std::vector<Buffer> &buffers) {
@@ -138,11 +138,11 @@ void Saver::write_programs(uint64_t step) {
             wrote =
                 write_program_files(store_.files(), program_, store_.folder() + "/" + fresh_, step);
         program_wrote_ = std::move(wrote);
-    } catch (const std::bad_alloc &) {  // finish() tells all ranks
+    } catch (const std::bad_alloc &) {  // finish() reports it to all ranks
     }
 }
 
-// Of what a device holds, too: then `sources` are all in the host's memory.
+// Also copies what a device holds; afterwards all `sources` are in host memory.
 Status Saver::copy(std::vector<Source> &sources) {
     uint64_t bytes = 0;
     for (const Source &source : sources) bytes += source.piece.bytes;
@@ -171,31 +171,31 @@ void Saver::write(const std::vector<Source> &sources) {
                                 store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
                                 sources, shard_);
         wrote_ = as_checkpoint_failure(std::move(wrote));
-    } catch (const std::bad_alloc &) {  // that stands in wrote_
+    } catch (const std::bad_alloc &) {  // wrote_ already holds this error
     }
     written_.store(true, std::memory_order_release);
 }
 
 bool Saver::write_in_background(std::vector<Source> &sources) try {
-    if (Status copied = copy(sources); !copied.ok()) {  // nor could it be read a second time
+    if (Status copied = copy(sources); !copied.ok()) {  // a second read would fail as well
         wrote_ = as_checkpoint_failure(std::move(copied));
         written_.store(true, std::memory_order_release);
         return true;
     }
     writer_ = start_thread([this, sources] { write(sources); },
-                           [this](ringrt_status_t, const char *) {  // wrote_ says that it failed
+                           [this](ringrt_status_t, const char *) {  // wrote_ holds the failure
                                written_.store(true, std::memory_order_release);
                            });
     return true;
 } catch (const std::exception &) {
-    return false;  // no memory, or no thread: then the copy is as good as the buffers
+    return false;  // no memory or no thread: the caller writes directly
 }
 
 Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
     if (Status prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
     manifest_ = manifest_of(store_.fence(), meta, group_.size(), buffers);
     shard_ = {.rank = static_cast<uint32_t>(group_.rank())};
-    // Until it is written: whatever is thrown before leaves nothing that could be committed.
+    // Holds until the shard is written, so that an exception leaves nothing to commit.
     wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory to write a shard"});
     written_.store(false, std::memory_order_relaxed);
     under_way_ = true;
@@ -205,12 +205,12 @@ Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMo
             sources_to_write(buffers, group_.rank(), group_.size(), options_);
         const bool beside = mode == SaveMode::in_background && write_in_background(sources);
         if (!beside) write(sources);
-    } catch (const std::bad_alloc &) {  // finish() tells all ranks
+    } catch (const std::bad_alloc &) {  // finish() reports it to all ranks
         written_.store(true, std::memory_order_release);
     }
     if (mode == SaveMode::inline_write) return {};
-    // Without memory for a copy, or a thread, a rank writes at once, and the others wait for it
-    // here: in what comes next they would give it up sooner than a disk is done.
+    // A rank without memory for a copy, or without a thread, writes inline. The others wait for it
+    // here, because the timeout of a later collective is shorter than a disk write.
     return agree(group_, {});
 }
 

@@ -12,11 +12,11 @@
 namespace ringrt::checkpoint {
 namespace {
 
-// The disk starts on so much while the next is written, so that the final sync finds little left.
+// The disk starts on this many bytes while the next are written, so that the final sync is short.
 constexpr uint64_t kWritebackBytes = 8 << 20;
 constexpr const char *kWrongHash = "a piece's hash differs";
 
-// How far a file is written, and how much of that the disk has been told to start on.
+// How far a file is written, and how far writeback was started.
 struct Writeback {
     uint64_t position = 0, started = 0;
 };
@@ -31,7 +31,7 @@ int write_window(Files &files, int fd, const std::vector<Source> &sources, Write
         at.position += bytes.size();
         const uint64_t more = at.position - at.started;
         if (more < kWritebackBytes) continue;
-        files.start_writeback(fd, at.started, more);  // only a hint: no answer needed
+        files.start_writeback(fd, at.started, more);  // a hint; its result is ignored
         at.started = at.position;
     }
     const std::vector<uint64_t> hashes = hasher.finish();
@@ -176,7 +176,7 @@ Status ShardReader::read_piece(const Needed &needed, std::span<std::byte> bytes)
 
 Status ShardReader::read_to_host(const std::vector<Needed> &all) {
     Hasher hasher(all.size());
-    std::vector<uint64_t> expected;  // of what the hasher was given
+    std::vector<uint64_t> expected;  // hashes of the pieces given to the hasher
     for (const Needed &needed : all) {
         const auto &[row, buffer, position, from, to] = needed;
         std::byte *place = buffer->data + (from - buffer->offset);
@@ -195,7 +195,7 @@ Status ShardReader::read_to_host(const std::vector<Needed> &all) {
     return hasher.finish() == expected ? Status() : damaged(name_, kWrongHash);
 }
 
-// In windows of a half, of which one is copied while the next is read.
+// Reads in windows of one half: one is copied while the next is read.
 Status ShardReader::read_to_device(const std::vector<Needed> &all, Staging &staging) {
     if (all.empty()) return {};
     uint64_t largest = 0;
@@ -226,7 +226,7 @@ Status ShardReader::read_window(std::span<const Needed> window, Staging &staging
         at += bytes.size();
     }
     if (hasher.finish() != expected) return damaged(name_, kWrongHash);
-    RINGRT_TRY(staging.wait());  // the window before: then its half is free for the next
+    RINGRT_TRY(staging.wait());  // for the previous window; then its half is free
     at = staging.half();
     for (const auto &[row, buffer, position, from, to] : window) {
         RINGRT_TRY(staging.start_copy(*buffer, buffer->data + (from - buffer->offset),

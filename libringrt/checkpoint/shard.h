@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank's file of a checkpoint: the bytes of its pieces one after the other, then a table with
-// one row per piece (parameter, offset, bytes, hash; 32 bytes, little-endian). The manifest holds
-// the table's hash.
+// One rank's file of a checkpoint: the bytes of its pieces in order, then a table with one row per
+// piece (parameter, offset, bytes, hash; 32 bytes, little-endian). The manifest holds the table's
+// hash.
 #pragma once
 
 #include <bit>
@@ -26,15 +26,15 @@ static_assert(sizeof(TableRow) == 32 && std::endian::native == std::endian::litt
 
 [[nodiscard]] std::string shard_name(uint32_t rank);  // "shard-00003"
 
-// pieces_to_write() of this rank, and where they are in `buffers`.
+// This rank's pieces_to_write(), with their locations in `buffers`.
 [[nodiscard]] std::vector<Source> sources_to_write(const std::vector<Buffer> &buffers, int rank,
                                                    int size, const LayoutOptions &options);
 
-// Bytes of the file that `sources` make.
+// Size in bytes of the file written from `sources`.
 [[nodiscard]] uint64_t shard_bytes(const std::vector<Source> &sources);
 
-// Writes, hashes and syncs a new file in one pass. out.rank is left alone. CHECKPOINT_FAILED, or
-// SYSTEM_ERROR where a device's memory could not be read.
+// Writes, hashes and syncs a new file in one pass. Does not set out.rank. CHECKPOINT_FAILED, or
+// SYSTEM_ERROR if a device's memory could not be read.
 Status write_shard(Files &files, const std::string &path, const std::vector<Source> &sources,
                    Shard &out);
 
@@ -46,19 +46,19 @@ class ShardReader {
     ShardReader(const ShardReader &) = delete;
     ShardReader &operator=(const ShardReader &) = delete;
 
-    // RINGRT_CORRUPT where it does not match, RINGRT_SYSTEM_ERROR where it cannot be read now.
+    // RINGRT_CORRUPT if it does not match, RINGRT_SYSTEM_ERROR if it cannot be read now.
     Status open(const std::string &path, const Shard &expected, size_t parameters);
     const std::vector<TableRow> &table() const { return table_; }
 
-    // Reads every piece that shares bytes with one of `buffers`, checks it, and copies what is
-    // shared; into buffers of a device through `staging`.
+    // Reads every piece that overlaps one of `buffers`, checks it, and copies the overlap. Buffers
+    // on a device are filled through `staging`.
     Status read_into(const std::vector<Buffer> &buffers, Staging &staging);
 
-    // Reads and checks all of it.
+    // Reads and checks the whole shard.
     Status verify();
 
   private:
-    // What `buffers` need of a row of the table: its bytes [from, to), of a piece at `position`.
+    // The bytes [from, to) of a table row that `buffers` need; its piece begins at `position`.
     struct Needed {
         const TableRow *row;
         const Buffer *buffer;
@@ -76,8 +76,8 @@ class ShardReader {
     std::vector<std::byte> scratch_;  // for pieces of which only a part is needed
 };
 
-// CORRUPT where the file is not there or not the one that was written; SYSTEM_ERROR where that is
-// not said: EIO is also what a file system returns that has lost its server for a moment.
+// CORRUPT if the file is missing or not the one that was written. SYSTEM_ERROR if the error does
+// not prove that: a file system that lost its server briefly also returns EIO.
 Status read_failure(int negative_errno, const std::string &name);
 
 }  // namespace ringrt::checkpoint

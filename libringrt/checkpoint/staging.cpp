@@ -11,7 +11,7 @@ size_t half_bytes_of(const DeviceMemory &device, size_t largest_piece) {
     return std::max({device.staging_bytes() / 2, largest_piece, size_t{1}});
 }
 
-// An error of a GPU is never one of the ranks, nor of the disk.
+// A GPU error must not look like a lost peer or a disk error.
 Status Staging::told(Status outcome) {
     if (outcome.ok()) return outcome;
     failed_ = true;
@@ -35,14 +35,14 @@ Status Staging::open(const Buffer &buffer, size_t largest_piece) {
     return {};
 }
 
-// Nothing may still be copied to what is freed: where that is not known, it stays.
+// Memory that may still be the target of a copy is not freed.
 void Staging::close() noexcept {
     std::byte *memory = std::exchange(memory_, nullptr);
     if (!memory) return;
     try {
         if (running_) (void)device_->wait();
         device_->free(memory);
-    } catch (const std::exception &) {  // no memory for a line
+    } catch (const std::exception &) {  // no memory for the log line
     }
 }
 

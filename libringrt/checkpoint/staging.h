@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host memory through which the bytes of a device's buffers pass, so that it is bounded whatever
-// passes. Two halves: the device copies one while the other is written to disk, read, or sent.
+// Host memory through which the bytes of device buffers pass, so that its size is bounded. It has
+// two halves: the device copies one while the other is written to disk, read or sent.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ class Staging {
     Staging(const Staging &) = delete;
     Staging &operator=(const Staging &) = delete;
 
-    // Before the first copy; what is open already only grows, where a piece is larger than a half.
-    // `buffer` is in a device's memory, and all that are copied are in the same device's.
+    // Call before the first copy. A later call only grows the memory, if a piece is larger than a
+    // half. `buffer` and all copied buffers are in the memory of one device.
     Status open(const Buffer &buffer, size_t largest_piece);
     [[nodiscard]] std::byte *half() const { return memory_ + (second_ ? half_bytes_ : 0); }
     [[nodiscard]] size_t half_bytes() const { return half_bytes_; }
     void flip() { second_ = !second_; }
 
-    // Between a half and memory of `buffer`.
+    // Copies between a half and the memory of `buffer`.
     Status start_copy(const Buffer &buffer, void *out, const void *in, size_t bytes);
-    // Until all is over.
+    // Waits for all copies.
     Status wait();
-    // Something went wrong, and it was the device.
+    // Whether the device failed.
     [[nodiscard]] bool failed() const { return failed_; }
 
   private:
@@ -39,10 +39,10 @@ class Staging {
     std::byte *memory_ = nullptr;
     size_t half_bytes_ = 0;
     bool second_ = false, running_ = false, failed_ = false;
-    std::string first_, last_;  // names of buffers since the last wait
+    std::string first_, last_;  // first and last buffer copied after the last wait
 };
 
-// Of each half, for pieces of so many bytes at most.
+// Bytes of each half, for pieces of at most `largest_piece` bytes.
 [[nodiscard]] size_t half_bytes_of(const DeviceMemory &device, size_t largest_piece);
 
 }  // namespace ringrt::checkpoint

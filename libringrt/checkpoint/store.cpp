@@ -13,7 +13,7 @@
 namespace ringrt::checkpoint {
 namespace {
 
-constexpr size_t kBadKept = 3;  // damaged checkpoints kept for a look
+constexpr size_t kBadKept = 3;  // damaged checkpoints kept for inspection
 constexpr const char *kManifest = "manifest";
 
 std::string hex(uint64_t value) {
@@ -22,7 +22,7 @@ std::string hex(uint64_t value) {
 
 bool is_bad(const std::string &name) { return name.starts_with("step-") && name.ends_with(".bad"); }
 
-// Newest first; the names are padded, so that their order is that of the steps.
+// Newest first: names are padded, so they sort by step.
 void newest_first(std::vector<std::string> &names) {
     std::ranges::sort(names, [](const std::string &a, const std::string &b) {
         return std::pair(step_of(a).value_or(0), a) > std::pair(step_of(b).value_or(0), b);
@@ -79,7 +79,7 @@ Status Store::make_claim() {
         mine.number = std::max(mine.number, claim.number + 1);
     for (const Claim &claim : claims_in(names))
         if (supersedes(claim, mine)) return superseded(claim.fence, fence_);
-    result = make_empty_file(files_, at(claim_name(mine)));  // all it says is its name
+    result = make_empty_file(files_, at(claim_name(mine)));  // its name is its content
     if (result == 0) result = files_.sync_folder(folder_);
     if (result < 0) return write_failure(result, at(claim_name(mine)));
     claim_ = mine;
@@ -93,11 +93,11 @@ Status Store::check_fence() {
     for (const Claim &claim : claims_in(names))
         if (!newest || supersedes(claim, *newest)) newest = claim;
     if (newest && *newest != *claim_) return superseded(newest->fence, fence_);
-    return newest ? Status{} : make_claim();  // somebody emptied the folder
+    return newest ? Status{} : make_claim();  // the folder was emptied
 }
 
-// What an earlier incarnation left behind, or is still writing: LATEST's successor first, and a
-// folder under another name before anything in it, for its owner may rename it at any moment.
+// Removes what an earlier incarnation left or is still writing. LATEST's successor goes first. A
+// folder is renamed before its files are removed, because its owner may rename it at any moment.
 void Store::remove_leftovers() {
     std::vector<std::string> names;
     files_.list(folder_, names);
@@ -143,7 +143,7 @@ Status Store::commit(const std::string &fresh, const Manifest &manifest) {
     if (Status ready = prepare_latest({name, hash_text(content)}); !ready.ok()) return ready;
     if (Status own = check_fence(); !own.ok()) return own;
     result = files_.rename(path, at(name));
-    if (result == -ENOENT) {  // removed by a newer incarnation's claim
+    if (result == -ENOENT) {  // a newer incarnation's claim removed it
         Status own = check_fence();
         return own.ok() ? write_failure(result, path) : own;
     }
@@ -159,7 +159,7 @@ void Store::discard(const std::string &fresh) {
     files_.remove(at(".latest-" + hex(fence_.nonce)));
 }
 
-// A step can be saved again after a restart from an older one: the first copy stays what it is.
+// After a restart from an older step, a step can be saved again. The first copy stays unchanged.
 std::string Store::free_name(uint64_t step) {
     std::vector<std::string> names;
     files_.list(folder_, names);
@@ -252,14 +252,14 @@ void Store::started_from(const std::string &name, uint64_t manifest_hash) {
     std::optional<Latest> latest = read_latest();
     if (latest && latest->folder == name) return;
     Status named = prepare_latest({name, manifest_hash});
-    if (named.ok()) named = check_fence();  // reading took its time
+    if (named.ok()) named = check_fence();  // the load took time
     if (named.ok()) named = publish_latest();
     if (named.ok()) return;
     files_.remove(at(".latest-" + hex(fence_.nonce)));
     log_line("LATEST not renewed: " + named.message);
 }
 
-// Out of sight first, so that a crash on the way leaves no half checkpoint to be found.
+// Hidden first, so that a crash midway leaves no partial checkpoint to find.
 void Store::remove_checkpoint(const std::string &name) {
     const std::string hidden = at(".tmp-" + hex(fence_.nonce) + "-old-" + name);
     if (files_.rename(at(name), hidden) == 0) remove_flat_folder(files_, hidden);

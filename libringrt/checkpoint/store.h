@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder that holds a job's checkpoints. Only rank 0 uses it.
+// The folder of a job's checkpoints. Only rank 0 uses it.
 //
-//     fence-4-77-3-9f3c5a1e…      which incarnation may write (fence.h)
-//     LATEST                      the newest committed checkpoint
+//     fence-4-77-3-9f3c5a1e…      the incarnation that may write (fence.h)
+//     LATEST                      names the newest committed checkpoint
 //     step-000000001200/          manifest, shard-00000, shard-00001, …
-//     step-000000001100.bad/      found damaged, kept for a look
+//     step-000000001100.bad/      damaged, kept for inspection
 //     .tmp-<nonce>-1200/          being written
-//     .latest-<nonce>             about to become LATEST
+//     .latest-<nonce>             the next LATEST
 //
-// Fencing: a new incarnation first makes its fence- file, then removes all .latest-*, renames and
-// removes all .tmp-*, then looks for checkpoints. An old one that is still alive looks for newer
-// fences after its .tmp-* and .latest-* stand and before it renames them. So either it committed
-// before the new one looked, or it sees the new fence, or its rename finds nothing to rename: no
-// order of events lets both commit.
+// Fencing: a new incarnation first creates its fence- file, then removes all .latest-*, renames and
+// removes all .tmp-*, then lists the checkpoints. An old incarnation that is still alive checks for
+// newer fences after its .tmp-* and .latest-* exist and before it renames them. So either it
+// committed before the new one listed the folder, or it sees the new fence, or its rename finds no
+// file. No order of events lets both commit.
 #pragma once
 
 #include <optional>
@@ -33,37 +33,37 @@ class Store {
     const Fence &fence() const { return fence_; }
     Files &files() { return files_; }
 
-    // Makes this incarnation the one that may write (once; later calls only check).
-    // RINGRT_SUPERSEDED where a newer one is there.
+    // Makes this incarnation the one that may write. Later calls only check. RINGRT_SUPERSEDED if a
+    // newer one exists.
     Status claim();
     Status check_fence();
 
-    // CHECKPOINT_FAILED where `bytes` do not fit.
+    // CHECKPOINT_FAILED if `bytes` do not fit.
     Status check_space(uint64_t bytes);
 
-    // Makes the empty folder for a save at `step`; `fresh` is its name in folder().
+    // Creates the empty folder for a save at `step`; `fresh` is its name in folder().
     Status begin(uint64_t step, std::string &fresh);
 
-    // The commit: manifest, sync, rename into place, sync, LATEST the same way; then rotates.
+    // Commits: manifest, sync, rename into place, sync, LATEST the same way; then rotates.
     Status commit(const std::string &fresh, const Manifest &manifest);
     void discard(const std::string &fresh);  // after a failed save
 
-    // Folder names to try in turn: what LATEST names first, then newest to oldest.
+    // Folder names to try in order: the one in LATEST, then newest to oldest.
     Status candidates(std::vector<std::string> &names);
-    // claim(), then candidates(): after it no older incarnation commits.
+    // claim(), then candidates(): no older incarnation commits afterwards.
     Status claim_and_look(std::vector<std::string> &names);
-    // Names of folders set aside earlier.
+    // Names of the folders set aside.
     std::vector<std::string> set_aside_names();
 
-    // The manifest of `name`, checked against LATEST's hash where LATEST names it; the program's
-    // files are checked against it.
+    // Reads and checks the manifest of `name`, against LATEST's hash if LATEST names it. Checks the
+    // program's files against the manifest.
     Status read_manifest(const std::string &name, std::string &manifest_text);
 
     // Renames a damaged checkpoint to ….bad.
     void quarantine(const std::string &name);
 
-    // After claim(). This run goes on from `name`: rotation never deletes it, and LATEST names it
-    // from now on (best effort: a full disk must not stop a load).
+    // Call after claim(). This run continues from `name`: rotation never deletes it, and LATEST
+    // names it from now on (best effort: a full disk must not stop a load).
     void started_from(const std::string &name, uint64_t manifest_hash);
     const std::string &started_from() const { return started_from_; }
 
