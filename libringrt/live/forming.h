@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator that starts on a thread of its own, while another one is in use.
+// A communicator that starts on its own thread while another one is in use.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@ namespace ringrt::live {
 class Forming {
   public:
     explicit Forming(CommunicatorConfig config);
-    ~Forming();  // ends it
+    ~Forming();  // aborts it and waits for the thread
     Forming(const Forming &) = delete;
     Forming &operator=(const Forming &) = delete;
 
     [[nodiscard]] Formed state() const { return state_.load(std::memory_order_acquire); }
-    // Once it is done.
+    // Valid only in the state Formed::done.
     [[nodiscard]] Communicator &communicator() { return *communicator_; }
     [[nodiscard]] std::unique_ptr<Communicator> take();
-    // Its peers see a loss; does not wait for the thread.
+    // Its peers see a loss. Does not wait for the thread.
     void abort() noexcept { communicator_->abort(); }
     [[nodiscard]] std::string last_error() const { return communicator_->last_error(); }
 

@@ -13,8 +13,8 @@
 namespace ringrt::live {
 namespace {
 
-constexpr int kWait_ms = 20;   // how soon a join is noticed; training goes on meanwhile
-constexpr int kAtOnce = 4096;  // connections that have not said who they are
+constexpr int kWait_ms = 20;   // how soon a join is noticed; training continues meanwhile
+constexpr int kAtOnce = 4096;  // connections that have not identified themselves
 constexpr uint32_t kRanksMax = 1 << 16;
 
 bool is_closed(int fd) {
@@ -74,7 +74,7 @@ void JoinListener::run() {
     }
 }
 
-// Its fd is invalid afterwards where it is done with, well or not.
+// Closes or moves the visitor's fd when it is done with it, in success and failure.
 void JoinListener::hear(Visitor &visitor) {
     auto bytes = std::as_writable_bytes(std::span(&visitor.request, 1)).subspan(visitor.heard);
     const ssize_t got = recv(visitor.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -133,7 +133,7 @@ JoinListener::Offer JoinListener::offer() {
 void JoinListener::invite(uint32_t number, int first_rank, int size) {
     const std::scoped_lock lock(mutex_);
     Extension *extension = find(number);
-    if (!extension) return;  // it went away since it was offered: is_gone()
+    if (!extension) return;  // it disconnected after the offer: is_gone()
     extension->invited = true;
     for (auto &[rank, fd] : extension->connections)
         if (!tell(fd.get(), {.invited = 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 0 of the base hears of extensions that want to join, on a thread of its own: who comes is
-// authenticated by the secret in a file of the checkpoint folder that only the owner can read.
+// Rank 0 of the base accepts extensions that want to join, on its own thread. A secret in a file of
+// the checkpoint folder, readable only by its owner, authenticates them.
 #pragma once
 
 #include <atomic>
@@ -19,9 +19,9 @@ namespace ringrt::live {
 
 class JoinListener {
   public:
-    // `layout` as in JoinRequest.
+    // `layout`: as in JoinRequest.
     JoinListener(std::string folder, uint64_t layout);
-    ~JoinListener();  // closes all connections: who waits there sees that the base is gone
+    ~JoinListener();  // closes all connections, so that waiting ranks see that the base is gone
     JoinListener(const JoinListener &) = delete;
     JoinListener &operator=(const JoinListener &) = delete;
 
@@ -30,13 +30,13 @@ class JoinListener {
     struct Offer {
         uint32_t number = 0, ranks = 0;  // number 0: none
     };
-    // An extension of which every rank waits here; the same one until it joins or goes away.
+    // An extension of which every rank waits here; the same one until it joins or disconnects.
     Offer offer();
     // Its ranks get first_rank, first_rank + 1 … of `size`.
     void invite(uint32_t number, int first_rank, int size);
-    // A rank that was invited has closed its connection.
+    // Whether an invited rank has closed its connection.
     bool is_gone(uint32_t number);
-    // Joined, or called off: then they ask again.
+    // Call after it joined, or when the join is called off; in that case its ranks ask again.
     void close(uint32_t number);
 
   private:
@@ -61,10 +61,10 @@ class JoinListener {
     RankContext self_;
     Fd listener_;
     Secret secret_{};
-    std::mutex mutex_;  // of what follows
+    std::mutex mutex_;  // guards the extensions below
     std::map<uint64_t, Extension> by_job_;
     uint32_t numbers_ = 0;
-    std::vector<Visitor> visitors_;  // of the thread alone
+    std::vector<Visitor> visitors_;  // used only by the thread
     std::atomic<bool> end_{false};
     std::thread thread_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank of an extension asks rank 0 of the base to join.
+// Asks rank 0 of the base, from an extension's rank, to join.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@ namespace ringrt::live {
 
 class JoinConnection {
   public:
-    // Finds the base and asks; looks for it until the deadline. `give_up` ends it sooner.
+    // Finds the base and sends the request; retries until the deadline. `give_up` ends it sooner.
     Status ask(const std::string &folder, const JoinRequest &request, Deadline *deadline,
                const std::function<bool()> &give_up);
 
-    // Waits for up to `wait_ms`. INVALID_ARGUMENT: refused. PEER_LOST: the base closed the
-    // connection, since it called the join off, or is gone.
+    // Waits up to `wait_ms`. INVALID_ARGUMENT: refused. PEER_LOST: the base closed the connection,
+    // because it called the join off or is gone.
     Status poll(int wait_ms, bool *invited, JoinAnswer *answer);
 
   private:

@@ -8,12 +8,12 @@ namespace ringrt::live {
 Machine Machine::outside() {
     Machine machine;
     machine.phase_ = Phase::outside;
-    machine.own_level_ = 1;  // known when it has joined; of the base it is not
+    machine.own_level_ = 1;  // only to differ from the base's; set when it joins
     return machine;
 }
 
-// The lowest level with a rank that is asked to leave; 0: none. A base that is asked, which is to
-// be requeued, does not leave here, but its extensions do.
+// The lowest level with a rank that is signalled to end; 0: none. A base that is to be requeued
+// does not leave here, but its extensions do.
 int Machine::leaving_level(const std::vector<Vote> &votes) const {
     for (size_t level = 1; level < sizes_.size(); ++level)
         for (size_t rank = 0; rank < size_t(sizes_[level]) && rank < votes.size(); ++rank)
@@ -88,7 +88,7 @@ void Machine::joined(std::vector<int> sizes) {
     (void)stay(Act::go_on);
 }
 
-// Steady again; what was being formed is adopted or dropped.
+// Returns to steady; the formed level is adopted or dropped.
 Act Machine::stay(Act how) {
     phase_ = Phase::steady;
     offer_ = offer_ranks_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PURE. Resizing in place, as one rank sees it: what follows from a ballot, a transfer or a loss.
-// doc/live.md is the prose. The ranks' communicators are a stack: level 0 is the base job's, each
-// extension that joined put one on top that holds all ranks below it and its own.
+// PURE. Resizing in place, as one rank sees it: how a ballot, a transfer or a loss changes its
+// state. doc/live.md explains it. The ranks' communicators form a stack. Level 0 is the base job's.
+// Each extension that joins adds a level, which holds all ranks below it and its own.
 //
 // clang-format off
 //
@@ -23,9 +23,10 @@
 //
 // clang-format on
 //
-// A ballot's votes are the same on all ranks that see them, so all decide alike. Where a rank dies
-// in a ballot some may see its votes and others a loss. Those others give up every level above the
-// base's, which ends whatever the first ones do there, so that all meet in one settling.
+// All ranks that see a ballot's votes see the same votes, and so decide alike. If a rank dies in a
+// ballot, some ranks may see its votes and others a loss. The ranks that see a loss drop every
+// level above the base's, which aborts what the other ranks do there, so that all meet in one
+// settling.
 #pragma once
 
 #include <cstdint>
@@ -35,50 +36,50 @@ namespace ringrt::live {
 
 enum class Formed : uint8_t { not_asked, under_way, done, failed };
 
-// What each rank brings to the ballot at a step's end.
+// A rank's input to the ballot at a step's end.
 struct Vote {
-    uint32_t offer = 0;        // rank 0's: number of the join that could be formed; 0: none
-    uint32_t offer_ranks = 0;  // of the extension that asks for it
+    uint32_t offer = 0;        // rank 0's: number of the join that can be formed; 0: none
+    uint32_t offer_ranks = 0;  // ranks of the extension that asks for it
     Formed formed = Formed::not_asked;
-    uint8_t leave = 0;  // this rank's job is asked to end
-    uint8_t hold = 0;   // a checkpoint is under way: not wider now
+    uint8_t leave = 0;  // this rank's job is signalled to end
+    uint8_t hold = 0;   // a checkpoint is under way: do not scale up now
     uint8_t zero = 0;
 };
 
 enum class Phase : uint8_t { steady, forming, transferring, confirming, settling, outside, ended };
 
-// What a rank does next. All but the last five are over at once, or are followed by go_on.
+// A rank's next action. All but the last five end at once or are followed by go_on.
 enum class Act : uint8_t {
     go_on,     // train
-    form,      // begin to form the next level beside training, then go on
-    call_off,  // drop what was formed, then go on
-    adopt,     // the formed level is the present one, then go on
-    transfer,  // on the formed level: the state goes to those who join; then transferred()
-    confirm,   // on the present level: who has it; then confirmed()
-    settle,    // drop all above level(), there agree on the newest step; then settled(), or lost()
+    form,      // start to form the next level during training, then go on
+    call_off,  // drop the formed level, then go on
+    adopt,     // the formed level becomes the present one, then go on
+    transfer,  // on the formed level: send the state to the joining ranks; then transferred()
+    confirm,   // on the present level: agree on whether all have it; then confirmed()
+    settle,    // drop all above level(), agree there on the newest step; then settled() or lost()
     rejoin,    // drop all levels and ask to join again; then joined()
-    leave,     // end: asked for
-    fail,      // a rank of the base is lost: there is no going on
+    leave,     // end, as signalled
+    fail,      // a rank of the base is lost: training cannot continue
 };
 
 class Machine {
   public:
     explicit Machine(int base_ranks) : sizes_{base_ranks} {}
-    // Of an extension, before it joined.
+    // The machine of an extension's rank that has not joined.
     static Machine outside();
 
-    // One vote per rank of the present level, in its order.
+    // One vote per rank of the present level, in rank order.
     Act voted(const std::vector<Vote> &votes);
-    // The transfer is over here, well or not: whatever came of it, confirm() is next.
+    // The transfer ended here, successfully or not: confirm() is next in both cases.
     Act transferred();
     Act confirmed(bool everywhere);
     Act settled();
-    // A call on the present level, or in a settling, answered that a rank is lost.
+    // A call on the present level, or in a settling, returned that a rank is lost.
     Act lost();
-    // The program is done, and all on the present level have come to its end, or one is lost there.
-    // The base's ranks meet once more without the others, so that none is alone in a settling.
+    // The program is done. All ranks of the present level have reached its end, or one is lost. The
+    // base's ranks settle once more without the others, so that no rank is alone in a settling.
     Act finished();
-    // An extension's rank has the state: `sizes` of all levels, its own the last.
+    // An extension's rank has the state. `sizes`: of all levels, its own last.
     void joined(std::vector<int> sizes);
 
     [[nodiscard]] Phase phase() const { return phase_; }
@@ -86,7 +87,7 @@ class Machine {
     [[nodiscard]] int own_level() const { return own_level_; }
     [[nodiscard]] const std::vector<int> &sizes() const { return sizes_; }
     [[nodiscard]] int ranks() const { return sizes_.empty() ? 0 : sizes_.back(); }
-    // Of the join that is being formed.
+    // The join that is being formed.
     [[nodiscard]] uint32_t offer() const { return offer_; }
     [[nodiscard]] int ranks_then() const { return ranks() + static_cast<int>(offer_ranks_); }
 
@@ -100,7 +101,7 @@ class Machine {
 
     Phase phase_ = Phase::steady;
     int own_level_ = 0;
-    std::vector<int> sizes_;  // ranks of each level up to the present one
+    std::vector<int> sizes_;  // ranks of each level, up to the present one
     uint32_t offer_ = 0, offer_ranks_ = 0;
 };
 

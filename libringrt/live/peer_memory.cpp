@@ -9,7 +9,7 @@
 namespace ringrt::live {
 namespace {
 
-constexpr size_t kAtOnce = size_t{1} << 30;  // the kernel takes 2 GiB less a page at most
+constexpr size_t kAtOnce = size_t{1} << 30;  // the kernel transfers at most 2 GiB less a page
 
 }  // namespace
 

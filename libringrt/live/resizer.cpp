@@ -23,7 +23,7 @@ Status over_now(const std::string &what) {
 
 }  // namespace
 
-// Before the state, to those who join.
+// Precedes the state on its way to joining ranks.
 struct Resizer::Header {
     Position position;
     uint32_t levels = 0;
@@ -92,7 +92,8 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
         case Act::transfer:
             return widen(position);
         case Act::settle:
-            (void)present().finish();  // all who voted are here; who has died since does not matter
+            (void)present().finish();  // all voters are here; a rank that died since does not
+                                       // matter
             return settle(position);
         case Act::leave:
             *left = true;
@@ -130,18 +131,18 @@ void Resizer::adopt() {
     options_.use(present());
 }
 
-// Those who join get all; the others hold it. Then all of the present level say whether they and
-// their neighbours came through: only then is it the present level that changes.
+// Joining ranks get the whole state; the others have it. Then all ranks of the present level report
+// whether the transfer succeeded at theirs. The present level changes only if all succeeded.
 Status Resizer::widen(const Position &position) {
     Header header{.position = position,
                   .levels = static_cast<uint32_t>(machine_.sizes().size() + 1)};
     std::copy(machine_.sizes().begin(), machine_.sizes().end(), header.sizes);
     header.sizes[header.levels - 1] = machine_.ranks_then();
-    Secret token{};  // without one nobody reads this process's memory, and all is sent
+    Secret token{};  // without a token no rank reads this process's memory, and everything is sent
     if (make_random(token).ok()) header.root = readable_process(token);
     const Status sent = transfer(forming_->communicator(), header);
     if (sent.code == RINGRT_SYSTEM_ERROR || sent.code == RINGRT_INVALID_ARGUMENT)
-        log_line(sent.message + ": nobody joins now");  // of this rank's program
+        log_line(sent.message + ": nobody joins now");  // an error in this rank's program
     (void)machine_.transferred();
     const auto mine = static_cast<uint8_t>(sent.ok());
     std::vector<uint8_t> all(static_cast<size_t>(machine_.ranks()));
@@ -164,7 +165,7 @@ Status Resizer::transfer(Communicator &over, Header &header) {
 
 void Resizer::drop_above(int level) {
     let_go_of_next();
-    std::vector<std::unique_ptr<Communicator>> dropped;  // until nobody uses them any more
+    std::vector<std::unique_ptr<Communicator>> dropped;  // until no operation uses them
     while (static_cast<int>(above_.size()) > std::max(level, 0)) {
         if (above_.back()) above_.back()->abort();
         dropped.push_back(std::move(above_.back()));
@@ -174,8 +175,8 @@ void Resizer::drop_above(int level) {
     close_beside(std::move(dropped));
 }
 
-// Sockets, threads and shared memory: milliseconds, and the other ranks wait in the settling. Their
-// rest, of the drop before, was over long ago.
+// Closing sockets, threads and shared memory takes milliseconds, for which the other ranks would
+// wait in the settling. The levels dropped earlier are closed by now.
 void Resizer::close_beside(std::vector<std::unique_ptr<Communicator>> dropped) {
     if (dropped.empty()) return;
     if (closing_.joinable()) closing_.join();
@@ -194,14 +195,14 @@ Status Resizer::settle(Position &position) {
             (void)machine_.settled();
             return {};
         }
-        // Where the ranks can still talk it is this rank's own failure, of its GPU or its program:
-        // its buffers hold no step any more.
+        // If the ranks can still communicate, this rank's own GPU or program failed: its buffers no
+        // longer hold a whole step.
         if (present().failure() == RINGRT_OK) return settled;
         if (machine_.level() == 0 || machine_.lost() != Act::settle) return settled;
     }
 }
 
-// On the present level: whoever is behind gets the state of the newest step.
+// On the present level: ranks that are behind get the newest step's state.
 Status Resizer::settle_once(Position &position) {
     Communicator &over = present();
     std::vector<Position> all(static_cast<size_t>(over.size()));
@@ -244,7 +245,7 @@ Status Resizer::join(Position &position) {
                               .size = static_cast<uint32_t>(options_.size),
                               .job = options_.job,
                               .layout = options_.layout()};
-    // A base that ran a moment ago is there, or gone for good.
+    // A base that ran a moment ago answers soon, or is gone for good.
     constexpr uint32_t kAgain_ms = 3000;
     RankContext self;
     self.warn = log_line;
@@ -258,7 +259,7 @@ Status Resizer::join(Position &position) {
         Status invited = await_invitation(base, &answer);
         if (invited.ok()) invited = receive(base, answer, position);
         if (invited.code != RINGRT_PEER_LOST) return invited;
-        was_member_ = true;  // called off, or the base is gone: one look more
+        was_member_ = true;  // called off, or the base is gone: look once more
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resizing in place at one rank: carries out what its Machine says, on the stack of communicators.
-// Every extension that joined put one on top; those below stay open, unused, so that a planned
-// leave and a loss cost no start-up: the ranks that stay go on with one that they have.
+// Resizing in place at one rank: carries out its Machine's actions on the stack of communicators.
+// Each extension that joins adds one. Those below stay open and unused, so that a planned leave or
+// a loss needs no new start: the ranks that stay continue on a communicator that they have.
 #pragma once
 
 #include <functional>
@@ -19,59 +19,61 @@
 
 namespace ringrt::live {
 
-// Where training is, besides what is registered.
+// The training position, besides what is registered.
 struct Position {
     uint64_t step = 0;
     uint64_t samples = 0;
-    uint32_t batch = 0;  // of a step from here on
-    uint32_t torn = 0;   // 1: the buffers hold parts of two steps, for who sent the newer was lost
+    uint32_t batch = 0;  // of a step from now on
+    uint32_t torn = 0;   // 1: the buffers hold parts of two steps, because the sender of the newer
+                         // was lost
 };
 
-// Whether who is at `a` has less than who is at `b`.
+// Whether the rank at `a` has less than the rank at `b`. A torn state is behind every whole one.
 [[nodiscard]] constexpr bool is_behind(const Position &a, const Position &b) {
     return a.torn != b.torn ? a.torn > b.torn : a.torn == 0 && a.step < b.step;
 }
 
 struct ResizerOptions {
     bool extension = false;
-    uint64_t job = 0;        // this rank's own
+    uint64_t job = 0;        // this rank's own job
     int rank = 0, size = 1;  // in that job
     int local_rank = -1;
-    std::string folder;  // checkpoints: also where extensions find the base
+    std::string folder;  // checkpoints; extensions also find the base here
     uint32_t timeout_ms = 0, start_timeout_ms = 0;
-    std::function<void(Communicator &)> use;  // from now on this is the ranks' communicator
-    std::function<bool()> asked_to_leave;     // of an extension's rank
-    std::function<uint64_t()> layout;         // of what is registered, batch, seed
+    std::function<void(Communicator &)> use;  // makes this the ranks' communicator
+    std::function<bool()> asked_to_leave;     // whether an extension's rank is signalled to end
+    std::function<uint64_t()> layout;         // hash of registered buffers, batch and seed
 };
 
 class Resizer {
   public:
-    // `base`: of the base job's ranks, started; of an extension's rank it is not used.
+    // `base`: the started communicator of the base job's ranks. An extension's rank does not use
+    // it.
     Resizer(ResizerOptions options, Communicator &base,
             const std::vector<checkpoint::Buffer> &buffers);
     ~Resizer();
     Resizer(const Resizer &) = delete;
     Resizer &operator=(const Resizer &) = delete;
 
-    // Before the first vote or recovery; on all ranks.
+    // Call before the first vote or recovery, on all ranks.
     void set_program(const ProgramState &program) { state_.set_program(program); }
     [[nodiscard]] bool has_program() const { return state_.has_program(); }
 
-    // This rank's part of the ballot at a step's end.
+    // This rank's vote at a step's end.
     Vote vote(bool leave, bool hold);
-    // Whether voted() will drop communicators: nothing may be under way on the present one.
+    // Whether voted() will drop communicators: no operation may be under way on the present one.
     [[nodiscard]] bool narrows(const std::vector<Vote> &votes) const;
-    // Collective. PEER_LOST: recover() is next. *left: this rank's job is to end.
+    // Collective. PEER_LOST: call recover() next. *left: this rank's job must end.
     Status voted(const std::vector<Vote> &votes, Position &position, bool *left);
 
-    // A rank outside of the base's communicators, or one that has lost a peer but not its base.
+    // A rank outside the base's communicators, or one that has lost a peer but not its base.
     [[nodiscard]] bool must_recover() const;
     [[nodiscard]] bool is_outside() const { return machine_.phase() == Phase::outside; }
-    // Collective over those concerned: joins, or goes back to the newest step that the base's ranks
-    // have in memory.
+    // Collective over the ranks concerned: joins, or returns to the newest step that the base's
+    // ranks hold in memory.
     Status recover(Position &position);
 
-    // Collective, at the end of training: only the base's ranks are left together.
+    // Collective, at the end of training: only the base's ranks stay together.
     void finish(Position position);
     [[nodiscard]] bool is_extension() const { return options_.extension; }
 
@@ -96,12 +98,13 @@ class Resizer {
     Communicator &base_;
     StateTransfer state_;
     Machine machine_;
-    std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it
-    std::unique_ptr<JoinListener> listener_;            // of rank 0
+    std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: this rank joined
+                                                        // above it
+    std::unique_ptr<JoinListener> listener_;            // on rank 0
     std::unique_ptr<Forming> forming_;
-    uint32_t number_ = 0;                            // of that join
-    std::vector<std::unique_ptr<Forming>> retired_;  // called off, and not over yet
-    std::thread closing_;                            // of levels that were dropped
+    uint32_t number_ = 0;                            // of the join in forming_
+    std::vector<std::unique_ptr<Forming>> retired_;  // called off, but not yet ended
+    std::thread closing_;                            // destroys dropped levels
     bool was_member_ = false;
 };
 

@@ -15,14 +15,14 @@ Status broadcast(Communicator &over, void *data, uint64_t bytes, int root) {
     return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
 }
 
-// For what nobody at this rank wants.
+// For bytes that this rank does not need.
 std::vector<std::byte> scratch_for(const std::vector<Chunk> &chunks) {
     uint64_t largest = 0;
     for (const Chunk &chunk : chunks) largest = std::max(largest, chunk.bytes);
     return std::vector<std::byte>(largest);
 }
 
-// Whether what was sent was the state.
+// Whether the bytes sent were the state.
 Status tell_sent(Communicator &over, int root, bool *sent) {
     auto told = static_cast<uint8_t>(*sent);
     RINGRT_TRY(broadcast(over, &told, sizeof told, root));
@@ -59,12 +59,12 @@ Status send_state(Communicator &over, const std::vector<Place> &places) {
     for (std::vector<Source> window; sent < sources.size();) {
         if (read = reader.next(window); !read.ok()) break;
         for (const Source &source : window) {
-            auto *bytes = const_cast<std::byte *>(source.bytes);  // which the root only reads
+            auto *bytes = const_cast<std::byte *>(source.bytes);  // the root only reads
             RINGRT_TRY(broadcast(over, bytes, source.piece.bytes, root));
         }
         sent += window.size();
     }
-    if (sent < sources.size()) {  // as many bytes, but not the state's
+    if (sent < sources.size()) {  // the same number of bytes, but not the state
         std::vector<std::byte> scratch = scratch_for(chunks_of(places, kChunkBytes));
         for (; sent < sources.size(); ++sent)
             RINGRT_TRY(broadcast(over, scratch.data(), sources[sent].piece.bytes, root));
@@ -89,7 +89,7 @@ Status receive_state(Communicator &over, int root, const std::vector<Place> &pla
         if (!put.ok() && scratch.empty()) scratch = scratch_for(chunks);
         std::byte *half = put.ok() ? staging.half() : scratch.data();
         RINGRT_TRY(broadcast(over, half, chunk.bytes, root));
-        if (put.ok()) put = staging.wait();  // for the other half, which is the next
+        if (put.ok()) put = staging.wait();  // for the other half, which is used next
         if (put.ok()) put = staging.start_copy(*on_device, data + chunk.offset, half, chunk.bytes);
         staging.flip();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a state on their way to all ranks, in chunks that are the same on all of them: a
-// chunk of a GPU's buffer passes through a staging, while the next one is copied.
+// Sends a state to all ranks in chunks, which are the same on all ranks. A chunk of a GPU's buffer
+// passes through a staging half while the next one is copied.
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@ namespace ringrt::live {
 
 inline constexpr uint64_t kChunkBytes = 16 << 20;
 
-// Where a part of the state is at this rank.
+// The location of a part of the state at this rank.
 struct Place {
     std::byte *data = nullptr;
     uint64_t bytes = 0;
-    const checkpoint::Buffer *on_device = nullptr;  // set: in this buffer's, which is a GPU's
+    const checkpoint::Buffer *on_device = nullptr;  // set: in the memory of this GPU buffer
 };
 
 // Bytes [offset, offset + bytes) of a place.
@@ -27,15 +27,16 @@ struct Chunk {
     bool operator==(const Chunk &) const = default;
 };
 
-// Of places of these sizes.
+// The chunks of these places.
 [[nodiscard]] std::vector<Chunk> chunks_of(const std::vector<Place> &places, uint64_t chunk_bytes);
 
-// Collective, one of the three at each rank, with places of the same sizes. All take part to the
-// end: what fails at one rank costs the others no wait. SYSTEM_ERROR at a rank whose GPU fails, and
-// at all who receive where the sender's does: they hold neither the old state nor the new one.
+// Collective: each rank calls one of the three, with places of the same sizes. All take part until
+// the end, so that a failure at one rank costs the others no wait. SYSTEM_ERROR at a rank whose GPU
+// fails, and at all receivers if the sender's GPU fails: these hold neither the old nor the new
+// state.
 Status send_state(Communicator &over, const std::vector<Place> &places);
 Status receive_state(Communicator &over, int root, const std::vector<Place> &places);
-// For a rank that has the state: only the sizes count.
+// For a rank that has the state: it only needs the sizes.
 Status pass_state_on(Communicator &over, int root, const std::vector<Place> &places);
 
 }  // namespace ringrt::live

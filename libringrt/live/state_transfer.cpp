@@ -8,16 +8,16 @@ namespace ringrt::live {
 namespace {
 
 constexpr uint64_t kPiecesMax = 1 << 20;
-constexpr size_t kLineBytes = 512;  // of what a callback says
+constexpr size_t kLineBytes = 512;  // of a callback's message
 
-// What a rank knows of its part.
+// A rank's result of its part.
 enum class Have : uint8_t { nothing, all, unusable };
 
 Status outcome_of(const Communicator &over, ringrt_status_t code) {
     return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
 }
 
-// The worst that a rank has.
+// The worst result of all ranks.
 Status gather_worst(Communicator &over, Have mine, Have *worst) {
     std::vector<Have> all(static_cast<size_t>(over.size()));
     RINGRT_TRY(outcome_of(over, over.all_gather(&mine, all.data(), sizeof mine)));
@@ -39,7 +39,7 @@ void StateTransfer::touch() const {
         }
 }
 
-// The buffers by name, then what the program has.
+// The buffers in name order, then what the program packed.
 Status StateTransfer::pack() {
     pieces_.clear();
     for (const checkpoint::Buffer &buffer : buffers_)
@@ -97,19 +97,19 @@ Status StateTransfer::check_sizes() const {
     return {};
 }
 
-// For what is not in registered buffers.
+// Bytes of the pieces that are not registered buffers.
 uint64_t StateTransfer::room_bytes() const {
     uint64_t bytes = 0;
     for (size_t i = buffers_.size(); i < pieces_.size(); ++i) bytes += pieces_[i].bytes;
     return bytes;
 }
 
-// Where the pieces are, or come to, here.
+// The pieces' sources at the sender, or their destinations here.
 std::vector<Place> StateTransfer::places(bool at_sender) {
     std::vector<Place> out;
     for (const checkpoint::Buffer &buffer : buffers_)
         out.push_back({buffer.data, buffer.bytes, buffer.device ? &buffer : nullptr});
-    std::byte *room = room_.data();  // null where this rank has the state
+    std::byte *room = room_.data();  // null if this rank has the state
     for (size_t i = buffers_.size(); i < pieces_.size(); ++i) {
         auto *packed = reinterpret_cast<std::byte *>(pieces_[i].address);
         out.push_back({at_sender ? packed : room, pieces_[i].bytes});
@@ -126,7 +126,7 @@ bool StateTransfer::is_on_gpu() const {
 
 Status StateTransfer::read(const PeerProcess &sender) {
     RINGRT_TRY(check_sizes());
-    if (is_on_gpu()) return {RINGRT_UNSUPPORTED, ""};  // then it is sent
+    if (is_on_gpu()) return {RINGRT_UNSUPPORTED, ""};  // the caller sends it instead
     room_.resize(room_bytes());
     const std::vector<Place> to = places(false);
     for (size_t i = 0; i < pieces_.size(); ++i)
@@ -146,9 +146,9 @@ Status StateTransfer::send(Communicator &over, int root, bool receives) {
     return unpack();
 }
 
-// Ranks that all copy piece by piece would wait for each other's turn on a busy node: so who can
-// read it does. What was packed is unpacked before anybody goes on: where it does not fit, the join
-// is called off, and nothing has changed.
+// A broadcast piece by piece makes ranks on a busy node wait for each other, so ranks that can read
+// the sender's memory do. Each rank unpacks before any rank continues: if the state does not fit,
+// the join is called off and nothing has changed.
 Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, bool joins) {
     RINGRT_TRY(tell_pieces(over, 0));
     Have have = joins ? Have::nothing : Have::all;
@@ -171,7 +171,9 @@ Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, 
 
 Status StateTransfer::to_those_behind(Communicator &over, int root, uint32_t *torn) {
     RINGRT_TRY(tell_pieces(over, root));
-    if (torn && !buffers_.empty()) *torn = 1;  // what a program packs is unpacked whole, or not
+    if (torn && !buffers_.empty())
+        *torn = 1;  // a program's packed state is unpacked as a whole or
+                    // not at all
     return send(over, root, torn != nullptr);
 }
 

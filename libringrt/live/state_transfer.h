@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a step on its way to ranks that join, or are behind: the registered buffers, and
-// what the program packs. Who joins on the sender's node reads it from its memory; else, and where
-// a buffer is on a GPU, all is sent to all.
+// Transfers a step's state to ranks that join or are behind: the registered buffers and what the
+// program packs. A joining rank on the sender's node reads it from the sender's memory. Otherwise,
+// or if a buffer is on a GPU, everything is sent to all ranks.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace ringrt::live {
 
-// A program whose state is not registered buffers; see ringrt_set_live_state().
+// A program whose state is not in registered buffers; see ringrt_set_live_state().
 struct ProgramState {
     ringrt_pack_fn pack = nullptr;
     ringrt_unpack_fn unpack = nullptr;
@@ -26,20 +26,19 @@ struct ProgramState {
 
 class StateTransfer {
   public:
-    // `buffers` are those of the handle: they may grow until the first transfer.
+    // `buffers` are the handle's; they may grow until the first transfer.
     explicit StateTransfer(const std::vector<checkpoint::Buffer> &buffers) : buffers_(buffers) {}
 
     void set_program(const ProgramState &program) { program_ = program; }
     [[nodiscard]] bool has_program() const { return static_cast<bool>(program_); }
 
-    // The buffers' pages are there when the state comes: the ranks that train wait for that.
+    // Touches the buffers' pages before the state arrives, so that the training ranks do not wait.
     void touch() const;
 
-    // Collective over all of `over`: rank 0's state to those who join. Ok: it came to this rank, or
-    // this rank had it, and to all others.
+    // Collective over all of `over`: rank 0's state to the joining ranks. Ok: every rank has it.
     Status to_joiners(Communicator &over, const PeerProcess &sender, bool joins);
-    // Collective: root's state to those who are behind: there `torn` is set, and becomes 1 where a
-    // loss from then on may leave parts of two states in the buffers. Else null.
+    // Collective: root's state to the ranks that are behind. They pass `torn`, which becomes 1 if a
+    // loss from then on may leave parts of two states in the buffers. All others pass null.
     Status to_those_behind(Communicator &over, int root, uint32_t *torn);
 
   private:
@@ -48,7 +47,7 @@ class StateTransfer {
     };
     struct Beginning {
         uint64_t pieces = 0;
-        uint8_t packed = 0;  // else the sender has no state to send
+        uint8_t packed = 0;  // 0: the sender has no state to send
         uint8_t zero[7] = {};
     };
     Status pack();
@@ -63,8 +62,8 @@ class StateTransfer {
 
     const std::vector<checkpoint::Buffer> &buffers_;
     ProgramState program_;
-    std::vector<Piece> pieces_;    // as at the sender
-    std::vector<std::byte> room_;  // of a receiver: what the sender's program packed
+    std::vector<Piece> pieces_;    // the sender's
+    std::vector<std::byte> room_;  // at a receiver: what the sender's program packed
 };
 
 }  // namespace ringrt::live
