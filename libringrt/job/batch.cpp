@@ -7,7 +7,7 @@
 namespace ringrt {
 namespace {
 
-// Where rank's share begins: shares differ by one sample at most.
+// Where rank's share begins: shares differ by at most one sample.
 uint64_t share_begin(uint64_t global, int rank, int size) {
     uint64_t p = static_cast<uint64_t>(size), r = static_cast<uint64_t>(rank);
     return global / p * r + std::min(r, global % p);
@@ -54,7 +54,7 @@ Status share_of_batch(const BatchRule &rule, int rank, int size, uint64_t sample
                 "no batch configured: set global_batch in ringrt_config_t"};
     const uint64_t first = share_begin(global, rank, size);
     const uint64_t largest =
-        share_begin(global, 1, size);  // rank 0's: passes are the same on all ranks
+        share_begin(global, 1, size);  // rank 0's, so that all ranks have the same number of passes
     const uint64_t pass =
         rule.micro_batch_max ? rule.micro_batch_max : std::max<uint64_t>(largest, 1);
     out = {.global = global,

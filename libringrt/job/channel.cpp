@@ -24,7 +24,7 @@ using records::ChannelWord;
 Fd connect_to_name(const std::string &name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());  // bounded where it was parsed
+    std::memcpy(address.sun_path + 1, name.data(), name.size());  // the parser bounds its size
     const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd.valid() && connect(fd.get(), reinterpret_cast<sockaddr *>(&address), bytes) != 0)
@@ -67,7 +67,7 @@ void Channel::read_messages() {
     there_ = false;
 }
 
-// False: nothing more is to be expected from there.
+// False: no more messages follow.
 bool Channel::take_message() {
     std::array<char, records::kChannelBytesMax + 1> datagram{};
     const ssize_t got = recv(connection_.get(), datagram.data(), datagram.size(), 0);
@@ -77,7 +77,7 @@ bool Channel::take_message() {
     return message && act_on(*message);
 }
 
-// Nothing counts before the key: another user may listen at a name whose owner has gone.
+// Messages before the key are ignored: another user may listen at a name whose owner has gone.
 bool Channel::act_on(const ChannelMessage &message) {
     if (message.word == ChannelWord::hello)
         return there_ = message.number == records::kChannelVersion && message.text == key_;

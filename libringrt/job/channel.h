@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 0's end of the channel to Slurm (doc/channel.md): an abstract UNIX socket, served by the
-// SPANK plugin outside of any container. A thread reads it. Where there is none, or it is lost,
-// signals and scontrol do the same.
+// Rank 0's end of the channel to Slurm (doc/channel.md): an abstract UNIX socket that the SPANK
+// plugin serves outside any container. A thread reads it. Without a channel, or after it is lost,
+// signals and scontrol replace it.
 #pragma once
 
 #include <atomic>
@@ -21,21 +21,24 @@ namespace ringrt::job {
 
 class Channel {
   public:
-    // `address` as in RINGRT_CHANNEL. nullptr where nobody listens there. Does not wait.
+    // `address`: as in RINGRT_CHANNEL. nullptr if no socket listens there. Does not wait.
     static std::unique_ptr<Channel> open(const std::string &address);
     ~Channel();
     Channel(const Channel &) = delete;
     Channel &operator=(const Channel &) = delete;
 
-    // Whether the other side has said the right key and is still there.
+    // Whether the peer has sent the right key and is still connected.
     [[nodiscard]] bool is_there() const { return there_; }
     [[nodiscard]] uint32_t asked() const { return asked_; }  // requests to leave so far
-    [[nodiscard]] uint32_t ended() const { return ended_; }  // SIGTERMs that the step got so far
+    [[nodiscard]] uint32_t ended() const {
+        return ended_;
+    }  // SIGTERMs that the step received so
+       // far
 
-    // False where it cannot be sent now. Nothing here waits.
+    // False if the message cannot be sent now. Neither call waits.
     bool send_telemetry(const records::Telemetry &telemetry);
     bool ask_requeue(uint64_t step);
-    // What Slurm answered to the last request, as scontrol would put it; once.
+    // Slurm's answer to the last request, in scontrol's form. Returned once.
     std::optional<CommandResult> take_answer();
 
   private:
@@ -46,14 +49,14 @@ class Channel {
     bool send(const records::ChannelMessage &message);
 
     const Fd connection_;
-    const Fd wake_;  // an eventfd: the thread ends
+    const Fd wake_;  // an eventfd that ends the thread
     const std::string key_;
     const ClosedInChildren closed_;
     std::atomic<bool> there_{false};
     std::atomic<uint32_t> asked_{0}, ended_{0};
     std::mutex mutex_;
     std::optional<CommandResult> answer_;
-    std::thread thread_;  // last: starts when all else stands
+    std::thread thread_;  // last: starts when all other members exist
 };
 
 }  // namespace ringrt::job

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What a job of Slurm needs: settings, the step boundary, reports
+# Slurm integration of a job: settings, the step boundary, reports
 libruntime_la_SOURCES += \
 	libringrt/job/batch.cpp \
 	libringrt/job/batch.h \

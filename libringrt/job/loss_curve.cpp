@@ -10,18 +10,18 @@ namespace {
 
 constexpr double kConverged = 0.01;     // of the loss ...
 constexpr double kOver = 0.1;           // ... over this share of the steps made
-constexpr double kMostTimesDone = 100;  // no guess goes beyond so many times the steps made
-constexpr double kRunMax = 1e12, kStepMax = 1e18;  // of what is recalled
+constexpr double kMostTimesDone = 100;  // limit of the estimate, as a multiple of the steps made
+constexpr double kRunMax = 1e12, kStepMax = 1e18;  // limits for recalled values
 
 bool is_loss(double loss) { return std::isfinite(loss) && loss > 0; }
 
-// Whatever the program's locale.
+// Independent of the program's locale.
 std::string number_text(double value) {
     char digits[32];
     return {digits, std::to_chars(std::begin(digits), std::end(digits), value).ptr};
 }
 
-// Takes `first` (a space, a colon, or 0: nothing) and a number off `rest`.
+// Removes `first` (a space, a colon, or 0: nothing) and a number from the front of `rest`.
 bool take(std::string_view &rest, char first, double &out) {
     if (first != 0) {
         if (rest.empty() || rest.front() != first) return false;

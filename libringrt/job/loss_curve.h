@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many steps are left, of a program that knows its loss and not its end. PURE.
+// Estimates the remaining steps of a program that has a loss but no fixed end. PURE.
 //
-// Steps are reference steps (batch.h): the loss falls with the samples, and a curve over the job's
-// own steps would bend where its batch changes.
+// Steps are reference steps (batch.h): the loss falls with the number of samples, and a curve over
+// the job's own steps would bend where the batch changes.
 //
-// The losses are averaged over equal runs of steps, at most kSamplesMax of them; Optimus's curve
-// (model/loss.h) is fitted to these anew whenever a tenth more steps were made.
-// Training ends where the curve reaches the goal; without a goal, where the loss would fall by less
-// than a hundredth of itself over the next tenth of the steps.
+// Losses are averaged over equal runs of steps, at most kSamplesMax of them. Optimus's curve
+// (model/loss.h) is refitted to these whenever the step count has grown by a tenth. Training ends
+// where the curve reaches the goal. Without a goal, it ends where the loss would fall by less than
+// a hundredth of itself over the next tenth of the steps.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ namespace ringrt::job {
 
 class LossCurve {
   public:
-    // After `step` steps, which rise. A loss that is not finite or not positive is left out; a goal
-    // that is not finite or not positive is none.
+    // Call with increasing `step`. A loss that is not finite and positive is ignored; a goal that
+    // is not finite and positive means no goal.
     void add(double step, double loss, double goal);
-    // nullopt: not known, after fewer than kEnough averages, of a loss that does not fall, and of a
-    // goal below what the curve falls to.
+    // nullopt: unknown, because there are fewer than kEnough averages, the loss does not fall, or
+    // the goal is below the curve's limit.
     [[nodiscard]] std::optional<double> steps_left(double step);
     [[nodiscard]] bool has_goal() const { return goal_ > 0; }
 
-    // One printable line for the checkpoint, so that a job that comes back knows its curve; empty:
-    // nothing. recall() of any other text changes nothing; a step of then is `scale` of now.
+    // One printable line for the checkpoint, so that a restarted job keeps its curve; empty: no
+    // curve. recall() ignores any other text. One step at that time is `scale` steps now.
     [[nodiscard]] std::string text() const;
     void recall(std::string_view text, double scale = 1);
 

@@ -7,7 +7,7 @@
 namespace ringrt::job {
 namespace {
 
-constexpr double kToldMax = 1e15;  // steps left; the record takes no more
+constexpr double kToldMax = 1e15;  // steps left; the record's maximum
 
 }  // namespace
 
@@ -58,8 +58,8 @@ void Progress::recall(const checkpoint::Manifest &manifest) {
     steps_ = manifest.step;
     samples_ = manifest.samples;
     speeds_.clear();
-    // A program may configure another batch than in its last run. Without any, the times are of the
-    // job's own steps, as an older library kept them.
+    // The program may have changed its batch. If either run has none, the times are per step of the
+    // job, as older libraries stored them.
     const bool in_batches = manifest.batch > 0 && batch_.reference_batch > 0;
     const double ratio =
         in_batches ? static_cast<double>(batch_.reference_batch) / manifest.batch : 1;
@@ -87,8 +87,8 @@ void Progress::note_speed() {
     }
 }
 
-// What the program said; else the configured rest, or less where the loss will reach its goal
-// before; else what the loss says alone.
+// The program's own value comes first. Otherwise it is the configured rest, or less if the loss
+// reaches its goal earlier. Without both, it is the loss estimate alone.
 std::optional<double> Progress::left() {
     if (told_left_) return told_left_;
     const std::optional<double> by_loss = losses_.steps_left(done());

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far a training is, how fast it goes and what is left of it, as the scheduler is told and as a
-// checkpoint keeps it. PURE.
+// A training's progress, speed and remaining work, as reported to the scheduler and kept in a
+// checkpoint. PURE.
 //
-// All of it is in reference steps of BatchRule::reference_batch samples, whatever a step of the job
-// trains now: under a fixed batch per GPU a step on twice the GPUs is twice the work, and a job
-// that counted its own steps would look no faster for having grown. Where no batch is configured a
-// step is a step.
+// All values are in reference steps of BatchRule::reference_batch samples. Under a fixed batch per
+// GPU, a step on twice the GPUs is twice the work, so a job that counted its own steps would show
+// no speedup from scaling up. If no batch is configured, a step is a step.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +25,17 @@ class Progress {
   public:
     Progress(const Settings &settings, int size);
 
-    // The step that ends now took so long.
+    // The duration of the step that just ended.
     void timed(double step_ms);
     void advance(uint64_t steps);
     void resized(int size);  // in place (doc/live.md)
-    // Where another rank is, after a resize in place.
+    // Moves to another rank's position, after a resize in place.
     void go_to(uint64_t step, uint64_t samples, uint32_t global_batch);
-    // From the step under way on, as ringrt_config_t::global_batch.
+    // Takes effect from the current step, as ringrt_config_t::global_batch.
     void set_batch(uint32_t global_batch) { batch_.global_batch = global_batch; }
-    void set_steps_left(uint64_t steps);  // of the present size and batch
+    void set_steps_left(uint64_t steps);  // at the current size and batch
     void set_samples_left(uint64_t samples);
-    // Of the step under way.
+    // The loss of the current step.
     void record_loss(double loss, double goal);
 
     [[nodiscard]] const BatchRule &batch() const { return batch_; }
@@ -45,8 +44,8 @@ class Progress {
 
     void recall(const checkpoint::Manifest &manifest);
     void add_to(checkpoint::Meta &meta, bool with_losses) const;
-    void note_speed();  // of this size, where it is known by now
-    // With what its plans promise, which is of a step at each size.
+    void note_speed();  // stores this size's speed, if measured
+    // Also converts its planned speeds, which are per step at each size.
     void add_to(records::Telemetry &telemetry);
 
   private:

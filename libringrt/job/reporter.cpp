@@ -18,7 +18,7 @@
 namespace ringrt::job {
 namespace {
 
-// The first few reports come closer together: the first step times are few and rough.
+// The first reports come closer together, because the first step times are few and rough.
 constexpr int kEarlyReports = 3;
 constexpr double kEarlyInterval_s = 5;
 
@@ -30,7 +30,7 @@ std::string comment_in(const std::string &output) {
     if (at == output.npos) return {};
     at += strlen(key);
     std::string comment = output.substr(at, output.find('\n', at) - at);
-    return comment.erase(comment.find_last_not_of(' ') + 1);  // scontrol adds a blank
+    return comment.erase(comment.find_last_not_of(' ') + 1);  // scontrol appends a blank
 }
 
 Reporter::Reporter(ReporterOptions options) : options_(std::move(options)) {
@@ -63,7 +63,7 @@ void Reporter::report_soon() {
     changed_.notify_all();
 }
 
-// With the lock held. The scheduler shall learn at once that the runtime is up and how fast it is.
+// Call with the lock held. The first report and the first speed must reach the scheduler at once.
 bool Reporter::due(double now_s) const {
     if (!fresh_) return false;
     if (latest_.gpus != reported_.gpus) return true;  // resized in place
@@ -143,7 +143,7 @@ bool Reporter::run_until_stopped(const std::vector<std::string> &argv, std::stri
         }
         changed_.wait_for(lock, std::chrono::milliseconds(10));
     }
-    return false;  // the command is killed on the way out
+    return false;  // the destructor kills the command
 }
 
 }  // namespace ringrt::job

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells the scheduler how the job does, from a thread of its own: over the channel, else into the
-// job's Comment by `scontrol update`, after the user's own text; and into a file for tests.
-// Training never waits for it, and what fails is said once.
+// Reports the job's state to the scheduler, on its own thread: over the channel, or otherwise with
+// `scontrol update` into the job's Comment, after the user's own text. It can also write a file for
+// tests. Training never waits for it. Only the first failure is logged.
 #pragma once
 
 #include <condition_variable>
@@ -20,22 +20,22 @@ struct ReporterOptions {
     std::string job;  // as scontrol names it; empty: no Comment
     std::string scontrol = "scontrol";
     Channel *channel = nullptr;  // outlives the reporter
-    std::string file;            // empty: none; else replaced at each report
-    double interval_s = 30;      // at least, but for the first few reports
+    std::string file;            // empty: none; otherwise replaced at each report
+    double interval_s = 30;      // at least, except for the first few reports
     double command_timeout_s = 10;
 };
 
 class Reporter {
   public:
     explicit Reporter(ReporterOptions options);
-    ~Reporter();  // does not wait for a report under way longer than its kill takes
+    ~Reporter();  // stops a report under way; waits only for its kill
     Reporter(const Reporter &) = delete;
     Reporter &operator=(const Reporter &) = delete;
 
-    // The newest state; cheap.
+    // Stores the newest state; cheap.
     void update(const records::Telemetry &telemetry);
 
-    // Does not wait for the interval with the newest state.
+    // Reports the newest state without waiting for the interval.
     void report_soon();
 
   private:
@@ -57,10 +57,10 @@ class Reporter {
     double reported_at_s_ = -1e9;
     int reports_ = 0;
     bool complained_ = false;
-    std::thread thread_;  // last: starts when all else stands
+    std::thread thread_;  // last: starts when all other members exist
 };
 
-// The user's Comment in the output of `scontrol show job`; empty where there is none.
+// The user's Comment in the output of `scontrol show job`; empty if there is none.
 [[nodiscard]] std::string comment_in(const std::string &show_job_output);
 
 }  // namespace ringrt::job

@@ -19,11 +19,11 @@ struct Phrase {
     const char *words;  // in Slurm's answer
     RequeueAnswer meaning;
 };
-// Slurm has one exit code for all failures, so its words decide (slurm_errno.c, 22.05 to 26.05).
-// What is not listed is asked again: the time-out bounds it.
+// Slurm has one exit code for all failures, so the text decides (slurm_errno.c, 22.05 to 26.05).
+// After any other text the request is repeated, until the timeout.
 constexpr std::array kPhrases = {
-    Phrase{"pending execution", RequeueAnswer::accepted},   // an earlier request got through
-    Phrase{"already completing", RequeueAnswer::accepted},  // it is being taken down
+    Phrase{"pending execution", RequeueAnswer::accepted},   // an earlier request succeeded
+    Phrase{"already completing", RequeueAnswer::accepted},  // the job is being stopped
     Phrase{"disabled", RequeueAnswer::refused},             // sbatch --no-requeue, JobRequeue=0
     Phrase{"denied", RequeueAnswer::refused},
     Phrase{"Invalid job id", RequeueAnswer::refused},
@@ -43,7 +43,7 @@ void sleep_s(double seconds) {
     nanosleep(&time, nullptr);
 }
 
-// What one rank tells the others in a round of waiting.
+// What one rank sends to the others in a round of waiting.
 struct Round {
     uint32_t sigterm = 0;
     uint32_t cancel_resize = 0;  // rank 0
@@ -99,12 +99,13 @@ void Requeue::ask(double now_s) {
         channel_until_s_ = now_s + options_.command_timeout_s;
         return;
     }
-    // "incomplete": only while it runs. A job that was cancelled a moment ago would run again.
+    // "incomplete": only while the job runs. Without it, a job that was just cancelled would run
+    // again.
     command_.start({options_.scontrol, "requeue", "incomplete", options_.job},
                    options_.command_timeout_s);
 }
 
-// A channel that is lost or does not answer is not asked again: scontrol may get through.
+// A channel that is lost or does not answer is not used again: scontrol may succeed.
 std::optional<CommandResult> Requeue::poll_answer(double now_s) {
     if (channel_until_s_ < 0) return command_.poll();
     std::optional<CommandResult> answer = options_.channel->take_answer();
@@ -123,7 +124,7 @@ void Requeue::judge_answer(const CommandResult &result, double now_s) {
             next_s_ = now_s + options_.again_s;
             break;
         case RequeueAnswer::refused:
-            // After an accepted request "invalid job id" and the like only mean that it is gone.
+            // After an accepted request, "Invalid job id" and similar mean that the job is gone.
             refused_ = !accepted_;
             next_s_ = now_s + options_.again_s;
             break;
@@ -144,7 +145,7 @@ Status await_departure(Group &group, const RequeueOptions &options, const Signal
                (options.channel != nullptr && options.channel->ended() != ended_before);
     };
     for (bool first = true;; first = false) {
-        // The first round only asks: whoever got SIGTERM before is ended by somebody else.
+        // The first round sends no request: a SIGTERM seen in it has another cause.
         Round mine{.sigterm = is_ended()};
         const double now_s = monotonic_s();
         if (!first && group.rank() == 0 && !requeue.go_on(now_s)) {
@@ -156,7 +157,7 @@ Status await_departure(Group &group, const RequeueOptions &options, const Signal
         std::vector<Round> all;
         Status gathered = gather(group, mine, all);
         bool any = std::ranges::any_of(all, [](const Round &round) { return round.sigterm != 0; });
-        // A peer that Slurm killed already cannot answer; our own SIGTERM says that it is so.
+        // A peer that Slurm has already killed cannot answer; this rank's own SIGTERM confirms it.
         if (!gathered.ok() && !is_ended()) return gathered;
         if (!gathered.ok() || (any && (all[0].requeued || !options.sigterm_may_be_preemption))) {
             departure = Departure::leave;

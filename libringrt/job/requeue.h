@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leaving for a resize: rank 0 asks Slurm for the job's requeue, and all ranks wait for the SIGTERM
-// with which Slurm takes the job down. No rank leaves unless Slurm has really requeued the job.
+// Leaves for a resize: rank 0 asks Slurm to requeue the job, and all ranks wait for the SIGTERM
+// with which Slurm stops it. No rank leaves before Slurm has requeued the job.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@ namespace ringrt {
 
 struct RequeueOptions {
     std::string job;                  // as scontrol names it
-    uint64_t step = 0;                // that was saved
-    job::Channel *channel = nullptr;  // asked first, on rank 0
-    // On all ranks: SIGTERM may be that of a preemption, after which Slurm lets the job run on. So
-    // nobody leaves for it before the requeue is done.
+    uint64_t step = 0;                // the step that was saved
+    job::Channel *channel = nullptr;  // on rank 0, tried before scontrol
+    // On all ranks: SIGTERM may announce a preemption, in which case the job keeps running. No rank
+    // then leaves for it before the requeue is accepted.
     bool sigterm_may_be_preemption = false;
     std::string scontrol = "scontrol";
     double leave_timeout_s = 60;  // from the first request until the resize is called off
-    double again_s = 10;          // from a request that was accepted until the next
+    double again_s = 10;          // between an accepted request and the next
     double retry_s = 0.5;  // after a request that slurmctld did not answer; doubles up to again_s
     double command_timeout_s = 15;
 };
 
-// Is there such a program to run?
+// Whether `program` exists and is executable.
 [[nodiscard]] bool can_be_run(const std::string &program);
 
-// What Slurm's answer to `scontrol requeue` means.
+// The meaning of Slurm's answer to `scontrol requeue`.
 enum class RequeueAnswer { accepted, refused, try_again };
 [[nodiscard]] RequeueAnswer judge(const CommandResult &result);
 
-// Rank 0's part: asks until SIGTERM comes (the caller sees that), a refusal, or the time-out.
+// Rank 0's part: asks until a refusal or the timeout. The caller detects SIGTERM.
 class Requeue {
   public:
     explicit Requeue(RequeueOptions options) : options_(std::move(options)) {}
 
-    // One look; false when the resize has to be called off, and why().
+    // One poll; false if the resize must be called off, with the reason in why().
     bool go_on(double now_s);
     const std::string &why() const { return why_; }
     bool accepted() const { return accepted_; }
@@ -51,7 +51,7 @@ class Requeue {
 
     RequeueOptions options_;
     Command command_;
-    double channel_until_s_ = -1;  // how long its answer is awaited; −1: it was not asked
+    double channel_until_s_ = -1;  // deadline for its answer; −1: no request pending
     double begun_s_ = -1;
     double next_s_ = 0;
     double retry_s_ = 0;
@@ -63,9 +63,9 @@ class Requeue {
 
 enum class Departure { leave, stay };
 
-// Collective. `leave` once SIGTERM came to any rank; `stay` with why it was called off. The answer
-// is the same on all ranks. `sigterm` counts on every rank since before the requeue can have
-// happened.
+// Collective. `leave` when any rank has received SIGTERM; `stay`, with the reason, if the resize
+// was called off. The result is the same on all ranks. `sigterm` must count on every rank from
+// before the requeue can take effect.
 Status await_departure(Group &group, const RequeueOptions &options, const SignalCounter &sigterm,
                        Departure &departure, std::string &why);
 

@@ -21,7 +21,7 @@ constexpr NumberSetting kStartTimeout{"RINGRT_START_TIMEOUT_MS", 1, 86400000, 12
 
 namespace {
 
-// The table that ringrt(3) lists as well.
+// ringrt(3) lists the same table.
 struct NumberRow {
     NumberSetting setting;
     uint32_t Settings::*field;
@@ -38,7 +38,7 @@ constexpr std::array kNumbers = {
     NumberRow{{"RINGRT_LIVE_RESIZE", 0, 1, 0}, &Settings::live_resize},
 };
 
-// The first version of the struct ended here: no program has a smaller one.
+// The struct's first version ended here, so no program passes a smaller one.
 constexpr size_t kConfigBytesMin = offsetof(ringrt_config_t, seed) + sizeof(ringrt_config_t::seed);
 
 Status invalid(std::string message) { return {RINGRT_INVALID_ARGUMENT, std::move(message)}; }
@@ -63,7 +63,7 @@ Status read_numbers(const ringrt_config_t &config, const Environment &environmen
     return {};
 }
 
-// Ranks come from the config, else from srun.
+// Ranks come from the config, or otherwise from srun.
 Status read_ranks(const ringrt_config_t &config, const Environment &environment, Settings &out) {
     SlurmIdentity slurm;
     Status in_slurm = slurm_identity(environment, &slurm);
@@ -148,7 +148,8 @@ std::string folder_of_job(uint64_t job) {
     return job ? format_text("ringrt-%llu", static_cast<unsigned long long>(job)) : "ringrt-local";
 }
 
-// Absolute, so that a program may change its folder later. The nodes' own folder is for many jobs.
+// Absolute, so that the program may change its folder later. The nodes' local folder is shared by
+// many jobs.
 Status read_folders(const ringrt_config_t &config, const Environment &environment, Settings &out) {
     const char *folder = config.checkpoint_dir;
     if (!folder) folder = environment("RINGRT_CHECKPOINT_DIR");

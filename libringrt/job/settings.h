@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run was told: the program's ringrt_config_t first, then the environment, then the default.
+// A run's settings: from the program's ringrt_config_t, else the environment, else the default.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace ringrt {
 
 struct Settings {
     int rank = 0, size = 1;
-    int local_rank = -1;  // −1: found out
+    int local_rank = -1;  // −1: detected
     std::string checkpoint_dir;
     std::string checkpoint_local;  // on each node; empty: no such level
     std::string rendezvous;
@@ -21,7 +21,7 @@ struct Settings {
     std::string transport;  // between nodes: "tcp" or "mpi"
     const ringrt_messenger_t *messenger = nullptr;
     BatchRule batch;
-    uint64_t steps_total = 0, samples_total = 0;  // 0: not known; at most one of them is
+    uint64_t steps_total = 0, samples_total = 0;  // 0: unknown; at most one is set
     uint64_t seed = 0;
     uint32_t save_interval_s = 0, keep_checkpoints = 0, save_inline = 0;
     uint32_t timeout_ms = 0, start_timeout_ms = 0;
@@ -32,7 +32,7 @@ struct Settings {
     uint64_t job = 0;      // 0: outside Slurm
     std::string job_name;  // for scontrol
     uint32_t live_resize = 0;
-    bool is_extension = false;  // of `base_job`, and so with live_resize
+    bool is_extension = false;  // of `base_job`; implies live_resize
     uint64_t base_job = 0;
     bool extendable = false;  // with live_resize: extensions can repeat its srun
     uint32_t restart = 0;
@@ -47,10 +47,10 @@ struct NumberSetting {
     uint32_t low, high, standard;
 };
 extern const NumberSetting kTimeout, kStartTimeout;
-// `field`: the config's, 0 where it says nothing.
+// `field`: the config's value; 0: not set there.
 Status read_number(const NumberSetting &setting, const Environment &environment, uint32_t &field);
 
-// INVALID_ARGUMENT with what was got and what is right. `config` may be NULL.
+// INVALID_ARGUMENT with the given and the expected value. `config` may be NULL.
 Status resolve(const ringrt_config_t *config, const Environment &environment, Settings &out);
 
 }  // namespace ringrt

@@ -19,8 +19,8 @@ std::array<Slot, 65> slots;
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free, "needed in a signal handler");
 
-// The signals whose earlier handler this thread is in. One that was installed above ours, in the
-// life of an earlier handle, and calls what it found there, leads back to ours.
+// The signals whose earlier handler this thread is running. A handler that was installed above ours
+// during an earlier handle's life may call ours again.
 thread_local uint64_t in_earlier __attribute__((tls_model("initial-exec"))) = 0;
 
 void handle(int signal, siginfo_t *info, void *context) {

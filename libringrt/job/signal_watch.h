@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scheduler's signal, and SIGTERM while Slurm is awaited. The handlers only count.
+// Counts the scheduler's signal, and SIGTERM while Slurm's reaction is awaited. Handlers only
+// count.
 #pragma once
 
 #include <signal.h>
@@ -10,8 +11,9 @@
 
 namespace ringrt {
 
-// Counts arrivals of one signal while it lives. A handler that the program had installed before is
-// called as well; on destruction it is put back, unless the program has installed another since.
+// Counts arrivals of one signal during its lifetime. It also calls the handler that the program
+// installed earlier. The destructor restores that handler, unless the program has installed
+// another.
 class SignalCounter {
   public:
     SignalCounter() = default;
@@ -19,11 +21,11 @@ class SignalCounter {
     SignalCounter(const SignalCounter &) = delete;
     SignalCounter &operator=(const SignalCounter &) = delete;
 
-    // SYSTEM_ERROR where the signal cannot be caught.
+    // SYSTEM_ERROR if the signal cannot be caught.
     Status start(int signal);
     void stop();
-    // As if nobody counted: by default the signal ends the process. A handler of the program's has
-    // been called already.
+    // Applies the signal's earlier disposition: by default it ends the process. A program's handler
+    // has already been called.
     void pass_on() const;
     // Arrivals since start().
     [[nodiscard]] uint32_t count() const;

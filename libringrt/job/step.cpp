@@ -12,7 +12,7 @@ namespace {
 
 using checkpoint::SaveMode;
 
-// The scheduler repeats its signal for a while; a resize that was called off is not tried again at
+// The scheduler repeats its signal for a while; a resize that was called off is not retried at
 // once.
 constexpr double kIgnoreAfterCallOff_s = 30;
 
@@ -25,14 +25,14 @@ std::string host_name() {
 
 }  // namespace
 
-// What each rank brings to the agreement at a step's end, and what came of it.
+// One rank's input to the agreement at a step's end, and the result.
 struct StepBoundary::StepVote {
     uint64_t step = 0;
-    uint8_t asked = 0;     // the scheduler's signal came to this rank
+    uint8_t asked = 0;     // this rank received the scheduler's signal
     uint8_t save_due = 0;  // rank 0's clock decides
-    uint8_t written = 0;   // this rank's part of a save in the background is on disk
-    uint8_t cut_off = 0;   // rank 0 has no way to ask Slurm for anything
-    uint8_t ended = 0;     // SIGTERM came to this rank, and the job is not preempted
+    uint8_t written = 0;   // this rank's part of a background save is on disk
+    uint8_t cut_off = 0;   // rank 0 has no way to reach Slurm
+    uint8_t ended = 0;     // this rank received SIGTERM, and the job is not preempted
     uint8_t reserved[3] = {};
     live::Vote live;
 };
@@ -73,7 +73,7 @@ Status StepBoundary::start() {
 Status StepBoundary::restore(uint64_t &step) {
     if (Status caught = catch_sigterm(); !caught.ok()) return caught;
     if (resizer_ && resizer_->must_recover()) return recover(step);
-    // Else the state that is given up would be committed later.
+    // Otherwise the abandoned state would be committed later.
     if (Status finished = end_save(); is_fatal(finished)) return finished;
     const FileWork work(group_);
     const double begun_s = monotonic_s();
@@ -95,7 +95,7 @@ Status StepBoundary::restore(uint64_t &step) {
     load_ms_ = (step_begun_s_ - begun_s) * 1e3;
     step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
-    shared_step_ = has_local() ? -1 : saved_step_;  // it may have come from the nodes' disks
+    shared_step_ = has_local() ? -1 : saved_step_;  // the checkpoint may be from the nodes' disks
     progress_.recall(manifest);
     restored_gradients_ = manifest.gradients;
     say(format_text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
@@ -180,7 +180,7 @@ Status StepBoundary::agree(uint64_t step, StepVote &agreed, std::vector<live::Vo
                   .written = saver_.under_way() && saver_.written(),
                   .cut_off = slurm_.is_cut_off(),
                   .ended = slurm_.is_ended(now_s)};
-    // Where the base is to be requeued, its extensions end first.
+    // If the base is to be requeued, its extensions end first.
     if (resizer_)
         mine.live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
                                    saver_.under_way());
@@ -202,7 +202,7 @@ Status StepBoundary::agree(uint64_t step, StepVote &agreed, std::vector<live::Vo
     return {};
 }
 
-// Starts a save and, inline, ends it too.
+// Starts a save; an inline save also ends here.
 Status StepBoundary::save_now(uint64_t step, SaveMode mode) {
     const FileWork work(group_);
     save_begun_s_ = monotonic_s();
@@ -224,7 +224,7 @@ Status StepBoundary::finish_save() {
     return {};
 }
 
-// One that began earlier, if any; what fails in it is only said.
+// Ends a save that began earlier. A failed save is only logged.
 Status StepBoundary::end_save() {
     Status finished = finish_save();
     if (!finished.ok() && !is_fatal(finished)) say(finished.message + ": training goes on");
@@ -232,16 +232,18 @@ Status StepBoundary::end_save() {
 }
 
 Status StepBoundary::periodic_save(uint64_t step) {
-    next_save_s_ = monotonic_s() + settings_.save_interval_s;  // also where it fails
+    next_save_s_ = monotonic_s() + settings_.save_interval_s;  // even if it fails
     Status local = has_local() ? local_save(step) : Status{};
-    if (is_fatal(local) || saver_.under_way()) return local;  // the shared level takes its time
+    if (is_fatal(local) || saver_.under_way())
+        return local;  // an earlier shared save is still
+                       // under way
     Status saved =
         save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);
     if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training goes on");
     return saved;
 }
 
-// On the nodes' own disks, before the shared level's save begins.
+// Saves to the nodes' own disks, before the shared save begins.
 Status StepBoundary::local_save(uint64_t step) {
     const FileWork work(group_);
     Status saved = local_.save(buffers_, meta(step));
@@ -256,7 +258,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     sigterm_ = std::make_unique<SignalCounter>();
     Status ready = sigterm_->start(SIGTERM);  // cannot fail for SIGTERM
     if (shared_step_ != static_cast<int64_t>(step)) ready = save_now(step, SaveMode::inline_write);
-    served_ = slurm_.requests();  // signals that came during the save asked for the same
+    served_ = slurm_.requests();  // signals during the save asked for the same
     if (!ready.ok()) {
         if (!is_fatal(ready)) cancel_resize(ready.message);
         return ready;
@@ -289,7 +291,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     return {};
 }
 
-// Before a save: it would cost training as often as the scheduler asks.
+// Decided before a save, which would otherwise cost training at every request.
 void StepBoundary::stay_cut_off() {
     served_ = slurm_.requests();
     cancel_resize("asked to leave, but there is neither a channel to Slurm nor " +
@@ -303,7 +305,7 @@ void StepBoundary::cancel_resize(const std::string &why) {
     say(why + format_text(": resize called off, training goes on at %d GPUs", group_.size()));
 }
 
-// A failed save costs no training; anything else means that the ranks cannot go on together.
+// Training can continue after a failed save. After any other error the ranks cannot continue.
 bool StepBoundary::is_fatal(const Status &outcome) const {
     return !outcome.ok() && outcome.code != RINGRT_CHECKPOINT_FAILED;
 }

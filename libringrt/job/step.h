@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The step boundary: agree, save, leave. And what needs the same parts: saving and restoring when
-// the program says so.
+// The step boundary: agree, save, leave. Saving and restoring on the program's request use the same
+// parts.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace ringrt {
 
-// What the exchange of gradients adds to checkpoints and telemetry; empty: nothing.
+// What gradient reduction adds to checkpoints and telemetry; empty: nothing.
 struct GradientHooks {
     std::function<std::string()> learned;
     std::function<void(records::Telemetry &)> add_planned;
@@ -41,21 +41,21 @@ class StepBoundary {
     Status step(uint64_t step, ringrt_action_t &action);
     Status finish();  // commits a save that is under way
 
-    // Before start(): ranks may come and go (doc/live.md).
+    // Call before start(): ranks may join and leave (doc/live.md).
     void set_resizer(live::Resizer *resizer) { resizer_ = resizer; }
-    // At the end of training: true where this rank is of the base, whose ranks part together.
+    // At the end of training: true if this rank is of the base, whose ranks end together.
     bool finish_resizing();
-    // Of an extension's rank.
+    // For an extension's rank.
     bool asked_to_leave() const {
         return slurm_.requests() != served_ || extension_sigterm_.count() > 0;
     }
-    // Extensions must agree in it: what is registered, how the batch is cut, the order of samples.
+    // Hash in which extensions must agree: registered buffers, batch rule, order of samples.
     uint64_t layout_hash() const;
 
-    // Before the first save or restore; the same on all ranks.
+    // Call before the first save or restore, with the same argument on all ranks.
     void set_program(const checkpoint::ProgramSaver &program);
     void set_gradients(GradientHooks hooks) { gradients_ = std::move(hooks); }
-    // What the checkpoint that was restored holds of `learned`; empty: nothing.
+    // `learned` from the restored checkpoint; empty: none.
     const std::string &restored_gradients() const { return restored_gradients_; }
     job::Progress &progress() { return progress_; }
     const job::Progress &progress() const { return progress_; }
@@ -95,7 +95,7 @@ class StepBoundary {
     checkpoint::LocalLevel local_;
     checkpoint::ProgramSaver program_;
     bool said_no_local_ = false;
-    live::Resizer *resizer_ = nullptr;  // null: this job is resized by requeue alone
+    live::Resizer *resizer_ = nullptr;  // null: this job is resized only by requeue
     SignalCounter extension_sigterm_;   // preemption, or its user's scancel
     job::SlurmLink slurm_;
     std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
@@ -103,15 +103,15 @@ class StepBoundary {
     job::Progress progress_;
     GradientHooks gradients_;
     std::string restored_gradients_;
-    uint32_t served_ = 0;        // signals that were answered
+    uint32_t served_ = 0;        // signals already answered
     double ignore_until_s_ = 0;  // after a resize that was called off
     double step_begun_s_ = 0;
     double save_begun_s_ = 0;
     double next_save_s_ = 0;
     uint64_t step_ = 0;         // last finished step
-    uint64_t timed_step_ = 0;   // last one whose end ringrt_step() saw
-    int64_t saved_step_ = -1;   // of the newest checkpoint, −1: none
-    int64_t shared_step_ = -1;  // of the newest that this run knows to be in the shared folder
+    uint64_t timed_step_ = 0;   // last step whose end ringrt_step() saw
+    int64_t saved_step_ = -1;   // of the newest checkpoint; −1: none
+    int64_t shared_step_ = -1;  // of the newest that is known to be in the shared folder
     uint64_t saving_step_ = 0;
     double save_ms_ = 0, load_ms_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time of one step, smoothed by the median of the last steps: a save, a slow read or a stopped
-// process moves a mean for long, a median not at all. PURE.
+// The time of one step, smoothed by the median of the last steps. A save, a slow read or a stopped
+// process distorts a mean for many steps, but not a median. PURE.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class StepClock {
 
   private:
     std::array<double, kWindow> last_{};
-    size_t count_ = 0;  // ever added
+    size_t count_ = 0;  // all steps added
 };
 
 }  // namespace ringrt::job

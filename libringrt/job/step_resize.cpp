@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a step boundary does where ranks come and go (doc/live.md).
+// The step boundary of jobs whose ranks join and leave (doc/live.md).
 #include "libringrt/base/clock.h"
 #include "libringrt/job/step.h"
 
 namespace ringrt {
 
-// An extension leaves at SIGTERM in any case.
+// An extension always leaves on SIGTERM.
 Status StepBoundary::catch_sigterm() {
     return resizer_ && resizer_->is_extension() ? Status{} : slurm_.catch_sigterm();
 }
@@ -24,7 +24,7 @@ Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_
     return {};
 }
 
-// After a loss, or in an extension that has not joined yet: nothing is read from disk.
+// After a loss, or in an extension that has not joined yet. Nothing is read from disk.
 Status StepBoundary::recover(uint64_t &step) {
     saver_.abandon();
     live::Position position = this->position();
