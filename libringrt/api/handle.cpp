@@ -50,8 +50,7 @@ void make_resizer(ringrt_t &rt) {
                     const bool outside = rt.settings.is_extension && &present == &rt.own;
                     rt.group.use(present, outside);
                     if (!outside)
-                        (void)present.set_stream(rt.stream);  // a failure repeats in its later
-                                                              // calls
+                        (void)present.set_stream(rt.stream);  // its calls report a failure
                 },
             .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
             .layout = [&rt] { return rt.boundary->layout_hash(); }},

@@ -37,8 +37,7 @@ struct Buffer {
     std::byte *data = nullptr;       // owned by the caller
     uint64_t offset = 0;             // first byte of the parameter in `data`
     uint64_t bytes = 0;              // in `data`
-    DeviceMemory *device = nullptr;  // set: data is in this device's memory, which the host cannot
-                                     // access
+    DeviceMemory *device = nullptr;  // set: data is in device memory, which the host cannot read
 };
 
 // Bytes [offset, offset + bytes) of parameter `index`, stored and hashed as one unit.

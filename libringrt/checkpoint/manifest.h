@@ -48,8 +48,7 @@ struct Shard {
     uint32_t rank = 0;
     uint64_t data_bytes = 0;
     uint64_t pieces = 0;
-    uint64_t table_hash = 0;  // the piece table holds a hash per piece, so this hash covers the
-                              // file
+    uint64_t table_hash = 0;  // covers the whole file: the table holds each piece's hash
 };
 
 // A file that the program wrote (program_files.h).

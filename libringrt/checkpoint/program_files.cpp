@@ -12,8 +12,7 @@
 namespace ringrt::checkpoint {
 namespace {
 
-constexpr size_t kErrorBytes = 200;  // of the program's error line, bounded by what a rank can send
-                                     // to the others
+constexpr size_t kErrorBytes = 200;  // of the program's line: what a rank can send to the others
 constexpr size_t kReadBytes = 4 << 20;
 
 // Runs one program callback, which leaves one line on failure.

@@ -210,7 +210,7 @@ Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMo
     }
     if (mode == SaveMode::inline_write) return {};
     // A rank without memory for a copy, or without a thread, writes inline. The others wait for it
-    // here, because the timeout of a later collective is shorter than a disk write.
+    // here, because a later collective may time out before a disk write ends.
     return agree(group_, {});
 }
 

@@ -30,10 +30,7 @@ class Channel {
     // Whether the peer has sent the right key and is still connected.
     [[nodiscard]] bool is_there() const { return there_; }
     [[nodiscard]] uint32_t asked() const { return asked_; }  // requests to leave so far
-    [[nodiscard]] uint32_t ended() const {
-        return ended_;
-    }  // SIGTERMs that the step received so
-       // far
+    [[nodiscard]] uint32_t ended() const { return ended_; }  // SIGTERMs to the step so far
 
     // False if the message cannot be sent now. Neither call waits.
     bool send_telemetry(const records::Telemetry &telemetry);

@@ -234,9 +234,7 @@ Status StepBoundary::end_save() {
 Status StepBoundary::periodic_save(uint64_t step) {
     next_save_s_ = monotonic_s() + settings_.save_interval_s;  // even if it fails
     Status local = has_local() ? local_save(step) : Status{};
-    if (is_fatal(local) || saver_.under_way())
-        return local;  // an earlier shared save is still
-                       // under way
+    if (is_fatal(local) || saver_.under_way()) return local;  // an earlier save still runs
     Status saved =
         save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);
     if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training goes on");

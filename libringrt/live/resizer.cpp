@@ -92,8 +92,7 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
         case Act::transfer:
             return widen(position);
         case Act::settle:
-            (void)present().finish();  // all voters are here; a rank that died since does not
-                                       // matter
+            (void)present().finish();  // all voters are here; a later loss does not matter
             return settle(position);
         case Act::leave:
             *left = true;

@@ -24,8 +24,7 @@ struct Position {
     uint64_t step = 0;
     uint64_t samples = 0;
     uint32_t batch = 0;  // of a step from now on
-    uint32_t torn = 0;   // 1: the buffers hold parts of two steps, because the sender of the newer
-                         // was lost
+    uint32_t torn = 0;   // 1: parts of two steps, because the sender of the newer was lost
 };
 
 // Whether the rank at `a` has less than the rank at `b`. A torn state is behind every whole one.
@@ -98,8 +97,7 @@ class Resizer {
     Communicator &base_;
     StateTransfer state_;
     Machine machine_;
-    std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: this rank joined
-                                                        // above it
+    std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it
     std::unique_ptr<JoinListener> listener_;            // on rank 0
     std::unique_ptr<Forming> forming_;
     uint32_t number_ = 0;                            // of the join in forming_

@@ -171,9 +171,7 @@ Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, 
 
 Status StateTransfer::to_those_behind(Communicator &over, int root, uint32_t *torn) {
     RINGRT_TRY(tell_pieces(over, root));
-    if (torn && !buffers_.empty())
-        *torn = 1;  // a program's packed state is unpacked as a whole or
-                    // not at all
+    if (torn && !buffers_.empty()) *torn = 1;  // program state is unpacked whole, or not at all
     return send(over, root, torn != nullptr);
 }
 
