@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a plan's transfers become calls of NCCL, for gradients in GPU memory. PURE.
+// Turns a plan's transfers into NCCL calls, for gradients in GPU memory. PURE.
 //
-// NCCL wants equal blocks. Of an atom of n elements, block r of n / ranks (rounded down) is rank
-// r's: it is reduced there in place, and gathered from there. What is left, less than `ranks`
-// elements, and whole atoms that are small are summed when the transfer reduces, at all ranks; then
-// nothing is to gather. A block of the plan that reduces and gathers in one is one allreduce.
+// NCCL needs equal blocks. Rank r owns block r, of n / ranks elements (rounded down), of an atom of
+// n elements: the block is reduced there in place and gathered from there. The remainder (fewer
+// than `ranks` elements) and small atoms are summed on all ranks when the transfer reduces, and are
+// not gathered. A block that reduces and gathers in one is one allreduce.
 #pragma once
 
 #include <vector>
@@ -20,12 +20,12 @@ struct GradientSum {
     int rank = 0, ranks = 1;
 };
 
-// Of layout.transfers[number]; where each gradient lies, by its number.
+// The calls of layout.transfers[number]. `gradients`: addresses by gradient number.
 [[nodiscard]] std::vector<Gpu::Call> gpu_calls(const Layout &layout, size_t number,
                                                const std::vector<std::byte *> &gradients,
                                                const GradientSum &sum);
 
-// Whether the transfer reduces, and the next one gathers the same.
+// Whether this transfer reduces and the next one gathers the same atoms.
 [[nodiscard]] bool is_allreduce(const Layout &layout, size_t number);
 
 }  // namespace ringrt

@@ -103,7 +103,7 @@ ringrt_status_t GpuStep::from_mirror(const Layout &layout, const Transfer &trans
     });
 }
 
-// Behind what the program's stream still does with the sum of an earlier step.
+// Ordered after the program stream's remaining use of an earlier step's sum.
 ringrt_status_t GpuStep::zeros(uint32_t id, uint64_t bytes, std::byte **out) {
     constexpr uint64_t kPiece = 1 << 20;
     host_zeros_.resize(std::max<uint64_t>(host_zeros_.size(), std::min(bytes, kPiece)));
@@ -127,7 +127,7 @@ ringrt_status_t GpuStep::over(bool *out) {
 std::optional<double> GpuStep::at(const Gpu::Event &event) {
     double us = 0;
     if (event == nullptr || !communicator_.device().between(base_, event, &us).ok())
-        return std::nullopt;  // as in a stream that has not come so far: not worth a failure
+        return std::nullopt;  // its stream has not passed the mark: no failure
     return base_us_ + us;
 }
 
@@ -160,7 +160,7 @@ void GpuStep::tell(Learner &learner, Trace &trace, const std::vector<std::string
     for (const Sent &sent : std::exchange(sent_, {})) {
         double us = 0;
         if (!communicator_.device().between(sent.at.begun, sent.at.ended, &us).ok()) continue;
-        // An allreduce is both phases of its block.
+        // An allreduce counts as both phases of its block.
         for (int phase = 0; phase < (sent.in_one ? 2 : 1); ++phase)
             learner.sent(sent.bytes, sent.in_one ? us / 2 : us);
         if (trace.on()) trace_sent(sent, trace);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of GradientReducer's for gradients in GPU memory.
+// One step of GradientReducer for gradients in GPU memory.
 //
 // clang-format off
 //   program's stream   backward … ready(2) … ready(1) … ready(0)       wait(0) forward … wait(1) …
@@ -7,12 +7,13 @@
 //   library's stream                 └──► transfer ──► transfer ──► transfer ┴──► transfer ─┘
 // clang-format on
 //
-// By NCCL nobody waits for the GPU: ready() marks the program's stream, the reducer's thread puts
-// the transfers of the plan into the library's stream, each behind what it sums, and wait() has the
-// program's stream wait. Times are the GPU's, read from these marks once the step is over there.
+// With NCCL, no thread waits for the GPU. ready() marks the program's stream. The reducer's thread
+// enqueues the plan's transfers in the library's stream, each after the gradients that it sums.
+// wait() makes the program's stream wait. Times are GPU times, read from these marks after the GPU
+// has finished the step.
 //
-// Where NCCL is no way (device_collectives.h) gradients are mirrored: each transfer copies its part
-// to ordinary memory, and back with the sums; then wait() does wait.
+// If NCCL cannot be used (device_collectives.h), gradients are mirrored: each transfer copies its
+// part to host memory, and copies the sums back. wait() then blocks.
 #pragma once
 
 #include <map>
@@ -37,32 +38,32 @@ class GpuStep {
 
     [[nodiscard]] bool mirrored() const { return mirrored_; }
 
-    // ---- By the training's threads, under the reducer's lock.
+    // ---- Called by the training threads, under the reducer's lock.
 
-    // The program's stream as it is now.
+    // Marks the current end of the program's stream.
     Status mark(Gpu::Event *out);
     void ready(uint32_t id, Gpu::Event marked);
-    // Its transfers are in the library's stream.
+    // Call when the gradient's transfers are in the library's stream.
     Status wait(uint32_t id);
-    void end();  // the last wait() of the step was called
+    void end();  // the step's last wait() was called
 
-    // ---- By the reducer's thread. ringrt_status_t: the communicator has the line.
+    // ---- Called by the reducer's thread. After a failure, the communicator has the message.
 
-    // Before each transfer; collective the first time. `memory` is a gradient's.
+    // Call before each transfer; collective the first time. `memory`: any gradient's.
     ringrt_status_t open(const void *memory);
     ringrt_status_t enqueue(const Layout &layout, size_t number,
                             const std::vector<std::byte *> &gradients);
-    // In ordinary memory, of as many bytes as the gradient has.
+    // Host memory of the gradient's size.
     std::byte *mirror(uint32_t id, uint64_t bytes);
     ringrt_status_t to_mirror(const Layout &layout, const Transfer &transfer,
                               const std::vector<std::byte *> &gradients);
     ringrt_status_t from_mirror(const Layout &layout, const Transfer &transfer,
                                 const std::vector<std::byte *> &gradients);
-    // For a gradient that this rank has not. *out is the GPU's.
+    // Zeros in GPU memory for a gradient that is missing on this rank.
     ringrt_status_t zeros(uint32_t id, uint64_t bytes, std::byte **out);
-    // After end(): has the GPU come to its end?
+    // After end(): whether the GPU has finished the step.
     ringrt_status_t over(bool *out);
-    // Then: what it took. `names` by gradient.
+    // Then passes the step's times to the learner and the trace. `names`: by gradient.
     void tell(Learner &learner, Trace &trace, const std::vector<std::string> &names);
 
   private:
@@ -86,10 +87,11 @@ class GpuStep {
     Communicator &communicator_;
     const GradientSum sum_;
     bool opened_ = false, mirrored_ = false;
-    Marks now_, ended_;  // of the step under way, and of the one that tell() is about
+    Marks now_, ended_;  // of the current step, and of the step for tell()
     std::vector<Sent> sent_;
     std::vector<Gpu::Event> sums_there_;  // by gradient
-    // Times are counted from a mark of the step before: a float of milliseconds holds no more.
+    // Times are counted from a mark of the previous step: the GPU reports spans as float
+    // milliseconds, which are exact only for short spans.
     Gpu::Event base_;
     double base_us_ = 0;
     std::map<uint32_t, std::vector<std::byte>> mirrors_;

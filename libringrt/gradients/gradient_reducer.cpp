@@ -126,7 +126,7 @@ Status GradientReducer::ready(int id, void *buffer, Place place) {
     else
         learner_->calls().ready(static_cast<uint32_t>(id), now);
     if (trace_.on() && !gpu_) trace_.add(Trace::gradients, gradient.name, now, now);
-    if (begins || awaited_ == id) changed_.notify_all();  // it costs more than all the rest here
+    if (begins || awaited_ == id) changed_.notify_all();  // notifying costs more than the rest
     return {};
 }
 

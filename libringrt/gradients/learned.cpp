@@ -18,7 +18,7 @@ constexpr std::string_view kVersion = "1";
 constexpr double kMaxGbps = 1e6;
 constexpr double kMaxSamples = 1e12;
 
-// Not printf, whose decimal point depends on the program's locale.
+// printf's decimal point depends on the program's locale.
 void append(std::string &out, double value) {
     char digits[32];
     const auto [end, error] =
@@ -98,9 +98,8 @@ Profile profile_at(const Learned &learned, double samples_per_rank) {
     return out;
 }
 
-// Network charges a phase (ranks − 1)·α. That holds for the size at which α was measured; the
-// messages of one exchange overlap, so at other sizes the phase's latency follows the cost model's
-// form instead.
+// Network charges a phase (ranks − 1)·α, which holds for the size at which α was measured. The
+// messages of one phase overlap, so at other sizes the latency follows the cost model.
 static double alpha_at(double alpha_us, int measured_ranks, int ranks) {
     if (measured_ranks < 2 || ranks < 2) return alpha_us;
     const double measured_us = alpha_us * (measured_ranks - 1);

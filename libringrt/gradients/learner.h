@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learns the profile, its stages and the link while a job trains, and says when that asks for
-// another plan. PURE: times are passed in, in microseconds of any one clock.
+// Learns the profile, its stages and the link during training, and decides when to replan. PURE:
+// times are passed in, in microseconds of any one clock.
 #pragma once
 
 #include <optional>
@@ -20,15 +20,15 @@ class Learner {
   public:
     Learner(const std::vector<uint64_t> &gradient_bytes, int ranks);
 
-    // Goes on from what an earlier run learned, where that was about these gradients.
+    // Continues from an earlier run's result, if it is about these gradients.
     bool recall(const Learned &learned, double samples_per_rank);
 
-    StepProfiler &calls() { return profiler_; }   // told of ready() and wait()
+    StepProfiler &calls() { return profiler_; }   // receives ready() and wait()
     void sent(double bytes, double duration_us);  // one phase of a block
     void end_step();
 
-    // Whether a plan is due, at a step at which it can change: something has lastingly changed, or
-    // the measurements have settled further (after 4, 8, 16, … steps). Asked once a time.
+    // Whether to replan, at a step where the plan can change: after a lasting change, or after 4,
+    // 8, 16, … steps, when the measurements are more exact. Clears the request.
     [[nodiscard]] bool take_due();
 
     [[nodiscard]] bucketing::Profile profile() const { return profiler_.profile(); }
@@ -47,7 +47,7 @@ class Learner {
     uint64_t steps_ = 0;
 };
 
-// A plan that is enough faster than `old` for a change; else nothing.
+// A plan that is faster than `old` by enough to switch; otherwise nothing.
 [[nodiscard]] std::optional<bucketing::Plan> better_plan(const bucketing::Rule &rule,
                                                          const bucketing::Profile &profile,
                                                          const bucketing::Network &network,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Gradients summed while the backward pass runs, after the plans of bucketing
+# Sums gradients while the backward pass runs, following the plans of bucketing
 libgradients_la_SOURCES += \
 	libringrt/gradients/gradient_reducer.cpp \
 	libringrt/gradients/gradient_reducer.h \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan as it travels from rank 0 to the others. PURE.
+// The wire format in which rank 0 sends a plan. PURE.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace ringrt {
 
 [[nodiscard]] std::vector<uint64_t> packed(const bucketing::Plan &plan);
 
-// Nothing where the words are no plan. Whether it is one for these gradients, fault_of() says.
+// Nothing if the words are not a plan. fault_of() checks it against the gradients.
 [[nodiscard]] std::optional<bucketing::Plan> unpacked(std::span<const uint64_t> words);
 
 }  // namespace ringrt

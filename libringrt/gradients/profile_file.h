@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RINGRT_PROFILE: the profile that was measured while training, as a CSV that ringplan(1) reads.
+// RINGRT_PROFILE: writes the profile measured during training as a CSV for ringplan(1).
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace ringrt {
 
-// Replaces `file` at once: a reader never sees half of it. Where it cannot be written, one line on
-// standard error.
+// Replaces `file` atomically, so no reader sees a partial file. If it cannot be written, prints one
+// line on standard error.
 void write_profile(const std::string &file, const bucketing::Profile &profile);
 
 }  // namespace ringrt

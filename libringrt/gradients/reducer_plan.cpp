@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What plan an exchange follows: rank 0 decides, all others hear.
+// The reducer's plan: rank 0 decides and broadcasts it.
 #include <algorithm>
 #include <bit>
 
@@ -20,7 +20,7 @@ constexpr double kGuessGbps = 10, kGuessAlphaUs = 50;
 
 }  // namespace
 
-// Nothing was measured yet: sizes, and times as if each gradient took as long as any other.
+// Nothing is measured yet: real sizes, and equal times for all gradients.
 Profile GradientReducer::sizes_only() const {
     Profile out;
     double ready = 1000.0 * static_cast<double>(gradients_.size());
@@ -67,7 +67,7 @@ void GradientReducer::reset_plan(Plan plan) {
     discarded_.resize(padding);
 }
 
-// The environments of two ranks may differ, and two rules' plans do not fit each other.
+// The environments of two ranks may differ, and the plans of two rules do not match.
 ringrt_status_t GradientReducer::agree_on_rule() {
     rule_ = config_.rule;
     if (communicator_.size() == 1) return RINGRT_OK;
@@ -79,8 +79,8 @@ ringrt_status_t GradientReducer::agree_on_rule() {
     return RINGRT_OK;
 }
 
-// Of the first step. On this thread and without the lock: it takes a model of some hundred
-// gradients 40 ms, and ready() returns at once.
+// The first step's plan. Made on this thread without the lock, because it takes 40 ms for a model
+// of some hundred gradients, and ready() must return at once.
 ringrt_status_t GradientReducer::make_first_plan(std::unique_lock<std::mutex> &lock) {
     if (!config_.plan.blocks.empty()) {
         reset_plan(config_.plan);
@@ -97,7 +97,7 @@ ringrt_status_t GradientReducer::make_first_plan(std::unique_lock<std::mutex> &l
     return status;
 }
 
-// Rank 0 only. The plan's words, empty where the present one stays.
+// Rank 0 only. The plan's words; empty if the current plan stays.
 std::vector<uint64_t> GradientReducer::new_plan() {
     std::unique_lock lock(mutex_);
     if (!learner_->take_due()) return {};
@@ -109,8 +109,8 @@ std::vector<uint64_t> GradientReducer::new_plan() {
     return plan ? packed(*plan) : std::vector<uint64_t>{};
 }
 
-// What the plan promises at other sizes, for the scheduler: one size a step, while the link has
-// nothing to do. Rank 0 only.
+// Predicted speeds at other sizes, for the scheduler: one size per step, while the link is idle.
+// Rank 0 only.
 void GradientReducer::plan_a_speed(std::unique_lock<std::mutex> &lock) {
     if (plan_version_ == 0 || !config_.plan.blocks.empty()) return;
     if (speeds_version_ != plan_version_) speeds_.clear();

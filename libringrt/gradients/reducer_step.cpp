@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread of an exchange: a step's transfers, one after the other.
+// The reducer's thread: runs a step's transfers in order.
 #include <bit>
 #include <new>
 
@@ -8,20 +8,20 @@
 
 namespace ringrt {
 
-// The thread has thrown: this rank's calls fail, and the other ranks hear of it too.
+// The thread has thrown: this rank's calls fail, and the abort informs the other ranks.
 void GradientReducer::fail(ringrt_status_t status, const char *what) {
     communicator_.abort();
     {
         const std::scoped_lock lock(mutex_);
         failed_.code = status;
-        changed_.notify_all();  // before the line, for which there may be no memory
+        changed_.notify_all();  // first: the message may fail to allocate
         failed_.message = std::string("gradients: ") + what;
     }
 }
 
 void GradientReducer::run_steps() {
     std::unique_lock lock(mutex_);
-    uint64_t next = 0;  // the step to run
+    uint64_t next = 0;  // the next step to run
     while (true) {
         changed_.wait(lock, [&] { return stop_ || (active_ && steps_ended_ == next); });
         if (stop_) return;
@@ -93,7 +93,7 @@ ringrt_status_t GradientReducer::run_transfer(size_t number, std::unique_lock<st
     return RINGRT_OK;
 }
 
-// A gradient that is missing counts as zero.
+// A missing gradient counts as zero.
 ringrt_status_t GradientReducer::use_zero_buffer(uint32_t id) {
     Gradient &gradient = gradients_[id];
     if (gradient.buffer != nullptr || gradient.bytes == 0) return RINGRT_OK;
@@ -132,7 +132,7 @@ bool GradientReducer::wait_until_due(const Transfer &transfer, std::unique_lock<
     return !stop_;
 }
 
-// Of the transfer's gradients; the others' pointers are of an earlier step, and not used.
+// Sets the pointers of the transfer's gradients; the others are stale and unused.
 void GradientReducer::point_at_buffers(const Transfer &transfer) {
     buffers_.resize(gradients_.size());
     for (uint32_t atom : transfer.atoms) {
@@ -141,7 +141,7 @@ void GradientReducer::point_at_buffers(const Transfer &transfer) {
     }
 }
 
-// By NCCL a transfer is complete when it is in the library's stream.
+// With NCCL, a transfer is complete when it is in the library's stream.
 ringrt_status_t GradientReducer::run_gpu_transfer(size_t number,
                                                   std::unique_lock<std::mutex> &lock) {
     const Transfer &transfer = layout_.transfers[number];
@@ -172,8 +172,8 @@ ringrt_status_t GradientReducer::run_mirrored(const Transfer &transfer) {
     return status == RINGRT_OK ? reduce(transfer) : status;
 }
 
-// The GPU comes to the step's end later than the program does; the next step's gradients, that the
-// GPU has yet to make, lose nothing by that.
+// The GPU reaches the step's end after the program does. Waiting here does not delay the next step,
+// whose gradients the GPU has yet to compute.
 ringrt_status_t GradientReducer::learn_from_gpu(std::unique_lock<std::mutex> &lock) {
     constexpr auto kNap = std::chrono::microseconds(100);
     if (!gpu_) return RINGRT_OK;
@@ -222,7 +222,7 @@ void GradientReducer::complete(const Transfer &transfer) {
         Gradient &gradient = gradients_[layout_.atoms[number].gradient];
         gradient.bytes_to_gather -= layout_.atoms[number].bytes;
         if (gradient.bytes_to_gather > 0) continue;
-        // With a barrier nothing may be used before all is there.
+        // With a barrier, no sum may be used before all are complete.
         gradient.complete = !plan_.barrier;
         ++complete_;
     }

@@ -7,7 +7,7 @@
 namespace ringrt {
 namespace {
 
-constexpr double kOff = 0.2;  // a step's backward pass is off the mean by more than this
+constexpr double kOff = 0.2;  // relative deviation of a step's backward pass from the mean
 constexpr int kStepsToAgree = 3;
 
 }  // namespace
@@ -68,7 +68,7 @@ bool StepProfiler::end_step() {
         ready_now_[i] = forward_now_[i] = -1;
     }
     ++steps_;
-    backward_start_us_ = wait_ended_us_;  // the next backward pass
+    backward_start_us_ = wait_ended_us_;  // the next backward pass begins
     wait_ended_us_ = -1;
     return changed;
 }

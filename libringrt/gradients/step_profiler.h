@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Learns one training step's profile from the calls that a training loop makes anyway. PURE: times
-// are passed in, in microseconds of any one clock.
+// Learns one training step's profile from the calls of the training loop. PURE: times are passed
+// in, in microseconds of any one clock.
 //
 // A layer's forward time lies between the end of the wait for its gradient and the next wait. The
-// backward pass begins when the last wait has ended; the last layer's forward time counts as part
-// of it, which shifts nothing.
+// backward pass begins when the last wait has ended. It therefore includes the last layer's forward
+// time, which shifts no other time.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class StepProfiler {
   public:
     explicit StepProfiler(const std::vector<uint64_t> &gradient_bytes);
 
-    // Goes on from an earlier run's profile. False, and nothing changes, where that is of other
+    // Continues from an earlier run's profile. False, without any change, if it is of other
     // gradients.
     bool recall(const bucketing::Profile &profile);
 
@@ -26,8 +26,8 @@ class StepProfiler {
     void ready(uint32_t id, double now_us);
     void begin_wait(double now_us);
     void end_wait(uint32_t id, double now_us);
-    // After the last wait of a step. True where the steps have lastingly become faster or slower
-    // (the batch was changed); then what was learned before is forgotten.
+    // Call after a step's last wait. True if steps have lastingly become faster or slower (a new
+    // batch size); earlier measurements are then dropped.
     bool end_step();
 
     [[nodiscard]] int steps() const { return steps_; }

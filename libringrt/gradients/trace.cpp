@@ -6,7 +6,7 @@
 namespace ringrt {
 namespace {
 
-constexpr size_t kMostEvents = 1'000'000;  // some 100 MB
+constexpr size_t kMostEvents = 1'000'000;  // about 100 MB
 
 std::string with_rank(const std::string &file, int rank) {
     const size_t dot = file.rfind('.');

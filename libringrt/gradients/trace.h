@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Chrome trace of one rank's gradients, blocks and waits, written at the end.
+// A Chrome trace of one rank's gradients, blocks and waits, written by the destructor.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class Trace {
   public:
     enum Line : int { gradients = 1, link = 2, waits = 3 };
 
-    // `file` is empty: nothing is kept. The rank goes into the name: a.json is a.3.json on rank 3.
+    // `file` empty: records nothing. The rank is added to the name: a.json is a.3.json on rank 3.
     Trace(const std::string &file, int rank);
     ~Trace();
 

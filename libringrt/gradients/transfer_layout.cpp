@@ -11,7 +11,7 @@ using namespace bucketing;
 
 namespace {
 
-// Where each gradient is cut, with its start and end; and the number of its first atom.
+// Where each gradient is cut, including its start and end, and the number of its first atom.
 struct Cuts {
     std::vector<std::vector<uint64_t>> at;
     std::vector<uint32_t> first_atom;
@@ -66,7 +66,7 @@ Transfer transfer_of(const Block &block, bool reduces, const Cuts &cuts,
         }
     }
     const auto is_small = [&](uint32_t atom) { return atoms[atom].share_bytes < staged_below; };
-    // (Not the one of std::ranges, with which clang 14 and libstdc++ 12 do not get along.)
+    // (Not std::ranges::stable_partition: clang 14 does not compile it with libstdc++ 12.)
     const auto large = std::stable_partition(out.atoms.begin(), out.atoms.end(), is_small);
     out.staged = static_cast<size_t>(large - out.atoms.begin());
     for (size_t i = 0; i < out.staged; ++i) {
@@ -75,7 +75,7 @@ Transfer transfer_of(const Block &block, bool reduces, const Cuts &cuts,
     return out;
 }
 
-// The part of share `rank` that holds bytes of the gradient, not padding.
+// Bytes of share `rank` that belong to the gradient, without padding.
 uint64_t held(const Atom &atom, uint64_t rank) {
     const uint64_t start = rank * atom.share_bytes;
     return start >= atom.bytes ? 0 : std::min(atom.share_bytes, atom.bytes - start);
