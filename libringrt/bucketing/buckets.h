@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buckets of whole gradients in ready order, each closed by the gradient that fills it.
+// Buckets of whole gradients in ready order. The gradient that fills a bucket closes it.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PyTorch DistributedDataParallel (Li et al., VLDB 2020): buckets in ready order, closed by the
-// gradient that fills them; the first is small so that communication starts early. Then a barrier.
+// PyTorch DistributedDataParallel (Li et al., VLDB 2020): buckets in ready order, each closed by
+// the gradient that fills it. The first is small, so that communication starts early. Then a
+// barrier.
 #include "libringrt/bucketing/buckets.h"
 #include "libringrt/bucketing/rules.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeAR (Zhang et al., ICDCS 2023): buckets are reduce-scattered in ready order during the backward
-// pass and all-gathered in reverse, as the next forward pass needs them. No barrier between them
-// but the end of the backward pass. The bucket size is tuned, as its authors do.
+// pass and all-gathered in reverse, as the next forward pass needs them. The end of the backward
+// pass is the only barrier. The bucket size is tuned, as by its authors.
 #include <algorithm>
 #include <array>
 
@@ -20,7 +20,7 @@ Plan in_buckets(const Profile &profile, const std::vector<uint32_t> &order, uint
     for (const auto &ids : buckets) {
         plan.blocks.push_back(whole_block(profile, Phase::reduce_scatter, ids));
     }
-    // The bucket whose first layer comes first is gathered first.
+    // The bucket with the first layer is gathered first.
     std::ranges::stable_sort(buckets, {}, [](const auto &ids) { return std::ranges::min(ids); });
     const double backward_end_us = backward_us(profile);
     for (auto &ids : buckets) {

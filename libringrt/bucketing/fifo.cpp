@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One allreduce per gradient in the order in which they become ready, then a barrier: what a loop
-// over the parameters does.
+// One allreduce per gradient in ready order, then a barrier: a loop over the parameters.
 #include "libringrt/bucketing/rules.h"
 
 namespace ringrt::bucketing {

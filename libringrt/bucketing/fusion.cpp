@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Horovod (Sergeev and Del Balso, 2018): at the end of every cycle it takes what is ready, fuses it
-// up to the size of a buffer, and sends one buffer after the other; then a barrier. Its autotuner
-// picks the buffer and the cycle; here the grid below stands for it.
+// Horovod (Sergeev and Del Balso, 2018): at the end of every cycle it fuses the ready gradients up
+// to a buffer's size and sends the buffers in order; then a barrier. Its autotuner picks the buffer
+// and the cycle; the grid below replaces it.
 #include <algorithm>
 #include <array>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kBuffersMiB = {1, 2, 4, 8, 16, 32, 64, 128};
 constexpr std::array kCyclesUs = {1e3, 2.5e3, 5e3, 10e3, 25e3, 50e3, 100e3};
 
-// The next multiple of the cycle, counted from the end of the last transfer, at which something is
+// The next multiple of the cycle, counted from the end of the last transfer, at which a gradient is
 // ready.
 double next_cycle(double last_end_us, double ready_us, double cycle_us) {
     double at = last_end_us + cycle_us;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A set of gradient ids of which the lowest, the most urgent, is at hand.
+// A set of gradient ids with quick access to the lowest, which is the most urgent.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ class IdSet {
         words_[id / 64] &= ~(uint64_t{1} << id % 64);
     }
     [[nodiscard]] bool empty() const { return size_ == 0; }
-    // Of a set that is not empty.
+    // The set must not be empty.
     [[nodiscard]] uint32_t lowest() {
         while (words_[first_] == 0) ++first_;
         return static_cast<uint32_t>(first_ * 64 +
@@ -32,7 +32,7 @@ class IdSet {
 
   private:
     std::vector<uint64_t> words_;
-    size_t first_ = 0;  // words before it are 0
+    size_t first_ = 0;  // all words before it are 0
     size_t size_ = 0;
 };
 

@@ -7,13 +7,13 @@
 namespace ringrt::bucketing {
 namespace {
 
-constexpr double kForget = 0.98;  // per block: the last 50 count
-// TCP takes no less, and it costs little where a node is faster; plans for no start-ups at all are
-// torn by the real ones.
+constexpr double kForget = 0.98;  // per block: about the last 50 count
+// TCP needs at least this, and it costs little on a faster node. A plan that assumes no start-up
+// cost fails on real start-ups.
 constexpr double kLeastAlphaUs = 10;
-constexpr double kPrior = 2e-3;         // weight of what was believed before, against one block
-constexpr double kOff = 0.15;           // a block is off by more than this and
-constexpr double kOffDeviations = 3.0;  // by so many standard deviations
+constexpr double kPrior = 2e-3;         // weight of the prior, relative to one block
+constexpr double kOff = 0.15;           // an outlier is off by more than this and
+constexpr double kOffDeviations = 3.0;  // by this many standard deviations
 
 double square(double x) { return x * x; }
 
@@ -23,8 +23,8 @@ LinkFit::LinkFit(double gbps, double alpha_us) : alpha_us_(alpha_us), us_per_byt
     forget();
 }
 
-// Blocks of nearly one size say little about how their time splits into latency and bandwidth. Then
-// the prior holds each of the two near what it was; it does not fade as blocks do.
+// Blocks of nearly one size do not show how time splits into latency and bandwidth. The prior then
+// holds both near their earlier values; it does not fade as blocks do.
 void LinkFit::forget() {
     prior_alpha_us_ = std::max(alpha_us_, 1.0);
     prior_us_per_byte_ = us_per_byte_;
@@ -57,11 +57,11 @@ void LinkFit::solve() {
     const double determinant = mm * bb - mb_ * mb_;
     double alpha = (md * bb - bd * mb_) / determinant;
     double beta = (bd * mm - md * mb_) / determinant;
-    if (!(alpha >= kLeastAlphaUs)) {  // the best with the least α
+    if (!(alpha >= kLeastAlphaUs)) {  // the best fit with the least α
         alpha = kLeastAlphaUs;
         beta = (bd - mb_ * alpha) / bb;
     }
-    if (!(beta > 0)) {  // no block was large enough to say; keep the bandwidth
+    if (!(beta > 0)) {  // no block was large enough: keep the bandwidth
         beta = us_per_byte_;
         alpha = std::max(kLeastAlphaUs, (md - mb_ * beta) / mm);
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Gradient bucketing: pure, linked by libringrt, ringplan and the tests
+# Gradient bucketing: pure; libringrt, ringplan and the tests link it
 libbucketing_la_SOURCES += \
 	libringrt/bucketing/bound.cpp \
 	libringrt/bucketing/bound.h \

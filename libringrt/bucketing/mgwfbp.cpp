@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MG-WFBP (Shi et al., INFOCOM 2019): in ready order, a gradient is merged into the next where its
-// allreduce could not start before the next is ready, or waiting for that costs less than one
-// start-up. Then a barrier.
+// MG-WFBP (Shi et al., INFOCOM 2019): in ready order, a gradient is merged into the next if its
+// allreduce could not start before the next is ready, or if waiting for the next costs less than
+// one start-up. Then a barrier.
 #include <algorithm>
 
 #include "libringrt/bucketing/rules.h"
@@ -10,7 +10,7 @@ namespace ringrt::bucketing {
 
 Plan mgwfbp(const Profile &profile, const Network &network) {
     Plan plan{.barrier = true};
-    double link_free = 0, group_start = 0;  // the open group could start at group_start
+    double link_free = 0, group_start = 0;  // group_start: when the open group could start
     std::vector<uint32_t> group;
     double group_bytes = 0;
     const double start_up_us = network.phases_held() * network.phase_alpha_us();
@@ -22,7 +22,7 @@ Plan mgwfbp(const Profile &profile, const Network &network) {
     };
     for (uint32_t id : ready_order(profile)) {
         const double ready = profile.gradients[id].ready_us;
-        const double wait_us = ready - group_start;  // <= 0: it could not have started before
+        const double wait_us = ready - group_start;  // <= 0: it could not have started earlier
         if (!group.empty() && wait_us > 0 && wait_us >= start_up_us) close();
         group.push_back(id);
         group_bytes += static_cast<double>(profile.gradients[id].bytes);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one transfer costs, on a ring or with parameter servers.
+// The cost of one transfer, on a ring or with parameter servers.
 //
-// A ring's reduce-scatter and its all-gather both send over the same directed link of each rank, so
-// at any time one of them uses it: together they cost 2(w−1)α + 2((w−1)/w)·s/B for s bytes (arXiv
-// 1908.08082), one phase costs half of it. α is paid while the link is held, as by a runtime that
-// sends block by block.
+// A ring's reduce-scatter and all-gather use the same directed link of each rank, so only one of
+// them uses it at a time. Together they cost 2(w−1)α + 2((w−1)/w)·s/B for s bytes (arXiv
+// 1908.08082); one phase costs half of it. α occupies the link, as in a runtime that sends block by
+// block.
 //
-// With parameter servers a rank pushes all bytes and pulls all bytes, each in one message and each
-// on its own direction of the link: the next push goes while the sums of the one before come back.
-// The servers' own links are taken to be no narrower than all ranks' together.
+// With parameter servers, a rank pushes all bytes and pulls all bytes, each in one message and each
+// on its own direction of the link: the next push runs while the previous sums return. The servers'
+// own links are assumed to be at least as wide as all ranks' links together.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace ringrt::bucketing {
 
 struct Network {
     double gbps = 10;     // of each rank's link, 1e9 bits/s
-    double alpha_us = 0;  // per message: one phase sends ranks − 1 messages one after the other
+    double alpha_us = 0;  // per message: one phase sends ranks − 1 messages in sequence
     int ranks = 1;
     bool servers = false;  // reduce-scatter is a push, all-gather a pull
 
@@ -31,7 +31,8 @@ struct Network {
     [[nodiscard]] double phase_us(double bytes) const {
         return phase_alpha_us() + bytes * us_per_byte();
     }
-    // Both phases of a block hold a ring's link; of servers, the next block waits for the push.
+    // On a ring, both phases of a block occupy the link. With servers, the next block waits only
+    // for the push.
     [[nodiscard]] int phases_held() const { return servers ? 1 : 2; }
     [[nodiscard]] double held_us(double bytes) const { return phases_held() * phase_us(bytes); }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients that are ready and not all sent, cut into partitions, the most urgent first. PURE.
+// Ready gradients that are not fully sent, cut into partitions, most urgent first. PURE.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace ringrt::bucketing {
 
 inline constexpr uint64_t kMostPartitions = 65536;
 
-// `wanted` bytes, or more where a model has more than `most` of those, which are not worth
-// planning. Those larger ones are multiples of 4 KiB, so that elements of every type stay whole.
+// `wanted` bytes, or more if that would cut a model into more than `most` partitions, too many to
+// plan. Larger sizes are multiples of 4 KiB, so that elements of every type stay whole.
 inline uint64_t partition_of(const Profile &profile, uint64_t wanted, uint64_t most) {
     return std::max(wanted, (total_bytes(profile) / most + 4095) / 4096 * 4096);
 }
@@ -28,8 +28,8 @@ class PartitionQueue {
     void insert(uint32_t id) { waiting_.insert(id); }
     [[nodiscard]] bool empty() const { return waiting_.empty(); }
 
-    // As many partitions as may start while any of `credit` bytes is left, the last of a gradient
-    // being shorter; those of one gradient as one piece.
+    // Takes partitions while any of `credit` bytes is left; a gradient's last partition may be
+    // shorter. The partitions of one gradient form one piece.
     Block window(uint64_t partition, uint64_t credit) {
         Block block{.phase = Phase::allreduce};
         uint64_t filled = 0;
@@ -45,9 +45,9 @@ class PartitionQueue {
         return block;
     }
 
-    // Appends a window to the plan, while something waits: on a ring its partitions share one
-    // start-up; to servers they go one by one, for the sum of the first comes back while the next
-    // one goes. Returns how long it keeps the next window waiting.
+    // Appends a window to the plan; some gradient must be waiting. On a ring, its partitions share
+    // one start-up. With servers, they go one by one, because the first sum returns while the next
+    // partition is sent. Returns how long the next window must wait.
     double send_window(const Network &network, uint64_t partition, uint64_t credit, Plan &plan) {
         Block block = window(partition, credit);
         if (!network.servers) {

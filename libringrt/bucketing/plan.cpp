@@ -7,10 +7,10 @@
 namespace ringrt::bucketing {
 namespace {
 
-// The bytes of one gradient that went through a phase, as disjoint ranges [start, end) in a map.
+// The bytes of one gradient that a phase has sent, as disjoint ranges [start, end) in a map.
 class Ranges {
   public:
-    // False, and nothing is added, where a byte of it is there already.
+    // False, without any change, if a byte of the range is already present.
     bool add(uint64_t start, uint64_t end) {
         auto next = ranges_.lower_bound(start);
         if (next != ranges_.end() && next->first < end) return false;
@@ -58,11 +58,11 @@ struct Sent {
     }
 };
 
-// Bytes of each gradient that a phase could take and has not.
+// Bytes of each gradient that a phase could send but has not.
 struct Available {
     std::vector<uint64_t> to_reduce, bytes_to_gather;
 
-    // The most urgent gradient that `phase` could take now, or the number of gradients.
+    // The most urgent gradient that `phase` could send now, or the number of gradients.
     [[nodiscard]] size_t most_urgent(Phase phase, const Profile &profile,
                                      double ready_by_us) const {
         size_t id = 0;
@@ -131,7 +131,7 @@ std::optional<std::string> priority_fault_of(const Plan &plan, const Profile &pr
     for (size_t number = 0; number < plan.blocks.size(); ++number) {
         const Block &block = plan.blocks[number];
         available.take(block);
-        // What the block left behind may not be more urgent than anything in it.
+        // The remaining gradients must not be more urgent than any in the block.
         const size_t left =
             available.most_urgent(block.phase, profile, start_us[number] - tolerance_us);
         for (const Piece &piece : block.pieces) {

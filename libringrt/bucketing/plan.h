@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan says which bytes go together, in which phase and in which order. All ranks follow the same
-// plan: each block starts when the one before it is done and the gradients it reduces are ready.
+// A plan defines which bytes are sent together, in which phase and in which order. All ranks follow
+// the same plan: each block starts when the previous one is done and its gradients are ready.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,7 @@ struct Piece {
 
 struct Block {
     Phase phase = Phase::allreduce;
-    double not_before_us =
-        0;  // from the start of the backward pass, for rules with a clock of their own
+    double not_before_us = 0;  // from the start of the backward pass, for rules with a clock
     std::vector<Piece> pieces{};
 
     bool operator==(const Block &) const = default;
@@ -43,13 +42,13 @@ struct Plan {
 // A block of whole gradients.
 [[nodiscard]] Block whole_block(const Profile &profile, Phase phase, std::vector<uint32_t> ids);
 
-// Nothing where every byte is reduced once and afterwards gathered once; else one line that says
-// what is wrong. A plan from outside (a file, another rank) is only used when this found nothing.
+// Nothing if every byte is reduced once and then gathered once; otherwise one line with the fault.
+// A plan from outside (a file, another rank) is used only if this finds no fault.
 [[nodiscard]] std::optional<std::string> fault_of(const Plan &plan, const Profile &profile);
 
-// Nothing where, in each phase, no block goes before a more urgent gradient that could have gone in
-// its place for `tolerance_us` already; else one line. `start_us` is when each block starts
-// (timeline.h). Only rules without a barrier promise that.
+// Nothing if, in each phase, no block is sent before a more urgent gradient that could have
+// replaced it for `tolerance_us`; otherwise one line. `start_us`: when each block starts
+// (timeline.h). Only rules without a barrier guarantee this.
 [[nodiscard]] std::optional<std::string> priority_fault_of(const Plan &plan, const Profile &profile,
                                                            const std::vector<double> &start_us,
                                                            double tolerance_us = 0);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our rule. Prophet's idea (a block fits into the gap before something more urgent is ready) on a
-// ring, in both phases: the backward pass reduce-scatters what is ready, fills gaps with
-// all-gathers of what is reduced, and as soon as the forward pass can start everything goes in its
-// order of need.
+// ringrt's own rule. It applies Prophet's idea (a block fits into the gap before something more
+// urgent is ready) to a ring, in both phases. The backward pass reduce-scatters ready gradients and
+// fills gaps with all-gathers of reduced ones. When the forward pass can start, everything is sent
+// in order of need.
 //
-// The plan is a sequence of slots (slots.h). Seeds are laid out over the predicted ready times for
-// a few choices of how long to collect and how to cut the rest; the best are improved move by move
-// against the exact model until no move helps or the budget is spent. The budget counts
+// The plan is a sequence of slots (slots.h). Seeds are laid out over the predicted ready times, for
+// several collection times and several cuts of the rest. The best seeds are improved move by move,
+// rated by the exact model, until no move helps or the budget is spent. The budget counts
 // evaluations, not time: the same input gives the same plan on every machine.
 #include <algorithm>
 #include <array>
@@ -20,18 +20,18 @@
 namespace ringrt::bucketing {
 namespace {
 
-// How the part of the link's time after the last gradient is ready is cut.
+// How the link time after the last gradient is ready is cut.
 struct Ending {
     int windows = 1;
-    double ratio = 1;     // each window is so many times the one before
-    bool paired = false;  // reduce-scatter and all-gather window by window
+    double ratio = 1;     // each window is this many times the previous one
+    bool paired = false;  // alternates reduce-scatter and all-gather per window
 };
 
 constexpr size_t kStartsWithEveryEnding = 4;
 constexpr double kGood = 1.0001;  // of the bound: no other rule is faster by more
 
 struct Seed {
-    double collect_us = 0;      // a reduce-scatter may wait so long for more to become ready
+    double collect_us = 0;      // how long a reduce-scatter may wait for more ready gradients
     bool gather_early = false;  // all-gather in the gaps of the backward pass
     Ending ending{};
 };
@@ -45,8 +45,8 @@ double window_bytes(const Ending &ending, int number, double total) {
     return total * mine / sum;
 }
 
-// Walks the ready times once: the reduce-scatters of the backward pass, and between them
-// all-gathers that fit the gap.
+// Iterates over the ready times once: emits the reduce-scatters of the backward pass, and between
+// them all-gathers that fit the gap.
 class Layout {
   public:
     Layout(const Units &units, const Network &network, const Seed &seed)
@@ -90,7 +90,7 @@ class Layout {
         slots_.push_back({Phase::reduce_scatter, after, kAll});
         reduced_bytes_ += bytes;
         now_us_ = std::max(now_us_, start_us) + network_.phase_us(bytes);
-        // The way back is free while the next push goes.
+        // The pull direction is free while the next push runs.
         if (network_.servers && seed_.gather_early) slots_.push_back({Phase::all_gather, 0, kAll});
     }
 
@@ -146,7 +146,7 @@ void add(SlotRater &rater, std::vector<Slot> slots, std::vector<Candidate> &out)
     out.push_back({cost, std::move(slots)});
 }
 
-// Every way to collect with the plainest ending, then every ending with the best of them.
+// Every collection time with the simplest ending, then every ending with the best of them.
 std::vector<Candidate> seeds(const Units &units, const Network &network) {
     struct Start {
         double cost = 0;
@@ -178,7 +178,7 @@ std::vector<Candidate> seeds(const Units &units, const Network &network) {
     return out;
 }
 
-// What no rule with a barrier can beat: whatever is ready is sent, once each way, then the whole
+// A lower bound for rules with a barrier: each ready byte is sent once each way, then the whole
 // forward pass runs.
 double least_with_barrier_us(const Profile &profile, const Network &network) {
     double now = 0;
@@ -199,8 +199,8 @@ Plan predictive(const Profile &profile, const Network &network) {
     const Candidate best = improve_best(units, network, seeds(units, network), bound_us);
     Plan plan = plan_of(profile, units, network, best.slots);
     if (simulate(profile, network, plan).iteration_us <= kGood * bound_us) return plan;
-    // Start-ups rule here, or gradients come in an order that units cannot tell apart: then another
-    // rule may have what the search did not find.
+    // Start-ups dominate here, or the gradients' order differs within units. Another rule may then
+    // have a plan that the search did not find.
     BestPlan any(profile, network);
     any.offer(std::move(plan));
     for (const auto rule : {dear, priority, prophet, bytescheduler, p3, tictac})

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Priority with partitions and credit (P3, MLSys 2019; ByteScheduler, SOSP 2019): gradients are cut
-// into partitions; whenever the window of credit is free it is filled with the most urgent
-// partitions that are ready. No barrier. What is in the window cannot be pre-empted, and shares one
-// start-up: the latencies of transfers that are in flight together overlap.
+// Priority with partitions and credit (P3, MLSys 2019; ByteScheduler, SOSP 2019). Gradients are cut
+// into partitions. Whenever the window of credit is free, it is filled with the most urgent ready
+// partitions. No barrier. Partitions in the window cannot be preempted and share one start-up: the
+// latencies of concurrent transfers overlap.
 //   tictac         whole gradients, one by one (TicTac, MLSys 2019; there of a server's parameters)
 //   p3             slices of 50,000 fp32 elements, one by one, each with its start-up
 //   bytescheduler  partitions of 4 MB, a credit of 16 MB: its defaults
-//   priority       both tuned: partition and credit from a grid in which a credit of one is P3's
-//   way
+//   priority       both tuned: partition and credit from a grid; a credit of one is P3
 #include <algorithm>
 #include <array>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gradients of one training step: what is to be sent, when it is ready and when it is needed.
+// The gradients of one training step: size, time of readiness and time of need.
 //
 // Gradient 0 belongs to the layer nearest the input: the forward pass needs it first, so it has the
-// highest priority. The backward pass produces it last, usually but not necessarily.
+// highest priority. The backward pass usually, but not always, produces it last.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,33 @@ struct Gradient {
 
 struct Profile {
     std::string name{};
-    std::vector<Gradient> gradients{};  // in the order in which the forward pass uses them
+    std::vector<Gradient> gradients{};  // in the forward pass's order of use
 };
 
 inline constexpr size_t kMaxGradients = 100'000;
 inline constexpr uint64_t kMaxGradientBytes = uint64_t{1} << 50;
 inline constexpr double kMaxTimeUs = 1e12;  // 11 days
 
-[[nodiscard]] double backward_us(const Profile &profile);  // the last gradient is ready
+[[nodiscard]] double backward_us(const Profile &profile);  // when the last gradient is ready
 [[nodiscard]] double forward_us(const Profile &profile);
 [[nodiscard]] uint64_t total_bytes(const Profile &profile);
 
-// For each gradient the forward time from its layer on: how much of the pass waits for it.
+// For each gradient, the forward time from its layer on: the part of the pass that waits for it.
 [[nodiscard]] std::vector<double> forward_left_us(const Profile &profile);
 
-// The ids of all gradients with bytes, in the order in which they become ready; ties by id,
-// falling, as a backward pass would.
+// The ids of all gradients with bytes, in the order in which they become ready; ties in falling
+// order of id, as in a backward pass.
 [[nodiscard]] std::vector<uint32_t> ready_order(const Profile &profile);
 
-// Reads a CSV with a header line that names at least grad_bytes and fwd_us, and ready_us or bwd_us
-// (then gradients are ready in falling order); idx and name are optional, other columns are
-// ignored. The text is taken as hostile. Returns nothing and one line with the line number in
-// `error` where it is not such a file; `error` is unchanged on success. Where the first row has
-// neither gradient nor backward time it is the input, whose forward time holds the loading of data:
-// it is cut to the longest of the others.
+// Reads a CSV whose header names at least grad_bytes and fwd_us, and ready_us or bwd_us (with
+// bwd_us, gradients become ready in falling order). idx and name are optional; other columns are
+// ignored. The text is untrusted. On an error it returns nothing and sets `error` to one line with
+// the line number; otherwise `error` is unchanged. A first row with neither gradient nor backward
+// time is the input, whose forward time includes data loading: it is cut to the longest of the
+// others.
 [[nodiscard]] std::optional<Profile> parse_profile(std::string_view text, std::string &error);
 
-// The same file, as parse_profile reads it.
+// Writes the format that parse_profile() reads.
 [[nodiscard]] std::string format_profile(const Profile &profile);
 
 }  // namespace ringrt::bucketing

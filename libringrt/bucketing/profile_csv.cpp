@@ -63,7 +63,7 @@ class Reader {
         return true;
     }
 
-    // Fields between commas; one in double quotes may hold commas. False: a quote is not closed.
+    // Splits at commas; a field in double quotes may contain commas. False: a quote is not closed.
     bool split() {
         fields_.clear();
         std::string_view left = line_;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prophet (Zhang et al., ICPP 2021) on a ring, with the partitions that its authors ship (BytePS
-// cuts at 4,096,000 bytes). When the gradients of a stage are ready, as many of the most urgent
-// partitions go as one block as may start before the next stage is ready whole; the rest waits for
-// that stage. (Only those that also end before would leave every gap idle that is shorter than a
-// partition.) After the last stage, which makes gradient 0 ready, partitions go strictly by
-// priority, a window at a time. No barrier.
+// Prophet (Zhang et al., ICPP 2021) on a ring, with its authors' partitions (BytePS cuts at
+// 4,096,000 bytes). When the gradients of a stage are ready, one block sends as many of the most
+// urgent partitions as may start before the whole next stage is ready. The rest waits for that
+// stage. (Only partitions that also end before would leave each gap shorter than a partition idle.)
+// After the last stage, which makes gradient 0 ready, partitions go strictly by priority, a window
+// at a time. No barrier.
 //
-// Repaired against the authors' code: gradients may become ready in any order, the budget is time
-// and not a batch divided by 64, the transfer time has its start-up, the last stage's window is
-// tuned.
+// Corrected relative to the authors' code: gradients may become ready in any order; the budget is
+// time, not a batch divided by 64; the transfer time includes the start-up; the last stage's window
+// is tuned.
 #include <algorithm>
 #include <array>
 
@@ -22,14 +22,14 @@ namespace {
 constexpr uint64_t kPartitionBytes = 4'096'000;  // a multiple of every element's size
 constexpr std::array<uint64_t, 8> kWindows = {1, 2, 4, 8, 16, 32, 64, 128};  // partitions
 
-// What the link carries of both phases in `budget_us`.
+// Bytes that the link can send through both phases in `budget_us`.
 uint64_t bytes_within(const Network &network, double budget_us) {
     const double phase_us = budget_us / network.phases_held();
     const double bytes = (phase_us - network.phase_alpha_us()) / network.us_per_byte();
     return bytes >= 1 ? static_cast<uint64_t>(std::min(bytes, 1e15)) : 0;
 }
 
-// The blocks before the last stage; `queue` gets what is left for it.
+// The blocks before the last stage; the remaining partitions stay in `queue`.
 Plan before_last_stage(const Profile &profile, const Network &network, uint64_t partition,
                        PartitionQueue &queue) {
     Plan plan;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every grouping rule is a pure function from a profile and a network to a plan; one small file
-// each. Where a rule's authors tune its constants, so do we: over the grid in its file, by the same
-// model that grades the plans, so that each rule is compared at its best.
+// Each grouping rule is a pure function from a profile and a network to a plan, in its own small
+// file. If a rule's authors tune its constants, they are tuned here too: over the grid in its file,
+// with the model that rates the plans. So each rule is compared at its best.
 #pragma once
 
 #include <span>
@@ -33,14 +33,14 @@ struct Rule {
     Plan (*plan)(const Profile &, const Network &);
 };
 
-// All of them, ours last.
+// All rules; ringrt's own comes last.
 [[nodiscard]] std::span<const Rule> all_rules();
 
 [[nodiscard]] std::string rule_names();  // "fifo, ddp, ... or predictive"
 // The rule of that name, or nullptr.
 [[nodiscard]] const Rule *find_rule(std::string_view name);
 
-// Of the plans it is offered, the one with the shortest iteration; the first of equals.
+// Keeps the plan with the shortest iteration of those offered; the first of equals.
 class BestPlan {
   public:
     BestPlan(const Profile &profile, const Network &network)
@@ -54,7 +54,7 @@ class BestPlan {
     const Network &network_;
     Plan best_;
     double best_us_ = -1;
-    Timeline timeline_;  // of the last one; its memory is used again
+    Timeline timeline_;  // of the last plan; reuses its memory
 };
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;

@@ -33,10 +33,10 @@ class Climb {
         rater_.set_base(best_.slots, 0);
     }
 
-    // The best slots, to be changed from slot i on.
+    // Copies the best slots, to change them from slot i on.
     std::vector<Slot> &copy() { return changed_ = best_.slots; }
 
-    // Takes changed_, which differs from the best from slot i on, where it is better.
+    // Adopts changed_, which differs from the best from slot i on, if it is better.
     bool attempt(size_t i) {
         if (left_ <= 0 || changed_.size() > kMaxSlots) return false;
         left_ -= static_cast<int64_t>(changed_.size() + units_.units.size());
@@ -78,7 +78,7 @@ class Climb {
 
     bool swap(size_t i) {
         if (best_.slots[i] == best_.slots[i + 1]) return false;
-        copy();  // on its own: the order in which arguments are evaluated is unspecified
+        copy();  // separate: the evaluation order of arguments is unspecified
         std::swap(changed_[i], changed_[i + 1]);
         return attempt(i);
     }
@@ -118,7 +118,7 @@ class Climb {
         return attempt(i);
     }
 
-    // Two slots instead of one: the second as the first was.
+    // Two slots instead of one: the second equals the old one.
     bool split(size_t i) {
         const SlotUse now = use(i);
         for (double bytes : {now.first, 0.15 * now.taken, 0.5 * now.taken, 0.85 * now.taken}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Improves sequences of slots move by move against the model.
+// Improves sequences of slots move by move, rated by the model.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 namespace ringrt::bucketing {
 
 struct Candidate {
-    double cost = 0;  // as SlotRater has it
+    double cost = 0;  // as rated by SlotRater
     std::vector<Slot> slots;
 };
 
-// `found` is sorted by cost and not empty. Improves the best few of them and returns the best;
-// stops where one comes within a thousandth of `bound_us`, which none can beat.
+// `found` is sorted by cost and not empty. Improves the best few and returns the best. Stops if one
+// comes within a thousandth of `bound_us`, the lower bound.
 [[nodiscard]] Candidate improve_best(const Units &units, const Network &network,
                                      std::vector<Candidate> found, double bound_us);
 

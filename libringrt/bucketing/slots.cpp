@@ -50,7 +50,7 @@ class SlotRun {
                                                    : gather(slot.bytes, pieces);
     }
 
-    // `pieces` gets what was taken by unit where it is not null.
+    // `pieces`, if not null, receives the bytes taken per unit.
     SlotUse reduce(uint32_t after, double bytes, std::vector<Taken> *pieces) {
         const size_t wanted = std::min<size_t>(after, units_->by_ready.size());
         start_us_ = now_us_[kPush];
@@ -68,7 +68,7 @@ class SlotRun {
     }
 
     SlotUse gather(double bytes, std::vector<Taken> *pieces) {
-        start_us_ = std::max(now_us_[pull_], now_us_[kPush]);  // what it gathers is reduced by then
+        start_us_ = std::max(now_us_[pull_], now_us_[kPush]);  // its units are reduced by then
         double tail = 0;
         const SlotUse use =
             take(reduced_, to_gather_.data(), bytes, pieces,
@@ -78,7 +78,7 @@ class SlotRun {
         return use;
     }
 
-    // Goes on to the moment at which there is something to reduce.
+    // Advances to the time at which a unit can be reduced.
     void release_until_one() {
         double &now_us = now_us_[kPush];
         start_us_ = now_us;
@@ -91,8 +91,8 @@ class SlotRun {
     [[nodiscard]] double most_urgent_bytes() const { return to_reduce_[ready_.most_urgent()]; }
 
     [[nodiscard]] double cost() const { return iteration_us_ + kLinkEnd * link_end_us(); }
-    // It never falls from slot to slot, and ends at cost() or more: the link still has to send what
-    // is left, and nothing ends before its transfers.
+    // Never falls from slot to slot, and cost() ends at or above it: the link must still send the
+    // rest, and nothing ends before its transfers.
     [[nodiscard]] double least_cost() const {
         const double end_us = std::max(now_us_[0] + left_us_[0], now_us_[1] + left_us_[1]);
         return std::max(iteration_us_, end_us * (1 - 1e-9)) + kLinkEnd * link_end_us();
@@ -126,7 +126,7 @@ class SlotRun {
         while (use.taken < bytes && !from.empty()) {
             const size_t unit = from.most_urgent();
             double part = std::min(left[unit], bytes - use.taken);
-            if (left[unit] - part < 1) part = left[unit];  // no crumbs
+            if (left[unit] - part < 1) part = left[unit];  // no tiny remainder
             use.above = use.taken + left[unit];
             left[unit] -= part;
             use.taken += part;
@@ -146,15 +146,15 @@ class SlotRun {
     UnitSet ready_, reduced_;
     size_t released_ = 0;
     double start_us_ = 0, iteration_us_ = 0;
-    // By direction of the link. A ring uses the first for both phases, servers pull on the second.
+    // By direction of the link. A ring uses the first for both phases; servers pull on the second.
     size_t pull_ = 0;
-    std::array<double, 2> now_us_{}, left_us_{};  // left: for bytes that are not sent yet
+    std::array<double, 2> now_us_{}, left_us_{};  // left: time for the bytes not yet sent
 };
 
 namespace {
 
 // Byte ranges of gradients for the next bytes of a unit, in priority order. A cut depends only on
-// how much of the unit was taken up to it, so that both phases cut alike.
+// the bytes taken up to it, so that both phases cut alike.
 class Cutter {
   public:
     Cutter(const Profile &profile, const Units &units) : profile_(profile), units_(units) {
@@ -183,7 +183,7 @@ class Cutter {
         uint32_t gradient = 0;
         uint64_t offset = 0;
         double taken = 0;   // bytes of the unit
-        double passed = 0;  // bytes of its gradients before this one
+        double passed = 0;  // bytes of the unit's gradients before this one
     };
 
     // Cuts lie on multiples of 4 KiB, so that elements of every type stay whole.

@@ -28,7 +28,7 @@ std::vector<uint32_t> detect_stages(std::span<const double> ready_us, double gap
 }
 
 bool StageTracker::observe(std::span<const double> ready_us) {
-    if (seen_.size() != ready_us.size()) {  // other gradients: start afresh
+    if (seen_.size() != ready_us.size()) {  // other gradients: start again
         stages_ = detect_stages(ready_us, kEnterFactor);
         seen_.assign(ready_us.size(), 0);
         return true;

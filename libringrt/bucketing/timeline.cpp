@@ -17,7 +17,7 @@ double ready_us(const Block &block, const Profile &profile, const Timeline &out)
 }
 
 void send_blocks(const Profile &profile, const Network &network, const Plan &plan, Timeline &out) {
-    double free_us[2] = {0, 0};  // the directions of the link; a ring uses one for both phases
+    double free_us[2] = {0, 0};  // per direction of the link; a ring uses one for both phases
     double &push_free = free_us[0], &pull_free = free_us[network.servers ? 1 : 0];
     const double sent = network.servers ? 1 : 1.0 * (network.ranks - 1) / network.ranks;
     for (const Block &block : plan.blocks) {

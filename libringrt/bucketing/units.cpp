@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coarsening gradients to at most kMaxUnits units.
+// Coarsens gradients to at most kMaxUnits units.
 #include <algorithm>
 #include <numeric>
 
@@ -8,7 +8,7 @@
 namespace ringrt::bucketing {
 namespace {
 
-// Joins neighbours whose ready times and whose needs lie within `grain_us` of the unit's first.
+// Joins adjacent gradients whose ready times and times of need lie within `grain_us`.
 std::vector<Unit> join_within(const Profile &profile, const std::vector<double> &tail,
                               double grain_us) {
     std::vector<Unit> units;
@@ -41,8 +41,7 @@ Units coarsen(const Profile &profile) {
     Units out;
     out.compute_us = backward_us(profile) + forward_us(profile);
     const std::vector<double> tail = forward_left_us(profile);
-    // Random ready times can make every gradient a unit of its own; then the grain grows until they
-    // fit.
+    // Random ready times can make every gradient its own unit; then the grain grows until they fit.
     for (double grain_us = out.compute_us / 1024;; grain_us *= 2) {
         out.units = join_within(profile, tail, grain_us);
         out.grain_us = grain_us;
