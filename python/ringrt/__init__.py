@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Malleable training under Slurm: a job is given more or fewer GPUs without losing a step.
+"""Malleable training under Slurm: a job gains or releases GPUs without losing a step.
 
     with ringrt.Run(state) as run:
         while run.step():
             ...                         # one training step
 
-`ringrt.torch` is for PyTorch. The library is opened at the first use, not by the import.
+`ringrt.torch` is for PyTorch. The library is loaded at the first use, not by the import.
 """
 from .errors import (Aborted, CheckpointFailed, Corrupt, Error, Forked, InvalidArgument,
                      LibraryNotFound, Mismatch, OutOfMemory, PeerLost, Superseded, SystemFailure,

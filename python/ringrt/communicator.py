@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ringrt_comm_t: collectives without a training job. On addresses of ordinary memory; counts are elements of one
+"""A ringrt_comm_t: collectives without a training job, on addresses of host memory. Counts are elements of one
 block, as in ringrt_comm.h."""
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .library import CommConfig, Store, StoreGet, StorePut, library
 
 Put = Callable[[str, bytes], None]
 Message = Tuple[int, int, int]  # address, count, peer
-Get = Callable[[str, int], bytes]  # waits for a key, so many milliseconds at most
+Get = Callable[[str, int], bytes]  # waits for a key, at most this many milliseconds
 
 
 class Communicator:
-    """Opened by its construction, closed by destroy(). Rank 0 puts one short text, the others get it."""
+    """The constructor opens it; destroy() closes it. Rank 0 puts one short text, the other ranks get it."""
 
     def __init__(self, rank: int, size: int, put: Put, get: Get, timeout_ms: int) -> None:
         self._library = library()
@@ -59,11 +59,11 @@ class Communicator:
         self._run("ringrt_comm_scatter", send, recv, count, dtype, root)
 
     def exchange(self, sends: "list[Message]", recvs: "list[Message]", dtype: int) -> None:
-        """All at the same time."""
+        """Sends and receives all messages concurrently."""
         self._check(self._library.ringrt_comm_group_start(self._comm), self._comm)
         for name, messages in (("ringrt_comm_send", sends), ("ringrt_comm_recv", recvs)):
             for address, count, peer in messages:
-                # Refused here: then the end of the group says so.
+                # A refused message is reported at the group's end.
                 getattr(self._library, name)(address, count, dtype, peer, 0, self._comm, None)
         self._check(self._library.ringrt_comm_group_end(self._comm, None), self._comm)
 
@@ -79,7 +79,7 @@ class Communicator:
         self._check(self._library.ringrt_comm_mem_free(self._comm, memory), self._comm)
 
     def abort(self) -> None:
-        """Makes the peers' calls fail at once. From any thread."""
+        """Makes the peers' calls fail at once. May be called from any thread."""
         self._library.ringrt_comm_abort(self._comm)
 
     def destroy(self) -> None:
@@ -92,7 +92,7 @@ def _put_function(put: Put):
         try:
             put(os.fsdecode(key), value)
             return 0
-        except BaseException:  # nothing may pass through the library's frames
+        except BaseException:  # no exception may pass through the library's frames
             traceback.print_exc()
             return 1
 

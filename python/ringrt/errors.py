@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the library answers, as exceptions. Each holds the library's one line."""
+"""The library's statuses as exceptions. Each holds the library's one-line message."""
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Something failed; str() is one line that says what happened and what to do."""
+    """A failure; str() is one line with the cause and the remedy."""
 
     status = -1
 
 
 class LibraryNotFound(Error, OSError):
-    """libringrt.so is not to be had, or is too old."""
+    """libringrt.so cannot be found, or is too old."""
 
 
 class InvalidArgument(Error, ValueError):
@@ -44,7 +44,7 @@ class SystemFailure(Error, OSError):
 
 
 class CheckpointFailed(Error):
-    """Not saved: the old checkpoint stands, training can go on."""
+    """Not saved: the old checkpoint stays valid, and training can continue."""
 
     status = 8
 

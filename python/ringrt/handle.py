@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ringrt_t: the C API with Python's types, its statuses as exceptions. All that says "collective"
-in ringrt.h is collective here."""
+"""A ringrt_t: the C API with Python's types and exceptions. Calls that are collective in ringrt.h are collective
+here."""
 from __future__ import annotations
 
 import contextlib
@@ -12,18 +12,18 @@ from typing import Callable, Optional
 from .errors import NOT_FOUND, OK, error_of
 from .library import AllGather, Config, Pack, Piece, Saver, Share, Unpack, library
 
-# Takes this rank's bytes, gives those of all ranks in rank order.
+# Takes this rank's bytes, returns those of all ranks in rank order.
 Gather = Callable[[bytes], "list[bytes]"]
 # Takes the checkpoint's folder and the step.
 FilesFunction = Callable[[str, int], None]
-# The state as (address, bytes) of its pieces, and from one address and its bytes.
+# Returns the state's pieces as (address, bytes); takes one address and its bytes.
 PackFunction = Callable[[], "list[tuple[int, int]]"]
 UnpackFunction = Callable[[int, int], None]
 
 
 def ranks_from_environment() -> dict[str, int]:
-    """torchrun's and mpirun-like RANK, WORLD_SIZE and LOCAL_RANK, where they are set: under torchrun
-    the Slurm task is the agent, and Slurm's own variables are about that."""
+    """Rank and size from RANK and WORLD_SIZE of torchrun or an mpirun-like launcher, if set. Under torchrun the
+    Slurm task is the agent, which Slurm's own variables describe."""
     try:
         rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     except (KeyError, ValueError):
@@ -35,7 +35,8 @@ def ranks_from_environment() -> dict[str, int]:
 
 @contextlib.contextmanager
 def _without(variable: str):
-    """It is for programs that keep what live_resize asks of them (ringrt(3)): any other is requeued as ever."""
+    """Hides `variable`, for programs that do not meet the requirements of live_resize (ringrt(3)): they are
+    requeued."""
     value = os.environ.pop(variable, None)
     try:
         yield
@@ -50,8 +51,8 @@ def _one_line(error: BaseException) -> str:
 
 
 class Handle:
-    """Opened by its construction, closed by finalize(). Keyword arguments: the fields of
-    ringrt_config_t; those left out come from the environment."""
+    """The constructor opens it; finalize() closes it. Keyword arguments are fields of ringrt_config_t; fields not
+    given come from the environment."""
 
     def __init__(self, gather: Optional[Gather] = None, **fields: object) -> None:
         self._library = library()
@@ -74,7 +75,7 @@ class Handle:
         self.restarts: int = self._library.ringrt_restarts(self._handle)
 
     def look_again(self) -> None:
-        """With live_resize rank and size may change in step() and restore()."""
+        """Reads rank and size again: with live_resize, step() and restore() may change them."""
         self.rank: int = self._library.ringrt_rank(self._handle)
         self.size: int = self._library.ringrt_size(self._handle)
 
@@ -114,7 +115,7 @@ class Handle:
         return call
 
     def restore(self) -> Optional[int]:
-        """The step of the checkpoint that was loaded; None: there is none."""
+        """Loads a checkpoint and returns its step; None: there is none."""
         step = ctypes.c_uint64()
         status = self._library.ringrt_restore(self._handle, ctypes.byref(step))
         if status == NOT_FOUND:
@@ -127,7 +128,7 @@ class Handle:
         self._call("ringrt_save", step)
 
     def step(self, step: int) -> bool:
-        """The boundary after `step` finished steps. True: saved and requeued, clean up and end."""
+        """The boundary after `step` finished steps. True: saved and requeued; clean up and end."""
         action = ctypes.c_int()
         self._call("ringrt_step", step, ctypes.byref(action))
         return action.value != 0
@@ -182,7 +183,7 @@ class Handle:
 
 
 class HasHandle:
-    """What a run shows of its handle."""
+    """A run's access to its handle."""
 
     _handle: Optional[Handle] = None
 
@@ -209,7 +210,7 @@ class HasHandle:
         return self.handle.restarts
 
     def loss(self, loss: float, goal: float = 0.0) -> None:
-        """The loss of the step under way: the scheduler learns from it how long training goes on."""
+        """Reports the loss of the current step, from which the scheduler estimates the remaining training."""
         self.handle.set_loss(loss, goal)
 
 
@@ -219,7 +220,7 @@ def _gather_function(gather: Gather):
             every = b"".join(gather(ctypes.string_at(send, count)))
             ctypes.memmove(recv, every, len(every))
             return 0
-        except BaseException:  # nothing may pass through the library's frames
+        except BaseException:  # no exception may pass through the library's frames
             traceback.print_exc()
             return 1
 
@@ -249,7 +250,7 @@ def _unpack_function(unpack: UnpackFunction):
 
 
 def _told(failure: BaseException, error: int, error_bytes: int) -> int:
-    """Nothing may pass through the library's frames but one line."""
+    """Passes only one line through the library's frames, and no exception."""
     line = _one_line(failure).encode("utf-8", "replace")[: error_bytes - 1] + b"\0"
     ctypes.memmove(error, line, len(line))
     return 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adapts frameworks that have no entry point for it, right after their modules are imported. Only in
-malleable jobs; a failure is one line, and the framework stays as it is."""
+"""Adapts frameworks without an entry point, right after their modules are imported. Only in
+malleable jobs. A failure prints one line and leaves the framework unchanged."""
 from __future__ import annotations
 
 import importlib
@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-# The module that is waited for: the one that adapts it by its adapt(module).
+# The module to wait for: the module whose adapt(module) adapts it.
 ADAPTERS = {
     "lightning.pytorch.trainer.trainer": "ringrt.torch.lightning",
     "pytorch_lightning.trainer.trainer": "ringrt.torch.lightning",
@@ -21,7 +21,7 @@ ADAPTERS = {
 
 
 def warn(why: "BaseException | str") -> None:
-    """One line, from one of the ranks."""
+    """Prints one line, on rank 0 only."""
     if os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0")) == "0":
         text = " ".join(str(why).split())
         name = f"{type(why).__name__}: " if isinstance(why, BaseException) else ""
@@ -44,7 +44,7 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        module.__spec__.loader = module.__loader__ = self._loader  # as if nobody had been here
+        module.__spec__.loader = module.__loader__ = self._loader  # as without this hook
         adapt(module)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds libringrt.so and declares what is used of ringrt.h and ringrt_comm.h."""
+"""Finds libringrt.so and declares the functions used from ringrt.h and ringrt_comm.h."""
 from __future__ import annotations
 
 import ctypes
@@ -86,7 +86,7 @@ class Share(ctypes.Structure):
     """ringrt_batch_t: this rank's share of a step's batch."""
 
     _fields_ = [
-        ("total", c_uint64),  # "global" is a word of Python's
+        ("total", c_uint64),  # "global" is a Python keyword
         ("first", c_uint64),
         ("count", c_uint64),
         ("micro_steps", c_uint32),
@@ -147,7 +147,7 @@ _library: ctypes.CDLL | None = None
 
 
 def candidates() -> list[str]:
-    """Where the library is looked for; the first that is named there is the one."""
+    """File names to try, in order. RINGRT_LIBRARY, if set, is the only one."""
     named = os.environ.get("RINGRT_LIBRARY")
     if named:
         return [named]
@@ -167,7 +167,7 @@ def _open() -> ctypes.CDLL:
 
 
 def library() -> ctypes.CDLL:
-    """The library, opened at the first call."""
+    """The library, loaded at the first call."""
     global _library
     if _library is None:
         opened = _open()

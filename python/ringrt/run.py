@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The loop of a training job that may be resized."""
+"""The loop of a training job that can be resized."""
 from __future__ import annotations
 
 from types import TracebackType
@@ -14,11 +14,11 @@ class Run(HasHandle):
     """`with Run(state) as run: while run.step(): ...`
 
     `state` is a State, or the mapping that makes one. Entering restores it from the newest
-    checkpoint. Each step() is a step boundary: all ranks agree whether to save, and whether to
-    leave. When the job is resized step() is False, and the end of the `with` block ends the program
-    (SystemExit), so that what follows the block runs only once training is over.
+    checkpoint. Each step() is a step boundary: all ranks agree whether to save and whether to
+    leave. When the job is resized, step() returns False, and the end of the `with` block ends the
+    program (SystemExit). So code after the block runs only when training is complete.
 
-    `steps`: how many there are, None: until the program stops. Other keyword arguments are fields of
+    `steps`: the total number; None: until the program stops. Other keyword arguments are fields of
     ringrt_config_t (checkpoint_dir, global_batch, seed, save_interval_s, …)."""
 
     def __init__(self, state: Union[State, Mapping[str, Any], None] = None, *,
@@ -27,7 +27,7 @@ class Run(HasHandle):
         self._state = state if isinstance(state, State) else State(state or {})
         self._steps = steps
         self._options = {"gather": gather, "steps_total": steps or 0, **fields}
-        self._under_way = False  # a step
+        self._under_way = False  # whether a step is
         self.steps_done = 0  # over all runs of the job
         self.left = False  # the job was requeued: clean up and end
 
@@ -52,11 +52,11 @@ class Run(HasHandle):
     def _close(self, aborted: bool) -> None:
         handle, self._handle = self.handle, None
         if aborted:
-            handle.abort()  # the peers hear of it now, and not when they have waited long enough
+            handle.abort()  # the peers fail now, not at their timeout
         handle.finalize()
 
     def step(self) -> bool:
-        """Ends the step under way, if any; True: do another one."""
+        """Ends the current step, if any. True: run another one."""
         if self._under_way and not self.left:
             self.steps_done += 1
             self.left = self.handle.step(self.steps_done)
@@ -64,5 +64,5 @@ class Run(HasHandle):
         return not self.left and (self._steps is None or self.steps_done < self._steps)
 
     def batch(self) -> Share:
-        """Which samples of the step's global_batch are this rank's."""
+        """This rank's samples of the step's global_batch."""
         return self.handle.batch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program's state as one file in a checkpoint: written by rank 0, read by every rank."""
+"""A program's state as one file in a checkpoint: rank 0 writes it, every rank reads it."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _kind(name: str, value: Any) -> str:
-    """How `value` is saved, and filled again in place."""
+    """How `value` is saved, and restored in place."""
     if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
         return "stateful"
     if hasattr(value, "copy_") and hasattr(value, "detach"):
@@ -30,8 +30,8 @@ def _kind(name: str, value: Any) -> str:
 
 
 class State:
-    """Named parts, equal on all ranks: objects with state_dict() and load_state_dict(), NumPy arrays,
-    tensors, dicts and lists of what pickle takes. They are filled again in place."""
+    """Named parts, the same on all ranks: objects with state_dict() and load_state_dict(), NumPy arrays, tensors,
+    and dicts and lists of picklable values. They are restored in place."""
 
     def __init__(self, parts: Mapping[str, Any]) -> None:
         self.parts = dict(parts)
@@ -64,7 +64,7 @@ class State:
                     raise ValueError(f"{name} has shape {saved.shape} in the checkpoint, {value.shape} here")
                 value[... if kind == "array" else slice(None)] = saved
 
-    # How an object becomes a file and back: ringrt.torch does it otherwise.
+    # How an object is written and read; ringrt.torch overrides it.
     def write(self, content: Any, path: str) -> None:
         with open(path, "xb") as file:
             pickle.dump(content, file, protocol=pickle.HIGHEST_PROTOCOL)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""submitit saves and requeues by itself, on rank 0 and on its own signal (--malleable-signal=USR2). Its other
-ranks ignore SIGTERM and stay until Slurm kills them, KillWait (30 s) later: here they leave, once they have
-seen that signal."""
+"""submitit itself saves and requeues, on rank 0 and on its own signal (--malleable-signal=USR2). Its other ranks
+ignore SIGTERM and stay until Slurm kills them, KillWait (30 s) later. Here they exit on SIGTERM if they have
+received that signal."""
 from __future__ import annotations
 
 import functools

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gradient accumulation in a loop that does not know of it: while a step's micro-batches are not all
-done, the objects' own step() and zero_grad() do nothing, and DistributedDataParallel does not
-exchange gradients."""
+"""Gradient accumulation in an unmodified loop: until a step's last micro-batch, step() and zero_grad() of the
+program's objects do nothing, and DistributedDataParallel does not reduce gradients."""
 from __future__ import annotations
 
 import types
@@ -14,30 +13,30 @@ from .step_stage import Event, Stage, Step
 
 
 class Position:
-    """Where the loop is; the patched functions look here."""
+    """The loop's position, which the patched functions read."""
 
     def __init__(self) -> None:
         self.in_batch = False  # the loop's body has a micro-batch
-        self.number = 0  # of it, counted up
-        self.first = True  # it is the first of its step
+        self.number = 0  # its number, counted up
+        self.first = True  # whether it is the first of its step
         self.last = True  # … the last
-        self.step = Step()  # the one that it belongs to
+        self.step = Step()  # the step that it belongs to
 
     @property
     def acts(self) -> bool:
-        """An update belongs here: at the end of a step, or outside the loop."""
+        """Whether an update takes place here: at the end of a step, or outside the loop."""
         return not self.in_batch or self.last
 
     @property
     def completes(self) -> bool:
-        """What follows an update belongs here."""
+        """Whether calls that follow an update take place here."""
         return self.acts and self.step.stage is not Stage.VOID
 
 
 def replace_method(target: Any, name: str, function: Callable[..., Any]) -> None:
-    """function(target, …) in the place of target.name. (A bound method: schedulers take it apart.)"""
+    """Replaces target.name by function(target, …), a bound method: schedulers unwrap it."""
     before = getattr(target, name)
-    if hasattr(before, "_wrapped_by_lr_sched"):  # else the scheduler warns that it is gone
+    if hasattr(before, "_wrapped_by_lr_sched"):  # otherwise the scheduler warns that it is missing
         function._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     setattr(target, name, types.MethodType(function, target))
 
@@ -57,13 +56,13 @@ def accumulate_optimizer(opt: torch.optim.Optimizer, position: Position) -> None
             return outcome
         if position.acts:
             position.step.note(Event.LEFT_OUT)
-        elif closure is not None:  # it makes the gradients
+        elif closure is not None:  # it computes the gradients
             with torch.enable_grad():
                 return closure()
-        _self._opt_called = True  # for the scheduler: its own step() does nothing either
+        _self._opt_called = True  # for the scheduler, whose step() does nothing either
         return None
 
-    # Before the backward pass of a step's first micro-batch, or after the step.
+    # Acts before the backward pass of a step's first micro-batch, or after the step.
     def accumulated_zero_grad(_self, set_to_none=True):
         if not position.in_batch or (position.last if stepped_in == position.number else position.first):
             zero_grad(set_to_none)
@@ -83,8 +82,8 @@ def accumulate_model(model: torch.nn.Module, position: Position) -> None:
 
 
 def act_at_end(target: Any, names: Iterable[str], position: Position) -> None:
-    """A scheduler's or a GradScaler's methods, which do nothing before a step's last micro-batch. By a class of
-    its own: a scheduler's state_dict() holds whatever is set on the object."""
+    """Makes methods of a scheduler or GradScaler do nothing before a step's last micro-batch. By a subclass,
+    because a scheduler's state_dict() holds every attribute of the object."""
     class_of = type(target)
 
     def at_end(name):
@@ -102,7 +101,7 @@ def ddp_modules(model: torch.nn.Module) -> "list[DistributedDataParallel]":
 
 
 class GradientScale:
-    """Multiplies every gradient of a backward pass before it is added up; 1 costs nothing."""
+    """Multiplies every gradient of a backward pass before it is accumulated; 1 costs nothing."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self._model = model

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torch.distributed's backend "ringrt" for tensors in ordinary memory: init_process_group("ringrt"), or
-"cpu:ringrt,cuda:nccl". Nothing is compiled against torch; it needs torch 2.14.1, where a backend may be
-written in Python."""
+"""The torch.distributed backend "ringrt" for tensors in host memory: init_process_group("ringrt"), or
+"cpu:ringrt,cuda:nccl". Nothing is compiled against torch. It needs torch 2.14.1 or newer, which accepts
+backends written in Python."""
 from __future__ import annotations
 
 import ctypes
@@ -22,7 +22,7 @@ from .work import Work, WorkQueue
 
 NAME = "ringrt"
 _TIMEOUT_MS_MAX = 86400000
-_GOODBYE_S = 10  # for which shutdown() waits for the others
+_GOODBYE_S = 10  # how long shutdown() waits for the other ranks
 
 Tensors = "list[torch.Tensor]"
 
@@ -41,8 +41,9 @@ def _check_alike(tensors: "Sequence[torch.Tensor]", count: int, like: torch.Tens
 
 
 class ProcessGroupRingrt(c10d.Backend):
-    """One communicator. Its methods and properties are those that torch's C++ looks for, by name. A property that is not
-    here would be torch's own, which asks C++, which asks for it here: an endless recursion, a crash in Python 3.13."""
+    """One communicator. torch's C++ looks up its methods and properties by name. A property that is missing here
+    would be torch's own, which calls C++, which looks it up here again: an endless recursion, which crashes
+    Python 3.13."""
 
     supports_coalescing = supports_splitting = supports_shrinking = False
     supports_reconfigure = supports_window = _supports_time_estimate = False
@@ -62,7 +63,7 @@ class ProcessGroupRingrt(c10d.Backend):
 
         self._comm: Optional[Communicator] = Communicator(rank, size, store.set, get, timeout_ms)
         self._queue = WorkQueue(NAME)
-        self._allocated: "set[int]" = set()  # tensors' memory
+        self._allocated: "set[int]" = set()  # addresses of tensors
 
     def getBackendName(self) -> str:
         return NAME
@@ -132,7 +133,7 @@ class ProcessGroupRingrt(c10d.Backend):
         _check_alike(parts, self._size, out)
         return self.reduce_scatter_single_coalesced([out], [torch.cat([part.reshape(-1) for part in parts])], opts)
 
-    # ---- copies: of bytes, whatever they mean ---------------------------------------------------
+    # ---- copies: bytes of any type -------------------------------------------------------------
 
     def broadcast(self, tensors: "list[torch.Tensor]", opts: Any) -> Work:
         tensor, root = _only(tensors), opts.rootRank
@@ -243,7 +244,7 @@ class ProcessGroupRingrt(c10d.Backend):
     def barrier(self, opts: Any = None) -> Work:
         return self._start(lambda comm: comm.barrier(), opts, [])
 
-    # ---- what is not there -----------------------------------------------------------------------
+    # ---- not supported --------------------------------------------------------------------------
 
     def send(self, tensors: "list[torch.Tensor]", peer: int, tag: int) -> Work:
         raise Unsupported("the backend ringrt has no send and recv: make a group for them by "
@@ -263,7 +264,7 @@ class ProcessGroupRingrt(c10d.Backend):
         return True
 
     def allocate_tensor(self, size: int, *, dtype: torch.dtype = torch.float32, device: Any = None) -> torch.Tensor:
-        """A tensor of zeros for which all_reduce needs no copy, where all ranks use such. Not collective."""
+        """A tensor of zeros that all_reduce uses without a copy, if all ranks use such tensors. Not collective."""
         if device is not None and torch.device(device).type != "cpu":
             raise Unsupported(f"the backend ringrt has no memory on {device}")
         count = size * torch.empty((), dtype=dtype).element_size()
@@ -288,7 +289,7 @@ class ProcessGroupRingrt(c10d.Backend):
             self._comm.abort()
 
     def shutdown(self) -> None:
-        """Leaves together with the others, so that none takes it for a loss; alone where they do not come."""
+        """Leaves together with the other ranks, so that none reports a loss; alone if they do not come in time."""
         comm, self._comm = self._comm, None
         if comm is None:
             return
@@ -302,7 +303,7 @@ class ProcessGroupRingrt(c10d.Backend):
         except Error as error:
             logging.getLogger(NAME).info("end of a process group: %s", error)
         if self._allocated:
-            return  # tensors of the program are in its memory: it stays until the process ends
+            return  # tensors of the program use its memory: it stays until the process ends
         comm.abort()  # all are here: nothing to wait for
         try:
             comm.destroy()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same bits at every number of ranks. A sum of floating-point numbers depends on its order, so the gradients of
-a step's micro-batches are added in one order that no number of ranks changes, a binary tree over its workers
-(plan.py), as EasyScale does (Li et al., SC 2023):
+"""The same bits at every number of ranks. A floating-point sum depends on its order. So the gradients of a step's
+micro-batches are added in one order for every number of ranks, a binary tree over the step's workers (plan.py),
+as in EasyScale (Li et al., SC 2023):
 
     workers            0   1   2   3   4   5   6   7
-    a rank of two      └─┬─┘   └─┬─┘   └─┬─┘   └─┬─┘      a rank adds up those of its own,
-                         └───┬───┘       └───┬───┘        then all ranks together theirs
+    a rank of two      └─┬─┘   └─┬─┘   └─┬─┘   └─┬─┘      each rank adds its own workers,
+                         └───┬───┘       └───┬───┘        then the ranks add their sums
                              └───────┬───────┘
 
-Each micro-batch begins with the buffers that the step began with, so running statistics do not depend on who came
-before; their changes are added up as gradients are. Any other buffer becomes worker 0's."""
+Each micro-batch begins with the buffers of the step's start, so running statistics do not depend on earlier
+micro-batches. Their changes are added like gradients. Every other buffer becomes worker 0's."""
 from __future__ import annotations
 
 from typing import Any, Iterable
@@ -22,10 +22,10 @@ from .plan import MicroBatch
 
 
 class TreeSum:
-    """Adds lists of tensors as they come: equal numbers of leaves, pairwise."""
+    """Adds lists of tensors as they arrive, in pairs of equal numbers of leaves."""
 
     def __init__(self) -> None:
-        self._open: "list[tuple[int, list[torch.Tensor]]]" = []  # (leaves, their sum), fewer and fewer leaves
+        self._open: "list[tuple[int, list[torch.Tensor]]]" = []  # (leaves, their sum), in falling order of leaves
 
     def add(self, leaf: "list[torch.Tensor]") -> None:
         leaves = 1
@@ -35,7 +35,7 @@ class TreeSum:
         self._open.append((leaves, leaf))
 
     def take(self) -> "list[torch.Tensor]":
-        (_, total), = self._open  # a power of two of leaves
+        (_, total), = self._open  # the number of leaves is a power of two
         self._open = []
         return total
 
@@ -49,7 +49,7 @@ def sum_of_rows(rows: "Iterable[torch.Tensor]") -> torch.Tensor:
 
 
 def sum_over_ranks(tensor: torch.Tensor, group: Any) -> None:
-    """In place: each rank adds up one of as many equal parts for all. As many bytes as a ring's all-reduce."""
+    """In place. Each rank sums one of `ranks` equal parts for all. Sends as many bytes as a ring all-reduce."""
     ranks = dist.get_world_size(group)
     parts = torch.empty_like(tensor)
     dist.all_to_all_single(parts, tensor, group=group)
@@ -61,7 +61,7 @@ def flat(tensors: "Iterable[torch.Tensor]") -> torch.Tensor:
 
 
 def by_kind(tensors: "Iterable[torch.Tensor]") -> "dict[Any, list[torch.Tensor]]":
-    """Those that one flat tensor can hold."""
+    """Groups the tensors that one flat tensor can hold."""
     kinds: "dict[Any, list[torch.Tensor]]" = {}
     for one in tensors:
         kinds.setdefault((one.dtype, one.device), []).append(one)
@@ -82,7 +82,7 @@ def check(model: torch.nn.Module, sharded: bool, micro_batches: int) -> None:
 class SameBits:
     def __init__(self, model: torch.nn.Module, ddp: "list[Any]", position: Position) -> None:
         self._ddp, self._position = ddp, position
-        self._group = ddp[0].process_group if ddp else None  # one rank, where there is no DDP
+        self._group = ddp[0].process_group if ddp else None  # one rank if there is no DDP
         self._ranks = dist.get_world_size(self._group) if ddp else 1
         self._parameters = by_kind(one for one in model.parameters() if one.requires_grad)
         statistics = [one for module in model.modules() for name in ("running_mean", "running_var")
@@ -92,8 +92,8 @@ class SameBits:
         self._others = by_kind(one for one in model.buffers() if id(one) not in known)
         self._buffers = [*statistics, *(one for some in self._others.values() for one in some)]
         self._kinds = list(dict.fromkeys([*self._parameters, *self._statistics]))
-        self._before: "dict[int, torch.Tensor]" = {}  # a buffer's content when the step began
-        self._of_worker_0: "list[torch.Tensor]" = []  # the other buffers, where this is rank 0
+        self._before: "dict[int, torch.Tensor]" = {}  # a buffer's content at the step's start
+        self._of_worker_0: "list[torch.Tensor]" = []  # the other buffers, on rank 0
         self._share = 1.0
         self._has_called = self._taken = False
         for parameters in self._parameters.values():
@@ -101,14 +101,14 @@ class SameBits:
                 one.register_post_accumulate_grad_hook(self._accumulated)
 
     def begin(self, micro: MicroBatch) -> None:
-        """Before the forward pass of a micro-batch."""
-        for module in self._ddp:  # it exchanges neither gradients nor buffers
+        """Call before a micro-batch's forward pass."""
+        for module in self._ddp:  # it reduces neither gradients nor buffers
             module.require_backward_grad_sync = module.require_forward_param_sync = False
         if self._position.first:
             self._tree = TreeSum()
             self._before = {id(one): one.clone() for one in self._buffers}
         else:
-            if not self._taken:  # the program left out its backward pass
+            if not self._taken:  # the program skipped its backward pass
                 self._take()
             self._restore_buffers()
         self._share, self._has_called, self._taken = micro.share, False, False
@@ -137,7 +137,7 @@ class SameBits:
 
     @torch.no_grad()
     def _take(self) -> None:
-        """This micro-batch's gradients, and which parameters have one, and what it made of the statistics."""
+        """Takes this micro-batch's gradients, which parameters have one, and its changes of the statistics."""
         leaf = []
         for kind in self._kinds:
             parameters = self._parameters.get(kind, [])

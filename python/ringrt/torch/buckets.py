@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How DistributedDataParallel should group gradients. PURE: nothing but numbers; no torch.
+"""How DistributedDataParallel should group gradients. PURE: only numbers; no torch.
 
-DDP adds whole gradients in *buckets*, in the order in which they become ready, and waits for the last bucket
-before the optimizer's step. On a link that takes `start_s + bytes · byte_s` for a bucket, one after the other,
+DDP adds whole gradients in *buckets*, in ready order, and waits for the last bucket before the optimizer's step.
+On a link that takes `start_s + bytes · byte_s` for each bucket, in sequence,
 
-    end(bucket) = max(end(the one before), its last gradient is ready) + start_s + its bytes · byte_s
+    end(bucket) = max(end(previous), its last gradient is ready) + start_s + its bytes · byte_s
 
-The buckets with the earliest last end are found exactly: the best end of the first j gradients is the best
-over i < j of a bucket i..j behind the best of the first i. (libringrt's own exchange may cut gradients and needs
-no barrier, so its plans are better: doc/grouping.md. These are the best that DDP can follow.)"""
+The buckets with the earliest last end are found exactly: the best end of the first j gradients is the best over
+i < j of a bucket i..j after the best of the first i. (libringrt's own reduction may cut gradients and needs no
+barrier, so its plans are better: doc/grouping.md. These are the best that DDP can follow.)"""
 from __future__ import annotations
 
 from bisect import bisect_right
@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Link:
-    """What an all_reduce among the ranks takes."""
+    """The cost of an all_reduce over the ranks."""
 
     start_s: float
     byte_s: float
@@ -31,7 +31,7 @@ class Link:
 
 
 def fit_link(measured: "Iterable[tuple[int, float]]") -> Link:
-    """Through (bytes, seconds), by least squares of relative errors: small sizes say what a start takes."""
+    """Fits (bytes, seconds) by least squares of relative errors: small sizes determine the start's cost."""
     pairs = list(measured)
     weights = [1.0 / seconds ** 2 for _, seconds in pairs]
     total = sum(weights)
@@ -39,7 +39,7 @@ def fit_link(measured: "Iterable[tuple[int, float]]") -> Link:
     mean_time = sum(w * seconds for w, (_, seconds) in zip(weights, pairs)) / total
     spread = sum(w * (size - mean_size) ** 2 for w, (size, _) in zip(weights, pairs))
     slope = sum(w * (size - mean_size) * (seconds - mean_time) for w, (size, seconds) in zip(weights, pairs)) / spread
-    if slope <= 0:  # nothing but starts was seen
+    if slope <= 0:  # only the start's cost was visible
         return Link(mean_time, 0.0)
     return Link(max(0.0, mean_time - slope * mean_size), slope)
 
@@ -47,7 +47,7 @@ def fit_link(measured: "Iterable[tuple[int, float]]") -> Link:
 @dataclass(frozen=True)
 class Gradient:
     size: int  # bytes
-    ready_s: float  # since any moment of the backward pass
+    ready_s: float  # from any fixed moment of the backward pass
 
 
 def in_ready_order(gradients: "Iterable[Gradient]") -> "list[Gradient]":
@@ -55,7 +55,7 @@ def in_ready_order(gradients: "Iterable[Gradient]") -> "list[Gradient]":
 
 
 def last_end(gradients: "Sequence[Gradient]", sizes: "Iterable[int]", link: Link) -> float:
-    """When the last bucket is added. `sizes`: bytes of each, which end where gradients do."""
+    """When the last bucket is added. `sizes`: bytes of each; buckets end where gradients end."""
     end, index = float("-inf"), 0
     for size in sizes:
         left, ready = size, float("-inf")
@@ -67,8 +67,8 @@ def last_end(gradients: "Sequence[Gradient]", sizes: "Iterable[int]", link: Link
 
 
 def sizes_under(gradients: "Sequence[Gradient]", limits: "Sequence[int]") -> "list[int]":
-    """The buckets that DDP makes: each is closed by the gradient that fills it up to its limit; the last limit
-    is that of all that follow."""
+    """The buckets that DDP makes: the gradient that fills a bucket to its limit closes it. The last limit applies
+    to all later buckets."""
     sizes, filled = [], 0
     for gradient in gradients:
         filled += gradient.size
@@ -79,12 +79,12 @@ def sizes_under(gradients: "Sequence[Gradient]", limits: "Sequence[int]") -> "li
 
 
 def best_sizes(gradients: "Sequence[Gradient]", link: Link) -> "list[int]":
-    """Bytes of each bucket; `gradients` in ready order. In time proportional to their number."""
+    """Bytes of each bucket; `gradients` in ready order. Linear time."""
     before = [0]  # bytes of the first i gradients
     for gradient in gradients:
         before.append(before[-1] + gradient.size)
     best, chosen = [float("-inf")], [0]  # the earliest end of the first j, and where its last bucket begins
-    waiting: "deque[int]" = deque()  # starts i with best[i] after the ready time; the best of them first
+    waiting: "deque[int]" = deque()  # starts i with best[i] after the ready time; cheapest first
 
     def cost(i: int) -> float:
         return best[i] - before[i] * link.byte_s
@@ -94,7 +94,7 @@ def best_sizes(gradients: "Sequence[Gradient]", link: Link) -> "list[int]":
             while waiting and cost(waiting[-1]) >= cost(j - 1):
                 waiting.pop()
             waiting.append(j - 1)
-        free = bisect_right(best, gradient.ready_s) - 1  # the last start at which the link stands free by then
+        free = bisect_right(best, gradient.ready_s) - 1  # the last start at which the link is free by then
         while waiting and waiting[0] <= free:
             waiting.popleft()
         options = [(max(best[i], gradient.ready_s) + link.takes(before[j] - before[i]), i)
@@ -110,7 +110,7 @@ def best_sizes(gradients: "Sequence[Gradient]", link: Link) -> "list[int]":
 
 
 def best_limit(gradients: "Sequence[Gradient]", link: Link) -> int:
-    """The best one limit for all buckets: for a DDP that takes no list."""
+    """The best single limit for all buckets, for a DDP that takes no list."""
     total = sum(gradient.size for gradient in gradients)
     limits = [limit for limit in (MIB // 4 << power for power in range(14)) if limit < total] + [total]
     return min(limits, key=lambda limit: last_end(gradients, sizes_under(gradients, [limit]), link))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A framework's own training loop, made malleable: what Lightning's adapter and the HF Trainer's have in common.
+"""Makes a framework's own training loop malleable: the common part of the Lightning and HF Trainer adapters.
 
-The framework keeps its loop, its accumulation and its checkpoint's format. A Course says which samples come
-next, seeds and weighs each micro-batch, and at the step boundary saves and leaves when it is asked to. Samples
-and micro-batches are those of plan.py: the script's batch size at the most ranks, at every size."""
+The framework keeps its loop, its accumulation and its checkpoint format. A Course chooses the next samples, seeds
+and weights each micro-batch, and at the step boundary saves and leaves when asked. Samples and micro-batches are
+those of plan.py: at every size, the script's batch size at the most ranks."""
 from __future__ import annotations
 
 import json
@@ -25,11 +25,11 @@ POSITION = "position.json"
 
 
 class Declined(Exception):
-    """This training is not one that can be made malleable without its author."""
+    """This training cannot be made malleable without its author."""
 
 
 def innermost(batch_sampler: Any) -> BatchSampler:
-    """The program's own batch sampler, inside what a framework wrapped around it."""
+    """The program's own batch sampler, inside the framework's wrappers."""
     while hasattr(batch_sampler, "batch_sampler"):
         batch_sampler = batch_sampler.batch_sampler
     if type(batch_sampler) is not BatchSampler:
@@ -40,17 +40,17 @@ def innermost(batch_sampler: Any) -> BatchSampler:
 class Course:
     def __init__(self, framework: str, save: Callable[[str], None], world: "dict[str, Any]") -> None:
         self.framework = framework
-        self.folder: Optional[str] = None  # of the checkpoint to go on from
+        self.folder: Optional[str] = None  # of the checkpoint to continue from
         self.plan: Optional[Plan] = None
         self.every = 1  # the script's own accumulation
         self._save_files, self._saved = save, {}
         self._scale: Optional[GradientScale] = None
-        self._epoch = self._index = 0  # of the micro-batch that comes next
-        self._told = 0  # the last step that the library knows of
+        self._epoch = self._index = 0  # of the next micro-batch
+        self._told = 0  # the last step reported to the library
         self.handle: Optional[Handle] = Handle(**world)
         self.rank, self.size = self.handle.rank, self.handle.size
         self._reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), self.size)
-        self.accumulate = self._reference // self.size  # micro-batches of this rank for one of the most ranks
+        self.accumulate = self._reference // self.size  # this rank's micro-batches for one at the most ranks
         self.handle.set_saver(self._save, self._load)
         self._told = self.handle.restore() or 0
         self.seed = self._saved.get("seed", self._shared_seed())
@@ -83,7 +83,7 @@ class Course:
     # ---- samples ---------------------------------------------------------------------------------
 
     def attach(self, loader: Any, model: torch.nn.Module, every: int) -> "Batches":
-        """What takes the place of the loader's batch sampler. `every`: micro-batches for a step in the script."""
+        """Returns the replacement of the loader's batch sampler. `every`: the script's micro-batches per step."""
         if isinstance(loader.dataset, IterableDataset):
             raise Declined("an IterableDataset has no positions to go on from")
         own = innermost(loader.batch_sampler)
@@ -98,7 +98,7 @@ class Course:
 
     @property
     def epoch(self) -> int:
-        """In which this run begins."""
+        """The epoch in which this run begins."""
         return self._saved.get("epoch", 0)
 
     @property
@@ -106,11 +106,11 @@ class Course:
         return self._saved["steps"]
 
     def first_index(self, epoch: int) -> int:
-        """The micro-batch with which this run begins in that epoch."""
+        """This run's first micro-batch in that epoch."""
         return self._saved["epoch_step"] * self.accumulate if self._saved and epoch == self.epoch else 0
 
     def micro(self, index: int) -> MicroBatch:
-        """The index-th micro-batch of this rank in an epoch, of positions in its order."""
+        """This rank's index-th micro-batch of an epoch, as positions in the epoch's order."""
         assert self.plan is not None
         step, number = divmod(index, self.accumulate)
         return self.plan.of_step(range(self.plan.samples), step, self.rank, self.size)[number]
@@ -119,8 +119,8 @@ class Course:
         return seed_of(self.seed, epoch, micro.step, micro.worker)
 
     def begin(self, epoch: int, index: int, is_mean: bool = True) -> None:
-        """Before the forward pass of a micro-batch. `is_mean`: the framework divides the loss by the number of
-        micro-batches; else it has weighed it by samples itself."""
+        """Call before a micro-batch's forward pass. `is_mean`: the framework divides the loss by the number of
+        micro-batches; otherwise it has weighted the loss by samples."""
         assert self._scale is not None
         micro = self.micro(index)
         self._scale.set(micro.scale * self.accumulate if is_mean or not micro.scale else 1.0)
@@ -129,7 +129,8 @@ class Course:
     # ---- the boundary ----------------------------------------------------------------------------
 
     def boundary(self, steps: int, epoch: int, index: int) -> None:
-        """After `steps` updates in all, before that micro-batch. Ends the process when the job was requeued."""
+        """Call after `steps` updates in total, before that micro-batch. Ends the process when the job was
+        requeued."""
         if self.handle is None or steps <= self._told:
             return
         self._told, self._epoch, self._index = steps, epoch, index
@@ -140,7 +141,7 @@ class Course:
             return
         if left:
             self.finish()
-            raise SystemExit(0)  # the job comes back by itself
+            raise SystemExit(0)  # Slurm restarts the job
 
     def steps_left(self, steps: float) -> None:
         if self.handle is not None and 0 <= steps < float("inf"):
@@ -152,7 +153,7 @@ class Course:
             handle.finalize()
 
     def close(self, why: BaseException) -> None:
-        """The training goes on without us."""
+        """Training continues without the library."""
         warn(why)
         handle, self.handle = self.handle, None
         if handle is not None:
@@ -161,12 +162,12 @@ class Course:
 
 
 class Batches:
-    """In the place of a DataLoader's batch sampler."""
+    """Replaces a DataLoader's batch sampler."""
 
     def __init__(self, course: Course, sampler: Any) -> None:
         self._course, self.sampler = course, sampler
         self.epoch: Callable[[], int] = lambda: 0
-        self.skips = True  # this run's first epoch begins in its middle (False: the framework skips)
+        self.skips = True  # starts this run's first epoch in its middle (False: the framework skips)
 
     def __iter__(self) -> "Iterator[SeededIndices]":
         course, epoch = self._course, self.epoch()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tensors as the library takes them: dense memory of a type that it adds. Any other is reduced as one that gives
-the same result, or refused."""
+"""Converts tensors to what the library takes: dense memory of a type that it adds. Other types are reduced as one
+that gives the same result, or refused."""
 from __future__ import annotations
 
 from typing import NamedTuple, Optional
@@ -46,7 +46,7 @@ def reduction(dtype: torch.dtype, op: object) -> Reduction:
 
 
 def dense(tensor: torch.Tensor, stand_in: "Optional[torch.dtype]" = None) -> torch.Tensor:
-    """Its values in dense memory: its own where that will do."""
+    """The tensor's values in dense memory: its own memory if possible."""
     tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
     if stand_in is None or stand_in is tensor.dtype:
         return tensor
@@ -54,7 +54,7 @@ def dense(tensor: torch.Tensor, stand_in: "Optional[torch.dtype]" = None) -> tor
 
 
 def put_back(tensor: torch.Tensor, values: torch.Tensor) -> None:
-    """What dense() gave, and the library has filled."""
+    """Copies back the values of dense(), which the library has filled."""
     if values.data_ptr() == tensor.data_ptr():
         return
     if tensor.dtype.is_complex and not values.dtype.is_complex:
@@ -67,7 +67,7 @@ def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def from_bytes(tensor: torch.Tensor, values: torch.Tensor) -> None:
-    """Fills it from what as_bytes() of a tensor like it gave."""
+    """Fills the tensor from as_bytes() of a tensor like it."""
     if values.data_ptr() != tensor.data_ptr():
         tensor.detach().copy_(values.view(tensor.dtype).reshape(tensor.shape))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Buckets for DistributedDataParallel from what was measured: when each gradient is ready, what an all_reduce takes."""
+"""Buckets for DistributedDataParallel from measurements: when each gradient is ready, and an all_reduce's cost."""
 from __future__ import annotations
 
 import inspect
@@ -15,13 +15,13 @@ from .buckets import MIB, Gradient, Link, best_limit, best_sizes, fit_link, in_r
 
 _LINK_SIZES = [4 << 10 << 2 * power for power in range(7)]  # 4 KiB … 16 MiB
 _LINK_REPEATS = 5
-_LONG_S = 0.05  # no larger size is tried
-_GAIN = 0.02  # of the time from the first gradient to the last bucket's end; less is not worth a change
+_LONG_S = 0.05  # beyond this, no larger size is tried
+_GAIN = 0.02  # of the time from the first gradient to the last bucket's end; a smaller gain is not worth a change
 _HAS_LIST = "bucket_cap_mb_list" in inspect.signature(DistributedDataParallel.__init__).parameters
 
 
 class ReadyTimes:
-    """Notes when each parameter's gradient is complete; start() before a backward pass, stop() after it."""
+    """Records when each parameter's gradient is complete. Call start() before a backward pass, stop() after it."""
 
     def __init__(self, parameters: "list[torch.nn.Parameter]") -> None:
         self.parameters = parameters
@@ -34,7 +34,7 @@ class ReadyTimes:
         def note(parameter: torch.Tensor) -> None:
             if self._now is None:
                 return
-            if parameter.is_cuda:  # the hook runs when the work was launched
+            if parameter.is_cuda:  # the hook runs when the work is launched
                 self._now[index] = torch.cuda.Event(enable_timing=True)
                 self._now[index].record()
             else:
@@ -64,7 +64,7 @@ class ReadyTimes:
             hook.remove()
 
     def medians(self) -> "list[float]":
-        """Seconds since the first gradient, for each parameter; one that never had a gradient comes last."""
+        """Seconds after the first gradient, for each parameter; one that never had a gradient comes last."""
         after = []
         for times in self._rounds:
             first = min(one for one in times if one is not None)
@@ -75,14 +75,14 @@ class ReadyTimes:
 
 
 def _largest(numbers: "list[float]", group: Any, device: torch.device) -> "list[float]":
-    """The same on all ranks: the slowest one's."""
+    """The maximum over the ranks, the same on all ranks."""
     whole = torch.tensor(numbers, dtype=torch.float64, device=device)
     dist.all_reduce(whole, op=dist.ReduceOp.MAX, group=group)
     return whole.tolist()
 
 
 def measure_link(group: Any = None, device: "torch.device | str" = "cpu", dtype: torch.dtype = torch.float32) -> Link:
-    """What an all_reduce takes while nothing else goes on. Collective."""
+    """The cost of an all_reduce without other traffic. Collective."""
     device, measured = torch.device(device), []
     for size in _LINK_SIZES:
         memory = torch.zeros(size // dtype.itemsize, dtype=dtype, device=device)
@@ -103,7 +103,7 @@ def measure_link(group: Any = None, device: "torch.device | str" = "cpu", dtype:
 
 
 def _of_one_kind(parameters: "list[torch.nn.Parameter]") -> "list[torch.nn.Parameter]":
-    """Those that DDP exchanges. It groups each type and device apart, and takes one list of sizes for all."""
+    """The parameters that DDP reduces. It groups each type and device separately, but takes one list of sizes."""
     learned = [parameter for parameter in parameters if parameter.requires_grad]
     if len({(parameter.dtype, parameter.device) for parameter in learned}) != 1:
         raise ValueError("buckets cannot be planned: the parameters are of several types, or on several devices")
@@ -118,7 +118,7 @@ def _gradients(times: ReadyTimes, group: Any) -> "list[Gradient]":
 
 
 def _options(gradients: "list[Gradient]", link: Link, has_list: bool) -> "tuple[dict[str, Any], list[int]]":
-    """Arguments of DistributedDataParallel, and the buckets that it then makes."""
+    """Arguments of DistributedDataParallel, and the buckets that it makes from them."""
     if has_list:
         sizes = best_sizes(gradients, link)
         return {"bucket_cap_mb_list": [size / MIB for size in sizes]}, sizes
@@ -128,13 +128,13 @@ def _options(gradients: "list[Gradient]", link: Link, has_list: bool) -> "tuple[
 
 def plan_buckets(model: torch.nn.Module, backward: Callable[[], Any], *, group: Any = None,
                  rounds: int = 5) -> "dict[str, Any]":
-    """How DistributedDataParallel should group the gradients of `model`, as arguments of it:
+    """How DistributedDataParallel should group the gradients of `model`, as its arguments:
 
         buckets = ringrt.torch.plan_buckets(net, lambda: loss_fn(net(x), y).backward())
         model = DistributedDataParallel(net, **buckets)
 
-    `backward` does a forward and a backward pass, as large as those of training. It is called `rounds` + 1 times;
-    the model's gradients are None afterwards. Collective."""
+    `backward` runs a forward and a backward pass of the training's size. It is called `rounds` + 1 times.
+    Afterwards the model's gradients are None. Collective."""
     times = ReadyTimes(_of_one_kind(list(model.parameters())))
     try:
         for count in range(rounds + 1):
@@ -154,9 +154,9 @@ def plan_buckets(model: torch.nn.Module, backward: Callable[[], Any], *, group: 
 
 
 class Regrouping:
-    """Measures the first steps of a DistributedDataParallel, and then gives it the buckets that are best for them."""
+    """Measures the first steps of a DistributedDataParallel, then gives it the best buckets for them."""
 
-    WARM_UP, ROUNDS = 3, 5  # steps; DDP itself groups anew after its first
+    WARM_UP, ROUNDS = 3, 5  # steps; DDP itself regroups after its first
 
     def __init__(self, model: torch.nn.Module, ddp: "list[DistributedDataParallel]") -> None:
         if len(ddp) != 1 or hasattr(model, "_orig_mod"):
@@ -169,12 +169,12 @@ class Regrouping:
         self._steps = 0
 
     def begin(self) -> None:
-        """Before the micro-batch whose gradients are exchanged."""
+        """Call before the micro-batch whose gradients are reduced."""
         if self._times is not None and self._steps >= self.WARM_UP:
             self._times.start()
 
     def end_step(self) -> None:
-        """Collective. After the optimizer's step."""
+        """Collective. Call after the optimizer's step."""
         if self._times is None:
             return
         self._times.stop()
@@ -197,7 +197,7 @@ class Regrouping:
 
 
 def _limits(ddp: DistributedDataParallel) -> "list[int]":
-    """Of the buckets that it has."""
+    """The limits of its current buckets."""
     given = getattr(ddp, "bucket_bytes_cap_list", None)
     if given:
         return list(given)
@@ -212,7 +212,7 @@ def _why_fixed(ddp: DistributedDataParallel) -> "Optional[str]":
 
 
 def why_not_reformed(ddp: DistributedDataParallel) -> "Optional[str]":
-    """What reform() would lose."""
+    """What reform() would lose; None: nothing."""
     if type(ddp) is not DistributedDataParallel:
         return "it is of a class of its own"
     if getattr(ddp, "mixed_precision", None) is not None:
@@ -228,15 +228,15 @@ def why_not_reformed(ddp: DistributedDataParallel) -> "Optional[str]":
 
 
 def reform(ddp: DistributedDataParallel, **options: Any) -> None:
-    """The same object with other arguments: its constructor runs again. No method of it changes its buckets. Between
-    two steps; all ranks. It is not asked to compare or to broadcast weights: they are equal."""
+    """Runs the constructor of the same object again, with other arguments, because no method changes its buckets.
+    Collective, between two steps. It does not compare or broadcast weights, because they are equal."""
     takes = inspect.signature(DistributedDataParallel.__init__).parameters
     kept = {"process_group": ddp.process_group, "dim": ddp.dim, "static_graph": ddp.static_graph,
             "find_unused_parameters": ddp.find_unused_parameters,
             "gradient_as_bucket_view": ddp.gradient_as_bucket_view, "init_sync": False}
     if ddp.device_ids is not None:
         kept.update(device_ids=ddp.device_ids, output_device=ddp.output_device)
-    if "forward_sync_buffers" in takes:  # broadcast_buffers before
+    if "forward_sync_buffers" in takes:  # called broadcast_buffers in older versions
         kept["forward_sync_buffers"] = ddp.forward_sync_buffers
     else:
         kept["broadcast_buffers"] = ddp.broadcast_buffers

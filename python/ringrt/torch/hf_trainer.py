@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Hugging Face Trainer: train() of an unmodified script becomes malleable. There is no entry point, so train()
-is wrapped after transformers.trainer was imported; inside it only the Trainer's own methods and a callback of
-its are used. The step boundary is on_step_begin: by then all that belongs to the step before is done, its
-evaluation, logging and saving too."""
+"""The Hugging Face Trainer: makes train() of an unmodified script malleable. There is no entry point, so train()
+is wrapped after the import of transformers.trainer. Inside it, only the Trainer's own methods and a callback
+are used. The step boundary is on_step_begin: by then, everything of the previous step is done, including its
+evaluation, logging and saving."""
 from __future__ import annotations
 
 import functools
@@ -60,7 +60,7 @@ def _open(trainer: Any, module: ModuleType) -> "Optional[_Train]":
 
 
 class _Train:
-    """One train() that may be resized."""
+    """One train() that can be resized."""
 
     def __init__(self, trainer: Any, module: ModuleType) -> None:
         self.trainer = trainer
@@ -83,13 +83,13 @@ class _Train:
         try:
             if type(loader).__name__ == "DataLoaderDispatcher":
                 raise Declined("rank 0 reads the data for all ranks (dispatch_batches)")
-            base = getattr(loader, "base_dataloader", loader)  # inside accelerate's
+            base = getattr(loader, "base_dataloader", loader)  # the loader inside accelerate's
             batches = course.attach(base, trainer.model, self._every)
         except Exception as error:
             course.close(error)
             return loader
-        batches.epoch, batches.skips = self._epoch, False  # the Trainer skips what is done by itself
-        base.__dict__["batch_sampler"] = batches  # DataLoader forbids to set it, for good reasons
+        batches.epoch, batches.skips = self._epoch, False  # the Trainer itself skips finished batches
+        base.__dict__["batch_sampler"] = batches  # DataLoader forbids setting this attribute
         trainer.args.gradient_accumulation_steps = self._every * course.accumulate
         return loader
 
@@ -121,7 +121,7 @@ class _Train:
         return self._inner["training_step"](model, inputs, *args, **kwargs)
 
     def _save(self, folder: str) -> None:
-        """A checkpoint as the Trainer's own, without its rotation and its hub."""
+        """Writes a checkpoint like the Trainer's own, without its rotation and its hub."""
         trainer = self.trainer
         trainer.save_model(folder, _internal_call=True)
         if not trainer.args.should_save:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lightning: an unmodified Trainer becomes malleable. Lightning calls callbacks() for every Trainer (its entry
-point callbacks_factory). Trainer.fit() opens the run and names the checkpoint to go on from; the callback has
-the step boundary, which is the beginning of a step's first batch: by then all that belongs to the step before
-is done, its validation and logging too."""
+"""Lightning: makes an unmodified Trainer malleable. Lightning calls callbacks() for every Trainer (its entry point
+callbacks_factory). Trainer.fit() opens the run and selects the checkpoint to continue from. The callback has
+the step boundary, at the start of a step's first batch: by then, everything of the previous step is done,
+including its validation and logging."""
 from __future__ import annotations
 
 import functools
@@ -43,7 +43,7 @@ def _wrap(owner: Any, name: str, around: Any) -> None:
 
 
 def _init(init: Any, self: Any, *args: Any, **kwargs: Any) -> None:
-    """Trainer(devices=4, num_nodes=1) is one size of many: the step's tasks are what there is."""
+    """Trainer(devices=4, num_nodes=1) names one size of many: the job step's tasks replace it."""
     for name, variable in (("devices", "PL_TRAINER_DEVICES"), ("num_nodes", "PL_TRAINER_NUM_NODES")):
         if name in kwargs and os.environ.get(variable, "").isdigit():
             kwargs[name] = int(os.environ[variable])
@@ -112,17 +112,18 @@ def _check(trainer: Any, model: Any) -> None:
 
 
 def _take_signals() -> None:
-    """Lightning saves inside its handler of the requeue signal, between any two instructions, and without agreeing
-    on a step. It sets none where there is one: so this one asks for a save and a requeue at the next boundary."""
+    """Lightning saves inside its handler of the requeue signal, between any two instructions, without agreement on
+    a step. It installs no handler if there is one. So this one asks for a save and a requeue at the next
+    boundary."""
     asked = int(os.environ.get("RINGRT_SIGNAL", signal.SIGURG))
     for number in {signal.SIGUSR1, asked}:
         if signal.getsignal(number) in (None, signal.SIG_DFL):
-            # libringrt sets its own handler of RINGRT_SIGNAL later, below Python's.
+            # libringrt installs its own handler of RINGRT_SIGNAL later, below Python's.
             signal.signal(number, lambda number, _: number == asked or os.kill(os.getpid(), asked))
 
 
 class _Fit:
-    """One fit() that may be resized."""
+    """One fit() that can be resized."""
 
     def __init__(self, trainer: Any, model: Any) -> None:
         self._trainer, self._model = trainer, model
@@ -133,7 +134,7 @@ class _Fit:
                              ranks_from_environment())
 
     def attach(self, loader: Any) -> Any:
-        """Changes the loader in place, and the Trainer's counts of batches, which are of this rank."""
+        """Changes the loader in place, and the Trainer's batch counts, which are per rank."""
         course, trainer = self.course, self._trainer
         if course.handle is None:
             return loader
@@ -151,7 +152,7 @@ class _Fit:
         if isinstance(check, int):
             trainer.val_check_interval = check * course.accumulate
         set_sampler(loader, batches)
-        warnings.filterwarnings("ignore", message=".*dataloader is not resumable")  # it is, now
+        warnings.filterwarnings("ignore", message=".*dataloader is not resumable")  # it is resumable here
         return loader
 
     def place(self, checkpoint: "dict[str, Any]") -> None:
@@ -168,7 +169,7 @@ class _Fit:
             self._began = True
             course.steps_left(trainer.estimated_stepping_batches - trainer.global_step)
             if course.folder:
-                # What follows the first batches of a resumed epoch is as in any other: logged by steps, and a
+                # After its first batches, a resumed epoch is treated like any other: logged by steps, and a
                 # plateau scheduler moves at its end.
                 trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
                 trainer.fit_loop._restarting = False
@@ -178,8 +179,8 @@ class _Fit:
 
 
 class _Order(DistributedSampler):
-    """For a sampler of one process: Lightning leaves a DistributedSampler alone, and gives any other to its own
-    ranks. The order is that of DistributedSampler in any case."""
+    """Replaces a sampler of one process: Lightning keeps a DistributedSampler, and splits any other over its own
+    ranks. The order is DistributedSampler's in both cases."""
 
     def __init__(self, dataset: Any, shuffle: bool) -> None:
         super().__init__(dataset, 1, 0, shuffle, seed=int(os.environ.get("PL_GLOBAL_SEED", 0)))
@@ -192,14 +193,14 @@ def set_sampler(loader: Any, batches: Batches) -> None:
         order = _Order(loader.dataset, shuffle)
         if shuffle or isinstance(sampler, SequentialSampler):
             batches.sampler = order
-        loader.__dict__["sampler"] = order  # DataLoader forbids to set them, for good reasons
+        loader.__dict__["sampler"] = order  # DataLoader forbids setting these attributes
     loader.__dict__["batch_sampler"] = batches
 
 
 def place(fit_loop: "dict[str, Any]", epoch: int, index: int, per_epoch: int) -> None:
-    """Lightning counts batches of a rank. The counts that were saved become those of this size: in `epoch`, before
-    the batch `index`, where the epoch has per_epoch batches; told as Lightning itself saves it, at the end of a
-    batch, or between two epochs. PURE."""
+    """Converts the saved counts to this size, because Lightning counts batches per rank: in `epoch`, before batch
+    `index`, with per_epoch batches per epoch. The form is Lightning's own, as saved at the end of a batch or
+    between two epochs. PURE."""
 
     def fill(progress: "dict[str, int]", ready: int, completed: int, processed: "int | None" = None) -> None:
         progress.update(ready=ready, started=ready, processed=ready if processed is None else processed,
@@ -220,7 +221,7 @@ def place(fit_loop: "dict[str, Any]", epoch: int, index: int, per_epoch: int) ->
 
 
 def _callback(pl: Any) -> Any:
-    """Its class is made here: Callback is of either package."""
+    """Makes the class here, because Callback is from either package."""
 
     class Malleable(pl.Callback):
         ringrt_fit: Optional[_Fit] = None

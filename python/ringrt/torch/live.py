@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A malleable() run that is resized in place (doc/live.md): what its boundaries do where ranks come and go.
+"""A malleable() run that is resized in place (doc/live.md): its boundaries when ranks join and leave.
 
-A rank's state is known by (steps done, epoch). Where a rank of an extension is lost, the base's ranks drop what
-they have of the step under way, and the newest state that one of them has goes to all. An extension whose place is gone,
-for another one was lost or one below it left, joins again, with the base's state of that time."""
+A rank's state is identified by (steps done, epoch). If a rank of an extension is lost, the base's ranks drop their
+part of the current step and continue from the newest state that one of them has. An extension whose place is gone,
+because another one was lost or one below it left, joins again with the base's state of that time."""
 from __future__ import annotations
 
 import copy
@@ -34,7 +34,7 @@ def is_asked() -> bool:
 
 
 def why_not(model: torch.nn.Module, ddp: "list[Any]", options: "dict[str, bool]") -> Optional[str]:
-    """Why this training is resized by requeue alone; `options`: those of malleable() that are set."""
+    """Why this training is resized only by requeue, or None. `options`: those of malleable() that are set."""
     for name, is_set in options.items():
         if is_set:
             return f"{name} cannot be resized in place"
@@ -61,15 +61,15 @@ def say(line: str) -> None:
 
 class Live:
     def __init__(self, run: "Malleable", model: torch.nn.Module, opts: "list[Any]", small: "dict[str, Any]") -> None:
-        """`small`: parts of the state that the program changes outside of a step too, and that are cheap to copy."""
+        """`small`: parts of the state that are cheap to copy, and that the program also changes outside of a step."""
         self.run, self.handle, self.extension = run, run.handle, is_extension()
         self._model, self._opts, self._small = model, opts, small
         self._position = run._position
         self.world = LiveWorld(self.handle, run._ddp, self._position)
         self.world.base_ranks = 0 if self.extension else self.handle.size
-        self.moves = 0  # counts what makes the micro-batches that were planned invalid
+        self.moves = 0  # counts changes that invalidate the planned micro-batches
         self.returns = 0  # how often an extension has joined again
-        self._redo = False  # this rank runs to the end of its epoch's body, and what it does counts for nothing
+        self._redo = False  # this rank runs to the end of its epoch's body, but the results do not count
         self._keeps_all = len(opts) > 1
         self._kept: "dict[str, Any]" = {}
         self._packed: Optional[Packed] = None
@@ -85,7 +85,7 @@ class Live:
         self.run._state.fill(unpacked(address, count))
 
     def _keep(self) -> None:
-        """What a step, and what follows an epoch's steps, change before all ranks have agreed."""
+        """Copies what a step, and the code after an epoch's steps, change before all ranks have agreed."""
         self._packed = None
         self._keeps_all |= self._position.step.updates > 1
         self._position.step.begin(void=self._redo)
@@ -111,15 +111,15 @@ class Live:
             for group, was in zip(opt.param_groups, groups):
                 group.update(was)
 
-    # ---- where ranks come and go ---------------------------------------------------------------------
+    # ---- ranks join and leave -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Of the base: when its state is restored."""
+        """On the base: call when its state is restored."""
         if not self.extension:
             self._form()
 
     def join(self) -> None:
-        """Of an extension: before its first epoch."""
+        """On an extension: call before its first epoch."""
         if self.extension and not self.moves:
             self._await_base()
             self._form()
@@ -157,7 +157,7 @@ class Live:
         raise SystemExit(status)
 
     def boundary(self, in_tail: bool) -> None:
-        """The ballot after a step, or after an epoch (`in_tail`: of the epoch's body)."""
+        """The ballot after a step, or after an epoch (`in_tail`: after the epoch's body)."""
         self.world.drain()
         before = self.handle.rank, self.handle.size
         try:
@@ -181,11 +181,11 @@ class Live:
         self._form()
 
     def is_void(self) -> bool:
-        """The step under way was not done, and is begun again."""
+        """Whether the current step was not done, and begins again."""
         return self._position.step.is_done_again
 
     def undo(self, in_tail: bool) -> None:
-        """What was done since the last ballot."""
+        """Undoes everything since the last ballot."""
         self.world.drain()
         if not self.extension:
             self._go_back()
@@ -195,14 +195,14 @@ class Live:
         if self.extension:
             self._join_again(in_tail)
             return
-        self.handle.restore()  # raises where a rank of the base is lost
+        self.handle.restore()  # raises if a rank of the base is lost
         self.handle.look_again()
         if not self._agree(in_tail):
             raise PeerLost("a rank of the base was lost")
         self._form()
 
     def _agree(self, in_tail: bool) -> bool:
-        """All that settled in one communicator go on from the newest state; False: one of them was lost."""
+        """All ranks that settled together continue from the newest state; False: one of them was lost."""
         run, handle = self.run, self.handle
         epoch = run.epoch
         mine = torch.tensor([run.steps_done, run.epoch, int(in_tail)])
@@ -215,13 +215,13 @@ class Live:
                 self._share(states.index(newest), states[handle.rank] != newest)
         except (PeerLost, TimedOut):
             return False
-        # Who has left the batches must be followed there, if only in appearance.
+        # If one rank has left the batches, the others must follow, if only in appearance.
         over = run.epoch != epoch or (run.epoch_step >= run.plan.steps and bool(every[:, 2].any()))
         self._redo = over and not in_tail
         return True
 
     def _share(self, root: int, is_behind: bool) -> None:
-        """The state of one rank to those who are behind."""
+        """Sends one rank's state to the ranks that are behind."""
         packed = Packed(self.run._state.content()).copy() if self.handle.rank == root else b""
         count = torch.tensor([len(packed)])
         self.handle.broadcast(count.data_ptr(), 8, root)
@@ -231,7 +231,7 @@ class Live:
             self._unpack(room.data_ptr(), room.numel())
 
     def ends_epoch(self, epoch: int) -> bool:
-        """After the body of an epoch: whether it is really over."""
+        """Call after the body of an epoch: whether it is really over."""
         if self._redo:
             self._redo = False
             self._position.step.begin()
@@ -245,6 +245,6 @@ class Live:
         self.world.drain()
         if self.extension:
             self.handle.finalize()
-            raise SystemExit(0)  # what follows the training is the base's
+            raise SystemExit(0)  # only the base runs what follows the training
         self.handle.finalize()
         self.world.close()

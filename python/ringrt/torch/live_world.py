@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torch.distributed over a handle's present communicator: the ranks of a job and of its extensions. Nothing meets
-anew where ranks come and go, for the library has: the default group becomes another object, and so does what
-DistributedDataParallel has of it.
+"""torch.distributed over a handle's current communicator: the ranks of a job and of its extensions. When ranks join
+or leave, torch needs no rendezvous, because the library has done it. The default group becomes another object,
+which DistributedDataParallel then uses.
 
-A rank that is lost must not show in the program's loop, which could not go on after an exception: the collective
-ends as if it had been done, and Position.step says that all until the next boundary is done again."""
+A lost rank must not appear in the program's loop, which could not continue after an exception. The collective ends
+as if it had succeeded, and Position.step records that everything until the next boundary is done again."""
 from __future__ import annotations
 
 import ctypes
@@ -29,11 +29,11 @@ from .work import Work, WorkQueue
 
 NAME = "ringrt_live"
 _SIZES = (4, 8, 2, 2, 4, 8, 1)  # of a ringrt_dtype_t
-_world: "Optional[LiveWorld]" = None  # torch makes a group by a name alone
+_world: "Optional[LiveWorld]" = None  # torch creates a group by name only
 
 
 class HandleCommunicator:
-    """What ProcessGroupRingrt wants of a communicator, by the collectives of a handle."""
+    """The communicator that ProcessGroupRingrt needs, from the collectives of a handle."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -87,7 +87,7 @@ class LiveGroup(ProcessGroupRingrt):
     def _start(self, operation: "Callable[[Any], None]", opts: Any, tensors: "list[torch.Tensor]") -> Work:
         return super()._start(lambda comm: self._world.attempt(self, lambda: operation(comm)), opts, tensors)
 
-    # Where a rank is lost there is something in the outputs, such as a size of objects that follow.
+    # After a loss, the outputs must still hold usable values, such as the size of objects that follow.
     def allgather(self, outputs: "list[list[torch.Tensor]]", inputs: "list[torch.Tensor]", opts: Any = None) -> Work:
         for out in outputs[0]:
             if out.dtype is inputs[0].dtype and out.numel() == inputs[0].numel():
@@ -101,7 +101,7 @@ class LiveGroup(ProcessGroupRingrt):
         self._world.handle.abort()
 
     def shutdown(self) -> None:
-        """The handle is the run's."""
+        """Does nothing: the run owns the handle."""
 
 
 class LiveWorld:
@@ -111,15 +111,15 @@ class LiveWorld:
         self.handle, self.communicator = handle, HandleCommunicator(handle)
         self.queue = WorkQueue(NAME)
         self._ddp, self._position = ddp, position
-        self._own = dist.group.WORLD  # the program's, of this job's ranks
+        self._own = dist.group.WORLD  # the program's own, of this job's ranks
         self._present: Any = None
         self._number = 0
-        self.base_ranks = 0  # 0: not one of the base
+        self.base_ranks = 0  # 0: this rank is not of the base
         if NAME not in dist.Backend.backend_list:
             dist.Backend.register_backend(NAME, _create, devices=["cpu"])
 
     def can_go_on(self) -> bool:
-        """After a loss: another job's rank it is, or this one is of another job."""
+        """After a loss: this rank is an extension's, or the lost one may be."""
         return self.base_ranks == 0 or self.handle.size > self.base_ranks
 
     def attempt(self, group: LiveGroup, operation: "Callable[[], None]") -> None:
@@ -135,11 +135,11 @@ class LiveWorld:
             self._position.step.note(Event.LOSS)
 
     def drain(self) -> None:
-        """What the program started and did not wait for."""
+        """Waits for the operations that the program started and did not wait for."""
         self.queue.start(lambda: None, [], in_background=False).wait()
 
     def form(self) -> None:
-        """The default group is that of the ranks as they are now, and DistributedDataParallel uses it."""
+        """Makes a group of the current ranks the default group, also for DistributedDataParallel."""
         self._number += 1
         before = self._present
         made = distributed_c10d._new_process_group_helper(
@@ -157,7 +157,7 @@ class LiveWorld:
             reform(ddp, process_group=group, **_caps(ddp))
 
     def close(self) -> None:
-        """The program's own group again, for what it does when training is over."""
+        """Restores the program's own group, for its code after training."""
         global _world
         present, _world = self._present, None
         if present is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A DataLoader that gives this rank's micro-batches of the global batch, from where training was."""
+"""A DataLoader that yields this rank's micro-batches of the global batch, from the training's position."""
 from __future__ import annotations
 
 import copy
@@ -33,7 +33,7 @@ def epoch_order(sampler: Any, epoch: int, seed: int) -> "list[int]":
         whole.num_replicas, whole.rank = 1, 0
         whole.num_samples = whole.total_size = len(whole.dataset)  # type: ignore[arg-type]
         return [int(index) for index in whole]
-    # Any other draws from its own generator or torch's.
+    # Any other sampler draws from its own generator or torch's.
     generator = getattr(sampler, "generator", None)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of(seed, epoch))
@@ -43,7 +43,7 @@ def epoch_order(sampler: Any, epoch: int, seed: int) -> "list[int]":
 
 
 class MicroBatches:
-    """In the place of the loader's batch sampler."""
+    """Replaces the loader's batch sampler."""
 
     def __init__(self, run: "Malleable") -> None:
         self._run = run
@@ -59,9 +59,9 @@ class MicroBatches:
 
 
 def attach(loader: DataLoader, run: "Malleable") -> None:
-    """Changes the very object that the program's loop goes over."""
+    """Changes the object that the program's loop iterates over."""
     class_of = type(loader)
     whole: "Callable[[Any], Iterator[Any]]" = class_of.__iter__
-    loader.__dict__["batch_sampler"] = MicroBatches(run)  # DataLoader forbids to set it, for good reasons
+    loader.__dict__["batch_sampler"] = MicroBatches(run)  # DataLoader forbids setting this attribute
     loader.__class__ = type(f"Malleable{class_of.__name__}", (class_of,),
                             {"__iter__": lambda self: run.iterate(lambda: whole(self))})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""malleable(): a plain PyTorch loop that may be resized, by three lines."""
+"""malleable(): makes a plain PyTorch loop resizable with three lines."""
 from __future__ import annotations
 
 import os
@@ -20,7 +20,7 @@ from .randomness import seed_all
 from .sharded import ShardedGradientScale, ShardedState, is_sharded, mesh_of
 from .state import TorchState, unwrapped
 
-_NEVER_S = 31536000  # the most that the library takes: a year
+_NEVER_S = 31536000  # the library's maximum: a year
 
 
 def _listed(objects: Any) -> "list[Any]":
@@ -38,7 +38,7 @@ def gather_over_torch(mine: bytes) -> "list[bytes]":
 
 
 def _world() -> "dict[str, Any]":
-    """What torch.distributed knows of the ranks, where the program has started it."""
+    """The ranks of torch.distributed, if the program has initialized it."""
     if not (dist.is_available() and dist.is_initialized()):
         return {}
     return {"rank": dist.get_rank(), "size": dist.get_world_size(), "gather": gather_over_torch}
@@ -72,7 +72,7 @@ class _Where:
 
 
 class Malleable(HasHandle):
-    """What malleable() returns; see there."""
+    """Returned by malleable(); see there."""
 
     def __init__(self, loader: DataLoader, model: torch.nn.Module, opts: "list[Any]", scheds: "list[Any]",
                  scaler: Any, reference: Optional[int], seed: Optional[int], same_bits: bool,
@@ -82,7 +82,7 @@ class Malleable(HasHandle):
         self.steps_done = self.epoch = self.epoch_step = 0
         self.left = False
         self._in_epochs = False
-        self._open_step = False  # its last micro-batch was given out
+        self._open_step = False  # its last micro-batch was yielded
         self._loader, self._position = loader, Position()
         ranks = world.get("size", 1)
         self._ddp, self.sharded = ddp_modules(model), is_sharded(model)
@@ -109,11 +109,11 @@ class Malleable(HasHandle):
             os.environ.get(name) for name in ("SLURM_JOB_ID", "RINGRT_CHECKPOINT_DIR"))
         if not kept:
             options = {"save_interval_s": _NEVER_S, **options}
-        if in_place:  # the ranks meet in the folder, where extensions look for them too
+        if in_place:  # the ranks meet in the folder, where extensions also look for them
             options = {"live_resize": 1, **options}
             world.pop("gather", None)
         self._handle = Handle(global_batch=self.plan.step_samples, **world, **options)
-        # Where torch.distributed is not started, but there are ranks: nobody exchanges gradients either.
+        # If torch.distributed is not initialized but there are several ranks, nothing reduces gradients.
         joins = in_place and live.is_extension()
         if self.handle.size != ranks and not joins:
             raise ValueError(f"this is one of {self.handle.size} ranks, but torch.distributed is not initialized: "
@@ -162,16 +162,16 @@ class Malleable(HasHandle):
 
     @property
     def steps_per_epoch(self) -> int:
-        """Updates of the weights in an epoch, at every number of ranks."""
+        """Updates of the weights per epoch, at every number of ranks."""
         return self.plan.steps
 
     @property
     def last(self) -> bool:
-        """The gradients of this step are complete after this backward pass: clip them only then."""
+        """Whether this step's gradients are complete after this backward pass: clip them only then."""
         return self._position.last and not self._position.step.is_lost
 
     def epochs(self, count: Optional[int] = None) -> Iterator[int]:
-        """The epochs still to do, beginning with the one that training was in."""
+        """The remaining epochs, beginning with the current one."""
         if self._live is not None:
             self._live.join()
         if count is not None:
@@ -187,13 +187,13 @@ class Malleable(HasHandle):
                 if self._live is not None and (self._live.returns != returns or not self._live.ends_epoch(epoch)):
                     continue
                 self.epoch, self.epoch_step = self.epoch + 1, 0
-                self._boundary(in_tail=True)  # what came after the batches is done too: validation, scheduler
+                self._boundary(in_tail=True)  # the code after the batches is also done: validation, scheduler
         finally:
             self._in_epochs = False
         self.finish()
 
     def finish(self) -> None:
-        """Ends the run before the program ends. Collective; epochs() does so after the last one."""
+        """Ends the run before the program ends. Collective; epochs() calls it after the last epoch."""
         if self._live is not None:
             self._live.finish()
         else:
@@ -209,7 +209,7 @@ class Malleable(HasHandle):
         return seed_of(self.seed, self.epoch, micro.step, micro.worker)
 
     def iterate(self, whole: "Callable[[], Iterator[Any]]") -> Iterator[Any]:
-        """The micro-batches of the rest of the epoch; between two steps is the boundary."""
+        """The micro-batches of the rest of the epoch, with the boundary between two steps."""
         if not self._in_epochs:
             raise RuntimeError("this loader belongs to a malleable run: go over it inside `for epoch in run.epochs(n)`")
         self._end_step()
@@ -271,29 +271,31 @@ class Malleable(HasHandle):
         self.left = self.handle.step(self.steps_done)
         if self.left:
             self.handle.finalize()
-            raise SystemExit(0)  # the job was requeued, and comes back by itself
+            raise SystemExit(0)  # the job was requeued: Slurm restarts it
 
 
 def malleable(loader: DataLoader, *, model: torch.nn.Module, opt: Union[Any, Sequence[Any]],
               sched: Union[Any, Sequence[Any], None] = None, scaler: Any = None,
               reference: Optional[int] = None, seed: Optional[int] = None, same_bits: bool = False,
               plan_buckets: bool = False, options: "Optional[dict[str, Any]]" = None, **more: Any) -> Malleable:
-    """Makes the training that goes over `loader` malleable, and restores it where it was before.
+    """Makes the training that iterates over `loader` malleable, and restores its saved state.
 
         run = ringrt.torch.malleable(loader, model=model, opt=opt, sched=sched)
         for epoch in run.epochs(90):
             loader.sampler.set_epoch(epoch)
             for x, y in loader: ...
 
-    The batch of a step stays loader.batch_size · `reference` samples (the most ranks that the job may have)
-    at every number of ranks: fewer ranks take several micro-batches for a step, in which opt.step(),
-    opt.zero_grad() and sched.step() do nothing but at its end. Each sample is seen once an epoch.
-    The loss is a mean over the micro-batch. Gradients that are clipped: `if run.last:` before.
+    The batch of a step stays loader.batch_size · `reference` samples at every number of ranks; `reference` is the
+    most ranks that the job may have. With fewer ranks, each rank takes several micro-batches per step, and
+    opt.step(), opt.zero_grad() and sched.step() act only at the step's end. Each sample is seen once per epoch.
+    The loss must be a mean over the micro-batch. Clip gradients only `if run.last:`.
 
     `same_bits`: the weights are the same, bit for bit, whatever numbers of ranks the training had: see bits.py.
-    `plan_buckets`: DDP's buckets are planned from the first steps' gradients and link: see buckets.py.
+    `plan_buckets`: plans DDP's buckets from the first steps' gradients and link: see buckets.py.
     `scaler`: a GradScaler. `more`: other parts of the state, with state_dict() and load_state_dict().
-    `options`: fields of ringrt_config_t. Collective: all ranks call it, after init_process_group() and
-    after DistributedDataParallel(model) or fully_shard(model)."""
+    `options`: fields of ringrt_config_t.
+
+    Collective: all ranks call it, after init_process_group() and after DistributedDataParallel(model) or
+    fully_shard(model)."""
     return Malleable(loader, model, _listed(opt), _listed(sched), scaler, reference, seed, same_bits,
                      plan_buckets, more, dict(options or {}))

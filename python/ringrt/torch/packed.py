@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The training's state as bytes in memory, for ranks that join: pickle's for the tree, and the tensors' own memory,
-which is not copied. Only for who may read the checkpoint too: it is unpickled."""
+"""The training's state as bytes in memory, for ranks that join: pickle for the tree, and the tensors' own memory,
+which is not copied. It is unpickled, so it is only for ranks that may also read the checkpoint."""
 from __future__ import annotations
 
 import ctypes
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-_SMALL = 16384  # bytes of a tensor that is copied beside the tree instead of being a piece
+_SMALL = 16384  # a tensor of at most this many bytes is copied beside the tree
 _BEGINNING = struct.Struct("<QQ")  # bytes of the tree, and of the small tensors
 
 
@@ -49,7 +49,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class Packed:
-    """One state. Its pieces are the tensors' memory: they hold what is in them when they are read."""
+    """One state. Its pieces are the tensors' memory, with the content at the time of reading."""
 
     def __init__(self, content: Any) -> None:
         self._kept: "list[Any]" = []  # owns the memory
@@ -76,12 +76,12 @@ class Packed:
         return key
 
     def copy(self) -> bytes:
-        """What is in the pieces now."""
+        """The current content of the pieces."""
         return b"".join(bytes(_memory(*piece)) for piece in self.pieces)
 
 
 def unpacked(address: int, count: int) -> Any:
-    """What Packed() was given; its tensors are new ones."""
+    """The content given to Packed(), in new tensors."""
     if count < _BEGINNING.size:
         raise ValueError("a packed state is not whole")
     tree, small = _BEGINNING.unpack(ctypes.string_at(address, _BEGINNING.size))

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which samples make up which micro-batch. PURE: nothing but numbers; no torch.
+"""Which samples make up which micro-batch. PURE: only numbers; no torch.
 
-A training step is one update of the weights. Its batch is made of `reference` micro-batches, those
-of `reference` *workers*; a job with fewer ranks gives each rank several of them, one after the other.
-So every update sees the same samples, in the same micro-batches, at every number of ranks:
+A training step is one update of the weights. Its batch consists of `reference` micro-batches, one per *worker*. A
+job with fewer ranks gives each rank several workers, in sequence. So every update uses the same samples, in the
+same micro-batches, at every number of ranks:
 
     order of the epoch   | step 0: reference · batch samples | step 1 | … | the rest |
     worker w of a step     samples w, w + reference, w + 2 · reference … of it
     rank r of n            workers r · c … r · c + c - 1, where c = reference / n
-                           (resized in place n need not divide it: from r · reference / n on, rounded down)
+                           (resized in place, n need not divide it: from r · reference / n, rounded down)
 
-That is what torch's DistributedSampler gives `reference` ranks, but for the last step of an epoch: where
-that one has fewer samples, they are dealt out as evenly as they go, none is repeated, and each
-micro-batch counts by its samples.
+torch's DistributedSampler gives the same to `reference` ranks, except in an epoch's last step. If that step has
+fewer samples, they are distributed as evenly as possible, none is repeated, and each micro-batch is weighted by
+its samples.
 """
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class MicroBatch:
     step: int  # within the epoch
     worker: int
     indices: "tuple[int, ...]"
-    # Its gradient is a mean over its samples; times `scale`, and averaged over the ranks, the sum is
-    # the mean over all samples of the step.
+    # Its gradient is a mean over its samples. Multiplied by `scale` and averaged over the ranks, the sum is the
+    # mean over all samples of the step.
     scale: float
     last: bool  # of its step, on this rank
-    share: float  # of the step's samples: the same number at every number of ranks, to the last bit
+    share: float  # of the step's samples: bit-identical at every number of ranks
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Plan:
     samples: int  # in an epoch
     batch: int  # samples of a micro-batch
     reference: int  # micro-batches of a step
-    drop_last: bool = False  # the last step, where it has fewer samples than the others
+    drop_last: bool = False  # drops the last step if it has fewer samples than the others
 
     def __post_init__(self) -> None:
         if self.samples <= 0 or self.batch <= 0 or self.reference <= 0:
@@ -59,13 +59,13 @@ class Plan:
         return self.reference // ranks
 
     def workers_of(self, rank: int, ranks: int) -> range:
-        """Those that a rank plays in each step. Where there are more ranks than workers, a rank without any plays
-        one of its own that never has a sample."""
+        """The workers that a rank runs in each step. With more ranks than workers, a rank without any gets one of
+        its own, which never has a sample."""
         some = range(rank * self.reference // ranks, (rank + 1) * self.reference // ranks)
         return some or range(self.reference + rank, self.reference + rank + 1)
 
     def of_step(self, order: Sequence[int], step: int, rank: int, ranks: int) -> "list[MicroBatch]":
-        """This rank's micro-batches of one step; `order` has the samples of the epoch."""
+        """This rank's micro-batches of one step; `order` holds the samples of the epoch."""
         begin = step * self.step_samples
         end = min(begin + self.step_samples, self.samples)
         workers = self.workers_of(rank, ranks)
@@ -73,7 +73,7 @@ class Plan:
         for worker in workers:
             mine = () if worker >= self.reference else tuple(order[begin + worker:end:self.reference])
             scale = ranks * len(mine) / (end - begin)
-            # A worker without a sample takes one that counts for nothing: its rank must not be missing.
+            # A worker without samples takes one with weight 0, because its rank must take part.
             out.append(MicroBatch(step, worker, mine or (order[begin],), scale,
                                   worker == workers[-1], len(mine) / (end - begin)))
         return out
@@ -86,9 +86,9 @@ class Plan:
 
 
 def reference_of(malleable: "str | None", ranks: int, evenly: bool = True) -> int:
-    """The most ranks that RINGRT_MALLEABLE ("MIN:MAX" or "MIN-MAX") lets the job have: the largest
-    MIN·2^k that is no more than MAX. `ranks`, where it is not set or is not that, or where it is no multiple of
-    `ranks` and must be dealt out `evenly`."""
+    """The most ranks that RINGRT_MALLEABLE ("MIN:MAX" or "MIN-MAX") allows: the largest MIN·2^k that is not above
+    MAX. `ranks` if it is not set or is malformed, or if it is no multiple of `ranks` and must be distributed
+    `evenly`."""
     try:
         low, high = (int(word) for word in (malleable or "").replace("-", ":").split(":")[:2])
     except ValueError:
@@ -101,7 +101,7 @@ def reference_of(malleable: "str | None", ranks: int, evenly: bool = True) -> in
 
 
 def seed_of(*numbers: int) -> int:
-    """One number of 63 bits from several (splitmix64's mixing)."""
+    """One 63-bit number from several (splitmix64's mixing)."""
     mixed = 0
     for number in numbers:
         mixed = (mixed ^ number) + 0x9E3779B97F4A7C15 & (1 << 64) - 1

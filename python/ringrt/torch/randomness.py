@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random numbers that depend on the step and the worker alone: so a resumed run draws the same, and
-a worker's dropout and augmentation are the same whichever rank plays it."""
+"""Random numbers that depend only on the step and the worker. So a resumed run draws the same, and
+a worker's dropout and augmentation are the same on every rank."""
 from __future__ import annotations
 
 import random
@@ -10,7 +10,7 @@ import torch
 
 
 def seed_all(seed: int) -> None:
-    """Python's, NumPy's (where it is used) and torch's generators, on all devices."""
+    """Seeds the generators of Python, NumPy (if imported) and torch, on all devices."""
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed & 0xFFFFFFFF)
@@ -18,8 +18,8 @@ def seed_all(seed: int) -> None:
 
 
 class SeededIndices(list):
-    """A batch's indices that seed the generators of the process in which the batch is fetched (a
-    worker of the DataLoader's, or this one), when its samples are about to be read."""
+    """A batch's indices. They seed the generators of the process that fetches the batch (a
+    DataLoader worker, or this one) when its samples are about to be read."""
 
     seed: int
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the backend known: torch calls register() where a program asks for "ringrt" (the entry point group
-torch.distributed.backends), `import ringrt.torch` does it too."""
+"""Registers the backend. torch calls register() when a program asks for "ringrt" (the entry point group
+torch.distributed.backends); `import ringrt.torch` also calls it."""
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +12,7 @@ NAME = "ringrt"
 
 
 def _create(store: Any, rank: int, size: int, timeout: Any) -> Any:
-    if not hasattr(dist.Backend, "_ensure_backend_registered"):  # came with backends written in Python
+    if not hasattr(dist.Backend, "_ensure_backend_registered"):  # new with backends in Python
         raise RuntimeError(f"the backend ringrt needs torch 2.14.1 or a newer one, this is {torch.__version__}")
     from .backend import ProcessGroupRingrt
     return ProcessGroupRingrt(store, rank, size, timeout)

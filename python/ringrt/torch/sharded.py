@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """FSDP2: a model that fully_shard() has wrapped. Each rank has a shard of every parameter and of its optimizer
-state, as DTensors. They are saved by torch.distributed.checkpoint (DCP), each rank its own, and cut anew for the
-number of ranks that loads them; all else of the state is rank 0's, in the file that it always was in."""
+state, as DTensors. torch.distributed.checkpoint (DCP) saves each rank's shards and reshards them for the number
+of ranks that loads them. Rank 0 saves all other state, in the usual file."""
 from __future__ import annotations
 
 import copy
@@ -16,7 +16,7 @@ from .state import TorchState
 
 
 class Piece(NamedTuple):
-    """Stands in the state's file for a DTensor that DCP has."""
+    """Replaces a DTensor, which DCP saves, in the state's file."""
 
     shape: "tuple[int, ...]"
     dtype: torch.dtype
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
 
 def is_dtensor(value: Any) -> bool:
-    module = sys.modules.get("torch.distributed.tensor")  # not imported: there is none
+    module = sys.modules.get("torch.distributed.tensor")  # not imported: no DTensor exists
     return module is not None and isinstance(value, module.DTensor)
 
 
@@ -51,7 +51,7 @@ def mesh_of(model: torch.nn.Module, ranks: int) -> Any:
 
 
 def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any:
-    """`value` with function(name, leaf) in the place of each leaf, in containers of the same kind."""
+    """A copy of `value` with function(name, leaf) for each leaf, in containers of the same kind."""
     def inner(key: Any, one: Any) -> Any:
         return _mapped(one, f"{name}.{key}" if name else str(key), function)
 
@@ -59,7 +59,7 @@ def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any
         out = copy.copy(value)
         for key, one in value.items():
             out[key] = inner(key, one)
-        if hasattr(value, "_metadata"):  # the versions of a module's state; an OrderedDict's copy has none
+        if hasattr(value, "_metadata"):  # versions of a module's state; an OrderedDict's copy has none
             out._metadata = value._metadata
         return out
     if isinstance(value, (list, tuple)) and not isinstance(value, Piece):
@@ -69,13 +69,13 @@ def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any
 
 
 def _one_line(failed: Any) -> str:
-    """Of DCP's CheckpointException, which has the ranks' tracebacks."""
+    """One line from DCP's CheckpointException, which holds the ranks' tracebacks."""
     rank, (error, _trace) = min(failed.failures.items())
     return f"rank {rank}: {type(error).__name__}: {error}"
 
 
 class ShardedState(TorchState):
-    """Collective where a State is not: every rank saves and loads."""
+    """Unlike a State, collective: every rank saves and loads."""
 
     def __init__(self, parts: Mapping[str, Any], mesh: Any) -> None:
         super().__init__(parts)
@@ -92,7 +92,7 @@ class ShardedState(TorchState):
             return Piece(tuple(leaf.shape), leaf.dtype, tuple(leaf.placements))
 
         content = _mapped(self.content(), "", take_out)
-        # The library syncs what it finds in the folder, and only then gives the folder its name.
+        # The library syncs the folder's files before it gives the folder its final name.
         try:
             checkpoint.save(shards, storage_writer=checkpoint.FileSystemWriter(folder, sync_files=False))
         except checkpoint.CheckpointException as failed:
@@ -120,8 +120,8 @@ class ShardedState(TorchState):
 
 
 class ShardedGradientScale:
-    """What GradientScale does, on the whole parameters that a forward pass has: a rank's shard has its gradient
-    only after it was added up over the ranks."""
+    """GradientScale on the whole parameters of a forward pass: a rank's shard gets its gradient only after the
+    reduction over the ranks."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         from torch.distributed.fsdp import FSDPModule
@@ -138,7 +138,7 @@ class ShardedGradientScale:
         if self._scale == 1.0:
             return
         for parameter in module.parameters():
-            # FSDP2 keeps these objects, and fills their memory anew.
+            # FSDP2 keeps these objects and refills their memory.
             if parameter.requires_grad and not is_dtensor(parameter) and id(parameter) not in self._hooked:
                 self._hooked[id(parameter)] = parameter
                 parameter.register_hook(lambda gradient: gradient if self._scale == 1.0 else gradient * self._scale)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The training's state as a file of torch.save()."""
+"""The training's state as a torch.save() file."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,8 +10,7 @@ from ..state import State
 
 
 def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The module inside DistributedDataParallel and torch.compile: a script may wrap it at some sizes
-    only."""
+    """The module inside DistributedDataParallel and torch.compile: a script may wrap it only at some sizes."""
     while True:
         inner = getattr(model, "_orig_mod", None)
         if inner is None and isinstance(model, torch.nn.parallel.DistributedDataParallel):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a rank that is lost leaves of the step under way, in a training that is resized in place (live.py).
+"""The current step's state when a rank is lost, in a training that is resized in place (live.py).
 
               update        (update)
        OPEN ---------> UPDATED
@@ -8,8 +8,8 @@
         v                 v    an update left out, or broken by the loss
        VOID              DONE -------------------------------------------> TORN
 
-A VOID step is done again. A DONE step counts: its gradients had been exchanged before the loss. Of a TORN step,
-one that has several optimizers, only a part was done: it is undone, and done again."""
+A VOID step is done again. A DONE step counts: its gradients were reduced before the loss. A TORN step has several
+optimizers, of which only some have updated: it is undone and done again."""
 from __future__ import annotations
 
 import enum
@@ -38,11 +38,11 @@ TRANSITIONS = {
     (Stage.VOID, Event.LEFT_OUT): Stage.VOID,
     (Stage.DONE, Event.LEFT_OUT): Stage.TORN,
     (Stage.TORN, Event.LEFT_OUT): Stage.TORN,
-    # It had begun as another thread's collective found the loss.
+    # The update had begun when another thread's collective found the loss.
     (Stage.VOID, Event.UPDATE): Stage.DONE,
     (Stage.DONE, Event.UPDATE): Stage.DONE,
     (Stage.TORN, Event.UPDATE): Stage.TORN,
-    # Collectives that were under way find the loss, too.
+    # Other collectives under way also find the loss.
     (Stage.VOID, Event.LOSS): Stage.VOID,
     (Stage.DONE, Event.LOSS): Stage.DONE,
     (Stage.TORN, Event.LOSS): Stage.TORN,
@@ -50,15 +50,15 @@ TRANSITIONS = {
 
 
 class Step:
-    """The step under way."""
+    """The current step."""
 
     def __init__(self) -> None:
         self.stage = Stage.OPEN
         self.updates = 0
-        self._lock = threading.Lock()  # collectives in the background note a loss
+        self._lock = threading.Lock()  # background collectives note a loss
 
     def begin(self, void: bool = False) -> None:
-        """void: what comes until the next boundary is done for appearance only."""
+        """void: everything until the next boundary is done only in appearance."""
         with self._lock:
             self.stage, self.updates = Stage.VOID if void else Stage.OPEN, 0
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operations of a process group, run in the order in which they were started: by a thread, or by the caller
-where it would only wait for the thread."""
+"""A process group's operations, run in the order in which they were started: by a thread, or by the caller if it
+would only wait for the thread."""
 from __future__ import annotations
 
 import queue
@@ -15,7 +15,7 @@ from ..errors import TimedOut
 
 
 class Work(dist.Work):
-    """What torch's collectives return. PyTorch passes on wait() and get_future() alone."""
+    """Returned by torch's collectives. PyTorch passes on only wait() and get_future()."""
 
     def __init__(self, tensors: "list[torch.Tensor]") -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Work(dist.Work):
         self._error: Optional[BaseException] = None
         self._future: "Optional[torch.futures.Future[Any]]" = None
         self._mutex = threading.Lock()
-        self._under_way = threading.Lock()  # held until the operation is over
+        self._under_way = threading.Lock()  # held until the operation has ended
         self._under_way.acquire()
 
     def perform(self, operation: "Callable[[], None]") -> None:
@@ -51,7 +51,7 @@ class Work(dist.Work):
         return True
 
     def get_future(self) -> "torch.futures.Future[Any]":
-        # Only what a callback raises is an error to PyTorch's C++; set_exception() is a result to it.
+        # To PyTorch's C++, only an exception raised in a callback is an error; set_exception() is a result.
         with self._mutex:
             if self._future is None:
                 self._future = torch.futures.Future()
@@ -75,7 +75,7 @@ class WorkQueue:
         self._open = 0  # operations that the thread has not ended
         self._jobs: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._thread: Optional[threading.Thread] = None
-        # Run before the next operation. A garbage collection adds to it, at any moment: so no lock.
+        # Run before the next operation. A garbage collection may append at any moment, so it has no lock.
         self.before_next: "deque[Callable[[], None]]" = deque()
 
     def start(self, operation: "Callable[[], None]", tensors: "list[torch.Tensor]", in_background: bool) -> Work:
@@ -99,7 +99,7 @@ class WorkQueue:
     def _run(self) -> None:
         while True:
             work, operation = self._jobs.get()
-            # Counted before anybody hears of the end: its callbacks may start the next operation.
+            # Counted before the end is visible: its callbacks may start the next operation.
             self._perform(work, lambda operation=operation: self._end(operation))
 
     def _end(self, operation: "Callable[[], None]") -> None:
