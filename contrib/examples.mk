@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The example program. A user builds it with contrib/examples/Makefile against an installed ringrt.
+# The example program. Users build it with contrib/examples/Makefile.example against an installed
+# ringrt.
 noinst_LTLIBRARIES += libdigits.la
 libdigits_la_SOURCES = \
 	contrib/examples/digits_data.cpp contrib/examples/digits_data.h \
@@ -8,7 +9,7 @@ libdigits_la_SOURCES = \
 	contrib/examples/digits_mlp.cpp contrib/examples/digits_mlp.h \
 	contrib/examples/digits_options.cpp contrib/examples/digits_options.h
 libdigits_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/libringrt
-# Training is arithmetic: optimised where CXXFLAGS say nothing (the demo, which is built in haste).
+# Training is arithmetic: optimized even if CXXFLAGS are empty (the demo's quick build).
 libdigits_la_CXXFLAGS = $(AM_CXXFLAGS) -O2
 
 noinst_PROGRAMS += digits

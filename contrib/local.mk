@@ -19,7 +19,7 @@ if HAVE_SLURM
 demo-programs: digits ringstat malleable.la job_submit_malleable.la sched_doubling.la
 endif
 
-# A profile to try ringplan on: the sizes of ResNet-50, times in proportion to the operations
+# A profile for trying ringplan: ResNet-50's sizes, with times in proportion to the operations
 EXTRA_DIST += contrib/examples/resnet50.csv
 
 EXTRA_DIST += doc/grouping.md doc/grouping.svg

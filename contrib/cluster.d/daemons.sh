@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Its daemons: each has its process id in run/NAME. Sourced by contrib/cluster.
+# The cluster's daemons: each has its process id in run/NAME. Sourced by contrib/cluster.
 # shellcheck shell=bash disable=SC2154
 
-# A pid counts only while the process still is that daemon of this cluster: pids are used again.
+# A pid counts only while the process is that daemon of this cluster, because pids are reused.
 daemon_pid() {
     local pid
     pid=$(cat "$dir/run/$1" 2>/dev/null) && [ -n "$pid" ] &&
@@ -10,7 +10,7 @@ daemon_pid() {
 }
 daemon_alive() { daemon_pid "$1" >/dev/null; }
 
-as_host() { # NAME CMD...: CMD on that host. The file of the backup's process is not the primary's.
+as_host() { # NAME CMD...: CMD on that host. The backup's pid file is not the primary's.
     local host=$1
     shift
     # shellcheck disable=SC2016 # for the shell in there
@@ -37,7 +37,7 @@ start_daemon() {
     *) die "expected slurmctld, backup, munged, ringrtd, mariadb, slurmdbd or a node's name, got \"$name\"" ;;
     esac
     [ ! -d "$dir/db" ] || site_daemon "$name"
-    # A session of its own: Ctrl-C at the terminal is for this script alone.
+    # Its own session, so that Ctrl-C at the terminal reaches only this script.
     (cd "$dir" && RINGRT_DAEMON=$dir SLURM_CONF=$dir/slurm.conf RINGRT_FACTS=$dir/run/facts exec setsid "${program[@]}") \
         </dev/null >>"$dir/log/$name.out" 2>&1 9>&- &
     echo $! >"$dir/run/$name"

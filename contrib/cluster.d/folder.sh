@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The cluster's folder, and the files of configuration in it. Sourced by contrib/cluster.
+# The cluster's folder and its configuration files. Sourced by contrib/cluster.
 # shellcheck shell=bash disable=SC2154
 
-free_port_range() { # COUNT: the first port of a range nobody listens on
+free_port_range() { # COUNT: the first port of a range on which no socket listens
     local base offset used
     used=" $(awk 'FNR > 1 { split($2, a, ":"); print a[2] }' /proc/net/tcp /proc/net/tcp6 2>/dev/null |
         while read -r hex; do echo $((16#$hex)); done | tr '\n' ' ')"
@@ -37,16 +37,17 @@ make_folder() {
     make_gpu_files
 }
 
-# Two hosts of one machine: each has its name, the backup its own logs, and both the state.
+# Two hosts on one machine: each has its name, the backup has its own logs, and both share the
+# state.
 make_hosts() {
     unshare --uts --mount sh -c 'hostname first && mount --bind /dev/null /etc/hosts' 2>/dev/null ||
         skip "--backup needs name spaces with host names of their own"
     mkdir -p "$dir"/backup/{log,run}
-    # And what this machine is called: its jobs say that they are to be answered there.
+    # This machine's own names too: its jobs ask for answers at them.
     { printf '127.0.0.1 localhost first\n127.0.0.2 second\n' && cat /etc/hosts; } >"$dir/hosts"
 }
 
-# Any character device will do for Slurm; where mknod is not allowed, a plain file does as well.
+# Slurm accepts any character device; if mknod is not allowed, a plain file also works.
 make_gpu_files() {
     local gpu
     for ((gpu = 0; gpu < gpus; gpu++)); do
@@ -95,7 +96,7 @@ SchedulerType=$scheduler
 SchedulerParameters=${sched}batch_sched_delay=1,sched_interval=10,bf_interval=5
 END
         [ "$malleable" = no ] || echo "PlugStackConfig=$dir/plugstack.conf"
-        # Slurm 22.05 knows no such plugin and, left alone, needs none.
+        # Slurm 22.05 does not have this plugin, and needs none without the line.
         [[ $(slurmctld -V) =~ \ 2[0-2]\. ]] || echo "CgroupPlugin=disabled" >"$dir/cgroup.conf"
         write_proctrack
         if [ "$site" = 1 ]; then write_site_conf; else write_bare_conf; fi
@@ -109,13 +110,13 @@ END
     write_env
 }
 
-# Can Slurm keep a job's processes together by this kernel's cgroups? (Of version 1, in the freezer.)
+# Whether Slurm can track a job's processes with this kernel's cgroups (version 1, freezer).
 has_cgroups() {
     local probe=/sys/fs/cgroup/freezer/ringrt-probe.$$
     [ -e "$(slurm_plugin_dir)/cgroup_v1.so" ] && mkdir "$probe" 2>/dev/null && rmdir "$probe"
 }
 
-# Nodes of one name on one machine share a cgroup, so that the numbers of jobs must tell clusters apart.
+# Nodes of the same name on one machine share a cgroup, so job ids must differ between clusters.
 write_proctrack() {
     [ "$cgroup" = 1 ] || { echo "ProctrackType=proctrack/linuxproc"; return; }
     echo "ProctrackType=proctrack/cgroup"

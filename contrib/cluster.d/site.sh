@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A site in a folder: contrib/cluster --site. What a production cluster has and a bare one has not:
-# slurmdbd on MariaDB, a SlurmUser that is not root, ordinary users in accounts with limits, fairshare,
-# QOS, two kinds of GPU on uneven nodes, overlapping partitions, preemption, licences, prolog and epilog,
-# another job_submit plugin. Sourced by contrib/cluster.
+# contrib/cluster --site: what a production cluster has and the bare one lacks: slurmdbd on MariaDB,
+# a SlurmUser that is not root, ordinary users in accounts with limits, fairshare, QOS, two kinds of
+# GPU on uneven nodes, overlapping partitions, preemption, licences, prolog and epilog, another
+# job_submit plugin. Sourced by contrib/cluster.
 # shellcheck shell=bash disable=SC2154
 
 site_nodes=4
@@ -31,9 +31,10 @@ make_site() {
         mkdir -p "$dir/home/$user" && chown "$uid:$uid" "$dir/home/$user"
     done
     mkdir -p "$dir/db"
-    # Of MariaDB's own tables that of stored procedures: slurmdbd has some. And slurmdbd's own database: without it its
-    # first connection fails, and with libmariadb 11.8.9 (Debian 13 and sid) a handle whose mysql_real_connect() has
-    # failed allows answers of 0 columns from then on.
+    # slurmdbd uses stored procedures, so it needs MariaDB's own table of them. It also needs its
+    # own database: without it, its first connection fails, and with libmariadb 11.8.9 (Debian 13
+    # and sid) a handle whose mysql_real_connect() has failed accepts answers of 0 columns from then
+    # on.
     { printf 'create database if not exists acct;\ncreate database if not exists mysql;\nuse mysql;\n' &&
         grep -sh '^CREATE TABLE IF NOT EXISTS proc ' /usr/share/{mysql,mariadb}/*_system_tables.sql; } >"$dir/db.sql"
     grep -q '^CREATE' "$dir/db.sql" || skip "--site: MariaDB's system_tables.sql is neither in /usr/share/mysql nor in /usr/share/mariadb"
@@ -43,7 +44,7 @@ make_site() {
     chmod 755 "$dir/prolog"
 }
 
-# The users are the folder's: nothing is added to this machine's.
+# The users exist only in the folder: nothing is added to this machine's users.
 site_program() { # CMD...: sets $program
     # shellcheck disable=SC2016 # for the shell in there
     program=(unshare --mount sh -c 'mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/group" /etc/group || exit
@@ -64,12 +65,12 @@ as_user() { # NAME CMD...
     exec "${program[@]}"
 }
 
-site_daemon() { # NAME: what $program is there
+site_daemon() { # NAME: adapts $program to the site
     case $1 in
-    # No users and no network: slurmdbd alone speaks with it.
+    # No users and no network: only slurmdbd connects to it.
     mariadb) slurm_program mariadbd --no-defaults "--init-file=$dir/db.sql" "--datadir=$dir/db" "--socket=$dir/db/socket" --skip-networking \
         --skip-grant-tables "--pid-file=$dir/db/pid" --innodb-flush-log-at-trx-commit=0 --innodb-log-file-size=16M \
-        --innodb-buffer-pool-size=64M --innodb-fast-shutdown=2 --loose-innodb-snapshot-isolation=OFF ;; # as 26.05 asks for
+        --innodb-buffer-pool-size=64M --innodb-fast-shutdown=2 --loose-innodb-snapshot-isolation=OFF ;; # required by 26.05
     slurmdbd) slurm_program env "MYSQL_UNIX_PORT=$dir/db/socket" slurmdbd -D ;;
     munged) ;;
     slurmctld | ringrtd*) slurm_program "${program[@]}" ;;
@@ -131,7 +132,7 @@ NodeName=n[1-2] Name=gpu Type=a100 File=$dir/dev/gpu[0-3]
 NodeName=n3 Name=gpu Type=a100 File=$dir/dev/gpu[0-1]
 NodeName=n4 Name=gpu Type=h100 File=$dir/dev/gpu[0-3]
 END
-    # A rule of the site: it sees what our plugin has made of a job.
+    # A site rule: it sees the job as ringrt's plugin has changed it.
     cat >"$dir/job_submit.lua" <<'END'
 function slurm_job_submit(job, parts, uid)
     if job.comment == "refused by the site" then
@@ -157,7 +158,8 @@ start_accounting() {
     site_sacctmgr -i add qos urgent Preempt=normal,scavenger Priority=1000
 }
 
-# When slurmctld is up, for it tells slurmdbd what there is to limit. A test sets further limits itself.
+# After slurmctld's start, because it reports the limitable resources to slurmdbd. Tests set further
+# limits themselves.
 make_accounts() {
     local user account
     wait_until "$wait_s" in_site env "SLURM_CONF=$dir/slurm.conf" sh -c 'sacctmgr -n show tres | grep -q gpu:h100' ||

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# bash completion of ringrt's tools, and of sbatch's --malleable options. A tool's options and commands are
-# read from its --help, so that they cannot drift. To be installed as PREFIX/share/bash-completion/completions/
-# ringrt, with a link to it by the name of each tool; for sbatch, source it (/etc/bash_completion.d).
+# bash completion of ringrt's tools, and of sbatch's --malleable options. A tool's options and
+# commands are read from its --help, so they are always current. Install it as
+# PREFIX/share/bash-completion/completions/ringrt, with a link to it by the name of each tool; for
+# sbatch, source it (/etc/bash_completion.d).
 
-_ringrt_help_options() { # COMMAND...: one a line
+_ringrt_help_options() { # COMMAND...: one per line
     "$@" --help 2>/dev/null | sed -nE 's/^  (-.*)/\1/p' | grep -oE '^(-[A-Za-z],)?(-[A-Za-z]|--[a-z][a-z0-9-]*)(,--[a-z][a-z0-9-]*)*' | tr ',' '\n'
 }
-_ringrt_help_commands() { # TOOL: one a line
+_ringrt_help_commands() { # TOOL: one per line
     "$1" --help 2>/dev/null | sed -nE '/^(Subcommands|SUBCOMMANDS):/,/^$/s/^  ([a-z][a-z-]*) .*/\1/p'
 }
 
@@ -38,7 +39,7 @@ _ringrt() {
 }
 complete -o default -F _ringrt ringstat ringsim ringfit ringplan ringbench ringrtd ringrt-check
 
-# Slurm's own completion of sbatch, where it is there, and ours beside it.
+# Slurm's own completion of sbatch, if it is installed, then ringrt's.
 _ringrt_sbatch_before=$(complete -p sbatch 2>/dev/null | sed -nE 's/.* -F ([^ ]+).*/\1/p')
 _ringrt_sbatch() {
     local cur=${COMP_WORDS[COMP_CWORD]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each job's GPUs over time: for a terminal, and as SVG."""
+"""Each job's GPUs over time, as terminal text and as SVG."""
 from html import escape
 
 BLOCKS = {0: " ", 1: "▁", 2: "▂", 4: "▄", 8: "▆", 16: "█"}

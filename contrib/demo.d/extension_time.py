@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the GPU time of extensions goes that they hold and do not compute in, by Slurm's logs and the step logs.
+"""Shows where extensions hold GPU time without computing, from Slurm's logs and the step logs.
 
 usage: extension_time.py KEEP/live   after contrib/demo --keep KEEP"""
 import glob
@@ -18,7 +18,7 @@ PARTS = ("Slurm starts batch script, srun, tasks", "program starts, asks, joins 
 
 
 def moments(paths, pattern, pick):
-    """{job: Unix time} of the lines of Slurm's logs that the pattern finds; of several of a job, the one picked."""
+    """{job: Unix time} of the lines in Slurm's logs that match the pattern; `pick` chooses among a job's."""
     found = {}
     for path in paths:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -42,7 +42,7 @@ class Logs:
 
 
 def extensions(events, ids):
-    """[(job, base, GPUs)]: they are submitted in the order in which the event log tells of them."""
+    """[(job, base, GPUs)]: they are submitted in the order of the event log."""
     sizes = [(event["job"], int(gpus)) for event in events if event.get("event") == "extension"
              for gpus in re.findall(r"\d+", (re.search(r"extensions? of ([\d, ]+) GPU.*submitted", event["text"])
                                              or ["", ""])[1])]
@@ -50,7 +50,7 @@ def extensions(events, ids):
 
 
 def times(training, mine, logs):
-    """(extension, GPUs, [seconds of each part]) of each that joins or leaves."""
+    """(extension, GPUs, [seconds of each part]) for each that joins or leaves."""
     waiting, joined = list(mine), []
     for before, after in zip(training.phases, training.phases[1:]):
         change = after.gpus - before.gpus

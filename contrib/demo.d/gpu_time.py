@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""GPU time that resizes cost: held by a training, and not computing.
+"""GPU time lost to resizes: held by a training that does not compute.
 
-Slurm's side is sampled: who holds how many GPUs. The training's side is its step log. A job that is between two runs holds
-its next size: nobody else can have those GPUs. Start-up before the first step and what comes after the last one are
-no resizes, and are left out, the same in all ways."""
+Slurm's side is sampled: how many GPUs each job holds. The training's side is its step log. A job between two runs
+holds its next size, because no other job can have those GPUs. Start-up before the first step and the work after
+the last one are not resizes, and are excluded from all runs."""
 from dataclasses import dataclass
 
 
@@ -18,7 +18,7 @@ def next_size(phases, time_s):
 
 
 def held_s(phases, samples):
-    """Between the first and the last step; a sample is good until half-way to its neighbours."""
+    """Between the first and the last step. A sample is valid until half-way to its neighbours."""
     first_s, last_s = phases[0].start_s, phases[-1].end_s
     times = [time_s for time_s, _ in samples]
     edges = [first_s, *((a + b) / 2 for a, b in zip(times, times[1:])), last_s]
@@ -30,7 +30,7 @@ def held_s(phases, samples):
 
 
 def computed_s(phases):
-    """All steps but the very first one, whose begin nobody knows; one after a resize is as long as its neighbours."""
+    """All steps but the first, whose start is unknown. A step after a resize is as long as its neighbours."""
     total = sum(phase.gpus * (phase.end_s - phase.start_s) for phase in phases)
     for before, phase in zip(phases, phases[1:]):
         between_s = phase.start_s - before.end_s

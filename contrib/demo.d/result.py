@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What became of the jobs of one run: from Slurm's records, the programs' step logs, their summaries
-and the plugin's event log."""
+"""The outcome of one run's jobs, from Slurm's records, the programs' step logs and summaries, and the plugin's
+event log."""
 import json
 import os
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ class Result:
     rows: list = field(default_factory=list)            # its step log
     phases: list = field(default_factory=list)
     gaps_s: list = field(default_factory=list)          # from the signal until Slurm runs it again
-    pauses_s: list = field(default_factory=list)        # in which training stood still, by its own step log
+    pauses_s: list = field(default_factory=list)        # in which training was paused, by its own step log
     called_off: int = 0
     lost_steps: int = 0
-    lost_samples: int = -1                              # lost or seen twice; -1: the program told nothing
+    lost_samples: int = -1                              # lost or seen twice; -1: not reported
     accuracy: float = 0.0
     use: gpu_time.GpuTime = field(default_factory=gpu_time.GpuTime)
 
@@ -70,7 +70,7 @@ def result_of(record, job, folder, events, held):
     return Result(
         name=job.name, id=record["id"], state=record["state"], submit_s=record["submit_s"],
         end_s=record["end_s"] or record["submit_s"], restarts=record["restarts"], rows=rows, phases=phases,
-        # `started` with a gap: its new size was taken meanwhile, and it came back at its old one
+        # `started` with a gap: its new size was taken meanwhile, so it restarted at its old size
         gaps_s=[event["gap_s"] for event in mine
                 if event.get("event") in ("resized", "started") and event.get("gap_s", 0) > 0],
         pauses_s=steplog.pauses_s(phases),
@@ -83,7 +83,7 @@ def result_of(record, job, folder, events, held):
 
 @dataclass
 class Way:
-    """All jobs of one run: on stock Slurm at a fixed size, resized by requeue, or in place."""
+    """All jobs of one run: at a fixed size on stock Slurm, resized by requeue, or resized in place."""
     name: str
     start_s: float
     results: list
@@ -100,7 +100,7 @@ class Way:
 
     @property
     def idle_share(self):
-        """Of the GPU time that the trainings held: what was idle because of resizes."""
+        """The share of the trainings' held GPU time that was idle because of resizes."""
         return gpu_time.idle_share([result.use for result in self.results])
 
 

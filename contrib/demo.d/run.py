@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Submits the demo's jobs at their times to the cluster of $SLURM_CONF, shows who has how many GPUs
-until all have ended, and writes what happened to OUT/run.json. Exit status 1: not all ended in time."""
+"""Submits the demo's jobs at their times to the cluster of $SLURM_CONF, shows how many GPUs each has until all
+have ended, and writes the results to OUT/run.json. Exit status 1: not all ended in time."""
 import argparse
 import json
 import os
@@ -21,7 +21,7 @@ class Run:
         self.submitted = {}  # name -> Unix time
         self.start_s = time.time()
         self.screen = Screen(options.gpus_total)
-        self.held = []       # (Unix time, {name: GPUs that Slurm has given to the training}), sampled
+        self.held = []       # (Unix time, {name: GPUs allocated to the training}), sampled
 
     def path(self, job, suffix):
         return os.path.join(self.options.out, job.name + suffix)
@@ -72,7 +72,7 @@ class Run:
             states.get(job) in slurm.ENDED for job in self.ids.values())
 
     def watch(self):
-        """True when all jobs have ended before the deadline."""
+        """True if all jobs have ended before the deadline."""
         while time.time() - self.start_s < self.options.deadline_s:
             self.submit_due()
             states = slurm.states()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who has how many GPUs, now: redrawn on a terminal, one line per change elsewhere."""
+"""Each job's current GPUs: redrawn on a terminal, otherwise one line per change."""
 import sys
 
 

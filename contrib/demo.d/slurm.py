@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The few questions that the demo asks Slurm, by its own commands."""
+"""The demo's queries to Slurm, with Slurm's own commands."""
 import os
 import re
 import subprocess
@@ -27,7 +27,7 @@ def states():
 
 
 def parse_held(text):
-    """{name of a training: GPUs of its job and of its extensions, which are called NAME+1, NAME+2 ...}"""
+    """{name of a training: GPUs of its job and of its extensions, which are named NAME+1, NAME+2 ...}"""
     held = {}
     for name, gpus in map(str.split, text.splitlines()):
         training = name.split("+")[0]
@@ -36,7 +36,7 @@ def parse_held(text):
 
 
 def held_gpus():
-    """What Slurm has given away now, also to jobs that are just ending"""
+    """GPUs that are allocated now, including those of completing jobs"""
     return parse_held(output_of(["squeue", "--noheader", "--states=RUNNING,COMPLETING", "--Format=Name:32,tres-per-job:64"]))
 
 

@@ -14,7 +14,7 @@ class Row:
 
 
 def parse_row(line):
-    """The row, or None for the header or a line torn by a kill."""
+    """The row; None for the header or a line torn by a kill."""
     parts = line.rstrip("\n").split(",")
     if len(parts) != 6 or not line.endswith("\n"):
         return None
@@ -49,7 +49,7 @@ def loss_difference(rows, others):
 
 @dataclass
 class Phase:
-    """It trained on `gpus` GPUs without a break, from the end of its first step to that of its last."""
+    """Training on `gpus` GPUs without a break, from the end of its first step to the end of its last."""
     gpus: int
     start_s: float
     end_s: float
@@ -57,7 +57,7 @@ class Phase:
 
     @property
     def step_s(self):
-        """How long a step usually takes; None: it made one step only"""
+        """The usual length of a step; None if there was only one step"""
         return (self.end_s - self.start_s) / (self.steps - 1) if self.steps > 1 else None
 
     @property
@@ -78,6 +78,6 @@ def phases(rows):
 
 
 def pauses_s(all_phases):
-    """How long training stood still at each resize: from the last step before it to the first one after it, less
+    """How long training was paused at each resize: from the last step before it to the first one after it, minus
     that step itself."""
     return [max(0.0, b.start_s - a.end_s - (b.step_s or a.step_s or 0.0)) for a, b in zip(all_phases, all_phases[1:])]

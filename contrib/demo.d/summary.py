@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums the three runs up: a table, a chart, SVG and JSON. Exit status 1: a job failed, or a promise is broken."""
+"""Summarizes the three runs: a table, a chart, SVG, JSON. Exit status 1: a job failed, or a promise is broken."""
 import argparse
 import json
 import os
@@ -10,7 +10,7 @@ import jobs as demo_jobs
 import result as demo_result
 import steplog
 
-GAP_LIMIT_S = 30.0  # of a resize by requeue, where two to four are usual: something hangs
+GAP_LIMIT_S = 30.0  # of a resize by requeue, which usually takes two to four: something hangs
 ACCURACY_LIMIT = 0.95
 LOSS_LIMIT = 1e-4  # of the loss: sums over ranks differ by rounding, which depends on their number
 TITLES = {"stock": "stock Slurm, fixed size", "requeue": "resized by requeue", "live": "resized in place"}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators without a training job: all ranks form one, and then one for each half of them, and
- * sums in both are under way at the same time.
+ * Communicators without a training job: all ranks form one, then each half of them forms one, and
+ * sums in both run at the same time.
  *
  *     srun -n 4 ./communicators
  */
@@ -17,7 +17,7 @@ static void must(ringrt_status_t status, const ringrt_comm_t *comm) {
 
 int main(void) {
     ringrt_comm_t *all, *half;
-    must(ringrt_comm_create(&all, NULL), NULL); /* who is who, and where they meet: from srun */
+    must(ringrt_comm_create(&all, NULL), NULL); /* rank, size and rendezvous come from srun */
     const int rank = ringrt_comm_rank(all), size = ringrt_comm_size(all);
     must(ringrt_comm_split(all, 2 * rank / size, rank, &half), all);
 
@@ -30,7 +30,7 @@ int main(void) {
          half);
     must(ringrt_comm_wait(request), all);
 
-    /* Rank i of each half, across the halves. */
+    /* Connects the ranks i of both halves. */
     ringrt_comm_t *across;
     must(ringrt_comm_split(all, ringrt_comm_rank(half), rank, &across), all);
     if (ringrt_comm_size(across) == 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training on GPUs, malleable: a linear model whose parameters, momentum and gradient never leave
-// the GPU. Sums by NCCL and the update are in one stream; the host waits for neither. Without a GPU
+// A malleable training on GPUs: a linear model whose parameters, momentum and gradient never leave
+// the GPU. NCCL's sums and the update run in one stream; the host waits for neither. Without a GPU
 // it exits with 77.
 //
 //     nvcc -o cuda cuda.cu $(pkg-config --cflags --libs ringrt)
@@ -15,7 +15,7 @@ constexpr int kFeatures = 64, kThreads = 128;
 constexpr uint64_t kSteps = 2000;
 constexpr float kRate = 0.05f, kMomentum = 0.9f;
 
-// Feature k of a sample, between -1 and 1: what a data set would hold.
+// Feature k of a sample, between -1 and 1, in place of a data set.
 __device__ float feature(uint64_t sample, int k) {
     uint64_t mix = (sample * kFeatures + uint64_t(k) + 1) * 0x9E3779B97F4A7C15u;
     mix = (mix ^ mix >> 29) * 0xBF58476D1CE4E5B9u;
@@ -23,8 +23,7 @@ __device__ float feature(uint64_t sample, int k) {
 }
 __device__ float truth(int k) { return float(k % 7) - 3; }
 
-// A block for each feature: its gradient over this rank's share, as a part of the whole batch's
-// mean.
+// One block per feature: its gradient over this rank's share, as a part of the whole batch's mean.
 __global__ void gradient(const float *weights, uint64_t first, uint64_t count, uint64_t batch,
                          float *out) {
     __shared__ float sums[kThreads];

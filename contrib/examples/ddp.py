@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plain PyTorch DDP training, malleable by three lines (marked). Submit it as
+"""A plain PyTorch DDP training, made malleable by three lines (marked). Submit it as
 
     sbatch --malleable=1:8 --wrap 'srun python ddp.py'
 
-One process per GPU, whatever their number; RANK, WORLD_SIZE and MASTER_… are set in every step of a
+It runs one process per GPU, at any number of GPUs. RANK, WORLD_SIZE and MASTER_… are set in every step of a
 malleable job. Without Slurm it is one process: python ddp.py."""
 import argparse
 import os
@@ -28,7 +28,7 @@ def parse():
 
 
 def make_data(samples):
-    """What a made-up network says of random images."""
+    """Random images, labelled by a random network."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(samples, 64, generator=generator)
     return TensorDataset(x, (x @ torch.randn(64, 10, generator=generator)).argmax(1))

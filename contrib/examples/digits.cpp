@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The example program: options, exit status, and what it prints. The training: digits_training.cpp.
+// The example program: options, exit status and output. The training is in digits_training.cpp.
 #include <cstdio>
 
 #include "digits_training.h"
@@ -50,7 +50,7 @@ Exit guarded_train(const Options &options, const Split &data) {
 
 int main(int argc, char **argv) {
     using namespace digits;
-    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a job's log shows where it is
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // so that a job's log is current
     Options options;
     if (const Parsed parsed = parse_options(argc, argv, options); parsed != Parsed::run)
         return parsed == Parsed::help ? kDone : kUsage;

@@ -18,7 +18,7 @@ constexpr int kPixelMax = 16;
     throw std::runtime_error(path + ":" + std::to_string(line) + ": " + why);
 }
 
-// The next integer of a comma-separated line; false where there is none. Python's "1.0" is allowed.
+// The next integer of a comma-separated line; false if there is none. Python's "1.0" is allowed.
 bool next_value(const char *&at, const char *end, int &value) {
     const auto [stop, error] = std::from_chars(at, end, value);
     if (error != std::errc{}) return false;

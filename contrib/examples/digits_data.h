@@ -30,11 +30,11 @@ struct Split {
 };
 
 // Lines of 65 integers: 64 pixels of 0..16 and the label. Throws std::runtime_error with
-// "PATH:LINE: what is wrong" on anything else, or when the file holds no image.
+// "PATH:LINE: reason" on anything else, or if the file holds no image.
 [[nodiscard]] Dataset load_csv(const std::string &path);
 
 // The first `train_images` of a fixed shuffle for training, the rest for the test: the same in
-// every run, so that accuracies compare. Throws when either part would be empty.
+// every run, so that accuracies are comparable. Throws if either part would be empty.
 [[nodiscard]] Split split(const Dataset &all, std::size_t train_images);
 
 }  // namespace digits

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands in for a GPU where there is none: two cores cannot make sixteen ranks faster. Each layer's
-// pass lasts as long as a device would take for it, so that the speed-up over ranks is as on GPUs.
-// The computation itself is real and counts as part of that time.
+// Simulates a GPU where there is none: two cores cannot make sixteen ranks faster. Each layer's
+// pass lasts as long as on a device, so that the speed-up over ranks is as on GPUs. The computation
+// itself is real and counts as part of that time.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ class Device {
     using Clock = std::chrono::steady_clock;
 
     void begin_pass() { due_ = Clock::now(); }
-    // The device stood still since `start`: what comes after is due so much later.
+    // The device was idle since `start`: all later work is due later by that time.
     void stalled_since(Clock::time_point start) { due_ += Clock::now() - start; }
-    // What was computed since the last call takes the device so long.
+    // The work since the last call takes the device this long.
     void works(double ms) {
         due_ += std::chrono::duration_cast<Clock::duration>(
             std::chrono::duration<double, std::milli>(ms));

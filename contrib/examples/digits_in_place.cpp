@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same training where ranks come and go while it runs (doc/live.md). A turn of the loop is a
-// whole step: nothing is under way between two, and each has a share of the batch of its own.
+// The same training with ranks that join and leave while it runs (doc/live.md). Each iteration is a
+// whole step: nothing is under way between two, and each has its own share of the batch.
 #include "digits_training.h"
 
 namespace digits {
@@ -13,8 +13,8 @@ ringrt_action_t Training::train_step() {
     return end_step();
 }
 
-// An extension that is gone costs no step: on from the newest that one of the others finished,
-// which may be one that this rank did not.
+// Losing an extension costs no step: training continues from the newest step that another rank
+// finished, even if this rank did not finish it.
 bool Training::run_in_place() {
     while (samples_left() > 0) {
         try {

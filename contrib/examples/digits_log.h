@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rank 0 of the digits example leaves behind: one CSV line per step, a JSON summary.
+// The output of the digits example's rank 0: one CSV line per step, and a JSON summary.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ struct StepRow {
     double epoch = 0;   // passes over the data after this step
     double loss = 0;    // mean over the step's batch, before its update
     int gpus = 0;
-    int restart = 0;  // how often the job had been requeued
+    int restart = 0;  // how often the job was requeued before
 };
 
-// Appends rows; each is on its way to the file before append() returns, so that after a kill the
-// file tells exactly which steps were done, and by which incarnation. Throws std::runtime_error.
+// Appends rows. append() writes the row before it returns, so that after a kill the file shows
+// exactly which steps were done, and by which incarnation. Throws std::runtime_error.
 class StepLog {
   public:
     StepLog() = default;                        // logs nothing
-    explicit StepLog(const std::string &path);  // appends; a header only to an empty file
+    explicit StepLog(const std::string &path);  // appends; a header only if the file is empty
     ~StepLog();
     StepLog(const StepLog &) = delete;
     StepLog &operator=(const StepLog &) = delete;
@@ -39,7 +39,7 @@ struct Summary {
     int gpus = 0, restarts = 0;
 };
 
-// Replaces the file at once (write, then rename). Throws std::runtime_error.
+// Replaces the file atomically (write, then rename). Throws std::runtime_error.
 void write_json(const std::string &path, const Summary &summary);
 
 }  // namespace digits

@@ -8,7 +8,7 @@
 namespace digits {
 namespace {
 
-// Uniform in [−1, 1): not std::uniform_real_distribution, whose values differ between libraries.
+// Uniform in [−1, 1). Not std::uniform_real_distribution, whose values differ between libraries.
 float uniform(std::mt19937_64 &random) {
     return static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
 }

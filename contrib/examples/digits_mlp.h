@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A multi-layer perceptron: fully connected layers, tanh between them, softmax with cross entropy
-// at the end. Plain loops: the network is tiny, and what this example shows is elsewhere.
+// A multi-layer perceptron: fully connected layers with tanh between them, and softmax with cross
+// entropy at the end. Plain loops, because the network is tiny and not the subject of this example.
 //
-// A pass over a batch goes layer by layer, so that a layer's gradient can travel while the others
-// are computed: start(), forward() in rising order, loss(), backward() in falling order.
+// A pass over a batch goes layer by layer, so that one layer's gradient can be sent while the
+// others are computed: start(), forward() in rising order, loss(), backward() in falling order.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ class Mlp {
     // All layers' weights (row-major, out × in) and biases in one vector: one buffer to save.
     [[nodiscard]] std::span<float> parameters() { return parameters_; }
     [[nodiscard]] std::size_t layers() const { return layers_.size(); }
-    // A layer's part of parameters(), or of anything that is laid out like it.
+    // A layer's part of parameters(), or of any vector with the same layout.
     [[nodiscard]] std::span<float> of_layer(std::size_t layer, std::span<float> all) const;
 
     void start(std::vector<Image> batch);
     void forward(std::size_t layer);
-    // Of the batch, summed; after the last layer's forward(), once.
+    // The batch's summed loss. Call once, after the last layer's forward().
     [[nodiscard]] double loss();
-    // Adds the batch's gradient of this layer to `gradient`, as long as of_layer().
+    // Adds the batch's gradient of this layer to `gradient`, which is as long as of_layer().
     void backward(std::size_t layer, std::span<float> gradient);
 
     [[nodiscard]] std::size_t classify(std::span<const float> image);
@@ -51,7 +51,7 @@ class Mlp {
     std::vector<Layer> layers_;
     std::vector<float> parameters_;
     std::vector<Image> batch_;
-    std::vector<std::vector<float>> outputs_;  // of each layer, image after image
+    std::vector<std::vector<float>> outputs_;  // per layer, in image order
     std::vector<std::vector<float>> deltas_;   // d loss / d (layer's sum before tanh), as outputs_
 };
 

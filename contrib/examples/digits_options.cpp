@@ -86,7 +86,7 @@ bool number(std::string_view text, Number low, Number high, Number &out) {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size()) return false;
-    if (!(value >= low && value <= high)) return false;  // also refuses NaN
+    if (!(value >= low && value <= high)) return false;  // also rejects NaN
     out = value;
     return true;
 }
@@ -105,7 +105,7 @@ bool widths(std::string_view text, std::vector<std::size_t> &out) {
     return true;
 }
 
-// nullptr, or what the option's value should be.
+// nullptr, or a description of the expected value.
 const char *apply(int id, const char *value, Options &o) {
     const auto whole = [&](unsigned &out) {
         return number(std::string_view(value), 1U, 1000000U, out);
@@ -169,7 +169,7 @@ Parsed parse_options(int argc, char **argv, Options &out) {
             std::fputs(kHelp, stdout);
             return Parsed::help;
         }
-        if (id == '?') return Parsed::wrong;  // getopt has said why
+        if (id == '?') return Parsed::wrong;  // getopt has printed why
         if (const char *expected = apply(id, optarg, out)) {
             std::fprintf(stderr, "digits: --%s: expected %s, got \"%.64s\"\n", name_of(id),
                          expected, optarg);

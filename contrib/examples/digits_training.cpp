@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A malleable training program: a small network on real data, data-parallel over ringrt's C API.
 //
-// What makes it malleable is marked (1) to (5), what hides the sums of gradients behind the
-// computation (a) to (c); everything else is ordinary training code. One turn of the loop is
+// The lines that make it malleable are marked (1) to (4); those that overlap the sums of gradients
+// with the computation are marked (a) to (c). Everything else is ordinary training code. One
+// iteration of the loop is
 //
-//     forward pass      waits for each layer's gradient of the step before and updates the layer
+//     forward pass      waits for each layer's gradient of the previous step and updates the layer
 //     ringrt_step()     all layers are updated: that step is finished
-//     backward pass     hands over each layer's gradient as it is computed
+//     backward pass     hands over each layer's gradient when it is computed
 #include "digits_training.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ Training::Training(const Options &options, const Split &data)
       velocity_(model_.parameters().size()),
       seen_(data.train.size()) {}
 
-// (1) Meet the other ranks and go on from the last checkpoint, if there is one.
+// (1) Join the other ranks and continue from the last checkpoint, if there is one.
 void Training::start() {
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.global_batch = options_.batch_per_gpu > 0 ? options_.batch_per_gpu : options_.batch;
@@ -53,7 +54,7 @@ void Training::start() {
     restore();
 }
 
-// (2) Name everything that the training needs to go on: the same on all ranks.
+// (2) Register everything that the training needs to continue, the same on all ranks.
 void Training::register_buffers() {
     const uint64_t parameters = velocity_.size(), images = seen_.size(), one = 1;
     check(rt_,
@@ -71,8 +72,9 @@ void Training::register_buffers() {
               "ringrt_register");
 }
 
-// (a) Each layer's gradient is summed by itself, in the order in which the forward pass needs them;
-// last what only the end of the step needs. Identifiers count up from 0: a layer's number is its.
+// (a) Each layer's gradient is summed separately, in the order in which the forward pass needs
+// them. The values that only the step's end needs come last. Identifiers count up from 0, so a
+// layer's number is its identifier.
 void Training::register_gradients() {
     int id = 0;
     for (std::size_t layer = 0; layer < model_.layers(); ++layer)
@@ -101,8 +103,8 @@ void Training::restore() {
     std::printf("\n");
 }
 
-// (3) Which images of the step are mine follows from the number of ranks; which images are in the
-// step does not, so every image is used once an epoch over any sequence of sizes.
+// (3) This rank's images of the step depend on the number of ranks; the step's images do not. So
+// every image is used once per epoch over any sequence of sizes.
 void Training::start_batch() {
     check(rt_, ringrt_batch(rt_, &batch_), "ringrt_batch");
     samples_ = std::min(batch_.global, samples_left());
@@ -118,8 +120,8 @@ void Training::start_batch() {
     model_.start(std::move(mine));
 }
 
-// (b) A layer waits for its own gradient of the step before, and for no other. The sums of all
-// ranks are bit-identical, so are their parameters.
+// (b) A layer waits only for its own gradient of the previous step. The sums are bit-identical on
+// all ranks, and so are the parameters.
 void Training::forward() {
     device_.begin_pass();
     for (std::size_t layer = 0; layer < model_.layers(); ++layer) {
@@ -133,7 +135,7 @@ void Training::forward() {
     if (summing_ > 0) wait(model_.layers());
 }
 
-// (c) The last layer's gradient is there first, and travels while the others are computed.
+// (c) The last layer's gradient is ready first, and is sent while the others are computed.
 void Training::backward() {
     device_.begin_pass();
     count_batch();
@@ -159,7 +161,7 @@ void Training::count_batch() {
     sums_.loss() = static_cast<float>(model_.loss());
 }
 
-// The sums stay the library's until wait() has returned.
+// The library owns the sums until wait() has returned.
 void Training::ready(std::size_t id, std::span<float> sums) {
     if (options_.one_allreduce) return;
     check(rt_, ringrt_gradient_ready(rt_, static_cast<int>(id), sums.data()),
@@ -173,7 +175,7 @@ void Training::wait(std::size_t id) {
     device_.stalled_since(start);
 }
 
-// A layer's part of the pass over this rank's images: a third is forward, two thirds are backward.
+// A layer's part of the pass over this rank's images: one third forward, two thirds backward.
 double Training::device_ms(std::size_t layer) {
     const auto part = static_cast<double>(model_.of_layer(layer, sums_.all).size()) /
                       static_cast<double>(sums_.n);
@@ -206,7 +208,7 @@ void Training::finish_step() {
     ++step_;
 }
 
-// (5) Tell ringrt about every finished step: it may save, and may say that the job leaves.
+// (4) Report every finished step to ringrt: it may save, and may return that the job leaves.
 ringrt_action_t Training::end_step() {
     finish_step();
     log_step();
@@ -225,7 +227,7 @@ void Training::log_step() {
                       .restart = ringrt_restarts(rt_)});
 }
 
-// Between the forward and the backward pass all layers are updated and no gradient is under way.
+// Between the forward and the backward pass, all layers are updated and no gradient is under way.
 bool Training::run_overlapped() {
     for (;;) {
         start_batch();

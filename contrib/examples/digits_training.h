@@ -27,8 +27,8 @@ struct RingrtError : std::runtime_error {
     ringrt_status_t status;
 };
 
-// What the ranks add up in a step: one float per parameter, one per training image (was it used in
-// this step?), and the loss.
+// The values that the ranks sum in a step: one float per parameter, one per training image (whether
+// it was used in this step), and the loss.
 struct StepSums {
     StepSums(std::size_t parameters, std::size_t images)
         : all(parameters + images + 1), n(parameters) {}
@@ -50,7 +50,7 @@ class Training {
     Training &operator=(const Training &) = delete;
 
     void start();
-    // True when the training is complete, false when the job, or this rank, leaves for a resize.
+    // True if the training is complete; false if the job, or this rank, leaves for a resize.
     [[nodiscard]] bool run();
     [[nodiscard]] Summary finish();
     [[nodiscard]] bool first_rank() const { return ringrt_rank(rt_) == 0; }
@@ -86,13 +86,13 @@ class Training {
     StepSums sums_;
     std::vector<float> velocity_;
     std::vector<int32_t> seen_;  // how often each training image was used, over all incarnations
-    int64_t position_ = 0;       // images used so far: where in which epoch's shuffle we stand
-    uint64_t summing_ = 0;       // images of the step whose sums are under way; 0: none is
+    int64_t position_ = 0;       // images used so far: the position in the epoch's shuffle
+    uint64_t summing_ = 0;       // images of the step whose sums are under way; 0: none
     uint64_t samples_ = 0;       // of the batch that is being computed
     ringrt_batch_t batch_{};     // this rank's share of it
     std::vector<uint64_t> my_images_;
     Device device_;
-    std::optional<StepLog> log_;  // of rank 0
+    std::optional<StepLog> log_;  // on rank 0
     uint64_t step_ = 0;
     double loss_ = 0;
     ringrt_t *rt_ = nullptr;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Resizing in place: ranks of other jobs join this training and leave it, and it never stops.
+ * Resizing in place: ranks of other jobs join this training and leave it while it runs.
  * See doc/live.md.
  *
  *     base=$(sbatch --parsable --gpus=2 --ntasks=2 live.sh)
  *     RINGRT_EXTENDS=$base sbatch --gpus=2 --ntasks=2 live.sh    # joins when it has started
  *
- * with live.sh: srun ./live STEPS STEP_MS, where a rank alone takes STEP_MS for a step. Fits
- * y = a + b x to samples that it makes up. Rank 0 of the base writes a line per step.
+ * with live.sh: srun ./live STEPS STEP_MS. One rank alone takes STEP_MS for a step. The program
+ * fits y = a + b x to generated samples. Rank 0 of the base writes one line per step.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 enum { BATCH = 64, SAMPLES = 4096 };
 static const double kRate = 0.05;
 
-/* Adds to sums: the two gradients, and the squared error, of one sample. */
+/* Adds one sample's two gradients and squared error to sums. */
 static void add_sample(uint64_t sample, const double *weights, double *sums) {
     const double x = (double)sample / SAMPLES, y = 3 + 2 * x;
     const double error = weights[0] + weights[1] * x - y;
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     ringrt_action_t action = RINGRT_CONTINUE;
     while (status == RINGRT_OK && action == RINGRT_CONTINUE && step < steps) {
         status = train(rt, weights, &step, step_ms, &action);
-        /* An extension is gone: on from the newest step that somebody finished. */
+        /* An extension is gone: continue from the newest step that any rank finished. */
         if (status == RINGRT_PEER_LOST) status = ringrt_restore(rt, &step);
     }
     if (status != RINGRT_OK) return fprintf(stderr, "live: %s\n", ringrt_last_error(rt)), 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A training by the Hugging Face Trainer. Not a line is for ringrt: with the Python package installed it is
-malleable by
+"""A training with the Hugging Face Trainer, without a line for ringrt. With the Python package installed, it is
+malleable when submitted as
 
     sbatch --malleable=1:8 --wrap 'srun python train_hf.py'
 
@@ -13,7 +13,7 @@ import transformers
 
 
 class Pairs(torch.utils.data.Dataset):
-    """Sums modulo 97, as sequences of three tokens of which the last is to be guessed."""
+    """Sums modulo 97, as sequences of three tokens, the last of which is to be predicted."""
 
     def __init__(self, samples):
         pairs = torch.randint(97, (samples, 2), generator=torch.Generator().manual_seed(1))

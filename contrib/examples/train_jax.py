@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A data-parallel JAX training, malleable by ringrt.Run (lines marked). Submit it as
+"""A data-parallel JAX training, made malleable by ringrt.Run (lines marked). Submit it as
 
     sbatch --malleable=1:8 --wrap 'srun python train_jax.py'
 
-One process per GPU, whatever their number. JAX exchanges the gradients, because the batch is shared out over the
-processes and the weights are not; ringrt says which samples are whose, saves, and has the job resized."""
+It runs one process per GPU, at any number of GPUs. JAX reduces the gradients, because the batch is sharded over
+the processes and the weights are not. ringrt assigns the samples, saves, and lets the job be resized."""
 import argparse
 import os
 
@@ -27,7 +27,7 @@ def parse():
 
 
 def join():
-    """The processes of the step become one JAX program."""
+    """Joins the processes of the step into one JAX program."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         jax.distributed.initialize(f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}",
                                    int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"]))
@@ -36,7 +36,8 @@ def join():
 
 
 class Tree:
-    """A tree of arrays that all processes have alike, as a part of the state: JAX's arrays cannot be filled in place."""
+    """A tree of arrays that is equal on all processes, as a part of the state: JAX's arrays cannot change in
+    place."""
 
     def __init__(self, tree, sharding):
         self._sharding = sharding
@@ -61,12 +62,12 @@ def loss_of(params, x, y, key):
     hidden = jax.nn.relu(x @ params[0]["w"] + params[0]["b"])
     hidden = jnp.where(jax.random.bernoulli(key, 0.9, hidden.shape), hidden / 0.9, 0.0)
     scores = jax.nn.log_softmax(hidden @ params[1]["w"] + params[1]["b"])
-    return -jnp.take_along_axis(scores, y[:, None], 1).mean()  # over the whole batch: over all processes
+    return -jnp.take_along_axis(scores, y[:, None], 1).mean()  # over the whole batch, on all processes
 
 
 @jax.jit
 def update(params, momentum, x, y, step):
-    # Random numbers are those of the whole batch, too: the same at every number of processes.
+    # Random numbers are also drawn for the whole batch: the same at every number of processes.
     loss, gradients = jax.value_and_grad(loss_of)(params, x, y, jax.random.fold_in(jax.random.key(2), step))
     momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradients)
     return jax.tree.map(lambda p, m: p - 0.05 * m, params, momentum), momentum, loss

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Lightning training. Not a line is for ringrt: with the Python package installed it is malleable by
+"""A Lightning training, without a line for ringrt. With the Python package installed, it is malleable when
+submitted as
 
     sbatch --malleable=1:8 --wrap 'srun python train_lightning.py'
 
-`devices` and `num_nodes` may stay as they were written for one size. Without Slurm: python train_lightning.py."""
+`devices` and `num_nodes` may keep their values for one size. Without Slurm: python train_lightning.py."""
 import argparse
 
 import lightning.pytorch as pl
@@ -36,7 +37,7 @@ class Classifier(pl.LightningModule):
 
 
 def make_data(samples):
-    """What a made-up network says of random images."""
+    """Random images, labelled by a random network."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(samples, 64, generator=generator)
     return TensorDataset(x, (x @ torch.randn(64, 10, generator=generator)).argmax(1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A PyTorch training by submitit, which saves and comes back as submitit has it. Not a line is for ringrt; the
-range and the signal, which is submitit's own, come from the environment of whoever submits:
+"""A PyTorch training with submitit, which saves and requeues in submitit's own way, without a line for ringrt. The
+range and the signal, which is submitit's own, come from the submitter's environment:
 
     SBATCH_MALLEABLE=1:8 SBATCH_MALLEABLE_SIGNAL=USR2 python train_submitit.py --folder ~/run"""
 import argparse
@@ -12,7 +12,7 @@ import submitit
 
 
 class Training:
-    """Called on every rank; pickled by submitit, on rank 0, when the job is asked to leave."""
+    """Called on every rank. When the job is asked to leave, submitit pickles it on rank 0."""
 
     def __init__(self, folder, steps, pause_s):
         self.folder, self.steps, self.pause_s = folder, steps, pause_s
@@ -55,7 +55,7 @@ class Training:
         os.replace(self.path("state.new"), self.path("state.pt"))
 
     def checkpoint(self):
-        """submitit calls it on its signal, and then has the job requeued. What is saved is on the disk."""
+        """submitit calls it on its signal, then requeues the job. The state is already on disk."""
         return submitit.helpers.DelayedSubmission(Training(self.folder, self.steps, self.pause_s))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How contrib/test counts, and what it says. Sourced by it.
+# How contrib/test counts and reports. Sourced by it.
 # shellcheck shell=bash disable=SC2154
 
 passed=0 failed=0 skipped=0 failures=()
@@ -9,7 +9,7 @@ count() { # NAME PASSED FAILED SKIPPED LOG [WHY]
     [ "$3" -eq 0 ] || failures+=("$1: $5${6:+$'\n'$6}")
 }
 
-# One step that either works or does not. Its output goes to a log.
+# One step that succeeds or fails. Its output goes to a log.
 step() { # NAME CMD...
     local name=$1 log="$logs/${1// /-}.log" begin=$SECONDS
     shift
@@ -27,8 +27,8 @@ step() { # NAME CMD...
     return 1
 }
 
-# Test programs built with Check, and the scripts on a real cluster, tell of each case in TAP; for
-# other scripts the whole script is one case. Prints "passed failed skipped".
+# Test programs built with Check, and the scripts on a real cluster, report each case in TAP. Any
+# other script is one case. Prints "passed failed skipped".
 tally() { # RESULT (of the whole: PASS, FAIL, SKIP, ...), TAP-FILE...
     local result=$1
     shift
@@ -46,7 +46,7 @@ tally() { # RESULT (of the whole: PASS, FAIL, SKIP, ...), TAP-FILE...
         }'
 }
 
-# Each failed case once, with what it says of itself: the reason, and the first lines of the rest.
+# Each failed case once, with its own report: the reason, and the first lines of the rest.
 failures_in() {
     awk '
         /^(not )?ok( |$)/ { within = 0 }
@@ -54,7 +54,8 @@ failures_in() {
         within && /^# failed/ || within && /^#/ && more-- > 0 { print }'
 }
 
-# One line for a test program, with the cases that failed or were skipped. A script has no cases: the end of its log.
+# One line for a test program, with the cases that failed or were skipped. For a script without
+# cases, the end of its log.
 tell() { # NAME RESULT TAP-FILE... LOG
     local name=$1 log=${*: -1} p f s why=''
     read -r p f s < <(tally "${@:2}")
@@ -70,7 +71,8 @@ tell() { # NAME RESULT TAP-FILE... LOG
 
 total() { echo "$passed passed, $failed failed, $skipped skipped"; }
 
-# The last words: what failed, where its log is, and why: of a long output, its end is what is read and kept.
+# The final report: what failed, where its log is, and why. Of a long output, readers see and logs
+# keep the end.
 finish() {
     [ ${#failures[@]} -eq 0 ] || printf '%s\n' "Failed:" "${failures[@]/#/  }"
     total

@@ -8,7 +8,7 @@ configure_in() { # DIR OPTION...
     mkdir -p "$1" && cd "$1" && shift && "$source_dir/configure" --enable-werror CXXFLAGS="$flags" "$@"
 }
 
-# A warning that is no error (of a linker, of automake) is still a failure.
+# A warning that is not an error (from a linker or automake) is still a failure.
 no_warnings_in() { ! grep -nE '(: |^)[Ww]arning: ' "$@"; }
 
 stage_build() {
@@ -21,10 +21,10 @@ stage_build() {
 
 # ---- check --------------------------------------------------------------------------------------
 
-# Compiled side by side, run one after the other: the tests wait and measure.
+# Compiled in parallel, run in sequence: the tests wait and measure.
 build_checks_in() { make -C "$1" -j"$jobs" check TESTS=; }
 
-# make check, and then one line for each test program of that build.
+# make check, then one line for each test program of that build.
 check_in() { # TITLE DIR
     local title=$1 dir=$2 begin failed_before=$failed status trs name
     local log="$logs/${title// /-}.log"
@@ -41,7 +41,7 @@ check_in() { # TITLE DIR
         tell "$name" "$(sed -n 's/^:global-test-result: //p' "$trs")" "${files[@]}"
     done < <(find "$dir" -name '*.trs' | sort)
     echo "  took $((SECONDS - begin)) s"
-    # Nothing may fail unseen: a test that left no result.
+    # A test that left no result must not go unnoticed.
     [ $status -eq 0 ] || [ "$failed" -gt "$failed_before" ] || { tail -n 15 "$log"; count "$title" 0 1 0 "$log"; }
 }
 
@@ -77,10 +77,10 @@ stage_daemon() { cases "tests/cluster with ringrtd" --host daemon; }
 stage_daemon_short() { cases "tests/cluster with ringrtd, the short list" --host daemon --short; }
 stage_short() { cases "tests/cluster, the short list" --jobs 2 --short; } # on two versions at once
 
-# The demo's own line, "2 resizes (...)" and so on, is in its log.
+# The demo's own lines, such as "2 resizes (...)", are in its log.
 stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|training stands|GPUs idle|steps lost|mean comp)' "$logs/demo.log"; }
 
-# What the stages check and cluster have injected already is left out.
+# Leaves out the faults that the stages check and cluster have already injected.
 stage_faults() {
     local rest=''
     [[ ",$stages," != *,check,* || ",$stages," != *,cluster,* ]] || rest=--rest
@@ -88,9 +88,9 @@ stage_faults() {
     on_cluster tests/faults "$source_dir/tests/faults/run" --tap $rest
 }
 
-# ---- what is installed and what is packed ----------------------------------------------------------
+# ---- installation and packages ---------------------------------------------------------------------
 
-# A user's way: the example, against what `make install` leaves.
+# As a user: builds the example against the files of `make install`.
 build_on_installed() {
     local to=$build_dir/installed
     rm -rf "$to" && make -C "$build_dir" install DESTDIR="$to" &&
@@ -101,7 +101,7 @@ build_on_installed() {
 
 stage_example() { step "example on make install" build_on_installed; }
 
-# What git tracks and `make dist` leaves out, but for what only a checkout needs.
+# Files that git tracks and `make dist` leaves out, except those that only a checkout needs.
 tarball_is_whole() {
     local tracked packed
     tracked=$(git -c safe.directory='*' -C "$source_dir" ls-files | grep -vE '^(\.ci/|\.clang-format$|(.*/)?\.gitignore$)' | sort) ||
@@ -111,9 +111,10 @@ tarball_is_whole() {
     comm -23 <(echo "$tracked") <(echo "$packed") | sed 's/$/ is not in the tarball: EXTRA_DIST/' | tee /dev/stderr | (! grep -q .)
 }
 
-# The tests were built and ran already, out of tree: here it is what the tarball builds, installs and
-# removes, and that it holds every file, those of the tests too. ccache has compiled it all before
-# where the build folder lies two below the checkout, as distcheck's does: the same relative paths.
+# The tests already ran out of tree. This stage checks what the tarball builds, installs and
+# removes, and that it holds every file, including those of the tests. ccache has compiled
+# everything already if the build folder is two levels below the checkout, like distcheck's: the
+# relative paths are the same.
 stage_dist() {
     has_tarball=1
     step "make distcheck" make -C "$build_dir" -j"$jobs" distcheck TESTS= \

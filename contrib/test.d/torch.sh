@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# contrib/test --stages torch: the Python package with the real PyTorch and frameworks, which pip installs into a
-# folder of the build's; torch-short: some of its tests with PyTorch alone. The download runs beside the other stages.
-# Sourced by contrib/test.
+# contrib/test --stages torch: the Python package with the real PyTorch and frameworks, which pip
+# installs into the build folder; torch-short: some of its tests with only PyTorch. The download
+# runs beside the other stages. Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 
-# PyPI's torch is built for CUDA and imports on a CPU once the CUDA toolkit's libraries are found; what it takes of
-# its dependencies is named, as all of them are twice as much.
+# PyPI's torch is built for CUDA, but imports on a CPU if it finds the CUDA toolkit's libraries. The
+# dependencies that it needs are named, because all of them are twice as much.
 torch_alone="torch nvidia-nccl-cu13 nvidia-cufile nvidia-cusparselt-cu13 nvidia-nvshmem-cu13"
 torch_needs="setuptools<80 wheel fsspec filelock sympy networkx jinja2 numpy typing_extensions"
 frameworks="lightning pytorch-lightning lightning-utilities torchmetrics transformers accelerate submitit"
@@ -25,7 +25,7 @@ fetch_torch() { # INTO [frameworks]
 
 fetch_torch_aside() { # [frameworks]
     [ -z "${RINGRT_TORCH_PYTHON:-}" ] || return 0
-    set -m # a process group of its own, so that it can be ended
+    set -m # its own process group, so that it can be ended
     (renice -n 10 "$BASHPID" >/dev/null; fetch_torch "$build_dir/torch-venv" "$@") >"$logs/torch-fetch.log" 2>&1 &
     torch_fetched=$!
     set +m
@@ -34,7 +34,7 @@ fetch_torch_aside() { # [frameworks]
 end_torch_fetch() { [ -z "$torch_fetched" ] || kill -TERM -- "-$torch_fetched" 2>/dev/null; }
 is_fetching_torch() { [ -n "${torch_fetched:-}" ] && kill -0 "$torch_fetched" 2>/dev/null; }
 
-# By then the download has had the time of the other stages: a slow one is no failure.
+# The download has had the time of the other stages, so a slow one is not a failure.
 stage_torch_short() {
     local i
     for ((i = 0; i < 60; i++)); do

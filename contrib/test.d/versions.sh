@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# contrib/test --slurm: the same on other versions of Slurm, each in the root folder of a distribution
+# contrib/test --slurm: runs on other versions of Slurm, each in the root folder of a distribution
 # that has it (contrib/root). Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 
@@ -7,7 +7,7 @@ installed_slurm() { PATH=$PATH:/usr/sbin slurmctld -V 2>/dev/null | sed -n 's/^[
 
 version_of() { "$source_dir/contrib/root" list | awk -v name="$1" '$1 == name || $2 == name { print $2 }'; }
 
-# The versions asked for, the one that is installed here first.
+# The requested versions, the one that is installed here first.
 choose_versions() { # VERSION|NAME|all
     local all native
     all=$("$source_dir/contrib/root" list | awk '{ print $2 }')
@@ -17,11 +17,11 @@ choose_versions() { # VERSION|NAME|all
     { grep -xF "$native" <<<"$all"; grep -vxF "$native" <<<"$all"; } | xargs
 }
 
-# What waits and measures in front of this process is not to notice it. Only for what may take as long
-# as it likes: beside a build, downloads would run into their time limits.
+# Processes that wait and measure in the foreground must not be disturbed. Only for work without a
+# time limit: beside a build, downloads would exceed theirs.
 stand_back() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID"; } >/dev/null
 
-# What git would commit, or everything that is no build.
+# What git would commit; outside git, everything that is not a build.
 copy_source() { # TO
     rm -rf "$1" && mkdir -p "$1" && cd "$source_dir" || return
     if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
@@ -37,7 +37,7 @@ in_root() { # VERSION [OPTION...] -- CMD...
     "$source_dir/contrib/root" run "$version" --dir "$roots_dir" --bind "$build_dir/$version" "$@"
 }
 
-# All that needs the network, and the build. What is missing is the reason why a version is skipped.
+# Everything that needs the network, and the build. A missing part is the reason to skip a version.
 prepare() { # VERSION
     local to=$build_dir/$1 has
     "$source_dir/contrib/root" make "$1" --dir "$roots_dir" || return 77
@@ -47,7 +47,7 @@ prepare() { # VERSION
     in_root "$1" --net -- "$to/source/contrib/examples/get-digits" "$to/build/digits.csv" || return 77
     has=$(in_root "$1" -- slurmctld -V | sed -n 's/^[^ ]* \([0-9]*\.[0-9]*\).*/\1/p')
     [ "$has" = "$1" ] || { echo "the distribution has Slurm ${has:-none} now, not $1"; return 77; }
-    # A build that fails is told of by the run that follows.
+    # The run that follows reports a failed build.
     (
         [ "${versions[0]}" != "$native" ] || stand_back
         in_root "$1" -- "$to/source/contrib/test" --no-install --jobs "$jobs" --build-dir "$to/build" --stages build
@@ -57,7 +57,7 @@ prepare() { # VERSION
 
 prepare_aside() { # VERSION: sets preparing[VERSION]
     mkdir -p "$build_dir/$1"
-    set -m # a process group of its own, so that it can be ended
+    set -m # its own process group, so that it can be ended
     (prepare "$1"; echo $? >"$build_dir/$1/prepared") >"$build_dir/$1/prepare.log" 2>&1 &
     preparing[$1]=$!
     set +m
@@ -90,8 +90,8 @@ run_version() { # VERSION STAGES: its whole output; what it needs is prepared
     fi
 }
 
-# The packages of the version that is installed here: they, too, are installed in a root folder, from the
-# tarball that the stage dist has left.
+# The packages of the version that is installed here. They are also installed in a root folder, from
+# the tarball of the stage dist.
 native_packages_in_root() {
     local to=$build_dir/$native
     (
@@ -136,7 +136,7 @@ add_packages_of_native() { # SECONDS
     add_version "$native" "$logs/slurm-$native-packages.log" "$1" packages
 }
 
-# The short list waits more than it computes, and each root has a network of its own.
+# The short list waits more than it computes, and each root has its own network.
 run_side_by_side() { # VERSION...
     local version began=$SECONDS aside=''
     declare -A running=()
