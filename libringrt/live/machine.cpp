@@ -12,7 +12,7 @@ Machine Machine::outside() {
     return machine;
 }
 
-// The lowest level with a rank that is signalled to end; 0: none. A base that is to be requeued
+// The lowest level with a rank that is signalled to leave; 0: none. A base that is to be requeued
 // does not leave here, but its extensions do.
 int Machine::leaving_level(const std::vector<Vote> &votes) const {
     for (size_t level = 1; level < sizes_.size(); ++level)

@@ -12,7 +12,7 @@
 //     │                    │ one failed                              │ one did not
 //     │                    └──────────► steady ◄─────────────────────┘           (called off, nothing changed)
 //     │
-//     ├── level L is asked to leave: ranks below L ──► settling on level L−1 ──► steady, narrower
+//     ├── level L is asked to leave: ranks below L ──► settling on level L−1 ──► steady, smaller
 //     │                              ranks of L    ──► ended
 //     │                              ranks above L ──► outside: they ask to join again
 //     │
@@ -41,7 +41,7 @@ struct Vote {
     uint32_t offer = 0;        // rank 0's: number of the join that can be formed; 0: none
     uint32_t offer_ranks = 0;  // ranks of the extension that asks for it
     Formed formed = Formed::not_asked;
-    uint8_t leave = 0;  // this rank's job is signalled to end
+    uint8_t leave = 0;  // this rank's job is signalled to leave
     uint8_t hold = 0;   // a checkpoint is under way: do not scale up now
     uint8_t zero = 0;
 };

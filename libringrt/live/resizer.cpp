@@ -160,7 +160,7 @@ Status Resizer::transfer(Communicator &over, Header &header) {
     return state_.to_joiners(over, header.root, is_outside());
 }
 
-// ---- narrower ---------------------------------------------------------------------------------
+// ---- shrinking --------------------------------------------------------------------------------
 
 void Resizer::drop_above(int level) {
     let_go_of_next();

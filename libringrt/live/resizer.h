@@ -40,7 +40,7 @@ struct ResizerOptions {
     std::string folder;  // checkpoints; extensions also find the base here
     uint32_t timeout_ms = 0, start_timeout_ms = 0;
     std::function<void(Communicator &)> use;  // makes this the ranks' communicator
-    std::function<bool()> asked_to_leave;     // whether an extension's rank is signalled to end
+    std::function<bool()> asked_to_leave;     // whether an extension's rank is signalled to leave
     std::function<uint64_t()> layout;         // hash of registered buffers, batch and seed
 };
 

@@ -172,7 +172,7 @@ class Handle:
     # ---- the end -----------------------------------------------------------------------------
 
     def abort(self) -> None:
-        """Makes the peers' calls fail at once. From any thread."""
+        """Makes the peers' calls fail at once. May be called from any thread."""
         self._library.ringrt_abort(self._handle)
 
     def finalize(self) -> None:

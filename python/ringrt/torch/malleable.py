@@ -158,7 +158,7 @@ class Malleable(HasHandle):
             self.handle.broadcast(seed.data_ptr(), 8, 0)
             self.seed = int(seed)
 
-    # ---- what the program uses -----------------------------------------------------------------
+    # ---- for the program -----------------------------------------------------------------------
 
     @property
     def steps_per_epoch(self) -> int:
