@@ -114,7 +114,7 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
         if (is_changing) {
             job.gpus_now += pending_gpus(malleable) - leaving_gpus(malleable);
             job.held = kept_shares(*malleable.record, job.gpus_now);
-            target.why_pinned = "an extension of it comes or goes";
+            target.why_pinned = "an extension of it is joining or leaving";
             job.pinned = true;
             return;
         }

@@ -205,8 +205,8 @@ void Executor::bill_anew(const MalleableJob &job, double now_s) {
          .from = job.intent.gpus,
          .to = job.record->gpus_requested,
          .reason = job.intent.why,
-         .text = "Slurm bills it as before its resize, with " + std::to_string(job.intent.gpus) +
-                 " GPUs: it refused to count anew"},
+         .text = "Slurm refused to update its billing: it is billed for " +
+                 std::to_string(job.intent.gpus) + " GPUs as before its resize"},
         now_s, job.record);
 }
 
@@ -216,7 +216,7 @@ void Executor::cancel_strays(const Extensions &extensions, const Observation &ob
         if (cluster_.cancel(record->id) != RpcStatus::ok) continue;
         log({.kind = EventKind::extension,
              .text = "extension of job " + std::to_string(record->extension->base) +
-                     " cancelled: that job does not run any more"},
+                     " cancelled: that job is not running"},
             now_s, record);
     }
 }

@@ -22,9 +22,8 @@ std::string under_way(const MalleableJob &job, double now_s, const Options &opti
     if (!job.is_resizing()) return {};
     const std::string since = seconds_text(age_s(job.intent.asked_s, now_s)) + " ago";
     if (is_waiting(job.stage))
-        return "asked " + since + ", it has left and comes back with " +
-               gpus_text(job.intent.target);
-    return "asked " + since + " to save and come back with " + gpus_text(job.intent.target) +
+        return "signalled " + since + ", requeued to restart with " + gpus_text(job.intent.target);
+    return "signalled " + since + " to save and restart with " + gpus_text(job.intent.target) +
            " instead of " + std::to_string(job.record->gpus_requested) + "; called off after " +
            seconds_text(options.grace_of(job.intent.grace_s));
 }
@@ -32,10 +31,10 @@ std::string under_way(const MalleableJob &job, double now_s, const Options &opti
 std::string what_limit(const Limit &limit, const std::string &whose, const Scene &scene) {
     if (limit.paused_until_s > scene.now_s)
         return "; not now" + whose + ": no resizes for " + scene.until(limit.paused_until_s) +
-               ", for several in a row failed";
+               " because several in a row failed";
     if (limit.is_reached())
         return "; not now" + whose + ": " + std::to_string(limit.in_flight) +
-               " resizes are under way, and no more may be at once";
+               " resizes are under way, the most allowed at once";
     return {};
 }
 
@@ -44,13 +43,13 @@ std::string what_delays(const MalleableJob &job, const Target &target, const Sce
     const int gpus = target.allotment.gpus;
     if (gpus > job.record->gpus_requested && target.placeable_gpus < gpus)
         return "; waits until these GPUs are free";
-    if (target.gap_contended) return "; not now: a job that waits would take its place";
+    if (target.gap_contended) return "; not now: a pending job would take its place";
     if (std::string text = what_limit(scene.limits.all, "", scene); !text.empty()) return text;
     const auto user = scene.limits.of_user.find(job.record->user_id);
     if (user != scene.limits.of_user.end())
         if (std::string text = what_limit(user->second, " for its user", scene); !text.empty())
             return text;
-    if (scene.options.mode == Mode::observe) return "; it is not asked (mode: observe)";
+    if (scene.options.mode == Mode::observe) return "; not signalled (mode: observe)";
     return {};
 }
 
@@ -59,20 +58,20 @@ std::string what_limits(const MalleableJob &job, const Target &target, const Job
     std::string text;
     if (tracker.ceiling.holds(scene.now_s))
         text = "; for " + scene.until(tracker.ceiling.until_s()) + " no more than " +
-               gpus_text(tracker.ceiling.gpus()) + ", for Slurm did not start it with more";
+               gpus_text(tracker.ceiling.gpus()) + " because Slurm did not start it with more";
     const int bad = job.intent.bad;
     if (bad > job.intent.gpus_max)
         text += "; no more than " + gpus_text(job.intent.gpus_max) +
-                ", for it failed soon after it came back with " + std::to_string(bad);
+                " because it failed soon after its restart with " + std::to_string(bad);
     else if (bad > 0)
         text += "; no fewer than " + gpus_text(job.intent.gpus_min) +
-                ", for it failed soon after it came back with " + std::to_string(bad);
+                " because it failed soon after its restart with " + std::to_string(bad);
     const auto most = size_below_limits(job, scene.options);
     if (most && *most < job.intent.gpus_max && *most <= target.allotment.gpus)
         text += "; no more than " + gpus_text(*most) +
                 (keeps_place_in_array(job)
-                     ? ", for another task of its array would take its place"
-                     : ", for the limits of its account, user or QOS leave no more");
+                     ? " because another task of its array would take its place"
+                     : " because the limits of its account, user or QOS allow no more");
     return text;
 }
 
@@ -86,7 +85,7 @@ std::string explain_waiting(const MalleableJob &job, const Target &target,
                ", waits for Slurm to start it; " + text;
     if (tracker.fence.clear_s() > scene.now_s)
         return "not released for " + scene.until(tracker.fence.clear_s()) +
-               ", for its last run may still be alive on its nodes; " + text;
+               " because its last run may still be alive on its nodes; " + text;
     return "not released yet; " + text;
 }
 
@@ -94,7 +93,7 @@ std::string explain_running(const MalleableJob &job, const Target &target,
                             const JobTracker &tracker, const Scene &scene) {
     const std::string size = gpus_text(job.record->gpus_requested);
     if (target.job.pinned) {
-        std::string text = size + ": left alone, because " + std::string(target.why_pinned);
+        std::string text = size + ": not resized because " + std::string(target.why_pinned);
         if (tracker.backoff.holds(scene.now_s))
             text += "; tried again in " + scene.until(tracker.backoff.until_s());
         return text;
@@ -102,16 +101,16 @@ std::string explain_running(const MalleableJob &job, const Target &target,
     if (target.moves_for != 0) {
         const std::string next = gpus_text(target.allotment.gpus);
         const bool is_free = target.placeable_gpus == target.allotment.gpus;
-        return "has " + size + ", shall come back with " + next + " on other nodes: job " +
-               std::to_string(target.moves_for) + " waits for those that it runs on" +
+        return "has " + size + ", target " + next + " on other nodes: job " +
+               std::to_string(target.moves_for) + " waits for its nodes" +
                (is_free ? what_delays(job, target, scene)
-                        : "; " + next + " elsewhere are not free yet");
+                        : "; " + next + " on other nodes not free yet");
     }
     const std::string text =
         policy::explain(target.job, target.allotment, policy_options(scene.options));
     if (target.allotment.gpus == job.record->gpus_requested)
         return text + what_limits(job, target, tracker, scene);
-    return "has " + size + ", shall get " + text + what_delays(job, target, scene) +
+    return "has " + size + ", target " + text + what_delays(job, target, scene) +
            what_limits(job, target, tracker, scene);
 }
 
@@ -121,7 +120,7 @@ std::string explain_job(const MalleableJob &job, const Target &target, const Job
     if (std::string text = under_way(job, scene.now_s, scene.options); !text.empty()) return text;
     if (job.stage == Stage::held_back)
         return "waits: held, depends on another job, or has a later start time";
-    if (target.pool < 0) return "left alone: its partition has no nodes, or starts no jobs now";
+    if (target.pool < 0) return "not resized: its partition has no nodes, or starts no jobs now";
     return is_waiting(job.stage) ? explain_waiting(job, target, tracker, scene)
                                  : explain_running(job, target, tracker, scene);
 }

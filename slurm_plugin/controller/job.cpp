@@ -59,10 +59,10 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
                                  bool somebody_waits, const Options &options) {
     const JobRecord &record = *job.record;
     if (job.stage == Stage::suspended) return "it is suspended";
-    if (job.stage == Stage::starting) return "its start has not been noted yet";
-    if (job.stage != Stage::running) return "it does not run";
+    if (job.stage == Stage::starting) return "its start has not been recorded yet";
+    if (job.stage != Stage::running) return "it is not running";
     if (!records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, record.gpus_requested))
-        return "its size is not MIN times a power of two: somebody changed it";
+        return "its size is not MIN times a power of two: it was changed by hand";
     if (record.telemetry) {
         const records::Telemetry *current = job.current_telemetry();
         if (!current || !current->up) return "its runtime is not ready yet";

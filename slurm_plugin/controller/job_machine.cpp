@@ -61,9 +61,9 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     const bool by_us = resized && job.is_resizing();
     action.event = event_of(by_us ? EventKind::resized : EventKind::started, intent,
                             job.intent.gpus, intent.gpus,
-                            by_us ? "runs again with " + gpus_text(intent.gpus) + ", " +
+                            by_us ? "running again with " + gpus_text(intent.gpus) + ", " +
                                         tenths_text(intent.gap_s) + " after the signal"
-                                  : "runs with " + gpus_text(intent.gpus));
+                                  : "running with " + gpus_text(intent.gpus));
     if (job.is_resizing()) action.event->gap_s = intent.gap_s;
     return action;
 }
@@ -76,9 +76,10 @@ Action call_off(const MalleableJob &job, const PassContext &pass, const char *ca
     action.intent.asked_s = 0;
     action.intent.since_s = pass.now_s;
     action.settings = give_back(*job.record, action.intent);
-    action.event = event_of(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
-                            "resize to " + gpus_text(job.intent.target) + " called off: " + why +
-                                "; it goes on with " + gpus_text(job.record->gpus_requested));
+    action.event =
+        event_of(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
+                 "resize to " + gpus_text(job.intent.target) + " called off: " + why +
+                     "; the job continues with " + gpus_text(job.record->gpus_requested));
     return action;
 }
 
@@ -103,10 +104,10 @@ Action ask(const MalleableJob &job, const Target &target, const PassContext &pas
     intent.why = to_string(target.allotment.reason);
     ++intent.resize_id;
     action.settings = keep_back_mails(*job.record, intent);
-    std::string text = "asked to save and come back with " + gpus_text(intent.target);
+    std::string text = "signalled to save and restart with " + gpus_text(intent.target);
     if (intent.target != intent.gpus) text += " instead of " + std::to_string(intent.gpus);
     if (target.moves_for != 0)
-        text += " elsewhere: job " + std::to_string(target.moves_for) + " needs its nodes";
+        text += " on other nodes: job " + std::to_string(target.moves_for) + " needs its nodes";
     action.event = event_of(EventKind::asked, intent, intent.gpus, intent.target, std::move(text));
     return action;
 }
@@ -119,7 +120,7 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
         note.intent.good = 0;
         note.event =
             event_of(EventKind::user_override, job.intent, job.intent.gpus, record.gpus_requested,
-                     "its size was changed by somebody else: that stands");
+                     "its size was changed by hand: the change is kept");
         return note;
     }
     note_times(record, note.intent);
@@ -146,8 +147,8 @@ Action hand_back(const MalleableJob &job) {
     action.settings = give_back(*job.record, action.intent);
     action.event =
         event_of(EventKind::user_override, job.intent, job.intent.gpus, job.record->gpus_requested,
-                 std::string(is_waiting(job.stage) ? "handed back to Slurm: waits for "
-                                                   : "handed back to Slurm: runs on with ") +
+                 std::string(is_waiting(job.stage) ? "handed back to Slurm: pending with "
+                                                   : "handed back to Slurm: continues with ") +
                      gpus_text(job.record->gpus_requested) + " as a rigid job");
     return action;
 }

@@ -142,8 +142,8 @@ Action dismiss(const MalleableJob &job, const Target &target, int wanted, const 
     action.event =
         event_of(EventKind::extension, action.intent, now, gpus,
                  names.size() == 1
-                     ? "shrinks in place: extension " + names[0] + " is asked to leave"
-                     : "shrinks in place: extensions " + listed(names) + " are asked to leave");
+                     ? "shrinks in place: extension " + names[0] + " is signalled to leave"
+                     : "shrinks in place: extensions " + listed(names) + " are signalled to leave");
     return action;
 }
 

@@ -146,12 +146,12 @@ std::optional<Event> Recovery::event_of(const JobRecord &record, const Return &b
         event.from = bad;
         event.to = good;
         event.text = "failed with exit code " + std::to_string(record.end->exit_code) +
-                     " soon after it came back with " + gpus_text(bad) +
-                     ": requeued, goes on with " + std::to_string(good);
+                     " soon after its restart with " + gpus_text(bad) +
+                     ": requeued to restart with " + std::to_string(good);
     } else if (was_taken_down(record, now_s)) {
         event.text = "its requeue was lost in a slurmctld crash: requeued again";
     } else if (has_lost_start(record)) {
-        event.text = "its script failed at its start, while slurmctld was away: requeued again";
+        event.text = "its script failed at its start while slurmctld was down: requeued again";
     } else {
         return std::nullopt;
     }
@@ -183,14 +183,13 @@ Recovery::Found Recovery::recover(const JobRecord &record) {
     found.event = Event{.job_id = record.id,
                         .kind = EventKind::requeued,
                         .outcome = Outcome::recovered,
-                        .text = "had left before slurmctld crashed, which forgot that: requeued"};
+                        .text = "the end of its run was lost in a slurmctld crash: requeued"};
     if (ending)
-        found.event = Event{.job_id = record.id,
-                            .kind = EventKind::ended,
-                            .outcome = Outcome::completed,
-                            .text =
-                                "had ended before slurmctld crashed, which forgot that: "
-                                "completed again"};
+        found.event =
+            Event{.job_id = record.id,
+                  .kind = EventKind::ended,
+                  .outcome = Outcome::completed,
+                  .text = "its completion was lost in a slurmctld crash: completed again"};
     else
         requeued_[record.id] = record.restarts;
     return found;

@@ -37,7 +37,7 @@ inline std::string status_text(RpcStatus status) {
         case RpcStatus::ok:
             return "done";
         case RpcStatus::busy:
-            return "it can not be altered now";
+            return "it cannot be changed now";
         case RpcStatus::not_found:
             return "no such job";
         case RpcStatus::refused:

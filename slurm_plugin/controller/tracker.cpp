@@ -35,7 +35,7 @@ std::string text_of(const JobRecord *record) {
             return "has failed with exit code " + std::to_string(record->end->exit_code) +
                    ", signal " + std::to_string(record->end->signal);
         default:
-            return "was ended by Slurm: its time was up, or a node failed";
+            return "was ended by Slurm: its time limit, or a node failure";
     }
 }
 
@@ -59,8 +59,8 @@ SlurmHold JobTracker::hold_of(const JobRecord &record, std::vector<Event> &event
         events.push_back(
             {.job_id = record.id,
              .kind = EventKind::launch_failed,
-             .text = gives_up ? "its launch failed again and Slurm holds it: that stands"
-                              : "its launch failed and Slurm holds it: released again soon"});
+             .text = gives_up ? "its launch failed again and Slurm holds it: use scontrol release"
+                              : "its launch failed and Slurm holds it: it will be released"});
     return failed && gives_up ? SlurmHold::none : record.slurm_hold;
 }
 
@@ -97,13 +97,13 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
     };
     if (asked && !was_waiting)
         log(EventKind::requeued, Outcome::resize,
-            "has left to come back with " + std::to_string(job.intent.target) + " GPUs");
+            "requeued to restart with " + std::to_string(job.intent.target) + " GPUs");
     if (job.is_resizing() && job.stage == Stage::held_back && !was_held_back)
         log(EventKind::user_override, Outcome::none,
-            "held, or given another start time, by its user or an administrator: that stands");
+            "held or given another start time by its user or an administrator: the change is kept");
     else if (is_edited && !was_edited)
         log(EventKind::user_override, Outcome::none,
-            "changed by its user or an administrator while it was away: that stands");
+            "changed by its user or an administrator during its resize: the change is kept");
 }
 
 // A user may change a job's placement while it is pending for its restart. That begins at the
@@ -146,7 +146,7 @@ Event end_event(const JobTracker &tracker, const JobRecord *record) {
                 .reason = tracker.why,
                 .outcome = record && record->end ? outcome_of(*record->end) : Outcome::gone,
                 .text = text_of(record)};
-    if (asked) event.text += " while it was asked to resize";
+    if (asked) event.text += " during its resize";
     return event;
 }
 

@@ -71,13 +71,13 @@ std::string explain(const Job &job, const Allotment &a, const Options &options) 
             return has + ", down from " + std::to_string(job.gpus_now) +
                    ": a rigid job waits for the GPUs above MIN; it grows again when they are free";
         case Reason::keeps_for_rigid:
-            return has + ": the free GPUs are kept for a rigid job that waits; " + step;
+            return has + ": the free GPUs are reserved for a pending rigid job; " + step;
         case Reason::waits:
             return "waits: no " + gpus(job.gpus_min) +
                    " (its MIN) are free; a smaller MIN or a higher "
                    "priority would start it sooner";
         case Reason::pinned:
-            return has + ": left alone in this decision";
+            return has + ": not changed by this decision";
     }
     return has;
 }

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../faults"))
 from invariants import Watch, parse_job  # noqa: E402
 
-RESIZED = json.dumps({"job": 9, "event": "resized", "from": 1, "to": 2, "text": "runs again with 2 GPUs, 1.5 s after the signal"})
+RESIZED = json.dumps({"job": 9, "event": "resized", "from": 1, "to": 2, "text": "running again with 2 GPUs, 1.5 s after the signal"})
 JOINED = json.dumps({"job": 9, "event": "resized", "from": 1, "to": 2, "text": "resized in place: 2 GPUs (were 1)"})
 REQUEUED = json.dumps({"job": 9, "event": "requeued", "outcome": "recovered", "text": "requeued"})
 

@@ -19,7 +19,7 @@ squeue -h -o '# %i %j %T %u %b'
 
 rigid=$(rigid 12 4 --nodes=4 --gpus-per-node=3)
 wait_for 20 "three GPUs given back" is_state "$rigid" "RUNNING COMPLETED"
-told 'extensions [0-9]*, [0-9]* are asked to leave' || fail "they were not asked to leave together"
+told 'extensions [0-9]*, [0-9]* are signalled to leave' || fail "they were not asked to leave together"
 note "measured: the rigid job waited $(($(date +%s) - $(date +%s -d "$(timeout 5 scontrol -o show job "$rigid" | sed -n 's/.* SubmitTime=\([^ ]*\) .*/\1/p')"))) s at most"
 wait_for 60 "end of the base" is_state "$base" COMPLETED
 wait_for 20 "end of its extensions" no_jobs

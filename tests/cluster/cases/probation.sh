@@ -23,14 +23,14 @@ wait_for 30 "start with 2" runs_with "$job" 2
 wait_for 20 "steps" has_steps 5
 before=$(starts) # 1, or 2 where it was submitted before ringrtd knew what is free
 scancel "$blocker"
-wait_for 40 "failure with 4" grep -q "failed with exit code 1 soon after it came back with 4 GPUs: requeued, goes on with 2" \
+wait_for 40 "failure with 4" grep -q "failed with exit code 1 soon after its restart with 4 GPUs: requeued to restart with 2" \
     "$dir/log/malleable_events.jsonl"
 wait_for 60 "second start with 2" starts_are $((before + 1))
 wait_for 20 "its new range" has_range "min=1 max=2"
 sleep 6 # that is in the saved state
 kill_slurmctld
 start_slurmctld
-wait_for 20 "word of it" explained "no more than 2 GPUs, for it failed soon after it came back with 4"
+wait_for 20 "word of it" explained "no more than 2 GPUs because it failed soon after its restart with 4"
 wait_for 120 "its end" is_state "$job" COMPLETED
 asked_for_4() { grep -c "\"job\":$job,\"event\":\"asked\",\"from\":2,\"to\":4," "$dir/log/malleable_events.jsonl"; }
 [ "$(asked_for_4)" = 1 ] || fail "it was asked $(asked_for_4) times for 4"

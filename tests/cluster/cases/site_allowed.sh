@@ -13,7 +13,7 @@ runs_with "$job" 2 || fail "it does not run with 2"
 has_event "$job" asked && fail "it was asked to leave for a size above the limit"
 has_event "$job" downsized && fail "it was released with a size above the limit"
 why=$(timeout 10 "$(dirname "$plugins")/ringstat" explain "$job") || fail "explain: $why"
-[[ $why == *"no more than 2 GPUs, for the limits of its account, user or QOS leave no more"* ]] || fail "explain: $why"
+[[ $why == *"no more than 2 GPUs because the limits of its account, user or QOS allow no more"* ]] || fail "explain: $why"
 as bob scancel "$others"
 wait_for 90 "run with 4 once bob's job has ended" runs_with "$job" 4
 sleep 4

@@ -45,7 +45,7 @@ clear_jobs
 
 lose_start 9
 wait_for 120 "third start" has_runs 3
-wait_for 60 "its way back to 16" grep -q "failed with exit code 1 soon after it came back with 8 GPUs" "$dir/log/malleable_events.jsonl"
+wait_for 60 "its way back to 16" grep -q "failed with exit code 1 soon after its restart with 8 GPUs" "$dir/log/malleable_events.jsonl"
 scancel "$guest"
 wait_for 120 "fourth start" has_runs 4
 wait_for 60 "its end" is_state "$job" FAILED

@@ -100,10 +100,11 @@ TEST(nobody_grows_out_of_a_full_array) {
     task.array_is_full = true;
     ck_assert(site.sizes() == std::vector<int>{2});
     EXPECT_TEXT(explain(site.seen, site.options).at(0).text.substr(0, 6), "2 GPUs");
-    ck_assert(explain(site.seen, site.options)
-                  .at(0)
-                  .text.ends_with("; no more than 2 GPUs, for another task of its array would take "
-                                  "its place"));
+    ck_assert(
+        explain(site.seen, site.options)
+            .at(0)
+            .text.ends_with(
+                "; no more than 2 GPUs because another task of its array would take its place"));
     ck_assert(!may_move(site.jobs().at(0), {}, site.seen.now_s, site.options));
     // It gives back all the same: a job that cannot start at all comes before its place.
     task.gpus_requested = 8;

@@ -32,8 +32,8 @@ TEST(in_mode_observe_it_explains_from_the_first_minute) {
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.run(40);
     EXPECT_TEXT(said_of(world, id),
-                "has 1 GPU, shall get 8 GPUs: its MAX; a larger MAX would let it grow; it is not "
-                "asked (mode: observe)");
+                "has 1 GPU, target 8 GPUs: its MAX; a larger MAX would let it grow; not signalled "
+                "(mode: observe)");
 }
 
 TEST(a_resize_under_way_is_told) {
@@ -45,7 +45,7 @@ TEST(a_resize_under_way_is_told) {
     world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.run_until([&] { return world.cluster.count(EventKind::asked) > 0; }, 30);
     EXPECT_TEXT(said_of(world, id),
-                "asked 0 s ago to save and come back with 4 GPUs instead of 8; called off after "
+                "signalled 0 s ago to save and restart with 4 GPUs instead of 8; called off after "
                 "20 s");
 }
 
@@ -57,7 +57,7 @@ TEST(a_backoff_is_told_with_its_end) {
     world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.run_until([&] { return world.cluster.count(EventKind::called_off) > 0; }, 60);
     EXPECT_TEXT(said_of(world, id),
-                "8 GPUs: left alone, because its last resize failed; tried again in 9 s");
+                "8 GPUs: not resized because its last resize failed; tried again in 9 s");
 }
 
 TEST(the_breaker_is_told) {
@@ -74,7 +74,7 @@ TEST(the_breaker_is_told) {
     world.run(5);
     ck_assert_msg(says(world, id, "; not now: no resizes for 29"), "%s",
                   said_of(world, id).c_str());
-    ck_assert(says(world, id, " s, for several in a row failed"));
+    ck_assert(says(world, id, " s because several in a row failed"));
 }
 
 TEST(a_ceiling_is_told) {
@@ -82,7 +82,7 @@ TEST(a_ceiling_is_told) {
     world.cluster.gpus_allowed = 2;
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.run(20);
-    ck_assert_msg(says(world, id, " no more than 2 GPUs, for Slurm did not start it with more"),
+    ck_assert_msg(says(world, id, " no more than 2 GPUs because Slurm did not start it with more"),
                   "%s", said_of(world, id).c_str());
 }
 
@@ -93,7 +93,7 @@ TEST(the_fence_is_told) {
     world.cluster.requeue(id);
     world.run(3);
     ck_assert_msg(says(world, id, "not released for 1") &&
-                      says(world, id, " s, for its last run may still be alive on its nodes; "),
+                      says(world, id, " s because its last run may still be alive on its nodes; "),
                   "%s", said_of(world, id).c_str());
 }
 
@@ -119,7 +119,7 @@ TEST(a_limit_is_told_where_it_holds_a_job) {
         return explain(seen, world.options).at(0).text;
     };
     const std::string limit =
-        "; no more than 2 GPUs, for the limits of its account, user or QOS leave no more";
+        "; no more than 2 GPUs because the limits of its account, user or QOS allow no more";
     for (const int allowed : {0, 2, 3})
         ck_assert_msg(said(2, allowed).ends_with(limit), "%s", said(2, allowed).c_str());
     ck_assert_msg(said(1, 2).ends_with(limit), "%s", said(1, 2).c_str());

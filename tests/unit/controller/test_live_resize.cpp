@@ -110,10 +110,11 @@ TEST(the_last_ones_leave_together) {
     ck_assert(leaving(*all) == (Numbers{10, 9, 8}));
     ck_assert_int_eq(all->event->to, 1);
     ck_assert_str_eq(all->event->text.c_str(),
-                     "shrinks in place: extensions 10, 9, 8 are asked to leave");
+                     "shrinks in place: extensions 10, 9, 8 are signalled to leave");
     const std::optional<Action> half = Training({1, 2, 4}).next(4, 4);
     ck_assert(leaving(*half) == (Numbers{10}));
-    ck_assert_str_eq(half->event->text.c_str(), "shrinks in place: extension 10 is asked to leave");
+    ck_assert_str_eq(half->event->text.c_str(),
+                     "shrinks in place: extension 10 is signalled to leave");
 }
 
 // A base of two, which was started with them: only a requeue makes it smaller.

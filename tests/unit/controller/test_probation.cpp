@@ -194,14 +194,14 @@ TEST(it_is_told) {
     ck_assert(all && !all->empty());
     const std::string &text = all->at(0).text;
     ck_assert_msg(
-        text.ends_with("; no more than 2 GPUs, for it failed soon after it came back with 8"), "%s",
-        text.c_str());
+        text.ends_with("; no more than 2 GPUs because it failed soon after its restart with 8"),
+        "%s", text.c_str());
     const auto told = std::ranges::find(world.cluster.events, Outcome::failed, &Event::outcome);
     ck_assert(told != world.cluster.events.end());
     ck_assert(told->kind == EventKind::requeued && told->from == 8 && told->to == 2);
-    EXPECT_TEXT(told->text,
-                "failed with exit code 1 soon after it came back with 8 GPUs: requeued, goes on "
-                "with 2");
+    EXPECT_TEXT(
+        told->text,
+        "failed with exit code 1 soon after its restart with 8 GPUs: requeued to restart with 2");
     ck_assert_uint_eq(world.controller->statistics().resizes.lost, 1);
 }
 

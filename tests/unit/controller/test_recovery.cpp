@@ -360,11 +360,11 @@ TEST(only_a_completed_job_is_said_to_have_ended) {
     const End completed{.how = End::How::completed}, cancelled{.how = End::How::cancelled},
         failed{.how = End::How::failed, .exit_code = 3}, timed_out{.how = End::How::by_slurm};
     EXPECT_TEXT(said_of(completed, false).text, "has ended");
-    EXPECT_TEXT(said_of(completed, true).text, "has ended while it was asked to resize");
+    EXPECT_TEXT(said_of(completed, true).text, "has ended during its resize");
     EXPECT_TEXT(said_of(cancelled, false).text, "was cancelled");
     EXPECT_TEXT(said_of(failed, false).text, "has failed with exit code 3, signal 0");
     EXPECT_TEXT(said_of(timed_out, false).text,
-                "was ended by Slurm: its time was up, or a node failed");
+                "was ended by Slurm: its time limit, or a node failure");
     ck_assert(said_of(failed, true).kind == EventKind::lost);
     ck_assert(said_of(completed, true).kind == EventKind::ended);
     ck_assert(said_of(completed, true).outcome == Outcome::completed);

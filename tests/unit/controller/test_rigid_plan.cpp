@@ -280,8 +280,7 @@ TEST(a_job_that_shall_move_says_for_whom) {
     // One moves to the GPU that is free beside the rigid job.
     ck_assert_uint_eq(plan.targets.at(1).moves_for, waits.id);
     EXPECT_TEXT(said.at(1).text,
-                "has 4 GPUs, shall come back with 1 GPU on other nodes: job 4 waits for those that "
-                "it runs on");
+                "has 4 GPUs, target 1 GPU on other nodes: job 4 waits for its nodes");
     ck_assert_uint_eq(plan.targets.at(0).moves_for, 0);
 }
 
