@@ -129,7 +129,7 @@ class Builder {
             std::string name = key.text();
             if (!seen.insert(name).second)
                 fail_at(file_, key.line(),
-                        "key \"" + printable(name) + "\" stands here a second time");
+                        "key \"" + printable(name) + "\" is given a second time");
             Event value;
             next(value);
             out.mapping.push_back({std::move(name), node(value, depth + 1)});

@@ -144,7 +144,7 @@ std::variant<GpuRange, FlagError> parse_range(std::string_view text) {
     const GpuRange range{.min = *min, .max = *max};
     if (on_ladder(range, range.max)) return range;
     const std::string from = std::to_string(range.min) + ":";
-    return error("--malleable: MAX must be MIN doubled some times (" + from +
+    return error("--malleable: MAX must be MIN times a power of two (" + from +
                      std::to_string(nearest_on_ladder(range)) + ", not " + from +
                      std::to_string(range.max) + ")",
                  text);

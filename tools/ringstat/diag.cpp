@@ -68,7 +68,7 @@ void add_head(std::string &out, const Json &json, double now_s) {
         line(out, "NO PASS for %.0f s: slurmctld is down, or its plugin's thread hangs in a call",
              silent_s);
     if (!text(json, "refusal").empty() && number(json, "refused_since") > 0)
-        line(out, "REFUSED for %.0f s: %.400s\n  the configuration accepted before is in force",
+        line(out, "REFUSED for %.0f s: %.400s\n  the last accepted configuration stays in force",
              now_s - number(json, "refused_since"), text(json, "refusal").c_str());
     if (closed_in_s > 0)
         line(out, "PAUSED for %.0f s more: resizes of several jobs in a row went wrong",

@@ -22,7 +22,7 @@ void keep_copy(const PluginOptions &options, const std::string &to, Log &log) {
     if (!error) return;
     (void)unlink(to.c_str());
     log.error("cannot keep a copy of malleable.yaml as " + to + ": " + *error +
-              "; should the file be broken at a restart, nothing would be resized");
+              "; if the file is invalid at a restart, no job is resized");
 }
 
 }  // namespace
@@ -40,12 +40,13 @@ PluginOptions AcceptedOptions::read(const std::string &yaml, const std::string &
     if (refusal_.empty()) refused_since_s_ = static_cast<double>(std::time(nullptr));
     refusal_ = message;
     if (have_options_) {
-        host.error(message + "; the configuration read before stays");
+        host.error(message + "; the previous configuration stays in force");
         return options_;
     }
     const auto before = read_yaml(last_good);
     if (const auto *options = std::get_if<PluginOptions>(&before); options && options->found) {
-        host.error(message + "; the configuration accepted last stays (" + last_good + ")");
+        host.error(message + "; the last accepted configuration stays in force (" + last_good +
+                   ")");
         have_options_ = true;
         return options_ = *options;
     }

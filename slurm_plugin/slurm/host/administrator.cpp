@@ -67,7 +67,7 @@ std::optional<std::string> reconfigure() {
 
 std::optional<std::string> set_mode(const std::string &given_path, const std::string &mode) {
     const std::string path = real_path(given_path);
-    const std::string by_hand = "; set mode: " + mode + " there by hand, then again";
+    const std::string by_hand = "; set mode: " + mode + " there by hand, then retry";
     const auto file = read_file(path, kYamlBytesMax);
     const auto *error = std::get_if<FileError>(&file);
     if (error != nullptr && !error->missing) return path + ": " + error->text + by_hand;
@@ -80,7 +80,7 @@ std::optional<std::string> set_mode(const std::string &given_path, const std::st
     if (const auto wrong = replace_file(path, changed)) return path + ": " + *wrong + by_hand;
     if (was_there && (chmod(path.c_str(), before.st_mode & 07777) != 0 ||
                       chown(path.c_str(), before.st_uid, before.st_gid) != 0))
-        return path + ": its mode is changed, its owner or permissions could not be kept";
+        return path + ": its mode is changed, but its owner or permissions could not be kept";
     return std::nullopt;
 }
 

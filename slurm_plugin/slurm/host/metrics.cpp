@@ -77,9 +77,9 @@ void add_account(Text &text, const Diag &diag) {
     text.family("mode", "stateset", "Mode in force.");
     for (const char *name : {"act", "observe", "off", "detach"})
         text.sample(mode == name, one("ringrt_mode", name));
-    text.family("start_time_seconds", "gauge", "When the controller was started, Unix time.")
+    text.family("start_time_seconds", "gauge", "Start time of the controller, Unix time.")
         .sample(diag.started_s);
-    text.family("last_pass_time_seconds", "gauge", "When the last pass ended, Unix time.")
+    text.family("last_pass_time_seconds", "gauge", "End of the last pass, Unix time.")
         .sample(diag.time_s);
     text.family("configuration_refused", "gauge",
                 "1: the newest malleable.yaml was refused and an older configuration is in force.")
@@ -111,10 +111,11 @@ struct Outcome {
 };
 
 constexpr Outcome kOutcomes[] = {
-    {"asked", "Resizes that jobs were asked for.", &ResizeCounts::asked},
+    {"asked", "Resizes for which a job was signalled.", &ResizeCounts::asked},
     {"done", "Resizes after which the job runs at its new size.", &ResizeCounts::resized},
-    {"called_off", "Resizes given up: the job goes on at its old size.", &ResizeCounts::called_off},
-    {"lost", "Jobs that ended while they were asked to resize.", &ResizeCounts::lost},
+    {"called_off", "Resizes called off: the job continues at its old size.",
+     &ResizeCounts::called_off},
+    {"lost", "Jobs that ended during a resize.", &ResizeCounts::lost},
     {"refused", "Updates for a resize that Slurm refused.", &ResizeCounts::refused},
 };
 
@@ -122,12 +123,12 @@ void add_resizes(Text &text, const controller::Statistics &s) {
     for (const Outcome &outcome : kOutcomes)
         text.family(std::string("resizes_") + outcome.name, "counter", outcome.help)
             .sample(static_cast<double>(s.resizes.*outcome.count));
-    text.family("resizes_by_reason", "counter", "The same by the policy's reason.");
+    text.family("resizes_by_reason", "counter", "The same counts by the policy's reason.");
     for (const auto &[reason, counts] : s.by_reason)
         for (const Outcome &outcome : kOutcomes)
             text.sample(static_cast<double>(counts.*outcome.count),
                         '{' + label("outcome", outcome.name) + ',' + label("reason", reason) + '}');
-    text.family("resizes_called_off_by_cause", "counter", "Resizes given up, by cause.");
+    text.family("resizes_called_off_by_cause", "counter", "Resizes called off, by cause.");
     for (const auto &[cause, count] : s.called_off_why)
         text.sample(static_cast<double>(count), one("cause", cause));
     text.family("restart_seconds", "summary",
@@ -135,7 +136,8 @@ void add_resizes(Text &text, const controller::Statistics &s) {
         .sample(static_cast<double>(s.restarts), "", "_count")
         .sample(s.restart_s, "", "_sum");
     text.family("restart_gpu_seconds", "counter",
-                "The same times the GPUs that the job held before: what restarts cost at most.")
+                "That time multiplied by the GPUs that the job held before: the most that restarts "
+                "cost.")
         .sample(s.restart_gpu_s);
 }
 

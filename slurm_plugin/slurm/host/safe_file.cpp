@@ -31,7 +31,7 @@ const char *kind_of(mode_t mode) {
 // Empty: it is a regular file.
 std::string not_regular(int file) {
     struct stat status {};
-    if (fstat(file, &status) != 0) return error_text("cannot look at it");
+    if (fstat(file, &status) != 0) return error_text("cannot examine it");
     if (S_ISREG(status.st_mode)) return "";
     return std::string("expected a file, got ") + kind_of(status.st_mode);
 }
@@ -85,7 +85,7 @@ std::optional<std::string> replace_file(const std::string &path, const std::stri
     (void)unlink(fresh.c_str());  // left by a crash, or put there by someone
     const int file =
         open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | kNeverBlocks, 0644);
-    if (file < 0) return error_text("cannot make it");
+    if (file < 0) return error_text("cannot create it");
     // A full disk shows at the write, at fsync() or, with a quota or NFS, only at close().
     const bool written = write_all(file, content) && fsync(file) == 0;
     std::string error = written ? "" : error_text("cannot write it");

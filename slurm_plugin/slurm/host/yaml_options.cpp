@@ -132,7 +132,7 @@ class Reader {
         if (find_path_key(key) == nullptr && controller::find_parameter(key) == nullptr)
             return fail(line, unknown(key));
         if (!seen_.insert(key).second)
-            return fail(line, "key \"" + key + "\" stands here a second time");
+            return fail(line, "key \"" + key + "\" is given a second time");
         key_ = key;
     }
 

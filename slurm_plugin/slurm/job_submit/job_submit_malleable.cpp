@@ -231,7 +231,7 @@ int modify(job_desc_msg_t *job, char **err_msg) noexcept {
         if (keep_intent(*job)) return SLURM_SUCCESS;
         tell_user(
             "AdminComment: expected one task of this array of malleable jobs (for example 100_3), "
-            "for each has a record of its own there",
+            "because each has its own record there",
             err_msg);
         return ESLURM_NOT_SUPPORTED;
     });

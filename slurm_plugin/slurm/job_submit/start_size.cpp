@@ -76,7 +76,7 @@ std::optional<Refusal> check_node(const Header &h, const Node &node) {
                 text(node.gpus) + ")",
             text(node.tasks) + " tasks and " + text(node.gpus) + " GPUs a node");
     if (h.gpus_per_task && *h.gpus_per_task * node.tasks != node.gpus)
-        return refuse("--malleable: expected as many GPUs per task as each node has, " +
+        return refuse("--malleable: expected the GPUs per node divided by the tasks per node, " +
                           option("--gpus-per-task", node.gpus / node.tasks),
                       option("--gpus-per-task", *h.gpus_per_task));
     return std::nullopt;
@@ -103,11 +103,12 @@ std::variant<int64_t, Refusal> gpus_in_all(const Header &h) {
                       option("--gpus-per-task", *h.gpus_per_task));
     if (h.nodes && tasks > 0)
         return refuse(
-            "--malleable: expected as many tasks on each node (for example --ntasks-per-node=1)",
+            "--malleable: expected the same number of tasks on each node (for example "
+            "--ntasks-per-node=1)",
             option("--nodes", *h.nodes) + " " + option("--ntasks", tasks));
     if (h.nodes.value_or(1) > 1)
         return refuse(
-            "--malleable: expected the GPUs of a node too (for example --gpus-per-node=1)",
+            "--malleable: expected the GPUs per node as well (for example --gpus-per-node=1)",
             option("--nodes", *h.nodes));
     if (h.gpus_per_node && h.gpus && *h.gpus % *h.gpus_per_node != 0)
         return refuse(
@@ -127,8 +128,8 @@ void choose_size(int64_t asked, GpuRange range, Start &start) {
     start.gpus = range.min;
     while (2LL * start.gpus <= std::min<int64_t>(asked, range.max)) start.gpus *= 2;
     if (asked == start.gpus) return;
-    start.note = "--malleable=" + shown(range) + ": the header asks for " + text(asked) +
-                 ", which is no size of it (MIN, 2 MIN, 4 MIN, ... up to MAX): it counts as " +
+    start.note = "--malleable=" + shown(range) + ": the header requests " + text(asked) +
+                 ", not one of its sizes (MIN, 2 MIN, 4 MIN, ... up to MAX): it is taken as " +
                  text(start.gpus);
 }
 

@@ -73,7 +73,7 @@ std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job) 
     const auto grace = spank_value(job, "MALLEABLE_GRACE");
     if (!range && (signal || grace))
         return Refusal{
-            "--malleable-signal and --malleable-grace: expected --malleable too (for example "
+            "--malleable-signal and --malleable-grace: expected --malleable as well (for example "
             "--malleable=1:8)"};
     if (!range) return std::nullopt;
     const records::Intent defaults;
@@ -114,7 +114,7 @@ std::optional<Refusal> refuse_layout(const job_desc_msg_t &job) {
         return leave_out("--ntasks-per-socket and --ntasks-per-core", follows);
     if (mentions_gpu(bounded(job.tres_per_socket, kTresBytesMax)))
         return leave_out("--gpus-per-socket", follows);
-    if (wants_whole_nodes(job)) return leave_out("--exclusive", "GPUs are given one by one");
+    if (wants_whole_nodes(job)) return leave_out("--exclusive", "GPUs are allocated one by one");
     return std::nullopt;
 }
 

@@ -61,7 +61,7 @@ std::string misfit(const SlurmSetup &setup, uint32_t user_id) {
                "), runs as uid " + std::to_string(user_id);
     if (setup.scheduler == kDoubling)
         return "slurmctld runs the same controller: SchedulerType=sched/doubling; set "
-               "SchedulerType=sched/backfill, or do without ringrtd";
+               "SchedulerType=sched/backfill, or stop ringrtd";
     return {};
 }
 
@@ -75,7 +75,7 @@ DaemonThread::DaemonThread(const DaemonOptions &options, DaemonLog &log, Metrics
 void DaemonThread::unreachable(const std::string &why) {
     beat_s_ = boottime_s();
     if (!std::exchange(was_unreachable_, true))
-        error("slurmctld does not answer (" + why + "); it is asked again every few seconds");
+        error("slurmctld does not answer (" + why + "); retrying every few seconds");
     notify_service(std::string("STATUS=") + kSilent);
 }
 
@@ -99,7 +99,7 @@ bool DaemonThread::fits(const SlurmSetup &setup) {
         if (now) why = misfit(*now, geteuid());
         if (now && std::exchange(boot_s_, now->boot_s) != now->boot_s) {
             restarted_ = true;
-            info("slurmctld was started anew: the controller begins anew, too");
+            info("slurmctld was restarted: the controller restarts as well");
         }
     }
     if (why.empty()) return true;
@@ -193,7 +193,7 @@ void DaemonThread::refresh_facts() {
     const bool failed = !write_diag(options_.facts, format_facts(facts_));
     if (failed && !facts_failed_)
         error("cannot write " + options_.facts + ": " + std::strerror(errno) +
-              "; new jobs start as Slurm starts them");
+              "; new jobs start without waiting for a decision");
     facts_failed_ = failed;
 }
 

@@ -86,7 +86,7 @@ void say_it_goes_on(spank_t spank) {
     if (!seen || seen->intent.run < 1) return;
     const int before = seen->intent.gpus;
     const int gpus = seen->intent.target > 0 ? seen->intent.target : before;
-    std::string line = "job " + std::to_string(job_id) + " goes on with " + gpus_text(gpus);
+    std::string line = "job " + std::to_string(job_id) + " continues with " + gpus_text(gpus);
     if (before > 0 && before != gpus) line += " (before: " + std::to_string(before) + ")";
     say(line);
 }
@@ -102,8 +102,8 @@ void say_it_is_resized(spank_t spank) {
     const std::string why = intent.why.empty() ? "" : " (" + shown_reason(intent.why) + ")";
     say("job " + std::to_string(job_id) + " is being resized from " + std::to_string(intent.gpus) +
         " to " + gpus_text(intent.target) + why +
-        ": it goes on in a few seconds; Slurm's \"CANCELLED ... DUE TO JOB REQUEUE\" and "
-        "\"Terminated\" are part of this");
+        ": it restarts in a few seconds; Slurm's \"CANCELLED ... DUE TO JOB REQUEUE\" and "
+        "\"Terminated\" are expected");
 }
 
 }  // namespace ringrt::slurm

@@ -189,7 +189,7 @@ void serve_channel(spank_t spank) {
         }
         _exit(0);
     }
-    if (service < 0) slurm_error("malleable: nobody serves the channel to the job's ranks");
+    if (service < 0) slurm_error("malleable: no process serves the channel to the job's ranks");
     close(std::exchange(listener, -1));
     close(ends[0]);
     lifeline = ends[1];

@@ -20,9 +20,9 @@ int guarded(Work work) noexcept {
     try {
         work();
     } catch (const std::exception &error) {
-        slurm_error("malleable: %s; the job goes on without", error.what());
+        slurm_error("malleable: %s; the job continues without the plugin", error.what());
     } catch (...) {
-        slurm_error("malleable: unknown failure; the job goes on without");
+        slurm_error("malleable: unknown failure; the job continues without the plugin");
     }
     return ESPANK_SUCCESS;
 }

@@ -81,14 +81,14 @@ bool can_be_malleable() {
     if (has_job_submit()) return true;
     if (!given[0].is_set) {
         slurm_error(
-            "malleable: this cluster's slurmctld knows no malleable jobs: SBATCH_MALLEABLE is "
-            "ignored, the job gets the GPUs that it asks for otherwise");
+            "malleable: this cluster's slurmctld does not support malleable jobs: SBATCH_MALLEABLE "
+            "is ignored, the job gets the GPUs that its other options request");
         return false;
     }
     slurm_error(
-        "--malleable: this cluster's slurmctld knows no malleable jobs (JobSubmitPlugins in "
-        "slurm.conf lacks malleable): leave it out, and give --gpus=N");
-    std::exit(1);  // the error of an optional plugin would be ignored
+        "--malleable: this cluster's slurmctld does not support malleable jobs (JobSubmitPlugins "
+        "in slurm.conf lacks malleable): use --gpus=N instead");
+    std::exit(1);  // an optional plugin's error would be ignored
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 # knows nothing of libringrt, and of one that uses it. A job that is not resized hears nothing.
 told() { grep -q "$1" "$folder/out"; }
 each_once() { # FROM TO
-    wait_for 10 "word of the resize" told "ringrt: job $job is being resized from $1 to $2 GPUs ([A-Za-z]*): it goes on"
-    wait_for 10 "word of the start" told "ringrt: job $job goes on with $2 GPUs\( (before: $1)\)\?$"
+    wait_for 10 "word of the resize" told "ringrt: job $job is being resized from $1 to $2 GPUs ([A-Za-z]*): it restarts"
+    wait_for 10 "word of the start" told "ringrt: job $job continues with $2 GPUs\( (before: $1)\)\?$"
     [ "$(grep -c 'is being resized' "$folder/out")" = "$resizes" ] || fail "told of more than $resizes resizes"
 }
 
@@ -42,7 +42,7 @@ start_job quiet --malleable=1:4 -- 100000 100
 wait_for 40 "start" runs_with "$job" 4
 timeout 10 scontrol requeue "$job"
 wait_for 150 "second start" bash -c "[ \"\$(grep -c ^start '$folder/log')\" = 2 ]"
-wait_for 10 "word of the start" told "ringrt: job $job goes on with 4 GPUs$"
+wait_for 10 "word of the start" told "ringrt: job $job continues with 4 GPUs$"
 scancel "$job"
 wait_for 30 "its end" is_state "$job" CANCELLED
 told 'is being resized' && fail "a resize was told of that did not happen"

@@ -74,7 +74,7 @@ becomes per-gpu "2 - 2" 1:8 '--gpus=2
 becomes plain-gres "2 - 2" 1:8 --gres=gpu:2
 script off-ladder '--gpus=3' true
 submit --hold --malleable=1:8
-grep -q 'asks for 3, which is no size of it.*counts as 2' "$top/said" || fail "a size off the ladder: sbatch said $(cat "$top/said")"
+grep -q 'requests 3, not one of its sizes.*taken as 2' "$top/said" || fail "a size off the ladder: sbatch said $(cat "$top/said")"
 as_user scancel "$job"
 
 # ---- a layout holds at every size ------------------------------------------------------------------

@@ -27,7 +27,7 @@ echo "optional $plugins/malleable.so" >"$out/plugstack.conf"
 for submit in "$work/flagged.sh" "--malleable=2:8 --wrap true"; do
     # shellcheck disable=SC2086 # two words
     said=$("$cluster" exec "$out" timeout 20 sbatch -o /dev/null $submit 2>&1) && fail "accepted: $submit"
-    grep -q 'knows no malleable jobs (JobSubmitPlugins in slurm.conf lacks malleable): leave it out' <<<"$said" ||
+    grep -q 'does not support malleable jobs (JobSubmitPlugins in slurm.conf lacks malleable): use --gpus=N' <<<"$said" ||
         fail "said: $said"
     [ "$(wc -l <<<"$said")" = 1 ] || fail "more than one line: $said"
 done

@@ -130,9 +130,9 @@ TEST(range_accepts_the_ladder) {
 TEST(range_refuses_in_one_line) {
     EXPECT_TEXT(range_error("8:1"), "--malleable: expected MIN:MAX (for example 2:8), got \"8:1\"");
     EXPECT_TEXT(range_error("2:6"),
-                "--malleable: MAX must be MIN doubled some times (2:8, not 2:6), got \"2:6\"");
+                "--malleable: MAX must be MIN times a power of two (2:8, not 2:6), got \"2:6\"");
     EXPECT_TEXT(range_error("4:9"),
-                "--malleable: MAX must be MIN doubled some times (4:8, not 4:9), got \"4:9\"");
+                "--malleable: MAX must be MIN times a power of two (4:8, not 4:9), got \"4:9\"");
     EXPECT_TEXT(range_error("a\x1b[2J\"\n"),
                 "--malleable: expected MIN:MAX (for example 2:8), got \"a\\x1b[2J\\\"\\x0a\"");
     EXPECT_TEXT(range_error("1:131072"),

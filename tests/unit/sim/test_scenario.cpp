@@ -40,7 +40,7 @@ TEST(scenarios_say_line_and_what_is_right) {
                 "s.yaml:1: expected a plain value, got an alias, anchor or tag");
     EXPECT_TEXT(refusal("jobs: *x\n"),
                 "s.yaml:1: expected a plain value, got an alias, anchor or tag");
-    EXPECT_TEXT(refusal("seed: 1\nseed: 2\n"), "s.yaml:2: key \"seed\" stands here a second time");
+    EXPECT_TEXT(refusal("seed: 1\nseed: 2\n"), "s.yaml:2: key \"seed\" is given a second time");
     EXPECT_TEXT(refusal(with_job("id: a, max: 4, steps: 5, step_ms: .nan")),
                 "s.yaml:2: step_ms: expected a number in 0.001..1000000000, got \".nan\"");
     EXPECT_TEXT(refusal(with_job("id: a, max: 4, steps: 5, step_ms: nan")),

@@ -92,8 +92,9 @@ TEST(a_broken_file_leaves_the_accepted_one_in_force) {
     ck_assert(folder.mode(lines) == Mode::act);
     ck_assert_int_eq(lines.errors.size(), 3);
     ck_assert(lines.errors[0].ends_with("no resizes until it is corrected (then: reload)"));
-    ck_assert(lines.errors[1].ends_with("the configuration read before stays"));
-    ck_assert(lines.errors[2].find("the configuration accepted last stays") != std::string::npos);
+    ck_assert(lines.errors[1].ends_with("the previous configuration stays in force"));
+    ck_assert(lines.errors[2].find("the last accepted configuration stays in force") !=
+              std::string::npos);
 }
 
 // A full StateSaveLocation once left an empty copy, and an empty file was a valid one.

@@ -91,8 +91,7 @@ TEST(errors_name_the_line) {
                 "m.yaml:1: unknown key \"xyzzy\"; expected one of mode, p");
     EXPECT_TEXT(error_of("metrics_file: x"),
                 "m.yaml:1: metrics_file: expected an absolute path, got \"x\"");
-    EXPECT_TEXT(error_of("mode: act\nmode: off"),
-                "m.yaml:2: key \"mode\" stands here a second time");
+    EXPECT_TEXT(error_of("mode: act\nmode: off"), "m.yaml:2: key \"mode\" is given a second time");
     EXPECT_TEXT(error_of("- mode"), "m.yaml:1: expected key: value, got a list");
     EXPECT_TEXT(error_of("mode"), "m.yaml:1: expected key: value, got \"mode\"");
     EXPECT_TEXT(error_of("mode: {a: b}"),
