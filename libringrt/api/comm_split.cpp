@@ -98,7 +98,7 @@ extern "C" ringrt_status_t ringrt_comm_split(ringrt_comm_t *comm, int color, int
                                              ringrt_comm_t **out) {
     return guard(comm, [&] {
         if (!out) return invalid("out is NULL");
-        if (comm->group) return invalid("a communicator is not split within a group");
+        if (comm->group) return invalid("a communicator cannot be split within a group");
         if (color < 0 && color != RINGRT_COMM_NO_COLOR)
             return invalid("color: expected RINGRT_COMM_NO_COLOR, or 0 and more");
         return comm->queue.run([&] { return split(*comm, color, key, out); });

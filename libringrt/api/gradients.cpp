@@ -60,7 +60,7 @@ Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dt
         tell_boundary(rt);
     }
     if (dtype != rt.gradient_dtype || op != rt.gradient_op)
-        return invalid("all gradients have one dtype and one op");
+        return invalid("all gradients must have the same dtype and op");
     return rt.reducer->add(name, count, id);
 }
 

@@ -165,7 +165,7 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
     return guard_alone(rt, [&] {
         if (!action) return invalid("action is NULL");
         if (rt->left)
-            return invalid("ringrt_step() said RINGRT_LEAVE: call ringrt_finalize() and end");
+            return invalid("the last action was RINGRT_LEAVE: call ringrt_finalize() and end");
         Status stepped = rt->boundary->step(step, *action);
         rt->left = stepped.ok() && *action == RINGRT_LEAVE;
         return stepped;

@@ -24,7 +24,8 @@ Status copy_config(const Config *config, size_t least, const char *initial, Conf
     const char *bytes = reinterpret_cast<const char *>(config);
     for (size_t i = sizeof out; i < theirs; ++i)
         if (bytes[i] != 0)
-            return {RINGRT_INVALID_ARGUMENT, "config has fields that this libringrt does not know"};
+            return {RINGRT_INVALID_ARGUMENT,
+                    "config has fields that this libringrt does not support"};
     return {};
 }
 

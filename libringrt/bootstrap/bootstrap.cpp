@@ -65,7 +65,7 @@ Status RootBootstrap::open_as_hub(Fd listener, const Secret &secret) {
         Status status = deadline_->check(missing.front());
         if (status.code == RINGRT_TIMEOUT) {
             status.message = format_text(
-                "rank 0: rank%s %s of %d did not come within %.0f s of start-up; "
+                "rank 0: rank%s %s of %d did not connect within %.0f s of start-up; "
                 "were all started, and do they share the rendezvous folder?",
                 missing.size() > 1 ? "s" : "", list_ranks(missing).c_str(), self_.size,
                 double(deadline_->waited_ms()) / 1e3);
@@ -186,7 +186,7 @@ Status join(const RankContext &self, const std::string &path, std::optional<Rend
         Status status = deadline->check(0);
         if (status.code == RINGRT_TIMEOUT) {
             status.message =
-                format_text("rank %d: rank 0 was not met within %.0f s of start-up at %s%s%s",
+                format_text("rank %d: rank 0 was not reached within %.0f s of start-up at %s%s%s",
                             self.rank, double(deadline->waited_ms()) / 1e3, path.c_str(),
                             last.message.empty() ? "; is it started, and is the folder shared?"
                                                  : "; last try: ",
@@ -234,7 +234,7 @@ Status join_by_store(const RankContext &self, const TextStore &store, Deadline *
     if (!found)
         return {
             RINGRT_SYSTEM_ERROR,
-            format_text("rank %d: what the store gave is not what rank 0 put into it", self.rank)};
+            format_text("rank %d: the store's value is not the one that rank 0 wrote", self.rank)};
     return join(self, "the store", std::move(found), deadline, star);
 }
 

@@ -26,7 +26,7 @@ Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const Ra
     RINGRT_TRY(read_all(fd, bytes_of(greeting), deadline, peer));
     if (!is_greeting(greeting)) {
         return {RINGRT_PEER_LOST,
-                format_text("rank %d: what listens where rank %d should be is not "
+                format_text("rank %d: the process at the address of rank %d is not "
                             "ringrt of this version",
                             self.rank, peer)};
     }
@@ -38,9 +38,10 @@ Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const Ra
     Mac proof{};
     RINGRT_TRY(read_all(fd, bytes_of(proof), deadline, peer));
     if (equal_in_constant_time(proof, make_proof(secret, hello, greeting.nonce))) return {};
-    return {RINGRT_PEER_LOST, format_text("rank %d: what listens where rank %d should be does not "
-                                          "know this job's secret",
-                                          self.rank, peer)};
+    return {RINGRT_PEER_LOST,
+            format_text(
+                "rank %d: the process at the address of rank %d does not have this job's secret",
+                self.rank, peer)};
 }
 
 struct Acceptor::PendingConnection {

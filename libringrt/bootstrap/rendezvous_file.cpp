@@ -101,12 +101,12 @@ Status read_rendezvous(const std::string &path, std::optional<Rendezvous> *out) 
         return errno == ENOENT || errno == ESTALE ? Status{} : failed("open", path);
     }
     struct stat info;
-    if (fstat(fd.get(), &info) != 0) return errno == ESTALE ? Status{} : failed("look at", path);
+    if (fstat(fd.get(), &info) != 0) return errno == ESTALE ? Status{} : failed("examine", path);
     if (info.st_uid != geteuid() || (info.st_mode & 077) != 0 || !S_ISREG(info.st_mode)) {
-        return {RINGRT_SYSTEM_ERROR,
-                format_text("rendezvous file %s is not this user's alone (mode "
-                            "0600): remove it",
-                            path.c_str())};
+        return {
+            RINGRT_SYSTEM_ERROR,
+            format_text("rendezvous file %s must belong to this user alone (mode 0600): remove it",
+                        path.c_str())};
     }
     char text[kBytesMax + 1];
     ssize_t bytes = read(fd.get(), text, sizeof text);
@@ -114,7 +114,8 @@ Status read_rendezvous(const std::string &path, std::optional<Rendezvous> *out) 
     *out = parse_rendezvous({text, size_t(bytes)});
     if (!*out) {
         return {RINGRT_SYSTEM_ERROR,
-                format_text("rendezvous file %s is not one of ours: remove it", path.c_str())};
+                format_text("rendezvous file %s is not a rendezvous file of ringrt: remove it",
+                            path.c_str())};
     }
     return {};
 }

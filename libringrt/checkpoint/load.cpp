@@ -141,9 +141,9 @@ class Walk {
     Status nothing_left() {
         std::vector<std::string> bad = store_.set_aside_names();
         if (bad.empty()) return {RINGRT_NOT_FOUND, "no checkpoint in " + store_.folder()};
-        return {RINGRT_CORRUPT, "every checkpoint in " + store_.folder() + " is damaged (" +
-                                    join(bad) +
-                                    "): restore one from a copy, or remove them to start afresh"};
+        return {RINGRT_CORRUPT,
+                "every checkpoint in " + store_.folder() + " is damaged (" + join(bad) +
+                    "): restore one from a copy, or remove them to start from step 0"};
     }
 
     Store &store_;
@@ -202,7 +202,7 @@ Status try_one(Group &group, Store &store, const std::string &name,
         if (!seen.ok() && seen.code != RINGRT_SYSTEM_ERROR) return seen;
         const std::string who =
             format_text("rank %td on %s: ", failed - all.begin(), failed->node) + why.message +
-            (seen.ok() ? ", but rank 0 reads it" : "");
+            (seen.ok() ? ", but rank 0 can read it" : "");
         if (tries == pauses_s.size())
             return {RINGRT_SYSTEM_ERROR, "cannot load " + store.folder() + "/" + name + ": " + who};
         if (group.rank() == 0) say_again(who, pauses_s[tries]);

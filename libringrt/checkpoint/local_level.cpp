@@ -108,7 +108,7 @@ Status LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
         std::ranges::any_of(buffers, [](const Buffer &buffer) { return buffer.parameter.by_rows; });
     if (by_rows && nodes_ > 1)
         return {RINGRT_CHECKPOINT_FAILED,
-                "checkpoint failed: buffers by rows over several nodes are kept on none of them"};
+                "checkpoint failed: buffers by rows over several nodes have no node-local level"};
     if (Status agreed = agree_on_parameters(group_, buffers, meta.step); !agreed.ok())
         return agreed;
     std::string fresh;

@@ -23,7 +23,7 @@ bool call(ringrt_saver_fn function, void *context, const std::string &folder, ui
     if (result == 0) return true;
     why.assign(error, strnlen(error, sizeof error));
     std::ranges::replace(why, '\n', ' ');
-    if (why.empty()) why = format_text("it returned %d and no line that says why", result);
+    if (why.empty()) why = format_text("it returned %d and no error line", result);
     return false;
 }
 

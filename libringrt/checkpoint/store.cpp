@@ -44,7 +44,7 @@ Status superseded(const Fence &newer, const Fence &own) {
     if (newer.job == own.job) by = format_text("restart %u", newer.restart);
     if (newer.job == own.job && newer.restart == own.restart) by = "another start of this program";
     return {RINGRT_SUPERSEDED,
-            "superseded by " + by + ": this one must not write checkpoints, and ends"};
+            "superseded by " + by + ": this run must not write checkpoints, and ends"};
 }
 
 }  // namespace
@@ -234,7 +234,7 @@ Status Store::read_manifest(const std::string &name, std::string &manifest_text)
     for (const Shard &shard : manifest.shards) expected.insert(shard_name(shard.rank));
     for (const std::string &file : present)
         if (file.starts_with("shard-") && !expected.contains(file))
-            return {RINGRT_CORRUPT, file + ": one too many"};
+            return {RINGRT_CORRUPT, file + ": not in the manifest"};
     return verify_program_files(files_, at(name), manifest.files);
 }
 
@@ -256,7 +256,7 @@ void Store::started_from(const std::string &name, uint64_t manifest_hash) {
     if (named.ok()) named = publish_latest();
     if (named.ok()) return;
     files_.remove(at(".latest-" + hex(fence_.nonce)));
-    log_line("LATEST not renewed: " + named.message);
+    log_line("LATEST not updated: " + named.message);
 }
 
 // Hidden first, so that a crash midway leaves no partial checkpoint to find.

@@ -127,7 +127,7 @@ Status NvidiaGpu::passed(const Event &event, bool *out) {
     Here here(*this);
     const CUresult result = cuda_.cuEventQuery(static_cast<CUevent>(event.get()));
     *out = result == CUDA_SUCCESS;
-    return result == CUDA_ERROR_NOT_READY ? Status{} : said(result, "what ran on it failed");
+    return result == CUDA_ERROR_NOT_READY ? Status{} : said(result, "an operation on it failed");
 }
 
 Status NvidiaGpu::between(const Event &from, const Event &to, double *us) {
@@ -190,7 +190,7 @@ Status NvidiaGpu::look(State *out) {
     CUresult result = cuda_.cuStreamQuery(stream_);
     if (result == CUDA_ERROR_NOT_READY) return {};
     *out = State::Over;
-    return said(result, "what ran on it failed");
+    return said(result, "an operation on it failed");
 }
 
 Status NvidiaGpu::alloc(size_t bytes, bool host, void **out) {

@@ -81,13 +81,12 @@ void GradientReducer::begin_step(double now) {
 Status GradientReducer::take_place(const Gradient &gradient, Place place) {
     if (gradient.bytes == 0 || place_ == place) return {};
     if (place_)
-        return failure(
-            RINGRT_INVALID_ARGUMENT,
-            format_text(gpu_ ? "gradient %s is in ordinary memory, and others are in the GPU's: a "
-                               "rank's gradients are all in one"
-                             : "gradient %s is in the GPU's memory, and others are in ordinary "
-                               "memory: a rank's gradients are all in one",
-                        gradient.name.c_str()));
+        return failure(RINGRT_INVALID_ARGUMENT,
+                       format_text(gpu_ ? "gradient %s is in host memory, others in GPU memory: a "
+                                          "rank's gradients must all be in one"
+                                        : "gradient %s is in GPU memory, others in host memory: a "
+                                          "rank's gradients must all be in one",
+                                   gradient.name.c_str()));
     if (place == Place::Gpu)
         gpu_ = std::make_unique<GpuStep>(
             communicator_,

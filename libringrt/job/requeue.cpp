@@ -82,7 +82,7 @@ bool Requeue::go_on(double now_s) {
     }
     if (refused_) {
         why_ = "Slurm refused the requeue (" + last_answer_ +
-               "): submit with --requeue, and see that scontrol can be run in the job";
+               "): submit with --requeue, and check that scontrol runs in the job";
         return false;
     }
     if (now_s - begun_s_ < options_.leave_timeout_s) return true;

@@ -19,7 +19,7 @@ Status SlurmLink::start(const Settings &settings, bool leads, std::string &why_n
     if (settings.channel.empty()) return {};
     channel_ = Channel::open(settings.channel);
     if (!channel_)
-        why_not = format_text("no channel to Slurm at %.80s: signals and %s instead",
+        why_not = format_text("no channel to Slurm at %.80s: using signals and %s instead",
                               settings.channel.c_str(), settings.scontrol.c_str());
     return {};
 }

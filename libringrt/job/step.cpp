@@ -86,10 +86,8 @@ Status StepBoundary::restore(uint64_t &step) {
     if (!loaded.ok()) {
         if (loaded.code == RINGRT_NOT_FOUND) report(0);
         if (loaded.code == RINGRT_NOT_FOUND && settings_.restart > 0)
-            say(format_text(
-                "restart %u, and %s: if one was saved, this is not the folder that it was "
-                "saved to",
-                static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
+            say(format_text("restart %u, but %s: if one was saved, it is in another folder",
+                            static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
         return loaded;
     }
     load_ms_ = (step_begun_s_ - begun_s) * 1e3;
@@ -227,7 +225,7 @@ Status StepBoundary::finish_save() {
 // Ends a save that began earlier. A failed save is only logged.
 Status StepBoundary::end_save() {
     Status finished = finish_save();
-    if (!finished.ok() && !is_fatal(finished)) say(finished.message + ": training goes on");
+    if (!finished.ok() && !is_fatal(finished)) say(finished.message + ": training continues");
     return finished;
 }
 
@@ -237,7 +235,7 @@ Status StepBoundary::periodic_save(uint64_t step) {
     if (is_fatal(local) || saver_.under_way()) return local;  // an earlier save still runs
     Status saved =
         save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);
-    if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training goes on");
+    if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training continues");
     return saved;
 }
 
@@ -246,7 +244,8 @@ Status StepBoundary::local_save(uint64_t step) {
     const FileWork work(group_);
     Status saved = local_.save(buffers_, meta(step));
     if (saved.ok() || is_fatal(saved)) return saved;
-    if (!said_no_local_) say("on the nodes: " + saved.message + ": only the shared level has it");
+    if (!said_no_local_)
+        say("node-local checkpoint: " + saved.message + ": only the shared level is saved");
     said_no_local_ = true;
     return saved;
 }
@@ -262,7 +261,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
         return ready;
     }
     const std::string saved =
-        format_text("asked to leave at step %llu: saved in %.2f s",
+        format_text("signalled to save at step %llu: saved in %.2f s",
                     static_cast<unsigned long long>(step), monotonic_s() - begun_s);
     if (settings_.job == 0) {
         cancel_resize(saved + ", but this is not a Slurm job");
@@ -284,7 +283,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
         cancel_resize(saved + ", but " + why);
         return {};
     }
-    say(saved + (why.empty() ? ", requeued" : ", ended from outside (SIGTERM)"));
+    say(saved + (why.empty() ? ", requeued" : ", ended by SIGTERM"));
     action = RINGRT_LEAVE;
     return {};
 }
@@ -292,7 +291,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
 // Decided before a save, which would otherwise cost training at every request.
 void StepBoundary::stay_cut_off() {
     served_ = slurm_.requests();
-    cancel_resize("asked to leave, but there is neither a channel to Slurm nor " +
+    cancel_resize("signalled to save, but there is neither a channel to Slurm nor " +
                   settings_.scontrol + " in the job");
 }
 
@@ -300,7 +299,7 @@ void StepBoundary::cancel_resize(const std::string &why) {
     sigterm_.reset();
     slurm_.forget_sigterm();
     ignore_until_s_ = monotonic_s() + kIgnoreAfterCallOff_s;
-    say(why + format_text(": resize called off, training goes on at %d GPUs", group_.size()));
+    say(why + format_text(": resize called off, training continues with %d GPUs", group_.size()));
 }
 
 // Training can continue after a failed save. After any other error the ranks cannot continue.

@@ -32,7 +32,7 @@ Status StepBoundary::recover(uint64_t &step) {
     go_to(position);
     step = step_;
     step_begun_s_ = monotonic_s();
-    say(format_text("an extension was lost: going on from step %llu with %d ranks",
+    say(format_text("an extension was lost: continuing from step %llu with %d ranks",
                     static_cast<unsigned long long>(step), group_.size()));
     return {};
 }

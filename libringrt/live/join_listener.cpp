@@ -89,7 +89,7 @@ void JoinListener::admit(Visitor &visitor) {
     if (request.version != kJoinVersion)
         return refuse(fd.get(), "it runs another version of libringrt");
     if (request.size == 0 || request.size > kRanksMax || request.rank >= request.size)
-        return refuse(fd.get(), "its rank is none of its size");
+        return refuse(fd.get(), "its rank is not below its size");
     if (request.layout != layout_)
         return refuse(fd.get(),
                       "it registered other buffers (names, types, shapes), or has "

@@ -18,7 +18,8 @@ Status outcome_of(const Communicator &over, ringrt_status_t code) {
 }
 
 Status over_now(const std::string &what) {
-    return {RINGRT_PEER_LOST, what + ": ringrt_restore() goes on from what the other ranks hold"};
+    return {RINGRT_PEER_LOST,
+            what + ": ringrt_restore() continues from the state of the other ranks"};
 }
 
 }  // namespace
@@ -141,7 +142,7 @@ Status Resizer::widen(const Position &position) {
     if (make_random(token).ok()) header.root = readable_process(token);
     const Status sent = transfer(forming_->communicator(), header);
     if (sent.code == RINGRT_SYSTEM_ERROR || sent.code == RINGRT_INVALID_ARGUMENT)
-        log_line(sent.message + ": nobody joins now");  // an error in this rank's program
+        log_line(sent.message + ": no extension joins now");  // an error in this rank's program
     (void)machine_.transferred();
     const auto mine = static_cast<uint8_t>(sent.ok());
     std::vector<uint8_t> all(static_cast<size_t>(machine_.ranks()));
@@ -211,8 +212,8 @@ Status Resizer::settle_once(Position &position) {
     const auto root = static_cast<int>(newest - all.begin());
     if (newest->torn != 0)
         return {RINGRT_PEER_LOST,
-                "who had the newest step was lost while it sent it, and no other "
-                "rank holds a whole one"};
+                "the rank with the newest step was lost while sending it, and no other rank holds "
+                "all of it"};
     if (is_behind(*oldest, *newest))
         RINGRT_TRY(state_.to_those_behind(over, root,
                                           is_behind(position, *newest) ? &position.torn : nullptr));
@@ -265,7 +266,7 @@ Status Resizer::join(Position &position) {
 Status Resizer::await_invitation(JoinConnection &base, JoinAnswer *answer) {
     for (bool invited = false; !invited;) {
         if (options_.asked_to_leave())
-            return {RINGRT_ABORTED, "asked to leave before it had joined"};
+            return {RINGRT_ABORTED, "signalled to leave before it had joined"};
         RINGRT_TRY(base.poll(kSliceMs, &invited, answer));
     }
     return {};
@@ -280,14 +281,14 @@ Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position
         JoinAnswer none;
         met = base.poll(1, &ignored, &none);
         if (options_.asked_to_leave())
-            met = {RINGRT_ABORTED, "asked to leave before it had joined"};
+            met = {RINGRT_ABORTED, "signalled to leave before it had joined"};
     }
     if (met.ok() && forming_->state() == Formed::failed)
         met = {RINGRT_PEER_LOST, forming_->last_error()};
     Header header;
     if (met.ok()) met = transfer(forming_->communicator(), header);
     if (met.ok() && (header.levels < 2 || header.levels > kLevelsMax))
-        met = {RINGRT_MISMATCH, "the base sent a state that is none"};
+        met = {RINGRT_MISMATCH, "the base sent an invalid state"};
     if (!met.ok()) {
         let_go_of_next();
         return met;

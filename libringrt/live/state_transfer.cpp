@@ -85,7 +85,7 @@ Status StateTransfer::tell_pieces(Communicator &over, int root) {
     if (!beginning.packed)
         return {RINGRT_MISMATCH, "the rank that has the state could not pack it"};
     if (beginning.pieces > kPiecesMax || beginning.pieces < buffers_.size())
-        return {RINGRT_MISMATCH, "the base sent a state that is none"};
+        return {RINGRT_MISMATCH, "the base sent an invalid state"};
     pieces_.resize(beginning.pieces);
     return outcome_of(over, over.broadcast(pieces_.data(), pieces_.size() * sizeof(Piece), root));
 }

@@ -147,7 +147,7 @@ Status ShmSegment::check_peers(const OpHeader &call) const {
         if (other.notice.load(std::memory_order_acquire) != 0) {
             int failed_rank = std::clamp(int(other.failed_rank), 0, self_.size - 1);
             return {RINGRT_PEER_LOST,
-                    format_text("rank %d: %s is lost during %s; %s told: %.240s", self_.rank,
+                    format_text("rank %d: %s is lost during %s; %s reported: %.240s", self_.rank,
                                 self_.name_of(failed_rank).c_str(), describe(call).c_str(),
                                 self_.name_of(rank_at(i)).c_str(), other.line),
                     failed_rank};

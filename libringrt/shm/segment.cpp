@@ -156,7 +156,7 @@ Status ShmSegment::join(const RankContext &self, const std::vector<int> &ranks, 
                 header->heap_bytes == shape.heap_bytes;
     if (!same)
         return {RINGRT_MISMATCH,
-                format_text("rank %d: %s is not this job's", self.rank, name.c_str())};
+                format_text("rank %d: %s does not belong to this job", self.rank, name.c_str())};
     *out = std::move(memory);
     return {};
 }

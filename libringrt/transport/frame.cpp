@@ -38,7 +38,7 @@ Status receive_abort_notice(const RankContext &self, int teller, AbortNotice sai
     }
     int failed_rank = std::min(said.failed_rank, int32_t(self.size - 1));
     return {RINGRT_PEER_LOST,
-            format_text("rank %d: %s is lost during %s; %s told: %s", self.rank,
+            format_text("rank %d: %s is lost during %s; %s reported: %s", self.rank,
                         self.name_of(failed_rank).c_str(), describe(call).c_str(),
                         self.name_of(teller).c_str(), said.line),
             failed_rank};
@@ -54,7 +54,7 @@ Status peer_lost(const RankContext &self, int rank, const char *why, const OpHea
 Status other_size(const RankContext &self, int rank, uint64_t sent, size_t due,
                   const OpHeader &call) {
     return {RINGRT_MISMATCH,
-            format_text("rank %d: %s sent %llu bytes where %zu were due during %s", self.rank,
+            format_text("rank %d: %s sent %llu bytes where %zu were expected during %s", self.rank,
                         self.name_of(rank).c_str(), static_cast<unsigned long long>(sent), due,
                         describe(call).c_str())};
 }

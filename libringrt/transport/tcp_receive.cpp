@@ -61,7 +61,7 @@ Status Tcp::open_frame(int rank) {
     peer.begin += sizeof(Frame);
     peer.taken = 0;
     peer.incoming = nullptr;
-    if (!peer.frame.sound()) return lost(rank, "what it sent is not a frame");
+    if (!peer.frame.sound()) return lost(rank, "it sent an invalid frame");
     peer.in_frame = true;
     return peer.frame.kind == kData ? find_message(rank) : Status{};
 }

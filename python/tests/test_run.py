@@ -154,7 +154,7 @@ class RunTest(unittest.TestCase):
         job.ask()
         job.wait()
         self.assertIn("the program could not save: ", job.outputs())
-        self.assertIn("resize called off, training goes on at 2 GPUs", job.outputs())
+        self.assertIn("resize called off, training continues with 2 GPUs", job.outputs())
         self.assertIn("finished 200", job.outputs())
         self.assertNotIn("requeue", job.text("calls"))
 

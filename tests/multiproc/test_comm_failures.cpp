@@ -135,9 +135,9 @@ TEST(a_store_that_fails_says_so) {
                                "config.store: its get failed with 7");
             else if (rank == 1)
                 wrong = expect(nullptr, status, RINGRT_SYSTEM_ERROR,
-                               "what the store gave is not what rank 0 put into it");
+                               "the store's value is not the one that rank 0 wrote");
             else
-                wrong = expect(nullptr, status, RINGRT_TIMEOUT, "rank 1 of 2 did not come");
+                wrong = expect(nullptr, status, RINGRT_TIMEOUT, "rank 1 of 2 did not connect");
             if (!wrong.empty()) fprintf(stderr, "rank %d: %s\n", rank, wrong.c_str());
             return wrong.empty() ? 0 : 1;
         });

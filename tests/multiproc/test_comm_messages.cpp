@@ -223,7 +223,7 @@ TEST(other_sizes_are_a_mismatch) {
                 }
                 if (early) TRY_TEXT(expect(comm, receive(comm, eight, 0, 2), RINGRT_OK));
                 return expect(comm, receive(comm, eight, 0, 1), RINGRT_MISMATCH,
-                              "sent 12 bytes where 8 were due during a send or a receive");
+                              "sent 12 bytes where 8 were expected during a send or a receive");
             });
 }
 

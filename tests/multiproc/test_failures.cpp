@@ -372,7 +372,7 @@ TEST(a_missing_rank_is_named) {
         if (comm.start() != RINGRT_TIMEOUT && rank == 0)
             return explain(kWrongStatus, comm, "start");
         bool named =
-            rank != 0 || comm.last_error().find("rank 3 of 4 did not come") != std::string::npos;
+            rank != 0 || comm.last_error().find("rank 3 of 4 did not connect") != std::string::npos;
         return named ? int(kAsExpected) : explain(kWrongLine, comm, "not named");
     });
     expect_all(ranks, {3, 1}, -1, 15);

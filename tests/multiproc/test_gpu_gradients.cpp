@@ -223,8 +223,8 @@ TEST(gradients_of_both_kinds_get_one_line) {
         need(exchange.ready(0, nullptr));  // of no bytes: in no memory
         training.ready(1);
         need(exchange.ready(2, mine.data()).message ==
-                 "gradient g2 is in ordinary memory, and others are in the GPU's: a rank's "
-                 "gradients are all in one",
+                 "gradient g2 is in host memory, others in GPU memory: a rank's gradients must all "
+                 "be in one",
              "mixed");
         training.ready(2);
         for (int g = 0; g < 3; ++g) need(exchange.wait(g, nullptr));

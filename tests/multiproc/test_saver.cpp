@@ -188,7 +188,7 @@ TEST(the_programs_files_follow_it_through_resizes) {
 
 TEST(a_save_that_the_program_fails_is_called_off) {
     const std::pair<Fault, const char *> rows[] = {
-        {Fault::no_line, "the program could not save: it returned 5 and no line that says why"},
+        {Fault::no_line, "the program could not save: it returned 5 and no error line"},
         {Fault::with_line, "the program could not save: the moon is full"},
         {Fault::no_file, "the program's save wrote no file into "},
         {Fault::a_folder, "/folder is no plain file: the program's save may make files only"},
@@ -198,7 +198,7 @@ TEST(a_save_that_the_program_fails_is_called_off) {
         const Job job;
         expect_all(job, run(job, 2, {.fault = fault}, 0), kEnded);
         expect_log(job, line);
-        expect_log(job, "resize called off, training goes on at 2 GPUs");
+        expect_log(job, "resize called off, training continues with 2 GPUs");
         ck_assert(read(job.path("calls")).find("requeue") == std::string::npos);
         ck_assert_uint_eq(job.checkpoints().size(), 0);
     }

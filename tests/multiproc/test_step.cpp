@@ -78,7 +78,7 @@ TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
     }));
     for (int r = 0; r < 2; ++r) ranks.signal(r, SIGTERM);
     expect_all(ranks.wait(), kLeft, job);
-    expect_log(job, "ended from outside (SIGTERM)");
+    expect_log(job, ", ended by SIGTERM");
     ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
     EXPECT_TEXT(job.steps(0), std::to_string(job.latest_step()));
 }
@@ -88,12 +88,10 @@ TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
     Ranks ranks = start(job, 3);
     expect_training(job, ranks, 3);
     ranks.signal(2, SIGURG);
-    expect_goes_on(
-        ranks, job,
-        "but Slurm refused the requeue (Requested operation is presently disabled for job 7): "
-        "submit "
-        "with --requeue, and see that scontrol can be run in the job: resize called off, training "
-        "goes on at 3 GPUs");
+    expect_goes_on(ranks, job,
+                   "but Slurm refused the requeue (Requested operation is presently disabled for "
+                   "job 7): submit with --requeue, and check that scontrol runs in the job: resize "
+                   "called off, training continues with 3 GPUs");
     ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 1);
 }
 
@@ -105,9 +103,9 @@ TEST(a_job_that_cannot_reach_slurm_saves_nothing_for_it) {
     expect_training(job, ranks, 2);
     ranks.signal(1, SIGURG);
     expect_goes_on(ranks, job,
-                   "asked to leave, but there is neither a channel to Slurm nor " +
+                   "signalled to save, but there is neither a channel to Slurm nor " +
                        job.path("scontrol") +
-                       " in the job: resize called off, training goes on at 2 GPUs");
+                       " in the job: resize called off, training continues with 2 GPUs");
     ck_assert_uint_eq(job.latest_step(), 0);
 }
 
@@ -118,7 +116,7 @@ TEST(a_hanging_requeue_is_called_off) {
     ranks.signal(0, SIGURG);
     expect_goes_on(ranks, job,
                    "slurmctld did not answer within 3 s (no answer): resize called off, training "
-                   "goes on at 2 GPUs");
+                   "continues with 2 GPUs");
 }
 
 TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
@@ -128,7 +126,7 @@ TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
     ranks.signal(0, SIGURG);
     expect_goes_on(
         ranks, job,
-        "no SIGTERM within 3 s of the requeue: resize called off, training goes on at 2 GPUs");
+        "no SIGTERM within 3 s of the requeue: resize called off, training continues with 2 GPUs");
     ck_assert_uint_ge(count(job.calls(), "requeue incomplete 7\n"), 2);
     ck_assert_uint_le(count(job.calls(), "requeue incomplete 7\n"), 4);
 }
@@ -167,7 +165,7 @@ TEST(a_save_that_fails_calls_the_resize_off) {
     fs::rename(job.path("ckpt"), job.path("elsewhere"));
     std::ofstream(job.path("ckpt")) << "a file in the folder's place";
     ranks.signal(0, SIGURG);
-    expect_goes_on(ranks, job, "resize called off, training goes on at 2 GPUs");
+    expect_goes_on(ranks, job, "resize called off, training continues with 2 GPUs");
     expect_log(job, "checkpoint failed: ");
     ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
 }
@@ -182,7 +180,7 @@ TEST(a_periodic_save_that_fails_is_said_and_training_goes_on) {
         expect_training(job, ranks, 2);
         fs::rename(job.path("ckpt"), job.path("elsewhere"));
         std::ofstream(job.path("ckpt")) << "a file in the folder's place";
-        expect_goes_on(ranks, job, ": training goes on\n");
+        expect_goes_on(ranks, job, ": training continues\n");
     }
 }
 

@@ -44,7 +44,7 @@ TEST(a_resize_goes_over_the_channel_alone) {
     expect_all(ranks.wait(), kLeft, job);
     const std::string step = std::to_string(job.latest_step());
     for (int r = 0; r < 3; ++r) EXPECT_TEXT(job.steps(r), step);
-    expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
+    expect_log(job, "ringrt: job 7: signalled to save at step " + step + ": saved in ");
     ck_assert(Job::wait_for([&] {  // the service may be still at it
         const auto told = parse_telemetry(read(job.path("told")));
         return told && told->up && told->gpus == 3;
@@ -67,7 +67,7 @@ TEST(a_preempted_job_saves_and_is_requeued) {
     expect_all(ranks.wait(), kLeft, job);
     const std::string step = std::to_string(job.latest_step());
     for (int r = 0; r < 3; ++r) EXPECT_TEXT(job.steps(r), step);
-    expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
+    expect_log(job, "ringrt: job 7: signalled to save at step " + step + ": saved in ");
 }
 
 // The preemption comes while it saves for a resize: it is requeued all the same.

@@ -212,7 +212,7 @@ inline void expect_left(Ranks &ranks, int size, const Job &job) {
     expect_all(ranks.wait(), kLeft, job);
     const std::string step = std::to_string(job.latest_step());
     for (int r = 0; r < size; ++r) EXPECT_TEXT(job.steps(r), step);
-    expect_log(job, "ringrt: job 7: asked to leave at step " + step + ": saved in ");
+    expect_log(job, "ringrt: job 7: signalled to save at step " + step + ": saved in ");
     expect_log(job, " s, requeued\n");
     ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 1);
 }

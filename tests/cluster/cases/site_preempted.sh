@@ -36,7 +36,7 @@ asked=$(count_events "$job" asked) restarts=$(field "$job" Restarts)
 asked_again() { [ "$(count_events "$job" asked)" -gt "$asked" ]; }
 wait_for 90 "resize" asked_again
 preempt "as it is asked" "$restarts"
-grep -q 'asked to leave at step .* requeued' "$folder/out" || fail "it did not save: $(tail -n 5 "$folder/out")"
+grep -q 'signalled to save at step .* requeued' "$folder/out" || fail "it did not save: $(tail -n 5 "$folder/out")"
 awk -F, 'NR > 1 && $1 != ++last { print "# step " $1 " where " last " was due"; bad = 1; exit } END { exit bad }' \
     "$folder/steps.csv" || fail "steps were lost or done twice"
 ! as alice sacct -n -X -D -j "$job" -o state | grep -E 'FAILED|COMPLETED|CANCELLED' || fail "a run ended as none that is preempted"

@@ -39,7 +39,7 @@ lose_start 1
 wait_for 120 "third start" has_runs 3
 wait_for 60 "8 GPUs" runs_with "$job" 8
 has_event "$job" requeued || fail "no event"
-grep -q 'its script failed at its start, while slurmctld was away' "$dir/log/malleable_events.jsonl" || fail "not told why"
+grep -q 'its script failed at its start while slurmctld was down' "$dir/log/malleable_events.jsonl" || fail "not told why"
 check_steps
 clear_jobs
 

@@ -75,7 +75,7 @@ TEST(a_newer_programs_config_is_taken_where_its_new_fields_are_zero) {
     config.known.size = 1;
     ringrt_comm_t *comm = nullptr;
     expect(nullptr, ringrt_comm_create(&comm, &config.known), RINGRT_INVALID_ARGUMENT,
-           "config has fields that this libringrt does not know");
+           "config has fields that this libringrt does not support");
     config.more = 0;
     ck_assert_int_eq(ringrt_comm_create(&comm, &config.known), RINGRT_OK);
     ck_assert_int_eq(ringrt_comm_destroy(comm), RINGRT_OK);

@@ -321,7 +321,7 @@ TEST(what_one_node_cannot_see_stays_what_it_is) {
                     contains(each.message,
                              "cannot load /run/ckpt/step-000000001100: "
                              "rank 1 on ") &&
-                        contains(each.message, "shard-00000: missing, but rank 0 reads it"),
+                        contains(each.message, "shard-00000: missing, but rank 0 can read it"),
                     "%s", each.message.c_str());
         }
         ck_assert_uint_eq(loaded_step(*files, 2), 1100);

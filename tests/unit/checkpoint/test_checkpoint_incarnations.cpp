@@ -172,7 +172,7 @@ TEST(a_new_incarnation_is_not_undone_by_an_older_start) {
     Status out = load_alone(*files, step, 2);
     ck_assert_int_eq(out.code, RINGRT_SUPERSEDED);
     EXPECT_TEXT(out.message,
-                "superseded by restart 3: this one must not write checkpoints, and ends");
+                "superseded by restart 3: this run must not write checkpoints, and ends");
 }
 
 int main() { return ringrt::test::run_all("checkpoint_incarnations"); }

@@ -207,7 +207,8 @@ TEST(bad_settings_are_refused_in_one_line) {
     longer.config.struct_size = sizeof longer;
     settings_of({}, &longer.config);  // a newer program that does not use what is new
     longer.newer = 1;
-    EXPECT_TEXT(refusal({}, &longer.config), "config has fields that this libringrt does not know");
+    EXPECT_TEXT(refusal({}, &longer.config),
+                "config has fields that this libringrt does not support");
     std::mt19937_64 random(3);
     for (int i = 0; i < 2000; ++i) {
         Variables noise;
