@@ -40,13 +40,13 @@ class Help : public CLI::Formatter {
 // Call before adding subcommands: they inherit it.
 inline void set_style(CLI::App &app, const char *program) {
     app.formatter(std::make_shared<Help>());
-    app.set_version_flag("-V,--version", std::string(program) + " " PACKAGE_VERSION, "the version");
+    app.set_version_flag("-V,--version", std::string(program) + " " PACKAGE_VERSION,
+                         "show the version");
 }
 
 // The end of --help. `more`: further exit statuses of this tool.
 [[nodiscard]] inline std::string exit_statuses(const std::string &more = "") {
-    return "exit status: 0 done; 1 it could not be done; 2 wrong usage" +
-           (more.empty() ? more : "; " + more);
+    return "exit status: 0 success; 1 failure; 2 usage error" + (more.empty() ? more : "; " + more);
 }
 
 // Returns 1 instead of status 0 if standard output failed: a full disk, a closed pipe.

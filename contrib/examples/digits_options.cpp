@@ -37,7 +37,7 @@ Run by hand it is one rank alone.
                             RINGRT_LIVE_RESIZE=1 in the environment, too
   --loss-csv=FILE           append one line per step: step,epoch,loss,gpus,restart,time_s
   --json=FILE               write a summary at the end
-  --help                    this text
+  --help                    show this help
 
 exit status: 0 trained, or left for a resize; 1 a sample was lost or seen twice; 2 usage;
 3 the data cannot be read; 4 the training failed, e.g. a peer was lost (start it again: it goes

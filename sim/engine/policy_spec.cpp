@@ -161,8 +161,8 @@ PolicySpec parse_policy(std::string_view text) {
     out.name = std::string(text);
     out.says_knowledge = at != std::string_view::npos;
     if (out.says_knowledge && out.plugin)
-        throw InputError("policy: plugin knows what jobs tell it, and nothing else: got \"" +
-                         printable(text) + "\"");
+        throw InputError("policy: plugin uses only what jobs report: got \"" + printable(text) +
+                         "\"");
     if (out.says_knowledge) out.knowledge = knowledge_of(text.substr(at + 1));
     if (out.adapts_batch && out.knowledge == Knowledge::wrong)
         throw InputError("policy: goodput@wrong does not exist: goodput@oracle or goodput@learned");

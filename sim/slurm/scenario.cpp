@@ -60,7 +60,7 @@ void read_curve(const YamlNode &node, int gpus_max, std::vector<int> &sizes,
 void read_sizes(const YamlNode &node, int cluster_gpus, JobSpec &job) {
     if (const YamlNode *rigid = node.find("gpus")) {
         if (node.find("min") || node.find("max"))
-            rigid->fail("gpus: of a rigid job; a malleable one has min and max");
+            rigid->fail("gpus: only for a rigid job; a malleable one has min and max");
         job.gpus_min = job.gpus_max = job.gpus_asked = rigid->integer("gpus", 1, cluster_gpus);
     } else {
         job.gpus_min = 1;
@@ -77,7 +77,8 @@ void read_work(const YamlNode &node, JobSpec &job) {
     std::vector<double> step_s;
     double steps = 0;
     if (const YamlNode *seconds = node.find("seconds")) {
-        if (node.find("steps")) seconds->fail("seconds: in place of steps and step_ms");
+        if (node.find("steps"))
+            seconds->fail("seconds: replaces steps and step_ms, give one of them");
         sizes = {1};
         step_s = {1};
         steps = seconds->number("seconds", 1e-3, kSecondsMax);
@@ -119,8 +120,8 @@ void read_jobs(const YamlNode &list, Scenario &scenario) {
         JobSpec job = read_job(node, gpus, program);
         const auto [first, is_new] = lines.emplace(job.name, node.line);
         if (!is_new)
-            node.fail("id: job \"" + job.name + "\" stands in line " +
-                      std::to_string(first->second) + " already");
+            node.fail("id: job \"" + job.name + "\" is already in line " +
+                      std::to_string(first->second));
         jobs.emplace_back(std::move(job), program);
     }
     if (jobs.empty()) list.fail("jobs: expected at least one");

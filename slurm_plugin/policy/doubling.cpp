@@ -111,12 +111,12 @@ Proposal propose(const SizeTable &table, const EmptyNodes &nodes, Start start, G
 }
 
 constexpr Policy kPolicies[] = {
-    {"doubling", decide_doubling_fast, "our choice: doubling-short-first", kValueParams,
+    {"doubling", decide_doubling_fast, "the default: doubling-short-first", kValueParams,
      GainRule::short_first},
     {"doubling-absolute", decide_doubling_fast,
-     "double whoever saves the most seconds per GPU (arXiv 1908.08082)", kValueParams},
+     "double the job that saves the most seconds per GPU (arXiv 1908.08082)", kValueParams},
     {"doubling-relative", decide_doubling_fast,
-     "grow whoever gains the most speed-up per GPU; needs no remaining time", kValueParams,
+     "grow the job that gains the most speed-up per GPU; needs no remaining time", kValueParams,
      GainRule::relative},
     {"doubling-short-first", decide_doubling_fast,
      "the most speed-up per GPU, short jobs somewhat before long ones", kValueParams,

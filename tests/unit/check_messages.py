@@ -29,11 +29,12 @@ TOKEN = re.compile(
 NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
             "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd",
             "sched/doubling: JobId=%u %s",
-            "exit status: 0 done; 1 it could not be done; 2 wrong usage",
+            "exit status: 0 success; 1 failure; 2 usage error",
             ": (where it is by default)",
-            "let the scheduler give the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it trains",
-            "signal that asks the job to save and leave (default URG)",
-            "how long it may take to save before a resize is called off (default 2 minutes)")
+            "show the version", "show this help",
+            "let the scheduler resize the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it trains",
+            "signal on which the job saves and requeues (default URG)",
+            "how long the job may take to save before the resize is called off (default 2 minutes)")
 CONVERSION = re.compile(r"%[-+ #0]*[0-9*]*(?:\.[0-9*]+)?(?:hh|h|ll|l|z|j)?[a-zA-Z]")
 
 

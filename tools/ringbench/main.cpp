@@ -159,8 +159,8 @@ int main(int argc, char **argv) {
                    "private (malloc) or shared (ringrt_alloc; ringrt only)")
         ->check(CLI::IsMember({"private", "shared"}));
     app.add_option("-i,--impl", options.implementations,
-                   "of ringrt, openmpi, openmpi-huge, mpich, mpich-huge, gloo (default: all that "
-                   "were built)")
+                   "some of ringrt, openmpi, openmpi-huge, mpich, mpich-huge, gloo (default: all "
+                   "that were built)")
         ->delimiter(',');
     app.add_option("--rounds", options.rounds, "rounds of each size")->check(CLI::Range(1, 10000));
     app.add_option("--round-ms", options.round_ms, "length of one round of one implementation")
@@ -168,12 +168,12 @@ int main(int argc, char **argv) {
     app.add_option("--netns", options.netns,
                    "run rank i in the network namespace NETNS-i, over its eth0");
     app.add_option("--csv", options.csv, "write rows to this file");
-    app.add_option("--json", options.json, "write rows and what the machine gives to this file");
+    app.add_option("--json", options.json, "write rows and the machine's own limits to this file");
     app.footer(
         "CYCLE_US is the whole cycle (write every element, allreduce, read every element) less "
         "the\n"
         "same without the allreduce. `ringbench train --help`: replays of training.\n" +
-        ringrt::exit_statuses("1 also where a sum is wrong"));
+        ringrt::exit_statuses("1 also if a sum is wrong"));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &e) {

@@ -224,15 +224,15 @@ int train(int argc, char **argv) {
     std::vector<std::string> names;
     for (const Rule &rule : all_rules()) names.emplace_back(rule.name);
     CLI::App app(
-        "Replays a gradient profile under each grouping rule: computation is slept, gradients are "
-        "sent.",
+        "Replays a gradient profile under each grouping rule: computation is a sleep, gradients "
+        "are sent.",
         "ringbench train");
-    app.add_option("PROFILE", options.profile, "CSV as of ringplan(1)")->required();
+    app.add_option("PROFILE", options.profile, "CSV in the format of ringplan(1)")->required();
     app.add_option("--rank", options.rank, "this rank; with --size (default: Slurm's environment)")
         ->check(CLI::Range(0, 1023));
     app.add_option("--size", options.size, "ranks")->check(CLI::Range(1, 1024));
     app.add_option("--rendezvous", options.rendezvous,
-                   "where rank 0 is met: a file all ranks see, or tcp:HOST:PORT");
+                   "rendezvous with rank 0: a file that all ranks see, or tcp:HOST:PORT");
     app.add_option("-r,--rules", options.rules, "only these rules")
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -241,7 +241,7 @@ int train(int argc, char **argv) {
         ->check(CLI::Range(1, 10000))
         ->capture_default_str();
     app.add_option("--adaptive", options.adaptive,
-                   "train so many iterations under the plan that is learned, instead")
+                   "instead, train this many iterations under the learned plan")
         ->check(CLI::Range(1, 1000000));
     app.add_option("--time-scale", options.time_scale, "factor on the profile's times")
         ->check(CLI::Range(1e-3, 1e3));

@@ -33,7 +33,7 @@ Samples from_csv(sim::TextFile file) {
 
 Samples from_telemetry(const std::string &text, const std::string &where) {
     const auto telemetry = records::parse_telemetry(std::string_view(text).substr(0, 4096));
-    if (!telemetry) throw sim::InputError(where + ": no telemetry (ringrt/1 ...) that can be read");
+    if (!telemetry) throw sim::InputError(where + ": no readable telemetry (ringrt/1 ...)");
     Samples samples;
     for (int i = 0; i < telemetry->samples; ++i) {
         const records::SpeedSample &speed = telemetry->speed[static_cast<std::size_t>(i)];

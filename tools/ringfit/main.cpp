@@ -30,8 +30,7 @@ std::string comment_of_job(int job) {
     if (!pipe) throw sim::InputError("squeue cannot be run");
     std::string text(8192, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), pipe));
-    if (::pclose(pipe) != 0)
-        throw sim::InputError("squeue does not know job " + std::to_string(job));
+    if (::pclose(pipe) != 0) throw sim::InputError("squeue shows no job " + std::to_string(job));
     return text;
 }
 
@@ -92,7 +91,7 @@ int run(int argc, char **argv) {
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
     app.add_option("--window", a.window,
-                   "steps over which that is asked (default: a tenth of those seen)")
+                   "steps over which --threshold applies (default: a tenth of those seen)")
         ->check(CLI::Range(0.0, 1e15));
     app.add_option("--svg", a.svg_path, "plot samples and fit");
     app.add_option("--json", a.json_path, "write the models as JSON (- for standard output)");

@@ -100,7 +100,7 @@ std::vector<Comparison> compare_all(const std::vector<Profile> &profiles, const 
 // The predictive rule's step time at each size, in the format of ringfit(1).
 std::string speeds(const std::vector<Profile> &profiles, const Options &options) {
     if (profiles.size() * options.gbps.size() * options.alpha_us.size() != 1)
-        throw Failure("--speeds is of one job: give one profile, bandwidth and alpha");
+        throw Failure("--speeds describes one job: give one profile, bandwidth and alpha");
     std::ostringstream out;
     out << "gpus,step_ms\n";
     for (int ranks : options.ranks) {
@@ -211,7 +211,7 @@ void add_network_options(CLI::App &app, Options &options) {
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
     app.add_option("--rank-gbps", options.rank_gbps,
-                   "bandwidths of the ranks' links one by one; all go at the slowest one's pace")
+                   "bandwidths of the ranks' links one by one; the slowest one limits all")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(finite_range(1e-3, 1e5))
@@ -234,7 +234,7 @@ void add_output_options(CLI::App &app, Options &options) {
            "CSV of gpus,step_ms over --ranks under our rule, for ringfit")
         ->excludes("--json");
     app.add_option("--batch-at", options.batch_at,
-                   "with --speeds: PROFILE was taken on so many ranks that share a fixed batch "
+                   "with --speeds: the ranks on which PROFILE was taken, sharing a fixed batch "
                    "(default: a rank's batch is fixed)")
         ->check(CLI::Range(1, 100000));
     app.add_option("--svg", options.svg, "write the timelines as a picture to this file")

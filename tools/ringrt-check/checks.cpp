@@ -27,7 +27,7 @@ void check_spank_file(const Site &site, const SpankLine &line, std::vector<Findi
     const std::string path = whole ? line.plugin : find_plugin(site, line.plugin);
     if (path.empty() || access(path.c_str(), R_OK) != 0) {
         out.push_back({Level::wrong, "spank_plugin",
-                       shown(line.plugin) + " (" + line.where + ") is not there" +
+                       shown(line.plugin) + " (" + line.where + ") does not exist" +
                            (whole ? "" : ", looked in " + folders(site)) +
                            ": jobs cannot be malleable here; install the SPANK plugin"});
         return;
@@ -38,7 +38,7 @@ void check_spank_file(const Site &site, const SpankLine &line, std::vector<Findi
         out.push_back({Level::wrong, "spank_version", path + ": " + error});
     } else if (site.slurm && built_for->minor() != site.slurm->minor()) {
         out.push_back({Level::wrong, "spank_version",
-                       path + " was built for Slurm " + built_for->text() + ", here is " +
+                       path + " was built for Slurm " + built_for->text() + ", this host has " +
                            site.slurm->text() + ": Slurm will not load it; build it again"});
     } else {
         out.push_back(
@@ -49,7 +49,7 @@ void check_spank_file(const Site &site, const SpankLine &line, std::vector<Findi
 void check_spank_line(const Site &site, const SpankLine &line, std::vector<Finding> &out) {
     if (line.keyword == "required")
         out.push_back({Level::wrong, "plugstack_required",
-                       line.where + " says required: a node without the plugin fails every job; "
+                       line.where + " has required: a node without the plugin fails every job; "
                                     "write: optional malleable.so"});
     else
         out.push_back({Level::ok, "plugstack", line.where + " loads " + shown(line.plugin)});
@@ -95,7 +95,7 @@ void check_slurm_version(const Site &site, std::vector<Finding> &out) {
     else
         out.push_back(
             {Level::wrong, "slurm_version",
-             "Slurm's own plugins were not found in " + folders(site) + ": is PluginDir right?"});
+             "Slurm's own plugins were not found in " + folders(site) + ": check PluginDir"});
 }
 
 void check_plugstack(const Site &site, Level absent, std::vector<Finding> &out) {

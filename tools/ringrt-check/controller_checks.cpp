@@ -37,7 +37,7 @@ void check_plugin(const Site &site, const std::string &name, Findings &out) {
         out.push_back({Level::wrong, "plugin", path + ": " + error});
     else if (site.slurm && *built_for != *site.slurm)
         out.push_back({Level::wrong, "plugin_version",
-                       path + " was built for Slurm " + built_for->text() + ", here is " +
+                       path + " was built for Slurm " + built_for->text() + ", this host has " +
                            site.slurm->text() +
                            ": slurmctld would not start; build the plugins again for " +
                            site.slurm->text() + ", or take it out of slurm.conf"});
@@ -66,7 +66,7 @@ void check_host(const Site &site, Findings &out) {
         out.push_back({Level::ok, "host", says + " and ringrtd is the controller"});
     else
         out.push_back({Level::wrong, "host",
-                       says + " and ringrtd is not enabled here: nothing would be resized; set "
+                       says + " and ringrtd is not enabled here: no job would be resized; set "
                               "SchedulerType=sched/doubling, or enable ringrtd"});
     if (plugin) check_plugin(site, "sched_doubling.so", out);
 }
@@ -105,12 +105,13 @@ void check_gpus(const Site &site, Findings &out) {
     if ((select.empty() && old) || (!select.empty() && lower(select) != "select/cons_tres"))
         out.push_back({Level::wrong, "select_type",
                        "SelectType is " + (select.empty() ? "select/linear" : shown(select)) +
-                           ": only select/cons_tres gives out GPUs"});
+                           ": only select/cons_tres allocates GPUs"});
     const auto types = split(site.conf.value("GresTypes"), ", ");
     const auto is_gpu = [](const std::string &type) { return lower(type) == "gpu"; };
     const auto has_gpu = [](const std::string &gres) { return lower(gres).find("gpu") == 0; };
     if (std::ranges::none_of(types, is_gpu))
-        out.push_back({Level::wrong, "gres_types", "GresTypes lacks gpu: Slurm knows no GPUs"});
+        out.push_back(
+            {Level::wrong, "gres_types", "GresTypes lacks gpu: Slurm does not manage GPUs"});
     else if (std::ranges::none_of(site.conf.node_gres, has_gpu))
         out.push_back({Level::warning, "gres", "no NodeName line has Gres=gpu:..."});
     else
@@ -129,7 +130,7 @@ void check_yaml(const Site &site, Findings &out) {
     std::string error;
     const bool there = read_file(path, slurm::kYamlBytesMax, error).has_value();
     out.push_back({mode == "act" ? Level::ok : Level::note, "yaml",
-                   path + (there ? "" : " is not there") + ": mode " + mode +
+                   path + (there ? "" : " does not exist") + ": mode " + mode +
                        (mode == "act" ? "" : ", no job is resized")});
 }
 

@@ -44,11 +44,10 @@ std::optional<int> parse(int argc, char **argv, Options &out) {
     return parse_options(
         argc, argv,
         {.program = "ringrt-check",
-         .about = "Says what does not fit together: Slurm, the plugins of ringrt, slurm.conf,\n"
-                  "malleable.yaml, plugstack.conf. Reads files only; slurmctld need not run.",
-         .below =
-             "exit status: 0 it fits; 1 something does not fit: slurmctld would not start, or\n"
-             "nothing would be resized; 2 usage",
+         .about = "Checks that Slurm, the plugins of ringrt, slurm.conf, malleable.yaml and\n"
+                  "plugstack.conf fit together. Reads files only; slurmctld need not run.",
+         .below = "exit status: 0 everything fits; 1 something does not fit: slurmctld would not\n"
+                  "start, or no job would be resized; 2 usage",
          .options = {
              {"node", 0, nullptr, "check a login or compute node; without it: slurmctld's\nhost",
               flag(out.node)},
@@ -57,11 +56,11 @@ std::optional<int> parse(int argc, char **argv, Options &out) {
                   std::string(kConfigless),
               conf},
              {"host", 0, "plugin|daemon",
-              "which controller the site wants: sched/doubling or\nringrtd (default: ringrtd where "
+              "which controller the site uses: sched/doubling or\nringrtd (default: ringrtd where "
               "its unit is enabled\nhere)",
               host},
              {"json", 0, nullptr, "JSON instead of lines", flag(out.json)},
-             {"quiet", 'q', nullptr, "only what is wrong, and warnings", flag(out.quiet)}}});
+             {"quiet", 'q', nullptr, "show only errors and warnings", flag(out.quiet)}}});
 }
 
 std::string conf_path(const Options &options) {

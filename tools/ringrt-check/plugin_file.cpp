@@ -94,7 +94,7 @@ std::optional<SlurmVersion> plugin_version(const std::string &path, std::string 
     const auto file = read_file(path, kObjectBytesMax, error);
     if (!file) return std::nullopt;
     const auto number = find_exported(*file, "plugin_version");
-    if (!number) error = "no plugin of Slurm for this kind of machine";
+    if (!number) error = "not a Slurm plugin for this architecture";
     return number ? std::optional(SlurmVersion{*number}) : std::nullopt;
 }
 

@@ -37,7 +37,7 @@ void take_line(const std::string &line, const std::string &path, std::size_t num
 
 void read_into(const std::string &path, int depth, Plugstack &out) {
     if (depth > kIncludeDepthMax) {
-        out.error = path + ": include lines go more than ten deep";
+        out.error = path + ": include lines nest more than ten deep";
         return;
     }
     std::string error;

@@ -59,7 +59,7 @@ std::string timeline_svg(const Workload &workload, const RunResult &run,
     const double scale = kWidth / (last - first);
     std::string out;
     open_svg(out, height + 60 + kBottom);
-    append(out, "<text x=\"%.0f\" y=\"16\">%s, %s: who held which GPUs</text>\n", kLeft,
+    append(out, "<text x=\"%.0f\" y=\"16\">%s, %s: GPU allocation over time</text>\n", kLeft,
            escaped(run.workload).c_str(), escaped(run.policy).c_str());
     const std::vector<int> lanes = lanes_of(run.spans, options.gpus_per_node);
     for (std::size_t i = 0; i < run.spans.size(); ++i) {

@@ -15,7 +15,7 @@ namespace {
 
 std::string policy_help() {
     std::string text =
-        "Policies (NAME, or NAME@oracle, NAME@learned, NAME@alone, NAME@wrong for what it knows of "
+        "Policies (NAME, or NAME@oracle, NAME@learned, NAME@alone, NAME@wrong for its knowledge of "
         "speeds):\n";
     for (const PolicyRow &row : policy_rows()) {
         char line[200];
@@ -56,12 +56,13 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
            [&a](const std::vector<std::string> &kinds) {
                for (const std::string &kind : kinds) a.sim.kinds.push_back(parse_kind(kind));
            },
-           "NAME=NODESxGPUS,...: a cluster of several kinds of GPU; placements-NAME.csv tells "
-           "their speeds")
+           "NAME=NODESxGPUS,...: a cluster of several kinds of GPU; placements-NAME.csv has their "
+           "speeds")
         ->delimiter(',');
     app.add_flag("!--keep-kind", a.sim.moves_kinds,
                  "with --kinds: a job stays on the kind of GPU that it started on");
-    app.add_option("--restart", a.sim.restart_s, "seconds a resize stops a job (stock Slurm: 121)")
+    app.add_option("--restart", a.sim.restart_s,
+                   "seconds for which a resize stops a job (stock Slurm: 121)")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
     app.add_option("--restart-spread", a.restart_spread,
@@ -76,37 +77,37 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
     app.add_option("--payback", a.payback,
-                   "a growth must save more seconds than this times its restart's")
+                   "a growth must save more seconds than this times its restart takes")
         ->check(CLI::Range(0.0, 1000.0))
         ->capture_default_str();
     app.add_option(
            "--models", a.models,
-           "what all policies know of speeds: oracle, learned, wrong, or auto (each its own)")
+           "knowledge of speeds for all policies: oracle, learned, wrong, or auto (each its own)")
         ->check(CLI::IsMember({"auto", "oracle", "learned", "wrong"}))
         ->capture_default_str();
     app.add_option("--placement", a.placement,
-                   "of jobs on nodes: pack (all policies alike), or authors (each as its authors' "
-                   "own simulator places it, by which published figures are reproduced)")
+                   "of jobs on nodes: pack (the same for all policies), or authors (as each "
+                   "policy's own simulator places them, to reproduce published figures)")
         ->check(CLI::IsMember({"pack", "authors"}))
         ->capture_default_str();
-    app.add_option("--wrong-by", a.sim.wrong_by, "error of the models that are wrong")
+    app.add_option("--wrong-by", a.sim.wrong_by, "error of the wrong models")
         ->check(CLI::Range(0.0, 0.95))
         ->capture_default_str();
     app.add_option("--grade", a.sim.grade_every,
                    "compare every Nth decision with the exact optimum of the policy's gain rule")
         ->check(CLI::Range(0, 1000000));
-    app.add_option("--seed", a.sim.seed, "of everything random")->capture_default_str();
+    app.add_option("--seed", a.sim.seed, "seed of all random numbers")->capture_default_str();
 }
 
 void add_output(CLI::App &app, CompareArguments &a) {
     app.add_option("--json", a.json_path, "write the results as JSON (- for standard output)");
     app.add_option("--csv", a.csv_path, "write one row per job and run");
-    app.add_option("--svg", a.svg_path, "write who held which GPUs over time (of the last run)");
-    app.add_option("--html", a.html_path, "write one self-contained page with everything");
+    app.add_option("--svg", a.svg_path, "write the GPU allocation over time (of the last run)");
+    app.add_option("--html", a.html_path, "write a self-contained page with all results");
     app.add_option("--trace", a.trace_path, "write a Chrome trace (of the last run)");
     app.add_flag("--no-timings", a.no_timings,
                  "write 0 for decide_ms_max and wall_s: the same seed then gives the same bytes");
-    app.add_flag("-q,--quiet", a.quiet, "no progress");
+    app.add_flag("-q,--quiet", a.quiet, "show no progress");
     app.add_option("--threads", a.threads, "runs at a time (default: all cores)")
         ->check(CLI::Range(1, 1024));
 }
@@ -122,17 +123,18 @@ void add_compare(CLI::App &app, CompareArguments &a, std::vector<std::string> &n
     app.add_option("--profiles", a.profiles_dir,
                    "folder of the applications' measurements (Pollux) or throughput tables "
                    "(ElasticFlow)");
-    app.add_flag("--merge", a.merge, "all files are one workload");
+    app.add_flag("--merge", a.merge, "treat all files as one workload");
     app.add_option("--malleable-max", a.malleable_max,
-                   "upper end of the ladder of jobs whose trace names none (default: the cluster)")
+                   "MAX of jobs whose trace has none (default: the cluster)")
         ->check(CLI::Range(1, 65536));
     app.add_option("--parallel", a.parallel,
-                   "of jobs whose trace does not say how they scale: the part of a one-GPU step "
-                   "that shrinks with the GPUs")
+                   "for jobs whose trace has no scaling data: the part of a one-GPU step that "
+                   "shrinks with the GPUs")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
-    app.add_option("--share", a.share,
-                   "the part of the jobs that may be resized; the others keep what they asked for")
+    app.add_option(
+           "--share", a.share,
+           "the part of the jobs that may be resized; the others keep the size they requested")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
     app.add_option("--telemetry", a.sim.telemetry_s,
@@ -173,7 +175,7 @@ std::vector<std::string> with_compare(int argc, char **argv) {
 
 int run_command_line(int argc, char **argv) {
     const std::vector<std::string> with_command = with_compare(argc, argv);
-    CLI::App app{"ringsim: what a scheduler of malleable training jobs would have done", "ringsim"};
+    CLI::App app{"ringsim: simulate schedulers of malleable training jobs", "ringsim"};
     set_style(app, "ringsim");
     app.footer(exit_statuses());
     app.require_subcommand(1);

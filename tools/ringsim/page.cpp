@@ -203,7 +203,7 @@ std::string html(const Report &report) {
     for (const RunView &view : report.views)
         if (!view.run->spans.empty() && view.run->spans.size() <= kSpansMax)
             out += "<details><summary>" + escaped(view.run->workload) + ", " +
-                   escaped(view.run->policy) + ": who held which GPUs</summary>\n" +
+                   escaped(view.run->policy) + ": GPU allocation over time</summary>\n" +
                    timeline_svg(*view.workload, *view.run, report.options) + "</details>\n";
     return out + "</body></html>\n";
 }

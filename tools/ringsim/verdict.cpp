@@ -71,7 +71,7 @@ void add_extrapolated(const SimOptions &sim, const std::vector<Workload> &worklo
     if (!names.empty())
         out.push_back(
             text("extrapolated: %d GPUs on a node step as fast as the %d that were "
-                 "measured, which flatters whoever scales (%s)",
+                 "measured, which favours jobs that scale (%s)",
                  sim.gpus_per_node, measured, names.c_str()));
 }
 
@@ -144,8 +144,8 @@ std::vector<std::string> assumptions(const CompareArguments &a,
                                       : ""));
     out.push_back(text("a resize costs %g s, a first start %g s (--restart, --start); %s",
                        sim.restart_s, sim.start_s,
-                       sim.telemetry_s > 0 ? "malleable jobs tell their speed and what is left"
-                                           : "jobs tell nothing of themselves"));
+                       sim.telemetry_s > 0 ? "malleable jobs report their speed and remaining work"
+                                           : "jobs report nothing"));
     ReadNotes notes;
     std::size_t jobs = 0, malleable = 0;
     for (const Workload &workload : workloads) {
@@ -169,7 +169,7 @@ std::vector<std::string> assumptions(const CompareArguments &a,
         out.push_back(text("left out: %zu rows without GPUs, %zu that never ran",
                            notes.without_gpus, notes.never_ran));
     if (notes.cut > 0)
-        out.push_back(text("%s asked for more GPUs than there are and %s cut to %d",
+        out.push_back(text("%s requested more GPUs than the cluster has and %s cut to %d",
                            counted(notes.cut, "job", "jobs").c_str(),
                            notes.cut == 1 ? "was" : "were", sim.nodes * sim.gpus_per_node));
     return out;

@@ -87,7 +87,8 @@ Answer ask_sacct(const std::vector<std::string> &which) {
     std::fclose(file);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    if (status != 0) answer.error = "sacct has no answer: accounting may be off, or slurmdbd away";
+    if (status != 0)
+        answer.error = "sacct does not answer: accounting may be off, or slurmdbd down";
     return answer;
 }
 

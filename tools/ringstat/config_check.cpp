@@ -67,7 +67,8 @@ int check_config(const Options &options) {
         return kNoAnswer;
     }
     if (options.json) return kOk;
-    put(printable(file) + (is_there ? ": no errors\n" : ": there is no such file: the defaults\n"));
+    put(printable(file) +
+        (is_there ? ": no errors\n" : ": there is no such file: the defaults apply\n"));
     if (options.verbose) put(effective_text(*good));
     return kOk;
 }

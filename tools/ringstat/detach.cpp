@@ -78,8 +78,8 @@ void show_end(const Progress &progress, bool done, bool json) {
         std::puts(out.dump(2).c_str());
     } else if (done) {
         std::printf(
-            "done: %zu jobs are Slurm's alone, none is malleable any more; now take the plugins "
-            "out (man sched_doubling)\n",
+            "done: %zu jobs handed back to Slurm, none is malleable; now remove the plugins (man "
+            "sched_doubling)\n",
             handed_back);
     }
 }
@@ -111,7 +111,7 @@ int detach(const Options &options) {
     } while (Clock::now() < end);
     show_end(progress, false, options.json);
     return fail(std::to_string(progress.left.size()) + " jobs are still malleable: " +
-                list_of(progress) + "; it goes on (mode: detach); does ringstat diag say so?");
+                list_of(progress) + "; it continues (mode: detach); see ringstat diag");
 }
 
 }  // namespace ringrt::ringstat

@@ -71,8 +71,7 @@ void add_head(std::string &out, const Json &json, double now_s) {
         line(out, "REFUSED for %.0f s: %.400s\n  the last accepted configuration stays in force",
              now_s - number(json, "refused_since"), text(json, "refusal").c_str());
     if (closed_in_s > 0)
-        line(out, "PAUSED for %.0f s more: resizes of several jobs in a row went wrong",
-             closed_in_s);
+        line(out, "PAUSED for %.0f s more: resizes of several jobs in a row failed", closed_in_s);
     if (number(json, "exceptions") > 0)
         line(out, "%.0f passes failed, the last one: %.150s", number(json, "exceptions"),
              text(json, "last_exception").c_str());
@@ -111,7 +110,7 @@ DiagReport parse_diag(std::string_view json, double now_s) {
     if (json.size() > kDiagBytesMax) return {.error = "longer than 65536 bytes"};
     const Json parsed = Json::parse(json, nullptr, false);
     if (!parsed.is_object() || number(parsed, "time") <= 0)
-        return {.error = "it is not what the plugin writes"};
+        return {.error = "it is not a status file of the plugin"};
     return {.text = report(parsed, now_s),
             .json = parsed.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"};
 }

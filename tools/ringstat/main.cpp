@@ -51,7 +51,7 @@ int show_history(const Options &options) {
         for (const PastEvent &event : events) put(event_line(event) + "\n");
     }
     if (options.job && events.empty())
-        return fail(kNoSuchJob, "the log says nothing of job " + options.job->text());
+        return fail(kNoSuchJob, "the log has no events of job " + options.job->text());
     return kOk;
 }
 
@@ -121,8 +121,8 @@ std::variant<slurm::ListedJob, int> find_job(const WantedJob &wanted) {
     for (const slurm::ListedJob &job : listing.jobs)
         if (wanted.is(job.id, job.task)) found.push_back(job);
     if (found.empty())
-        return fail(kNoSuchJob, "Slurm knows no job " + wanted.text() +
-                                    ", or not any more (ringstat history " + wanted.text() + ")");
+        return fail(kNoSuchJob, "Slurm has no record of job " + wanted.text() +
+                                    " (see ringstat history " + wanted.text() + ")");
     if (found.size() > 1)
         return fail(kUsage, "job " + wanted.text() + " is an array: name one of its tasks (as " +
                                 wanted.text() + "_1)");

@@ -68,7 +68,7 @@ void add_which(CLI::App &app, Options &out, Texts &texts) {
     app.add_option("-p,--partition", out.filter.partitions, "only these partitions' jobs")
         ->delimiter(',')
         ->type_name("NAME,...");
-    app.add_option("-S,--sort", out.sort, "by these columns' letters, -LETTER: largest first")
+    app.add_option("-S,--sort", out.sort, "sort by these columns' letters; -LETTER: largest first")
         ->type_name("LETTER,...");
 }
 
@@ -78,14 +78,14 @@ void add_list(CLI::App &app, Options &out, Texts &texts) {
         "no header line and no summary, as in squeue");
     app.add_option("-o,--format", out.format, format_help())->type_name("FORMAT");
     add_which(app, out, texts);
-    add_iterate(app, out, "again every so many seconds");
+    add_iterate(app, out, "repeat every SECONDS");
     app.add_flag("--json", out.json, "JSON instead of a table");
 }
 
 void add_window(CLI::App &app, Texts &texts) {
-    app.add_option("--since", texts.since, "from then on: " + std::string(kTimeForms))
+    app.add_option("--since", texts.since, "from this time on: " + std::string(kTimeForms))
         ->type_name("TIME");
-    app.add_option("--until", texts.until, "up to then")->type_name("TIME");
+    app.add_option("--until", texts.until, "up to this time")->type_name("TIME");
 }
 
 void add_log(CLI::App &app, Options &out) {
@@ -94,7 +94,7 @@ void add_log(CLI::App &app, Options &out) {
 
 CLI::App *add_command(CLI::App &app, const char *name, const char *help) {
     CLI::App *command = app.add_subcommand(name, help);
-    command->set_help_flag("--help", "this text");
+    command->set_help_flag("--help", "show this help");
     return command;
 }
 
@@ -103,7 +103,7 @@ void add_commands(CLI::App &app, Options &out, Texts &texts) {
     explain->add_option("JOB", texts.job, "job id")->required()->type_name("");
     auto *history = add_command(app, "history", "what the scheduler did to a job, or to all");
     history->add_option("JOB", texts.job, "job id")->type_name("");
-    history->add_option("-n,--last", out.last, "only so many, the newest")->type_name("COUNT");
+    history->add_option("-n,--last", out.last, "only the newest COUNT events")->type_name("COUNT");
     add_window(*history, texts);
     add_log(*history, out);
     auto *chart = add_command(app, "chart", "each job's GPUs over time, from the event log");
@@ -112,22 +112,21 @@ void add_commands(CLI::App &app, Options &out, Texts &texts) {
     add_owner(*chart, out, texts);
     chart->add_option("--svg", out.svg, "write a picture to this file")->type_name("FILE");
     add_log(*chart, out);
-    auto *top = add_command(app, "top", "the jobs and their GPUs, redrawn; q ends it");
+    auto *top = add_command(app, "top", "the jobs and their GPUs, redrawn; q quits");
     add_which(*top, out, texts);
-    add_iterate(*top, out, "every so many seconds (2)");
-    auto *acct = add_command(app, "acct", "what accounting (sacct) has of each training, as one");
+    add_iterate(*top, out, "redraw every SECONDS (2)");
+    auto *acct = add_command(app, "acct", "accounting (sacct) of each training as a whole");
     acct->add_option("JOB", texts.jobs, "only these jobs")->type_name("");
     add_window(*acct, texts);
     add_owner(*acct, out, texts);
     acct->add_flag("-a,--allusers", out.all_users, "all users' jobs, as far as sacct shows them");
-    auto *check = add_command(app, "check", "is malleable.yaml right?");
+    auto *check = add_command(app, "check", "check malleable.yaml");
     check->add_option("FILE", out.yaml_file, "the file; default: the site's")->type_name("");
     check->add_flag("-v,--verbose", out.verbose, "show every value that would be in force");
-    auto *diag = add_command(app, "diag", "how the scheduler's plugin is doing: times and counts");
-    diag->add_option("--file", out.diag_file, "what the plugin has written of itself")
-        ->type_name("FILE");
+    auto *diag = add_command(app, "diag", "state of the scheduler's plugin: times and counts");
+    diag->add_option("--file", out.diag_file, "the plugin's status file")->type_name("FILE");
     auto *detach = add_command(app, "detach", "hand every malleable job back to Slurm");
-    detach->add_option("--wait", out.detach_wait_s, "wait so long until that is done (600)")
+    detach->add_option("--wait", out.detach_wait_s, "wait at most SECONDS until it is done (600)")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 86400.0));
     for (auto *command : {explain, history, chart, acct, check, diag, detach})
@@ -191,7 +190,7 @@ std::optional<int> parse_options(int argc, char **argv, Options &out) {
         "ringstat: the malleable jobs of a Slurm cluster, their sizes and why they have them",
         "ringstat");
     Texts texts;
-    app.set_help_flag("--help", "this text");  // -h is squeue's: no header
+    app.set_help_flag("--help", "show this help");  // -h is squeue's: no header
     set_style(app, "ringstat");
     app.footer(exit_statuses("3 there is no such malleable job"));
     add_list(app, out, texts);

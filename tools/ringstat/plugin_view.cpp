@@ -19,7 +19,7 @@ PluginView view_plugin() {
                     .explain = paths->explain};
     const auto read = slurm::read_yaml(paths->yaml);
     if (const auto *error = std::get_if<slurm::YamlError>(&read)) {
-        view.note = error->message + "; going by the defaults";
+        view.note = error->message + "; using the defaults";
         return view;
     }
     const auto &options = std::get<slurm::PluginOptions>(read);

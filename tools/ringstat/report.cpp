@@ -98,9 +98,9 @@ std::string explanation_text(const std::string &name, const controller::Explanat
     if (told.told_s)
         text += "decided " + duration(std::max(0.0, now_s - *told.told_s)) + " ago\n";
     else
-        text += "computed here: the controller has told nothing for a minute\n";
+        text += "computed here: the controller has reported nothing for a minute\n";
     if (told.mode != "act")
-        text += "malleable.yaml says mode: " + printable(told.mode) + ", so nothing is resized\n";
+        text += "malleable.yaml sets mode: " + printable(told.mode) + ", so no job is resized\n";
     return text;
 }
 

@@ -64,8 +64,8 @@ inline constexpr int kUsageStatus = 2;
     const auto show = [&shows](Shows what) {
         return [&shows, what](const std::string &) { return shows = what, std::string(); };
     };
-    table.options.push_back({"version", 'V', nullptr, "the version", show(Shows::version)});
-    table.options.push_back({"help", 'h', nullptr, "this text", show(Shows::help)});
+    table.options.push_back({"version", 'V', nullptr, "show the version", show(Shows::version)});
+    table.options.push_back({"help", 'h', nullptr, "show this help", show(Shows::help)});
 
     std::string letters = ":";
     std::vector<option> names;

@@ -34,10 +34,10 @@ std::optional<int> parse_daemon_options(int argc, char **argv, DaemonOptions &op
         argc, argv,
         {.program = "ringrtd",
          .about = "The controller of malleable jobs, as a daemon beside slurmctld. Runs in the\n"
-                  "foreground, as SlurmUser; of several beside one cluster, one is active.",
-         .below = "Signals: SIGHUP reads the configuration again and opens the logs anew, SIGUSR1\n"
-                  "opens its own log anew, SIGTERM and SIGINT end it. Exit status: 0 ended as\n"
-                  "asked; 1 failed; 2 something must be changed first: the command line, the\n"
+                  "foreground, as SlurmUser. If several run for one cluster, one is active.",
+         .below = "Signals: SIGHUP rereads the configuration and reopens the logs, SIGUSR1\n"
+                  "reopens its own log, SIGTERM and SIGINT end it. Exit status: 0 success;\n"
+                  "1 failure; 2 something must be corrected first: the command line, the\n"
                   "configuration, the user, Slurm's version or SchedulerType. See ringrtd(8).",
          .options = {
              {"config", 0, "FILE", "read this instead of malleable.yaml beside slurm.conf",
@@ -50,7 +50,7 @@ std::optional<int> parse_daemon_options(int argc, char **argv, DaemonOptions &op
               path_into(options.facts)},
              {"metrics", 0, "ADDR:PORT",
               "serve OpenMetrics at http://ADDR:PORT/metrics, on\nloopback (default: no)", metrics},
-             {"check", 0, nullptr, "say whether the configuration is right, and end", check}}});
+             {"check", 0, nullptr, "check the configuration and exit", check}}});
 }
 
 }  // namespace ringrt::slurm

@@ -34,10 +34,10 @@ int take_option(int index, const char *value, int remote) {
 
 const char *const kArgument[] = {"MIN:MAX", "NUM|NAME", "TIME"};
 const char *const kUsage[] = {
-    "let the scheduler give the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it "
+    "let the scheduler resize the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it "
     "trains",
-    "signal that asks the job to save and leave (default URG)",
-    "how long it may take to save before a resize is called off (default 2 minutes)",
+    "signal on which the job saves and requeues (default URG)",
+    "how long the job may take to save before the resize is called off (default 2 minutes)",
 };
 
 bool is_sbatch() { return std::strcmp(program_invocation_short_name, "sbatch") == 0; }

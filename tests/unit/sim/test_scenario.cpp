@@ -49,7 +49,7 @@ TEST(scenarios_say_line_and_what_is_right) {
                 "s.yaml:2: submit_s: expected a number in 0..1000000000, got \"-1\"");
     EXPECT_TEXT(
         refusal(with_job("id: a, gpus: 1, seconds: 5") + "  - {id: a, gpus: 1, seconds: 5}\n"),
-        "s.yaml:3: id: job \"a\" stands in line 2 already");
+        "s.yaml:3: id: job \"a\" is already in line 2");
     EXPECT_TEXT(refusal(with_job("id: a, gpus: 65, seconds: 5")),
                 "s.yaml:2: gpus: expected a number in 1..64, got \"65\"");
     EXPECT_TEXT(refusal("---\njobs: 1\n--- \njobs: 2\n"), "s.yaml:3: expected one document");
