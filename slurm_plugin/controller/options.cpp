@@ -69,58 +69,60 @@ void add_policy_params(std::vector<Row> &rows) {
 std::vector<Row> all_rows() {
     static const std::string policy_choices = policy_names();
     std::vector<Row> table{
-        choice(
-            "mode", &Options::mode, "act|observe|off|detach",
-            "act; observe: decide and log, touch nothing; off: do nothing; detach: hand every job "
-            "back to Slurm"),
+        choice("mode", &Options::mode, "act|observe|off|detach",
+               "act: resize jobs; observe: decide and log, change nothing; off: do nothing; "
+               "detach: hand every job back to Slurm"),
         choice("policy", &Options::policy, policy_choices,
-               "How GPUs are shared out among malleable jobs"),
+               "How GPUs are divided among malleable jobs"),
         seconds("interval_s", &Options::interval_s, 0.1, 86400,
-                "Time between two decisions while no job comes or goes"),
+                "Time between two decisions while no job arrives or ends"),
         seconds("idle_poll_s", &Options::idle_poll_s, 0.001, 3600,
-                "Time between two looks at Slurm while nothing is under way"),
+                "Time between two polls of Slurm while no resize is under way and no job waits to "
+                "be released"),
         seconds("busy_poll_s", &Options::busy_poll_s, 0.001, 60,
-                "The same while a resize is under way or a job waits to be released"),
+                "Time between two polls of Slurm while a resize is under way or a job waits to be "
+                "released"),
         seconds("settle_s", &Options::settle_s, 0, 86400,
-                "Run time after which a job that reports nothing may be asked to resize"),
+                "Run time after which a job that reports nothing may be resized"),
         seconds("min_resize_interval_s", &Options::min_resize_interval_s, 0, 604800,
-                "Least time between two resizes of one job while nobody waits for GPUs"),
+                "Shortest time between two resizes of one job while no job waits for GPUs"),
         seconds("signal_again_s", &Options::signal_again_s, 1, 3600,
-                "Time after which the signal is repeated while a job is asked to resize"),
-        seconds(
-            "release_delay_s", &Options::release_delay_s, 1, 3600,
-            "Time from a job's departure to its release, in whole seconds of slurmctld's clock; "
-            "slurmd refuses a job that is launched in the second in which it was ended"),
+                "Time after which the signal to a job that has not requeued yet is repeated"),
+        seconds("release_delay_s", &Options::release_delay_s, 1, 3600,
+                "Time from a job's requeue to its release, in whole seconds of slurmctld's clock; "
+                "slurmd refuses a job that is launched in the second in which its last run ended"),
         seconds("submit_hold_s", &Options::submit_hold_s, 0, 3600,
                 "Longest time that a new malleable job waits for its first size"),
         seconds("fit_wait_s", &Options::fit_wait_s, 1, 3600,
-                "Time after which a released job whose size is not free gets the largest that is"),
+                "Time after which a released job whose size is not free gets the largest size that "
+                "is free"),
         seconds("back_off_s", &Options::back_off_s, 1, 86400,
-                "Pause after a resize that was called off; doubles each time, to a day at most"),
+                "Pause after a resize that was called off; it doubles each time, up to one day"),
         seconds("grace_most_s", &Options::grace_most_s, 1, 86400,
-                "Longest grace time of a job, whatever it asks for"),
+                "Upper limit of every job's grace time"),
         integer("resizes_in_flight", &Options::resizes_in_flight, 1, 1000,
-                "Most resizes under way at once, and most of one user"),
+                "Most resizes under way at once, of all users and of each one"),
         integer("breaker_jobs", &Options::breaker_jobs, 1, 1000,
-                "Resizes of so many jobs of a user that went wrong in a row pause those of this "
-                "user; of so many users, all"),
+                "Jobs of one user whose resizes must fail in a row to pause the resizes of this "
+                "user; as many users pause all"),
         seconds("breaker_pause_s", &Options::breaker_pause_s, 1, 86400,
-                "How long they pause then; after it one job is tried"),
+                "Length of this pause; after it, one job is tried"),
         number("payback", &Options::payback, 0, 1000,
-               "A growth must save more than this many times its stop and restart cost"),
+               "A growth must save more than this multiple of its stop and restart cost"),
         seconds("restart_s", &Options::restart_s, 0, 86400,
-                "Cost of a stop and restart assumed until a job's own has been measured"),
+                "Cost of a stop and restart that is assumed until a job's own cost is measured"),
         choice(
             "reclaim", &Options::reclaim, "any|higher-priority",
-            "Which waiting rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
+            "Which pending rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
         choice("resize", &Options::resize, "requeue|live",
-               "How a running job changes its size: it is requeued, or extension jobs join it and "
-               "leave it where its program can do that"),
+               "How a running job changes its size: by a requeue, or by extension jobs that join "
+               "and leave it, if its program supports that"),
         name("extension_partition", &Options::extension_partition,
-             "Partition of extension jobs, for example one whose jobs Slurm preempts; without it "
-             "that of their base"),
+             "Partition of extension jobs, for example one whose jobs Slurm preempts; if it is not "
+             "set, the base's partition"),
         name("extension_qos", &Options::extension_qos,
-             "QOS of extension jobs, in the same way; their owners must be allowed to use it"),
+             "QOS of extension jobs; if it is not set, the base's QOS; their owners must be "
+             "allowed to use it"),
     };
     add_policy_params(table);
     return table;

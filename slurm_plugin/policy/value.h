@@ -62,13 +62,13 @@ class Valuation {
 // The parameters that an administrator can set.
 inline constexpr Param kValueParams[] = {
     {"doubling_power", 0, 1, Options{}.power,
-     "How much of a job's own time stays in its value: 0 favours short jobs most, 1 not at all",
+     "Weight of a job's own time in its value: 0 favours short jobs most, 1 not at all",
      &Options::power},
     {"doubling_size_lasts_s", 1, 604800, Options{}.size_lasts_s,
-     "Time after which a size is expected to change again, which makes the next restart due",
+     "Time after which a size is expected to change again, which costs the next restart",
      &Options::size_lasts_s},
     {"doubling_steps_assumed", 1, 1e12, Options{}.steps_assumed,
-     "Steps that a job is taken to have left at least where it does not say",
+     "Fewest steps left that are assumed for a job that does not report them",
      &Options::steps_assumed},
 };
 
