@@ -43,7 +43,7 @@ def broken_resizes(way, stock):
 def broken_gaps(requeue):
     gaps = requeue.all_of("gaps_s")
     if not gaps:
-        yield "requeue: the event log tells of no resize"
+        yield "requeue: the event log has no resize"
     elif max(gaps) > GAP_LIMIT_S:
         yield f"requeue: {max(gaps):.1f} s from signal to running again: expected at most {GAP_LIMIT_S:.0f} s"
 
@@ -88,7 +88,7 @@ def totals(way, stock):
     saved = 1 - way.mean_jct_s / stock.mean_jct_s
     shorter = "" if way is stock else f" ({abs(saved):.0%} {'less' if saved >= 0 else 'more'})"
     return [("resizes", resizes_text(way)),
-            ("training stands still", pause_text(way)),
+            ("training paused", pause_text(way)),
             ("GPUs idle for resizes", f"{way.idle_share:.1%}"),
             ("steps lost", str(way.sum_of("lost_steps"))),
             ("loss differs by", "-" if way is stock else f"{largest_loss_difference(way, stock):.1e}"),
@@ -100,7 +100,7 @@ def print_totals(stock, requeue, live):
     print(f"\n  {'':<22}" + "".join(f" {TITLES[way.name]:>23}" for way in ways))
     for lines in zip(*(totals(way, stock) for way in ways)):
         print(f"  {lines[0][0]:<22}" + "".join(f" {text:>23}" for _, text in lines))
-    print("\n  stands still: at a resize, median and longest, by the training's own step log; idle: of the GPU time that"
+    print("\n  paused: at a resize, median and longest, by the training's own step log; idle: of the GPU time that"
           "\n  the jobs held between their first and last step")
 
 

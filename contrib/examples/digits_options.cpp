@@ -16,7 +16,7 @@ constexpr const char *kHelp =
     R"(usage: digits [OPTION]...
 Trains a multi-layer perceptron on the UCI handwritten digits over ringrt, one rank per GPU:
   sbatch --malleable=1:8 --gpus=1 train.sh      (in it: srun digits --data=digits.csv)
-Run by hand it is one rank alone.
+Run by hand, it is a single rank.
 
   --data=FILE               the digits (see get-digits)                  [digits.csv]
   --epochs=N                passes over the training images              [30]
@@ -25,23 +25,23 @@ Run by hand it is one rank alone.
                             with the number of GPUs
   --hidden=N[,N...]         widths of the hidden layers                  [64]
   --learning-rate=X         at --batch images per step                   [0.2]
-  --momentum=X              of the gradient descent                      [0.9]
-  --seed=N                  of the weights and of the shuffle            [1]
+  --momentum=X              momentum of the descent                      [0.9]
+  --seed=N                  seed of the weights and the shuffle          [1]
   --save-interval=SECONDS   between periodic checkpoints      [ringrt's: 600]
-  --device-ms-per-sample=X  where there is no GPU: make each step last as long as a device
+  --device-ms-per-sample=X  without a GPU: make each step last as long as on a device
                             that takes X ms per image (the gradients stay real)
   --one-allreduce           sum all gradients at once after the backward pass, not layer by layer
                             while it runs: the same bits, slower
-  --live-resize             ranks of other jobs may join and leave while it trains, without a restart;
+  --live-resize             ranks of other jobs may join and leave during training, without a restart;
                             implies --one-allreduce. With the controller, submit with
-                            RINGRT_LIVE_RESIZE=1 in the environment, too
+                            RINGRT_LIVE_RESIZE=1 in the environment as well
   --loss-csv=FILE           append one line per step: step,epoch,loss,gpus,restart,time_s
   --json=FILE               write a summary at the end
   --help                    show this help
 
-exit status: 0 trained, or left for a resize; 1 a sample was lost or seen twice; 2 usage;
-3 the data cannot be read; 4 the training failed, e.g. a peer was lost (start it again: it goes
-on from the last checkpoint); 5 every checkpoint is damaged
+exit status: 0 trained, or requeued for a resize; 1 a sample was lost or seen twice; 2 usage;
+3 the data cannot be read; 4 the training failed, e.g. a peer was lost (start it again: it
+continues from the last checkpoint); 5 every checkpoint is damaged
 )";
 
 enum Id {

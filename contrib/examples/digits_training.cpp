@@ -95,7 +95,7 @@ void Training::restore() {
     if (!first_rank()) return;
     std::printf("digits: %d GPU%s, restart %d, %s step %llu", ringrt_size(rt_),
                 ringrt_size(rt_) == 1 ? "" : "s", ringrt_restarts(rt_),
-                status == RINGRT_OK ? "goes on after" : "starts at",
+                status == RINGRT_OK ? "continues after" : "starts at",
                 static_cast<unsigned long long>(step_));
     if (options_.device_ms_per_sample > 0)
         std::printf("; no GPU: each step lasts %g ms per image of a rank's share",

@@ -78,7 +78,7 @@ stage_daemon_short() { cases "tests/cluster with ringrtd, the short list" --host
 stage_short() { cases "tests/cluster, the short list" --jobs 2 --short; } # on two versions at once
 
 # The demo's own lines, such as "2 resizes (...)", are in its log.
-stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|training stands|GPUs idle|steps lost|mean comp)' "$logs/demo.log"; }
+stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|training paused|GPUs idle|steps lost|mean comp)' "$logs/demo.log"; }
 
 # Leaves out the faults that the stages check and cluster have already injected.
 stage_faults() {

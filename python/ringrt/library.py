@@ -163,7 +163,7 @@ def _open() -> ctypes.CDLL:
         except OSError as error:
             why.append(str(error))
     raise LibraryNotFound(f"libringrt.so is not found ({why[0]}): set RINGRT_LIBRARY to its path, "
-                          "or install it where ld.so looks")
+                          "or install it in a directory that ld.so searches")
 
 
 def library() -> ctypes.CDLL:

@@ -25,7 +25,7 @@ def _kind(name: str, value: Any) -> str:
         return "dict"
     if isinstance(value, list):
         return "list"
-    raise TypeError(f"state[{name!r}] is a {type(value).__name__}, which cannot be filled again in place: "
+    raise TypeError(f"state[{name!r}] is a {type(value).__name__}, which cannot be restored in place: "
                     "put it into a dict")
 
 

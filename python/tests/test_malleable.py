@@ -175,9 +175,9 @@ class MalleableTest(unittest.TestCase):
         dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
         self.addCleanup(dist.destroy_process_group)
         linear = torch.nn.Linear(1, 1)
-        for model, reference, line in [(fully_shard(torch.nn.Linear(1, 1)), 2, "it cannot be had with fully_shard"),
+        for model, reference, line in [(fully_shard(torch.nn.Linear(1, 1)), 2, "it cannot be combined with fully_shard"),
                                        (torch.nn.SyncBatchNorm(3), 2, "SyncBatchNorm"),
-                                       (linear, 6, "6 micro-batches of a step, which is no power of two")]:
+                                       (linear, 6, "6 micro-batches of a step, not a power of two")]:
             with self.assertRaisesRegex(ValueError, line):
                 self.alone([1.0], model, reference=reference, same_bits=True)
         words = torch.nn.Embedding(4, 1, sparse=True)

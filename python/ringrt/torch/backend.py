@@ -219,7 +219,7 @@ class ProcessGroupRingrt(c10d.Backend):
             table = torch.empty(self._size, self._size, dtype=torch.int64)
             comm.allgather(sent.data_ptr(), table.data_ptr(), bytes_of(sent), BYTE)
             if table[:, self._rank].tolist() != [bytes_of(each) for each in outputs]:
-                raise InvalidArgument("all_to_all: what the others send this rank is not what it has room for")
+                raise InvalidArgument("all_to_all: the data for this rank does not fit its output")
             values = [as_bytes(each) for each in outputs]
             mine = [as_bytes(each) for each in inputs]
             comm.exchange([(each.data_ptr(), each.numel(), peer) for peer, each in enumerate(mine)],
@@ -233,8 +233,8 @@ class ProcessGroupRingrt(c10d.Backend):
                           input_splits: "list[int]", opts: Any = None) -> Work:
         def parts(tensor: torch.Tensor, splits: "list[int]") -> "list[torch.Tensor]":
             if not splits and tensor.shape[0] % self._size:
-                raise InvalidArgument(f"all_to_all: {tensor.shape[0]} rows are not the same for {self._size} ranks: "
-                                      "say the split sizes")
+                raise InvalidArgument(f"all_to_all: {tensor.shape[0]} rows cannot be divided evenly among "
+                                      f"{self._size} ranks: give the split sizes")
             return list(tensor.split(splits or [tensor.shape[0] // self._size] * self._size))
 
         return self.alltoall(parts(output, output_splits), parts(given, input_splits), opts)

@@ -70,13 +70,13 @@ def by_kind(tensors: "Iterable[torch.Tensor]") -> "dict[Any, list[torch.Tensor]]
 
 def check(model: torch.nn.Module, sharded: bool, micro_batches: int) -> None:
     if sharded:
-        raise ValueError("same_bits=True adds up whole gradients: it cannot be had with fully_shard()")
+        raise ValueError("same_bits=True adds up whole gradients: it cannot be combined with fully_shard()")
     if micro_batches & micro_batches - 1:
-        raise ValueError(f"same_bits=True: a rank has {micro_batches} micro-batches of a step, which is no power of two: "
-                         "no order of sums would be that of other numbers of ranks")
+        raise ValueError(f"same_bits=True: a rank has {micro_batches} micro-batches of a step, not a power of two: "
+                         "the order of sums would differ with the number of ranks")
     if any(isinstance(module, torch.nn.SyncBatchNorm) for module in model.modules()):
-        raise ValueError("same_bits=True: SyncBatchNorm adds over the ranks in an order of its own; BatchNorm will do, "
-                         "its statistics are exchanged")
+        raise ValueError("same_bits=True: SyncBatchNorm adds over the ranks in its own order; "
+                         "use BatchNorm, its statistics are exchanged")
 
 
 class SameBits:
@@ -142,7 +142,7 @@ class SameBits:
         for kind in self._kinds:
             parameters = self._parameters.get(kind, [])
             if any(one.grad is not None and one.grad.is_sparse for one in parameters):
-                raise RuntimeError("same_bits=True: a parameter's gradient is sparse, which no tree adds up")
+                raise RuntimeError("same_bits=True: a parameter's gradient is sparse: no tree order adds it")
             gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in parameters]
             has_one = torch.tensor([one.grad is not None for one in parameters], dtype=kind[0], device=kind[1])
             changes = [one - self._before[id(one)] for one in self._statistics.get(kind, [])]

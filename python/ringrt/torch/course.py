@@ -33,7 +33,7 @@ def innermost(batch_sampler: Any) -> BatchSampler:
     while hasattr(batch_sampler, "batch_sampler"):
         batch_sampler = batch_sampler.batch_sampler
     if type(batch_sampler) is not BatchSampler:
-        raise Declined("the training's DataLoader has no batch size, or a batch sampler of its own")
+        raise Declined("the training's DataLoader has no batch size, or has its own batch sampler")
     return batch_sampler
 
 
@@ -85,7 +85,7 @@ class Course:
     def attach(self, loader: Any, model: torch.nn.Module, every: int) -> "Batches":
         """Returns the replacement of the loader's batch sampler. `every`: the script's micro-batches per step."""
         if isinstance(loader.dataset, IterableDataset):
-            raise Declined("an IterableDataset has no positions to go on from")
+            raise Declined("an IterableDataset has no positions to continue from")
         own = innermost(loader.batch_sampler)
         drop_last = bool(own.drop_last or getattr(own.sampler, "drop_last", False))
         plan = Plan(len(loader.dataset), own.batch_size, self._reference, drop_last)

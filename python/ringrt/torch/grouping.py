@@ -160,7 +160,7 @@ class Regrouping:
 
     def __init__(self, model: torch.nn.Module, ddp: "list[DistributedDataParallel]") -> None:
         if len(ddp) != 1 or hasattr(model, "_orig_mod"):
-            raise ValueError("plan_buckets wants one DistributedDataParallel that is not compiled")
+            raise ValueError("plan_buckets needs one DistributedDataParallel that is not compiled")
         self.ddp = ddp[0]
         why = _why_fixed(self.ddp)
         if why:
@@ -214,7 +214,7 @@ def _why_fixed(ddp: DistributedDataParallel) -> "Optional[str]":
 def why_not_reformed(ddp: DistributedDataParallel) -> "Optional[str]":
     """What reform() would lose; None: nothing."""
     if type(ddp) is not DistributedDataParallel:
-        return "it is of a class of its own"
+        return "its class is derived from DistributedDataParallel"
     if getattr(ddp, "mixed_precision", None) is not None:
         return "it has mixed_precision"
     if getattr(ddp, "_comm_hooks", None):
@@ -223,7 +223,7 @@ def why_not_reformed(ddp: DistributedDataParallel) -> "Optional[str]":
         return "it delays the exchange of some parameters"
     if any(getattr(ddp, name) for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
                                            "_backward_pre_hooks")):
-        return "it has hooks of its own"
+        return "it has its own hooks"
     return None
 
 

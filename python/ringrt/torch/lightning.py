@@ -99,11 +99,11 @@ def _check(trainer: Any, model: Any) -> None:
     if type(trainer.strategy).__name__ not in ("SingleDeviceStrategy", "DDPStrategy"):
         raise Declined(f"{type(trainer.strategy).__name__} does not keep the whole state on each rank")
     if not model.automatic_optimization:
-        raise Declined("automatic_optimization is off: only the module knows when a step ends")
+        raise Declined("automatic_optimization is off: only the module defines when a step ends")
     if trainer.fast_dev_run or trainer.overfit_batches:
-        raise Declined("fast_dev_run and overfit_batches are no training to go on with")
+        raise Declined("fast_dev_run and overfit_batches are not trainings to continue")
     if isinstance(trainer.limit_train_batches, float) and trainer.limit_train_batches != 1.0:
-        raise Declined("limit_train_batches is a fraction, which is no whole number of steps at every size")
+        raise Declined("limit_train_batches is a fraction, which is not a whole number of steps at every size")
     if any(type(one).__name__ == "GradientAccumulationScheduler" for one in trainer.callbacks):
         raise Declined("the accumulation changes by epochs (GradientAccumulationScheduler)")
     ranks = ranks_from_environment().get("size", 1)

@@ -48,7 +48,7 @@ def why_not(model: torch.nn.Module, ddp: "list[Any]", options: "dict[str, bool]"
         return "model is not in ordinary memory"
     for one in ddp:
         if one.process_group.size() != torch.distributed.get_world_size():
-            return "its DistributedDataParallel has a process group of its own"
+            return "its DistributedDataParallel has its own process group"
         why = why_not_reformed(one)
         if why:
             return f"its DistributedDataParallel cannot be changed: {why}"

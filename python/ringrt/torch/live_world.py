@@ -126,7 +126,7 @@ class LiveWorld:
         if self._position.step.is_lost:
             return
         if group._rank != self.handle.rank or group._size != self.handle.size:
-            raise InvalidArgument("this process group is that of before a resize: use torch.distributed's default group")
+            raise InvalidArgument("this process group is from before a resize: use torch.distributed's default group")
         try:
             operation()
         except (PeerLost, TimedOut):

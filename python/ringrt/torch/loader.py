@@ -19,10 +19,10 @@ def check_loader(loader: Any) -> None:
     if not isinstance(loader, DataLoader):
         raise TypeError(f"expected a torch.utils.data.DataLoader, got {type(loader).__name__}")
     if isinstance(loader.dataset, IterableDataset):
-        raise TypeError("an IterableDataset has no positions to go on from: use a map-style data set, or "
+        raise TypeError("an IterableDataset has no positions to continue from: use a map-style data set, or "
                         "ringrt.Run and its step()")
     if type(loader.batch_sampler) is not BatchSampler:
-        raise TypeError("the DataLoader has no batch size, or a batch sampler of its own: give it batch_size and "
+        raise TypeError("the DataLoader has no batch size, or has its own batch sampler: give it batch_size and "
                         "a sampler")
 
 

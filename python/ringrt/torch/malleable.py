@@ -88,7 +88,7 @@ class Malleable(HasHandle):
         self._ddp, self.sharded = ddp_modules(model), is_sharded(model)
         if ranks > 1 and not self._ddp and not self.sharded:
             raise ValueError("model is neither a DistributedDataParallel nor one of fully_shard(), and there are "
-                             "several ranks: nobody would exchange its gradients")
+                             "several ranks: its gradients would not be exchanged")
         mesh = mesh_of(model, ranks) if self.sharded else None
         self._scale = ShardedGradientScale(model) if self.sharded else GradientScale(model)
         in_place = live.is_asked() and self._can_be_live(model, same_bits, plan_buckets)
@@ -211,7 +211,7 @@ class Malleable(HasHandle):
     def iterate(self, whole: "Callable[[], Iterator[Any]]") -> Iterator[Any]:
         """The micro-batches of the rest of the epoch, with the boundary between two steps."""
         if not self._in_epochs:
-            raise RuntimeError("this loader belongs to a malleable run: go over it inside `for epoch in run.epochs(n)`")
+            raise RuntimeError("this loader belongs to a malleable run: iterate inside `for epoch in run.epochs(n)`")
         self._end_step()
         live, epoch = self._live, self.epoch
         while True:

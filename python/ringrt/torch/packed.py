@@ -40,10 +40,10 @@ class _Unpickler(pickle.Unpickler):
         is_large, offset, count, dtype, shape = key
         address = (self._large if is_large else self._small) + offset
         if offset < 0 or count < 0 or address + count > self._end:
-            raise ValueError("a packed state is not whole")
+            raise ValueError("a packed state is incomplete")
         tensor = torch.empty(shape, dtype=dtype)
         if tensor.numel() * tensor.element_size() != count:
-            raise ValueError("a packed tensor has not the size that it is said to have")
+            raise ValueError("a packed tensor does not have its declared size")
         ctypes.memmove(tensor.data_ptr(), address, count)
         return tensor
 
@@ -83,11 +83,11 @@ class Packed:
 def unpacked(address: int, count: int) -> Any:
     """The content given to Packed(), in new tensors."""
     if count < _BEGINNING.size:
-        raise ValueError("a packed state is not whole")
+        raise ValueError("a packed state is incomplete")
     tree, small = _BEGINNING.unpack(ctypes.string_at(address, _BEGINNING.size))
     begin = address + _BEGINNING.size
     if tree + small > count - _BEGINNING.size:
-        raise ValueError("a packed state is not whole")
+        raise ValueError("a packed state is incomplete")
     return _Unpickler(io.BytesIO(ctypes.string_at(begin, tree)), begin + tree, begin + tree + small,
                       address + count).load()
 

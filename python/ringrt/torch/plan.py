@@ -54,8 +54,8 @@ class Plan:
 
     def micro_batches_a_step(self, ranks: int) -> int:
         if ranks <= 0 or self.reference % ranks:
-            raise ValueError(f"{self.reference} micro-batches of a step cannot be dealt out to {ranks} ranks "
-                             "evenly: the number of ranks must divide it")
+            raise ValueError(f"{self.reference} micro-batches of a step cannot be divided evenly among "
+                             f"{ranks} ranks: the number of ranks must divide it")
         return self.reference // ranks
 
     def workers_of(self, rank: int, ranks: int) -> range:

@@ -45,8 +45,8 @@ def mesh_of(model: torch.nn.Module, ranks: int) -> Any:
                 raise ValueError(f"the mesh of {name} is {' x '.join(map(str, shape))}, there are {ranks} ranks: "
                                  "malleable() takes fully_shard()'s default mesh, of one dimension over all ranks")
         elif parameter.requires_grad:
-            raise ValueError(f"{name} is in no module that fully_shard() has wrapped: nobody would exchange its "
-                             "gradients; wrap the whole model too")
+            raise ValueError(f"{name} is in no module that fully_shard() has wrapped: its gradients would "
+                             "not be exchanged; wrap the whole model as well")
     return mesh
 
 
