@@ -22,7 +22,7 @@ constexpr std::array kRules = {
     Rule{"dear", "reduce-scatter backward, all-gather forward, equal buckets (tuned)", dear},
     Rule{"prophet", "partitions of 4 MB in blocks that fit the gaps between stages, then windows",
          prophet},
-    Rule{"predictive", "ours: slots of both phases fitted to the gaps, filled by priority",
+    Rule{"predictive", "ringrt's: slots of both phases fitted to the gaps, filled by priority",
          predictive},
 };
 

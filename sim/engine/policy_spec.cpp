@@ -80,7 +80,7 @@ PolicySpec spec_of(std::string_view name) {
     std::string known;
     for (const PolicyRow &row : policy_rows())
         known += (known.empty() ? "" : ", ") + std::string(row.name);
-    throw InputError("policy \"" + printable(name) + "\" is not known; known are " + known);
+    throw InputError("policy \"" + printable(name) + "\" is not known; expected one of " + known);
 }
 
 int fixed_size(std::string_view name) {
@@ -106,8 +106,8 @@ Knowledge knowledge_of(std::string_view text) {
 struct Known {
     std::string_view word, meaning;
 };
-constexpr Known kLimits{"limits", "sizes asked and time limits"};
-constexpr Known kService{"service", "sizes asked, and the GPU-seconds that a job has received"};
+constexpr Known kLimits{"limits", "requested sizes and time limits"};
+constexpr Known kService{"service", "requested sizes, and the GPU-seconds that a job has received"};
 constexpr Known kTruth{"truth", "true speeds at every size and the true work left"};
 constexpr Known kWrong{"wrong", "the truth times a fixed error"};
 constexpr Known kLearned{"learned",

@@ -231,7 +231,7 @@ void add_output_options(CLI::App &app, Options &options) {
     app.add_flag("--json", options.json, "JSON instead of a table");
     app.add_flag_callback(
            "--speeds", [&options] { options.task = Task::speeds; },
-           "CSV of gpus,step_ms over --ranks under our rule, for ringfit")
+           "CSV of gpus,step_ms over --ranks under the predictive rule, for ringfit")
         ->excludes("--json");
     app.add_option("--batch-at", options.batch_at,
                    "with --speeds: the ranks on which PROFILE was taken, sharing a fixed batch "
@@ -246,7 +246,7 @@ void add_output_options(CLI::App &app, Options &options) {
 
 void add_subcommands(CLI::App &app, Options &options) {
     CLI::App *grading = app.add_subcommand(
-        "grade", "our rule against the bound and every other rule, over 54 networks");
+        "grade", "the predictive rule against the bound and every other rule, over 54 networks");
     grading->add_option("PROFILE", options.profiles, "CSVs")->required();
     grading->add_flag("--json", options.json, "JSON instead of text");
     CLI::App *papers = app.add_subcommand(

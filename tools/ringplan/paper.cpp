@@ -29,13 +29,13 @@ constexpr const char *kHead =
     "partitions of\n"
     "4,096,000 bytes (BytePS), ByteScheduler's 4 MB and 16 MB. Recalled, not checked: the models, "
     "batches\n"
-    "of 16 to 64, 1 to 10 Gb/s, 2 to 8 workers, P3's slices of 50,000 elements. Ours: a latency of "
-    "50 us,\n"
+    "of 16 to 64, 1 to 10 Gb/s, 2 to 8 workers, P3's slices of 50,000 elements. Assumed here: a "
+    "latency of 50 us,\n"
     "a forward pass of half a backward pass, other models' times by their operations at "
     "ResNet-50's speed.\n"
     "priority is P3 and ByteScheduler tuned for each point at no cost. Servers are never the "
     "bottleneck;\n"
-    "with one slow worker all go at its pace, on a ring and at servers that wait for everybody.\n";
+    "one slow worker limits all, on a ring and at servers that wait for all workers.\n";
 
 std::vector<const Rule *> rules() {
     std::vector<const Rule *> out;

@@ -116,8 +116,9 @@ void check_plugstack(const Site &site, Level absent, std::vector<Finding> &out) 
     }
     if (found == 0)
         out.push_back({absent, "plugstack",
-                       path + " does not load malleable.so: sbatch will not know --malleable; add: "
-                              "optional malleable.so"});
+                       path +
+                           " does not load malleable.so: sbatch will not accept --malleable; add: "
+                           "optional malleable.so"});
 }
 
 }  // namespace ringrt::check

@@ -56,8 +56,8 @@ std::optional<int> parse(int argc, char **argv, Options &out) {
                   std::string(kConfigless),
               conf},
              {"host", 0, "plugin|daemon",
-              "which controller the site uses: sched/doubling or\nringrtd (default: ringrtd where "
-              "its unit is enabled\nhere)",
+              "which controller the site uses: sched/doubling or\nringrtd (default: ringrtd if its "
+              "unit is enabled\nhere)",
               host},
              {"json", 0, nullptr, "JSON instead of lines", flag(out.json)},
              {"quiet", 'q', nullptr, "show only errors and warnings", flag(out.quiet)}}});

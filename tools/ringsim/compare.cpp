@@ -124,7 +124,7 @@ void check_kinds(const CompareArguments &a) {
     if (a.sim.kinds.empty()) return;
     for (const PolicySpec &policy : a.policies)
         if (!std::holds_alternative<policy::Decide>(policy.decide) || policy.plugin)
-            throw InputError("--kinds: " + policy.name + " knows one kind of GPU");
+            throw InputError("--kinds: " + policy.name + " supports one kind of GPU");
     if (a.merge || a.share < 1 || a.restart_spread > 0 || a.sim.grade_every > 0 ||
         !a.svg_path.empty() || !a.html_path.empty())
         throw InputError(

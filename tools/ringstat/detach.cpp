@@ -32,7 +32,7 @@ int fail(const std::string &what) {
 std::string state_of(const controller::MalleableJob &job) {
     if (job.record->phase == controller::JobPhase::completing) return "completing";
     if (job.record->phase == controller::JobPhase::pending) return "pending";
-    return job.is_resizing() ? "asked to resize" : "running";
+    return job.is_resizing() ? "being resized" : "running";
 }
 
 struct Progress {
