@@ -46,8 +46,7 @@ constexpr Column kColumns[] = {
     {'t', "ST", "Slurm's state, short", [](const JobView &j) { return j.slurm_state_short; },
      nullptr},
     {'T', "SLURM_STATE", "Slurm's state", [](const JobView &j) { return j.slurm_state; }, nullptr},
-    {'M', "TIME", "elapsed time of the current run",
-     [](const JobView &j) { return duration(j.time_s); },
+    {'M', "TIME", "time in the current run", [](const JobView &j) { return duration(j.time_s); },
      [](const JobView &j) -> double { return j.time_s; }},
     {'N', "NODELIST", "its nodes", [](const JobView &j) { return printable(j.nodes); }, nullptr},
     {'g', "GPUS", "GPUs that it holds; 0: pending", [](const JobView &j) { return number(j.gpus); },
@@ -65,7 +64,7 @@ constexpr Column kColumns[] = {
      [](const JobView &j) { return j.state; }, nullptr},
     {'r', "REASON", "reason for its size, or why it is pending",
      [](const JobView &j) { return printable(j.reason); }, nullptr},
-    {'p', "STEP", "last finished step reported",
+    {'p', "STEP", "last finished step that the job reported",
      [](const JobView &j) {
          return shown_or_dash(j.step, [](uint64_t v) { return std::to_string(v); });
      },
