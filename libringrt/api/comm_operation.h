@@ -84,7 +84,7 @@ Status submit(ringrt_comm_t *comm, ringrt_comm_request_t **request, Body body) {
 template <class Valid, class Add>
 Status join_group(OpenGroup &group, ringrt_comm_request_t **request, Valid &&valid, Add &&add) {
     Status outcome =
-        request ? invalid("within a group, the request is ringrt_comm_group_end()'s") : valid();
+        request ? invalid("within a group, only ringrt_comm_group_end() gives a request") : valid();
     if (outcome.ok())
         add(group);
     else if (group.refused.ok())

@@ -150,7 +150,7 @@ ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
     return guard(rt, [&] {
         if (rt->reducer && !rt->reducer->idle())
             return invalid(
-                "gradients are under way: ringrt_gradient_wait() for each of them first");
+                "gradients are in flight: call ringrt_gradient_wait() for each of them first");
         return body();
     });
 }

@@ -257,7 +257,7 @@ ringrt_status_t Communicator::free(void *memory) {
         if (impl_->memory != nullptr) return impl_->memory->free(memory);
         if (impl_->allocated.erase(memory) > 0) return {};
         return {RINGRT_INVALID_ARGUMENT,
-                format_text("rank %d: this memory was not made by alloc", impl_->self.rank)};
+                format_text("rank %d: this memory was not allocated by alloc", impl_->self.rank)};
     });
 }
 

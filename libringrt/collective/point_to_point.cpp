@@ -38,14 +38,15 @@ Status pass_to_itself(std::vector<PointToPoint> *messages, int self, bool copies
         const size_t from = next(true, to.tag, 0);
         if (from == messages->size() || (*messages)[from].bytes != to.bytes)
             return {RINGRT_INVALID_ARGUMENT,
-                    "what a rank receives from itself it sends in the same group, as many bytes"};
+                    "a rank must send itself as many bytes as it receives from itself in the same "
+                    "group"};
         if (copies && to.bytes > 0) memmove(to.data, (*messages)[from].data, to.bytes);
         messages->erase(messages->begin() + ptrdiff_t(std::max(at, from)));
         messages->erase(messages->begin() + ptrdiff_t(std::min(at, from)));
     }
     if (next(true, -1, 0) < messages->size())
         return {RINGRT_INVALID_ARGUMENT,
-                "what a rank sends to itself it receives in the same group"};
+                "a rank must receive what it sends to itself in the same group"};
     *messages = std::move(left);
     return {};
 }

@@ -180,12 +180,12 @@ Status DeviceCollectives::choose(const std::vector<Card> &cards) {
                 : route_ == Ipc          ? reduces
                                          : true;
     if (able) return {};
-    return {
-        RINGRT_UNSUPPORTED,
-        format_text("rank %d: RINGRT_GPU=%s is not possible here (nccl: one GPU per rank, and "
-                    "libnccl.so.2; hierarchical: also as many ranks on every node; ipc: one node, "
-                    "16 ranks, a driver as new as the nvcc of the build)",
-                    self_.rank, kRouteNames[route_])};
+    return {RINGRT_UNSUPPORTED,
+            format_text("rank %d: RINGRT_GPU=%s is not possible here (nccl: one GPU per rank, and "
+                        "libnccl.so.2; hierarchical: also the same number of ranks on every node; "
+                        "ipc: one node, "
+                        "16 ranks, a driver as new as the nvcc of the build)",
+                        self_.rank, kRouteNames[route_])};
 }
 
 Status DeviceCollectives::agree(const Work &work) {

@@ -226,7 +226,7 @@ Status ShmSegment::free(void *memory) {
         return {};
     }
     return {RINGRT_INVALID_ARGUMENT,
-            format_text("rank %d: this memory was not made by alloc", self_.rank)};
+            format_text("rank %d: this memory was not allocated by alloc", self_.rank)};
 }
 
 uint64_t ShmSegment::offset_of(const void *memory, size_t bytes) const {

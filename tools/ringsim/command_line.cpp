@@ -195,8 +195,8 @@ int run_command_line(int argc, char **argv) {
         ->capture_default_str();
 #ifdef RINGSIM_HAVE_YAML
     RunArguments run;
-    CLI::App *run_command =
-        app.add_subcommand("run", "simulate a scenario, by its policies or the plugin's own loop");
+    CLI::App *run_command = app.add_subcommand(
+        "run", "simulate a scenario, with its policies or the plugin's own loop");
     add_run(*run_command, run);
 #endif
     CLI::App *scale_command =

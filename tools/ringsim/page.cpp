@@ -191,8 +191,8 @@ std::string html(const Report &report) {
     }
     out += "<h2>Policies</h2>\n" + runs_table(report.summaries);
     for (const Verdict &v : report.verdicts) {
-        out += "<h2>Who gains, who loses: " + escaped(v.after) + "</h2>\n" +
-               groups("size asked", v.sizes);
+        out +=
+            "<h2>Gains and losses: " + escaped(v.after) + "</h2>\n" + groups("size asked", v.sizes);
         const std::size_t users = std::min(kUsersShown, v.users.size());
         if (users > 0) out += groups("user", std::span(v.users).first(users));
     }

@@ -164,7 +164,7 @@ std::vector<std::string> assumptions(const CompareArguments &a,
                  "the GPUs (--parallel)",
                  100 * a.parallel));
     add_extrapolated(sim, workloads, out);
-    out.push_back("time limits of malleable jobs are not enforced, of others they are");
+    out.push_back("time limits are enforced for rigid jobs only");
     if (notes.without_gpus + notes.never_ran > 0)
         out.push_back(text("left out: %zu rows without GPUs, %zu that never ran",
                            notes.without_gpus, notes.never_ran));

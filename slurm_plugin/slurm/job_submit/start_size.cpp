@@ -62,12 +62,12 @@ std::optional<Refusal> check_node(const Header &h, const Node &node) {
         return text(node.count * each) + " (" + text(node.count) + " x " + text(each) + ")";
     };
     if (h.tasks && *h.tasks != node.count * node.tasks)
-        return refuse("--malleable: expected as many tasks as nodes times tasks per node, " +
+        return refuse("--malleable: expected the tasks to be nodes times tasks per node, " +
                           in_all(node.tasks),
                       option("--ntasks", *h.tasks));
     if (h.gpus && *h.gpus != node.count * node.gpus)
         return refuse(
-            "--malleable: expected as many GPUs as nodes times GPUs per node, " + in_all(node.gpus),
+            "--malleable: expected the GPUs to be nodes times GPUs per node, " + in_all(node.gpus),
             option("--gpus", *h.gpus));
     if (node.tasks != 1 && node.tasks != node.gpus)
         return refuse(

@@ -101,7 +101,8 @@ TEST(a_step_of_gradients_shares_the_connections_with_nobody) {
     int id = -1;
     float g = 1, other = 0;
     ringrt_request_t *request = nullptr;
-    const char *line = "gradients are under way: ringrt_gradient_wait() for each of them first";
+    const char *line =
+        "gradients are in flight: call ringrt_gradient_wait() for each of them first";
     ck_assert_int_eq(ringrt_gradient_register(alone.rt, "g", 1, RINGRT_FLOAT32, RINGRT_SUM, &id),
                      RINGRT_OK);
     ck_assert_int_eq(ringrt_gradient_ready(alone.rt, id, &g), RINGRT_OK);
