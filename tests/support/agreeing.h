@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One state of a cluster, set by the test, that says ok to everything.
+// A cluster whose single state the test sets and which accepts every request.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank alone, or one of several, by the C API.
+// Runs one rank alone, or one of several, through the C API.
 #pragma once
 
 #include "libringrt/ringrt.h"

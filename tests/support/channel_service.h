@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node's side of the channel as the SPANK plugin starts it: a process that serves a socket.
-// Slurm's answers are the test's.
+// The node's side of the channel as the SPANK plugin starts it: a process that serves a socket. The
+// test provides Slurm's answers.
 #pragma once
 
 #include <signal.h>
@@ -42,7 +42,7 @@ class ChannelService {
     std::string address(const char *key = kKey) const { return name_ + "/" + key; }
     pid_t process() const { return process_; }
     void signal(int number) const { kill(process_, number); }
-    // Its exit status, once slurmstepd's end of the lifeline is gone.
+    // Returns the exit status after slurmstepd's end of the lifeline is closed.
     int end() {
         if (process_ < 0) return -1;
         close(lifeline_);
@@ -50,7 +50,7 @@ class ChannelService {
         waitpid(std::exchange(process_, -1), &status, 0);
         return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
     }
-    // A socket that is connected to it.
+    // Returns a socket connected to the service.
     int connect_here() const {
         const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
         sockaddr_un address{};

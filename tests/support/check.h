@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Check with C++: a test's body may throw, and what() is shown instead of "signal 6".
+// Check for C++: a test's body may throw, and the report shows what() instead of "signal 6".
 #pragma once
 
 #include <check.h>
-#undef fail  // also the name of functions in the standard library
+#undef fail  // the standard library has functions of this name
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
 
-// TEST(name) { … } defines a test; run_all() in main() runs the file's tests in their order.
+// TEST(name) { … } defines a test. run_all() in main() runs the file's tests in definition order.
 #define TEST(name)                                         \
     static void name##_body();                             \
     START_TEST(name) {                                     \
@@ -23,7 +23,8 @@
     static const ringrt::test::Known name##_known(name);   \
     static void name##_body()
 
-// Like ck_assert_str_eq, which would keep pointers into strings that are gone by then.
+// Like ck_assert_str_eq, which would keep pointers into strings that no longer exist when it
+// reports.
 #define EXPECT_TEXT(got, expected)                                                             \
     do {                                                                                       \
         const std::string got_text = (got), expected_text = (expected);                        \
@@ -32,7 +33,7 @@
     } while (0)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// A test that asks for more memory than there is gets none, and goes on.
+// A test that asks for more memory than the machine has gets an allocation failure and continues.
 #define SANITIZER_SYMBOL extern "C" inline __attribute__((used, visibility("default")))
 SANITIZER_SYMBOL const char *__asan_default_options() { return "allocator_may_return_null=1"; }
 SANITIZER_SYMBOL const char *__tsan_default_options() { return "allocator_may_return_null=1"; }
@@ -40,15 +41,14 @@ SANITIZER_SYMBOL const char *__tsan_default_options() { return "allocator_may_re
 
 namespace ringrt::test {
 
-// How much longer a test may take than it does plainly: a sanitizer's processes need seconds to
-// start on a busy machine.
+// Factor for time limits: a sanitizer's processes need seconds to start on a busy machine.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr double kTimeoutScale = 6;
 #else
 inline constexpr double kTimeoutScale = 1;
 #endif
 
-// The tests of this program, in the order of their definitions.
+// The program's tests in definition order.
 inline std::vector<const TTest *> &known_tests() {
     static std::vector<const TTest *> tests;
     return tests;
@@ -57,8 +57,8 @@ struct Known {
     explicit Known(const TTest *test) { known_tests().push_back(test); }
 };
 
-// Runs the tests in processes of their own; the exit status for main(). Each is a case of its own,
-// so that CK_RUN_CASE=name runs one of them.
+// Runs each test in its own process and returns the exit status for main(). Each test is a Check
+// case, so CK_RUN_CASE=name runs one of them.
 inline int run_all(const char *suite_name, double timeout_s = 60) {
     Suite *suite = suite_create(suite_name);
     for (const TTest *test : known_tests()) {

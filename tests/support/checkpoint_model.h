@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small training's state, and saving and loading it, for the tests of checkpoints.
+// The state of a small training, with save and load functions, for checkpoint tests.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ inline constexpr const char *kFolder = "/run/ckpt";
 // Small pieces and writers, so that a few kilobytes make many of both.
 inline constexpr LayoutOptions kSmall{.piece_bytes = 256, .writer_bytes = 64};
 
-// A training's state: two whole parameters and one by rows, filled from the step.
+// A training's state: two whole parameters and one sharded by rows, all filled from the step
+// number.
 class Model {
   public:
     Model(int rank, int size) {
@@ -78,7 +79,7 @@ inline Status save_with(Group &group, Store &store, const Model &model, uint64_t
     return saver.finish();
 }
 
-// One rank alone, as an incarnation of its own.
+// Saves as one rank alone, in its own incarnation.
 inline Status save_alone(Files &files, uint64_t step, uint32_t restart = 0,
                          const std::string &folder = kFolder) {
     Status out;
@@ -91,7 +92,7 @@ inline Status save_alone(Files &files, uint64_t step, uint32_t restart = 0,
     return out;
 }
 
-// Loads alone; ok only where the content is that of the step it names.
+// Loads as one rank alone. Returns ok only if the content belongs to the step that it names.
 inline Status load_alone(Files &files, uint64_t &step, uint32_t restart = 1,
                          const std::string &folder = kFolder) {
     Status out;

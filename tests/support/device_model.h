@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training's state of which each buffer is in the host's memory or in that of a GPU which the
-// host cannot touch (hidden_gpu.h).
+// A training's state. Each buffer is in host memory or in the memory of a GPU that the host cannot
+// touch (hidden_gpu.h).
 #pragma once
 
 #include <memory>
@@ -55,11 +55,11 @@ class DeviceModel {
             for (uint64_t i = 0; i < buffers[p].bytes; ++i)
                 seen(p)[i] = value(step, p, buffers[p].offset + i);
     }
-    // By the program's stream, which the GPU has not got to yet.
+    // Fills through the program's stream, which the GPU has not run yet.
     void fill_later(uint64_t step) {
         device.program.emplace_back([this, step] { fill(step); });
     }
-    // The first buffer that is not what it was at `step`; empty: all are.
+    // Returns the first buffer whose content is not that of `step`, or an empty string.
     [[nodiscard]] std::string differs(uint64_t step) {
         for (size_t p = 0; p < buffers.size(); ++p)
             for (uint64_t i = 0; i < buffers[p].bytes; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FakeCluster: submission, time, programs, who starts; and what tests look at.
+// FakeCluster: submission, time, programs, scheduling, and what tests read.
 #include "tests/support/fake_cluster.h"
 
 #include <algorithm>
@@ -122,7 +122,7 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
     real.flagged = false;
 }
 
-// Falls from ten times its goal, to which it falls at the last step.
+// The loss falls from ten times its goal and reaches the goal at the last step.
 void FakeCluster::note_loss(Real &real) {
     const double goal = real.program.loss_goal;
     if (goal <= 0) return;
@@ -146,7 +146,7 @@ void FakeCluster::report(Ctld &ctld, Real &real) {
     ctld.record.telemetry = records::parse_telemetry(records::format_into("user text", t));
 }
 
-// The job's end or requeue begins; its GPUs are free once it has completed.
+// Begins the job's end or requeue. Its GPUs become free once it has completed.
 void FakeCluster::stop(Ctld &ctld, Real &real, bool requeued) {
     real.alive = real.up = real.flagged = false;
     real.save_until_s = 0;
@@ -237,9 +237,9 @@ bool FakeCluster::start(uint32_t id, Ctld &ctld, Real &real) {
     return true;
 }
 
-// ---- what tests look at -----------------------------------------------------------------------
+// ---- what tests read ---------------------------------------------------------------------------
 
-// One that has just failed may be brought back.
+// A job that has just failed may still be restarted.
 bool FakeCluster::is_over() const {
     return std::ranges::all_of(ctld_, [&](const auto &entry) {
         const Ctld &ctld = entry.second;
@@ -281,7 +281,7 @@ void FakeCluster::violation(uint32_t id, const std::string &text) {
 }
 
 std::string FakeCluster::story(uint32_t id) const {
-    constexpr std::size_t kShown = 3500;  // Check can not carry much more
+    constexpr std::size_t kShown = 3500;  // the most that Check can carry
     std::string out;
     for (const std::string &v : violations) out += "VIOLATION " + v + "\n";
     for (const controller::Event &e : events)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Slurm in virtual time (sim/slurm/slurmctld.h) with all that can go wrong, for the
+// Slurm in virtual time (sim/slurm/slurmctld.h) with everything that can go wrong, for the
 // controller's tests: users and administrators (fake_faults.cpp), refusals and lost answers
-// (fake_requests.cpp), a slurmctld that is killed and forgets. It notes every rule that the
-// controller breaks.
+// (fake_requests.cpp), and a slurmctld that is killed and loses its latest state. It records every
+// rule that the controller breaks.
 //
-// Two halves are kept apart, as in reality: what slurmctld has on record (`Ctld`: kill() brings an
-// older state back) and the processes on the nodes (`Real`: nothing brings those back).
+// Two halves are separate, as in reality: slurmctld's records (`Ctld`, which kill() sets back to an
+// older state) and the processes on the nodes (`Real`, which nothing sets back).
 #pragma once
 
 #include <deque>
@@ -30,21 +30,21 @@ using controller::RpcStatus;
 
 // How a job's program behaves.
 struct Program {
-    double steps = 200;  // until it ends with 0
-    double step_s = 1;   // on one GPU; nine tenths of it shrink with more
+    double steps = 200;  // until it ends with status 0
+    double step_s = 1;   // on one GPU; nine tenths of it scale down with more GPUs
     double start_s = 1;  // from its start until the runtime is up
     double save_s = 0.5;
     double telemetry_s = 5;    // 0: it reports nothing
     bool heeds_signal = true;  // saves and requeues itself
-    bool says_left = true;     // knows how many steps are left
-    double loss_goal = 0;      // of one that does not: its loss reaches it after `steps`
+    bool says_left = true;     // reports how many steps are left
+    double loss_goal = 0;      // for a program that does not: its loss reaches this after `steps`
     int grace_s = 20;
-    int fails_from = 0, fails_to = 1 << 20;  // sizes at which it ends with 1 once it is up; 0: none
+    int fails_from = 0, fails_to = 1 << 20;  // failing sizes: it ends with 1 once up; 0: none
     bool has_handler_late = false;           // a signal before the runtime is up is lost
 };
 
 struct Faults {
-    double busy = 0, unreachable = 0, lost_answer = 0, refused = 0;  // chance per call
+    double busy = 0, unreachable = 0, lost_answer = 0, refused = 0;  // probability per call
 };
 
 class FakeCluster : public controller::Cluster, public controller::EventSink {
@@ -56,15 +56,15 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     uint32_t submit_rigid(int gpus, double duration_s, double priority = 1, int nodes = 1);
     void advance(double seconds);  // in steps of kTick_s
 
-    // What users, administrators and fate do.
+    // What users, administrators and failures do.
     void cancel_as_user(uint32_t id);
     void hold(uint32_t id, bool on);
-    void fail_launch(uint32_t id);  // Slurm requeues it and holds it
+    void fail_launch(uint32_t id);  // Slurm requeues and holds it
     void suspend(uint32_t id, bool on);
     void requeue(uint32_t id);
     void set_begin(uint32_t id, double begin_s);
     void set_cpus_per_task(uint32_t id, int cpus) { ctld_.at(id).record.cpus_per_task = cpus; }
-    void set_any_shares(uint32_t id, int nodes_most) {  // --gpus alone
+    void set_any_shares(uint32_t id, int nodes_most) {  // --gpus only
         ctld_.at(id).record.any_shares = true;
         ctld_.at(id).record.nodes_most = nodes_most;
     }
@@ -74,19 +74,19 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         ctld_.at(id).own_nice = ctld_.at(id).record.nice = nice;
     }
     void set_time_limit(uint32_t id, int64_t limit_s);
-    // Without --time, under the MaxWall of its QOS: Slurm gives it that at each start, and shows
-    // its partition's MaxTime (none: unlimited) while it waits.
+    // Removes --time from a job under its QOS's MaxWall: Slurm sets that limit at each start, and
+    // shows the partition's MaxTime (none: unlimited) while the job is pending.
     void leave_time_limit(uint32_t id, int64_t wall_s, std::optional<int64_t> most_s);
     void set_layout(uint32_t id, const records::Layout &layout);  // as job_submit records it
     void break_program(uint32_t id) { real_.at(id).program.fails_from = 1; }  // from its next start
     void ignore_signals(uint32_t id) { real_.at(id).program.heeds_signal = false; }
-    void remove_record(uint32_t id);       // its AdminComment is the site's alone
+    void remove_record(uint32_t id);       // leaves only the site's text in its AdminComment
     void set_gpus(uint32_t id, int gpus);  // of a running job, on the nodes that it holds
     void lose_node(int node, bool back = false);
     void drain_node(int node) { node_drained_[node] = true; }  // what runs there may stay
-    // From now on it is seen as it is now, until the controller asks for it or touches it.
+    // From now on the controller sees the job as it is now, until it queries or changes the job.
     void freeze(uint32_t id) { frozen_[id] = ctld_.at(id).record; }
-    void kill(double lost_s);  // kill -9 of slurmctld and a restart from the state of lost_s ago
+    void kill(double lost_s);  // kill -9 of slurmctld, and a restart from the state of lost_s ago
 
     RpcStatus observe(controller::Observation &out) override;
     RpcStatus write_intent(uint32_t id, const std::string &admin_comment,
@@ -106,49 +106,49 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void write(const controller::Event &event) override { events.push_back(event); }
 
     [[nodiscard]] const JobRecord &job(uint32_t id) const { return ctld_.at(id).record; }
-    // That its user has got about its runs: one for each start and each requeue.
+    // The mails that its user received about its runs: one per start and one per requeue.
     [[nodiscard]] int mails_of(uint32_t id) const { return ctld_.at(id).mails; }
     [[nodiscard]] records::Intent intent(uint32_t id) const;
     [[nodiscard]] bool is_over() const;  // every job has finished
-    // Waiting jobs that nobody keeps back, while GPUs for their MIN are free and no rigid job
-    // waits.
+    // Pending malleable jobs that are not held, while GPUs for their MIN are free and no rigid job
+    // is pending.
     [[nodiscard]] std::vector<uint32_t> malleable_that_could_start() const;
-    // On record as running, but not there. The end of one that failed is left to Slurm.
+    // Running on record, but gone from their nodes. The end of a job that failed is left to Slurm.
     [[nodiscard]] std::vector<uint32_t> gone() const;
     [[nodiscard]] int count(controller::EventKind kind) const;
     [[nodiscard]] double run_time_s(uint32_t id) const { return real_.at(id).run_time_s; }
     [[nodiscard]] double lost_steps(uint32_t id) const { return real_.at(id).lost_steps; }
     [[nodiscard]] bool completed(uint32_t id) const { return real_.at(id).completed; }
     [[nodiscard]] double now_s() const { return now_s_; }
-    [[nodiscard]] std::string story(uint32_t id = 0) const;  // the events, for a failure's message
+    [[nodiscard]] std::string story(uint32_t id = 0) const;  // the events, for a failure message
 
     static constexpr double kTick_s = sim::kTick_s;
     Faults faults;
-    double launch_s = 20;  // from its start on, its node can be asked for a job
+    double launch_s = 20;  // after this time from its start, its node can be asked about a job
     RpcStatus next_answer =
-        RpcStatus::ok;           // of the next call that changes something, then ok again
-    bool next_held = false;      // the next update of a pending job is cut short by its user's hold
-    bool next_lost = false;      // the next such call is done, but its answer is lost
-    int calls = 0;               // that change something
-    int gpus_allowed = 1 << 20;  // a limit: a larger size is refused
-    int node_cpus = 0;           // of each node; 0: not known
-    int gpus_placeable = 1 << 20;    // a job that asks for more is held: no node can satisfy it
-    int resizes_in_flight_most = 8;  // what the controller was configured with
+        RpcStatus::ok;             // result of the next call that changes something, then ok again
+    bool next_held = false;        // its user's hold interrupts the next update of a pending job
+    bool next_lost = false;        // the next such call takes effect, but its answer is lost
+    int calls = 0;                 // calls that change something
+    int gpus_allowed = 1 << 20;    // a limit: a larger size is refused
+    int node_cpus = 0;             // of each node; 0: not known
+    int gpus_placeable = 1 << 20;  // a job that asks for more is held: no node can satisfy it
+    int resizes_in_flight_most = 8;  // the controller's configured value
     std::vector<controller::Event> events;
-    std::vector<int> billed;  // sizes that jobs are billed by anew
+    std::vector<int> billed;  // sizes at which jobs were billed anew
     std::vector<std::string> violations;
 
   private:
     struct Ctld {
         JobRecord record;
         bool malleable = false, held = false, requeued = false, cancelled = false, failed = false;
-        double revoked_s = -1e9;  // when its last credential was
+        double revoked_s = -1e9;  // when its last credential was revoked
         double completing_until_s = 0;
-        double ghost_until_s = 0;  // believed to run, but gone from its nodes (after kill())
+        double ghost_until_s = 0;  // recorded as running until then, though gone (after kill())
         double own_begin_s = 0;    // a start time that its user set
         int64_t own_nice = 0;
         int mails = 0;                                      // about its runs
-        std::optional<int64_t> limit_wall_s, limit_most_s;  // of one without --time
+        std::optional<int64_t> limit_wall_s, limit_most_s;  // for a job without --time
         double suspended_at_s = 0;
     };
     struct Real {
@@ -159,7 +159,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
         job::LossCurve losses;  // in its checkpoints
-        double ends_s = 0;      // rigid
+        double ends_s = 0;      // for a rigid job
     };
 
     void tick();
@@ -194,8 +194,8 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     uint32_t next_id_ = 1;
     std::map<uint32_t, Ctld> ctld_;
     std::map<uint32_t, Real> real_;
-    std::map<uint32_t, JobRecord> frozen_;     // as they are seen
-    std::map<uint32_t, uint32_t> highest_id_;  // resize ids seen
+    std::map<uint32_t, JobRecord> frozen_;     // as the controller sees them
+    std::map<uint32_t, uint32_t> highest_id_;  // the highest resize id seen per job
     std::deque<std::pair<double, std::map<uint32_t, Ctld>>> saved_;
 };
 

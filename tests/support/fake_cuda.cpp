@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A libcuda.so.1 for machines without a GPU. Its device memory cannot be touched by the host, as
-// the real one's cannot: what takes it for ordinary memory dies by SIGSEGV. With FAKE_CUDA_DRIVER
-// it has every function that libringrt looks for, else only the one that says where a pointer lies.
+// A libcuda.so.1 for machines without a GPU. The host cannot touch its device memory, as on real
+// hardware: code that treats it as host memory dies by SIGSEGV. With FAKE_CUDA_DRIVER it has every
+// function that libringrt looks up. Otherwise it has only the one that reports where a pointer
+// lies.
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -30,7 +31,7 @@ void fake_cuda_refuse_streams(int number) { streams_to_refuse = number; }
 void *fake_cuda_captured_stream() { return &captured; }
 int fake_cuda_contexts() { return contexts; }  // retained and not released
 
-// ---- the driver's -----------------------------------------------------------------------------
+// ---- the driver's functions -------------------------------------------------------------------
 
 int cuPointerGetAttribute(void *data, int attribute, uintptr_t pointer) {
     const auto start = reinterpret_cast<uintptr_t>(memory);
@@ -79,7 +80,7 @@ int cuEventElapsedTime_v2(float *ms, void *, void *) {
 int cuEventElapsedTime(float *ms, void *from, void *to) {
     return cuEventElapsedTime_v2(ms, from, to);
 }
-// A null stream is the program's default stream: not the library's business.
+// A null stream is the program's default stream, which the library must not use.
 int cuStreamWaitEvent(void *stream, void *, unsigned) { return stream == nullptr ? 1 : 0; }
 
 #define DOES_NOTHING(name) \

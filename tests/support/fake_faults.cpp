@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FakeCluster: what users, administrators and fate do.
+// FakeCluster: what users, administrators and failures do.
 #include <algorithm>
 #include <cmath>
 
@@ -60,7 +60,7 @@ void FakeCluster::requeue(uint32_t id) {
     if (ctld.record.phase != JobPhase::running || !real_[id].alive) return;
     const double lost = real_[id].lost_steps;
     stop(ctld, real_[id], true);
-    real_[id].lost_steps = lost;  // a user's own decision: not ours to answer for
+    real_[id].lost_steps = lost;  // the user's decision: not counted against the controller
 }
 
 void FakeCluster::set_begin(uint32_t id, double begin_s) {
@@ -123,10 +123,10 @@ void FakeCluster::kill(double lost_s) {
         before = it->second;
         if (it->first <= now_s_ - lost_s) break;
     }
-    // A job submitted in the lost seconds is submitted again: not what is tested here.
+    // A job submitted in the lost seconds is submitted again: its loss is not under test.
     for (auto &[id, ctld] : ctld_)
         if (before.contains(id)) {
-            // What a user did in the lost seconds is done again.
+            // A user's action in the lost seconds is repeated.
             const bool cancelled = ctld.cancelled, held = ctld.held;
             const bool suspended = ctld.record.phase == JobPhase::suspended;
             ctld = before.at(id);
@@ -139,7 +139,7 @@ void FakeCluster::kill(double lost_s) {
     saved_.push_back({now_s_, ctld_});
 }
 
-// What slurmd's registration brings to light: jobs that run and should not, and the reverse.
+// What slurmd's registration reveals: jobs that run and should not, and the reverse.
 void FakeCluster::settle_after_kill() {
     for (auto &[id, ctld] : ctld_) {
         Real &real = real_[id];
@@ -148,8 +148,7 @@ void FakeCluster::settle_after_kill() {
         if (on_record && real.completed && !ctld.malleable) {
             stop(ctld, real, false);
         } else if (on_record && (!real.alive || real.run != r.restarts)) {
-            // Seen on 22.05: slurmctld goes on believing that it runs, until the node's next full
-            // report.
+            // Seen on 22.05: slurmctld keeps the job as running until the node's next full report.
             real.alive = real.up = real.flagged = false;
             real.save_until_s = 0;
             ctld.ghost_until_s = now_s_ + kGhost_s;

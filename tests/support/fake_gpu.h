@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Gpu whose memory is ordinary memory (of this process, or mapped from a file by others), whose
-// streams run at once, and whose NCCL sums over a file that the ranks map: so that all that is
-// above transport/gpu.h is tested on machines without a GPU.
+// A mock Gpu for tests of everything above transport/gpu.h on machines without a GPU. Its memory is
+// ordinary memory (of this process, or mapped from a file by others), its streams run at once, and
+// its NCCL sums over a file that the ranks map.
 #pragma once
 
 #include <fcntl.h>
@@ -20,12 +20,12 @@
 namespace ringrt::test {
 
 struct FakeGpuPlan {
-    int number = 0;  // ranks with the same one share a GPU
+    int number = 0;  // ranks with the same number share a GPU
     bool nccl = true, reduces = true, opens = true;
     bool hang = false;                   // NCCL never ends, as when a rank is gone
-    int fail_after = -1;                 // so many looks, then NCCL says that it failed
-    int start_ms = 0;                    // how long NCCL's start takes
-    std::atomic<int> *aborts = nullptr;  // counts NCCL communicators that were aborted
+    int fail_after = -1;                 // NCCL fails after this many queries; -1: never
+    int start_ms = 0;                    // how long NCCL's initialization takes
+    std::atomic<int> *aborts = nullptr;  // counts the NCCL communicators that were aborted
 };
 
 class FakeGpu : public Gpu {
@@ -35,7 +35,7 @@ class FakeGpu : public Gpu {
         for (auto &[memory, bytes] : known()) munmap(memory, bytes);
     }
 
-    // As a program would: memory that device_of() knows.
+    // Allocates as a program does: memory that device_of() recognizes.
     static void *make(size_t bytes) {
         void *made =
             mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -187,7 +187,7 @@ class FakeGpu : public Gpu {
         return sum(each, all ? each.count : each.count * ranks,
                    all ? 0 : each.count * size_t(rank_));
     }
-    // Of `count` elements of all, of which this rank gets each.count from `first` on.
+    // Sums `count` elements of all ranks. This rank gets each.count of them, from `first` on.
     Status sum(const Call &each, size_t count, size_t first) {
         size_t size = dtype_bytes(each.dtype);
         if (count * size > sizeof ring_->data[0]) return {RINGRT_NO_MEMORY, "too many for a fake"};
@@ -217,7 +217,7 @@ class FakeGpu : public Gpu {
         std::atomic<int> come;
         char data[4][1 << 20];
     };
-    void gate() {  // all come, so many times
+    void gate() {  // a barrier of all ranks
         int before = ring_->come++, goal = (before / ranks_ + 1) * ranks_;
         while (ring_->come < goal) usleep(20);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FakeCluster: the controller's window, and the rules that a request may break.
+// FakeCluster: the controller's interface, and the rules that a request may break.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -55,12 +55,12 @@ records::Intent FakeCluster::intent(uint32_t id) const {
     return records::parse_intent(ctld_.at(id).record.admin_comment).value();
 }
 
-// Its place was taken in the gap between stop and restart.
+// Another job took its place in the gap between stop and restart.
 bool FakeCluster::waits_long(const Ctld &ctld) const {
     return ctld.record.phase == JobPhase::pending && now_s_ - ctld.revoked_s > 10;
 }
 
-// Asked some time ago, and still there: it holds up nobody else's resize.
+// Signalled some time ago and still running: it must not delay another job's resize.
 bool FakeCluster::is_silent(uint32_t id, const Ctld &ctld) const {
     return ctld.record.phase == JobPhase::running && now_s_ - intent(id).asked_s > 10;
 }
@@ -79,14 +79,14 @@ void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent
             intent(other).asked_s > 0 && !waits_long(c) && !is_silent(other, c))
             ++in_flight;
     if (in_flight > resizes_in_flight_most) violation(id, "storm limit exceeded");
-    // Below 0: slurmctld was killed, and has forgotten the end of a job whose GPUs another one has.
+    // Below 0: slurmctld was killed and lost the end of a job whose GPUs another job now has.
     for (const int gpus : free_gpus()) free += std::max(0, gpus);
     if (after.target > ctld.record.gpus_requested &&
         after.target > free + ctld.record.gpus_requested)
         violation(id, "asked to grow into GPUs that are not free (I7)");
 }
 
-// Each user wants all mails about a run, and lacks them during a resize only.
+// Each user wants all mails about a run, and misses them only during a resize.
 void FakeCluster::check_mails(uint32_t id, const JobRecord &record) {
     const bool has_all = record.run_mails == records::kRunMailsAll;
     if (!record.intent && !has_all) violation(id, "handed back without its mails");
@@ -96,7 +96,7 @@ void FakeCluster::check_mails(uint32_t id, const JobRecord &record) {
         violation(id, "mails are kept back, and it does not resize");
 }
 
-// Nobody here names nodes: a list of excluded ones is lent, and the record says so.
+// No user here names nodes: the controller lends a list of excluded nodes, and the record says so.
 void FakeCluster::check_list(uint32_t id, const JobRecord &record) {
     const bool runs = record.phase != JobPhase::pending;
     if (!record.intent) {
@@ -227,7 +227,7 @@ RpcStatus FakeCluster::requeue_running(uint32_t id) {
     return requeue_gone(id);
 }
 
-// It is known: the controller has told of it since the run began.
+// Whether the controller has reported the job's completion since the run began.
 bool FakeCluster::was_completed(uint32_t id) const {
     return std::ranges::any_of(events, [&](const controller::Event &event) {
         return event.job_id == id && event.outcome == controller::Outcome::completed &&

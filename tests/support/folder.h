@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder that goes with the test.
+// A folder that is removed when the test ends.
 #pragma once
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can happen to a job and its cluster: one table for the model (test_model) and for every
-// state x every happening (test_walk).
+// combination of state and event (test_walk).
 #pragma once
 
 #include "tests/support/world.h"

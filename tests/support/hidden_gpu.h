@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A made-up GPU whose memory the host cannot touch: who reads or writes it dies by SIGSEGV, as with
-// a real one. It is late: what was started runs when it is looked for, one copy at a time, and what
-// the program has put into its stream only when the library waits for that. And it can fail.
+// A mock GPU whose memory the host cannot touch: an access dies by SIGSEGV, as on real hardware. It
+// is late: a copy runs only when the library queries it, one copy at a time, and the program's
+// stream runs only when the library waits for it. It can also fail.
 #pragma once
 
 #include <sys/mman.h>
@@ -22,7 +22,7 @@
 
 namespace ringrt::test {
 
-// What a process sees of one, and the tests behind its back.
+// The GPU as a process sees it, plus access for the tests.
 class HiddenDevice {
   public:
     explicit HiddenDevice(int gpu = 0) : number(gpu) {}
@@ -36,16 +36,16 @@ class HiddenDevice {
 
     int number;
     std::deque<std::function<void()>> program;  // its stream
-    int fails_at = -1;        // so many copies, then one fails: when it is started, or
+    int fails_at = -1;        // after this many copies one fails, when it is started, or
     bool fails_late = false;  // when it runs
-    bool hangs = false;       // nothing runs
-    bool eager = false;       // not late: a copy is over when it was started
+    bool hangs = false;       // no copy runs
+    bool eager = false;       // not late: a copy is over once it is started
     int copies = 0;           // started
     void *marked = nullptr;   // the stream that was waited for last
     size_t pinned = 0, pinned_most = 0;
     bool no_pinned = false;
 
-    // As cudaMalloc().
+    // Allocates like cudaMalloc().
     template <typename T>
     T *make(size_t count) {
         Memory memory{.bytes = count * sizeof(T) + 1};
@@ -58,12 +58,12 @@ class HiddenDevice {
         memories_[static_cast<char *>(at)] = memory;
         return static_cast<T *>(at);
     }
-    // Where the tests see it.
+    // The address at which the tests can access it.
     template <typename T>
     T *behind(T *at) const {
         return static_cast<T *>(const_cast<void *>(seen(at, 1)));
     }
-    // As cudaStreamSynchronize() of the program's stream.
+    // Like cudaStreamSynchronize() on the program's stream.
     void synchronize() { run_program(program.size()); }
     [[nodiscard]] bool holds(const void *at) const { return find(at) != nullptr; }
 
@@ -91,7 +91,7 @@ class HiddenDevice {
             return true;
         });
     }
-    // One step; true: all is over.
+    // Runs one step. Sets *over when all steps are done.
     [[nodiscard]] Status run_one(bool *over) {
         *over = started_.empty() && !hangs;
         if (*over || hangs) return std::exchange(ended_, {});
@@ -159,9 +159,9 @@ class HiddenDevice {
     std::map<char *, Memory> memories_;
     std::map<char *, size_t> pins_;
     std::deque<std::function<bool()>> started_;  // of the library's stream
-    Status ended_;                               // what nobody has looked at
-    int running_ = 0;                            // copies of these
-    size_t ran_ = 0;                             // of the program's
+    Status ended_;                               // a result that was not queried yet
+    int running_ = 0;                            // how many of these are copies
+    size_t ran_ = 0;                             // tasks of the program's stream that ran
 };
 
 class HiddenGpu : public FakeGpu {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random jobs and clusters for the tests of policies.
+// Random jobs and clusters for policy tests.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline std::vector<policy::Job> random_jobs(std::mt19937_64 &random, std::size_t
     return jobs;
 }
 
-// What a simulator knows of them besides.
+// Facts that only a simulator has.
 inline std::vector<policy::SimFacts> random_facts(std::mt19937_64 &random,
                                                   const std::vector<policy::Job> &jobs) {
     std::vector<policy::SimFacts> facts;

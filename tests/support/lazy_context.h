@@ -12,13 +12,13 @@
 
 namespace ringrt::test {
 
-// A context with a stack of its own, or the thread's.
+// A context with its own stack, or the thread's.
 struct LazyContext {
     ucontext_t context{};
     const void *stack = nullptr;
     size_t stack_bytes = 0;
 
-    // `to` runs until it switches back. AddressSanitizer has to be told.
+    // Runs `to` until it switches back. AddressSanitizer must be notified of each switch.
     void switch_to(const LazyContext &to) {
 #ifdef __SANITIZE_ADDRESS__
         void *kept = nullptr;
@@ -29,7 +29,7 @@ struct LazyContext {
         swapcontext(&context, &to.context);
 #endif
     }
-    // Of a context that has just begun: where it came from is the thread's stack.
+    // Called first in a new context: `from` is the thread's stack.
     static void begun([[maybe_unused]] LazyContext &from) {
 #ifdef __SANITIZE_ADDRESS__
         __sanitizer_finish_switch_fiber(nullptr, &from.stack, &from.stack_bytes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mock of GPUs, for machines without one: ranks of one process, whose devices' streams are lazy.
-// What is put into a stream runs when somebody picks it, and not before: LazyWorld's driver picks
-// one of all things that may happen next, be it a kernel, a copy, a sum of NCCL whose ranks have
-// all come to it, a call of NCCL that gets out of "in progress", or a rank whose wait is over. Only
-// one of them runs at a time, so the same picks give the same run.
+// A mock of GPUs for machines without one: ranks of one process whose devices' streams are lazy. A
+// task in a stream runs only when LazyWorld's driver picks it. The driver picks one of all events
+// that may happen next: a kernel, a copy, an NCCL sum that all ranks have reached, an NCCL call
+// that leaves "in progress", or a rank whose wait is over. Only one event runs at a time, so the
+// same picks give the same run.
 #pragma once
 
 #include <cstring>
@@ -35,7 +35,7 @@ struct LazyStream {
     std::deque<LazyTask> tasks;
     size_t ran = 0;
 
-    // Events cost nothing: they come to pass as soon as they are in front.
+    // Events cost nothing: they complete as soon as they reach the front.
     void settle() {
         while (!tasks.empty() && !tasks.front().run && tasks.front().group.empty()) {
             if (tasks.front().waits && !tasks.front().waits->done) return;
@@ -51,12 +51,12 @@ struct LazyStream {
     }
 };
 
-// What can be wrong with one.
+// The faults that one device can have.
 struct LazyFaults {
-    int number = 0;  // devices with the same one are one GPU
+    int number = 0;  // devices with the same number are one GPU
     bool nccl = true, reduces = true;
-    // Bugs: what is to come after an event does not wait for it, in the library's stream or in the
-    // program's; a call is taken to be in the stream while it is in progress.
+    // Bugs: what follows an event does not wait for it, in the library's stream or in the
+    // program's; a call counts as in the stream while it is in progress.
     bool forgets_events = false, streams_run_on = false, enters_late = false;
     bool open_fails = false, start_fails = false, share_fails = false;
 };
@@ -64,10 +64,10 @@ struct LazyFaults {
 struct LazyDevice {
     enum Ring { None, Starting, Up };
     LazyFaults faults;
-    std::map<void *, LazyStream> streams;  // the library's own: null
-    std::deque<LazyTask> in_progress;      // calls of NCCL that are in no stream yet
+    std::map<void *, LazyStream> streams;  // key null: the library's own stream
+    std::deque<LazyTask> in_progress;      // NCCL calls that are in no stream yet
     Ring ring = None;
-    std::vector<std::vector<float>> memory, pinned;  // pinned: the host's
+    std::vector<std::vector<float>> memory, pinned;  // pinned: host memory
 
     float *make(size_t count) { return memory.emplace_back(count, -77.0F).data(); }
     [[nodiscard]] size_t index_of(const void *start) const {
@@ -102,18 +102,18 @@ struct LazyDevice {
 
 class LazyWorld {
   public:
-    struct Stuck {};  // thrown into ranks whose wait has no end
-    struct Dies {};   // by a rank
+    struct Stuck {};  // thrown into ranks whose wait never ends
+    struct Dies {};   // thrown by a rank
     using Body = std::function<std::string(LazyWorld &, int rank)>;
 
     explicit LazyWorld(int ranks) : devices(size_t(ranks)), hosts_(size_t(ranks)) {}
 
     std::vector<LazyDevice> devices;
-    bool lost = false;  // a rank died or failed: the others hear of it when time passes
+    bool lost = false;  // a rank died or failed: the others see it when time passes
 
     // ---- called by ranks
 
-    // Until `over`; false: time has passed, after a rank was lost.
+    // Waits until `over`. Returns false if time passed after a rank was lost.
     bool wait(int rank, std::function<bool()> over) {
         HostState &host = hosts_[size_t(rank)];
         host.over = std::move(over);
@@ -123,7 +123,7 @@ class LazyWorld {
         if (stuck_) throw Stuck{};
         return host.over();
     }
-    // Of all ranks; over ordinary memory. False: a rank is lost.
+    // Gathers from all ranks, over host memory. Returns false if a rank is lost.
     bool gather(int rank, const void *mine, size_t bytes, void *all) {
         HostState &host = hosts_[size_t(rank)];
         const size_t number = host.gathers++;
@@ -145,12 +145,12 @@ class LazyWorld {
     // ---- called by the driver
 
     struct Outcome {
-        std::string wrong;         // what a rank answered
-        bool hung = false;         // nothing could happen, and not all ranks were over
-        std::vector<size_t> ways;  // at each pick, how many there were
+        std::string wrong;         // what a rank returned
+        bool hung = false;         // no event was possible, and not all ranks had ended
+        std::vector<size_t> ways;  // the number of choices at each pick
         std::vector<std::string> states;
     };
-    // `pick(ways, state)` of the things that may happen next.
+    // Runs `body`. `pick(ways, state)` chooses among the events that may happen next.
     Outcome run(const Body &body, const std::function<size_t(size_t, const std::string &)> &pick) {
         Outcome out;
         for (size_t r = 0; r < hosts_.size(); ++r) {
@@ -217,7 +217,7 @@ class LazyWorld {
             if (!host.ended) return false;
         return true;
     }
-    // Nothing can happen but that ranks which wait see that another is lost.
+    // The only possible event left: waiting ranks see that another rank is lost.
     bool pass_time() {
         if (!lost) return false;
         for (size_t r = 0; r < hosts_.size(); ++r)
@@ -250,7 +250,7 @@ class LazyWorld {
             if (!hosts_[r].ended && hosts_[r].over()) out.emplace_back([this, r] { give_turn(r); });
         return out;
     }
-    // All ranks' groups, call by call.
+    // Runs all ranks' groups, call by call.
     void call_nccl() {
         std::vector<std::vector<Gpu::Call>> groups;
         for (LazyDevice &device : devices) {
@@ -289,7 +289,7 @@ class LazyWorld {
                     .count = calls[r].count});
         }
     }
-    // All that the rest of the run depends on.
+    // Everything that the rest of the run depends on.
     [[nodiscard]] std::string state() const {
         std::string out;
         auto add = [&](const auto &value) {
@@ -375,18 +375,19 @@ class LazyGpu : public Gpu {
         }});
         return {};
     }
-    // Waits itself, for what it answers changes only when something happens.
+    // Waits here, because the result changes only when an event happens.
     Status look(State *out) override {
         *out = world_.wait(rank_, [this] { return device_.idle(); }) ? State::Over : State::Running;
         return {};
     }
     Status alloc(size_t bytes, bool host, void **out) override {
         std::vector<std::vector<float>> &memory = host ? device_.pinned : device_.memory;
-        const size_t kept = std::min<size_t>(bytes, 64);  // of a staging: few elements are summed
+        const size_t kept =
+            std::min<size_t>(bytes, 64);  // of a staging buffer: few elements are summed
         *out = memory.emplace_back(kept / sizeof(float), -77.0F).data();
         return {};
     }
-    void free(void *, bool) override {}  // the world's
+    void free(void *, bool) override {}  // the world owns it
     Status share(void *memory, Handle *out) override {
         if (device_.faults.share_fails) return {RINGRT_SYSTEM_ERROR, "no peer access"};
         const size_t place[] = {size_t(rank_), device_.index_of(memory)};
@@ -414,7 +415,7 @@ class LazyGpu : public Gpu {
         device_.in_progress.push_back({.run = {}, .group = {calls.begin(), calls.end()}});
         return {};
     }
-    // Waits itself, as look() does.
+    // Waits here, as look() does.
     Status entered(bool *out) override {
         if (device_.faults.enters_late) return *out = true, Status{};
         *out = world_.wait(rank_, [this] { return device_.in_progress.empty(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training whose ranks are real processes: a base job, and extensions that come and go. It
-// promises what live_resize asks of a program, and nothing else of it knows of extensions.
+// A training whose ranks are real processes: a base job, and extensions that join and leave. It
+// does what live_resize requires of a program and has no other code for extensions.
 #pragma once
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ inline constexpr uint32_t kBatch = 64;
 inline constexpr int kTrained = 0, kHasLeft = 10,
                      kFailed = 100;  // exit status; failed: 100 + status
 
-// Seen by the test and by all ranks.
+// Shared by the test and all ranks.
 struct LiveBoard {
     std::atomic<uint64_t> stop_at{UINT64_MAX};
     std::atomic<uint64_t> step[kJobsMax][kRanksOfJobMax];
@@ -32,7 +32,7 @@ struct LiveBoard {
     std::atomic<int> recoveries[kJobsMax];
 };
 
-// A sample's gradient at element j; `exact`: small multiples of a power of two, whose sums are the
+// A sample's gradient at element j. `exact`: small multiples of a power of two, whose sums are the
 // same in every order.
 inline float sample_gradient(uint64_t sample, size_t j, float w, bool exact) {
     const uint64_t mixed = (sample * 2654435761u + j * 40503u) >> 3;
@@ -40,7 +40,7 @@ inline float sample_gradient(uint64_t sample, size_t j, float w, bool exact) {
     return static_cast<float>(mixed % 1000) / 997.0f - 0.5f + 0.01f * w;
 }
 
-// In tree order, so that RINGRT_ORDER=tree gives the same bits at 1, 2, 4 … ranks.
+// Sums in tree order, so that RINGRT_ORDER=tree gives the same bits at 1, 2, 4 … ranks.
 inline float tree_gradient(uint64_t first, uint64_t count, size_t j, float w, bool exact) {
     if (count == 1) return sample_gradient(first, j, w, exact);
     const uint64_t half = count / 2;
@@ -56,7 +56,7 @@ inline void update(std::vector<float> &w, std::vector<float> &momentum,
     }
 }
 
-// What `steps` steps of one rank alone give.
+// The result of `steps` steps of one rank alone.
 inline std::vector<float> trained_alone(size_t floats, uint64_t steps, bool exact) {
     std::vector<float> w(floats, 1.0f), momentum(floats), g(floats);
     for (uint64_t step = 0; step < steps; ++step) {
@@ -67,13 +67,13 @@ inline std::vector<float> trained_alone(size_t floats, uint64_t steps, bool exac
     return w;
 }
 
-// A state of a size that differs in every step, as what a program packs itself. `broken`: what
-// comes is not taken.
+// A state whose size differs in every step, like one that a program packs. `broken`: it rejects
+// what it receives.
 struct PackedState {
     std::vector<float> &w, &momentum;
     uint64_t &step;
     bool broken = false;
-    std::vector<uint64_t> history;  // as many as step % 1000 + 1, all `step`
+    std::vector<uint64_t> history;  // step % 1000 + 1 entries, all `step`
     ringrt_piece_t pieces[3] = {};
 
     static int pack(void *context, const ringrt_piece_t **pieces, size_t *count, char *, size_t) {
@@ -110,11 +110,11 @@ class LiveTraining {
     int broken = -1;      // the job that cannot take a packed state
     size_t floats = 101;  // not a multiple of anything
     bool exact = true;
-    bool nodes_apart = false;  // each job on a made-up node of its own
-    int pause_us = 500;        // of a step
+    bool nodes_apart = false;  // each job on its own mock node
+    int pause_us = 500;        // per step
     uint32_t start_timeout_ms = 20000;
-    // Where a state is that the host does not see: what is registered for a vector; and after each
-    // step, and after each restore, how it gets there and back.
+    // For a state that the host does not see: what to register for a vector, and how the state is
+    // copied to and from it after each step and after each restore.
     std::function<void *(int job, ringrt_t *rt, std::vector<float> &)> registered =
         [](int, ringrt_t *, std::vector<float> &vector) { return vector.data(); };
     std::function<void(std::vector<float> &)> push = [](auto &) {}, pull = [](auto &) {};
@@ -130,7 +130,7 @@ class LiveTraining {
         munmap(board_, sizeof *board_);
     }
 
-    // Job 0 is the base. `other`: it registers another buffer too.
+    // Job 0 is the base. `other`: the job registers another buffer too.
     Ranks &start(int job, int size, bool other = false) {
         for (auto &step : board_->step[job]) step = 0;
         jobs_[job] = std::make_unique<Ranks>(
@@ -138,13 +138,13 @@ class LiveTraining {
         return *jobs_[job];
     }
     Ranks &job(int job) { return *jobs_.at(job); }
-    void forget(int job) { jobs_.erase(job); }  // kills what is left of it
+    void forget(int job) { jobs_.erase(job); }  // kills its remaining processes
 
     [[nodiscard]] uint64_t step(int job = 0, int rank = 0) const { return board_->step[job][rank]; }
     [[nodiscard]] int size() const { return board_->size[0][0]; }
     [[nodiscard]] int recoveries() const { return board_->recoveries[0]; }
 
-    // Whether the base's size came to be `size` and it makes steps with it.
+    // Whether the base reaches `size` and makes steps with it.
     bool await_size(int size) {
         return await([&] { return this->size() == size; }) && await_steps(3);
     }
@@ -160,7 +160,7 @@ class LiveTraining {
         return false;
     }
 
-    // Ends the training some steps ahead; returns at which step.
+    // Ends the training some steps ahead. Returns the last step.
     uint64_t stop() {
         const uint64_t at = step() + 200;
         board_->stop_at = at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of a base job and of its extensions, each with a live::Machine, over communicators that
-// complete, break, and answer ranks differently where one dies in the middle. A value: explored by
-// copying. A move is one thing that can happen next.
+// The ranks of a base job and of its extensions, each with a live::Machine. Their communicators
+// complete, break, and give ranks different results if one dies in the middle. LiveWorld is a
+// value: it is explored by copying. A move is one event that can happen next.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ struct Rank {
     At at = At::not_started;
     int job = 0;  // 0: the base
     int step = 0;
-    int on = -1;              // the communicator of what it waits for
-    bool granted = false;     // it completed; whether this rank hears of it is open
+    int on = -1;              // the communicator on which it waits
+    bool granted = false;     // it completed; this rank may or may not see that
     bool received = false;    // the transfer
     bool asked = false;       // to leave
     live::Vote vote;          // at the ballot
@@ -67,7 +67,7 @@ struct Move {
 
 class LiveWorld {
   public:
-    // Jobs' sizes, the base's first.
+    // The jobs' sizes, the base's first.
     LiveWorld(const std::vector<int> &jobs, int steps, int faults)
         : steps_(steps), faults_(faults) {
         comms_.push_back({});
@@ -145,7 +145,7 @@ class LiveWorld {
         });
     }
 
-    // Equal texts: nothing that can follow differs.
+    // If two texts are equal, everything that can follow is the same.
     [[nodiscard]] std::string signature() const {
         std::string out;
         auto put = [&](int value) { out.push_back(static_cast<char>(value + 2)); };
@@ -193,12 +193,14 @@ class LiveWorld {
         r.votes.clear();
     }
 
-    // Whatever needs no choice: every collective completes at which all its members are.
+    // Makes every move that needs no choice: a collective completes once all its members have
+    // reached it.
     void settle_down() {
         for (size_t id = 0; id < comms_.size(); ++id) complete(static_cast<int>(id));
         if (std::none_of(ranks.begin(), ranks.end(),
                          [](const Rank &r) { return r.job == 0 && r.alive(); }))
-            for (int i = 0; i < count(); ++i)  // the base's door is closed: those outside end
+            for (int i = 0; i < count();
+                 ++i)  // the base no longer accepts ranks: those outside end
                 if (ranks[size_t(i)].at == At::asking || ranks[size_t(i)].at == At::not_started)
                     end(i, At::ended);
         for (int i = 0; i < count(); ++i)
@@ -283,7 +285,7 @@ class LiveWorld {
         follow(i, act);
     }
 
-    // The first extension of which all ranks ask to join.
+    // Returns the first extension of which all ranks ask to join.
     uint32_t offer(uint32_t &size) const {
         for (int job = 1; job <= ranks.back().job; ++job) {
             uint32_t asking = 0, all = 0;
@@ -351,7 +353,7 @@ class LiveWorld {
                 let_go_above(i, -1);
                 r.at = At::asking;
                 return;
-            case Act::leave:  // where the program is done, nobody waits for this rank any more
+            case Act::leave:  // at the program's end no rank waits for this one any more
                 if (r.at == At::finish) r.levels.clear();
                 return end(i, At::ended);
             case Act::fail:
@@ -389,7 +391,7 @@ class LiveWorld {
         return !comm(id).broken && std::all_of(comm(id).members.begin(), comm(id).members.end(),
                                                [&](int i) { return ranks[size_t(i)].next == id; });
     }
-    // Broken, or an extension's rank never got, or lost, its invitation.
+    // Broken, or a rank of the extension never got or has lost its invitation.
     [[nodiscard]] bool hopeless(int id) const {
         return comm(id).broken ||
                std::any_of(comm(id).members.begin(), comm(id).members.end(), [&](int i) {
@@ -403,7 +405,7 @@ class LiveWorld {
         r.formed = Formed::done;
         if (r.at == At::joining) wait(i, At::transfer, r.next);
     }
-    // A rank that joins asks again; a member tells it in the next ballot.
+    // A rank that joins asks again. A member reports the failure in the next ballot.
     void has_failed(int i) {
         Rank &r = ranks[size_t(i)];
         if (r.machine.phase() == Phase::outside) {

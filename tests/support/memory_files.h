@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file system in memory that knows what is durable: what a crash of the machine leaves is the
-// synced content of files and the synced entries of folders, and of the rest as much or as little
-// as it likes. Every operation can be made to fail, or be the one at which the process dies.
+// A file system in memory that tracks what is durable. A machine crash keeps the synced content of
+// files and the synced entries of folders, and a random part of the rest. Every operation can be
+// made to fail, or be the one at which the process dies.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class MemoryFiles final : public checkpoint::Files {
     // ---- faults ----
     int64_t operations = 0;  // so far
     std::function<int(int64_t, const char *)>
-        fault;                    // (number, name): 0, or an errno; may throw Crash
+        fault;                    // (number, name): returns 0 or an errno; may throw Crash
     size_t write_max = SIZE_MAX;  // longer writes and reads are cut short
     int64_t free_space = int64_t{1} << 40;
 
@@ -51,7 +51,7 @@ class MemoryFiles final : public checkpoint::Files {
         open_.clear();
     }
 
-    // ---- what tests look at ----
+    // ---- what tests read ----
     Link find(const std::string &path) const {
         Link node = root_;
         for (size_t at = 0; node && at < path.size();) {
@@ -69,7 +69,7 @@ class MemoryFiles final : public checkpoint::Files {
         if (!node) throw std::runtime_error("no file " + path);
         return node->data;
     }
-    // All files under `path`, as paths.
+    // The paths of all files under `path`.
     std::vector<std::string> files_under(const std::string &path) const {
         std::vector<std::string> out;
         Link node = find(path);
@@ -96,7 +96,7 @@ class MemoryFiles final : public checkpoint::Files {
         folder->entries[name] = node;
         folder->history = {folder->entries};
     }
-    // A copy that shares nothing with this one.
+    // Makes a copy that shares nothing with this one.
     void copy_from(const MemoryFiles &other) {
         std::map<const Node *, Link> done;
         root_ = clone(*other.root_, done);
@@ -151,7 +151,7 @@ class MemoryFiles final : public checkpoint::Files {
     }
     int close(int fd) override {
         std::lock_guard lock(mutex_);
-        open_.erase(fd);  // as Linux does, also where it reports an error
+        open_.erase(fd);  // as Linux does, even if it reports an error
         return -count("close");
     }
     int make_folder(const std::string &path) override {
@@ -246,7 +246,7 @@ class MemoryFiles final : public checkpoint::Files {
     }
     static void lose(Node &node, Loss loss, std::mt19937_64 &random) {
         if (node.folder) {
-            // A journal keeps the order of changes to a folder: some prefix of them survives.
+            // A journal keeps the order of changes to a folder: a prefix of them survives.
             size_t kept = loss == Loss::unsynced ? 0 : random() % node.history.size();
             node.entries = node.history[kept];
             node.history = {node.entries};
@@ -256,7 +256,7 @@ class MemoryFiles final : public checkpoint::Files {
         if (loss == Loss::random && node.data != node.durable_data) {
             switch (random() % 3) {
                 case 0:
-                    node.durable_data = node.data;  // the whole happened to be written
+                    node.durable_data = node.data;  // the whole content was written
                     return;
                 case 1:
                     node.data.resize(random() % (node.data.size() + 1));

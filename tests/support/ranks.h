@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks as forked processes, on this machine.
+// Ranks as forked processes on this machine.
 #pragma once
 
 #include <signal.h>
@@ -19,7 +19,7 @@
 
 namespace ringrt::test {
 
-// Processes that each run `body(rank)`; what it returns is the exit status (250: it threw).
+// Processes that each run `body(rank)`. Its result is the exit status (250: it threw).
 class Ranks {
   public:
     Ranks(int size, const std::function<int(int)> &body) {
@@ -39,11 +39,12 @@ class Ranks {
 
     pid_t pid(int rank) const { return pids_[size_t(rank)]; }
     void signal(int rank, int number) const {
-        if (pids_[size_t(rank)] > 0) kill(pids_[size_t(rank)], number);  // -1 would be everybody
+        if (pids_[size_t(rank)] > 0)
+            kill(pids_[size_t(rank)], number);  // -1 would signal every process
     }
 
-    // Exit statuses by rank; 1000 + signal where one ended it, -1 where it did not end in time (it
-    // is killed then). Does not wait for rank `except`.
+    // Returns the exit statuses by rank: 1000 + signal if a signal ended it, -1 if it did not end
+    // in time (it is then killed). Does not wait for rank `except`.
     std::vector<int> wait(double timeout_s = 30, int except = -1) {
         auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
         for (size_t left = 1; left > 0 && std::chrono::steady_clock::now() < end;) {

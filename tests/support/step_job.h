@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job whose ranks are real processes, with a script in scontrol's place that answers as it is
-// told.
+// A job whose ranks are real processes, with a script in place of scontrol that gives the
+// configured answers.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace ringrt::test {
 
 namespace fs = std::filesystem;
 
-// Of 2 ms and more: no test is so slow that they end before it has acted, see end_training().
+// Steps of at least 2 ms: they last longer than the slowest test needs to act, see end_training().
 inline constexpr uint64_t kUntilTold = 100000;
 inline constexpr int kLeft = 0, kEnded = 10;  // exit statuses of a rank; others are 100 + status
 
@@ -30,7 +30,7 @@ inline std::string read(const fs::path &path) {
     return out.str();
 }
 
-// Whoever reads it meanwhile finds what it was, or what it is.
+// Atomic: a concurrent reader sees the old content or the new.
 inline void replace(const fs::path &path, const std::string &text) {
     const fs::path fresh = path.string() + "." + std::to_string(getpid());
     std::ofstream(fresh) << text;
@@ -43,7 +43,8 @@ inline size_t count(const std::string &text, const std::string &part) {
     return n;
 }
 
-// One job: its folder holds the checkpoints, the log, the ranks' pids, what scontrol was asked.
+// One job. Its folder holds the checkpoints, the log, the ranks' pids, and the arguments of
+// scontrol.
 class Job {
   public:
     explicit Job(const std::string &requeue_answer) {
@@ -69,7 +70,7 @@ class Job {
         size_t at = text.find("step-");
         return at == text.npos ? 0 : strtoull(text.c_str() + at + 5, nullptr, 10);
     }
-    // WaitChain until `what()` is true; false after half a minute.
+    // Waits until `what()` is true. Returns false after half a minute.
     static bool wait_for(const std::function<bool()> &what) {
         for (int i = 0; i < 6000; ++i) {
             if (what()) return true;
@@ -85,14 +86,15 @@ class Job {
         });
     }
 
-    // The ranks end after the step that they are at, all after the same one.
+    // The ranks end after their current step, all after the same one.
     void end_training() const { std::ofstream(path("end")) << ""; }
 
     struct Options {
         int restart = 0;
         uint64_t steps = kUntilTold;
         size_t floats = 1000;
-        double loss_goal = 0;  // above 0: training ends by it, after `steps`, which nobody is told
+        double loss_goal = 0;  // above 0: this loss ends training after `steps`, a number that the
+                               // runtime does not get
         std::function<void(int rank, uint64_t step)> at_step = [](int, uint64_t) {};
         std::vector<std::pair<std::string, std::string>> environment;
     };
@@ -100,7 +102,7 @@ class Job {
     // The life of one rank.
     int train(int rank, int size, const Options &options) const {
         dup2(open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
-        signal(SIGTERM, SIG_DFL);  // not Check's, which ends the test
+        signal(SIGTERM, SIG_DFL);  // not Check's handler, which ends the test
         std::ofstream(path("pids/" + std::to_string(getpid()))) << "";
         setenv("SLURM_JOB_ID", "7", 1);
         setenv("SLURM_RESTART_COUNT", std::to_string(options.restart).c_str(), 1);
@@ -133,10 +135,10 @@ class Job {
         return 100 + static_cast<int>(status);
     }
 
-    // Every weight is the number of samples seen, so that a step that is lost or done twice shows.
+    // Every weight is the number of samples seen, so a lost or repeated step is visible.
     ringrt_status_t loop(ringrt_t *rt, int rank, const Options &options) const {
         std::vector<float> w(options.floats);
-        std::array<float, 2> sums{};  // the gradient, and how many ranks were told to end
+        std::array<float, 2> sums{};  // the gradient, and how many ranks have seen the file `end`
         const uint64_t shape[] = {w.size()};
         uint64_t step = 0;
         ringrt_status_t status = ringrt_register(rt, "w", w.data(), RINGRT_FLOAT32, 1, shape);
@@ -170,7 +172,7 @@ class Job {
     mutable bool left_ = false;
 };
 
-// What Slurm does: it takes the job down soon after it said yes.
+// Does what Slurm does: takes the job down soon after it accepts the requeue.
 inline const char *const kAccept = "sleep 0.05; kill -TERM $(ls pids) 2>/dev/null";
 inline const char *const kRefuse =
     "echo 'Requested operation is presently disabled for job 7' >&2; exit 1";
@@ -192,7 +194,7 @@ inline void expect_training(const Job &job, Ranks &ranks, int size) {
     ck_abort_msg("they do not train; ended with%s; log:\n%s", ended.c_str(), job.log().c_str());
 }
 
-// Training went on after what the log tells, until it was told to end.
+// Expects `told` in the log, and training that continues after it until end_training().
 inline void expect_goes_on(Ranks &ranks, const Job &job, const std::string &told) {
     ck_assert_msg(Job::wait_for([&] { return count(job.log(), told) > 0; }), "no \"%s\" in\n%s",
                   told.c_str(), job.log().c_str());
@@ -207,7 +209,7 @@ inline void expect_log(const Job &job, const std::string &part, size_t times = 1
                   part.c_str(), job.log().c_str());
 }
 
-// All ranks left after the step of the newest checkpoint, having asked once.
+// Expects that all ranks left after the step of the newest checkpoint and that rank 0 asked once.
 inline void expect_left(Ranks &ranks, int size, const Job &job) {
     expect_all(ranks.wait(), kLeft, job);
     const std::string step = std::to_string(job.latest_step());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks as threads of the test, for what needs only the small collectives of checkpoint/group.h.
+// Ranks as threads of the test, for code that needs only the small collectives of
+// checkpoint/group.h.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +15,7 @@
 
 namespace ringrt::test {
 
-// The place where the threads meet. A rank that throws breaks it: the others get PEER_LOST.
+// The point where the threads meet. A rank that throws breaks it: the others get PEER_LOST.
 class Bootstrap {
   public:
     explicit Bootstrap(int size) : size_(size) {}
@@ -80,7 +81,7 @@ class ThreadGroup final : public Group {
     const int rank_;
 };
 
-// Runs body(group) on `size` threads; the first exception comes out when all have ended.
+// Runs body(group) on `size` threads. Rethrows the first exception after all have ended.
 inline void run_ranks(int size, const std::function<void(Group &)> &body) {
     Bootstrap bootstrap(size);
     std::vector<std::exception_ptr> thrown(static_cast<size_t>(size));

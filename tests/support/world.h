@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fake cluster with a controller that watches it, and what every test of the two expects.
+// A fake cluster with a controller that watches it, and the expectations of every test of the two.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline controller::Options quick_options() {
     return options;
 }
 
-// A cluster and the controller that watches it; kill() also forgets what the controller remembers.
+// A cluster and its controller. kill() also clears the controller's memory.
 struct World {
     explicit World(std::vector<int> nodes, controller::Options o = quick_options(),
                    uint64_t seed = 1)
@@ -33,7 +33,7 @@ struct World {
         restart();
     }
 
-    // What may be left of a job gets 20 s to go where a controller is new, or its node comes back.
+    // Processes of an old run get 20 s to end after a controller starts or their node returns.
     void restart() {
         excuse(20);
         controller = std::make_unique<controller::Controller>(cluster, cluster, options);
@@ -66,10 +66,10 @@ struct World {
             cluster.violations.push_back("a pass wants to be called at once");
     }
 
-    // No pass is made for so long.
+    // The controller makes no pass for this long.
     void go_away(double seconds) { next_s = away_until_s = cluster.now_s() + seconds; }
 
-    // A job that could start, or that has gone unnoticed, runs again within a minute (I12), not
+    // A job that could start, or that ended unnoticed, runs again within a minute (I12), not
     // counting the time while the controller is away.
     void watch_waiting() {
         if (cluster.now_s() <= away_until_s) excuse(FakeCluster::kTick_s);
@@ -89,7 +89,7 @@ struct World {
         for (const double end = cluster.now_s() + seconds; cluster.now_s() < end;) tick();
     }
 
-    // Seconds until `condition`, -1 where it did not come within `most_s`.
+    // Seconds until `condition`, -1 if it does not hold within `most_s`.
     double run_until(const std::function<bool()> &condition, double most_s) {
         const double start = cluster.now_s();
         while (cluster.now_s() < start + most_s) {
@@ -100,7 +100,7 @@ struct World {
     }
 
     FakeCluster cluster;
-    double clock_ahead_s = 0;  // of slurmctld's, where the controller is on another host
+    double clock_ahead_s = 0;  // slurmctld's clock, for a controller on another host
     controller::Options options;
     std::unique_ptr<controller::Controller> controller;
     double next_s = 0;
