@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A job of contrib/examples/digits whose ranks run below something else than slurmstepd, as its cases need
-# it: sourced by them. shellcheck shell=bash disable=SC2154
+# A job of contrib/examples/digits whose ranks run below another process than slurmstepd. Cases source it.
+# shellcheck shell=bash disable=SC2154
 need_digits
 [ ! -x "$plugins/digits" ] || digits=$plugins/digits # not libtool's script
 
 trained_on() { awk -F, -v gpus="$1" -v from="${rows:-1}" 'NR > from && $4 == gpus { n++ } END { exit n < 10 }' "$folder/steps.csv"; }
 
-# resize_below NAME COMMAND...: the job's ranks are started by COMMAND PROGRAM OPTION... They grow from 4
-# GPUs to 8 and shrink to 4 again. Sets $job and $folder.
+# resize_below NAME COMMAND...: COMMAND PROGRAM OPTION... starts the job's ranks. They grow from 4 GPUs to 8
+# and shrink to 4 again. Sets $job and $folder.
 resize_below() {
     folder=$work/$1
     shift

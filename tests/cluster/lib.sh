@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the cases of tests/cluster use. Sourced by run, inside the cluster's environment ($dir).
+# Functions of the cases of tests/cluster. Sourced by run, inside the cluster's environment ($dir).
 # shellcheck shell=bash disable=SC2034,SC2154
 
 plain_job=$here/plain_job.sh
@@ -7,10 +7,10 @@ plain_job=$here/plain_job.sh
 fail() { echo "# failed: $*"; exit 1; }
 note() { echo "# $*"; }
 
-# The clock stands still while a job is COMPLETING, for as long as that can take without any fault of
-# ours (doc/slurm.md, "A job that stays COMPLETING"): a slurmstepd that did not reach slurmctld tries
-# again after 60 s, and a node that was not heard of for 25 s is told anew when slurmctld next looks,
-# each 60 s. Two of those are waited for.
+# The clock of wait_for is paused while a job is COMPLETING, for as long as Slurm alone can cause that
+# (doc/slurm.md, "A job that stays COMPLETING"). A slurmstepd that did not reach slurmctld retries after 60 s.
+# slurmctld notifies a node that was silent for 25 s again at its next check, every 60 s. The limit allows for
+# two of those.
 slow_end_s=150
 is_completing() { timeout 5 squeue -h -t CG -o %i | grep -q .; }
 
@@ -30,7 +30,7 @@ wait_for() { # SECONDS WHAT CMD...: until CMD succeeds
 show_cluster() {
     timeout 5 squeue -o '# %i %j %T %r nodes=%D gpus=%b %N'
     timeout 5 sinfo -h -t drain,draining,drained,down -N -o '# %N %T: %E'
-    # Why the job is as it is, in the controller's own words.
+    # The controller's explanation of the job's state.
     local ringstat
     ringstat=$(dirname "$plugins")/ringstat
     [ -z "${job:-}" ] || [ ! -x "$ringstat" ] || timeout 5 "$ringstat" explain "$job" 2>&1 | head -12 | sed 's/^/# /'
@@ -56,15 +56,15 @@ rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
     timeout 20 sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
 }
 
-# The gap of a resize: it is over within a second, so there is no pause between two looks.
+# The gap of a resize lasts less than a second, so this polls without a pause.
 wait_for_gap() {
     local end=$((SECONDS + 30))
     until is_state "$job" PENDING; do
         [ $SECONDS -lt $end ] || { show_cluster; fail "no gap seen within 30 s"; }
     done
 }
-# For a job that has all four nodes: $guest takes two of them, and $blocker, which needs no GPU, the other two in the
-# gap of the resize. The job that left waits until $blocker is gone.
+# For a job that has all four nodes: $guest takes two of them, and $blocker, which needs no GPU, takes the
+# other two in the gap of the resize. The resized job waits until $blocker is gone.
 fill_gap() {
     blocker=$(timeout 20 sbatch --parsable -J blocker -o /dev/null -N2 --exclusive --nice=-1000 --wrap "sleep 300")
     guest=$(rigid 8 300 -N2 --nice=-2000)
@@ -73,8 +73,7 @@ fill_gap() {
 }
 
 no_jobs() { local queue; queue=$(timeout 5 squeue -h) && [ -z "$queue" ]; }
-# Fails while there are any. A scancel may not get through to a busy slurmctld: it is sent again, not too
-# often.
+# Fails while jobs exist. A scancel may not reach a busy slurmctld, so it is repeated at intervals.
 next_cancel=0
 cancel_jobs() {
     no_jobs && return
@@ -83,7 +82,7 @@ cancel_jobs() {
 }
 clear_jobs() { wait_for 30 "end of all jobs" cancel_jobs; }
 
-# As the user of the case, root where it names none.
+# As the case's user, or root if it names none.
 as_user() {
     if [ -n "${user:-}" ]; then
         timeout 20 setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="${folder:-/}" "$@"
@@ -92,9 +91,9 @@ as_user() {
     fi
 }
 
-# Of a case that may not be possible here.
+# For a case that may not be possible here.
 skip() { echo "# skipped: $*"; exit 77; }
-# The example program, and the data that it trains on: sets $digits and $data.
+# The example program and its training data: sets $digits and $data.
 need_digits() {
     digits=$(dirname "$plugins")/digits data=$(dirname "$plugins")/digits.csv
     [ -x "$digits" ] || skip "digits is not built"
@@ -113,15 +112,15 @@ has_line() { grep -q "$1" "$folder/log" 2>/dev/null; }
 steps_done() { grep -c '^step' "$folder/log" 2>/dev/null; }
 has_steps() { [ "$(steps_done)" -ge "$1" ]; }
 
-# Each step once and in order, whatever the resizes: none lost, none done twice.
+# Each step once and in order across all resizes: none lost, none done twice.
 check_steps() {
     awk '$1 == "step" && $2 != last + 1 { print "# step " $2 " after " last; bad = 1 } $1 == "step" { last = $2 } END { exit bad }' \
         "$folder/log" || fail "steps were lost or done twice"
 }
 
-# Whatever happened: each run begins with what was saved last (or with a save that was killed before it
-# could tell), and does each step once. A run after a hard kill does again what was not saved; nothing
-# that was saved is ever lost.
+# For runs with hard kills: each run begins at the last save (or at a save that was killed before it was
+# logged), and does each step once. A run after a hard kill repeats what was not saved. Nothing that was saved
+# is ever lost.
 check_runs() {
     awk '$1 == "start" { was = last; for (i = 2; i <= NF; i++) if (sub(/^step=/, "", $i)) last = $i + 0
                          if (last < saved + 0 || last > was + 0) { print "# starts at step " last ", saved was " saved + 0; bad = 1 } }
@@ -130,7 +129,7 @@ check_runs() {
          END { exit bad }' "$folder/log" || fail "saved steps were lost, or steps left out"
 }
 
-# ---- the controller's own account ------------------------------------------------------------------
+# ---- the controller's own log -----------------------------------------------------------------------
 
 has_event() { grep -q "\"job\":$1,\"event\":\"$2\"" "$dir/log/malleable_events.jsonl"; }
 count_events() { grep -c "\"job\":$1,\"event\":\"$2\"" "$dir/log/malleable_events.jsonl"; }
@@ -146,13 +145,13 @@ start_slurmctld() {
     wait_for 30 "answer from slurmctld" answers
 }
 
-# Counted by tests/faults/run: how often the fault was there.
+# Counted by tests/faults/run: how often the fault occurred.
 injected() { echo "# injected $1"; }
 
 # The controller's host: the plugin in slurmctld, or ringrtd ($host is plugin or daemon).
 controller_log=$dir/log/slurmctld.log controller_daemon=slurmctld
 [ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log controller_daemon=ringrtd
-reload() { # malleable.yaml, and the logs anew
+reload() { # reloads malleable.yaml and reopens the logs
     if [ "$host" = plugin ]; then timeout 10 scontrol reconfigure; else kill -HUP "$("$cluster" daemon "$dir" pid ringrtd)"; fi
 }
 kill_controller() { "$cluster" daemon "$dir" kill $controller_daemon; }

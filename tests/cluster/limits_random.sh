@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Submissions, cancels, requeues and updates by four users, as they come, under limits of a QOS, of its users, of an
-# account, of the account above it and of a partition's QOS: no look at the running jobs finds more than is allowed.
-# RINGRT_ACTIONS: how many (1000, half an hour); RINGRT_SEED: which. Run by `make check-limits`.
+# Random submissions, cancels, requeues and updates by four users, under limits of a QOS, of its users, of an
+# account, of its parent account and of a partition's QOS. The running jobs never exceed a limit.
+# RINGRT_ACTIONS: how many (1000, half an hour); RINGRT_SEED: the seed. Run by `make check-limits`.
 # seconds: 5400
 . "$here/site.sh"
 site_up
@@ -16,7 +16,7 @@ limit account science set GrpTRES=cpu=8,gres/gpu=8
 sacctmgr -i add qos largest >>"$work/sacctmgr" && limit qos largest set GrpTRES=cpu=7,gres/gpu=7
 wait_for 10 "QOS of the partition" scontrol update partitionname=large qos=largest
 
-# A subshell draws numbers of its own: they are drawn outside.
+# A subshell has its own random sequence, so numbers are drawn outside it.
 one_of() { # NUMBER WORD...
     local list=("${@:2}")
     echo "${list[$1 % ($# - 1)]}"
@@ -34,11 +34,11 @@ act() { # NUMBER
     [5-6]) id=$(some_job $RANDOM) && [ -n "$id" ] && timeout 10 scancel "$id" ;;
     7) id=$(some_job $RANDOM) && [ -n "$id" ] && timeout 10 scontrol requeue "$id" 2>/dev/null ;;
     8) id=$(some_job $RANDOM) && [ -n "$id" ] && as "$user" scontrol update jobid="$id" numtasks=$((RANDOM % 8 + 1)) 2>/dev/null ;;
-    9) sleep 3 ;; # some calm, in which jobs grow
+    9) sleep 3 ;; # a pause in which jobs grow
     esac
 }
 
-# One line for each limit that is exceeded now.
+# Prints one line for each limit that is exceeded now.
 over() {
     timeout 10 scontrol -o show job | awk '
         / JobState=RUNNING / {
@@ -53,8 +53,8 @@ over() {
                     for (k = 2; k < n; k++) { if (item[k] == "cpu") cpus = item[k + 1]; if (item[k] == "gres/gpu") gpus = item[k + 1] }
                 }
             }
-            # By the rule of Slurm the QOS of a partition is looked at instead of that of the job, and a QOS with a
-            # GrpTRES instead of the account and those above it.
+            # By Slurm's rule a partition's QOS replaces that of the job, and a QOS with a GrpTRES replaces
+            # the account and its parents.
             key = partition == "large" ? "large 7 7" : qos == "team" ? "team 6 5" : "science 8 8"
             c[key] += cpus; g[key] += gpus
             if (key ~ /^science/ && account == "chem") { c["chem 7 6"] += cpus; g["chem 7 6"] += gpus }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the cases of ringrt.torch.malleable() resized in place share: job $job trains in $folder. Sourced by them.
+# Shared by the cases of ringrt.torch.malleable() resized in place, which source it: job $job trains in
+# $folder.
 # shellcheck shell=bash disable=SC2154
 . "$here/torch.sh"
 need_modules torch
 package=$here/../../python
 export PYTHONPATH=$package
-# An extension repeats the base's srun: each part has a folder for what its ranks write down.
+# An extension repeats the base's srun: each part has a folder for its ranks' records.
 rank_program() { # EPOCHS: sets $epochs, makes $folder/rank
     epochs=$1
     mkdir -p "$folder"
@@ -24,7 +25,7 @@ submit_live() { # MIN:MAX [OPTION...]: the base of a training that the controlle
 }
 sizes() { sed -n 's/.*resized in place at step [0-9]*: \([0-9]*\) ranks.*/\1/p' "$folder/out" | tr '\n' ' '; }
 last_size() { [ "$(sizes | awk '{ print $NF }')" = "$1" ]; }
-# Whoever trained with it: each sample in one step of each epoch.
+# Over all parts that trained: each sample is in one step of each epoch.
 each_sample_in_its_step() {
     cat "$folder"/seen.* "$folder"/ext.*/seen.* | awk -v epochs="$epochs" '
         { steps[$2] = 1; for (i = 3; i <= NF; i++) seen[$1 " " $2 " " $i] = $1 " " $i }
@@ -33,7 +34,7 @@ each_sample_in_its_step() {
               if (bad || n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; exit 1 } }' ||
         fail "not each sample once an epoch"
 }
-check_training() { # SECONDS that it may still take
+check_training() { # SECONDS: how long it may still take
     wait_for "$1" "end of the training" is_state "$job" COMPLETED
     [ "$(timeout 10 scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
     each_sample_in_its_step

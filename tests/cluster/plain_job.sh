@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A malleable job that knows nothing of libringrt, as training frameworks do it: each rank counts
-# steps; on the signal rank 0 saves and has the job requeued; a restart goes on from what was saved.
+# A malleable job without libringrt, like a training framework. Each rank counts steps. On the signal rank 0
+# saves and has the job requeued. A restart continues from the save.
 #
 # usage: sbatch --malleable=MIN:MAX plain_job.sh FOLDER STEPS STEP_MS [ignore|die|again]
-# FOLDER/log has a line per step of rank 0, and per start; FOLDER/step is the checkpoint, or
-# PLAIN_JOB_CHECKPOINT. `again`: where a rank dies, the job has itself requeued. A task of an array has the folder
+# FOLDER/log has a line per step of rank 0, and per start. FOLDER/step is the checkpoint, or
+# PLAIN_JOB_CHECKPOINT. `again`: if a rank dies, the job requeues itself. A task of an array uses the folder
 # FOLDER/TASK.
-save() { # FILE STEP: the old one stays where it fails
+save() { # FILE STEP: keeps the old file if it fails
     echo "$2" >"$1.new" && [ "$(cat "$1.new")" = "$2" ] && mv "$1.new" "$1"
 }
 
@@ -17,7 +17,7 @@ me() {
     echo "$SLURM_JOB_ID"
 }
 
-# Only one incarnation writes: slurmctld, killed, may start a job beside its own old run.
+# Only one incarnation writes: after a kill slurmctld may start a job beside its own old run.
 fence=$$.$RANDOM
 is_mine() { local owner; read -r owner <"$1/owner" && [ "$owner" = "$fence" ]; }
 
@@ -42,7 +42,7 @@ worker() {
         echo "step $step ranks=$SLURM_NTASKS time=$EPOCHREALTIME" >>"$folder/log"
         if [ "$asked" = 0 ]; then
             since_save=$((since_save + 1))
-            # As every training does: now and then, should a node fail
+            # as every training does now and then, in case a node fails
             if [ "$manner" = again ] && [ $since_save -ge 20 ] && save "$checkpoint" "$step"; then
                 echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
                 since_save=0
@@ -56,7 +56,7 @@ worker() {
             continue
         fi
         echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
-        # Slurm takes the job down meanwhile (doc/slurm.md); if not, it goes on
+        # Slurm takes the job down meanwhile (doc/slurm.md); if not, it continues
         if scontrol requeue incomplete "$(me)" >>"$folder/log" 2>&1; then sleep 150; else asked=1; fi
     done
     echo "end step=$step time=$EPOCHREALTIME" >>"$folder/log"

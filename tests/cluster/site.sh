@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A production site in small for one case: contrib/cluster --site, ordinary users, a real slurmdbd.
-# Sourced by the cases site_*, after lib.sh.
+# A small production site for one case: contrib/cluster --site, ordinary users, a real slurmdbd. Sourced by
+# the cases site_*, after lib.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# From here on all of lib.sh speaks of the site.
+# From here on all of lib.sh refers to the site.
 site_up() { # OPTIONS... of contrib/cluster
     dir=$("$cluster" start --site --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" "$@" 2>"$work/site.err")
     case $? in
@@ -47,5 +47,5 @@ has_field() { [ "$(field "$1" "$2")" = "$3" ]; }
 site_slurm() { slurmctld -V | sed 's/.* //'; }
 slurm_at_least() { [ "$(printf '%s\n' "$1" "$(site_slurm)" | sort -V | head -n 1)" = "$1" ]; }
 
-# Runs with so many GPUs and ranks; the GPU's kind stands before its number.
+# Runs with this many GPUs and ranks. The GPU's kind precedes its number.
 runs_with() { is_state "$1" RUNNING && [ "$(gpus_of "$1")" = "$2" ] && [ "$(ranks_now "$1")" = "$2" ]; }

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the cases with the real torch need. Sourced by them.
+# Shared by the cases with the real torch, which source it.
 # shellcheck shell=bash disable=SC2154
 python=${RINGRT_TORCH_PYTHON:-python3}
 need_modules() { # "torch, submitit"
-    # Elsewhere a folder called torch may lie about, which python takes for a package without modules.
+    # Runs in /, because the current folder may contain one called torch, which python takes for a package
+    # without modules.
     (cd / && "$python" -c "import $1") 2>/dev/null || skip "not all of $1 in $python"
 }
 export RINGRT_LIBRARY=${RINGRT_LIBRARY:-$plugins/libringrt.so} PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-# SPANK's port comes from the job's number: another case's cluster on this machine has the same numbers.
+# SPANK derives the port from the job's number, and another case's cluster on this machine has the same
+# numbers.
 own_port() {
     MASTER_PORT=$("$python" -c 'import socket; one = socket.socket(); one.bind(("127.0.0.1", 0)); print(one.getsockname()[1])')
     export MASTER_PORT
@@ -18,7 +20,7 @@ install_package() { # FOLDER
 }
 
 # Of python/tests/train_torch.py, in $folder:
-steps_at() { # GPUS: of the job's runs at that many
+steps_at() { # GPUS: of the job's runs at that size
     local run
     for run in "$folder"/seen.*.0; do
         [ "$(ls "${run%.0}".* 2>/dev/null | wc -l)" != "$1" ] || wc -l <"$run"

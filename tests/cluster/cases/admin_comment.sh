@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# An administrator's AdminComment stands before the job's record, which stays: the job stays malleable.
-# A long one, too: Slurm sets no bound.
+# An administrator's AdminComment is kept before the job's record. The record stays, and the job stays
+# malleable. So with a long text: Slurm sets no bound.
 text="ticket 17 $(printf 'x%.0s' {1..6000}) end"
 comment_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* AdminComment=\(.*\) malleable\/1 .*/\1/p'; }
 start_job commented --malleable=1:16 -- 100000 100
@@ -15,7 +15,7 @@ has_event "$job" ended && fail "a job that runs is said to have ended"
 check_steps
 clear_jobs
 
-# A task is named by itself: one text for all would carry the record of one into all.
+# Each task is updated separately: one text for all would copy one task's record into all.
 start_job tasks --malleable=1:2 --array=0-2 -- 100000 100
 array=$job
 all_run() { [ "$(timeout 10 squeue -h -t R -j "$array" | wc -l)" = 3 ]; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Each task of an array is malleable: it is resized by itself, the last one too, whose number is the array's.
+# Each task of a malleable array is resized separately, including the last one, whose number is the array's.
 start_job sweep --malleable=1:8 --array=0-2 -- 200 100
 array=$job all=$folder
 task() { job=${array}_$1 folder=$all/$1; }
@@ -21,15 +21,15 @@ for i in 0 1 2; do
     task $i
     wait_for 90 "end of task $i" is_state "$job" COMPLETED
     check_steps
-    # Whoever was not asked was not requeued with another.
+    # A task is requeued once per own resize, never together with another task.
     [ "$(requeues)" = "$(resizes)" ] || fail "task $i was requeued $(requeues) times for $(resizes) resizes"
     count=$((count + $(resizes)))
 done
 [ $count -gt 0 ] || fail "no task was resized for the rigid job"
 clear_jobs
 
-# Two at once, by the array's own limit: who left to grow would lose its place to the next task. So nobody does before
-# no task waits any more.
+# The array's own limit allows two tasks at once. A task that left to grow would lose its place to the next
+# task, so none resizes until no task is pending.
 guest=$(rigid 12 300 -N3)
 wait_for 60 "start of the rigid job" is_state "$guest" RUNNING
 start_job throttled --malleable=1:8 --array=0-3%2 -- 120 100

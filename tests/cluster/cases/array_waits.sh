@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The tasks of an array that wait get GPUs back all at once: one resize, not one for each.
+# The pending tasks of an array get GPUs back all at once: one resize, not one for each task.
 start_job lender --malleable=1:16 -- 100000 100
 wait_for 60 "run with 16" runs_with "$job" 16
 wait_for 20 "ten steps" has_steps 10
@@ -12,7 +12,7 @@ shrunk=$(grep -c "\"job\":$job,\"event\":\"asked\".*gave_to_rigid" "$dir/log/mal
 timeout 10 scancel "$array"
 wait_for 60 "run with 16 again" runs_with "$job" 16
 
-# Two at once, by the array's own limit: no more than that is given back.
+# The array's own limit allows two tasks at once: only their GPUs are given back.
 array=$(timeout 10 sbatch --parsable -o /dev/null --gpus=1 --array=0-11%2 --wrap 'sleep 300')
 wait_for 60 "start of two tasks" running 2
 wait_for 20 "run with 8" runs_with "$job" 8

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 400
-# What a hostile program may do where it is asked to leave: stop itself, crash, end, requeue itself again and again, hold or
-# change its job, flood itself with signals, write a huge or a false Comment. slurmctld and the controller go on, another
-# user's job beside it is never touched, and what waits starts once the hostile jobs are gone.
+# Hostile programs react to the resize signal: they stop themselves, crash, end, requeue again and again, hold
+# or change their job, flood themselves with signals, or write a huge or a false Comment. slurmctld and the
+# controller continue, another user's job beside them is never touched, and pending jobs start once the
+# hostile jobs are gone.
 . "$here/site.sh"
 site_up
 cat >"$work/hostile.sh" <<'SCRIPT'
@@ -41,7 +43,7 @@ wait_for 60 "run of bob's job" runs_with "$job" 2
 has_none() { [ -z "$(as "$1" squeue -h --me)" ]; } # USER
 has_two() { [ "$(gpus_of "$1")" = 2 ] && is_state "$1" RUNNING; }
 tried=0
-round() { # MANNER...: four of them, two GPUs each
+round() { # MANNER...: four jobs, two GPUs each
     local manner id ids=() guest
     for manner; do
         ids+=("$(as alice sbatch --parsable -J "$manner" -D / -o /dev/null --malleable=1:2 --malleable-grace=0:06 --exclude=n3 --wrap "srun $work/hostile.sh $manner")")
@@ -67,7 +69,7 @@ round requeues flood hold requeuehold
 round shrink later cancel huge
 round lie leave twice kill
 
-# The controller is as it was: an honest job grows and gives back.
+# The controller is unharmed: an honest job grows and gives back.
 user_job carol honest --malleable=1:4 --exclude=n3 -- 100000 100
 wait_for 60 "four GPUs" runs_with "$job" 4
 user_rigid dave 600 --gpus=6 --exclude=n3 >"$work/last"

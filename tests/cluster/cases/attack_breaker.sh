@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One user's jobs fail each of their resizes (a second of grace, and no answer), as many as trip the breaker: her own jobs are not
-# asked for a while, and another user's job gives back what it borrowed all the same.
+# One user's jobs fail all their resizes (one second of grace, no answer), as many as trip the breaker. Her
+# jobs are not asked for a while. Another user's job still gives back what it borrowed.
 . "$here/site.sh"
 echo 'breaker_jobs: 3' >>"$work/malleable.yaml"
 site_up

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One user submits 600 malleable jobs in a row, and cancels them again. Slurm answers meanwhile, another user's job at its MIN is not
-# touched, and the controller serves the next one as before.
+# One user submits 600 malleable jobs in a row and cancels them again. Slurm answers meanwhile, another user's
+# job at its MIN is not touched, and the controller then serves the next job.
 . "$here/site.sh"
 submit_many=$(dirname "$plugins")/tests/faults/submit_many
 [ -x "$submit_many" ] || skip "submit_many is not built (make tests/faults/submit_many)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What the controller believes stands in AdminComments. An ordinary user can write none, by scontrol or by libslurm, neither
-# of her own jobs nor of others'; and nothing that she may ask of another user's job or of malleable.yaml's host is done.
+# The controller trusts AdminComments. An ordinary user can write none, by scontrol or by libslurm, of her own
+# jobs or of others'. Requests about another user's job, or about malleable.yaml's host, are refused.
 . "$here/site.sh"
 site_up
 submit_many=$(dirname "$plugins")/tests/faults/submit_many
@@ -34,7 +34,7 @@ done
 for command in "scontrol requeue $victim" "scontrol hold $victim" "scontrol suspend $victim" "scontrol update jobid=$victim timelimit=1" \
     "scontrol update jobid=$victim comment=x" "scancel -s URG $victim" "scancel $victim" "scontrol reconfigure" "scontrol update jobid=$own nice=-1"; do
     # shellcheck disable=SC2086 # words
-    as alice timeout 20 $command >/dev/null 2>&1 # scancel says yes in any case
+    as alice timeout 20 $command >/dev/null 2>&1 # scancel reports success in any case
     count=$((count + 1))
 done
 sleep 4

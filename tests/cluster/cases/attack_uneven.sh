@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Malleable jobs on two of four nodes keep nobody out whose GPUs do not divide evenly by the nodes: --gpus=14 is 3, 3, 4
-# and 4 for Slurm, once each of the two has given what it borrowed.
+# Malleable jobs on two of four nodes do not block a job whose GPUs do not divide evenly by the nodes. For
+# Slurm --gpus=14 is 3, 3, 4 and 4, which fits once each of the two has given back what it borrowed.
 served() { # GPUS OPTIONS...: of a rigid job
     local name
     for name in a b; do

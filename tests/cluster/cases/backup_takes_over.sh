@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A backup slurmctld that takes over, gives back and takes over again backfills each time, and the
-# controller runs where Slurm does. Stock Slurm does the same beside it, to tell its faults from ours.
+# A backup slurmctld takes over, gives back and takes over again. It backfills each time, and the controller
+# runs where Slurm does. A cluster of stock Slurm does the same beside it, to tell Slurm's faults from
+# ringrt's.
 # seconds: 400
 only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
 

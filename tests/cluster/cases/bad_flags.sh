@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What cannot be served is refused at submission, in one line that shows what was got and what is right (F41).
+# A request that cannot be served is refused at submission, in one line that shows what was received and what
+# is valid (F41).
 refused() { # EXPECTED_TEXT COMMAND...
     local expected=$1 said
     shift
@@ -34,7 +35,7 @@ refused '(for example 3:12)' sbatch --wrap true --malleable=3:96
 refused '(for example 1:16)' sbatch --wrap true --malleable=20:40
 refused 'expected a batch job' srun --malleable=1:8 true
 refused 'expected a batch job' salloc --malleable=1:8 true
-# A profile may say how malleable jobs leave; other jobs are none the wiser.
+# A profile may set how malleable jobs are signalled. Other jobs are not affected.
 other=$(SBATCH_MALLEABLE_GRACE=5:00 SBATCH_MALLEABLE_SIGNAL=USR1 timeout 20 sbatch --parsable -o /dev/null --wrap true) ||
     fail "a variable made a job that is not malleable fail"
 wait_for 20 "its end" is_state "$other" COMPLETED

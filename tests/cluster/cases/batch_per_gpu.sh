@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A training with a fixed batch per GPU trains more samples a step, the larger it is: it grows to its MAX
-# as one with a fixed global batch does, and keeps it once it has told how fast it is there.
+# A training with a fixed batch per GPU trains more samples a step at larger sizes. It grows to its MAX, as a
+# training with a fixed global batch does, and keeps that size once it has reported its speed there.
 need_digits
 folder=$work/batch_per_gpu
 mkdir -p "$folder"
@@ -19,7 +19,7 @@ scancel "$blocker"
 wait_for 40 "thirty steps on 8 GPUs" trained_on 8 30
 wait_for 20 "its speed on 8 GPUs" says "gpus=8 .* step_ms="
 begun=$SECONDS
-while [ $((SECONDS - begun)) -lt 5 ]; do # several decisions
+while [ $((SECONDS - begun)) -lt 5 ]; do # time for several decisions
     [ "$(gpus_of "$job")" = 8 ] || fail "it did not keep 8 GPUs: $(timeout 10 scontrol show job "$job" | grep Comment)"
     sleep 0.5
 done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A resize tells in the job's own output what it is, and at which size the job goes on: of a job that
-# knows nothing of libringrt, and of one that uses it. A job that is not resized hears nothing.
+# A resize is announced in the job's own output, with the size at which the job continues: for a job without
+# libringrt, and for one that uses it. A job that is not resized gets no such line.
 told() { grep -q "$1" "$folder/out"; }
 each_once() { # FROM TO
     wait_for 10 "word of the resize" told "ringrt: job $job is being resized from $1 to $2 GPUs ([A-Za-z]*): it restarts"
@@ -37,7 +37,7 @@ each_once 4 8
 }
 clear_jobs
 
-# Neither a job that ends, nor one that its user requeues or cancels, is being resized.
+# A job that ends, or that its user requeues or cancels, is not being resized.
 start_job quiet --malleable=1:4 -- 100000 100
 wait_for 40 "start" runs_with "$job" 4
 timeout 10 scontrol requeue "$job"

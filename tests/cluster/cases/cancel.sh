@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# scancel wins in every state of a resize (F24, I8): the job is cancelled and never runs again.
+# scancel during each state of a resize (F24, I8): the job is cancelled and never runs again.
 # seconds: 480
 check_cancelled() { # WHEN
     timeout 10 scancel "$job"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Under proctrack/cgroup Slurm's signal reaches the tasks alone (here a shell), and no rank below them:
-# `srun bash -c`, torchrun, conda run. They are asked over the channel.
+# Under proctrack/cgroup Slurm's signal reaches only the tasks (here a shell), and no rank below them: `srun
+# bash -c`, torchrun, conda run. The ranks are asked over the channel.
 . "$here/below_script.sh"
 pair=$("$cluster" start --cgroup --plugin-dir "$plugins" --malleable --host "$host" --yaml "$dir/malleable.yaml" 2>"$work/pair.err")
 case $? in
@@ -13,6 +13,6 @@ trap 'ended $?' EXIT
 dir=$pair
 . "$dir/env"
 
-# The shell goes on after its program, so that it cannot become it.
+# A command after the program keeps the shell from exec'ing it.
 resize_below script "bash -c '\"\$@\"; exit \$?' - $digits"
 grep -q 'freezer:/slurm' "$folder/cgroup" || fail "the job is in no cgroup of Slurm's: $(cat "$folder/cgroup")"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Ranks in a container, as enroot and apptainer make them: name spaces of their own for users and mounts,
-# a root folder without Slurm (no scontrol, no slurm.conf, no munge). Submitted by an ordinary user.
+# Ranks in a container, as enroot and apptainer build it: their own user and mount namespaces, and a root
+# folder without Slurm (no scontrol, no slurm.conf, no munge). Submitted by an ordinary user.
 . "$here/below_script.sh"
 user=games
 as() { setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
 as test -r "$plugins/malleable.so" || skip "user $user cannot read $plugins"
 as unshare --user --map-root-user --mount true 2>/dev/null || skip "users may not make name spaces here"
 
-# What the program needs, and nothing else.
+# Only what the program needs.
 root=$work/image
 mkdir -p "$root"/{bin,dev,proc,tmp}
 container_file() { mkdir -p "$root$(dirname "$1")" && cp -Lf "$1" "$root$1"; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Nodes of 4 GPUs and 16 CPUs, 8 CPUs per task: two tasks are as many as a node can take.
-# A size that no node can satisfy costs a resize, and never the job.
+# Nodes of 4 GPUs and 16 CPUs, and 8 CPUs per task: a node takes at most two tasks. A size that no node can
+# satisfy costs a resize, never the job.
 blocker=$(rigid 15 12)
 start_job asked --malleable=1:4 --cpus-per-task=8 -- 500 100
 wait_for 30 "first run on 1 GPU" runs_with "$job" 1
@@ -10,7 +10,7 @@ wait_for 60 "growth to 4 GPUs, on two nodes" runs_with "$job" 4
 check_steps
 clear_jobs
 
-# What the controller does not know of: a reservation of one node.
+# A reservation of one node, which the controller does not see.
 scontrol create reservation reservationname=one nodes=n1 users=root starttime=now duration=60 >/dev/null ||
     fail "no reservation"
 trap 'clear_jobs; timeout 10 scontrol delete reservationname=one' EXIT

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A site with longer credentials (cred_expire of AuthInfo): Slurm's requeue then sets a later start time,
-# which is no user's wish. The job comes back as soon as elsewhere.
+# A site with longer credentials (cred_expire of AuthInfo). Slurm's requeue then sets a later start time,
+# which must not count as the user's own. The job restarts as soon as elsewhere.
 pair=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --nodes 2 --yaml "$dir/malleable.yaml") ||
     fail "no second cluster"
 ended() { "$cluster" stop "$pair"; exit "$1"; }

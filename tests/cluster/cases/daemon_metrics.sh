@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# OpenMetrics from ringrtd over HTTP on loopback; clients that say nothing delay no resize.
+# ringrtd serves OpenMetrics over HTTP on loopback. Silent clients delay no resize.
 only_with daemon "ringrtd serves it; the plugin writes metrics_file"
 command -v python3 >/dev/null || { note "skipped: no python3"; exit 77; }
 port=$((20000 + RANDOM % 10000))
@@ -23,7 +23,7 @@ grep -q '^200 application/openmetrics-text' "$work/metrics" || fail "$(head -3 "
 grep -q '^# EOF$' "$work/metrics" && grep -q '^ringrt_' "$work/metrics" || fail "not the metrics"
 ask GET / | grep -q ^404 || fail "GET /"
 ask POST /metrics | grep -q ^405 || fail "POST /metrics"
-# Eight that connect and are silent: each is cut after two seconds.
+# Eight clients connect and stay silent: each is cut off after two seconds.
 python3 -c '
 import socket, sys, time
 all = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(8)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What ringrtd must not run beside ends it with status 2 and one clear line; a slurmctld that does not
-# answer is waited for.
+# Beside a setup that it must not run with, ringrtd ends with status 2 and one clear line. It waits for a
+# slurmctld that does not answer.
 only_with daemon "these are ringrtd's own words"
 ringrtd=$(cat "$dir/run/ringrtd.program")
 refuses() { # TEXT COMMAND...
@@ -23,7 +23,7 @@ install -m 755 "$ringrtd" "$work/ringrtd"
 refuses 'must run as SlurmUser root (uid 0), runs as uid' \
     setpriv --reuid nobody --regid nogroup --clear-groups env SLURM_CONF="$SLURM_CONF" "$work/ringrtd" --facts "$work/none"
 
-# A cluster whose slurmctld runs the controller already.
+# A cluster whose slurmctld already runs the controller.
 "$cluster" start --dir "$work/plugin" --plugin-dir "$plugins" --malleable --nodes 1 >/dev/null || fail "no cluster"
 refuses 'SchedulerType=sched/doubling' env SLURM_CONF="$work/plugin/slurm.conf" "$ringrtd" --facts "$work/none"
 "$cluster" daemon "$work/plugin" term slurmctld
@@ -34,7 +34,7 @@ kill -TERM $waits
 wait $waits || fail "it did not end as asked"
 "$cluster" stop "$work/plugin"
 
-# Its facts make a new job wait for the decision; none, and the job starts as Slurm starts it.
+# ringrtd's facts make a new job wait for the decision. Without them the job starts as Slurm starts it.
 start_job held --malleable=1:8 --hold -- 1000 100
 scontrol -o show job "$job" | grep -q "StartTime=Unknown" || true
 "$cluster" daemon "$dir" term ringrtd
@@ -47,6 +47,6 @@ wait_for 20 "facts" test -e "$dir/run/facts"
 wait_for 40 "growth" runs_with "$job" 8
 timeout 20 sbatch --malleable=1:64 --hold --wrap true 2>&1 | grep -q 'expected at most the 16 GPUs' ||
     fail "the view of the partition is not used"
-# An AdminComment of an administrator's leaves the record of the job as it is.
+# An administrator's AdminComment leaves the job's record unchanged.
 timeout 10 scontrol update jobid="$submitted" admincomment="site text" || fail "scontrol update"
 scontrol -o show job "$submitted" | grep -q 'AdminComment=site text malleable/1 ' || fail "the record is lost"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# slurmctld stands still, and later munged is dead: the job trains on, and is resized once they are back. (Where slurmctld stands
-# still for 20 s just after a requeue, stock Slurm may drain the nodes, "Kill task failed": on 22.05 without ringrt in 2 of 6 tries.)
+# slurmctld is paused, and later munged is dead: the job keeps training, and is resized once they are back.
+# (If slurmctld is paused for 20 s just after a requeue, stock Slurm may drain the nodes, "Kill task failed":
+# on 22.05 without ringrt in 2 of 6 tries.)
 start_job grows --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
 wait_for 10 "steps" has_steps 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A resize fires neither afternotok nor afterany, and never shows as FAILED.
+# A resize triggers neither afternotok nor afterany, and never shows as FAILED.
 start_job parent --malleable=1:16 -- 60 100
 notok=$(timeout 20 sbatch --parsable -o /dev/null -d "afternotok:$job" --wrap "touch $work/notok")
 any=$(timeout 20 sbatch --parsable -o /dev/null -d "afterany:$job" --wrap "touch $work/any")

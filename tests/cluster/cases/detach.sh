@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ringstat detach hands every job back, in the middle of resizes and over a kill of slurmctld; then the
-# plugins are taken out, and all jobs run to their end with their steps in order.
+# ringstat detach hands every job back, during resizes and across a kill of slurmctld. Then the plugins are
+# removed, and all jobs run to their end with their steps in order.
 # seconds: 400
 ringstat=$(dirname "$plugins")/ringstat
 [ -x "$ringstat" ] || { echo "# skipped: ringstat is not built"; exit 77; }
@@ -34,11 +34,11 @@ start_job fresh --malleable=2:8 --gpus=4 -- 50 100
 fresh=$job
 wait_for 30 "question" has_event "$stubborn" asked
 
-# ---- who may
+# ---- who may detach
 said=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$ringstat" detach 2>&1) && fail "anybody may"
 grep -q 'only root or SlurmUser may do this' <<<"$said" && [ "$(wc -l <<<"$said")" = 1 ] || fail "said: $said"
 
-# ---- and now, with slurmctld killed in the middle
+# ---- detach, with slurmctld killed meanwhile
 "$ringstat" detach --wait=120 >"$work/detach.said" 2>&1 &
 pid=$!
 sleep 1.5
@@ -48,7 +48,7 @@ start_slurmctld
 wait $pid || fail "detach ended with $?: $(tail -5 "$work/detach.said")"
 note "$(head -3 "$work/detach.said" | tr '\n' '|')"
 grep -q '^done: ' "$work/detach.said" || fail "said: $(tail -3 "$work/detach.said")"
-sleep 6 # whatever slurmctld had forgotten would come back
+sleep 6 # a record that slurmctld lost would reappear by now
 grep -q '^mode: detach' "$dir/malleable.yaml" || fail "the mode is not in the file"
 for job in $leaves $stubborn $held $fresh; do
     timeout 10 scontrol show job "$job" >/dev/null 2>&1 || continue # killed with slurmctld before it was saved
@@ -64,7 +64,7 @@ late=$job
 no_record() { ! has_record "$late"; }
 wait_for 20 "hand-back of a job submitted meanwhile" no_record
 
-# ---- the plugins are taken out
+# ---- the plugins are removed
 sed -i 's/^SchedulerType=.*/SchedulerType=sched\/backfill/; /^JobSubmitPlugins/d; /^PlugStackConfig/d' "$dir/slurm.conf"
 : >"$dir/plugstack.conf"
 asked=$(count_events '[0-9]*' asked)

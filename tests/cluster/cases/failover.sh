@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The primary is killed in the middle of a resize, the backup takes over, and the primary comes back in
-# the middle of another one. Afterwards each step was done once and in order, no two runs were at work at
-# once, and the job ends. RINGRT_POINTS: the points to try (default: all). At `unsaved` the job has left, and
-# Slurm's saved state is the one before: slurmctld saves it seconds later.
+# The primary is killed during a resize, the backup takes over, and the primary returns during another one.
+# Afterwards each step was done once and in order, no two runs ran at once, and the job ends. RINGRT_POINTS:
+# the points to try (default: all). At `unsaved` the job has left, and Slurm's saved state is from before:
+# slurmctld saves it seconds later.
 # seconds: 1500
 only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
 points=${RINGRT_POINTS:-decision asked leaves waits unsaved released}
@@ -11,7 +11,7 @@ pair=$("$cluster" start --backup --plugin-dir "$plugins" --malleable --yaml "$wo
     fail "no second cluster"
 clean_up() { # STATUS
     [ "$1" = 0 ] || for log in "$pair/log/slurmctld.log" "$pair/backup/log/slurmctld.log"; do
-        # What it read at its start and knew of the job, then its last words.
+        # What it read at its start and recorded about the job, then its last lines.
         { grep -E "Recovered|state (save )?file|[Ss]aving|JobId=${job:-0} |primary|relinquish" "$log" | tail -n 7; echo ...; tail -n 4 "$log"; } |
             sed "s|^|# ${log#"$pair"/}: |"
     done
@@ -23,7 +23,7 @@ dir=$pair
 
 is_up() { timeout 20 scontrol ping | grep -q "at $1 is UP"; }
 nobody_is_down() { [ -z "$(timeout 10 sinfo -h -N -t down -o %N)" ]; }
-# As an administrator does who has looked why slurmctld drained them ("Duplicate jobid").
+# As an administrator does after checking why slurmctld drained them ("Duplicate jobid").
 resume_nodes() {
     local drained
     drained=$(timeout 10 sinfo -h -t drain,draining,drained,down -N -o %N | sort -u | paste -sd,)
@@ -34,7 +34,7 @@ goes_on() { # WHEN
     wait_for 120 "run $1" is_state "$job" RUNNING
     wait_for 120 "steps $1" has_steps $(($(steps_done) + 20))
 }
-# Until a resize that the guest's coming or going has set off stands at this point.
+# Waits until the resize that the guest's start or end has triggered reaches this point.
 reach() { # POINT STARTS_BEFORE
     case $1 in
     decision) ;;
@@ -45,10 +45,10 @@ reach() { # POINT STARTS_BEFORE
     esac
 }
 
-# A backup of 22.05 that hands over for a second time may join a thread that it has joined before, and hang
-# (main_sched_fini() keeps the thread's id). From 24.11 on one that hands over while it runs can lose a running
-# job, in stock Slurm too (doc/slurm.md), so there it is stopped first, as doc/administrator.md says; or not, with
-# RINGRT_HAND_OVER=1.
+# A 22.05 backup that hands over a second time may join a thread that it has already joined, and hang
+# (main_sched_fini() keeps the thread's id). From 24.11 on a backup that hands over while it runs can lose a
+# running job, in stock Slurm too (doc/slurm.md). So there it is stopped first, as doc/administrator.md
+# describes, unless RINGRT_HAND_OVER=1.
 hands_over() { [[ $(slurmctld -V) == *\ 22.05.* ]] || [ "${RINGRT_HAND_OVER:-0}" = 1 ]; }
 backup_down() { ! is_up second; }
 new_backup() {
@@ -73,14 +73,14 @@ primary_back() {
 one_point() { # POINT
     local began guest manner=save
     resume_nodes
-    [ "$1" != asked ] || manner=ignore # else it has left before anybody can strike
+    [ "$1" != asked ] || manner=ignore # otherwise it leaves before the kill
     start_job "failover-$1" --malleable=1:16 --malleable-grace=0:05 -- 900 100 $manner
     wait_for 60 "start with 16 GPUs" runs_with "$job" 16
     wait_for 20 "steps" has_steps 5
     sleep 6 # the running job is in the saved state
     began=$(starts)
     if [ "$1" = decision ]; then
-        # One that is saved, and whose time comes now: nobody has acted on it yet.
+        # A guest that is saved and becomes eligible now: no decision about it was made yet.
         guest=$(rigid 8 300 -N2 --begin=now+7)
         sleep 7
     else
@@ -93,7 +93,7 @@ one_point() { # POINT
     injected 1
     wait_for 120 "answer from the backup" answers
     goes_on "after the backup took over ($1)"
-    timeout 20 scancel "$guest" # it is gone where it was not saved
+    timeout 20 scancel "$guest" # it is gone if it was not saved
     sleep 1.5 # the job is asked to grow again, or has just left for that
     primary_back
     goes_on "after the primary came back ($1)"
@@ -102,7 +102,7 @@ one_point() { # POINT
     sleep 6
     is_state "$job" COMPLETED || fail "the job was COMPLETED and is $(state_of "$job")"
     has_line '^superseded' && fail "two runs of the job were at work at once ($1)"
-    # A run that Slurm itself has forgotten is begun again where it was saved last.
+    # A run that Slurm itself has lost restarts from its last save.
     if [ "$1" = released ]; then check_runs; else check_steps; fi
     note "measured: $1: $(starts) starts of the job, $(grep -c ^save "$folder/log") saves"
     clear_jobs

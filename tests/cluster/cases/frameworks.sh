@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 600
-# Unmodified scripts of Lightning (its literals are those of one size) and of the Hugging Face Trainer as ordinary
-# batch scripts: 1, 4, 2 GPUs and 1, 2 GPUs; each step once, each sample once an epoch.
+# Unmodified scripts of Lightning (its literals are those of one size) and of the Hugging Face Trainer as
+# ordinary batch scripts: 1, 4, 2 GPUs and 1, 2 GPUs. Each step is done once, and each sample is used once an
+# epoch.
 . "$here/torch.sh"
 need_modules "lightning, transformers, accelerate"
 tests=$here/../../python/tests top=$work/frameworks
@@ -9,7 +11,7 @@ mkdir -p "$top"
 install_package "$top"
 own_port
 goes_on() { ! is_state "$job" "FAILED CANCELLED" || { tail -n 20 "$FOLDER/said" | cut -c1-200 | sed 's/^/# /'; fail "the training ended"; }; }
-trained_at() { # GPUS STEPS: some run at that many has made so many lines
+trained_at() { # GPUS STEPS: a run at that size has written at least that many lines
     local run
     goes_on
     for run in "$FOLDER"/seen.*.0; do

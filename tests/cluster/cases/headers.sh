@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Batch scripts as submitit, Lightning, Hugging Face and PyTorch write them start under --malleable, as an
-# ordinary user: their headers become a start size and a layout, which holds at every size, and each
-# task finds what its framework looks for.
+# ordinary user. Their headers become a start size and a layout that holds at every size. Each task finds the
+# variables that its framework reads.
 user=nobody
 trap 'scancel --user=$user; scancel --user=root' EXIT
 top=$work/headers
@@ -20,7 +20,7 @@ submit() { # SBATCH_OPTIONS...: sets $job
 }
 
 # ---- what each header becomes ---------------------------------------------------------------------
-shape() { # of the held job: GPUs, nodes where the layout has them, tasks, layout
+shape() { # of the held job: GPUs, nodes if the layout has them, tasks, layout
     timeout 10 scontrol -o show job "$job" | awk '{
         for (i = 1; i <= NF; i++) {
             if ($i ~ /^TresPerJob=/) { gpus = $i; sub(/.*:/, "", gpus) }
@@ -100,7 +100,7 @@ runs_on() { is_state "$job" RUNNING && [ "$(gpus_of "$job")" = "$1" ] && has_lin
 blocker=$(rigid 12 600 -N3)
 wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
 
-# Two ranks a node, although a node has room for four; the script's own MASTER_PORT stands.
+# Two ranks a node, although a node has room for four. The script's own MASTER_PORT is kept.
 script ranks '--gpus-per-node=2
 --nodes=1
 --ntasks-per-node=2
@@ -121,7 +121,7 @@ grep -Lx MASTER_PORT=29500 "$folder/env.$(run_of)."* | grep . && fail "the user'
 check_steps
 as_user scancel "$job"
 
-# One launcher a node, which makes the ranks' variables itself.
+# One launcher a node, which sets the ranks' variables itself.
 blocker=$(rigid 12 600 -N3)
 wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
 script launcher '--nodes=1

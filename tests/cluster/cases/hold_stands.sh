@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A user's hold of a job that was released for a resize and has yet to start: the lent nice value is given
-# back, and the job stays held (priority/basic releases a held job whose nice value changes).
+# A user holds a job that was released for a resize and has yet to start. The lent nice value is taken back,
+# and the job stays held (priority/basic releases a held job whose nice value changes).
 nice_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* Nice=\(-\?[0-9]*\) .*/\1/p'; }
 nice_is() { [ "$(nice_of "$1")" = "$2" ]; }
 is_held() { timeout 10 squeue -h -j "$1" -o '%T %r' | grep -qE "^PENDING JobHeld$2"; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# resize: live: the tasks of an array grow and shrink in place, each by extensions of its own, which find its task's number in
-# their environment. So does the last one, whose number is the array's, and while a limit of the array's own holds others back.
+# resize: live: the tasks of an array grow and shrink in place. Each task has its own extensions, which find
+# its task number in their environment. This holds for the last task, whose number is the array's, and while
+# the array's own limit holds other tasks back.
 . "$here/live.sh"
 user=nobody folder=$work/live_array steps=250
 own_folder

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Resizing in place on a real Slurm, started by hand by an ordinary user (doc/live.md): extension jobs join a base job and leave
-# it by a signal, by scancel and by kill -9 of a rank. The base never stops; each step is done once and in order.
+# Resizing in place on a real Slurm, started by hand by an ordinary user (doc/live.md). Extension jobs join a
+# base job and leave it by a signal, by scancel and by kill -9 of a rank. The base never stops. Each step is
+# done once and in order.
 . "$here/live.sh"
 user=nobody folder=$work/live steps=600
 own_folder
@@ -8,7 +9,7 @@ submit() { # NAME GPUS [VARIABLE=VALUE]
     as_user env RINGRT_CHECKPOINT_DIR="$folder/checkpoints" "${@:3}" sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
         -o "$folder/$1" --wrap "exec srun $live $steps 200"
 }
-longest_ms() { # between two steps, by the clock of who reads them
+longest_ms() { # the longest time between two steps, by the reader's clock
     awk '{ gap = $1 - was; if (was && gap > most) most = gap; was = $1 } END { printf "%.0f", 1000 * most }' "$folder/clock"
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# resize: live (doc/live.md) while things go wrong: a rank of an extension is killed, slurmctld is killed with one extension
-# and with two, and the base is cancelled. The base does each step once and in order, is never restarted, and its
-# extensions end with it.
+# resize: live (doc/live.md) under faults: a rank of an extension is killed, slurmctld is killed with one
+# extension and with two, and the base is cancelled. The base does each step once and in order and is never
+# restarted. Its extensions end with it.
 . "$here/live.sh"
 user=nobody folder=$work/live_faults
 own_folder
@@ -10,8 +10,9 @@ resize: live"
 extensions() { timeout 5 squeue -h -o '%i %j' | sed -n 's/^\([0-9]*\) train+.*/\1/p'; }
 has_extensions() { [ "$(extensions | wc -l)" = "$1" ]; }
 cd "$folder" || fail "no folder"
-# Two GPUs are free. The others become so when slurmctld has saved the base and its first extension: a job whose start it has
-# not saved is unknown to the next slurmctld, which ends it, or drains its node (24.11: "Duplicate jobid").
+# Two GPUs are free. The others become free when slurmctld has saved the base and its first extension. A
+# restarted slurmctld does not have a job whose start was not saved: it ends the job, or drains its node
+# (24.11: "Duplicate jobid").
 blockers=("$(rigid 12 600 --nodes=3 --gpus-per-node=4)" "$(rigid 2 600 --nodes=1 --gpus-per-node=2)")
 for job in "${blockers[@]}"; do wait_for 30 "start of a rigid job" is_state "$job" RUNNING; done
 base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$folder/base" --wrap "srun $live 100000 200") ||

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# resize: live (doc/live.md): an ordinary user's training of one GPU grows by two extension jobs at once while it is alone on the
-# cluster, and gives both back when a rigid job waits. Its base is never restarted, and does each step once and in order.
+# resize: live (doc/live.md): an ordinary user's training of one GPU grows by two extension jobs at once while
+# it is alone on the cluster. It gives both back when a rigid job is pending. Its base is never restarted, and
+# does each step once and in order.
 . "$here/live.sh"
 user=nobody folder=$work/live_grow steps=400
 own_folder

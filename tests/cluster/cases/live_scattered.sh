@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# resize: live (doc/live.md): one GPU is free on each of two nodes, and a training of two grows into them by one extension
-# of two nodes. It stays there, and has all four back while a rigid job has taken what is free elsewhere.
+# resize: live (doc/live.md): one GPU is free on each of two nodes, and a training of two grows into them by
+# one extension of two nodes. It stays there, and regains all four while a rigid job has taken what is free
+# elsewhere.
 . "$here/live.sh"
 user=nobody folder=$work/live_scattered steps=400
 own_folder

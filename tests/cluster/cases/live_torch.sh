@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 400
-# ringrt.torch.malleable() resized in place (doc/live.md) with the real torch on a real Slurm: it grows by extension jobs from 1
-# GPU to 4 while it is alone on the cluster, and gives GPUs back when a rigid job waits. Its base is never restarted.
+# ringrt.torch.malleable() resized in place (doc/live.md) with the real torch on a real Slurm. It grows by
+# extension jobs from 1 GPU to 4 while it is alone on the cluster, and gives GPUs back when a rigid job is
+# pending. Its base is never restarted.
 . "$here/live_torch.sh"
 folder=$work/torch
 rank_program 16

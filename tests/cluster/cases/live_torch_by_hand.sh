@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 400
-# ringrt.torch.malleable() and extensions that are started by hand on nodes of their own, with the real torch: the lower one of two is
-# told to leave, and the upper one joins again by itself. The base never stops.
+# ringrt.torch.malleable() with the real torch, and extensions started by hand on other nodes. The lower of
+# two extensions is signalled to leave, and the upper one rejoins without help. The base never stops.
 . "$here/live_torch.sh"
 folder=$work/torch_by_hand
 rank_program 14
-# No --malleable: what malleable.so sets in the steps of such a job is set here.
+# Without --malleable, this sets what malleable.so sets in the steps of a malleable job.
 by_hand() { # NODE GPUS OUTPUT [VARIABLE=VALUE]: prints the job's number
     own_port
     timeout 20 env RINGRT_CHECKPOINT_DIR="$folder/ckpt" RINGRT_LIVE_RESIZE=1 MASTER_ADDR=127.0.0.1 "${@:4}" \

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 400
-# live_torch over nodes: one GPU is free on each of two, so that the training's extension is on another node than its base, and
-# the state comes over TCP. A rigid job gets the extension's GPU.
+# live_torch over nodes: one GPU is free on each of two nodes, so the training's extension is on another node
+# than its base, and the state is sent over TCP. A rigid job gets the extension's GPU.
 . "$here/live_torch.sh"
 folder=$work/torch_nodes
 rank_program 20

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Resizing in place on nodes whose GPUs are free and whose CPUs are not: jobs without GPUs have them all. Slurm says that it
-# would not start an extension of an ordinary user's training now, and none is submitted; it grows once they are gone.
+# Resizing in place on nodes whose GPUs are free, while jobs without GPUs hold all CPUs. Slurm reports that it
+# would not start an extension of an ordinary user's training now, so none is submitted. The training grows
+# once those jobs are gone.
 . "$here/live.sh"
 user=nobody folder=$work/live_will_run steps=100000
 own_folder

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A user gets a mail when the training begins and one when it ends, not two for each resize. The mail type is the job's
-# own again afterwards, so that a requeue by its user is told as ever. MailProg notes what it is called with.
+# A user gets one mail when the training begins and one when it ends, not two for each resize. Afterwards the
+# job has its own mail type again, so a requeue by its user sends a mail. MailProg records its arguments.
 cp "$dir/slurm.conf" "$work/slurm.conf.before"
 put_back() {
     cp "$work/slurm.conf.before" "$dir/slurm.conf"
@@ -16,7 +16,7 @@ mails_of() { sed -n "s/^Slurm Job_id=$job .* \(Began\|Requeued\|Ended\|Failed\),
 have_come() { [ "$(mails_of)" = "$1" ]; }
 type_of() { timeout 10 scontrol -o show job "$job" | sed -n 's/.* MailType=\([^ ]*\).*/\1/p'; }
 has_type() { [ "$(type_of)" = "$1" ]; }
-resized_twice() { # its GPUs are given, and come back
+resized_twice() { # its GPUs are taken and returned
     guest=$(rigid 8 300 -N2)
     wait_for 60 "run with 8" runs_with "$job" 8
     timeout 10 scancel "$guest"
@@ -33,7 +33,7 @@ wait_for 10 "two mails: $(mails_of)" have_come "Began Ended"
 check_steps
 clear_jobs
 
-# Nothing but what is kept back, and a requeue of its user's after it.
+# Only the mail types that the controller suppresses, then a requeue by the user.
 start_job begin --malleable=1:16 --mail-type=BEGIN,REQUEUE -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
 resized_twice BEGIN,REQUEUE
@@ -43,7 +43,7 @@ timeout 10 scontrol requeue "$job"
 wait_for 20 "mail of its user's requeue" have_come "Began Requeued"
 clear_jobs
 
-# Called off: nothing is kept back any more.
+# Called off: no mail is suppressed any more.
 start_job silent --malleable=1:16 --malleable-grace=0:04 --mail-type=ALL -- 100000 100 ignore
 wait_for 30 "start" runs_with "$job" 16
 guest=$(rigid 8 300 -N2)
@@ -52,7 +52,8 @@ wait_for 5 "mails kept back" bash -c "! timeout 10 scontrol -o show job $job | g
 wait_for 40 "own mail type after it was called off" has_type "$all"
 clear_jobs
 
-# Of an array Slurm tells as a whole: when the first task begins, and at the end, then also that tasks were requeued.
+# For an array Slurm sends summary mails: when the first task begins, and at the end, then also that tasks
+# were requeued.
 start_job tasks --malleable=1:8 --array=0-1 --mail-type=ALL -- 100 100
 array=$job
 job=${array}_0 folder=$folder/0

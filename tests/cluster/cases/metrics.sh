@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The file for node_exporter counts a resize, and says when the newest malleable.yaml was refused; so
-# does `ringstat diag`, where it is built.
+# The file for node_exporter counts a resize and reports when the newest malleable.yaml was refused. So does
+# `ringstat diag`, if it is built.
 ringstat=$(dirname "$plugins")/ringstat
 metrics=$dir/log/ringrt.prom
 counts() { grep -qxE "$1" "$metrics" 2>/dev/null; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A place in the queue is lent for the one restart of a resize. A user must not get another out of it,
-# and a nice value of his own comes back as it was.
+# A resize lends the job a place in the queue for its one restart. A user must not gain another one from it,
+# and the user's own nice value is restored.
 nice_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* Nice=\(-\?[0-9]*\) .*/\1/p'; }
 nice_is() { [ "$(nice_of "$1")" = "$2" ]; }
 
@@ -11,7 +11,7 @@ wait_for 40 "resize" has_event "$job" resized
 wait_for 5 "own nice value, while it runs" nice_is "$job" 700
 is_state "$job" RUNNING || fail "the job does not run"
 
-# Its user requeues it: whatever comes first, it waits with its own nice value.
+# Its user requeues it: whatever happens first, it waits with its own nice value.
 timeout 10 scontrol requeue "$job"
 wait_for 20 "requeue" is_state "$job" PENDING
 nice_is "$job" 700 || fail "requeued with nice $(nice_of "$job")"

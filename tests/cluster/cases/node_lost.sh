@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A node goes away under a running job: the job comes back by itself from its last checkpoint (F31).
+# A node fails under a running job: the job restarts from its last checkpoint without help (F31).
 start_job lost --malleable=1:8 -- 100000 100
 wait_for 30 "start" runs_with "$job" 8
 node=$(squeue -h -j "$job" -o %N | sed 's/.*\[\([0-9]\).*/n\1/')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# mode: observe decides and logs, and touches nothing.
+# mode: observe decides and logs, and changes nothing.
 set_yaml "$(sed 's/mode: act/mode: observe/' "$work/malleable.yaml")"
 sleep 2
 start_job watched --malleable=1:16 --gpus=4 -- 100000 100

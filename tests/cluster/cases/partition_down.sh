@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A partition is DOWN before a maintenance: its jobs run on, and one that left for its resize would wait
-# until it is up again. So nobody is asked, though GPUs become free.
+# A partition is DOWN before a maintenance. Its jobs keep running, but one that left for a resize would wait
+# until the partition is up again. So no job is asked, although GPUs become free.
 partition=$(timeout 10 sinfo -h -o %R | head -1)
 state() { timeout 10 scontrol update partitionname="$partition" state="$1" || fail "Slurm refused $1"; }
 trap 'state up' EXIT
@@ -10,7 +10,7 @@ start_job down --malleable=1:16 -- 100000 100
 wait_for 30 "start with 8 GPUs" runs_with "$job" 8
 wait_for 20 "ten steps" has_steps 10
 state down
-sleep 7 # the plugin asks for partitions every five seconds
+sleep 7 # the plugin lists partitions every five seconds
 timeout 10 scancel "$guest"
 sleep 10
 has_event "$job" asked && fail "it was asked to leave a partition that starts no jobs"

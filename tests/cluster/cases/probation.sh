@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A program that cannot run at a size fails there once: the job goes back to the size before, completes, and is
-# not asked for that size again, also by a slurmctld that was killed meanwhile. One that is broken has failed.
+# A program that cannot run at a size fails there once: the job returns to its previous size, completes, and
+# is not asked for that size again, even by a slurmctld that was killed meanwhile. A program that is broken
+# ends as FAILED.
 folder=$work/probation
 mkdir -p "$folder"
 reasons() { "$(dirname "$plugins")/ringstat" explain "$job"; }
@@ -21,7 +22,7 @@ wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
 job=$(timeout 20 sbatch --parsable -J probation -o "$folder/out" --malleable=1:4 "$folder/script") || fail "sbatch refused it"
 wait_for 30 "start with 2" runs_with "$job" 2
 wait_for 20 "steps" has_steps 5
-before=$(starts) # 1, or 2 where it was submitted before ringrtd knew what is free
+before=$(starts) # 1, or 2 if it was submitted before ringrtd had recorded what is free
 scancel "$blocker"
 wait_for 40 "failure with 4" grep -q "failed with exit code 1 soon after its restart with 4 GPUs: requeued to restart with 2" \
     "$dir/log/malleable_events.jsonl"

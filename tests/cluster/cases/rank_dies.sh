@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A job that ends by itself while it is asked to save has ended: its own exit code stands (F09).
+# A job that ends while it is asked to save has ended: its own exit code is kept (F09).
 start_job dies --malleable=1:16 -- 100000 100 die
 wait_for 30 "start with 16 GPUs" runs_with "$job" 16
 touch "$folder/done" # the other ranks end too

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# kill -9 of a rank while nothing is resized: the job fails as any job does, and the cluster goes on.
+# kill -9 of a rank outside a resize: the job fails as any job does, and the cluster continues.
 start_job killed --malleable=1:4 -- 100000 100
 wait_for 30 "start with 4 GPUs" runs_with "$job" 4
 wait_for 20 "steps" has_steps 5

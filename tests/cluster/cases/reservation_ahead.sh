@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A maintenance is reserved over nodes on which jobs run, and begins before their time limits (maint,ignore_jobs):
-# stock Slurm lets them run until it begins, and one that left for its resize would not start again before its end.
-# So nobody there is asked, and nobody grows onto such nodes; a job that ends before may have them.
+# A maintenance reservation covers nodes on which jobs run, and begins before their time limits
+# (maint,ignore_jobs). Stock Slurm lets them run until it begins. A job that left for a resize would not
+# restart before the reservation's end. So no job there is asked, and no job grows onto such nodes. A job that
+# ends before the reservation may use them.
 reserve() { # NODES
     timeout 10 scontrol create reservation reservationname=care starttime=now+5minutes duration=60 \
         users=root flags=maint,ignore_jobs nodes="$1" >/dev/null || fail "no reservation"
@@ -15,7 +16,7 @@ wait_for 60 "run with 4" runs_with "$job" 4
 wait_for 20 "ten steps" has_steps 10
 asked_before=$(count_events "$job" asked)
 reserve ALL
-sleep 8 # the controller asks for reservations every five seconds
+sleep 8 # the controller lists reservations every five seconds
 timeout 10 scancel "$guest"
 sleep 10
 [ "$(count_events "$job" asked)" = "$asked_before" ] || fail "it was asked to leave nodes that are reserved"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # alone: it compares times of start on two clusters
-# The same rigid workload with the controller and with Slurm's own sched/backfill: no job starts later
-# after submission than on stock Slurm (I10), give or take the clock, and 3 s by which stock Slurm itself
-# is late on a busy machine.
+# The same rigid workload with the controller and with Slurm's own sched/backfill. No job starts later after
+# submission than on stock Slurm (I10), within clock resolution and the 3 s by which stock Slurm itself is
+# late on a busy machine.
 workload() { # FOLDER OPTIONS...: prints "index start_s wait_s" of each job, by order of start
     local out=$1 i first
     shift
@@ -10,7 +11,7 @@ workload() { # FOLDER OPTIONS...: prints "index start_s wait_s" of each job, by 
     (
         # shellcheck disable=SC1091
         . "$out/env"
-        # 16 GPUs: two jobs fill them, one waits for all of them, small short ones fit in before it.
+        # 16 GPUs: two jobs fill them, one waits for all of them, and small short jobs fit in before it.
         for job in 8:4 8:8 16:3 4:2 2:2 4:9 1:1 8:3; do
             timeout 20 sbatch -o /dev/null -t 1 --gpus="${job%:*}" --wrap "sleep ${job#*:}" >/dev/null
         done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ringfit reads what a running job tells of its speed, with no rights beyond its user's.
+# ringfit reads the speed that a running job reports, with only its user's rights.
 ringfit=$plugins/../ringfit
 [ -x "$ringfit" ] || { echo "# skipped: ringfit was not built"; exit 77; }
 told='ringrt/1 run=0 gpus=4 step=1200 step_ms=140 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1 speed=1:520,2:270,4:140'
@@ -8,7 +8,7 @@ silent=$(rigid 1 120) || fail "sbatch"
 wait_for 20 "start" is_state "$job" RUNNING
 "$ringfit" --job "$job" --max 16 --json "$work/fit.json" >"$work/fit" || fail "ringfit --job"
 sed 's/^/# /' "$work/fit"
-# (520 - 140) ms measured between 1 and 4 GPUs: the fit goes through all three within a few percent
+# (520 - 140) ms measured between 1 and 4 GPUs: the fit passes within a few percent of all three
 awk '$1 == 4 && $2 == 140 { d = ($3 - 140) / 140; found = d * d < 0.0025 } END { exit !found }' "$work/fit" ||
     fail "no fit through what the job measured"
 grep -q '"speed"' "$work/fit.json" || fail "no JSON"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Without a malleable.yaml nothing is touched, and neither what stands in its place nor a full disk
-# stops the controller or brings an older configuration back.
+# Without a malleable.yaml nothing is changed. Neither another object in its place nor a full disk stops the
+# controller or restores an older configuration.
 mode_is() { [ "$(ringstat_diag mode)" = "\"$1\"" ]; }
 ringstat_diag() { sed -n "s/.*\"$1\":\(\"[^\"]*\"\|[0-9.]*\).*/\1/p" "$dir/log/malleable_diag.json"; }
 passes() { sed -n 's/.*"passes":{"count":\([0-9]*\).*/\1/p' "$dir/log/malleable_diag.json"; }
 more_passes() { [ "$(passes)" != "$1" ]; }
 lives() { wait_for 20 "passes $1" more_passes "$(passes)"; }
 
-# ---- none, and an empty one ----
+# ---- no file, and an empty one ----
 rm "$dir/malleable.yaml"
 reload
 wait_for 20 "mode observe without a file" mode_is observe
@@ -27,7 +27,7 @@ wait_for 20 "mode act" mode_is act
 reload
 wait_for 20 "mode observe with an empty file" mode_is observe
 
-# ---- what is no file: one line, and the accepted configuration stays ----
+# ---- not a regular file: one line, and the accepted configuration stays ----
 cp "$work/malleable.yaml" "$dir/malleable.yaml"
 reload
 wait_for 20 "mode act" mode_is act

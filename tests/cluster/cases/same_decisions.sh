@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # alone: a busy machine changes what is decided
-# The same jobs through the real cluster and through `ringsim run --controller`: the same decisions in
-# the same order. The jobs' moments lie apart, and no two jobs are equally good to resize, so that what
-# a busy machine adds to a restart changes no decision. b comes first: of nodes that another job leaves it would get those
-# that are free first, and where it is decides who makes room on a node for r.
+# The same jobs through the real cluster and through `ringsim run --controller`: the same decisions in the
+# same order. Events are far apart, and no two jobs are equally good to resize, so restart delays on a busy
+# machine change no decision. b comes first: otherwise it would get nodes that another job leaves in the order
+# in which they become free, and its place decides which job makes room on a node for r.
 jobs='
 # name  submit_s  sizes  seconds
 b       0         4:8    90

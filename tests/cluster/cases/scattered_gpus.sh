@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A job that wants all GPUs of one node, while as many are free, but on several: it waits. Slurm 26.05
-# starts `sbatch --nodes=1 --gpus=4` on a node that has two free (stock, too), so the share of the node
-# is asked for as well. It is gone again when the job grows to several nodes.
+# A job wants all GPUs of one node, and that many are free, but spread over several nodes: it waits. Slurm
+# 26.05 (stock too) starts `sbatch --nodes=1 --gpus=4` on a node that has two free, so the controller also
+# requests the share per node. It drops that request when the job grows to several nodes.
 rigid_on() { # NODE: prints the job's number
     rigid 2 100 --nodelist="$1"
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One training is one line of `ringstat acct`, as a real slurmdbd has it: one that is requeued for its resizes, and one
-# that extension jobs join; while they run, and after their end. Users see what sacct shows them.
+# `ringstat acct` shows one training as one line, with a real slurmdbd: a training that is requeued for its
+# resizes, and one that extension jobs join, while they run and after their end. Users see what sacct shows
+# them.
 . "$here/site.sh"
 . "$here/live.sh"
 ringstat=$(dirname "$plugins")/ringstat
@@ -11,7 +12,7 @@ acct() { as slurm "$ringstat" acct --allusers "$@"; }
 line_is() { # JOB RUNS GPUS
     acct "$1" 2>/dev/null | awk -v job="$1" -v runs="$2" -v gpus="$3" '$1 == job && $5 == runs && $6 == gpus { found = 1 } END { exit !found }'
 }
-# GPU seconds of the training, and of all its rows in sacct.
+# Compares the GPU seconds of the training with all its rows in sacct.
 same_sum() { # JOB ROWS...
     local job=$1 ids
     shift
@@ -53,7 +54,7 @@ same_sum "$base" $extension
 acct | sed 's/^/# /'
 acct | grep -q '^2 trainings, 3 runs, 1 extension: ' || fail "the sums are others"
 
-# Her own: without being asked for them by name. And of nobody else's job.
+# Without arguments: her own jobs, and no other user's.
 as alice "$ringstat" acct | grep -q "^ *$job " || fail "alice does not see her training"
 as carol "$ringstat" acct "$blocker" 2>"$work/err" && fail "a rigid job was shown"
 grep -q 'none of these malleable jobs' "$work/err" || fail "she was told: $(cat "$work/err")"

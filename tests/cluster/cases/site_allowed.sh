@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A QOS of 6 GPUs, of which bob has 4: a job of 1 to 8 starts with the 2 that are left, though more are free,
-# and is not asked to leave them for a size that the limit does not allow. bob's job ends, and
-# it grows to 4; the limit is raised, which changes no job, and it grows to 8.
+# A QOS of 6 GPUs, of which bob has 4. A job of 1 to 8 starts with the 2 that are left, though more are free,
+# and is not asked to grow to a size that the limit does not allow. bob's job ends, and it grows to 4. The
+# limit is raised, which changes no job, and it grows to 8.
 . "$here/site.sh"
 site_up
 others=$(user_rigid bob 600 -q team --gpus=4 --nodes=1)
@@ -27,7 +27,7 @@ check_steps
 sacctmgr -i add qos largest >>"$work/sacctmgr"
 limit qos largest set GrpTRES=gres/gpu=2
 wait_for 10 "QOS of the partition" scontrol update partitionname=large qos=largest
-sleep 6 # partitions are asked for each 5 s
+sleep 6 # partitions are listed every 5 s
 user_job carol below -p large --malleable=1:4 -- 100000 100
 wait_for 60 "run with 2 in the partition" runs_with "$job" 2
 sleep 6

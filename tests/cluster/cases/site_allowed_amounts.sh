@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Limits of nodes, memory and billing of a QOS: a job of 1 to 8 runs with the 4 GPUs that each of them leaves, and is
-# not asked to leave them for 8, though 8 are free. The limit is raised, and it grows.
+# QOS limits of nodes, memory and billing: a job of 1 to 8 runs with the 4 GPUs that each of them leaves, and
+# is not asked to grow to 8, though 8 are free. The limit is raised, and it grows.
 . "$here/site.sh"
 site_up
 limit qos team set GrpTRES=gres/gpu=-1
@@ -26,13 +26,13 @@ stays_below nodes node=1 node=2
 stays_below mem_per_gpu mem=500 mem=1000 --gpus=1 --mem-per-gpu=100
 stays_below mem mem=1000 mem=2000 --mem=1000
 
-# What its first run will be billed is not known: so the limit comes when it runs.
+# The billing of its first run is not known in advance, so the limit is set once it runs.
 guest=$(user_rigid bob 600 --gpus=4 --nodes=1)
 wait_for 30 "start of bob's job" is_state "$guest" RUNNING
 user_job alice billing -q team --exclude=n3 --malleable=1:8 -- 100000 100
 wait_for 60 "run with 4" runs_with "$job" 4
 limit qos team set GrpTRES=billing=40
-sleep 22 # limits are asked for each 20 s
+sleep 22 # limits are listed every 20 s
 as bob scancel "$guest"
 sleep 8
 runs_with "$job" 4 || fail "it does not run with 4 below billing=40"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Every run is billed at its own size, as slurmdbd and sshare see it, on a site that bills GPUs.
-# Up to 24.05 Slurm reckons a job's billing TRES once and keeps it over requeues, and the update that
-# makes it reckon anew would cost the job's next run its row: there the case shows what is documented,
-# that GPU seconds are right and billing is not.
+# Every run is billed at its own size, in slurmdbd and sshare, on a site that bills GPUs. Up to 24.05 Slurm
+# computes a job's billing TRES once and keeps it over requeues. The update that recomputes it would cost the
+# job's next run its row. On those versions the case checks what is documented: GPU seconds are right and
+# billing is not.
 . "$here/site.sh"
 site_up
 slurm_at_least 24.11 && is_right=1 || is_right=0
@@ -27,11 +27,11 @@ wait_for 20 "its end in slurmdbd" ended
 sleep 2
 tres | sed 's/^/# /'
 
-# Fairshare counts what is billed; alice has run nothing else.
+# Fairshare counts what is billed. alice has run nothing else.
 usage=$(as slurm sshare -n -P -a -o user,rawusage | sed -n 's/^ *alice|//p')
 
-# Seconds of GPUs, and of what is billed for them (10 a GPU); a run's first second may still be billed
-# as the run before.
+# Seconds of GPUs, and of their billing (10 a GPU). A run's first second may still be billed at the previous
+# run's size.
 tres | awk -F'|' -v is_right=$is_right -v usage="$usage" '
     { gpus = billed = 0; n = split($3, item, ",")
       for (i = 1; i <= n; i++) { split(item[i], part, "="); if (part[1] == "gres/gpu") gpus = part[2]; if (part[1] == "billing") billed = part[2] }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A job that holds all licences of a kind (-L solver:4) grows in place: its extensions take none, and wait for none; what it
-# has is its own from its start to its end. Resized by requeue, it has them again afterwards.
+# A job that holds all licences of a kind (-L solver:4) grows in place. Its extensions take none and wait for
+# none, and the job holds its licences from start to end. A job resized by requeue has them again afterwards.
 . "$here/site.sh"
 . "$here/live.sh"
 echo 'resize: live' >>"$work/malleable.yaml"

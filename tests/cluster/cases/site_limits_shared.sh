@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A limit that several jobs share: who waits at it gets back what a malleable job below the same limit
-# has borrowed, were there GPUs enough for both; nobody is asked in vain, or grows meanwhile.
+# A limit that several jobs share. A job that waits at the limit gets back what a malleable job under the same
+# limit has borrowed, even if enough GPUs are free for both. No job is asked in vain or grows meanwhile.
 . "$here/site.sh"
 site_up
 waits_at() { timeout 10 squeue -h -j "$1" -o %r | grep -q "$2"; }
@@ -25,7 +25,7 @@ gives_to() { # JOB WHY: it waits at that limit, gets back what it needs, and kee
 borrows alice qos -q team
 waiting=$(user_rigid bob 600 -q team --gpus=4 --nodes=1)
 gives_to "$waiting" QOSGrpGRES
-# bob's second one would find no room, gave she all that she has borrowed: she is left alone.
+# bob's second job would not fit even if alice returned all that she borrowed: her job is left alone.
 asked=$(count_events "$job" asked)
 vain=$(user_rigid bob 600 -q team --gpus=2 --nodes=1)
 sleep 6
@@ -34,7 +34,7 @@ is_state "$vain" PENDING || fail "the one that cannot start is $(state_of "$vain
 runs_with "$job" 2 || fail "alice's job does not run with 2"
 end_all "$job" "$waiting" "$vain"
 
-# CPUs of an account, and a job without a GPU. alice's account has no limit: she is left alone.
+# CPUs of an account, and a job without a GPU. alice's account has no limit: her job is left alone.
 limit account chem set GrpTRES=cpu=5
 borrows alice other
 others=$job
@@ -44,18 +44,18 @@ gives_to "$waiting" AssocGrpCpuLimit
 has_event "$others" asked && fail "alice's job was asked for the sake of another account"
 end_all "$others" "$job" "$waiting"
 
-# The partition's QOS, which is nobody's own: 4 GPUs.
+# The partition's QOS, which no job requests: 4 GPUs.
 limit account chem set GrpTRES=cpu=-1
 sacctmgr -i add qos largest >>"$work/sacctmgr"
 limit qos largest set GrpTRES=gres/gpu=4
 wait_for 10 "QOS of the partition" scontrol update partitionname=large qos=largest
-sleep 6 # partitions are asked for each 5 s
+sleep 6 # partitions are listed every 5 s
 borrows carol partition -p large
 waiting=$(user_rigid bob 600 -p large --gpus=2 --nodes=1)
 gives_to "$waiting" QOSGrpGRES
 end_all "$job" "$waiting"
 
-# Memory of a QOS, where Slurm deals it out: of 500 MB alice has 400, bob wants 250.
+# Memory of a QOS, if Slurm allocates memory: of 500 MB alice has 400, bob wants 250.
 sed -i 's/^SelectTypeParameters=.*/SelectTypeParameters=CR_CPU_Memory/' "$dir/slurm.conf"
 echo DefMemPerCPU=1 >>"$dir/slurm.conf"
 kill_slurmctld

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Resizing in place below a limit: a training of 1 to 8 in a QOS of 4 GPUs grows by extensions to 4, and no extension
-# is submitted beyond that, though GPUs are free.
+# Resizing in place below a limit: a training of 1 to 8 in a QOS of 4 GPUs grows by extensions to 4. No
+# extension is submitted beyond that, though GPUs are free.
 . "$here/site.sh"
 . "$here/live.sh"
 echo 'resize: live' >>"$work/malleable.yaml"

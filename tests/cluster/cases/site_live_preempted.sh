@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Extensions in a QOS that Slurm preempts (extension_qos): a job of another user takes their GPUs by Slurm's own
-# preemption; the training goes on without them in the same run, and grows again afterwards.
+# Extensions in a QOS that Slurm preempts (extension_qos). Another user's job takes their GPUs by Slurm's own
+# preemption. The training continues without them in the same run, and grows again afterwards.
 . "$here/site.sh"
 . "$here/live.sh"
 echo 'resize: live
@@ -9,7 +9,7 @@ site_up
 steps=600 folder=$dir/home/alice/live
 qos_of() { timeout 5 squeue -h -o '%j %q' | sed -n "s/^$1 //p"; }
 
-# The base starts on n3, for others have n1 and n2.
+# The base starts on n3, because other jobs hold n1 and n2.
 filler=$(user_rigid dave 600 --gpus=8 --nodes=2 -w "n[1-2]")
 wait_for 30 "start of the filler" is_state "$filler" RUNNING
 as alice mkdir -p "$folder"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The account above alice's and carol's may have 4 GPUs, of which carol has 2: a job of 1 to 8 starts with the 2 that
-# are left, though more are free, and is not asked to leave them. carol's job ends, and it grows to 4.
+# The account above alice's and carol's is limited to 4 GPUs, of which carol has 2. A job of 1 to 8 starts
+# with the 2 that are left, though more are free, and is not asked to grow. carol's job ends, and it grows to
+# 4.
 . "$here/site.sh"
 site_up
 waits_at() { timeout 10 squeue -h -j "$1" -o %r | grep -q "$2"; }
@@ -18,7 +19,8 @@ as carol scancel "$others"
 wait_for 90 "run with 4 once carol's job has ended" runs_with "$job" 4
 check_steps
 
-# dave's job, in chem as carol's was, waits at science's limit: alice's gives back what it lacks there.
+# dave's job, in chem as carol's was, waits at science's limit: alice's job gives back what dave's lacks
+# there.
 waiting=$(user_rigid dave 600 --gpus=2 --nodes=1)
 wait_for 20 "wait at the limit of the account above" waits_at "$waiting" AssocGrpGRES
 wait_for 60 "start of dave's job" is_state "$waiting" RUNNING

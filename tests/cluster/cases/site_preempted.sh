@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Slurm itself preempts a training (by QOS, GraceTime, PreemptMode=REQUEUE), once while it trains and once as it is
-# asked to resize: it saves, is requeued, and waits by its own nice value; no step is lost or done twice. And SIGTERM
-# from its user, which is no preemption, ends it.
+# Slurm itself preempts a training (by QOS, GraceTime, PreemptMode=REQUEUE), once while it trains and once as
+# it is asked to resize. It saves, is requeued, and waits with its own nice value. No step is lost or done
+# twice. SIGTERM from its user, which is no preemption, ends it.
 . "$here/site.sh"
 need_digits
 [ ! -x "$plugins/digits" ] || digits=$plugins/digits # not libtool's script
@@ -15,8 +15,8 @@ trains_after() { [ "$(rows_now)" -ge $((rows + 10)) ]; }
 urgent() { user_rigid carol 600 -p urgent -q urgent --gpus=8 --nodes=2 -w "n[1-2]"; }
 has_begun() { [ "$(field "$job" Restarts)" -gt "$1" ] && is_state "$job" "RUNNING"; }
 
-# Slurm takes the GPUs of all three nodes' training for another user's job, and gives them back.
-preempt() { # WHEN RESTARTS: and how often it had been restarted before
+# Slurm takes the GPUs of the training's three nodes for another user's job, and then returns them.
+preempt() { # WHEN RESTARTS: RESTARTS is the job's restart count so far
     local preemptor
     preemptor=$(urgent)
     wait_for 40 "start of the preemptor $1" is_state "$preemptor" RUNNING
@@ -43,7 +43,7 @@ awk -F, 'NR > 1 && $1 != ++last { print "# step " $1 " where " last " was due"; 
 
 rows=$(rows_now)
 wait_for 60 "ten steps more" trains_after
-# One that comes while it leaves for a resize is taken for that of its requeue: so again.
+# A SIGTERM while the job leaves for a resize counts as that of its requeue, so it is sent again.
 ended_by_sigterm() {
     is_state "$job" FAILED && return
     as alice scancel --signal=TERM "$job" 2>/dev/null

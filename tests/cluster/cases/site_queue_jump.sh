@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The place in the queue that a resize lends a job is no way past others for its user. He requeues it,
-# holds it in the gap of its resize, or points it at other nodes there: it waits with its own nice value.
+# The place in the queue that a resize lends a job must not help its user to pass other jobs. The user
+# requeues the job, or in the gap of its resize holds it or changes its node list: it waits with its own nice
+# value.
 . "$here/site.sh"
 site_up
 nice() { field "$1" Nice; }
 leaves() { is_state "$job" PENDING; }
-watch_nice() { # WHAT SECONDS: it has no place lent to it
+watch_nice() { # WHAT SECONDS: the job has no lent place
     local end=$((SECONDS + $2)) seen
     while [ $SECONDS -lt $end ]; do
         seen=$(nice "$job")
@@ -14,7 +15,7 @@ watch_nice() { # WHAT SECONDS: it has no place lent to it
     done
 }
 
-# alice's job has borrowed one GPU of n3, carol has n1 and n2; dave's waits for what alice borrowed.
+# alice's job has borrowed one GPU of n3, and carol's has n1 and n2. dave's waits for what alice's borrowed.
 prepare() { # NAME
     blocker=$(user_rigid carol 600 --gpus=8 --nodes=2 -w "n[1-2]")
     wait_for 30 "start of carol's job" is_state "$blocker" RUNNING
@@ -22,7 +23,7 @@ prepare() { # NAME
     wait_for 60 "run with 2" runs_with "$job" 2
     guest=$(user_rigid dave 600 --gpus=1 --nodes=1 -w n3)
 }
-# The same, and a job without a GPU takes what is left of n3 in the gap, which is not over before $open has ended.
+# The same, and in the gap a job without a GPU takes what is left of n3. The gap lasts until $open has ended.
 prepare_gap() { # NAME
     prepare "$1"
     open=$(as carol sbatch --parsable -J open -D / -o /dev/null --ntasks=7 --nodes=1 -w n3 --wrap "sleep 600") || fail "sbatch"
@@ -55,8 +56,8 @@ watch_nice "held in the gap and released" 4
 wait_for 60 "run after the hold" is_state "$job" RUNNING
 clear_site "$job" "$blocker" "$guest"
 
-# Pointed at nodes that are busy: there is time to make it larger while it waits. A pass that began before
-# the change may still lend it the place; the next one, which says so, takes it back.
+# The user restricts the job to busy nodes, so there is time to change it while it waits. A pass that began
+# before the change may still lend the place. The next pass logs that and takes it back.
 is_told() { has_event "$job" user_override; }
 expect_own_nice() { # WHAT
     wait_for 20 "the controller's word" is_told
@@ -70,7 +71,7 @@ as alice scontrol update jobid="$job" reqnodelist=n1 || fail "the update was ref
 timeout 10 scancel "$open"
 expect_own_nice "pointed at other nodes in the gap"
 
-# The same while its old run still completes, as long as the epilog takes.
+# The same while its old run is still completing, as long as the epilog takes.
 prepare completing
 echo 3 >"$dir/prolog_seconds"
 open=$(as carol sbatch --parsable -J open -D / -o /dev/null --ntasks=7 --nodes=1 -w n3 --wrap "sleep 600") || fail "sbatch"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A resize as a site has it: an ordinary user's job, SlurmUser=slurm, slurmdbd, a prolog and an epilog,
-# a job_submit.lua beside ours, cgroups where the machine has them.
+# A resize under site conditions: an ordinary user's job, SlurmUser=slurm, slurmdbd, a prolog and an epilog, a
+# job_submit.lua beside ringrt's plugin, and cgroups if the machine has them.
 . "$here/site.sh"
 site_up
 echo 1 >"$dir/prolog_seconds"
 
-# All GPUs but two belong to others for a while: the job grows when they have gone.
+# Other jobs hold all GPUs but two for a while: the job grows when they have ended.
 blocker=$(user_rigid bob 600 -p large --gpus=12 --nodes=3 --exclude=n3)
 wait_for 20 "start of bob's job" is_state "$blocker" RUNNING
 user_job alice asked --malleable=1:4 --nice=5 -- 100000 100

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One user's jobs that never answer, as many as may be resized at once, stop nobody else's: bob's job is
-# asked all the same, and the rigid job that waits for its GPUs starts.
+# One user's jobs never answer, as many as may be resized at once. They do not block other users' resizes:
+# bob's job is asked, and the rigid job that waits for its GPUs starts.
 . "$here/site.sh"
 site_up
 set_yaml "$(cat "$work/malleable.yaml")
@@ -18,7 +18,7 @@ done
 user_job bob mine --malleable=1:4 -- 100000 100
 wait_for 60 "run with 4" runs_with "$job" 4
 
-# Two that want what alice has borrowed, one after the other, and then one that wants what bob has.
+# Two jobs that want what alice's jobs have borrowed, one after the other, then one that wants what bob's has.
 first=$(user_rigid dave 600 --gpus=1 --exclude=n2)
 one_is_asked() { has_event "${silent[0]}" asked || has_event "${silent[1]}" asked; }
 wait_for 60 "request to one of alice's jobs" one_is_asked

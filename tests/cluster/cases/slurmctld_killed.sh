@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# kill -9 of slurmctld in each state of a resize (F21). Slurm saves its state every few seconds, so the
-# last update can be lost: the resize completes or is called off, no step is lost, nothing FAILED.
+# kill -9 of slurmctld in each state of a resize (F21). Slurm saves its state every few seconds, so the last
+# update can be lost. The resize completes or is called off, no step is lost, and no job is FAILED.
 # seconds: 700
 crash() { kill_slurmctld && sleep 1 && start_slurmctld; }
-ends_well() { # WHEN GPUS...: the job goes on at one of these sizes
+ends_well() { # WHEN GPUS...: the job continues at one of these sizes
     local when=$1
     shift
     wait_for 60 "run after a crash $when" is_state "$job" RUNNING
     sleep 3
     wait_for 60 "run after a crash $when" is_state "$job" RUNNING
     wait_for 60 "steps after a crash $when" has_steps $(($(steps_done) + 10))
-    # slurmctld drains a node on which it meets a run that it has forgotten ("Duplicate jobid"), until an
-    # administrator has looked: then beside the guest's eight GPUs a job that left has four.
+    # slurmctld drains a node on which it finds a run that it has lost ("Duplicate jobid") until an
+    # administrator resumes it. A job that left then has four GPUs beside the guest's eight.
     [[ " $* " != *" 8 "* ]] || [ -z "$(timeout 10 sinfo -h -t drain,draining,drained -o %N)" ] || set -- "$@" 4
     [[ " $* " == *" $(ranks_now) "* ]] || fail "after a crash $when the job has $(ranks_now) ranks"
-    # Just after it came back, Slurm may have forgotten that run: its steps are done again.
+    # Just after the restart Slurm may have lost that run: its steps are done again.
     if [ "$when" = "just after it came back" ]; then check_runs; else check_steps; fi
     clear_jobs
 }
-# As an administrator does who has looked why slurmctld drained them.
+# As an administrator does after checking why slurmctld drained them.
 resume_nodes() {
     local drained
     drained=$(timeout 10 sinfo -h -t drain,draining,drained -N -o %N | sort -u | paste -sd,)
@@ -34,7 +34,7 @@ begin() { # NAME [MANNER]
 }
 
 start_job waits --malleable=1:16 --begin=now+14 -- 100000 100
-sleep 6 # a job that was never saved is lost, whatever the scheduler
+sleep 6 # a job that was never saved is lost with every scheduler
 crash
 wait_for 60 "start after a crash while it waits" has_line '^start'
 ends_well "while it waits" 16

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A plugstack.conf that names a plugin which is not there: with `optional`, as shipped, jobs run and
-# no node drains (F32).
+# plugstack.conf names a plugin that does not exist. With `optional`, as shipped, jobs run and no node drains
+# (F32).
 out=$work/bare
 sed 's/^optional .*/optional \/nonexistent\/malleable.so/' "$here/../../contrib/packaging/plugstack.conf" >"$work/plugstack"
 "$cluster" start --dir "$out" --nodes 1 --plugin-dir "$plugins" --malleable >/dev/null || fail "no cluster"

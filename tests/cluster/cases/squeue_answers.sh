@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # alone: it measures squeue
-# squeue answers within a second while resizes go on (I1).
+# squeue answers within a second during resizes (I1).
 worst_ms=0 calls=0
 ask() {
     local began took_ms

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# slurmctld is killed while a resized job's script is just starting, and the script fails: as where srun asks for its
-# allocation in that moment ("Unable to confirm allocation"). The job is started again; one whose script
-# fails again goes back to the size before, and has failed when it fails there, too.
+# slurmctld is killed while a resized job's script is just starting, and the script fails, as when srun asks
+# for its allocation at that moment ("Unable to confirm allocation"). The job is started again. A job whose
+# script fails again returns to its previous size, and ends as FAILED if it fails there too.
 make_script() { # NAME: sets $folder
     folder=$work/$1
     mkdir -p "$folder"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # alone: it measures how long slurmctld takes to stop
-# slurmctld stops within 5 s while resizes go on (F22).
+# slurmctld stops within 5 s during resizes (F22).
 start_job busy --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
 guest=$(rigid 8 300 -N2)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 400
 # An unmodified submitit script: its header, its signal, its own save and requeue, from 1 GPU to 2 and back.
 . "$here/torch.sh"
@@ -24,7 +25,7 @@ most=$(rigid 12 900 -N3)
 wait_for 120 "steps on 1 GPU again" last_size 1
 note "measured: $(gap_of "$job") s from the signal until it ran again, at 1 GPU"
 wait_for 200 "end of the training" is_state "$job" COMPLETED
-# submitit saves between any two lines of the program: a step may be done twice, none is left out.
+# submitit saves between any two lines of the program: a step may be done twice, but none is skipped.
 awk '{ if ($3 > last + 1) { print "# step " $3 " after " last; bad = 1 }; if ($3 <= last) again++; last = $3 } BEGIN { last = -1 }
     END { print "# measured: " last + 1 " steps, " again + 0 " done twice"; exit bad || last != 239 || again > 2 }' "$top/run/log" ||
     fail "steps were lost"

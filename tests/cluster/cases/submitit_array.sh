@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 300
-# A sweep by submitit's map_array, as it is: each task of the array grows from 1 GPU to 2 by submitit's own signal, save and
-# requeue, the last one too.
+# An unmodified sweep by submitit's map_array. Each task of the array, including the last, grows from 1 GPU to
+# 2 by submitit's own signal, save and requeue.
 . "$here/torch.sh"
 need_modules submitit
 top=$work/sweep
@@ -48,7 +49,7 @@ for i in 0 1 2; do wait_for 60 "steps of task $i on 2 GPUs" size_is $i 2; done
 wait $submitter || fail "the submitter: $(tail -n 3 "$top/said")"
 grep -q '^results 120 120 120$' "$top/said" || fail "the results: $(tail -n 3 "$top/said")"
 for i in 0 1 2; do
-    # submitit saves between any two lines of the program: a step may be done twice, none is left out.
+    # submitit saves between any two lines of the program: a step may be done twice, but none is skipped.
     awk '{ if ($2 > last + 1) bad = 1; if ($2 <= last) again++; last = $2 } END { exit bad || last != 120 || again > 1 }' "$top/run/log$i" ||
         fail "steps of task $i were lost"
 done

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 400
-# ringrt.torch.malleable() with the real torch on a real cluster: 1, 4, 2, 1 GPUs; each sample once an epoch, and
-# the weights of a run at one size.
+# ringrt.torch.malleable() with the real torch on a real cluster: 1, 4, 2, 1 GPUs. Each sample is used once an
+# epoch, and the weights equal those of a run at one size.
 . "$here/torch.sh"
 need_modules torch
 own_port

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 300
-# torchrun as the task of each node, below a shell, with the real torch: its workers hear of a resize, and leave
-# through its agent. 1, 4, 2 GPUs; each sample once an epoch.
+# torchrun as the task of each node, below a shell, with the real torch. Its workers receive the resize
+# request and leave through its agent. 1, 4, 2 GPUs; each sample is used once an epoch.
 . "$here/torch.sh"
 need_modules torch
 own_port

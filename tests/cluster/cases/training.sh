@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A real training over libringrt grows when a rigid job ends and shrinks when one comes: every step once,
-# every image once an epoch, and accurate.
+# A real training over libringrt grows when a rigid job ends and shrinks when one is submitted. Each step is
+# done once, each image is used once an epoch, and the result is accurate.
 need_digits
 folder=$work/training
 mkdir -p "$folder"

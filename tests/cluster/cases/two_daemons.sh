@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Two ringrtd beside one cluster: one acts. The active one is killed in the middle of a resize: the
-# other goes on at once, the resize ends, and nothing runs twice. Then one that stands still (SIGSTOP)
-# for longer than its lease: it does not act when it goes on.
+# Two ringrtd beside one cluster: one acts. The active one is killed during a resize: the other takes over at
+# once, the resize ends, and nothing runs twice. Then the active one is paused (SIGSTOP) for longer than its
+# lease: it does not act when it continues.
 # seconds: 300
 only_with daemon "sched/doubling runs once, in slurmctld"
 says() { grep -q "ringrtd: $2" "$dir/log/$1.log"; }
@@ -28,7 +28,7 @@ check_steps
 [ "$(grep -h '^start' "$folder/log" | wc -l)" = "$(grep -h '^start' "$folder/log" | sort -u | wc -l)" ] ||
     fail "a run began twice"
 
-# The one that was killed comes back, and stands by.
+# The killed ringrtd is restarted and stands by.
 "$cluster" daemon "$dir" start ringrtd
 wait_for 20 "standby" says_last ringrtd 'standby: ringrtd on'
 stopped=$("$cluster" daemon "$dir" pid ringrtd-2)

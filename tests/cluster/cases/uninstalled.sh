@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Half uninstalled, a malleable job never runs without a GPU and without a word; and one script serves
-# clusters with the plugin and without it.
+# On a partly uninstalled site a malleable job never runs without a GPU silently. One script serves clusters
+# with the plugin and without it.
 cat >"$work/portable.sh" <<'SCRIPT'
 #!/bin/bash
 #SBATCH --gpus=2
@@ -10,7 +10,7 @@ SCRIPT
 printf '#!/bin/bash\n#SBATCH --malleable=2:8\necho "gpus=$SLURM_GPUS_ON_NODE"\n' >"$work/flagged.sh"
 out=$work/half
 trap '"$cluster" stop "$out"' EXIT
-run_there() { # SCRIPT: prints what it said; SBATCH_MALLEABLE is the range
+run_there() { # SCRIPT: prints its output; SBATCH_MALLEABLE is the range
     rm -f "$work/said"
     SBATCH_MALLEABLE=1:8 "$cluster" exec "$out" timeout 60 sbatch --wait -o "$work/said" "$1" 2>&1
     cat "$work/said"
@@ -20,7 +20,7 @@ run_there() { # SCRIPT: prints what it said; SBATCH_MALLEABLE is the range
 said=$(SBATCH_MALLEABLE=1:8 timeout 60 sbatch --wait -o "$work/said" "$work/portable.sh" 2>&1; cat "$work/said")
 grep -q 'range=1:8 gpus=[248]' <<<"$said" || fail "with the plugin: $said"
 
-# ---- SPANK is still there, job_submit is not ----
+# ---- SPANK is still installed, job_submit is not ----
 "$cluster" start --dir "$out" --nodes 1 --plugin-dir "$plugins" --no-malleable \
     --conf "PlugStackConfig=$out/plugstack.conf" >/dev/null || fail "no cluster"
 echo "optional $plugins/malleable.so" >"$out/plugstack.conf"
@@ -38,7 +38,7 @@ said=$("$cluster" exec "$out" timeout 60 sbatch --wait -o "$work/rigid" --gpus=1
 grep -q 'it ran' "$work/rigid" || fail "a rigid job: $said"
 [ "$(wc -l <<<"$said")" = 1 ] || fail "a rigid job hears of it: $said"
 
-# ---- nothing is there ----
+# ---- neither is installed ----
 rm "$out/plugstack.conf"
 : >"$out/plugstack.conf"
 said=$(run_there "$work/portable.sh")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Hold, suspend and requeue by the user while a resize is under way (F24).
+# The user holds, suspends and requeues the job during a resize (F24): the user's action stands.
 start_job held --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
 fill_gap

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Jobs that have grown over all nodes, each with its MIN on another one, and a rigid job that wants two whole nodes: they
-# make room for it. Where a node of its place is still in use, the other one is cleared meanwhile: the list of excluded
-# nodes that is lent to the job which moves is gone when it waits the next time. For a place that cannot be nobody moves.
+# Jobs have grown over all nodes, each with its MIN on another one, and a rigid job wants two whole nodes:
+# they make room for it. If one node of its plan is still in use, the other one is cleared meanwhile. The list
+# of excluded nodes that is lent to the job that moves is gone when that job is next pending. For a plan that
+# is impossible no job moves.
 folders=() jobs=()
 sizes() { local i out=""; for i in "${jobs[@]}"; do out+=$(is_state "$i" RUNNING && gpus_of "$i"),; done; echo "$out"; }
 have() { [ "$(sizes)" = "$1" ]; }
@@ -26,7 +27,7 @@ have_eight() { [[ "$(sizes)" =~ ^[1-4],[1-4],[1-4],[1-4],$ ]] && [ "$(($(sizes |
 wait_for 30 "eight GPUs of the four jobs" have_eight
 wait_for 90 "growth over all nodes" have 4,4,4,4,
 
-# All of them are in its way, and have no other place.
+# All jobs are in its way, and have no other place.
 before=$(asked)
 never=$(wide 16 4 1)
 sleep 6
@@ -34,7 +35,7 @@ is_state "$never" PENDING || fail "a job of all nodes runs beside four others"
 [ "$(asked)" = "$before" ] || fail "jobs were asked in vain"
 scancel "$never" "${jobs[2]}" "${jobs[3]}"
 
-# Two jobs, half a node, and a whole one that a rigid job has for some seconds more.
+# Two malleable jobs, half a node, and a whole node that a rigid job holds for some more seconds.
 jobs=("${jobs[@]:0:2}")
 half=$(rigid 2 300 --time=10 --nodes=1)
 wait_for 30 "start of the job of half a node" is_state "$half" RUNNING
