@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded into slurmctld (LD_PRELOAD) for fault F22: Slurm's listing of jobs throws, blocks or is
-// slow, but only on the plugin's thread. What it does stands in the file $RINGRT_API_FAULT, and may
-// change at any time: "throw", "block", "slow"; anything else, or no file: nothing.
+// Preloaded into slurmctld (LD_PRELOAD) for fault F22: Slurm's job listing throws, blocks or is
+// slow, but only on the plugin's thread. The file $RINGRT_API_FAULT selects the fault and may
+// change at any time: "throw", "block" or "slow". Other content, or no file, injects nothing.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <slurm/slurm.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Looks at a private cluster (contrib/cluster) and the files of its jobs, as its user would."""
+"""Reads a private cluster (contrib/cluster) and the files of its jobs, as its user would."""
 import glob
 import os
 import re
@@ -13,7 +13,7 @@ TABLE_ROW_BYTES = 32    # libringrt/checkpoint/shard.h
 
 
 def said_by(*command):
-    """Standard output, None where the command fails or takes too long."""
+    """Standard output, or None if the command fails or takes too long."""
     try:
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=ANSWER_S)
     except subprocess.TimeoutExpired:
@@ -35,8 +35,8 @@ def is_alive(pid):
 
 
 def slurmctld_of(cluster):
-    """("up", pid); ("down", 0) where the test has stopped it; ("dead", 0) where it died by itself."""
-    for _ in range(10):  # contrib/cluster kills first and then forgets the pid
+    """("up", pid); ("down", 0) if the test has stopped it; ("dead", 0) if it died."""
+    for _ in range(10):  # contrib/cluster kills first and removes the pid file later
         try:
             with open(f"{cluster}/run/slurmctld") as file:
                 pid = int(file.read() or 0)
@@ -49,7 +49,7 @@ def slurmctld_of(cluster):
 
 
 class Tail:
-    """The new whole lines of a file that grows, and may be replaced."""
+    """The new complete lines of a file that grows and may be replaced."""
     def __init__(self, path, from_now=False):
         self.path, self.offset, self.inode, self.rest = path, 0, None, b""
         if from_now:
@@ -71,8 +71,8 @@ class Tail:
 
 
 def wrong_with_checkpoints(folder):
-    """"" where LATEST names a complete checkpoint of libringrt, or none exists (I3). Its hashes are
-    checked when the job loads it; here that every part is there in full."""
+    """"" if LATEST names a complete checkpoint of libringrt, or none exists (I3). Checks that every
+    part has its full size. The job checks the hashes when it loads the checkpoint."""
     try:
         with open(f"{folder}/LATEST") as latest:
             name = latest.read(512).split("\n")[1].split()[0]
@@ -121,7 +121,7 @@ class View:
             told = said_by("scontrol", "-d", "-o", "show", "job")
             if told is not None:
                 now.jobs = [parse_job(line) for line in told.splitlines() if line.startswith("JobId=")]
-        # What stopped in the middle of this look is looked at again in the next.
+        # What stops during this snapshot is checked again in the next.
         after, pid_after = slurmctld_of(self.cluster)
         if (after, pid_after) != (state, pid):
             now.slurmctld, now.jobs, now.squeue_ms = ("dead" if after == "dead" else "down"), None, 0

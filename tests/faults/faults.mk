@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The fault matrix: `make check-faults` runs all rows but the long ones; TAP-like lines, as root, with
-# Slurm installed. tests/faults/run --list says what injects each row.
+# The fault matrix: `make check-faults` runs all rows but the long ones, as root, with Slurm installed, and
+# prints TAP-like lines. tests/faults/run --list shows what injects each row.
 EXTRA_DIST += \
 	tests/faults/cases tests/faults/cluster_view.py tests/faults/day tests/faults/invariants.py tests/faults/live_soak tests/faults/load \
 	tests/faults/matrix.py tests/faults/run tests/faults/soak tests/faults/soak_faults.py \
@@ -10,7 +10,7 @@ faults_programs =
 if HAVE_SLURM
 faults_programs += tests/faults/report_many tests/faults/submit_many api_faults.la heap_account.la
 EXTRA_PROGRAMS += tests/faults/report_many
-# For tests/cluster, too
+# for tests/cluster as well
 noinst_PROGRAMS += tests/faults/submit_many
 tests_faults_report_many_SOURCES = tests/faults/report_many.cpp
 tests_faults_report_many_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)

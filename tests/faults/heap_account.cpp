@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded into slurmctld (LD_PRELOAD) for fault F53: whose memory is it that grows? Tracks what
-// is allocated on the plugin's thread until it is freed, on whichever thread, and writes to the
-// file $RINGRT_HEAP_ACCOUNT about each second, in bytes:
-//   plugin=N blocks=N  still allocated of what the plugin's thread has allocated
-//   used=N free=N      of glibc's heaps of the whole process: allocated, and kept free
+// Preloaded into slurmctld (LD_PRELOAD) for fault F53, to attribute memory growth. It tracks each
+// allocation of the plugin's thread until any thread frees it. About each second it writes to the
+// file $RINGRT_HEAP_ACCOUNT, in bytes:
+//   plugin=N blocks=N  still allocated of the plugin thread's allocations
+//   used=N free=N      of the process's glibc heaps: allocated, and kept free
 #include <malloc.h>
 #include <pthread.h>
 
@@ -33,7 +33,7 @@ std::size_t home(const void *block) {
     return (reinterpret_cast<std::size_t>(block) >> 4) * 0x9E3779B97F4A7C15U >> 44;
 }
 
-// Its slot, or the empty one where it would stand.
+// Returns the block's slot, or the empty one where it belongs.
 std::size_t find(const void *block) {
     std::size_t at = home(block);
     while (slots[at] != nullptr && slots[at] != block) at = (at + 1) % kSlots;
@@ -65,7 +65,8 @@ void forget(void *block) {
     bytes -= malloc_usable_size(block);
     slots[hole] = nullptr;
     for (std::size_t at = (hole + 1) % kSlots; slots[at] != nullptr; at = (at + 1) % kSlots) {
-        if ((at - home(slots[at])) % kSlots < (at - hole) % kSlots) continue;  // stands well
+        if ((at - home(slots[at])) % kSlots < (at - hole) % kSlots)
+            continue;  // already well placed
         slots[hole] = slots[at];
         slots[at] = nullptr;
         hole = at;
@@ -86,7 +87,7 @@ void tell() {
     std::fclose(file);
 }
 
-// The thread gets its name after it has begun, so each is asked again now and then.
+// The thread gets its name after it has started, so each thread's name is rechecked now and then.
 bool on_plugins_thread() {
     static thread_local bool is_plugins = false, telling = false;
     static thread_local unsigned asked = 0;

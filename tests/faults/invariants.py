@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The invariants of the fault matrix, judged from what anybody can see from outside: Slurm's own
-listings, the plugin's event log, the jobs' logs and the checkpoints on disk. Pure: text in,
-violations out.
+"""The invariants of the fault matrix, judged from outside: Slurm's own listings, the plugin's event
+log, the jobs' logs and the checkpoints on disk. Pure: text in, violations out.
 
-Watch.look() takes one Snapshot after another. Each rule that is looked at counts as one check."""
+Watch.look() takes one Snapshot after another. Each rule that it evaluates counts as one check."""
 import json
 import re
 from dataclasses import dataclass, field
 
-ANSWER_MS = 3000        # squeue, on a small machine that also runs every daemon and job
+ANSWER_MS = 3000        # limit for squeue on a small machine that also runs every daemon and job
 RESTART_S = 60          # I12
-FORGOTTEN_S = 12        # what slurmctld did in its last seconds before kill -9 it may not know any more
+FORGOTTEN_S = 12        # slurmctld may have lost what it did this long before kill -9
 ENDED = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL"}
 
 
 @dataclass
 class Snapshot:
     time_s: float
-    squeue_ms: float = 0            # how long it took; -1: no answer
-    slurmctld: str = "up"           # "up", "down" (the test has stopped it), "dead" (it died by itself)
+    squeue_ms: float = 0            # answer time; -1: no answer
+    slurmctld: str = "up"           # "up", "down" (the test stopped it), "dead" (it died)
     slurmctld_pid: int = 0
-    jobs: list = field(default_factory=list)    # of parse_job; None: slurmctld did not answer
+    jobs: list = field(default_factory=list)    # from parse_job; None: slurmctld did not answer
     nodes: dict = field(default_factory=dict)   # name -> GPUs
-    out: set = field(default_factory=set)       # nodes that take no job
+    out: set = field(default_factory=set)       # nodes that accept no job
     events: list = field(default_factory=list)  # lines of the event log since the last snapshot
     logs: dict = field(default_factory=dict)    # a job's log -> its new lines
     checkpoints: dict = field(default_factory=dict)  # folder -> what is wrong with it, or ""
@@ -77,7 +76,7 @@ def on_ladder(gpus, low, high):
 
 
 class JobLog:
-    """What one job's log has told so far (tests/cluster/plain_job.sh writes it)."""
+    """The state of one job's log so far (tests/cluster/plain_job.sh writes it)."""
     def __init__(self):
         self.step, self.saved, self.graceful = 0, 0, False
 
@@ -106,8 +105,8 @@ class Watch:
         self.checks, self.violations = {}, []
         self.pid, self.logs, self.completed = 0, {}, {}
         self.waits_since, self.asked, self.resized = {}, {}, {}
-        self.last, self.undone = {}, {}     # a job's last resize; those that slurmctld may have forgotten
-        self.forgotten = set()              # were completed, as slurmctld may have forgotten
+        self.last, self.undone = {}, {}     # a job's last resize; resizes that slurmctld may have lost
+        self.forgotten = set()              # jobs whose completion slurmctld may have lost
         self.worst_ms, self.snapshots, self.slow, self.away_s = 0, 0, 0, 0
 
     def check(self, rule, good, text):
@@ -139,13 +138,13 @@ class Watch:
         answered = 0 <= now.squeue_ms <= ANSWER_MS
         self.worst_ms = max(self.worst_ms, now.squeue_ms)
         self.slow = 0 if answered else self.slow + 1
-        # Once: the machine was busy, or slurmctld has just been started. Three times: it hangs.
+        # Once: the machine was busy, or slurmctld was just started. Three times: it hangs.
         self.check("I1", self.slow < 3, f"squeue took {now.squeue_ms:.0f} ms, three times in a row")
 
     def forget_with_slurmctld(self, now):
-        """A resize that slurmctld has not saved is undone by its end: that very one may be done once more.
-        And a job that it has not saved as completed it takes for running, and Slurm itself runs it again
-        where its node knows nothing of it; but we must not have it run again."""
+        """The end of slurmctld undoes a resize that it has not saved: the same resize may be done again.
+        slurmctld records a job as running if it has not saved its completion, and Slurm itself runs
+        the job again if its node has no process of it. The controller must not."""
         for job_id, (when, sizes) in self.last.items():
             if now.time_s - when < FORGOTTEN_S:
                 self.undone[job_id] = sizes
@@ -215,7 +214,7 @@ class Watch:
                 self.asked[job] = self.asked.get(job, 0) + 1
             if kind == "requeued" and event.get("outcome") == "recovered":
                 self.check("I9", job not in self.forgotten, f"job {job} was COMPLETED, and we had it requeued")
-            # In place nobody asks where an extension is lost, or joins again because the one below it left.
+            # In place, no job is asked if an extension is lost, or rejoins because the one below it left.
             if kind == "resized" and "in place" not in event.get("text", ""):
                 sizes = (event.get("from"), event.get("to"))
                 self.last[job] = (now.time_s, sizes)

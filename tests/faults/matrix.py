@@ -4,8 +4,8 @@
 cases     on a private Slurm cluster, with the invariants watched each second: a name in
           tests/cluster/cases, or a path below tests/faults
 tests     of a test program of this build: its path -> the names of the tests (all: ())
-scripts   commands of their own; they tell "# injected N"
-partly    what the row asks for beyond what is injected here
+scripts   separate commands, which print "# injected N"
+partly    what the row requires beyond what is injected here
 skip      why nothing can be injected here
 long      left out of `make check-faults`"""
 from dataclasses import dataclass, field

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the Comment of many running jobs, as libringrt does from within each: every 30 s each job
-// of that name tells its step and speed. One process, so that 500 jobs need not start scontrol.
+// Writes the Comment of many running jobs, as libringrt does inside each job: every 30 s each job
+// of that name reports its step and speed. It is one process, so that 500 jobs do not each start
+// scontrol.
 //
 // usage: report_many NAME SECONDS     (until SIGTERM; then prints how many reports were accepted)
 #include <chrono>
@@ -70,7 +71,7 @@ int main(int argc, char **argv) {
         const std::chrono::duration<double> every(every_s);
         const std::vector<Job> jobs = running_jobs(argv[1]);
         for (std::size_t i = 0; i < jobs.size() && stopping == 0; ++i) {
-            // Spread over the time, as those of jobs that began at different moments are.
+            // Spread over the interval, as for jobs that began at different moments.
             const double share = static_cast<double>(i) / static_cast<double>(jobs.size());
             std::this_thread::sleep_until(
                 began + std::chrono::duration_cast<Clock::duration>(every * (sweep + share)));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The faults of the soak: each is done for real, and undone where a user or administrator would."""
+"""The faults of the soak: each is real, and is undone as a user or administrator would."""
 import os
 import re
 import signal
@@ -7,13 +7,13 @@ import time
 
 from cluster_view import is_alive
 
-# What, and how often relative to the others
+# Kind and relative frequency.
 KINDS = {"kill_rank": 3, "kill_slurmctld": 3, "kill_slurmd": 2, "kill_slurmstepd": 1, "stop_rank": 2, "stop_slurmctld": 1,
          "scancel": 1, "hold": 2, "requeue": 2, "suspend": 2, "signals": 2, "reconfigure": 2, "fill_disk": 2, "node_down": 1, "rigid_comes": 3}
 
 
 def processes(cluster):
-    """(pid, comm, environment) of this cluster's jobs' processes: their own, never slurmctld's."""
+    """(pid, comm, environment) of this cluster's jobs' processes, never slurmctld's."""
     conf = f"SLURM_CONF={cluster}/slurm.conf".encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -33,9 +33,9 @@ def processes(cluster):
 class Injector:
     def __init__(self, soak):
         self.soak, self.counts, self.resumed = soak, {}, 0
-        self.later = []       # (when, what it undoes)
-        self.killed_s = 0.0   # slurmctld, last
-        self.down = {}        # nodes that a fault has taken away, until when
+        self.later = []       # (when, the function that undoes a fault)
+        self.killed_s = 0.0   # when slurmctld was killed last
+        self.down = {}        # nodes that a fault has taken down, until when
 
     def inject(self):
         random = self.soak.faults
@@ -49,7 +49,7 @@ class Injector:
         self.later.append((time.monotonic() + seconds, what))
 
     def repair(self, over):
-        """What its time has come for; and nodes that Slurm has drained, as an administrator would."""
+        """Undoes the faults that are due, and resumes drained nodes, as an administrator would."""
         now = time.monotonic()
         due = [what for when, what in self.later if over or when <= now]
         self.later = [(when, what) for when, what in self.later if not (over or when <= now)]
@@ -72,7 +72,7 @@ class Injector:
         return os.path.exists(f"{self.soak.dir}/run/slurmctld")
 
     def pick(self, fraction, states, hurt=True, kinds=("plain", "train", "rigid")):
-        """One of the jobs in these states; None where there is none."""
+        """One of the jobs in these states, or None."""
         able = sorted(j for j, job in self.soak.jobs.items() if self.soak.seen.get(j, {}).get("state") in states and job.kind in kinds)
         if not able:
             return None
@@ -85,7 +85,7 @@ class Injector:
         ident = str(job.id).encode()
         return sorted(pid for pid, _, env in processes(self.soak.dir) if env.get(b"SLURM_JOB_ID") == ident and b"SLURM_PROCID" in env)
 
-    # ---- one function for each kind: True where it was injected -----------------------------------
+    # ---- one function for each kind: returns True if it was injected -------------------------------
 
     def signal_rank(self, fraction, number):
         job = self.pick(fraction, {"RUNNING"}, kinds=("plain", "train"))
@@ -113,7 +113,7 @@ class Injector:
     def kill_slurmctld(self, _, lasts_s):
         newest = max((job.submitted for job in self.soak.jobs.values()), default=0)
         if not self.slurmctld_is_up() or time.time() - newest < 10:
-            return False  # a number given twice drains a node, whatever the scheduler
+            return False  # a job number given twice drains a node, with every scheduler
         self.soak.say("kill -9 slurmctld")
         self.killed_s = time.time()
         self.tool("kill", "slurmctld")
@@ -155,13 +155,13 @@ class Injector:
             return False
         self.soak.say(f"kill -9 {title.rstrip(chr(0))}")
         step = re.search(r"\[(\d+)\.\d+\]", title)
-        if step:  # not of the batch script
+        if step:  # not the batch script's
             self.requeue_if_stuck(int(step.group(1)))
         return True
 
     def requeue_if_stuck(self, job_id):
-        """Slurm never tells srun of a step whose slurmstepd was killed: the task runs on by itself, and
-        srun waits until the time limit, with or without ringrt. An administrator has the job requeued."""
+        """Slurm never notifies srun of a step whose slurmstepd was killed: the task keeps running, and
+        srun waits until the time limit, with or without ringrt. An administrator requeues the job."""
         restarts = self.soak.seen.get(job_id, {}).get("restarts")
 
         def attempt():
@@ -189,8 +189,8 @@ class Injector:
         return self.soak.ask("scontrol", what, str(job_id)) is not None
 
     def resume(self, job_id):
-        """slurmctld, killed before it has saved that it suspended a job, takes it for running: its
-        processes stay stopped until it is suspended once more."""
+        """If slurmctld is killed before it has saved a suspension, it records the job as running. The
+        job's processes stay stopped until it is suspended once more."""
         if self.control("resume", job_id):
             return True
         if self.soak.seen.get(job_id, {}).get("state") != "RUNNING":
@@ -198,12 +198,12 @@ class Injector:
         return self.control("suspend", job_id) and self.control("resume", job_id)
 
     def undo_until_done(self, seconds, job_id, undo):
-        """What meets no slurmctld is tried again: else the job waits for ever by our fault."""
+        """Retries a request while slurmctld is down: otherwise the soak itself leaves the job waiting forever."""
         def attempt(left=20):
             if job_id in self.soak.jobs and not undo() and left > 0:
                 self.undo_in(3, lambda: attempt(left - 1))
         self.undo_in(seconds, attempt)
-        self.undo_in(seconds + 15, attempt)  # slurmctld may be killed before it has saved the first
+        self.undo_in(seconds + 15, attempt)  # slurmctld may be killed before it has saved the first attempt
 
     def requeue(self, fraction, _):
         job = self.pick(fraction, {"RUNNING"})

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A real training over libringrt for the soak: where a rank dies, the job has itself requeued and goes
-# on from its last checkpoint. usage: soak_train.sh FOLDER DIGITS DATA EPOCHS
+# A real training over libringrt for the soak: if a rank dies, the job requeues itself and continues from its
+# last checkpoint.
+#
+# usage: soak_train.sh FOLDER DIGITS DATA EPOCHS
 folder=$1
 export RINGRT_CHECKPOINT_DIR=$folder/ckpt
 srun --kill-on-bad-exit "$2" --data="$3" --epochs="$4" --device-ms-per-sample=20 --save-interval=20 \
     --loss-csv="$folder/steps.csv" --json="$folder/summary" && exit
 [ -e "$folder/summary" ] && exit
-# A run that could save nothing is tried again a few times only: a disk may stay full for ever.
+# A run that could save nothing is retried only a few times: a disk may stay full forever.
 now=$(md5sum <"$folder/ckpt/LATEST" 2>&1) before=x vain=0
 [ -e "$folder/vain" ] && read -r vain before <<<"$(cat "$folder/vain")"
 [ "$now" = "$before" ] && vain=$((vain + 1)) || vain=0

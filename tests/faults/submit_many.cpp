@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Submits many jobs of the user who runs it by libslurm alone, as a hostile or a busy user may: no
+// Submits many jobs of the calling user through libslurm alone, as a hostile or busy user may: no
 // sbatch, no SPANK plugin.
 //
 // usage: submit_many COUNT COMMAND [NAME=VALUE...]
 //   gpus=N           of each job (default 1)
-//   tasks=N          of each rigid job, on one node (default: as Slurm deals them)
+//   tasks=N          of each rigid job, on one node (default: as Slurm distributes them)
 //   partition=P      (default: the cluster's)
 //   name=TEXT        of every job (default: many)
-//   name_bytes=N     names of 1 to N bytes: no two jobs after one another are alike
+//   name_bytes=N     names of 1 to N bytes: no two consecutive jobs are alike
 //   malleable=R      the flag in every k-th job, see every
 //   every=K          (default 1: in each)
 //   priority=N       of every job
-//   entries=N        so many more entries in the SPANK environment
-//   bytes=N          one more entry of so many bytes
+//   entries=N        adds N entries to the SPANK environment
+//   bytes=N          adds one entry of N bytes
 //   comment=TEXT, admin_comment=TEXT   of every job
 // Prints how many were accepted, and the last refusal. Exit 0 if any was, 1 if none, 2 usage.
 #include <unistd.h>
@@ -49,7 +49,7 @@ int submit(const Order &order, long index, bool malleable) {
     job_desc_msg_t job;
     slurm_init_job_desc_msg(&job);
     std::string script = "#!/bin/sh\n" + order.command + "\n", path = "PATH=/usr/bin:/bin";
-    const char *conf_file = std::getenv("SLURM_CONF");  // for what the job itself asks of Slurm
+    const char *conf_file = std::getenv("SLURM_CONF");  // for the job's own requests to Slurm
     std::string conf = std::string("SLURM_CONF=") + (conf_file != nullptr ? conf_file : "");
     std::string partition = order.partition;
     char *environment[] = {path.data(), conf.data(), nullptr};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A real training over libringrt in a case on the cluster: sourced by cases, after lib.sh.
+# A real training over libringrt in a cluster case. Cases source it after lib.sh.
 # shellcheck shell=bash disable=SC2154
 digits=$(dirname "$plugins")/digits data=$(dirname "$plugins")/digits.csv
 [ -x "$digits" ] || { note "skipped: digits is not built"; exit 77; }
@@ -14,7 +14,7 @@ start_training() { # NAME MIN:MAX EPOCHS [OPTION of digits...]: sets $job and $f
 }
 trained() { [ "$(wc -l 2>/dev/null <"$folder/steps.csv" || echo 0)" -gt "$1" ]; }
 trained_on() { awk -F, -v least="$1" -v gpus="$2" '$4 == gpus { n++ } END { exit n < least }' "$folder/steps.csv" 2>/dev/null; }
-# Each step once and in order.
+# Checks that each step was done once and in order.
 check_training() {
     awk -F, '$1 ~ /^[0-9]+$/ && $1 != ++last { print "# step " $1 " where " last " was due"; bad = 1; exit } END { exit bad }' \
         "$folder/steps.csv" || fail "steps were lost or done twice"

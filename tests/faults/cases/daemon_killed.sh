@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# kill -9 of a node's slurmd, and of a job's slurmstepd: the jobs come back from their last checkpoint
-# on other nodes, or go on (F31).
+# Injects kill -9 of a node's slurmd, and of a job's slurmstepd. The jobs must continue, or restart from their
+# last checkpoint on other nodes (F31).
 start_job stays --malleable=1:4 -- 100000 100
 wait_for 30 "start" runs_with "$job" 4
 node=$(squeue -h -j "$job" -o %N)
@@ -13,7 +13,7 @@ is_state "$job" RUNNING && [ "$(starts)" = 1 ] || fail "the job was touched"
 check_steps
 clear_jobs
 
-# For good: Slurm gives the node up (SlurmdTimeout) and requeues the job.
+# Permanently: Slurm marks the node down (SlurmdTimeout) and requeues the job.
 start_job moves --malleable=1:8 -- 100000 200 again
 wait_for 30 "start" runs_with "$job" 8
 wait_for 30 "a checkpoint" has_line '^save'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The disk of the checkpoints is full when a job is asked to resize: the resize is called off, training
-# goes on at its size, and the log says what was missing. With room again, it resizes (F12).
+# The checkpoint disk is full when a job is asked to resize. The resize is called off, training continues at
+# its size, and the log reports what was missing. Once there is room, the job resizes (F12).
 . "$here/../faults/training.sh"
 disk=$work/disk
 mkdir -p "$disk"
@@ -18,7 +18,7 @@ note "the job's log: $(grep -iE 'no space left' "$folder/out" | head -1)"
 before=$(wc -l <"$folder/steps.csv")
 wait_for 30 "ten more steps on 16 GPUs" trained $((before + 10))
 is_state "$job" RUNNING || fail "the job is $(state_of "$job")"
-# Without a checkpoint it asks for no requeue, or a disk that stays full would have it start for ever.
+# Without a checkpoint it asks for no requeue: on a disk that stays full it would restart forever.
 scontrol -o show job "$job" | grep -q ' Restarts=0 ' || fail "requeued without a checkpoint"
 rm "$disk/filler"
 wait_for 160 "the resize, with room again" trained_on 10 8

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A job ends with 0 while slurmctld is down, for longer than slurmstepd keeps trying before it sleeps
-# (MessageTimeout, 10 s): slurmctld comes back, believes that the job runs, and its node knows of no
-# process. It has ended all the same: it is COMPLETED, and never runs again (F21). A job that nobody had
-# asked anything, one that ended just before, and one that was asked to resize.
+# A job ends with 0 while slurmctld is down, for longer than slurmstepd retries before it sleeps
+# (MessageTimeout, 10 s). A restarted slurmctld records the job as running, and its node has no process of it.
+# The job must become COMPLETED and never run again (F21). Tried with a job that was not asked, one that ended
+# just before, and one that was asked to resize.
 cat >"$work/until.sh" <<'END'
 #!/bin/bash
 echo "start ${SLURM_RESTART_COUNT:-0}" >>"$1/log.plain"
@@ -34,9 +34,9 @@ ends_while_down() {
 begin calm
 ends_while_down
 
-# It ended a moment before, and slurmctld, killed, has not saved that: only the event log knows.
+# It ended just before the kill, and slurmctld has not saved that: only the event log records it.
 begin before
-sleep 15 # a job that was just launched is asked for later
+sleep 15 # a job that was just launched is queried later
 scontrol update jobid="$job" comment=changed
 sleep 1 # slurmctld has saved that, and saves nothing more for five seconds
 touch "$folder/end"
@@ -45,7 +45,7 @@ kill_slurmctld
 start_slurmctld
 is_state "$job" RUNNING || fail "slurmctld had saved the end of the job: nothing was tried"
 wait_for 60 "end of the job that had ended before" is_state "$job" COMPLETED
-sleep 15 # Slurm itself would have it run again by now
+sleep 15 # by now Slurm alone would have started it again
 is_state "$job" COMPLETED || fail "the job was COMPLETED and is $(state_of "$job")"
 [ "$(wc -l <"$folder/log.plain")" = 1 ] || fail "the job ran again after it had ended with 0"
 clear_jobs

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A job ends with 0 in the same second as its requeue, again and again with jitter: once COMPLETED it
-# never runs again, and it is never left half (F25). RINGRT_TIMES: how often (default 12).
+# A job ends with 0 in the same second as its requeue, repeatedly and with jitter. Once COMPLETED it never
+# runs again, and it never stays half ended (F25). RINGRT_TIMES: how often (default 12).
 cat >"$work/ends.sh" <<'END'
 #!/bin/bash
 echo "start ${SLURM_RESTART_COUNT:-0}" >>"$1/log.plain"
@@ -16,12 +16,12 @@ times=${RINGRT_TIMES:-12} again=0
 for ((i = 0; i < times; i++)); do
     folder=$work/ends$i
     mkdir -p "$folder"
-    # scontrol's requeue has the race; libringrt's own asks only while the job runs.
+    # scontrol's requeue has the race; libringrt's own request is sent only while the job runs.
     ids[i]=$(timeout 20 sbatch --parsable --malleable=1:2 -o /dev/null "$work/ends.sh" "$folder" $((RANDOM % 10)) 0$((RANDOM % 10))) ||
         fail "sbatch refused it"
 done
 all_ended() { [ "$(timeout 5 scontrol -o show job | grep -cE 'JobName=ends.sh .*JobState=COMPLETED')" = "$times" ]; }
-# A requeue that came first has it run once more, and end.
+# If the requeue came first, the job runs once more and ends.
 wait_for 200 "end of all" all_ended
 declare -A runs
 for ((i = 0; i < times; i++)); do runs[$i]=$(wc -l <"$work/ends$i/log.plain"); done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A user games it: MIN = MAX, many tiny malleable jobs, false reports of progress. None gets a rigid job's
-# GPUs or more than its range, and a rigid job that comes gets what is borrowed (F46).
+# A user games the controller: MIN = MAX, many tiny malleable jobs, false progress reports. No such job gets a
+# rigid job's GPUs or more than its range. A new rigid job gets what is borrowed (F46).
 false_report='ringrt/1 run=0 gpus=16 step=999999999 step_ms=0.001 left=999999999999 ckpt=999999999 up=1 speed=1:1000000,16:0.001'
 greedy=$(timeout 20 sbatch --parsable --malleable=4:4 -o /dev/null --wrap 'srun sleep 600') || fail "MIN = MAX was refused"
 wait_for 30 "start" is_state "$greedy" RUNNING
@@ -17,7 +17,8 @@ for _ in $(seq 20); do
     [ "$total" -le 16 ] || fail "$total GPUs are given out of 16"
     sleep 1
 done
-# Every liar that runs may be asked, and is called off or leaves; who came fairly is not starved for ever.
+# Every running job with false reports may be asked, and is called off or leaves. The honest jobs must not
+# starve.
 scancel "${liars[@]:0:20}"
 wait_for 60 "start of the honest job" is_state "$honest" RUNNING
 wait_for 60 "start of the fair job" is_state "$job" RUNNING

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Names and comments with escape sequences, line breaks, bytes that are no UTF-8, and forged telemetry:
-# the tools escape them, their JSON stays valid, and the controller goes on (F43).
+# Names and comments with escape sequences, line breaks, bytes that are not UTF-8, and forged telemetry. The
+# tools escape them, their JSON stays valid, and the controller continues (F43).
 ringstat=$(dirname "$plugins")/ringstat
 [ -x "$ringstat" ] || { note "skipped: ringstat is not built"; exit 77; }
 count=0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# --export=NONE, two steps in one job, heterogeneous jobs, salloc: each works, or is refused at
-# submission with the reason (F34).
+# --export=NONE, two steps in one job, heterogeneous jobs, salloc: each works, or is refused at submission
+# with the reason (F34).
 count=0
 start_job bare --malleable=1:16 --export=NONE -- 100000 100
 wait_for 30 "start with --export=NONE" runs_with "$job" 16
@@ -10,8 +10,8 @@ check_steps
 clear_jobs
 count=$((count + 1))
 
-# Two steps one after the other on all nodes; side by side on one node only: Slurm 22.05 itself refuses
-# any `srun --overlap` of a job with GPUs on several nodes ("Insufficient GRES available").
+# Two consecutive steps on all nodes. Concurrent steps on one node only: Slurm 22.05 itself refuses any `srun
+# --overlap` of a job with GPUs on several nodes ("Insufficient GRES available").
 two_steps() { # NAME MIN:MAX FIRST-STEP OPTION-OF-THE-SECOND GPUS-AFTER GUEST...: a job of two steps, resized
     folder=$work/$1
     mkdir -p "$folder"
@@ -42,7 +42,7 @@ refused() { # EXPECTED COMMAND...
 }
 refused 'expected a batch job' salloc --malleable=1:4 true
 refused 'expected a batch job' srun --malleable=1:4 true
-# Slurm accepts heterogeneous jobs only under a scheduler literally called sched/backfill.
+# Slurm accepts heterogeneous jobs only if SchedulerType is literally sched/backfill.
 timeout 20 sbatch --malleable=1:4 : --gpus=1 --wrap true >"$work/said" 2>&1 && fail "a heterogeneous job was accepted"
 count=$((count + 1))
 injected $count

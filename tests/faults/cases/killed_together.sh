@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# kill -9 of slurmctld while many jobs leave for their resizes, the tasks of an array among them: the nodes tell that they are
-# done with jobs that slurmctld has forgotten to have left, which up to 24.11.5 takes the nodes from what it believes to run (F21).
-# None is lost, and each does every step once.
+# Injects kill -9 of slurmctld while many jobs, including an array's tasks, leave for their resizes. The nodes
+# report the end of jobs whose requeue slurmctld has lost. Up to 24.11.5 that takes the nodes from runs that
+# it records as running (F21). No job is lost, and each does every step once.
 # seconds: 400
 crash() { kill_slurmctld && sleep 1 && start_slurmctld; }
 resume_nodes() {
@@ -17,7 +17,7 @@ choose() { # INDEX: of a job, or of a task
     fi
 }
 saved() { [ "$(cat "$work/round$round".*/log "$work/round$round.array"/*/log 2>/dev/null | grep -c ^save)" -ge 4 ]; }
-# One that is cancelled and requeued shows as CANCELLED for a moment.
+# A job that is cancelled and requeued shows as CANCELLED for a moment.
 is_lost() { is_state "$job" "FAILED CANCELLED NODE_FAIL" && sleep 3 && is_state "$job" "FAILED CANCELLED NODE_FAIL"; }
 over() { is_state "$job" COMPLETED || is_lost; }
 jobs=()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
 # seconds: 1300
-# A hundred thousand passes of the decision loop inside slurmctld, jobs resizing meanwhile: of what the
-# plugin's thread allocates nothing is left (F53). A preloaded library keeps that account, so that
-# slurmctld's own memory, which its jobs and its threads' heaps make grow, is told apart.
-# RINGRT_PASSES: how many.
+# A hundred thousand passes of the decision loop inside slurmctld while jobs resize: nothing that the plugin's
+# thread allocates is leaked (F53). A preloaded library counts those allocations, because slurmctld's own
+# memory grows with its jobs and its threads' heaps. RINGRT_PASSES: how many passes.
 passes=${RINGRT_PASSES:-100000}
 limit_kib=64
 account=$plugins/heap_account.so
@@ -20,13 +20,13 @@ start_job c --malleable=4:16 -- 100000 500
 sleep 5
 passes_now() { grep -o '"passes":{"count":[0-9]*' "$dir/log/malleable_diag.json" | grep -o '[0-9]*$'; }
 resident_kib() { awk '/^VmRSS/ { print $2 }' "/proc/$("$cluster" daemon "$dir" pid slurmctld)/status"; }
-# Something always changes, so that every listing brings jobs: a queue that stands still is not listed
-# again, and a leak of each listing was not seen in it.
+# Keeps the queue changing, so that every listing returns jobs. An unchanged queue is not listed again, which
+# would hide a leak per listing.
 reached() {
     scontrol update jobid="$a" comment="$SRANDOM"
     [ "$(passes_now)" -ge "$1" ]
 }
-# The least of some looks, for a look may fall into a pass: KiB still allocated of the plugin's.
+# The plugin's allocated KiB. The minimum of several readings, because one may fall into a pass.
 plugin_kib() {
     for _ in $(seq 10); do
         grep -o 'plugin=[0-9]*' "$RINGRT_HEAP_ACCOUNT" | grep -o '[0-9]*'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A node is DOWN for a moment, as when an administrator frees it, and is back before anybody has looked:
-# Slurm requeues its jobs at once, and what is left of them is still there. A job must not be started beside
-# its old self, which crashed slurmctld in a soak (I1, F31).
+# A node is DOWN for a moment, as when an administrator frees it, and returns before any pass sees it. Slurm
+# requeues its jobs at once while their old processes still run. A job must not start beside its old run,
+# which crashed slurmctld in a soak (I1, F31).
 cat >"$work/blinks.sh" <<'BATCH'
 #!/bin/bash
 echo "start $(date +%s)" >>"$1/log.plain"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A prolog that takes its time, an epilog too, and one that fails at a restart: the resize waits, and
-# a job whose restart count jumped goes on from what it saved (F33).
+# A slow prolog, a slow epilog, and a prolog that fails at a restart. The resize waits, and a job whose
+# restart count increased twice continues from its save (F33).
 out=$work/prolog
 cat >"$work/slow" <<'END'
 #!/bin/bash
@@ -25,7 +25,8 @@ wait_for 120 "resize to 4 GPUs through a slow epilog and prolog" runs_with "$job
 check_steps
 note "measured: $(gap_of "$job") s from signal to running again, with 8 s of epilog and 8 s of prolog"
 rm "$work/slow.on"
-# A prolog that fails drains the node and requeues the job, which is held; the administrator helps.
+# A prolog that fails drains the node and requeues the job, which is held. The administrator resumes and
+# releases them.
 scancel "$guest"
 : >"$work/fail"
 repair() {

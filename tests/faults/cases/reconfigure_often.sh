@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# scontrol reconfigure a hundred times, in the middle of resizes: no job is lost, no step (F28).
-# From 23.11 on each of them is a new slurmctld. Where they follow one another within a second none lives
-# long enough to start a job, with stock Slurm neither: a job requeued meanwhile waits for the last one. So
-# what is judged is how soon after the last one the job runs at its new size.
-# Stock slurmctld of 22.05 reads AuthInfo without a lock: while it reads slurm.conf anew, a request may be
-# looked up at munge's default socket, where this cluster's munged is not, and the job's srun is refused.
+# scontrol reconfigure a hundred times during resizes: no job and no step is lost (F28). From 23.11 on each
+# reconfigure starts a new slurmctld. If they follow within a second of each other, none lives long enough to
+# start a job, also on stock Slurm: a job requeued meanwhile waits for the last one. So the case judges how
+# soon after the last one the job runs at its new size. Stock slurmctld 22.05 reads AuthInfo without a lock.
+# While it rereads slurm.conf, a request may use munge's default socket, where this cluster's munged does not
+# listen, and the job's srun is refused.
 log_began=$(wc -l <"$dir/log/slurmctld.log")
 munge_missed() { tail -n "+$((log_began + 1))" "$dir/log/slurmctld.log" | grep -q 'Munge decode failed: Failed to access "/'; }
 trap '[ $? = 0 ] || ! munge_missed || { note "skipped: slurmctld looked for munged at its default socket (stock Slurm 22.05)"; exit 77; }' EXIT
@@ -13,7 +13,7 @@ saves() { grep -c '^save' "$folder/log" 2>/dev/null; }
 has_saved() { [ "$(saves)" -gt "$1" ]; }
 now_ms() { date +%s%3N; }
 times=0 longest_ms=0 dead=0
-# A slurmd of 24.11 may end without a word where one request follows another (with stock Slurm, too).
+# A slurmd of 24.11 may end silently if requests follow each other closely (also on stock Slurm).
 start_dead_nodes() {
     local name
     for name in n1 n2 n3 n4; do
@@ -23,7 +23,7 @@ start_dead_nodes() {
     done
 }
 
-# What to do so that the job is resized, and to how many GPUs.
+# CMD triggers a resize to GPUS.
 reconfigure_while() { # GPUS CMD...
     local gpus=$1 before i began
     before=$(saves)
@@ -52,6 +52,6 @@ was_resized() { [ "$(count_events "$job" resized)" = "$1" ]; }
 wait_for 20 "word of four resizes" was_resized 4
 check_steps
 note "measured: $times reconfigurations; it ran at most $longest_ms ms after the last of 25, $dead slurmd died"
-# Slurm's own tick is a second, the controller's start another, its release two after the job has left.
+# Slurm's tick is a second, the controller's start another, and its release comes two after the job has left.
 [ $longest_ms -lt 15000 ] || fail "it ran again $longest_ms ms after the last reconfiguration"
 injected "$times"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Slurm signals every process of a step: helpers with no handler, as data workers and shells are, must
-# not die of it (F06). The default signal is one that a process without a handler ignores.
+# Slurm signals every process of a step. Helpers without a handler, such as data workers and shells, must
+# survive (F06). A process without a handler ignores the default signal.
 folder=$work/helpers injected=0
 mkdir -p "$folder"
 cat >"$folder/job.sh" <<'END'

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A SPANK plugin that cannot be loaded (it is no library): with the shipped `optional` line
-# jobs run and no node drains (F32). One built for another Slurm is refused by Slurm's loader the same way.
+# A SPANK plugin that cannot be loaded (it is not a library). With the shipped `optional` line jobs run and no
+# node drains (F32). Slurm's loader refuses a plugin built for another Slurm the same way.
 out=$work/spank
 count=0
 printf 'not a library' >"$work/nonsense.so"
-# The version that Slurm compares stands in the plugin as a number.
+# The plugin contains the version that Slurm compares as a number.
 "$cluster" start --dir "$out" --nodes 1 --plugin-dir "$plugins" --malleable >/dev/null || fail "no cluster"
 trap '"$cluster" stop "$out"' EXIT
 for plugin in nonsense.so; do

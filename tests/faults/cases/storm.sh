@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Eight malleable jobs with a GPU more than they need, and rigid jobs that want all of those: no more
-# resizes are under way at once than is allowed; the others wait and get their turn (F23).
+# Eight malleable jobs each hold one GPU above MIN, and rigid jobs want all of those. The number of concurrent
+# resizes never exceeds the limit. The other jobs wait and are resized in turn (F23).
 set_yaml "$(sed 's/^fit_wait.*/resizes_in_flight: 3/' "$work/malleable.yaml")"
 folders=()
 for i in 1 2 3 4 5 6 7 8; do
@@ -13,8 +13,8 @@ sleep 3
 for i in 1 2 3 4 5 6 7 8; do rigid 1 300 >/dev/null; done
 most=0 end=$((SECONDS + 120))
 while [ $SECONDS -lt $end ] && [ "$(timeout 5 squeue -h -t R -n rigid | wc -l)" -lt 8 ]; do
-    # Those at their old size: one that lost its place in the gap waits like any other job, holds up
-    # nobody, and may run again while three others are asked. Jobs of earlier cases are listed, too.
+    # Counts jobs at their old size. A job that lost its place in the gap is pending like any other, delays no
+    # job, and may run again while three others are asked. Jobs of earlier cases are listed too.
     now=$(timeout 10 scontrol -o show job | grep -aE 'JobState=(RUNNING|COMPLETING) ' | grep -a 'TresPerJob=[^ ]*gpu:2' |
         grep -acE 'malleable/1 .* (asked=[1-9]|state=asked)')
     [ "$now" -le $most ] || most=$now

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# On the plugin's thread Slurm's listing throws, is slow, or blocks for ever: malleability pauses and
-# says so, rigid jobs go on, slurmctld answers and stops within 5 s (F22). Injected by a library that is
-# preloaded into slurmctld and lies in wait for that one thread.
+# On the plugin's thread Slurm's listing throws, is slow, or blocks forever. Malleability pauses and logs it,
+# rigid jobs continue, and slurmctld answers and stops within 5 s (F22). A library preloaded into slurmctld
+# injects this into that thread only.
 faults=$plugins/api_faults.so
 [ -e "$faults" ] || { note "skipped: api_faults.so is not built (make api_faults.la)"; exit 77; }
 ringstat=$(dirname "$plugins")/ringstat
@@ -35,7 +35,7 @@ began=$(date +%s%N)
 took_ms=$((($(date +%s%N) - began) / 1000000))
 [ $took_ms -lt 5000 ] || fail "slurmctld took $took_ms ms to stop while the thread hangs"
 note "measured: slurmctld stopped in $took_ms ms while the plugin's thread hung in a call"
-# Without the library: all is well again.
+# Without the library everything works again.
 start_slurmctld
 guest=$(rigid 8 300 -N2)
 grown=$(rigid 4 300)

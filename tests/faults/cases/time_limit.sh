@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Each requeue grants a fresh time limit; over its resizes a job gets no more than it asked for (F29).
-# A requeue of its own brings a fresh one, as without malleable jobs.
-# Slurm counts in whole minutes and ends jobs a while late: so the limits are looked at, not the clock.
+# Each requeue grants a fresh time limit. Over its resizes a job gets no more than it requested (F29). A
+# requeue by its user brings a fresh one, as without malleable jobs. Slurm counts in whole minutes and ends
+# jobs somewhat late, so the case checks the limits and not the clock.
 limit_of() { timeout 10 squeue -h -j "$job" -o %l; }
 minutes_of() { awk -F: '{ print NF == 3 ? $1 * 60 + $2 : $1 }' <<<"$(limit_of)"; }
 start_job limited --malleable=1:16 --malleable-grace=0:10 -t 4 -- 100000 100
@@ -18,7 +18,7 @@ timeout 10 scontrol requeue "$job"
 wait_for 60 "its own requeue" has_line 'restarts=3 '
 wait_for 20 "start" runs_with "$job" 16
 [ "$(minutes_of)" = 4 ] || fail "after a requeue of its own it has $(limit_of)"
-# The administrator's word stands, whatever was used.
+# A limit that the administrator sets stands, whatever was used.
 timeout 10 scontrol update jobid="$job" timelimit=30
 guest=$(rigid 8 300 -N2)
 wait_for 40 "shrink" runs_with "$job" 8
@@ -26,7 +26,7 @@ wait_for 40 "shrink" runs_with "$job" 8
 check_runs
 clear_jobs
 
-# A suspension is no run time.
+# Suspended time is not run time.
 start_job suspended --malleable=1:16 --malleable-grace=0:10 -t 3 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
 timeout 10 scontrol suspend "$job"
