@@ -12,7 +12,7 @@ EXTRA_DIST += tests/check-examples tests/check-header tests/check-symbols tests/
 TESTS += tests/check-options
 EXTRA_DIST += tests/check-options
 
-# What the fault tests' watcher sees
+# The fault tests' watcher
 TESTS += tests/check-invariants
 EXTRA_DIST += tests/check-invariants tests/unit/check_invariants.py
 
@@ -20,10 +20,10 @@ EXTRA_DIST += tests/check-invariants tests/unit/check_invariants.py
 TESTS += tests/check-demo tests/multiproc/digits-sizes tests/netns/faults
 EXTRA_DIST += tests/check-demo tests/unit/test_demo.py tests/multiproc/digits-sizes tests/netns/faults
 
-# On a real Slurm cluster: contrib/test runs these by themselves
+# On a real Slurm cluster: contrib/test runs these separately
 EXTRA_DIST += tests/cluster
 
-# Against other versions' headers, by hand
+# Against other versions' headers, run by hand
 EXTRA_DIST += tests/slurm-headers
 
 # Every parser against hostile input

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes over the channel between rank 0 and the SPANK plugin, from either side.
+// Messages of the channel between rank 0 and the SPANK plugin, from either side.
 #include "slurm_plugin/records/channel.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// main() of a fuzz target where the compiler has no libFuzzer: reads the corpus and tries it, then
-// mutations of it. Without coverage to guide it, it draws its words from the corpus. Takes
-// libFuzzer's flags:
+// main() of a fuzz target if the compiler has no libFuzzer. Reads the corpus and tries it, then
+// mutations of it. Without coverage guidance, it takes words from the corpus. Accepts libFuzzer's
+// flags:
 //
 //     TARGET [-runs=N] [-max_total_time=SECONDS] [-seed=S] [-max_len=BYTES]
 //     [-artifact_prefix=PREFIX]
 //            FILE|FOLDER...
 //
-// Mutates only where -runs or -max_total_time says how much. An input that breaks something is left
-// in PREFIXcrash-SEED-NUMBER.
+// Mutates only if -runs or -max_total_time sets a limit. A failing input is written to
+// PREFIXcrash-SEED-NUMBER.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-// Of the sanitizers; absent in other builds.
+// From the sanitizers; absent in other builds.
 extern "C" void __sanitizer_set_death_callback(void (*)()) __attribute__((weak));
 
 namespace {
@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using Random = std::mt19937_64;
 
-constexpr unsigned kHangSeconds = 20;  // of one input, also under sanitizers on a busy machine
+constexpr unsigned kHangSeconds = 20;  // per input, also under sanitizers on a busy machine
 
 struct Options {
     int64_t runs = 0;
@@ -43,7 +43,7 @@ struct Options {
     std::vector<fs::path> corpus;
 };
 
-// The input under way, for the handlers.
+// The current input, for the handlers.
 const std::string *current = nullptr;
 char crash_name[4200] = "crash";
 
@@ -133,14 +133,14 @@ std::vector<std::string> read_corpus(const std::vector<fs::path> &paths) {
 
 void run_one(const std::string &input) {
     current = &input;
-    // On the heap and of its very length, so that a sanitizer sees a read beyond it.
+    // On the heap and of exact length, so that a sanitizer detects a read beyond it.
     const std::vector<uint8_t> bytes(input.begin(), input.end());
     alarm(kHangSeconds);
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     current = nullptr;
 }
 
-// Words of the corpus, and what parsers trip over.
+// Words of the corpus, and text on which parsers often fail.
 std::vector<std::string> words_of(const std::vector<std::string> &corpus) {
     std::vector<std::string> words = {"0",
                                       "-1",
@@ -213,7 +213,7 @@ class Mutator {
         return from[below(from.size())];
     }
 
-    // [first, first + length) of `input`, short ones more often.
+    // A random range [first, first + length) of `input`, more often a short one.
     std::pair<size_t, size_t> range(const std::string &input) {
         const size_t first = below(input.size());
         return {first, std::min(input.size() - first, size_t{1} << below(10))};
@@ -257,7 +257,7 @@ class Mutator {
         }
     }
 
-    // The whole number at or after `at` becomes another.
+    // Replaces the whole number at or after `at`.
     void change_number(std::string &input, size_t at) {
         const size_t first = input.find_first_of("0123456789", at);
         if (first == input.npos) return;

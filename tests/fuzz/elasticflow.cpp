@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ElasticFlow traces, and their throughput tables: the first byte of the input says which of the
-// two it is.
+// ElasticFlow traces and their throughput tables. The input's first byte selects one of the two.
 #include "tests/fuzz/jobs.h"
 
 using namespace ringrt;

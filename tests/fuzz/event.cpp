@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of the plugin's event log, which ringstat shows.
+// Lines of the plugin's event log, as ringstat reads them.
 #include "tests/fuzz/fuzz.h"
 #include "tools/ringstat/history.h"
 #include "tools/ringstat/text.h"

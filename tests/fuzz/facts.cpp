@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files that ringrtd leaves for job_submit/malleable, which reads them in slurmctld.
+// The files that ringrtd writes for job_submit/malleable, which reads them in slurmctld.
 #include "slurm_plugin/slurm/host/facts_file.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Fuzz targets, one per parser. `make check` replays the corpus; `make fuzz` tries FUZZ_SECONDS of new
-# inputs each (best in a build with --enable-sanitize=fuzzer CXX=clang++).
+# Fuzz targets, one per parser. `make check` replays the corpus. `make fuzz` tries new inputs for FUZZ_SECONDS
+# each (best in a build with --enable-sanitize=fuzzer CXX=clang++).
 fuzz_targets = \
 	tests/fuzz/flag tests/fuzz/intent tests/fuzz/telemetry tests/fuzz/journal \
 	tests/fuzz/channel tests/fuzz/profile \

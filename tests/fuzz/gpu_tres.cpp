@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// GPUs in the texts of nodes and allocations.
+// The GPU counts in the texts of nodes and allocations.
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first bytes on a connection between ranks, in both directions. Without the secret nobody gets
-// in, whatever is sent. With it, only whom the acceptor waits for. From memory; what ends
-// with "socket" also through sockets, which cost ten times as much.
+// The first bytes on a connection between ranks, in both directions. Without the secret no peer is
+// accepted, whatever it sends. With it, only the peer that the acceptor expects. Runs from memory.
+// Inputs that end with "socket" also run through sockets, which takes ten times as long.
 #include "libringrt/bootstrap/handshake.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ RankContext &self() {
 constexpr Secret kSecret{std::byte{7}};
 constexpr Side kServer{kSecret, Purpose::Start, 0, 4};
 
-// What an unauthenticated, or a rank gone wrong that has the secret, says at the acceptor in two
+// An unauthenticated peer, or a faulty rank with the secret, sends this to the acceptor in two
 // parts.
 HelloResult say(std::string_view input, bool has_secret) {
     PendingHello visit{.nonce = {std::byte{1}}};
@@ -58,7 +58,7 @@ HelloResult say(std::string_view input, bool has_secret) {
     return verdict;
 }
 
-// What listens where a rank should be, as connect_handshake() takes it.
+// What listens in place of a rank, as connect_handshake() reads it.
 void believe(std::string_view input) {
     Greeting greeting{};
     Mac proof{};
@@ -104,7 +104,7 @@ void send_all(int fd, std::string_view bytes) {
                "send");
 }
 
-// An unauthenticated at the acceptor: sends the input in two parts, and leaves.
+// An unauthenticated peer at the acceptor: sends the input in two parts, and closes.
 void visit(std::string_view input) {
     static Listener listener;
     static Acceptor acceptor(listener.take(), kSecret, Purpose::Start, self());
@@ -120,7 +120,7 @@ void visit(std::string_view input) {
     expect(arrivals.empty(), "nobody without the secret comes in");
 }
 
-// Something else that listens where a rank should be.
+// A foreign program listens in place of a rank.
 void shake_hands_with(std::string_view input) {
     int ends[2];
     expect(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair");
@@ -140,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     expect(say(input, false) != HelloResult::authenticated, "nobody without the secret comes in");
     say(input, true);
     believe(input);
-    // No longer than a socket's buffer: the writer must not wait for the reader.
+    // At most a socket's buffer: the writer must not wait for the reader.
     if (size > 4096 || !input.ends_with("socket")) return 0;
     visit(input);
     shake_hands_with(input);

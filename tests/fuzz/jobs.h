@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is promised of the jobs that a reader lets through.
+// The promises about the jobs that a reader accepts.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace ringrt::fuzz {
 
-// What the simulator relies on in every job that a reader lets through.
+// What the simulator relies on in every accepted job.
 inline void check_jobs(const sim::Workload &workload, const sim::WorkloadOptions &options) {
     for (const sim::JobSpec &job : workload.jobs) {
         expect(std::isfinite(job.submit_s) && job.submit_s >= 0, "submit time");
@@ -26,7 +26,7 @@ inline void check_jobs(const sim::Workload &workload, const sim::WorkloadOptions
     }
 }
 
-// Reads; a refusal is one line.
+// Runs a reader. A refusal is one line.
 template <typename Read>
 void read_checked(Read read, const sim::WorkloadOptions &options) try {
     check_jobs(read(), options);

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
            "a line tells of one job");
     for (const auto &[job_id, ending] : journal.ended)
         expect(!journal.asked_s.contains(job_id), "what has ended is not on its way");
-    // Whatever stands before it, a whole line counts.
+    // A complete line counts, whatever precedes it.
     for (const Outcome outcome : {Outcome::completed, Outcome::cancelled, Outcome::gone}) {
         const Event event{
             .time_s = 1763721600, .job_id = 7, .kind = EventKind::ended, .outcome = outcome};

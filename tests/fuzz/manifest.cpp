@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A checkpoint's manifest and LATEST, as they are and under the right hash, as somebody would write
-// them who wants to harm; and the names of files in the folder.
+// A checkpoint's manifest and LATEST, unchanged and with a correct hash as an attacker would write
+// it, and the names of files in the folder.
 #include "libringrt/checkpoint/manifest.h"
 
 #include "libringrt/checkpoint/store.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a checkpoint keeps for the next run: the gradients' times, and the curve of the loss.
+// What a checkpoint keeps for the next run: the gradients' times, and the loss curve.
 #include "libringrt/gradients/learned.h"
 #include "libringrt/job/loss_curve.h"
 #include "tests/fuzz/fuzz.h"
@@ -29,7 +29,7 @@ void try_curve(std::string_view text) {
     job::LossCurve again;
     again.recall(kept);
     expect(again.text() == kept, "what was written can be read");
-    if (text.size() % 16 != 0) return;  // a fit takes ten times as long as all else here
+    if (text.size() % 16 != 0) return;  // a fit takes ten times as long as all the rest
     constexpr double kStep = 1e6;
     curve.add(kStep, 0.5, 0.1);
     const auto left = curve.steps_left(kStep);

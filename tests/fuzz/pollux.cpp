@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pollux workloads and the measurements of their applications: the first byte of the input says
-// which of the four files it is.
+// Pollux workloads and the measurements of their applications. The input's first byte selects one
+// of the four files.
 #include <array>
 
 #include "tests/fuzz/jobs.h"

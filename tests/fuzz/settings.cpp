@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment of a rank: lines of NAME=VALUE. And what scontrol answers.
+// A rank's environment as lines of NAME=VALUE, and scontrol's answers.
 #include "libringrt/job/settings.h"
 
 #include <signal.h>

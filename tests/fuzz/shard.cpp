@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shard whose table is under the right hash and says whatever it likes. The input: a byte with
-// the number of table rows, then the file.
+// A shard whose table has a correct hash and arbitrary content. The input is a byte with the number
+// of table rows, then the file.
 #include "libringrt/checkpoint/shard.h"
 
 #include <cstring>
@@ -13,7 +13,7 @@ using namespace ringrt::fuzz;
 
 namespace {
 
-// One file, to be read.
+// One file, for reading.
 class OneFile final : public Files {
   public:
     explicit OneFile(std::string_view bytes) : bytes_(bytes) {}
@@ -54,7 +54,7 @@ std::vector<Buffer> buffers(std::vector<std::byte> &memory) {
              .bytes = 8}};
 }
 
-// The table's rows with the hashes that their pieces have, so that what they say is believed.
+// Writes the pieces' real hashes into the table's rows, so that the reader accepts their content.
 void seal_pieces(std::string &file, uint64_t data_bytes, size_t rows) {
     uint64_t position = 0;
     for (size_t i = 0; i < rows; ++i) {

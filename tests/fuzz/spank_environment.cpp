@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The SPANK environment and the resource texts of a submission, which a raw libslurm client can
-// forge: lines of the input. slurmctld reads them.
+// The SPANK environment and the resource texts of a submission, as lines of the input. A raw
+// libslurm client can forge them, and slurmctld reads them.
 #include <vector>
 
 #include "slurm_plugin/records/intent.h"
@@ -22,7 +22,7 @@ void check_flags(const Flags &flags) {
     expect(flags.signal >= 1 && flags.signal <= 64 && flags.grace_s >= 1, "signal and grace time");
 }
 
-// Lines that are no environment are the texts of --gpus and the like, in turn.
+// Lines that are not environment entries are the texts of --gpus and similar options, in turn.
 struct Job {
     std::vector<std::string> environment, texts;
     std::vector<char *> entries;

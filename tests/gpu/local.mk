@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# On a real GPU, by "tests/gpu/run" too; skipped without one. TAP, of which automake counts the whole.
+# On a real GPU, also by "tests/gpu/run"; skipped without one. Prints TAP, which automake counts as one test.
 EXTRA_DIST += tests/gpu/run tests/gpu/test_gpu.cpp
 if HAVE_NCCL
 check_PROGRAMS += tests/gpu/test_gpu

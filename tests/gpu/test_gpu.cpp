@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On a real GPU: one rank through NCCL, device buffers and streams, several ranks that share the
-// GPU through CUDA IPC and through the host, and checkpoints of device buffers. TAP on standard
-// output; 77 where there is no GPU. Ranks are forked before anything touches CUDA, which does not
-// survive a fork.
+// Runs on a real GPU: one rank through NCCL, device buffers and streams, several ranks that share
+// the GPU through CUDA IPC and through the host, and checkpoints of device buffers. Prints TAP on
+// standard output; exits with 77 if there is no GPU. Ranks are forked before any CUDA call, because
+// CUDA does not survive a fork.
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -79,7 +79,7 @@ int sums(ringrt_t *rt, int rank, const Job &job) {
         for (bool in_place : {false, true}) {
             for (bool started : {false, true}) {
                 float *to = in_place ? send : recv;
-                // The sum must come after this, which the stream has not done yet.
+                // The sum must run after this, which the stream has not done yet.
                 EXPECT(cudaMemsetAsync(send, 0xff, bytes, stream) == cudaSuccess);
                 EXPECT(cudaMemcpyAsync(send, mine.data(), bytes, cudaMemcpyHostToDevice, stream) ==
                        cudaSuccess);
@@ -104,7 +104,7 @@ int sums(ringrt_t *rt, int rank, const Job &job) {
     return kGood;
 }
 
-// A sum by NCCL returns while the stream it is in stands still: else this has no end.
+// A sum by NCCL returns while its stream is blocked; otherwise this never ends.
 int in_stream_order(ringrt_t *rt, int rank) {
     constexpr size_t kCount = 1 << 20;
     std::atomic<bool> go = false;
@@ -135,7 +135,8 @@ int in_stream_order(ringrt_t *rt, int rank) {
     return kGood;
 }
 
-// Steps of gradients that do not divide by the ranks; integers, so that every order sums alike.
+// Steps of gradients that do not divide by the ranks. Integers, so that every order gives the same
+// sum.
 int gradients(ringrt_t *rt, int rank) {
     constexpr size_t kSizes[] = {1, 4099, (3 << 20) + 7, 100};
     float *data[4];
@@ -173,7 +174,7 @@ int gradients(ringrt_t *rt, int rank) {
     return kGood;
 }
 
-// All dtypes and ops against the same in ordinary memory, bit by bit.
+// All dtypes and ops, compared bit by bit with host memory.
 int as_on_the_host(ringrt_t *rt, int rank) {
     constexpr size_t kCount = 4099;
     constexpr size_t kBytes[] = {4, 8, 2, 2, 4, 8};
@@ -233,7 +234,7 @@ int rank_of(const Job &job, const TemporaryFolder &folder, int rank) {
     return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
 }
 
-// A rank that is killed between its sums: the others are told, and end.
+// A rank is killed between its sums: the others get an error and end.
 int survivor(const Job &job, const TemporaryFolder &folder, int rank) {
     if (gpus() < 1) return kNoGpu;
     setenv("RINGRT_GPU", job.route, 1);
@@ -254,7 +255,7 @@ int survivor(const Job &job, const TemporaryFolder &folder, int rank) {
     }
 }
 
-// A buffer that all ranks hold, larger than what is staged at once, and rows of uneven numbers.
+// A buffer that all ranks hold, larger than the staging, and rows of uneven counts.
 struct State {
     static constexpr uint64_t kFloats = (12 << 20) + 5, kRows = 37, kRowFloats = 4099;
     uint64_t first_row, rows;
@@ -279,7 +280,7 @@ struct State {
         if (status != RINGRT_OK) return status;
         return ringrt_register_rows(rt, "part", part, RINGRT_FLOAT32, 2, by_rows, first_row, rows);
     }
-    // What they hold at a step.
+    // The values at a step.
     static std::vector<float> whole_at(int step) { return data_of(step, kFloats); }
     [[nodiscard]] std::vector<float> part_at(int step) const {
         const std::vector<float> all = data_of(step + 1000, kRows * kRowFloats);
@@ -288,7 +289,7 @@ struct State {
     }
 };
 
-// Saves on the GPU what the stream has still to write, or loads it, there or in the host's memory.
+// Saves GPU buffers that the stream has yet to write, or loads them into GPU or host memory.
 int checkpointed(const TemporaryFolder &folder, int rank, int size, bool saves, bool on_gpu) {
     if (gpus() < 1) return kNoGpu;
     std::string meet = folder.path + "/meet-" + std::to_string(saves) + std::to_string(on_gpu);

@@ -4,8 +4,8 @@ import json
 import os
 import sys
 
-OFF = 0.10  # a time that is farther from its prediction is wrong
-TIE = 0.02  # rules that are predicted nearer to each other have no order
+OFF = 0.10  # a time farther from its prediction is wrong
+TIE = 0.02  # rules whose predictions are closer have no order
 
 
 def swapped(rules):

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast checkpoints are saved and loaded, against writing and syncing as many bytes, and reading
-// the same files, with dd. Not a test: timings depend on what else the machine does. Rounds are
-// interleaved, who comes first changes, caches of the files are dropped before reading; medians and
-// the least of all rounds are told.
+// Measures how fast checkpoints are saved and loaded, compared with dd: writing and syncing as many
+// bytes, and reading the same files. It is not a test, because timings depend on the machine's
+// load. Rounds are interleaved, the order alternates, and the files' caches are dropped before
+// reading. It prints the median and the minimum of all rounds.
 //
-// Two things would be measured instead if nothing were done about them. The memory of the
-// parameters stands from the first to the last round: where a process takes new memory for each
-// load, a virtual machine may first have to get it back from its host, and reading into a single
-// MiB of that process is slowed as much. And everything is read once before it counts: where the
-// disk is another machine's, that one holds what was read last, and the same dd takes 1.2 and then
-// 0.3 s.
+// Two effects are excluded. The parameters' memory stays mapped from the first to the last round:
+// if a process takes new memory for each load, a virtual machine may first have to get it back from
+// its host, and reading into a single MiB of that process slows down equally. And everything is
+// read once before the measurement: a disk on another machine caches what was read last there, and
+// the same dd takes first 1.2 s and then 0.3 s.
 //
 //     checkpoint_speed [FOLDER [MiB [RANKS [ROUNDS]]]]
 #include <fcntl.h>
@@ -56,7 +55,7 @@ void drop_all_from_cache(const fs::path &folder) {
         if (entry.is_regular_file()) drop_from_cache(entry.path());
 }
 
-// What the ranks save and load: `bytes` of each, in memory that all of them share and that stays.
+// The data that the ranks save and load: `bytes` per rank, in shared memory that stays mapped.
 struct Parameters {
     unsigned char *data;
     size_t bytes;
@@ -68,7 +67,7 @@ struct Parameters {
         data = static_cast<unsigned char *>(at);
         for (size_t i = 0; i < all; i += 512) data[i] = static_cast<unsigned char>(i % bytes >> 9);
     }
-    // Mapped into this process, so that no page is met for the first time while it counts.
+    // Mapped into this process, so that no page fault occurs during a measurement.
     unsigned char *of(int rank) const {
         volatile unsigned char *mine = data + bytes * static_cast<size_t>(rank);
         for (size_t i = 0; i < bytes; i += 4096) mine[i] = mine[i];
@@ -76,7 +75,7 @@ struct Parameters {
     }
 };
 
-// One rank's life; rank 0 writes the times it saw.
+// The life of one rank. Rank 0 writes its measured times.
 int rank_body(int rank, int ranks, const fs::path &folder, const Parameters &parameters,
               bool load) {
     unsigned char *data = parameters.of(rank);
@@ -139,7 +138,7 @@ int main(int argc, char **argv) {
         fs::path(argc > 1 ? argv[1] : "/tmp") / ("checkpoint_speed." + std::to_string(getpid()));
     const size_t mib = argc > 2 ? strtoul(argv[2], nullptr, 10) : 1024;
     const int ranks = argc > 3 ? atoi(argv[3]) : 1, rounds = argc > 4 ? atoi(argv[4]) : 5;
-    constexpr int kTurns = 4;  // of reading what was written once
+    constexpr int kTurns = 4;  // reads of what was written once
     const fs::path plain = folder / "plain", checkpoints = folder / "ckpt";
     const Parameters parameters(ranks, mib << 20);
     std::vector<double> save, written, load, read;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Not a test: for how long training stands still when a job is resized in place. A base job of 2
-// ranks with a state of so many MB; an extension of 2 ranks joins and leaves, joins and is killed,
-// in turn. The gap is the time from one step's end to the next one's, less that of a usual step, at
-// the slower rank of the base.
+// Measures how long training pauses when a job is resized in place. It is not a test. A base job of
+// 2 ranks has a state of MB megabytes. An extension of 2 ranks joins and leaves, then joins and is
+// killed, in turn. The gap is the time from one step's end to the next, minus a usual step, at the
+// slower rank of the base.
 //
 //   make tests/speed/live_gap && tests/speed/live_gap [rounds] [MB] [nodes: 1 or 2]
 #include <sys/mman.h>
