@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_BENCH: what ringbench can measure ringrt against: Open MPI and MPICH side by side, under the
-# names that Debian and others give their wrappers, and Gloo.
-# Sets HAVE_OPENMPI, OPENMPI_CFLAGS, OPENMPI_LIBS, the same for MPICH, and HAVE_GLOO.
+# RINGRT_BENCH: the libraries that ringbench can compare with ringrt: Open MPI and MPICH side by side, under
+# the wrapper names of Debian and others, and Gloo. Sets HAVE_OPENMPI, OPENMPI_CFLAGS, OPENMPI_LIBS, the same
+# for MPICH, and HAVE_GLOO.
 AC_DEFUN([RINGRT_BENCH], [
   AC_ARG_WITH([bench-peers],
     [AS_HELP_STRING([--without-bench-peers], [do not build ringbench's workers for other libraries])],

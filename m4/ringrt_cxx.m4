@@ -3,8 +3,8 @@
 # RINGRT_CXX20: require a C++20 compiler and link threads everywhere.
 AC_DEFUN([RINGRT_CXX20], [
   AC_LANG([C++])
-  # What `make plugins` compiles with where nobody set CXXFLAGS: as many optimisations, and a debugger's
-  # lines and functions, without variables. An eighth less time.
+  # What `make plugins` compiles with if CXXFLAGS is not set: the same optimisations, and debug information of
+  # lines and functions without variables. It saves an eighth of the time.
   PLUGINS_CXXFLAGS="$CXXFLAGS"
   AS_IF([test "x$CXXFLAGS" = "x-g -O2"], [PLUGINS_CXXFLAGS="-g1 -O2"])
   CXXFLAGS="$CXXFLAGS -std=c++20"
@@ -17,7 +17,7 @@ AC_DEFUN([RINGRT_CXX20], [
       [ringrt_cv_cxx20=yes], [ringrt_cv_cxx20=no])])
   AS_IF([test "x$ringrt_cv_cxx20" = xno],
     [AC_MSG_ERROR([ringrt needs a C++20 compiler (g++ 11 or later, clang++ 13 or later)])])
-  # With it a debugger shows fewer values of optimised code, and compiling takes an eighth less time.
+  # With this flag a debugger shows fewer values of optimised code, and compiling takes an eighth less time.
   ringrt_save_CXXFLAGS="$CXXFLAGS"
   CXXFLAGS="$CXXFLAGS -Werror -fno-var-tracking-assignments"
   AC_CACHE_CHECK([whether $CXX accepts -fno-var-tracking-assignments], [ringrt_cv_no_vta],
@@ -44,7 +44,7 @@ AC_DEFUN([RINGRT_WARNINGS], [
 ])
 
 # RINGRT_SANITIZE: --enable-sanitize=address,undefined or =thread builds everything with it; =fuzzer
-# (CXX=clang++) is the former with the coverage that libFuzzer goes by.
+# (CXX=clang++) is the former with libFuzzer's coverage.
 AC_DEFUN([RINGRT_SANITIZE], [
   AC_ARG_ENABLE([sanitize],
     [AS_HELP_STRING([--enable-sanitize=LIST], [build with -fsanitize=LIST (address,undefined; thread; or fuzzer, with clang++)])],
@@ -55,7 +55,7 @@ AC_DEFUN([RINGRT_SANITIZE], [
   AS_IF([test "x$enable_sanitize" = xfuzzer],
     [FUZZ_LDFLAGS=-fsanitize=fuzzer enable_sanitize=fuzzer-no-link,address,undefined])
   AC_SUBST([FUZZ_LDFLAGS])
-  # A shared library may leave nothing open; a sanitizer's own symbols come with the program.
+  # A shared library may leave no symbol undefined, except a sanitizer's, which the program provides.
   AS_IF([test "x$enable_sanitize" = xno], [NO_UNDEFINED="-Wl,-z,defs"], [NO_UNDEFINED=])
   AC_SUBST([NO_UNDEFINED])
   AS_IF([test "x$enable_sanitize" != xno],

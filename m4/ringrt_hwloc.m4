@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_LIB_HWLOC: hwloc, which tells where cores and devices sit. Sets HAVE_HWLOC, HWLOC_CFLAGS, HWLOC_LIBS.
+# RINGRT_LIB_HWLOC: hwloc, which locates cores and devices. Sets HAVE_HWLOC, HWLOC_CFLAGS, HWLOC_LIBS.
 AC_DEFUN([RINGRT_LIB_HWLOC], [
   AC_ARG_WITH([hwloc], [AS_HELP_STRING([--without-hwloc], [do not use hwloc])], [], [with_hwloc=check])
   have_hwloc=no

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_LIB_MPI: an MPI, asked through its compiler wrapper. libringrt itself never links MPI:
-# a program that has MPI hands its communicator over (ringrt_mpi.h); only tests and benchmarks link it.
-# Sets HAVE_MPI, MPI_CFLAGS, MPI_LIBS, MPIEXEC.
+# RINGRT_LIB_MPI: an MPI, found through its compiler wrapper. libringrt itself never links MPI: a program with
+# MPI passes its communicator (ringrt_mpi.h). Only tests and benchmarks link it. Sets HAVE_MPI, MPI_CFLAGS,
+# MPI_LIBS, MPIEXEC.
 AC_DEFUN([RINGRT_LIB_MPI], [
   AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi=MPICC], [the MPI C compiler wrapper (default: mpicc)])],
     [], [with_mpi=check])

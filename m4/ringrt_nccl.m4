@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_LIB_NCCL: the CUDA Toolkit and NCCL, both or neither.
-# libringrt uses their headers only and opens the libraries when a buffer is in GPU memory; the tests
-# link them. Sets HAVE_NCCL, NCCL_CPPFLAGS, NCCL_LIBS, NVCC.
+# RINGRT_LIB_NCCL: the CUDA Toolkit and NCCL, both or neither. libringrt uses only their headers, and opens
+# the libraries when a buffer is in GPU memory. The tests link them. Sets HAVE_NCCL, NCCL_CPPFLAGS, NCCL_LIBS,
+# NVCC.
 AC_DEFUN([RINGRT_LIB_NCCL], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=DIR], [CUDA Toolkit (default: /usr/local/cuda)])],
     [], [with_cuda=check])
@@ -28,7 +28,7 @@ AC_DEFUN([RINGRT_LIB_NCCL], [
     AS_IF([test "x$have_nccl" = xno && { test "x$with_nccl" != xcheck || test "x$with_cuda" != xcheck; }],
       [AC_MSG_ERROR([NCCL with CUDA was asked for and not found])])
   ])
-  # The sums on a GPU that several ranks share are CUDA code.
+  # Sums on a GPU that several ranks share are CUDA code.
   NVCC=
   AS_IF([test "x$have_nccl" = xyes], [
     AC_DEFINE([HAVE_NCCL], [1], [CUDA and NCCL are there])

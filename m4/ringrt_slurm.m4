@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_LIB_SLURM: Slurm's public headers and the folder its plugins live in.
-# Sets HAVE_SLURM (conditional), SLURM_CPPFLAGS, SLURM_LIBS (for programs only: a plugin takes
-# Slurm's symbols from the daemon that loads it), slurmplugindir, slurmconffile,
-# SLURM_VERSION_TEXT; and slurm_running, slurm_match for the summary.
+# RINGRT_LIB_SLURM: Slurm's public headers and its plugin folder. Sets HAVE_SLURM (conditional),
+# SLURM_CPPFLAGS, SLURM_LIBS (for programs only: a plugin uses the symbols of the daemon that loads it),
+# slurmplugindir, slurmconffile, SLURM_VERSION_TEXT; and slurm_running, slurm_match for the summary.
 AC_DEFUN([RINGRT_LIB_SLURM], [
   AC_ARG_WITH([slurm],
     [AS_HELP_STRING([--with-slurm=DIR], [Slurm's installation prefix: DIR/include/slurm must hold its headers (default: the compiler's own folders); --without-slurm leaves the plugins out])],
@@ -31,7 +30,7 @@ AC_DEFUN([RINGRT_LIB_SLURM], [
   AM_CONDITIONAL([HAVE_SLURM], [test "x$have_slurm" = xyes])
 ])
 
-# The headers. A prefix that was named is the only place: another Slurm's headers would build plugins
+# The headers. If a prefix is given, no other place is searched: another Slurm's headers would build plugins
 # with which slurmctld does not start.
 AC_DEFUN([RINGRT_SLURM_HEADERS], [
   SLURM_LIBS=-lslurm
@@ -60,9 +59,9 @@ AC_DEFUN([RINGRT_SLURM_HEADERS], [
   CPPFLAGS="$ringrt_save_CPPFLAGS"
 ])
 
-# slurm_headers.h: included by all that is compiled with Slurm's headers, and written anew only where these, or
-# Slurm's folders, are others. So make compiles that again after an update of Slurm, and nothing else. The headers' own times
-# do not tell: a package's files are as old as the package.
+# slurm_headers.h: every file compiled with Slurm's headers includes it. It is rewritten only if these headers
+# or Slurm's folders change, so after a Slurm update make recompiles only those files. The headers' own times
+# are no guide: a package's files are as old as the package.
 AC_DEFUN([RINGRT_SLURM_STAMP], [
   ringrt_dir=`$CXX $CPPFLAGS $SLURM_CPPFLAGS -M -x c++ -include slurm/spank.h /dev/null 2>/dev/null |
     tr ' ' '\n' | sed -n 's,/spank\.h$,,p'`
@@ -74,7 +73,7 @@ AC_DEFUN([RINGRT_SLURM_STAMP], [
   SLURM_CPPFLAGS="$SLURM_CPPFLAGS -include slurm_headers.h"
 ])
 
-# The Slurm that is installed here: its programs know their version, and need no slurmctld for it.
+# The installed Slurm: its programs report their version without a slurmctld.
 AC_DEFUN([RINGRT_SLURM_RUNNING], [
   AC_MSG_CHECKING([for the version of the Slurm installed here])
   AS_CASE([$with_slurm], [check|yes|/usr|/usr/], [ringrt_dirs="/usr/sbin /usr/bin `echo $PATH | tr : ' '`"],
@@ -102,7 +101,7 @@ AC_DEFUN([RINGRT_SLURM_PLUGIN_DIR], [
   for ringrt_dir in $ringrt_dirs; do
     AS_IF([test -z "$slurmplugindir" && test -e "$ringrt_dir/sched_backfill.so"], [slurmplugindir="$ringrt_dir"])
   done
-  # The headers alone are installed: Debian's libslurm-dev leaves the folder behind
+  # Only the headers are installed: Debian's libslurm-dev leaves the folder behind
   for ringrt_dir in $ringrt_dirs; do
     AS_IF([test -z "$slurmplugindir" && test -d "$ringrt_dir"], [slurmplugindir="$ringrt_dir"])
   done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_SUMMARY: what was found and what is therefore built.
+# RINGRT_SUMMARY: what was found, and what is built as a result.
 AC_DEFUN([RINGRT_SUMMARY], [
   ringrt_prefix="$prefix" ringrt_exec_prefix="$exec_prefix"
   AS_IF([test "x$prefix" = xNONE], [prefix="$ac_default_prefix"])
@@ -63,7 +63,7 @@ AC_DEFUN([RINGRT_EXPAND], [
   eval "$1=\"$$1\""
 ])
 
-# RINGRT_FOUND(VARIABLE, YES|NO, PACKAGES): what the summary says of a dependency
+# RINGRT_FOUND(VARIABLE, YES|NO, PACKAGES): the summary's text for a dependency
 AC_DEFUN([RINGRT_FOUND], [
   $1="$2"
   AS_IF([test "x$2" = xno], [$1="no: install $3"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_HAS_HEADER(HEADER, FOUND, NOT_FOUND): looks where the compiler does, and compiles nothing:
-# AC_CHECK_HEADER takes seconds for a library that is all in its headers.
+# RINGRT_HAS_HEADER(HEADER, FOUND, NOT_FOUND): searches the compiler's folders and compiles nothing.
+# AC_CHECK_HEADER takes seconds for a header-only library.
 AC_DEFUN([RINGRT_HAS_HEADER], [
   AC_CACHE_CHECK([for $1], [AS_TR_SH([ac_cv_header_$1])],
     [AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#if !__has_include(<$1>)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# `make plugins` compiles the .cpp files of a group as one file (a unity build): most of the time goes into
-# headers, which are then read once. A group takes its files from the ordinary build's lists, so a new file
-# is in it, too. The price: within a group, a name in an anonymous namespace is there once. tests/packages
-# builds this way, and sees a clash.
+# `make plugins` compiles the .cpp files of a group as one file (a unity build), which reads the headers, most
+# of the compile time, once. A group takes its files from the ordinary build's lists, so it includes new
+# files. The price: within a group, a name in an anonymous namespace must be unique. tests/packages builds
+# this way and detects a clash.
 if HAVE_SLURM
 if HAVE_YAML
 
@@ -21,7 +21,7 @@ joined_check = $(libringrtcheck_la_SOURCES) $(ringrt_check_SOURCES)
 
 joined_sources = joined/records.cpp joined/policy.cpp joined/engine.cpp joined/controller.cpp \
 	joined/cluster.cpp joined/yaml.cpp joined/host.cpp joined/sched.cpp joined/ringrtd.cpp joined/submit.cpp joined/spank.cpp joined/check.cpp
-# Not touched by a new configure alone: what needs no header of Slurm stays compiled.
+# configure alone does not touch it: files without a Slurm header stay compiled.
 $(joined_sources): Makefile
 	$(AM_V_GEN)$(MKDIR_P) joined && \
 		printf '#include "%s"\n' $(filter %.cpp,$(joined_$(basename $(@F)))) >$@.new

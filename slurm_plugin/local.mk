@@ -55,7 +55,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/waiting.cpp slurm_plugin/controller/waiting.h
 libcontroller_la_LIBADD = librecords.la libpolicy.la
 
-# ---- channel: the node's side of what rank 0 and Slurm tell each other
+# ---- channel: the node's side of the channel between rank 0 and Slurm
 noinst_LTLIBRARIES += libchannel.la
 libchannel_la_SOURCES = \
 	slurm_plugin/channel/child_call.cpp slurm_plugin/channel/child_call.h \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# How their command lines end
+# Shared end of the tools' command lines
 EXTRA_DIST += tools/usage.h
 include tools/ringrt-check.mk
 include tools/ringstat.mk

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ringplan: what is pure in a convenience library, which the unit test links too.
+# ringplan: its pure parts are a convenience library, which the unit test links as well.
 if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringplan.la
 libringplan_la_SOURCES = \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ringrt-check: needs neither libslurm nor CLI11, so that the plugins can be built without them. Its
-# checks are a library, which the unit test links too.
+# ringrt-check: needs neither libslurm nor CLI11, so that the plugins can be built without them. Its checks
+# are a library, which the unit test links as well.
 if HAVE_SLURM
 if HAVE_YAML
 noinst_LTLIBRARIES += libringrtcheck.la

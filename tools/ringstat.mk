@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ringstat: what is pure in a convenience library, which the unit test links too.
+# ringstat: its pure parts are a convenience library, which the unit test links as well.
 EXTRA_DIST += slurm_plugin/slurm/cluster/job_listing.h
 if HAVE_TOOL_HEADERS
 noinst_LTLIBRARIES += libringstat.la
