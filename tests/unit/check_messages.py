@@ -25,7 +25,7 @@ NOT_MESSAGES = re.compile(
 TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|#\s*include[^\n]*|static_assert\([^;]*;|"((?:[^"\\\n]|\\.)*)"|'
     r"(?<![0-9])'(?:[^'\\\n]|\\[^'\n]+|\\')'", re.S)  # no 999'999
-# What Slurm answers, and the names of our plugins.
+# Slurm's answers, and the names of ringrt's plugins.
 NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
             "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd",
             "sched/doubling: JobId=%u %s",
@@ -92,7 +92,7 @@ def main():
     shown = "\n".join(page)
     missing = [(name, text) for text, name in code.items() if text not in shown]
     said = "\n".join(code)
-    # Who adds `, got "..."` and `FILE: ` is often not who knows the rest.
+    # The code that adds `, got "..."` and `FILE: ` often does not produce the rest.
     parts = [part.strip(' :;,."()') for text in page for part in text.split(', got "')]
     stale = [part for part in parts if is_message(part) and part not in said]
     if sys.argv[1:] == ["--missing"]:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The C API.
-# Through the shared library, as programs use it
+# The C API, through the shared library, as programs use it
 api_support = tests/support/alone.h tests/support/check.h tests/support/ranks.h
 
 api_tests = \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators, misused: what is wrong is answered by a status and one clear line, and costs
-// nothing.
+// Misuse of communicators: every error returns a status and one clear line, and changes nothing.
 #include <unistd.h>
 
 #include <thread>
@@ -21,7 +20,7 @@ void expect(const ringrt_comm_t *comm, ringrt_status_t got, ringrt_status_t expe
     EXPECT_TEXT(ringrt_comm_last_error(comm), line);
 }
 
-// Changes a good config, of one rank alone.
+// Changes a valid config of one rank alone.
 template <typename Change>
 void refused(const char *line, Change change) {
     for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
@@ -32,7 +31,7 @@ void refused(const char *line, Change change) {
     ck_assert(comm == nullptr);
 }
 
-TEST(a_wrong_config_is_answered_by_one_line) {
+TEST(a_wrong_config_returns_one_line) {
     using Config = ringrt_comm_config_t;
     const char *ranks = "rank 2 of 2: expected 0 <= rank < size <= 65536";
     refused(ranks, [](Config &config) { config.rank = config.size = 2; });
@@ -66,7 +65,7 @@ TEST(a_wrong_config_is_answered_by_one_line) {
     expect(nullptr, ringrt_comm_create(nullptr, nullptr), RINGRT_INVALID_ARGUMENT, "out is NULL");
 }
 
-TEST(a_newer_programs_config_is_taken_where_its_new_fields_are_zero) {
+TEST(a_newer_programs_config_is_accepted_if_its_new_fields_are_zero) {
     struct {
         ringrt_comm_config_t known;
         uint64_t more;
@@ -93,7 +92,7 @@ struct Alone {
     ringrt_comm_t *comm = nullptr;
 };
 
-TEST(wrong_arguments_leave_the_communicator_as_it_was) {
+TEST(wrong_arguments_do_not_change_the_communicator) {
     Alone alone;
     ringrt_comm_t *comm = alone.comm;
     float x[4] = {1, 2, 3, 4};
@@ -157,8 +156,8 @@ TEST(a_handle_that_is_null_is_refused) {
     ck_assert_int_eq(ringrt_comm_destroy(nullptr), RINGRT_OK);
 }
 
-// Beside a training's handle: its settings in the environment are not for this one.
-TEST(a_communicator_knows_no_training) {
+// Beside a training's handle: the training's environment settings do not apply here.
+TEST(a_communicator_ignores_a_trainings_settings) {
     TemporaryFolder folder;
     const std::string telemetry = folder.path + "/telemetry";
     setenv("RINGRT_EXTENDS", "77", 1);
@@ -177,7 +176,7 @@ TEST(a_communicator_knows_no_training) {
     ck_assert(std::filesystem::is_empty(folder.path));
 }
 
-// TSan sees a race.
+// TSan detects a race.
 TEST(several_threads_use_one_communicator) {
     Alone alone;
     int wrong[4] = {};

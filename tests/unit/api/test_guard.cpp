@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing that is thrown inside the library reaches the program: not through the C boundary, not
-// from a thread, not while memory is short.
+// No exception inside the library reaches the program: not through the C boundary, not from a
+// thread, not when memory is short.
 #include <signal.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ std::atomic<bool> memory_is_short = false;
 
 }  // namespace
 
-// Not inlined, or gcc takes free() for the wrong half of a pair.
+// Not inlined: gcc would treat free() as the wrong counterpart of new.
 [[gnu::noinline]] void *operator new(size_t bytes) {
     void *memory = memory_is_short ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
     if (memory == nullptr) throw std::bad_alloc();
@@ -41,7 +41,7 @@ struct Short {
 constexpr const char *kLong =
     "a line that is longer than what a string holds without memory of its own";
 
-TEST(what_a_call_throws_is_a_status) {
+TEST(an_exception_in_a_call_becomes_a_status) {
     std::string line;
     const auto keep = [&](Status outcome) { line = std::move(outcome.message); };
     ck_assert_int_eq(run_guarded([] { return Status{}; }, keep), RINGRT_OK);
@@ -55,7 +55,7 @@ TEST(what_a_call_throws_is_a_status) {
     ck_assert_int_eq(run_guarded(number, keep), RINGRT_SYSTEM_ERROR);
 }
 
-TEST(the_line_about_a_failure_may_find_no_memory) {
+TEST(the_error_line_may_find_no_memory) {
     const std::length_error error(kLong);
     const auto keep_needs_memory = [](const Status &) { throw std::bad_alloc(); };
     const auto throws = [&]() -> Status {
@@ -71,10 +71,10 @@ TEST(the_line_about_a_failure_may_find_no_memory) {
 
 TEST(a_call_without_a_handle_survives_without_memory) {
     const Short memory;
-    // Unknown to the compiler, which would warn of what guard() does with a handle.
+    // Opaque to the compiler, which would otherwise warn about guard()'s use of a null handle.
     const ringrt_t *volatile no_handle = nullptr;
     const ringrt_status_t status = guard(no_handle, [] { return Status{}; });
-    ck_assert_int_eq(status, RINGRT_NO_MEMORY);  // for the line that says what is wrong
+    ck_assert_int_eq(status, RINGRT_NO_MEMORY);  // for the error line
 }
 
 struct Told {
@@ -94,7 +94,7 @@ Told told_of(const Thrown &thrown) {
     return told;
 }
 
-TEST(what_a_thread_throws_is_reported) {
+TEST(an_exception_in_a_thread_is_reported) {
     ck_assert_int_eq(told_of(std::bad_alloc()).code, RINGRT_NO_MEMORY);
     const Told told = told_of(std::length_error("too long"));
     ck_assert_int_eq(told.code, RINGRT_SYSTEM_ERROR);
@@ -102,7 +102,7 @@ TEST(what_a_thread_throws_is_reported) {
     ck_assert_int_eq(told_of(7).code, RINGRT_SYSTEM_ERROR);
 }
 
-TEST(a_thread_leaves_the_programs_signals_alone) {
+TEST(a_thread_blocks_the_programs_signals) {
     sigset_t inside, before, after;
     pthread_sigmask(SIG_SETMASK, nullptr, &before);
     start_thread([&] { pthread_sigmask(SIG_SETMASK, nullptr, &inside); },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C API, misused: every wrong call gets a status and one line, and the handle goes on working.
+// Misuse of the C API: every wrong call returns a status and one line, and the handle keeps
+// working.
 #include <atomic>
 #include <cmath>
 #include <fstream>
@@ -9,7 +10,8 @@
 
 using namespace ringrt::test;
 
-// Gradients become ready on any thread, and fail there: each reads a whole line (TSan sees a race).
+// Gradients become ready on any thread, and may fail there. Each thread reads a complete line (TSan
+// detects a race).
 TEST(several_threads_fail_at_once) {
     Alone alone;
     int other_lines = 0;
@@ -31,8 +33,8 @@ TEST(several_threads_fail_at_once) {
     ck_assert_int_eq(other_lines, 2000);
 }
 
-// Else the state that was given up would be committed at the next step, and come back.
-TEST(a_restore_ends_the_save_under_way_first) {
+// Otherwise the discarded state would be committed at the next step and restored later.
+TEST(a_restore_first_ends_the_save_in_progress) {
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.save_interval_s = 1;
     Alone alone(config);
@@ -44,15 +46,15 @@ TEST(a_restore_ends_the_save_under_way_first) {
     ck_assert_int_eq(ringrt_save(alone.rt, 1), RINGRT_OK);
     std::this_thread::sleep_for(std::chrono::milliseconds(1200));
     x = 2;
-    ck_assert_int_eq(ringrt_step(alone.rt, 2, &action), RINGRT_OK);  // begins a save in its back
+    ck_assert_int_eq(ringrt_step(alone.rt, 2, &action), RINGRT_OK);  // begins a save
     x = 3;
     ck_assert_int_eq(ringrt_restore(alone.rt, &step), RINGRT_OK);
     ck_assert_uint_eq(step, 2);
     ck_assert(x == 2);
 }
 
-// A rank that reads or writes files for longer than RINGRT_TIMEOUT_MS is no rank that is stopped.
-TEST(late_ranks_are_waited_for_in_saves_and_restores) {
+// A rank that reads or writes files for longer than RINGRT_TIMEOUT_MS does not count as stopped.
+TEST(saves_and_restores_wait_for_late_ranks) {
     for (bool in_a_save : {true, false}) {
         TemporaryFolder folder;
         Ranks ranks(2, [&](int rank) {
@@ -75,11 +77,11 @@ TEST(late_ranks_are_waited_for_in_saves_and_restores) {
                 ringrt_finalize(rt);
                 return failed == 0 ? 0 : 2;
             }
-            late();  // any other call: given up as before
+            late();  // any other call times out
             failed = ringrt_barrier(rt) != RINGRT_OK;
             ringrt_abort(rt);
             ringrt_finalize(rt);
-            return rank == 1 || failed == 1 ? 0 : 3;  // rank 1 finds all there
+            return rank == 1 || failed == 1 ? 0 : 3;  // rank 1 finds all ranks there
         });
         for (int status : ranks.wait(60)) ck_assert_int_eq(status, 0);
     }
@@ -190,7 +192,7 @@ TEST(a_forked_child_cannot_use_the_handle) {
     ck_assert_int_eq(ringrt_barrier(alone.rt), RINGRT_OK);
 }
 
-// The line that the child reads is its own, whoever held the handle's lock when it was forked.
+// The child reads its own error line, whichever thread held the handle's lock at the fork.
 TEST(a_child_forked_while_another_thread_fails_does_not_hang) {
     Alone alone;
     std::atomic<bool> stop = false;
@@ -209,7 +211,7 @@ TEST(a_child_forked_while_another_thread_fails_does_not_hang) {
     other.join();
 }
 
-TEST(gradients_of_no_type_or_operation_are_refused_when_they_are_registered) {
+TEST(gradients_without_type_or_operation_are_refused_at_registration) {
     Alone alone;
     int id = -1;
     const char *line = "dtype must be one of the numbers (not uint8), op one of the five";
@@ -229,7 +231,7 @@ TEST(gradients_of_no_type_or_operation_are_refused_when_they_are_registered) {
     ck_assert_int_eq(id, 0);
 }
 
-TEST(an_unknown_grouping_rule_is_refused_when_a_gradient_is_registered) {
+TEST(an_unknown_grouping_rule_is_refused_at_registration) {
     Alone alone;
     int id = -1;
     setenv("RINGRT_GROUPING", "fastest", 1);
@@ -243,9 +245,9 @@ TEST(an_unknown_grouping_rule_is_refused_when_a_gradient_is_registered) {
                      RINGRT_OK);
 }
 
-// LeakSanitizer sees a request that was not freed; without it the wait is still an error, not a
+// LeakSanitizer detects a request that was not freed. Without it the wait is still an error, not a
 // crash.
-TEST(a_request_is_freed_even_where_the_handle_is_null) {
+TEST(a_request_is_freed_even_if_the_handle_is_null) {
     Alone alone;
     float value = 3, sum = 0;
     ringrt_request_t *request = nullptr;
@@ -253,11 +255,11 @@ TEST(a_request_is_freed_even_where_the_handle_is_null) {
         ringrt_allreduce_start(alone.rt, &value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
         RINGRT_OK);
     ck_assert_int_eq(ringrt_wait(nullptr, request), RINGRT_INVALID_ARGUMENT);
-    ck_assert(sum == 3);  // it was waited for
+    ck_assert(sum == 3);  // the operation has completed
 }
 
-// A loop that only looks at `done` comes to its end.
-TEST(what_an_abort_ended_is_done) {
+// A loop that only polls `done` ends.
+TEST(an_aborted_operation_is_done) {
     Alone alone;
     float value = 3, sum = 0;
     ringrt_request_t *request = nullptr;
@@ -271,7 +273,7 @@ TEST(what_an_abort_ended_is_done) {
     ck_assert_int_eq(ringrt_wait(alone.rt, request), RINGRT_ABORTED);
 }
 
-TEST(an_aborted_handle_answers_aborted) {
+TEST(an_aborted_handle_returns_aborted) {
     Alone alone;
     ck_assert_int_eq(ringrt_abort(alone.rt), RINGRT_OK);
     expect(alone.rt, ringrt_barrier(alone.rt), RINGRT_ABORTED, "ringrt_abort() was called");
@@ -313,7 +315,7 @@ TEST(a_rank_alone_saves_and_restores_every_type_and_rank_of_shape) {
 
 static volatile sig_atomic_t users_signals = 0;
 
-TEST(the_programs_own_handler_is_called_too_and_put_back) {
+TEST(the_programs_handler_is_called_and_restored) {
     struct sigaction own {
     }, found{};
     own.sa_handler = [](int) { users_signals = users_signals + 1; };
@@ -332,7 +334,7 @@ TEST(the_programs_own_handler_is_called_too_and_put_back) {
     ck_assert_int_eq(users_signals, 3);
 }
 
-TEST(outside_slurm_a_signal_saves_and_goes_on) {
+TEST(outside_slurm_a_signal_saves_and_training_continues) {
     Alone alone;
     ringrt_action_t action = RINGRT_LEAVE;
     ck_assert_int_eq(ringrt_step(alone.rt, 1, &action), RINGRT_OK);
@@ -342,7 +344,7 @@ TEST(outside_slurm_a_signal_saves_and_goes_on) {
     ck_assert(std::ifstream(alone.folder.path + "/step-000000000002/manifest").good());
 }
 
-TEST(a_batch_may_change_where_one_is_configured) {
+TEST(a_configured_batch_may_change) {
     constexpr const char *kNone = "no batch configured: set global_batch in ringrt_config_t";
     ringrt_batch_t batch = {};
     ringrt_action_t action = RINGRT_CONTINUE;

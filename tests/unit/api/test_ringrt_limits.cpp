@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C API where memory, files, signals and buffers are not as a program thinks: nothing is lost,
-// and the handle goes on working.
+// The C API when memory, files, signals and buffers are not as the program expects: nothing is
+// lost, and the handle keeps working.
 #include <sys/resource.h>
 
 #include <filesystem>
@@ -12,14 +12,14 @@
 
 using namespace ringrt::test;
 
-// A handler that was installed above ours and calls what was there before, found again below the
-// next handle's.
+// A handler installed above ringrt's that calls the previous handler, and is later below the next
+// handle's.
 static struct sigaction below_chaining;
 static void chaining(int number, siginfo_t *info, void *context) {
     if (below_chaining.sa_flags & SA_SIGINFO) below_chaining.sa_sigaction(number, info, context);
 }
 
-TEST(a_handler_that_calls_an_earlier_handles_makes_no_circle) {
+TEST(a_handler_that_calls_an_earlier_handle_makes_no_cycle) {
     struct sigaction above {};
     above.sa_sigaction = chaining;
     above.sa_flags = SA_SIGINFO;
@@ -34,7 +34,8 @@ TEST(a_handler_that_calls_an_earlier_handles_makes_no_circle) {
     ck_assert(std::ifstream(second.folder.path + "/step-000000000002/manifest").good());
 }
 
-// Nobody knows on which nodes the job comes back: what only these have does not count as saved.
+// The job may restart on other nodes: a state that only the nodes' disks hold does not count as
+// saved.
 TEST(what_came_from_the_nodes_disks_is_saved_before_leaving) {
     TemporaryFolder node, shared;
     setenv("RINGRT_CHECKPOINT_LOCAL", node.path.c_str(), 1);
@@ -66,7 +67,7 @@ TEST(what_came_from_the_nodes_disks_is_saved_before_leaving) {
     }
 }
 
-// As from srun, which hands `ulimit -f` on.
+// As from srun, which passes `ulimit -f` on.
 TEST(a_limit_of_file_size_fails_a_save_and_not_the_rank) {
     Alone alone;
     std::vector<float> x(1 << 20);
@@ -79,7 +80,7 @@ TEST(a_limit_of_file_size_fails_a_save_and_not_the_rank) {
     ck_assert_int_eq(ringrt_save(alone.rt, 2), RINGRT_OK);
 }
 
-TEST(a_rank_alone_allocates_and_lets_go) {
+TEST(a_rank_alone_allocates_and_frees) {
     void *memory = nullptr;
     for (int i = 0; i < 60; ++i) {
         Alone alone;
@@ -89,14 +90,14 @@ TEST(a_rank_alone_allocates_and_lets_go) {
         ck_assert_int_eq(ringrt_alloc(alone.rt, 1 << 20, &memory), RINGRT_OK);
         ck_assert_int_eq(ringrt_free(alone.rt, memory), RINGRT_OK);
         ck_assert_int_eq(ringrt_alloc(alone.rt, 16 << 20, &memory), RINGRT_OK);
-        ck_assert_int_eq(ringrt_barrier(alone.rt), RINGRT_OK);  // no memory was no end
+        ck_assert_int_eq(ringrt_barrier(alone.rt), RINGRT_OK);  // the handle still works
     }
     long pages = 0, resident = 0;
     std::ifstream("/proc/self/statm") >> pages >> resident;
     ck_assert_int_lt(resident * sysconf(_SC_PAGESIZE), 500 << 20);  // of 960 MB
 }
 
-TEST(a_step_of_gradients_shares_the_connections_with_nobody) {
+TEST(a_step_of_gradients_has_the_connections_to_itself) {
     Alone alone;
     int id = -1;
     float g = 1, other = 0;
@@ -116,7 +117,8 @@ TEST(a_step_of_gradients_shares_the_connections_with_nobody) {
     ck_assert_int_eq(ringrt_gradient_wait(alone.rt, id, nullptr), RINGRT_OK);
 }
 
-// Refused by every rank, or some would wait for the others; and what is in place stays right.
+// Refused by every rank: otherwise some would wait for the others. A valid in-place call stays
+// valid.
 TEST(overlapping_null_and_huge_buffers_are_refused) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {

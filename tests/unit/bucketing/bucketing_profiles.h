@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Profiles for the tests of grouping, made from a seed: like networks in use, and like none.
+// Profiles for grouping tests, generated from a seed: some like real networks, some unlike any.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ inline double log_uniform(std::mt19937 &random, double low, double high) {
     return std::exp(uniform(random, std::log(low), std::log(high)));
 }
 
-// Layers of one kind after the other, ready in falling order: a convolutional network's growing
-// layers with a large one at the end (`tail_bytes`), or a transformer's equal ones with a large one
-// at the start.
+// Consecutive layers of one kind, ready in falling order: a convolutional network's growing layers
+// with a large one at the end (`tail_bytes`), or a transformer's equal layers with a large one at
+// the start.
 inline bucketing::Profile layered(size_t layers, double total_bytes, double backward_us,
                                   double growth, double head_share, double tail_share) {
     bucketing::Profile profile;
@@ -40,7 +40,7 @@ inline bucketing::Profile layered(size_t layers, double total_bytes, double back
     return profile;
 }
 
-// Any bytes (some 0), any times; readiness falling, shuffled nearby, or anyhow.
+// Any bytes (some 0) and any times. Readiness is falling, shuffled locally, or arbitrary.
 inline bucketing::Profile anything(std::mt19937 &random) {
     bucketing::Profile profile;
     const size_t count = 1 + random() % 60;

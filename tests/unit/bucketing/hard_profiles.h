@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Profiles made to be hard for a grouping rule: wildly uneven sizes, 1 byte beside 4 GB, thousands
-// of tiny layers, forward and random order, no computation in one pass or both, stages.
+// Profiles that are hard for a grouping rule: very uneven sizes, 1 byte beside 4 GB, thousands of
+// tiny layers, forward and random order, no computation in one or both passes, stages.
 #pragma once
 
 #include <algorithm>
@@ -92,7 +92,7 @@ inline void make_hard(Hard kind, HardLayers &layers, std::mt19937 &random) {
     }
 }
 
-// The same from the same seed; seed modulo Hard::count is the kind.
+// The same seed gives the same profile. seed modulo Hard::count is the kind.
 inline bucketing::Profile hard(uint32_t seed) {
     std::mt19937 random(seed);
     constexpr size_t kLayers[] = {1, 2, 3, 5, 20, 60, 161, 400};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Unit and property tests of libringrt/bucketing, on profiles made inside the tests.
+# Unit and property tests of libringrt/bucketing, on generated profiles.
 bucketing_tests = \
 	tests/unit/bucketing/test_bucketing_profile \
 	tests/unit/bucketing/test_bucketing_rules \
@@ -30,7 +30,7 @@ tests_unit_bucketing_test_bucketing_hard_SOURCES = tests/unit/bucketing/test_buc
 tests_unit_bucketing_test_bucketing_hard_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_bucketing_test_bucketing_hard_LDADD = libbucketing.la $(CHECK_LIBS)
 
-# All points of all hard profiles: minutes.
+# All points of all hard profiles: takes minutes.
 check-grouping-hard: tests/unit/bucketing/test_bucketing_hard
 	tests/unit/bucketing/test_bucketing_hard all
 .PHONY: check-grouping-hard

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// predictive is slower than no other rule, on profiles made to be hard and on networks on and off
-// the grid of "ringplan grade", rings and parameter servers: a few points of each in "make check",
-// all 54 networks of 240 of them with the argument "all" ("make check-grouping-hard").
+// The rule `predictive` is slower than no other rule, on hard profiles and on networks on and off
+// the grid of "ringplan grade", with rings and parameter servers. "make check" runs a few points of
+// each. The argument "all" ("make check-grouping-hard") runs all 54 networks for 240 profiles.
 #include <cstring>
 
 #include "libringrt/bucketing/rules.h"
@@ -12,7 +12,7 @@
 using namespace ringrt::bucketing;
 
 static bool all = false;
-static constexpr double kNotSlower = 1.0002;  // what is so near to the bound is not compared
+static constexpr double kNotSlower = 1.0002;  // smaller differences are not compared
 
 static std::vector<Network> networks() {
     std::vector<Network> out;
@@ -38,7 +38,7 @@ static void expect_not_slower(const Profile &profile, const Network &network) {
     }
 }
 
-TEST(never_slower_on_profiles_made_to_be_hard) {
+TEST(never_slower_on_hard_profiles) {
     const std::vector<Network> grid = networks();
     const uint32_t profiles = all ? 240 : 72;
     for (uint32_t seed = 0; seed < profiles; ++seed) {
@@ -50,7 +50,7 @@ TEST(never_slower_on_profiles_made_to_be_hard) {
     }
 }
 
-// Like networks in use, at bandwidths, rings and latencies between the grid's.
+// Like real networks, at bandwidths, rings and latencies between the grid's.
 TEST(never_slower_off_the_grid) {
     std::mt19937 random(19);
     for (int round = 0; round < (all ? 2000 : 60); ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is learned while training, against a model of the training: drift is followed, a resize
-// forgets nothing, and what a checkpoint holds is read as hostile.
+// Learning during training, against a model of the training: it follows drift, a resize keeps what
+// was learned, and a checkpoint's content is treated as hostile.
 #include <algorithm>
 #include <functional>
 
@@ -21,8 +21,8 @@ using ringrt::test::uniform;
 
 namespace {
 
-// A training over a link: what happens follows the timeline of the plan, with jitter; the learner
-// sees what the exchange would tell it.
+// A training over a link. Events follow the plan's timeline with jitter, and the learner sees what
+// the exchange would report.
 class Model {
   public:
     Model(Profile profile, Network network, unsigned seed)
@@ -52,7 +52,8 @@ class Model {
         for (int i = 0; i < count; ++i) step();
     }
 
-    // The present plan's iteration over a fresh plan's, both in truth.
+    // The time of the current plan's iteration relative to a fresh plan's, both on the true
+    // profile.
     [[nodiscard]] double slowdown() const {
         return simulate(profile_, network_, plan_).iteration_us /
                simulate(profile_, network_, predictive(profile_, network_)).iteration_us;
@@ -126,7 +127,7 @@ TEST(ten_iterations_after_drift_the_plan_is_as_good_as_a_fresh_one) {
     for (const Case &one : cases()) {
         for (unsigned seed = 1; seed <= 4; ++seed) {
             Model model(one.profile, {10, 100, 8}, seed);
-            model.steps(21 + static_cast<int>(seed));  // changes fall on any step of a cycle
+            model.steps(21 + static_cast<int>(seed));  // changes fall on any cycle step
             expect_near_a_fresh_plan(model, one.name, "settled");
             for (double gbps : {3.0, 10.0}) {
                 model.set_network(gbps);
@@ -144,7 +145,7 @@ TEST(ten_iterations_after_drift_the_plan_is_as_good_as_a_fresh_one) {
     }
 }
 
-TEST(what_was_learned_travels_as_text) {
+TEST(learned_values_travel_as_text) {
     std::mt19937 random(4);
     for (int round = 0; round < 200; ++round) {
         Learned learned{.plan_version = random(),
@@ -179,7 +180,7 @@ TEST(damaged_text_does_no_harm) {
             text[random() % text.size()] = static_cast<char>(random());
         if (random() % 4 == 0) text.resize(random() % text.size());
         const auto read = parse_learned(text);
-        if (!read || round % 50) continue;  // plans of what is accepted are sound
+        if (!read || round % 50) continue;  // accepted text gives sound plans
         const Network network{std::max(read->gbps, 1e-3), read->alpha_us, 4};
         const Profile profile = profile_at(*read, 4);
         ck_assert(!fault_of(predictive(profile, network), profile));
@@ -193,7 +194,7 @@ TEST(a_resize_carries_the_profile_and_the_link_over) {
     std::vector<uint64_t> bytes;
     for (const Gradient &gradient : carried.profile.gradients) bytes.push_back(gradient.bytes);
     Learner four(bytes, 4);
-    ck_assert(four.recall(carried, 16));  // the same batch over twice the ranks
+    ck_assert(four.recall(carried, 16));  // the same batch on twice the ranks
     ck_assert_double_eq_tol(backward_us(four.profile()), 100e3, 5e3);
     ck_assert_double_eq_tol(four.network().gbps, 3, 0.3);
     ck_assert_int_eq(four.network().ranks, 4);
@@ -226,9 +227,9 @@ TEST(planned_speeds_follow_the_size_of_the_ring) {
     ck_assert_double_eq(planned_step_ms(kPredictive, unknown, 2, 4, 16), 0);
 }
 
-// Where latency is all that counts, the speed promised at 64 ranks is that of the communicator's
-// own cost model, whose messages overlap, and not 63 messages one after the other.
-TEST(planned_latency_is_the_cost_models) {
+// If only latency counts, the planned speed at 64 ranks follows the communicator's cost model,
+// whose messages overlap, and not 63 sequential messages.
+TEST(planned_latency_follows_the_cost_model) {
     Learned learned{.plan_version = 1, .gbps = 1e6, .alpha_us = 1000};
     learned.profile.gradients = {{"", 4, 1, 1}};
     const auto both_phases_ms = [&](int measured, int ranks) {

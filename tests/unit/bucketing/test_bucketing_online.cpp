@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is learned while training: the stages and the link.
+// Learning during training: the stages and the link.
 #include <random>
 
 #include "libringrt/bucketing/link_fit.h"
@@ -36,7 +36,7 @@ TEST(jitter_does_not_move_the_stages) {
     ck_assert_uint_eq(first.size(), 5);
     for (int step = 0; step < 500; ++step) {
         ck_assert(
-            !tracker.observe(bursts(random, 0.9, step % 2 ? 1 : 2)));  // batch halved, doubled
+            !tracker.observe(bursts(random, 0.9, step % 2 ? 1 : 2)));  // batch halved or doubled
     }
     ck_assert(tracker.stages() == first);
 }
@@ -48,7 +48,7 @@ TEST(a_lasting_change_is_seen_in_three_steps) {
     std::vector<double> other = bursts(random, 0);
     for (size_t i = 5; i < other.size(); ++i) other[i] += 40;  // a gap within the first stage
     ck_assert(!tracker.observe(other));
-    ck_assert(!tracker.observe(bursts(random, 0)));  // once is not lasting
+    ck_assert(!tracker.observe(bursts(random, 0)));  // one deviation is not lasting
     ck_assert(!tracker.observe(other));
     ck_assert(!tracker.observe(other));
     ck_assert(tracker.observe(other));
@@ -104,8 +104,8 @@ TEST(blocks_of_one_size_still_predict_that_size) {
     ck_assert_double_eq_tol(predicted, 5000, 50);
 }
 
-// A plan of equal blocks does not make latency out of bandwidth, however long it runs.
-TEST(nearly_equal_blocks_do_not_move_what_was_known) {
+// A plan of equal blocks does not turn bandwidth into latency, however long it runs.
+TEST(nearly_equal_blocks_do_not_change_the_link) {
     std::mt19937 random(3);
     LinkFit fit(10, 50);
     for (int block = 0; block < 100; ++block) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every plan of every rule must hold, on profiles like networks in use and like none.
+// The invariants of every rule's plans, on profiles like real networks and unlike any.
 #include <random>
 
 #include "libringrt/bucketing/bound.h"
@@ -73,7 +73,8 @@ TEST(any_subset_of_the_gradients) {
     }
 }
 
-// In our rule's own plans; where it takes another rule's as the faster one, that rule's order goes.
+// Only for the rule's own plans: if `predictive` takes another rule's faster plan, that plan's
+// order applies.
 TEST(priority_is_never_violated) {
     std::mt19937 random(6);
     int own = 0;
@@ -97,7 +98,7 @@ TEST(priority_is_never_violated) {
     ck_assert_int_ge(own, 75);
 }
 
-// The check that the test above relies on finds what it should.
+// The check used above finds a violation.
 TEST(a_violation_is_found) {
     const Profile profile{"", {{"", 8, 1, 10}, {"", 8, 1, 5}}};
     const Plan late{.blocks = {whole_block(profile, Phase::allreduce, {1}),
@@ -134,7 +135,7 @@ TEST(faulty_plans_are_found) {
                 "block 1, gradient 0, bytes 7+1: gathered twice");
 }
 
-// Kinds of networks that are in no data set of ours, over the bandwidths and rings of the targets.
+// Kinds of networks outside the data sets, over the bandwidths and rings of the targets.
 TEST(never_slower_than_another_rule) {
     const std::vector<Profile> profiles = {
         layered(160, 102e6, 260e3, 1.03, 0, 0.08),   // deep and narrow, like ResNet
@@ -169,7 +170,7 @@ TEST(never_slower_than_another_rule) {
                   points);
 }
 
-// How long that takes is printed by ringplan, not asserted: machines differ.
+// ringplan prints the time that this takes. It is not asserted, because machines differ.
 TEST(a_thousand_gradients_are_planned) {
     const Profile profile = layered(1000, 440e6, 190e3, 1.0, 0.2, 0.1);
     ck_assert(!predictive(profile, {25, 300, 64}).blocks.empty());

@@ -39,7 +39,7 @@ TEST(ready_times_come_from_backward_times_where_they_are_missing) {
     ck_assert_double_eq(profile->gradients[0].ready_us, 16);
 }
 
-TEST(the_loading_of_data_is_cut) {
+TEST(data_loading_time_is_removed) {
     std::string error;
     const auto profile =
         parse_profile(kHeader + "0,Input,0,473625,0,9\n1,conv,4,20,5,9\n2,fc,4,7,4,4\n", error);
@@ -81,7 +81,7 @@ TEST(more_gradients_than_the_limit_are_refused) {
     EXPECT_TEXT(fault(text), "line 100002: more than 100000 gradients");
 }
 
-// Whatever the bytes are: an answer, and if it is a profile, one within the limits.
+// Any bytes give an answer, and an accepted profile is within the limits.
 TEST(random_bytes_and_damaged_files_do_no_harm) {
     std::mt19937 random(1);
     const std::string good = kHeader + "0,a,100,1,2,8\n1,\"b,c\",400,2.5,4,6\n2,relu,0,1e1,2,2\n";
@@ -107,7 +107,7 @@ TEST(random_bytes_and_damaged_files_do_no_harm) {
     ck_assert_int_gt(read, 1000);
 }
 
-TEST(what_is_written_is_read_back) {
+TEST(a_written_profile_is_read_back) {
     std::mt19937 random(2);
     for (int round = 0; round < 50; ++round) {
         const Profile profile = ringrt::test::anything(random);

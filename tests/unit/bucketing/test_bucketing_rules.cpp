@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small cases computed by hand, and the planner against every plan there is.
+// Small cases computed by hand, and the planner compared with every possible plan.
 #include <random>
 
 #include "libringrt/bucketing/bound.h"
@@ -36,27 +36,28 @@ TEST(each_rule_on_two_gradients) {
         ck_assert_double_eq_tol(iteration_us(shipped, kTwo, kNetwork), 22, 1e-9);
     // its smallest bucket holds both: 10–14 and 14–18
     ck_assert_double_eq_tol(iteration_us("dear", kTwo, kNetwork), 26, 1e-9);
-    // one gap is no stage
+    // one gap is not a stage
     ck_assert_double_eq_tol(iteration_us("prophet", kTwo, kNetwork), 26, 1e-9);
     ck_assert_double_eq_tol(iteration_us("predictive", kTwo, kNetwork), 22, 1e-9);
 }
 
-// A push of s bytes takes 1 us + s/1000 us, and its pull as long, beside the next push.
+// A push of s bytes takes 1 us + s/1000 us. Its pull takes as long and overlaps the next push.
 TEST(servers_pull_while_the_next_gradient_is_pushed) {
     const Network servers{.gbps = 8, .alpha_us = 1, .ranks = 2, .servers = true};
     // second: pushed 4–9, pulled 9–14; first: pushed 10–13, pulled 14–17; then 3 + 5 of forward
     for (const char *rule : {"fifo", "tictac", "p3", "bytescheduler", "priority"})
         ck_assert_double_eq_tol(iteration_us(rule, kTwo, servers), 25, 1e-9);
-    // second whole, then first beside its pull: 4–8, 10–12, 12–14 at the least, 8 of forward
+    // second completely, then first beside its pull: 4–8, 10–12, at least 12–14, 8 of forward
     ck_assert_double_eq_tol(bound_of(kTwo, servers).fluid_us, 20, 1e-9);
-    // ours holds the second's pull back: first pulled 13–16, second 16–21 behind the first layer
+    // predictive delays the second's pull: first pulled 13–16, second 16–21 behind the first layer
     ck_assert_double_le(iteration_us("predictive", kTwo, servers), 25 + 1e-9);
     const Timeline timeline = simulate(kTwo, servers, fifo(kTwo, servers));
-    ck_assert_double_eq_tol(timeline.link_busy_us, 8, 1e-9);  // of each direction
+    ck_assert_double_eq_tol(timeline.link_busy_us, 8, 1e-9);  // in each direction
     ck_assert_double_eq_tol(timeline.sent_bytes, 6000, 1e-9);
 }
 
-// What ships, in its own sizes: slices of 200 KB one by one; 4 MB, four at a time; 4,096,000.
+// The shipped defaults in their own sizes: slices of 200 KB, one at a time; 4 MB, four at a time;
+// 4,096,000.
 TEST(shipped_defaults_cut_where_they_do) {
     const Profile profile{"", {{"", 1000, 1, 30}, {"", 20'000'000, 1, 10}}};
     const Network network{.gbps = 8, .alpha_us = 1, .ranks = 2};
@@ -72,8 +73,8 @@ TEST(shipped_defaults_cut_where_they_do) {
     ck_assert_uint_eq(block_bytes(whole.blocks[0]), 20'000'000);
 }
 
-// Two stages, 20 ms apart: of the first goes what may start within them, in partitions; the rest
-// goes behind gradient 0, a window at a time.
+// Two stages, 20 ms apart. Of the first gradient, partitions that can start within them are sent;
+// the rest is sent behind gradient 0, one window at a time.
 TEST(prophet_fills_the_gap_between_stages_with_partitions) {
     Profile profile;
     for (int i = 0; i < 10; ++i) profile.gradients.push_back({"", 40'000, 100, 30'000.0 - i});
@@ -91,8 +92,8 @@ TEST(prophet_fills_the_gap_between_stages_with_partitions) {
     ck_assert_uint_eq(plan.blocks[1].pieces[0].gradient, 0);
 }
 
-// 1.5 GB in one gradient: more partitions than are worth planning, so they grow; each is still a
-// number of whole elements.
+// 1.5 GB in one gradient has more partitions than are worth planning, so partitions grow. Each
+// still holds whole elements.
 TEST(cuts_of_a_large_model_keep_elements_whole) {
     const Profile profile{"", {{"", 1'500'000'008, 1e6, 2e6}, {"", 400'000, 1e3, 1e3}}};
     for (const Rule &rule : all_rules()) {
@@ -110,14 +111,14 @@ TEST(the_bound_on_two_gradients) {
     ck_assert_double_eq_tol(bound.with_alpha_us, 22, 1e-9);
 }
 
-// The bound pre-empts: the urgent one goes at 10 although the large one is under way.
+// The bound preempts: the urgent gradient is sent at 10 although the large one is in progress.
 TEST(the_bound_preempts) {
     const Profile profile{"", {{"", 2000, 3, 10}, {"", 20000, 5, 4}}};
     // large 4–10, urgent 10–12, large 12–26, its layer 5; the first layer 12–15 hides behind it
     ck_assert_double_eq_tol(bound_of(profile, {8, 0, 2}).fluid_us, 31, 1e-9);
 }
 
-TEST(mgwfbp_merges_what_would_wait_anyhow) {
+TEST(mgwfbp_merges_gradients_that_would_wait_anyway) {
     const Network network{.gbps = 8, .alpha_us = 2, .ranks = 2};
     // c is sent from 1 to 15; b and a become ready meanwhile and share a block
     const Profile profile{"", {{"a", 2000, 1, 12}, {"b", 2000, 1, 7}, {"c", 10000, 1, 1}}};
@@ -141,7 +142,7 @@ TEST(ddp_closes_its_first_bucket_at_one_mebibyte) {
     ck_assert_uint_eq(buckets[2].size(), 2);
 }
 
-// The large last layer is ready first. Whole, it blocks the first layer; cut, it does not.
+// The large last layer is ready first. Sent whole it blocks the first layer; cut, it does not.
 TEST(a_large_gradient_is_split) {
     const Network network{.gbps = 8, .alpha_us = 1, .ranks = 2};
     const Profile profile{"", {{"first", 2'000'000, 15000, 4000}, {"last", 20'000'000, 1000, 100}}};
@@ -189,7 +190,7 @@ struct Exhaustive {
 };
 }  // namespace
 
-TEST(the_planner_is_as_good_as_trying_everything) {
+TEST(the_planner_matches_an_exhaustive_search) {
     std::mt19937 random(3);
     std::vector<double> ratios;
     for (int round = 0; round < 120; ++round) {
@@ -213,7 +214,7 @@ TEST(the_planner_is_as_good_as_trying_everything) {
                             bound_of(profile, network).with_alpha_us * (1 - 1e-9));
     }
     std::ranges::sort(ratios);
-    const double most = ratios[ratios.size() * 9 / 10];  // of ten, nine are no worse
+    const double most = ratios[ratios.size() * 9 / 10];  // nine of ten are no worse
     ck_assert_msg(most < 1.005, "ours takes %.4f times the best", most);
     ck_assert_msg(ratios.back() < 1.03, "ours takes %.4f times the best once", ratios.back());
 }

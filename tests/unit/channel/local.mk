@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What rank 0 and Slurm tell each other on a node.
+# The channel between rank 0 and Slurm on a node.
 channel_tests = \
 	tests/unit/channel/test_channel
 check_PROGRAMS += $(channel_tests)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The channel between rank 0 and Slurm: both ends as they are, Slurm's answers made up.
+// The channel between rank 0 and Slurm: both real ends, with mock answers from Slurm.
 #include <fcntl.h>
 
 #include <filesystem>
@@ -46,7 +46,7 @@ CommandResult requeue_over(job::Channel &channel) {
     return *out;
 }
 
-// What one end sends, until the connection ends.
+// Everything that one end sends until the connection ends.
 std::string read_all(int fd) {
     std::string out;
     char part[1024];
@@ -57,7 +57,7 @@ std::string read_all(int fd) {
 
 }  // namespace
 
-TEST(messages_are_what_they_were) {
+TEST(messages_survive_encoding) {
     for (const ChannelMessage &message :
          {ChannelMessage{ChannelWord::hello, 1, "0123"}, ChannelMessage{ChannelWord::asked, 12, ""},
           ChannelMessage{ChannelWord::answer, 2017, "Invalid job id specified"},
@@ -72,7 +72,7 @@ TEST(messages_are_what_they_were) {
     EXPECT_TEXT(format_channel({ChannelWord::answer, 1, "a\nb\x80"}), "answer 1 a b ");
 }
 
-TEST(what_is_no_message_is_refused) {
+TEST(an_invalid_message_is_refused) {
     for (const std::string &text :
          {std::string(), std::string("asked"), std::string("asked x"), std::string("asked -1"),
           std::string(" asked 1"), std::string("asked 1\n"), std::string("ASKED 1"),
@@ -102,7 +102,7 @@ TEST(a_signal_to_the_service_reaches_rank_0) {
     ck_assert_uint_eq(rank->asked(), 1);
 }
 
-// Slurm preempts the job, and gives it a GraceTime: it is asked to save and to come back.
+// Slurm preempts the job with a GraceTime: it is asked to save and requeue.
 TEST(sigterm_of_a_preempted_job_is_a_request_to_leave) {
     channel::SlurmCalls slurm = answers(0, "");
     slurm.is_preempted = [] { return true; };
@@ -112,12 +112,12 @@ TEST(sigterm_of_a_preempted_job_is_a_request_to_leave) {
     ck_assert(soon([&] { return rank->asked() == 1; }));
     ck_assert_uint_eq(rank->ended(), 0);
     ck_assert_int_eq(requeue_over(*rank).exit_code, 0);
-    service.signal(SIGTERM);  // that of its requeue
+    service.signal(SIGTERM);  // the SIGTERM of its requeue
     ck_assert(soon([&] { return rank->ended() == 1; }));
     ck_assert_uint_eq(rank->asked(), 1);
 }
 
-// A requeue that Slurm refused is none: the next SIGTERM may be a preemption's.
+// A refused requeue does not count: the next SIGTERM may be a preemption's.
 TEST(a_job_that_was_refused_its_requeue_can_be_preempted) {
     channel::SlurmCalls slurm = answers(2015, "Access/permission denied");
     slurm.is_preempted = [] { return true; };
@@ -128,8 +128,8 @@ TEST(a_job_that_was_refused_its_requeue_can_be_preempted) {
     ck_assert(soon([&] { return rank->asked() == 1; }));
 }
 
-// Where Slurm says no, or nothing, SIGTERM is the end.
-TEST(sigterm_is_the_end_where_slurm_does_not_say_otherwise) {
+// If Slurm denies a preemption or does not answer, SIGTERM ends the job.
+TEST(sigterm_ends_the_job_unless_slurm_preempts_it) {
     for (const char how : {'n', 'c', 'h'}) {
         channel::SlurmCalls slurm = answers(0, "");
         slurm.timeout_s = 0.3;
@@ -146,7 +146,7 @@ TEST(sigterm_is_the_end_where_slurm_does_not_say_otherwise) {
     }
 }
 
-TEST(a_requeue_is_asked_and_answered_in_slurms_words) {
+TEST(a_requeue_returns_slurms_answer) {
     const ChannelService good(answers(0, ""));
     ck_assert_int_eq(requeue_over(*connected(good)).exit_code, 0);
     const ChannelService bad(answers(2015, "Access/permission denied"));
@@ -158,8 +158,8 @@ TEST(a_requeue_is_asked_and_answered_in_slurms_words) {
     }
 }
 
-// A call to Slurm that crashes or hangs ends neither the service nor what waits for it.
-TEST(a_call_that_crashes_or_hangs_is_no_answer) {
+// A call to Slurm that crashes or hangs ends neither the service nor the client that waits for it.
+TEST(a_call_that_crashes_or_hangs_gives_no_answer) {
     for (const bool hangs : {false, true}) {
         channel::SlurmCalls slurm = answers(0, "");
         slurm.timeout_s = 0.3;
@@ -173,7 +173,7 @@ TEST(a_call_that_crashes_or_hangs_is_no_answer) {
     }
 }
 
-TEST(telemetry_arrives_also_while_a_requeue_hangs) {
+TEST(telemetry_arrives_while_a_requeue_hangs) {
     const ringrt::test::TemporaryFolder folder;
     const std::string file = folder.path + "/told";
     channel::SlurmCalls slurm = answers(0, "");
@@ -193,9 +193,9 @@ TEST(telemetry_arrives_also_while_a_requeue_hangs) {
     }));
 }
 
-// slurmctld takes its time, and the newest report comes meanwhile: the first goes on, and the
-// newest follows it.
-TEST(a_slow_report_is_not_begun_again) {
+// slurmctld is slow, and a newer report arrives meanwhile: the first one continues, and the newest
+// follows it.
+TEST(a_slow_report_is_not_restarted) {
     const ringrt::test::TemporaryFolder folder;
     const std::string file = folder.path + "/told";
     channel::SlurmCalls slurm = answers(0, "");
@@ -228,8 +228,8 @@ TEST(a_service_that_ends_is_noticed) {
     ck_assert(job::Channel::open(service.address()) == nullptr);
 }
 
-// Whoever listens at the name of a service that has gone does not know its key.
-TEST(another_key_is_not_believed) {
+// A process that listens under the name of an ended service does not have its key.
+TEST(another_key_is_not_accepted) {
     const ChannelService service(answers(0, ""));
     const auto rank = job::Channel::open(service.address("ffff"));
     ck_assert(rank != nullptr);
@@ -254,11 +254,11 @@ TEST(another_user_is_told_nothing) {
         return mine >= 0 && read_all(mine).empty() ? 0 : 2;
     });
     ck_assert_int_eq(other.wait()[0], 0);
-    ck_assert_int_eq(requeue_over(*connected(service)).exit_code, 0);  // it goes on
+    ck_assert_int_eq(requeue_over(*connected(service)).exit_code, 0);  // the service continues
 }
 
-// Whatever its owner sends: the service drops that connection, and serves the next.
-TEST(noise_ends_the_connection_alone) {
+// Whatever its owner sends, the service drops only that connection and serves the next.
+TEST(noise_ends_only_its_connection) {
     std::mt19937 random(1);
     ChannelService service(answers(0, ""));
     for (int i = 0; i < 300; ++i) {
@@ -275,7 +275,7 @@ TEST(noise_ends_the_connection_alone) {
     ck_assert_int_eq(service.end(), 0);
 }
 
-// Nobody can hold it up by not reading, nor by more connections than it takes.
+// A client cannot block the service by not reading, or by opening more connections than it accepts.
 TEST(a_client_that_does_not_read_is_dropped) {
     ChannelService service(answers(0, ""));
     std::vector<int> deaf;

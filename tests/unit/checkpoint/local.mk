@@ -19,7 +19,7 @@ tests_unit_checkpoint_test_checkpoint_SOURCES = tests/unit/checkpoint/test_check
 tests_unit_checkpoint_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_checkpoint_test_checkpoint_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
-# Over a made-up GPU
+# Over a mock GPU
 device_support = tests/support/device_model.h tests/support/fake_gpu.h tests/support/hidden_gpu.h
 tests_unit_checkpoint_test_checkpoint_device_SOURCES = tests/unit/checkpoint/test_checkpoint_device.cpp \
 	$(device_support) $(checkpoint_support)
@@ -51,7 +51,7 @@ tests_unit_checkpoint_test_checkpoint_memory_SOURCES = tests/unit/checkpoint/tes
 tests_unit_checkpoint_test_checkpoint_memory_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_checkpoint_test_checkpoint_memory_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
-# Not a test: how fast checkpoints are. make tests/speed/checkpoint_speed
+# Not a test: measures checkpoint speed. make tests/speed/checkpoint_speed
 EXTRA_PROGRAMS += tests/speed/checkpoint_speed
 tests_speed_checkpoint_speed_SOURCES = tests/speed/checkpoint_speed.cpp
 tests_speed_checkpoint_speed_LDADD = libringrt.la libruntime.la libbase.la

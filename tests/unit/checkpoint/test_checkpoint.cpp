@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a checkpoint holds: any size reads what any other wrote, and damage is always found.
+// A checkpoint's content: any number of ranks reads what any other number wrote, and damage is
+// always found.
 #include <algorithm>
 
 #include "libringrt/checkpoint/hash.h"
@@ -77,12 +78,12 @@ TEST(manifest_round_trip_and_every_flipped_bit) {
     }
 }
 
-// A manifest of two ranks, up to what the test adds.
+// A manifest of two ranks, to which the test appends.
 const std::string kHead =
     "ringrt-checkpoint 1\njob 7 restart 0 nonce 0000000000000001\n"
     "step 1 samples 1 seed 0 ranks 2 time 1\n";
 
-// With the right hash, as somebody would write who wants to harm.
+// Adds the correct hash, as an attacker would.
 std::string sealed(const std::string &body) {
     return body + format_text("end %016llx\n", static_cast<unsigned long long>(hash_text(body)));
 }
@@ -95,7 +96,7 @@ TEST(manifest_bombs_are_refused) {
         std::string("param float32 whole 1 4 ../a\n"),
         std::string("param float32 whole 1 4 a\0b\n", 28),
         std::string("param float32 whole 1 4 a\nparam float32 whole 1 4 a\n"),  // twice
-        std::string("param float32 whole 1 4 b\nparam float32 whole 1 4 a\n"),  // not in order
+        std::string("param float32 whole 1 4 b\nparam float32 whole 1 4 a\n"),  // out of order
         std::string("param float32 whole 1 9223372036854775808 a\n"),
         std::string("param float32 whole 2 4294967296 4294967296 a\n"),
         std::string("param float32 whole 99999 4 a\n"),
@@ -143,7 +144,7 @@ TEST(a_manifest_with_any_bytes_crashes_nothing) {
         for (uint64_t n = random() % 4 + 1; n > 0; --n)
             body[random() % body.size()] = static_cast<char>(random());
         Manifest out;
-        (void)parse_manifest(sealed(body), out);  // whatever it says, it must not crash
+        (void)parse_manifest(sealed(body), out);  // it must not crash, whatever its content
     }
 }
 
@@ -174,7 +175,7 @@ TEST(every_size_reads_what_every_other_wrote) {
     }
 }
 
-// F18: what one size wrote and changed, the next reads, up and down.
+// F18: each size reads and changes what the previous size wrote, up and down.
 TEST(a_chain_of_sizes_keeps_every_bit) {
     MemoryFiles files;
     uint32_t restart = 0;
@@ -194,7 +195,7 @@ TEST(a_chain_of_sizes_keeps_every_bit) {
     }
 }
 
-TEST(a_save_in_the_background_keeps_its_step) {
+TEST(a_background_save_keeps_its_step) {
     MemoryFiles files;
     run_ranks(4, [&](Group &group) {
         Store store(files, kFolder, incarnation(0), 3);
@@ -202,7 +203,7 @@ TEST(a_save_in_the_background_keeps_its_step) {
         Model model(group.rank(), 4);
         model.fill(10);
         expect_ok(saver.start(model.buffers(), {.step = 10}, SaveMode::in_background));
-        model.fill(11);  // training goes on
+        model.fill(11);  // training continues
         expect_ok(saver.finish());
     });
     ck_assert_uint_eq(loaded_step(files), 10);
@@ -254,7 +255,7 @@ TEST(ranks_that_disagree_are_a_mismatch) {
     });
 }
 
-// F14: a thousand single flipped bits, anywhere.
+// F14: a thousand single flipped bits anywhere.
 TEST(a_thousand_flipped_bits_are_all_found) {
     auto before = with_steps({1100, 1200});
     std::vector<std::string> paths = before->files_under(kFolder);
@@ -268,18 +269,18 @@ TEST(a_thousand_flipped_bits_are_all_found) {
         std::vector<std::byte> &data = files.data(path);
         const uint64_t bit = random() % (data.size() * 8);
         data[bit / 8] ^= std::byte{1} << bit % 8;
-        const uint64_t step = loaded_step(files);  // also checks the content
+        const uint64_t step = loaded_step(files);  // checks the content as well
         const bool in_newest = contains(path, "step-000000001200/");
         ck_assert_msg(step == (in_newest ? 1100u : 1200u), "%s bit %d: step %d", path.c_str(),
                       int(bit), int(step));
         ck_assert(!in_newest || files.find(std::string(kFolder) + "/step-000000001200.bad"));
         fell_back += in_newest;
-        ck_assert_uint_eq(loaded_step(files, 2), step);  // and stays so
+        ck_assert_uint_eq(loaded_step(files, 2), step);  // and remains so
     }
     ck_assert_int_gt(fell_back, 100);
 }
 
-// F13: truncated, missing, one too many.
+// F13: truncated, missing, or one too many.
 TEST(shards_of_the_wrong_size_or_number_fall_back) {
     auto before = with_steps({1100, 1200});
     const std::string shard = std::string(kFolder) + "/step-000000001200/shard-00000";
@@ -307,7 +308,7 @@ TEST(shards_of_the_wrong_size_or_number_fall_back) {
     ck_assert_uint_eq(loaded_step(named), 1200);
 }
 
-// F15: never a silent fresh start, not even at the second try.
+// F15: never a silent fresh start, even at the second try.
 TEST(all_corrupt_is_said_and_stays_said) {
     auto files = with_steps({1000, 1100, 1200});
     for (const char *step : {"1000", "1100", "1200"})
@@ -323,7 +324,7 @@ TEST(all_corrupt_is_said_and_stays_said) {
     }
 }
 
-// F19: disk use is bounded, and what this run started from stays.
+// F19: disk use is bounded, and the checkpoint from which this run started stays.
 TEST(a_thousand_saves_keep_three_and_the_start) {
     auto files = with_steps({1, 2, 3});
     const uint64_t one = files->bytes_under(kFolder) / 3;
@@ -346,7 +347,7 @@ TEST(a_thousand_saves_keep_three_and_the_start) {
                       6);  // 3 and the start, the fence, LATEST
 }
 
-// F19: each resize is an incarnation of its own; what it started from outlives its saves.
+// F19: each resize is a separate incarnation, and its start checkpoint outlives its saves.
 TEST(a_thousand_resizes_keep_the_disk_as_it_was) {
     auto files = with_steps({1, 2, 3});
     const uint64_t one = files->bytes_under(kFolder) / 3;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoints of buffers in the memory of a made-up GPU that the host cannot touch: the same files
-// as of the host's memory, whatever the program's stream still does, and none where a copy fails.
+// Checkpoints of buffers in the memory of a mock GPU that the host cannot touch. The files equal
+// those from host memory, whatever the program's stream still has to do. If a copy fails, there is
+// no checkpoint.
 #include <algorithm>
 #include <atomic>
 
@@ -13,7 +14,7 @@ using namespace ringrt::test;
 
 namespace {
 
-bool eager = false;  // GPUs, not late ones
+bool eager = false;  // GPUs that run copies at once
 
 constexpr SaveMode kModes[] = {SaveMode::inline_write, SaveMode::in_background};
 
@@ -22,7 +23,7 @@ Status save_of(Group &group, Files &files, DeviceModel &model, uint64_t step, Sa
     Store store(files, kFolder, incarnation(restart), 3);
     Saver saver(group, store, kSmall);
     Status out = saver.start(model.buffers, {.step = step}, mode);
-    if (out.ok() && mode == SaveMode::in_background) model.fill(step + 1);  // training goes on
+    if (out.ok() && mode == SaveMode::in_background) model.fill(step + 1);  // training continues
     return out.ok() ? saver.finish() : out;
 }
 
@@ -69,14 +70,14 @@ void save_and_load_at_any_size() {
 
 }  // namespace
 
-TEST(what_one_saves_the_other_loads_at_any_size) { save_and_load_at_any_size(); }
+TEST(host_and_device_load_each_others_checkpoints_at_any_size) { save_and_load_at_any_size(); }
 
-TEST(no_half_is_written_to_while_it_is_read) {
+TEST(no_staging_half_is_written_while_it_is_read) {
     eager = true;
     save_and_load_at_any_size();
 }
 
-TEST(the_files_are_those_of_the_hosts_memory) {
+TEST(the_files_equal_those_from_host_memory) {
     for (int size = 1; size <= 3; ++size)
         for (Where where : {Where::device, Where::mixed})
             for (SaveMode mode : kModes) {
@@ -93,7 +94,7 @@ TEST(the_files_are_those_of_the_hosts_memory) {
             }
 }
 
-TEST(a_save_holds_what_the_stream_was_still_to_write) {
+TEST(a_save_holds_what_the_stream_had_yet_to_write) {
     for (SaveMode mode : kModes) {
         MemoryFiles files;
         run_ranks(2, [&](Group &group) {
@@ -106,7 +107,7 @@ TEST(a_save_holds_what_the_stream_was_still_to_write) {
     }
 }
 
-TEST(a_load_comes_behind_what_the_stream_still_does) {
+TEST(a_load_waits_for_the_streams_earlier_work) {
     MemoryFiles files;
     save_at(2, files, Where::host, 1200, SaveMode::inline_write);
     run_ranks(2, [&](Group &group) {
@@ -135,14 +136,14 @@ TEST(staging_is_bounded_and_freed) {
             ck_assert_uint_eq(model.device.pinned_most, kStagingBytes);
             ck_assert_uint_eq(model.device.pinned, 0);
         });
-    run_ranks(1, [&](Group &group) {  // without a device's buffer there is none
+    run_ranks(1, [&](Group &group) {  // without a device buffer there is none
         DeviceModel model(0, 1, Where::host);
         expect_ok(save_of(group, files, model, 1300, SaveMode::in_background));
         ck_assert_uint_eq(model.device.pinned_most, 0);
     });
 }
 
-// Each copy of a rank, as it is started and as it runs.
+// Each copy of a rank fails, at its start or when it runs.
 TEST(a_copy_that_fails_is_a_failed_checkpoint) {
     for (SaveMode mode : kModes)
         for (bool late : {false, true}) {
@@ -174,7 +175,7 @@ TEST(a_copy_that_fails_is_a_failed_checkpoint) {
         }
 }
 
-// At once: neither another try nor an older checkpoint helps, and nothing is set aside.
+// At once: neither a retry nor an older checkpoint helps, and nothing is set aside.
 TEST(a_copy_that_fails_ends_a_load) {
     MemoryFiles files;
     save_at(2, files, Where::host, 1100, SaveMode::inline_write);
@@ -217,7 +218,7 @@ TEST(without_pinned_memory_a_save_fails) {
     }
 }
 
-// What a hanging copy may still write to is not freed.
+// Memory to which a hanging copy may still write is not freed.
 TEST(a_gpu_that_hangs_fails_a_save_in_time) {
     MemoryFiles files;
     run_ranks(1, [&](Group &group) {
@@ -232,12 +233,12 @@ TEST(a_gpu_that_hangs_fails_a_save_in_time) {
         model.device.hangs = false;
         model.fill(1200);
         expect_ok(save_of(group, files, model, 1200, SaveMode::in_background));
-        ck_assert_uint_eq(model.device.pinned, kStagingBytes);  // of the first
+        ck_assert_uint_eq(model.device.pinned, kStagingBytes);  // by the first save
     });
     load_at(1, files, Where::device, 1200, 1);
 }
 
-TEST(who_waits_for_a_gpu_hears_of_a_lost_rank) {
+TEST(a_rank_that_waits_for_a_gpu_is_notified_of_a_lost_rank) {
     MemoryFiles files;
     run_ranks(1, [&](Group &group) {
         DeviceModel model(0, 1, Where::device);
@@ -250,7 +251,7 @@ TEST(who_waits_for_a_gpu_hears_of_a_lost_rank) {
     });
 }
 
-TEST(a_damaged_piece_does_not_come_to_the_device) {
+TEST(a_damaged_piece_is_not_copied_to_the_device) {
     for (size_t at : {size_t{0}, size_t{4000}, size_t{9000}}) {
         MemoryFiles files;
         save_at(1, files, Where::device, 1100, SaveMode::inline_write);
@@ -260,7 +261,7 @@ TEST(a_damaged_piece_does_not_come_to_the_device) {
     }
 }
 
-TEST(the_nodes_own_level_too) {
+TEST(the_nodes_local_level_works_as_well) {
     MemoryFiles files;
     run_ranks(2, [&](Group &group) {
         for (Where from : kWheres) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saving and loading against crashes at any moment, and disks that are broken, full or away.
+// Saves and loads with crashes at any moment, and with disks that are broken, full or unreachable.
 #include <algorithm>
 #include <atomic>
 
@@ -8,8 +8,8 @@
 using namespace ringrt;
 using namespace ringrt::test;
 
-// F11: the machine or the process dies at any operation of a save, and whatever was not synced is
-// lost, kept, or kept in part.
+// F11: the machine or the process dies at any operation of a save. Unsynced data is lost, kept, or
+// partly kept.
 TEST(a_crash_at_any_operation_leaves_the_old_or_the_new) {
     auto before = with_steps({1000, 1100});
     MemoryFiles dry;
@@ -48,8 +48,8 @@ TEST(a_crash_at_any_operation_leaves_the_old_or_the_new) {
     ck_assert_int_gt(new_ones, 0);
 }
 
-// F11 with several ranks, whose shards are written from copies while training goes on: from some
-// operation on nothing reaches the disk any more.
+// F11 with several ranks, whose shards are written from copies while training continues: from some
+// operation on nothing reaches the disk.
 TEST(a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new) {
     auto before = with_steps({1000, 1100});
     int old_ones = 0, new_ones = 0;
@@ -87,7 +87,7 @@ TEST(a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new) {
     ck_assert_int_gt(new_ones, 0);
 }
 
-// F12 with several ranks: one rank's disk fails, and all hear of it.
+// F12 with several ranks: one rank's disk fails, and all ranks are notified.
 TEST(a_background_save_that_fails_on_one_rank_fails_on_all) {
     auto before = with_steps({1100});
     for (int error : {ENOSPC, EDQUOT, EIO})
@@ -113,10 +113,10 @@ TEST(a_background_save_that_fails_on_one_rank_fails_on_all) {
         }
 }
 
-// A rank without memory for the copy writes at once: the others wait for it in the save, where they
-// have the time for it, and not in what comes next.
+// A rank without memory for the copy writes at once. The others wait for it inside the save, where
+// they have time for it, and not in the next call.
 TEST(all_wait_for_a_rank_that_writes_at_once) {
-    if (kTimeoutScale > 1) return;                 // a sanitizer ends what asks for so much memory
+    if (kTimeoutScale > 1) return;  // a sanitizer ends a process that asks for this much memory
     constexpr uint64_t kRows = uint64_t{1} << 59;  // more than any machine can copy
     MemoryFiles files;
     files.free_space = INT64_MAX;
@@ -170,7 +170,7 @@ TEST(a_crash_at_any_operation_of_a_load_harms_nothing) {
     }
 }
 
-// F12: every operation fails once, with every error; training goes on and the next save works.
+// F12: every operation fails once, with every error. Training continues and the next save works.
 TEST(an_error_at_any_operation_costs_one_save_at_most) {
     auto before = with_steps({1000, 1100});
     for (int error : {ENOSPC, EDQUOT, EIO, EACCES}) {
@@ -243,7 +243,7 @@ TEST(a_full_disk_is_seen_before_anything_is_written) {
             out.message,
             "checkpoint failed: no space left (needs 1.0 MiB, has 1000 B): free some in /run/ckpt"),
         "%s", out.message.c_str());
-    ck_assert_int_eq(writes, 1);  // the checkpoint folder's own, no .tmp-
+    ck_assert_int_eq(writes, 1);  // the checkpoint folder's own write, no .tmp-
     ck_assert_uint_eq(loaded_step(*files), 1100);
 }
 
@@ -262,8 +262,8 @@ Status load_with_retries(MemoryFiles &files, uint64_t &step, uint32_t restart) {
     return out;
 }
 
-// A file system that has lost its server says EIO to every operation, for a moment or for ever.
-// That is no damage: nothing is set aside, and no older checkpoint is taken in its place.
+// A file system that has lost its server returns EIO for every operation, for a moment or forever.
+// That is not damage: nothing is set aside, and no older checkpoint is taken instead.
 TEST(an_unreadable_checkpoint_is_not_taken_for_a_damaged_one) {
     auto before = with_steps({1000, 1100});
     int loaded = 0, refused = 0;
@@ -293,7 +293,7 @@ TEST(an_unreadable_checkpoint_is_not_taken_for_a_damaged_one) {
     ck_assert_int_gt(refused, 50);
 }
 
-// One node sees another folder, or not yet what the others see; rank 0 reads it all.
+// One node sees another folder, or does not yet see what the others see. Rank 0 reads everything.
 TEST(what_one_node_cannot_see_stays_what_it_is) {
     for (int looks_until_seen : {0, 1, 3, 1000}) {
         auto files = with_steps({1000, 1100});

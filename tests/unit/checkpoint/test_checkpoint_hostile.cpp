@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A checkpoint folder that somebody has prepared: links out of it, FIFOs, devices, a terabyte of
-// nothing, in place of each of its files. A load and three saves end, with the training or with one
-// line that says why, and what lies outside the folder stays as it is.
+// A checkpoint folder prepared by an attacker: links out of it, FIFOs, devices, or a sparse
+// terabyte in place of each of its files. A load and three saves must end, with training or with
+// one line that gives the reason, and files outside the folder must not change.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -59,7 +59,7 @@ struct Scene {
 
 using Prepare = std::function<void(const Scene &, const fs::path &)>;
 
-// In place of a file of the folder.
+// What replaces a file of the folder.
 const std::vector<std::pair<const char *, Prepare>> kManners = {
     {"a link to a file outside",
      [](const Scene &scene, const fs::path &at) { fs::create_symlink(scene.secret, at); }},
@@ -81,9 +81,9 @@ const std::vector<std::pair<const char *, Prepare>> kManners = {
      [](const Scene &, const fs::path &at) { std::ofstream(at) << "../outside\n"; }},
 };
 
-// 0: all of it ended well, or with a reason.
+// Returns 0 if everything ended well or with a reason.
 int use(const fs::path &folder) {
-    alarm(60);  // a hang
+    alarm(60);  // ends a hang
     rlimit memory{.rlim_cur = rlim_t{4} << 30, .rlim_max = rlim_t{4} << 30};
     setrlimit(RLIMIT_AS, &memory);
     Status loaded, saved;
@@ -112,7 +112,7 @@ int used(const fs::path &folder) {
 
 }  // namespace
 
-TEST(what_is_put_in_a_files_place_does_no_harm) {
+TEST(a_hostile_replacement_of_a_file_does_no_harm) {
     enum class Place : uint8_t { latest, manifest, shard, newest, folder };
     for (const Place place :
          {Place::latest, Place::manifest, Place::shard, Place::newest, Place::folder})
@@ -129,7 +129,8 @@ TEST(what_is_put_in_a_files_place_does_no_harm) {
             const bool is_outside = place == Place::folder && fs::is_directory(at, loop);
             const int status = used(scene.folder);
             ck_assert_msg(status == 0, "place %d, %s: %d", int(place), name, status);
-            // A folder that is a link to one outside is the user's choice: he saves there.
+            // If the folder itself is a link to the outside, that is the user's choice: saves go
+            // there.
             ck_assert_msg(is_outside || scene.is_secret_kept(), "place %d, %s: what is outside",
                           int(place), name);
             ck_assert(fs::exists(scene.secret));

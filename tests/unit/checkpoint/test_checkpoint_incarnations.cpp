@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two incarnations of a job at one folder, an old one that is still alive and a new one (F17).
+// Two incarnations of a job use one folder: an old one that is still alive, and a new one (F17).
 #include <algorithm>
 #include <semaphore>
 #include <thread>
@@ -11,7 +11,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// Does something else just before the operation numbered `at`.
+// Runs other code just before the operation numbered `at`.
 class Hooked final : public Files {
   public:
     Hooked(MemoryFiles &under, std::function<void()> hook, int64_t at)
@@ -82,14 +82,14 @@ TEST(an_old_incarnation_never_commits_after_a_new_one_looked) {
             ck_assert_msg(seen == 1200, "at %d: committed after the new one read step %d", int(at),
                           int(seen));
         }
-        ck_assert_uint_eq(loaded_step(*files, 3), seen);  // nothing came after
+        ck_assert_uint_eq(loaded_step(*files, 3), seen);  // nothing was committed afterwards
     }
     ck_assert_int_gt(stopped, 10);
     ck_assert_int_gt(before_it, 0);
 }
 
-// The same from the other side: the old one stands before one of its operations while the new one
-// claims the folder, and goes on in the middle of that. Whatever is named is whole.
+// The reverse: the old incarnation is paused before one of its operations while the new one claims
+// the folder, and continues in the middle of that. Every named checkpoint is complete.
 TEST(an_old_incarnation_may_go_on_at_any_operation_of_a_claim) {
     int before_it = 0, after_it = 0;
     for (int64_t pause = 0;; ++pause) {
@@ -124,12 +124,12 @@ TEST(an_old_incarnation_may_go_on_at_any_operation_of_a_claim) {
                           int(seen));
             ck_assert_uint_eq(loaded_step(*files, 3), seen);
             const std::string folder = std::string(kFolder) + "/step-000000001200";
-            for (const char *file : {"/shard-00000", "/manifest"})  // there is no half one
+            for (const char *file : {"/shard-00000", "/manifest"})  // no checkpoint is partial
                 ck_assert(!files->find(folder) || files->find(folder + file));
             ++(seen == 1200 ? before_it : after_it);
             if (!in_the_middle) break;
         }
-        // The whole save went by without a pause: nothing is left to try.
+        // The whole save ran without a pause: nothing is left to try.
         MemoryFiles dry;
         dry.copy_from(*with_steps({1100}));
         bool reached = false;
@@ -142,7 +142,7 @@ TEST(an_old_incarnation_may_go_on_at_any_operation_of_a_claim) {
     ck_assert_int_gt(after_it, 100);
 }
 
-// An old incarnation that hung while it loaded does not take LATEST back when it wakes.
+// An old incarnation that hung in a load does not reset LATEST when it continues.
 TEST(an_old_load_does_not_rename_what_a_new_one_saved) {
     int during = 0;
     for (int64_t at = 0;; ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // F11 on real files: a saving process is killed just before each of its system calls in turn, so
-// that every prefix of them happens once. What is left is always the old or the new checkpoint.
+// that every prefix of them occurs once. The result is always the old or the new checkpoint.
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path make_folder() {
-    const fs::path memory = "/dev/shm";  // the fsync of a disk would be most of the time
+    const fs::path memory = "/dev/shm";  // fsync on a disk would take most of the time
     std::string name = (fs::exists(memory) ? memory : fs::temp_directory_path()) / "ringrt-XXXXXX";
     if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
     return name;
@@ -32,15 +32,16 @@ fs::path make_folder() {
     _exit(save_alone(real_files(), 1200, 1, folder).ok() ? 0 : 1);
 }
 
-// At the door of a call, futexes left out: the hashing thread makes their number vary.
+// Stops at the entry of a system call, ignoring futexes: the hashing thread makes their number
+// vary.
 bool at_door(pid_t pid) {
     __ptrace_syscall_info info{};
     ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof info, &info);
     return info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr != SYS_futex;
 }
 
-// Lets `pid` make `calls` system calls and kills it at the door of the next. Its exit status where
-// it ended before, −1 where it was killed.
+// Lets `pid` make `calls` system calls and kills it at the entry of the next. Returns its exit
+// status if it ended before, −1 if it was killed.
 int kill_after(pid_t pid, int calls) {
     int status = 0;
     waitpid(pid, &status, 0);

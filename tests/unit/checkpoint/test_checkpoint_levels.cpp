@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two levels of checkpoints: crashes at any moment between them, lost nodes, damaged disks.
+// Two checkpoint levels: crashes at any moment between them, lost nodes, damaged disks.
 #include <algorithm>
 #include <atomic>
 
@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kRanks = 4;
 
-// Ranks 0 and 1 on one node, 2 and 3 on another; nodes moves them.
+// Ranks 0 and 1 on one node, 2 and 3 on another; `nodes` moves them.
 struct Place {
     int nodes[2] = {0, 1};
     std::string folder(int rank) const { return "/nvme" + std::to_string(nodes[rank / 2]); }
 };
 
-// The parameters that all ranks hold whole.
+// The parameters that all ranks hold completely.
 std::vector<Buffer> whole(const Model &model) {
     return {model.buffers().begin(), model.buffers().begin() + 2};
 }
@@ -35,10 +35,10 @@ bool holds(const Model &model, uint64_t step) {
 }
 
 struct Saved {
-    bool local = false, shared = false;  // what the program was told
+    bool local = false, shared = false;  // what the program was notified of
 };
 
-// One run of the job: saves at `step` on the nodes, then on the shared level if it is to.
+// One run of the job: saves at `step` on the nodes, then on the shared level if requested.
 Saved save_run(MemoryFiles &files, const Place &place, uint64_t step, uint32_t restart,
                bool shared_too = true) {
     Saved saved;
@@ -61,7 +61,7 @@ Saved save_run(MemoryFiles &files, const Place &place, uint64_t step, uint32_t r
     return saved;
 }
 
-// What a new run goes on from; 0: nothing. The content is that of the step on every rank.
+// The step from which a new run continues; 0: none. The content belongs to that step on every rank.
 uint64_t load_run(MemoryFiles &files, const Place &place, uint32_t restart) {
     uint64_t step = 0;
     run_ranks(kRanks, [&](Group &group) {
@@ -80,7 +80,7 @@ uint64_t load_run(MemoryFiles &files, const Place &place, uint32_t restart) {
     return step;
 }
 
-// The shared level only, as before a resize.
+// Saves on the shared level only, as before a resize.
 Status save_alone_whole(MemoryFiles &files, uint64_t step, uint32_t restart) {
     Status out;
     run_ranks(1, [&](Group &group) {
@@ -115,7 +115,7 @@ TEST(the_newest_of_both_levels_is_loaded) {
     ck_assert_uint_eq(load_run(files, place, 3), 200);
 }
 
-// A node that is new, or whose disk is empty, has none: all go on from the shared level.
+// A new node, or one with an empty disk, has none: all ranks continue from the shared level.
 TEST(a_lost_node_falls_back_to_the_shared_level) {
     const Place place, moved{.nodes = {0, 2}};
     for (int lost = 0; lost < 3; ++lost) {
@@ -161,7 +161,7 @@ TEST(damage_on_a_node_falls_back_to_the_shared_level) {
     ck_assert_int_eq(fell_back, 60);
 }
 
-// The shared level's newest is damaged, and what is left there is older than the nodes' own.
+// The shared level's newest checkpoint is damaged, and the next one there is older than the nodes'.
 TEST(the_nodes_stand_in_for_a_damaged_shared_checkpoint) {
     MemoryFiles files;
     save_run(files, {}, 100, 1);
@@ -170,8 +170,8 @@ TEST(the_nodes_stand_in_for_a_damaged_shared_checkpoint) {
     ck_assert_uint_eq(load_run(files, {}, 2), 150);
 }
 
-// From some operation on nothing reaches any disk; then a crash, and with it one node or none is
-// lost. What was said to be saved where is there; a state between two steps never is.
+// From some operation on nothing reaches any disk. Then comes a crash, with one node or none lost.
+// A save that was reported is there, and no load gives a mix of two steps.
 TEST(a_crash_at_any_operation_between_the_levels) {
     std::mt19937_64 random(17);
     int steps[3] = {};
@@ -201,11 +201,11 @@ TEST(a_crash_at_any_operation_between_the_levels) {
     ck_assert_int_gt(steps[2], 20);
 }
 
-// The shared level, which has the newest, cannot be read for a moment or for ever: the nodes' older
-// one is not taken in its place.
+// The shared level has the newest checkpoint and is unreadable, for a moment or forever: the nodes'
+// older one is not used instead.
 TEST(an_unreadable_shared_level_is_not_taken_for_an_empty_one) {
     int loaded = 0, refused = 0;
-    for (int64_t lasts : {1, 4, 1 << 20})  // 4: all tries at the first look
+    for (int64_t lasts : {1, 4, 1 << 20})  // 4: all tries of the first read
         for (int64_t at = 0;; ++at) {
             MemoryFiles files;
             save_run(files, {}, 1200, 1);
@@ -238,8 +238,8 @@ TEST(an_unreadable_shared_level_is_not_taken_for_an_empty_one) {
     ck_assert_int_gt(refused, 5);
 }
 
-// One node's disk is full: that costs this level only, and all hear of it.
-TEST(a_full_disk_on_one_node_is_heard_of_by_all) {
+// One node's disk is full: that costs only this level, and all ranks are notified.
+TEST(a_full_disk_on_one_node_is_reported_to_all) {
     MemoryFiles files;
     save_run(files, {}, 100, 1);
     std::atomic<int> told = 0;
@@ -259,8 +259,8 @@ TEST(a_full_disk_on_one_node_is_heard_of_by_all) {
     ck_assert_uint_eq(load_run(files, {}, 2), 100);
 }
 
-// Where some rank has no such folder, there is no such level; rows over nodes are refused.
-TEST(the_level_is_there_for_all_or_for_none) {
+// If a rank has no such folder, the level does not exist. Rows across nodes are refused.
+TEST(the_level_exists_for_all_or_for_none) {
     MemoryFiles files;
     run_ranks(kRanks, [&](Group &group) {
         LocalLevel none(group, files, group.rank() == 3 ? "" : "/nvme", "host", incarnation(1),

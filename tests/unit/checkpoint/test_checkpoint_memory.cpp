@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A save that finds no memory, at each of its allocations: what is committed is whole, and what was
-// committed before stays.
+// A save runs out of memory at each of its allocations. A committed checkpoint is complete, and
+// earlier ones stay.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -14,13 +14,13 @@ using namespace ringrt::test;
 namespace {
 
 constexpr int64_t kNever = -1;
-std::atomic<int64_t> allocations_left{kNever};  // then one fails
+std::atomic<int64_t> allocations_left{kNever};  // after these, one fails
 
 bool fails_now() { return allocations_left.load() != kNever && allocations_left.fetch_sub(1) == 0; }
 
 }  // namespace
 
-// Not inlined, or gcc takes free() for the wrong half of a pair.
+// Not inlined: gcc would treat free() as the wrong counterpart of new.
 [[gnu::noinline]] void *operator new(size_t bytes) {
     void *memory = fails_now() ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
     if (memory == nullptr) throw std::bad_alloc();
@@ -31,7 +31,7 @@ bool fails_now() { return allocations_left.load() != kNever && allocations_left.
 
 namespace {
 
-// As a program does that goes on after NO_MEMORY. True where the failure did happen.
+// Acts like a program that continues after NO_MEMORY. Returns whether the failure occurred.
 bool save_without_memory(Group &group, Files &files, const std::string &folder, SaveMode mode,
                          int64_t allocation, bool &committed) {
     Store store(files, folder, incarnation(1), 3);

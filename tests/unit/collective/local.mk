@@ -29,7 +29,7 @@ tests_unit_collective_test_tcp_SOURCES = tests/unit/collective/test_tcp.cpp test
 tests_unit_collective_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_collective_test_tcp_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
-# NVIDIA's driver, as the tests make it: one that only knows pointers, and a whole one.
+# Mock NVIDIA drivers: one that only classifies pointers, and a complete one.
 check_LTLIBRARIES += tests/support/pointers/libcuda.la tests/support/driver/libcuda.la
 gpu_driver_define =
 if HAVE_NCCL
@@ -53,7 +53,7 @@ tests_unit_collective_test_gpu_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) 
 tests_unit_collective_test_gpu_driver_LDADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 EXTRA_tests_unit_collective_test_gpu_driver_DEPENDENCIES = tests/support/pointers/libcuda.la tests/support/driver/libcuda.la
 
-# Not a test: what the processors allow. make tests/speed/direct_limit
+# Not a test: measures the processors' limit. make tests/speed/direct_limit
 EXTRA_PROGRAMS += tests/speed/direct_limit
 tests_speed_direct_limit_SOURCES = tests/speed/direct_limit.cpp
 tests_speed_direct_limit_LDADD = libcollective.la libbase.la

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What NVIDIA's driver is asked, by a driver of the tests' own (tests/support/fake_cuda.cpp).
+// The calls to NVIDIA's driver, with a mock driver (tests/support/fake_cuda.cpp).
 #include <dlfcn.h>
 
 #include "libringrt/gpu/device_pointer.h"
@@ -11,7 +11,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// dlopen("libcuda.so.1") finds what was opened under that name before.
+// dlopen("libcuda.so.1") returns the library opened earlier under that name.
 class Driver {
   public:
     explicit Driver(const char *path) : library_(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
@@ -34,7 +34,7 @@ class Driver {
 
 }  // namespace
 
-TEST(the_driver_says_where_a_pointer_lies) {
+TEST(the_driver_reports_where_a_pointer_lies) {
     int here = 0;
     const Driver driver(FAKE_POINTERS);
     ck_assert_int_eq(device_of_pointer(driver.memory()), 0);
@@ -43,12 +43,12 @@ TEST(the_driver_says_where_a_pointer_lies) {
     ck_assert_int_eq(device_of_pointer(nullptr), -1);
 }
 
-TEST(without_a_driver_all_memory_is_ordinary) {
+TEST(without_a_driver_all_memory_is_host_memory) {
     int here = 0;
     ck_assert_int_eq(device_of_pointer(&here), -1);
 }
 
-// A library that cannot use the GPU never touches the GPU's memory.
+// A library that cannot use the GPU never touches its memory.
 TEST(a_device_pointer_is_refused_by_every_call) {
     const Driver driver(FAKE_POINTERS);
     float *there = driver.memory(), here[8] = {};
@@ -81,13 +81,13 @@ TEST(a_device_pointer_is_refused_by_every_call) {
         "rank 0: buffer w is in the memory of GPU 0, and this libringrt was built without NCCL: "
         "register a copy in host memory, or build with --with-nccl");
     refused(ringrt_register_rows(rt, "w", there, RINGRT_FLOAT32, 1, shape, 0, 8));
-    // A wrong buffer costs nothing: the next call is as good as any.
+    // A wrong buffer costs nothing: the next call works.
     ck_assert_int_eq(ringrt_allreduce(rt, here, here, 8, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
     ck_assert_int_eq(ringrt_save(rt, 1), RINGRT_OK);
 }
 
 #ifdef TEST_NCCL_DRIVER
-// A stream that could not be made is not the program's default stream.
+// If the stream cannot be created, the program's default stream is not used instead.
 TEST(a_gpu_whose_stream_could_not_be_made_is_not_open) {
     const Driver driver(FAKE_DRIVER);
     std::unique_ptr<Gpu> gpu = find_gpu();

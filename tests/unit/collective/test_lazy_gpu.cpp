@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums of buffers in GPU memory in every order in which things may happen: ALL OF IT ON A MOCK
-// (tests/support/lazy_gpu.h), for no GPU is here; the real ones are tests/gpu's. Three calls on two
-// streams at each of two ranks are played again and again, each time with another pick of what
-// happens next, until no state is left from which a pick was not tried.
+// Sums of buffers in GPU memory in every possible order of events, ENTIRELY ON A MOCK
+// (tests/support/lazy_gpu.h), because no GPU is available; tests/gpu uses real ones. Three calls on
+// two streams at each of two ranks run repeatedly, each time with another choice of the next event,
+// until every choice from every state was tried.
 #include <cstdio>
 #include <set>
 
@@ -52,7 +52,7 @@ class Rank {
     }
     Status allreduce(const float *send, float *recv, int stream) {
         Status status = try_allreduce(send, recv, stream);
-        if (!status.ok()) world_.lost = true;  // as the communicator tells its peers
+        if (!status.ok()) world_.lost = true;  // as the communicator notifies its peers
         return status;
     }
     // As GpuStep does for gradients.
@@ -74,7 +74,7 @@ class Rank {
         return made.ended;
     }
     void let_wait(const Gpu::Event &event) { (void)library_->let_wait(event); }
-    // As a program does at the end, beside the thread that watches.
+    // As a program does at the end, with the watching thread.
     std::string synchronize() {
         if (all_over()) return "";
         bool idle = false;
@@ -130,9 +130,9 @@ class Rank {
     std::unique_ptr<DeviceCollectives> library_;
 };
 
-// Each call: a kernel makes what is summed, the sum, a kernel reads it. A stream's calls use the
-// same two buffers, so what a call writes must come after what the one before it read. Bit i of
-// `streams` is the stream of call i. Where `in_place`, both buffers are one.
+// Each call: a kernel writes the input, the sum runs, a kernel reads the result. The calls of one
+// stream use the same two buffers, so a call must not write before the previous call has read. Bit
+// i of `streams` is the stream of call i. With `in_place` both buffers are one.
 std::string three_calls(LazyWorld &world, int rank, int streams, bool in_place) {
     Rank me(world, rank);
     float *send[2], *recv[2], *read[kCalls];
@@ -155,9 +155,9 @@ std::string three_calls(LazyWorld &world, int rank, int streams, bool in_place) 
     return "";
 }
 
-// Two gradients of 2 · 1 + 1 elements, the way a plan of two blocks sends them: reduced as they are
-// made, gathered in the order of the next forward pass, which reads each behind its own sum and
-// then makes it anew. By hand what gpu_calls() and GpuStep do.
+// Two gradients of 2 · 1 + 1 elements, as a plan of two blocks sends them: reduced when they are
+// ready, gathered in the order of the next forward pass, which reads each after its sum and then
+// rewrites it. Written out by hand as gpu_calls() and GpuStep do it.
 std::string two_gradients(LazyWorld &world, int rank) {
     Rank me(world, rank);
     float *gradient[2] = {me.make(), me.make()}, *read[2] = {me.make(), me.make()};
@@ -198,7 +198,7 @@ struct Found {
     std::string first;
 };
 
-// Depth first: from every state, each of the picks that it has; or until one is found wrong.
+// Depth first: tries each choice from every state, or stops at the first error.
 Found explore(const std::function<void(LazyWorld &)> &prepare, const LazyWorld::Body &body,
               bool until_wrong = false) {
     Found found;
@@ -232,7 +232,7 @@ Found explore(const std::function<void(LazyWorld &)> &prepare, const LazyWorld::
     return found;
 }
 
-// Of all ways to give three calls to two streams; the first stream is that of the first call.
+// Tries all assignments of three calls to two streams; the first call uses the first stream.
 Found explore_all(const LazyFaults &first, const LazyFaults &second, bool in_place,
                   bool until_wrong = false) {
     Found all;
@@ -286,8 +286,8 @@ TEST(gradients_are_right_in_every_order_on_a_mock) {
     ck_assert_uint_gt(found_with({.number = 1, .streams_run_on = true}, true).wrong, 0);
 }
 
-// The mock sees a library whose sums are not between what comes before and after them.
-TEST(a_mock_finds_what_is_not_in_stream_order) {
+// The mock detects a library whose sums are not ordered with the work before and after them.
+TEST(a_mock_detects_sums_out_of_stream_order) {
     setenv("RINGRT_GPU", "nccl", 1);
     for (const LazyFaults &bug : {LazyFaults{.number = 1, .streams_run_on = true},
                                   LazyFaults{.number = 1, .enters_late = true}}) {
@@ -297,8 +297,8 @@ TEST(a_mock_finds_what_is_not_in_stream_order) {
     }
 }
 
-// The mock sees a library that does not wait for what the program has put into its stream.
-TEST(a_mock_finds_what_does_not_wait_for_an_event) {
+// The mock detects a library that does not wait for the program's stream.
+TEST(a_mock_detects_a_missing_wait_for_an_event) {
     for (const char *route : {"nccl", "ipc", "host"}) {
         setenv("RINGRT_GPU", route, 1);
         const bool shared = std::string(route) == "ipc";
@@ -309,7 +309,7 @@ TEST(a_mock_finds_what_does_not_wait_for_an_event) {
     }
 }
 
-// Rank 1 dies at each of its waits: the other one's call fails, and nobody hangs.
+// Rank 1 dies at each of its waits: the other rank's call fails, and no rank hangs.
 TEST(a_rank_that_dies_on_a_mock_ends_the_other) {
     for (const char *route : {"nccl", "ipc", "host"}) {
         setenv("RINGRT_GPU", route, 1);
@@ -356,7 +356,7 @@ TEST(an_open_that_fails_at_one_rank_of_a_mock_ends_both) {
     }
 }
 
-// Then both go through the host's memory.
+// Then both use host memory.
 TEST(memory_that_one_rank_of_a_mock_cannot_share) {
     setenv("RINGRT_GPU", "", 1);
     const LazyFaults right{.number = 0, .nccl = false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce and copy by themselves: all sizes and alignments, against plain loops, and the same bits
-// from every instruction set.
+// reduce and copy alone: all sizes and alignments against plain loops, and the same bits from every
+// instruction set.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ constexpr int kSourcesMost = 6;
 constexpr size_t kCount = 2500;  // more than a tile of each type, and not a multiple of any vector
 constexpr size_t kGuard = 64;
 
-// Any bits: among the 16-bit floats all NaNs, infinities and denormals come.
+// Arbitrary bits: the 16-bit floats include all NaNs, infinities and denormals.
 std::vector<unsigned char> random_bytes(size_t bytes, unsigned seed) {
     std::mt19937_64 random(seed);
     std::vector<unsigned char> out(bytes);
@@ -35,7 +35,7 @@ std::vector<unsigned char> random_bytes(size_t bytes, unsigned seed) {
     return out;
 }
 
-// Which NaN comes of two is not said (reduce.h): one stands for all.
+// Which of two NaNs results is unspecified (reduce.h), so one stands for all.
 template <class Bits>
 void one_nan(unsigned char *data, size_t count, Bits infinity) {
     for (size_t i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ void one_nan(ringrt_dtype_t dtype, unsigned char *data) {
     if (dtype == RINGRT_FLOAT8_E5M2) one_nan<uint8_t>(data, kCount, 0x7c);
 }
 
-// All reduces of all types, one after the other in `out`; returns the bytes.
+// Runs all reductions of all types, with results consecutive in `out`. Returns the bytes.
 size_t reduce_all(unsigned char *out) {
     unsigned char *end = out;
     for (ringrt_dtype_t dtype : kTypes) {
@@ -66,7 +66,7 @@ size_t reduce_all(unsigned char *out) {
             if (!can_reduce(dtype, op)) continue;
             std::vector<const void *> sources;
             for (const auto &each : data) {
-                sources.push_back(each.data() + sources.size() % 3);  // at odd addresses as well
+                sources.push_back(each.data() + sources.size() % 3);  // odd addresses as well
                 for (StoreHint store : {StoreHint::Cached, StoreHint::NonTemporal}) {
                     reduce({.dtype = dtype,
                             .op = op,
@@ -84,7 +84,7 @@ size_t reduce_all(unsigned char *out) {
     return size_t(end - out);
 }
 
-// What reduce_all() writes in a process that uses at most `level`.
+// The output of reduce_all() in a process limited to `level`.
 std::vector<unsigned char> reduces_at(const char *level) {
     constexpr size_t kRoom = size_t{64} << 20;
     void *shared = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -108,7 +108,7 @@ std::vector<unsigned char> reduces_at(const char *level) {
 
 }  // namespace
 
-TEST(a_copy_is_whole_and_writes_nothing_else) {
+TEST(a_copy_is_complete_and_writes_nothing_else) {
     constexpr size_t kSizes[] = {0, 1, 63, 64, 255, 256, 320, 2047, 2048, 2111, 2112, 4096, 70001};
     const std::vector<unsigned char> from = random_bytes(70001 + 64, 1);
     for (StoreHint store : {StoreHint::Cached, StoreHint::NonTemporal}) {
@@ -154,8 +154,8 @@ TEST(sums_are_reduced_from_left_to_right) {
     }
 }
 
-// In place at each of the sources, and with what was reduced before.
-TEST(a_partial_goes_on_where_it_ended) {
+// In place at each of the sources, and with an earlier partial result.
+TEST(a_partial_sum_continues_where_it_ended) {
     std::mt19937 random(4);
     std::uniform_real_distribution<float> any(-1, 1);
     std::vector<std::vector<float>> data(4, std::vector<float>(kCount));

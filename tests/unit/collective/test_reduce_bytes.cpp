@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The types of one byte: every value, and every pair of values, against plain arithmetic.
+// The one-byte types: every value, and every pair of values, against plain arithmetic.
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -66,7 +66,7 @@ uint8_t plain(ringrt_op_t op, uint8_t a, uint8_t b) {
 struct Format {
     ringrt_dtype_t dtype;
     int mantissa, bias;
-    uint8_t largest, beyond;  // the largest number, and what is larger
+    uint8_t largest, beyond;  // the largest number, and the result beyond it
 
     [[nodiscard]] double value(int bits) const {
         const int magnitude = bits & 0x7f, exponent = magnitude >> mantissa,
@@ -79,8 +79,8 @@ struct Format {
     }
     static double sign(int bits) { return bits & 0x80 ? -1.0 : 1.0; }
 
-    // The nearest number by looking at all of them; of two the one whose last bit is 0. As if one
-    // more number followed the largest.
+    // The nearest number, by exhaustive search. A tie goes to the even last bit, as if one more
+    // number followed the largest.
     [[nodiscard]] int nearest(double x) const {
         int best = 0;
         const double magnitude = std::fabs(x);
@@ -128,7 +128,7 @@ TEST(truth_is_any_byte_but_0_and_becomes_1) {
     ck_assert(!can_reduce(RINGRT_BOOL, RINGRT_AVG));
 }
 
-// A byte holds no 200: the sum is divided as a number.
+// A byte cannot hold 200: the sum is divided as a number.
 TEST(an_average_over_200_ranks) {
     const int8_t value = 1;
     const std::vector<const void *> sources(100, &value);  // 100 of 200: the sum is 100
@@ -149,7 +149,7 @@ TEST(an_average_over_200_ranks) {
     ck_assert_int_eq(out, 2);
 }
 
-TEST(every_8_bit_float_is_what_its_format_says) {
+TEST(every_8_bit_float_matches_its_format) {
     for (const Format &format : kFormats)
         for (int bits = 0; bits < 256; ++bits) {
             const double right = format.value(bits);
@@ -161,7 +161,7 @@ TEST(every_8_bit_float_is_what_its_format_says) {
         }
 }
 
-// At every number, halfway between two, and one float to both sides of it.
+// At every number, halfway between two, and one float to either side.
 TEST(a_float_is_rounded_to_the_nearest_8_bit_float) {
     for (const Format &format : kFormats) {
         for (int bits = 0; bits <= format.largest; ++bits) {
@@ -183,7 +183,7 @@ TEST(a_float_is_rounded_to_the_nearest_8_bit_float) {
     }
 }
 
-// In float32, and rounded once.
+// Computed in float32 and rounded once.
 TEST(pairs_of_8_bit_floats) {
     for (const Format &format : kFormats)
         for (const ringrt_op_t op : kOps) {
@@ -208,9 +208,8 @@ TEST(pairs_of_8_bit_floats) {
         }
 }
 
-// What is passed on between ranks is float32 for the 8-bit floats, and the type itself for the
-// others.
-TEST(a_partial_of_bytes_goes_on_where_it_ended) {
+// Ranks pass partial sums as float32 for the 8-bit floats, and as the type itself for the others.
+TEST(a_partial_sum_of_bytes_continues_where_it_ended) {
     for (const ringrt_dtype_t dtype :
          {RINGRT_UINT8, RINGRT_INT8, RINGRT_BOOL, RINGRT_FLOAT8_E4M3, RINGRT_FLOAT8_E5M2})
         for (const ringrt_op_t op : kOps) {

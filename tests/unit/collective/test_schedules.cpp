@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs run over nothing: all ranks of one job in one thread, messages delivered in random
-// order. Data are sums of rank numbers as text, so that the order of every reduce is seen, not
-// inferred.
+// Schedules run without a network: all ranks of one job in one thread, with messages delivered in
+// random order. The data are sums of rank numbers as text, so that the order of every reduction is
+// visible.
 #include <sched.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 
 bool is_raw(const std::string &value) { return value.find('+') == value.npos; }
 
-using Value = std::string;  // "((0+1)+2)": whose contributions, and how they were added
+using Value = std::string;  // "((0+1)+2)": which ranks contributed, and in which order
 using Key = std::tuple<Place, int, int>;
 
 struct Rank {
@@ -38,7 +38,7 @@ struct Rank {
     std::vector<bool> received;
 };
 
-// Read where it lies only when it is delivered, as a slow network does.
+// The data is read only at delivery, as on a slow network.
 struct Flight {
     int from, to;
     uint32_t slot;
@@ -58,12 +58,12 @@ class Simulation {
                 rank.memory[{Place::Input, 0, b}] = std::to_string(r);
         }
     }
-    // False when it is stuck.
+    // Returns false if it is stuck.
     bool run() {
         for (bool moved = true; moved;) {
             moved = false;
             for (int r = 0; r < int(ranks_.size()); ++r) moved = advance(r) || moved;
-            moved = deliver() || moved;  // one message between the steps of all
+            moved = deliver() || moved;  // one message between the steps of all ranks
         }
         bool done = flights_.empty();
         for (const Rank &rank : ranks_) done = done && rank.pc == rank.schedule.steps.size();
@@ -166,7 +166,7 @@ class Simulation {
     std::map<std::pair<int, int>, size_t> blocks_sent_;  // by sender and receiver
 };
 
-// Ranks `first`, `first` + 1 ... of `size`, modulo it.
+// Ranks `first`, `first` + 1 ... of `size`, modulo `size`.
 Value left_fold(int first, int size) {
     Value value = std::to_string(first % size);
     for (int r = first + 1; r < first + size; ++r)
@@ -180,7 +180,7 @@ Value tree_of(int first, int last) {
     return "(" + tree_of(first, middle) + "+" + tree_of(middle, last) + ")";
 }
 
-// Of block b of an allreduce, by the words of reduce/order.h.
+// The value of an allreduce's block b by the definition in reduce/order.h.
 Value in_order(Order order, int size, int b) {
     if (order == Order::Tree) return tree_of(0, size);
     return left_fold(order == Order::Ring ? b + 1 : 0, size);
@@ -243,7 +243,7 @@ TEST(broadcast_and_barrier) {
     }
 }
 
-TEST(blocks_are_moved_as_they_are) {
+TEST(blocks_are_moved_unchanged) {
     for (int size = 1; size <= 9; ++size) {
         Simulation all(size, all_to_all_schedule, 1);
         ck_assert(all.run());
@@ -261,14 +261,14 @@ TEST(blocks_are_moved_as_they_are) {
     }
 }
 
-TEST(traffic_is_what_the_header_says) {
+TEST(traffic_matches_the_header) {
     for (int p : {2, 3, 4, 8}) {
         Simulation pairs(p, direct, 1), round(p, ring, 1), up_and_down(p, tree, 1);
         ck_assert(pairs.run());
         ck_assert_uint_eq(pairs.blocks_sent(), size_t(2 * (p - 1) * p));  // of n/p each
         ck_assert(round.run());
         ck_assert_uint_eq(round.blocks_sent(), size_t(2 * (p - 1) * p));
-        for (int r = 0; r < p; ++r)  // and no other link carries anything
+        for (int r = 0; r < p; ++r)  // and no other link carries data
             ck_assert_uint_eq(round.blocks_sent(r, (r + 1) % p), size_t(2 * (p - 1)));
         ck_assert(up_and_down.run());
         ck_assert_uint_eq(up_and_down.blocks_sent(), size_t(2 * (p - 1)));  // of n each
@@ -295,7 +295,7 @@ TEST(the_cost_model_chooses_by_size_and_ranks) {
     ck_assert(chosen(Order::Rank, 4, 1, 64 << 20) == Algorithm::Direct);
     ck_assert(chosen(Order::Tree, 63, 1, 64) == Algorithm::Tree);
     ck_assert(chosen(Order::Tree, 16, 1, 64 << 20) == Algorithm::Halving);
-    // The ring wins where ranks share a link, or where many to one are slower than one to one.
+    // The ring wins if ranks share a link, or if many-to-one is slower than one-to-one.
     ck_assert(chosen(Order::Ring, 8, 1, 64 << 20) == Algorithm::Direct);
     ck_assert(chosen(Order::Ring, 8, 4, 64 << 20) == Algorithm::Ring);
     ck_assert(chosen(Order::Ring, 8, 4, 64) == Algorithm::OneShot);
@@ -303,8 +303,8 @@ TEST(the_cost_model_chooses_by_size_and_ranks) {
     ck_assert(chosen(Order::Ring, 8, 1, 64 << 20) == Algorithm::Ring);
 }
 
-// The bytes of the forms above, seen in the schedules where four ranks share a node.
-TEST(the_cost_model_knows_what_leaves_a_node) {
+// The byte counts of the formulas above, visible in the schedules when four ranks share a node.
+TEST(the_cost_model_counts_what_leaves_a_node) {
     constexpr int kRanks = 16, kPerNode = 4;
     const CostModel bytes{
         .alpha_s = 0, .beta_s_per_byte = 1, .gamma_s_per_byte = 0, .ring_beta_s_per_byte = 1};
@@ -366,17 +366,17 @@ TEST(a_choice_is_parsed_or_refused_in_one_line) {
     }
 }
 
-// Way 0 is faster at first; then the cores move, and way 1 is.
-TEST(stores_are_chosen_by_trial_and_again) {
+// Way 0 is faster at first. Then the cores move, and way 1 is.
+TEST(stores_are_chosen_by_trial_and_retried) {
     constexpr int kTrialsOfBoth = 2 * StoreChoice::kTrials;
-    StoreChoice choice(2, false, std::chrono::seconds(0));  // tried again at the first glance
+    StoreChoice choice(2, false, std::chrono::seconds(0));  // retried at the first glance
     ck_assert_int_eq(choice.best(1 << 20), 1);
     auto round = [&](double way0_s, double way1_s) {
         std::vector<int> ways;
         for (int i = 0; i < kTrialsOfBoth + StoreChoice::kGlance; ++i) {
             ways.push_back(choice.begin(size_t(1 << 20) + size_t(i)));  // one class of sizes
             choice.end(ways.back() == 0 ? way0_s : way1_s);
-            (void)choice.begin(64);  // another is tried by itself
+            (void)choice.begin(64);  // another size class is tried separately
             choice.end(way1_s);
         }
         return ways;
@@ -389,7 +389,7 @@ TEST(stores_are_chosen_by_trial_and_again) {
     ck_assert_int_eq(std::count(first.begin(), first.begin() + kTrialsOfBoth, 1),
                      StoreChoice::kTrials);
     ck_assert(held(first, 0));
-    ck_assert(held(round(1e-3, 0.97e-3), 0));  // by so little noise does it too
+    ck_assert(held(round(1e-3, 0.97e-3), 0));  // a difference this small may be noise
     ck_assert(held(round(2e-3, 1e-3), 1));
     ck_assert_int_eq(choice.best(1 << 20), 1);
     ck_assert(held(round(0.97e-3, 1e-3), 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP transport of one rank over a socket pair, its peer played by the test: byte by byte where
-// it matters. And how its connections are made.
+// The TCP transport of one rank over a socket pair, with the test as its peer, byte by byte where
+// needed. Also how its connections are made.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -55,7 +55,7 @@ struct Pair {
         return moved;
     }
 
-    // All of it, while the transport takes what is there.
+    // Sends all of it while the transport takes what arrives.
     void say(const std::vector<std::byte> &bytes, size_t from, size_t to) {
         while (from < to) {
             const ssize_t sent = ::send(peer.get(), bytes.data() + from, to - from, MSG_NOSIGNAL);
@@ -79,7 +79,7 @@ std::vector<std::byte> random_bytes(size_t count, std::mt19937 &random) {
     return out;
 }
 
-// Memory in pieces that are not next to each other, for one message.
+// Memory of one message in separate pieces.
 struct Scattered {
     std::vector<std::byte> memory;
     Message message;
@@ -105,7 +105,7 @@ struct Scattered {
 
 }  // namespace
 
-// Messages of all sizes, sent in parts of all sizes, received before or after they come.
+// Messages of all sizes, sent in parts of all sizes, received before or after they arrive.
 TEST(every_byte_arrives_where_it_belongs) {
     for (unsigned seed = 0; seed < 60; ++seed) {
         std::mt19937 random(seed);
@@ -128,7 +128,7 @@ TEST(every_byte_arrives_where_it_belongs) {
         size_t sent = 0, expected = early;
         while (expected < places.size() || !places.back()->message.done) {
             const size_t part = std::min(stream.size() - sent, 1 + random() % most * 2);
-            // What nobody expects yet stays in the socket: no more than that takes.
+            // An unexpected message stays in the socket, so no more is sent than fits.
             if (expected == places.size() || part < 10'000) {
                 const ssize_t took =
                     ::send(pair.peer.get(), stream.data() + sent, part, MSG_NOSIGNAL);
@@ -144,8 +144,8 @@ TEST(every_byte_arrives_where_it_belongs) {
     }
 }
 
-// Whoever waits for the rest of a message may sleep: half of one moves once.
-TEST(half_a_message_moves_nothing_by_itself) {
+// A rank that waits for the rest of a message may sleep: half a message moves only once.
+TEST(half_a_message_alone_makes_no_progress) {
     for (size_t bytes : {size_t{100}, size_t{200'000}}) {
         std::mt19937 random(1);
         Pair pair;
@@ -164,9 +164,9 @@ TEST(half_a_message_moves_nothing_by_itself) {
     }
 }
 
-// A rank that has lost its deadline still hears why another went, behind data that it does not
-// expect.
-TEST(an_abort_notice_is_heard_behind_data_that_nobody_expects) {
+// A rank whose deadline has passed still receives another rank's reason, behind data that it does
+// not expect.
+TEST(an_abort_notice_is_received_behind_unexpected_data) {
     std::mt19937 random(2);
     Pair pair;
     const AbortNotice said = make_abort_notice(1, {RINGRT_NO_MEMORY, "rank 1: out of memory"});
@@ -180,7 +180,7 @@ TEST(an_abort_notice_is_heard_behind_data_that_nobody_expects) {
     add(&said, sizeof said);
     ck_assert_int_eq(::send(pair.peer.get(), stream.data(), stream.size(), MSG_NOSIGNAL),
                      ssize_t(stream.size()));
-    // It reads no more: what this rank sends to it fails, and only then does it suspect a failure.
+    // The peer reads no more: sends to it fail, and only then does this rank suspect a failure.
     shutdown(pair.peer.get(), SHUT_RD);
     std::vector<std::byte> data(1000);
     Message message{.peer = 1, .pieces = {data}};
@@ -192,11 +192,11 @@ TEST(an_abort_notice_is_heard_behind_data_that_nobody_expects) {
                   status.message.c_str());
 }
 
-// Else the peers take the closed connection for a death of this rank, and name the wrong one.
+// Otherwise the peers treat the closed connection as this rank's death and name the wrong one.
 TEST(an_abort_notice_gets_through_a_full_connection) {
     for (const bool half_sent : {false, true}) {
         Pair pair;
-        // Data until not one more byte is taken: of the last message some, or none.
+        // Sends until not one more byte is taken: part or nothing of the last message was sent.
         std::vector<std::byte> data(half_sent ? 1'000'000 : 4096 - sizeof(Frame));
         std::vector<std::unique_ptr<Message>> messages;
         do {
@@ -204,7 +204,7 @@ TEST(an_abort_notice_gets_through_a_full_connection) {
             *messages.back() = {.peer = 1, .pieces = {data}};
             ck_assert(pair.transport->send(messages.back().get()).ok());
         } while (messages.back()->done);
-        // The peer is busy with something else for a while.
+        // The peer is busy for a while.
         std::atomic<bool> goes = false;
         std::vector<std::byte> heard;
         std::thread peer([&] {
@@ -230,8 +230,8 @@ TEST(an_abort_notice_gets_through_a_full_connection) {
     }
 }
 
-// What a peer sends that called something else, or for another count, is never taken for ours: not
-// either where that peer is gone while a message to it is half sent.
+// Data of a peer that called another operation, or with another count, is never used, even if that
+// peer is gone while a message to it is half sent.
 TEST(what_does_not_match_is_dropped) {
     for (const bool other_call : {true, false}) {
         std::mt19937 random(3);
@@ -257,8 +257,8 @@ TEST(what_does_not_match_is_dropped) {
     }
 }
 
-// As where a crowd at the acceptor has cost it its place.
-TEST(a_connection_dropped_at_the_door_is_made_again) {
+// As when too many connections at the acceptor cost it its place.
+TEST(a_connection_dropped_by_the_acceptor_is_retried) {
     const Secret secret{std::byte{7}};
     RankContext worlds[2];
     for (int rank : {0, 1}) {
@@ -288,7 +288,8 @@ TEST(a_connection_dropped_at_the_door_is_made_again) {
     ck_assert(fds[0][1].valid() && fds[1][0].valid());
 }
 
-// What ends with an exception, too, is told while the messages stand that the transport knows of.
+// An operation that ends with an exception sends its notice while the messages known to the
+// transport still exist.
 TEST(an_operation_without_memory_sends_an_abort_notice) {
     Pair pair;
     pair.self.fault_point = [] { throw std::bad_alloc(); };
@@ -312,7 +313,7 @@ TEST(operations_are_counted_beyond_32_bits) {
     ck_assert_int_eq(match(self, next, 1, {.call = mine}, &expected, &found).code, RINGRT_MISMATCH);
 }
 
-TEST(a_pipe_at_the_rendezvous_holds_up_nobody) {
+TEST(a_pipe_at_the_rendezvous_blocks_no_rank) {
     TemporaryFolder folder;
     const std::string path = folder.path + "/meet";
     ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
