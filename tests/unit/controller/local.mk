@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The controller, on a Slurm in virtual time.
+# The controller on a Slurm in virtual time.
 check_LTLIBRARIES += libfakecluster.la
 libfakecluster_la_SOURCES = tests/support/agreeing.h tests/support/fake_cluster.cpp \
 	tests/support/fake_cluster.h tests/support/fake_faults.cpp tests/support/fake_requests.cpp \

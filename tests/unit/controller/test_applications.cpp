@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What jobs of one name and user have measured is known of the next ones.
+// Measurements of jobs with the same name and user apply to the next such jobs.
 #include <string>
 
 #include "slurm_plugin/controller/applications.h"
@@ -33,7 +33,7 @@ JobRecord telling(const std::string &name, std::vector<std::pair<int, double>> s
     return job;
 }
 
-TEST(a_name_is_known_by_what_its_jobs_measured) {
+TEST(an_application_is_known_by_its_jobs_measurements) {
     Applications known;
     known.learn(telling("conv", {{1, 100}, {4, 40}}), 5);
     known.learn(telling("conv", {{2, 60}, {4, 44}}), 6);
@@ -59,7 +59,7 @@ TEST(nothing_is_shared_between_users_kinds_of_gpu_and_nameless_jobs) {
     }
 }
 
-TEST(what_nobody_measured_teaches_nothing) {
+TEST(a_job_without_measurements_teaches_nothing) {
     Applications known;
     known.learn(job_of("conv"), 5);
     known.learn(telling("conv", {{1, 0}}), 5);
@@ -75,7 +75,7 @@ TEST(another_batch_is_another_program) {
     ck_assert_double_eq(conv->speeds[0].step_ms, 900);
 }
 
-TEST(the_one_that_was_silent_for_longest_is_forgotten) {
+TEST(the_application_silent_for_longest_is_forgotten) {
     Applications known;
     for (std::size_t i = 0; i <= Applications::kMost; ++i)
         known.learn(telling("app" + std::to_string(i), {{1, 100}}), i == 0 ? 1e9 : double(i));
@@ -84,15 +84,15 @@ TEST(the_one_that_was_silent_for_longest_is_forgotten) {
     ck_assert_ptr_nonnull(known.find(job_of("app2")));
 }
 
-TEST(more_sizes_than_there_is_room_for_are_left_out) {
+TEST(excess_sizes_are_left_out) {
     Applications known;
     for (int gpus = 1; gpus < 40; ++gpus) known.learn(telling("conv", {{gpus, 100.0 / gpus}}), 5);
     ck_assert_uint_eq(known.find(job_of("conv"))->speeds.size(),
                       static_cast<std::size_t>(ringrt::records::kSpeedSamplesMax));
 }
 
-// Its own data may be slower; the shape of the curve is the application's.
-TEST(others_measurements_are_scaled_to_ones_own) {
+// The job's own data may be slower; the curve's shape is the application's.
+TEST(other_jobs_measurements_are_scaled_to_the_jobs_own) {
     const Application conv{.batch = 64, .speeds = {{1, 100}, {2, 100}, {4, 100}, {8, 100}}};
     const Telemetry own = *telling("conv", {{1, 150}}).telemetry;
     ck_assert_double_eq_tol(speed_of(own).step_ms(8), 150 * (0.9 / 8 + 0.1), 1e-6);
@@ -123,7 +123,7 @@ ringrt::policy::Allotment first_size_of(const Application &application) {
 }
 
 TEST(a_new_job_starts_where_its_application_gains) {
-    ck_assert_int_eq(first_size_of({}).gpus, 8);  // as one that nobody knows
+    ck_assert_int_eq(first_size_of({}).gpus, 8);  // like an unknown application
     const Application slower{.batch = 64, .speeds = {{1, 100}, {2, 120}, {4, 140}}};
     ck_assert_int_eq(first_size_of(slower).gpus, 1);
     const Application linear{.batch = 64, .speeds = {{1, 100}, {2, 50}}, .steps_total = 10000};

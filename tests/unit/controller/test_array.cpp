@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays: one record stands for many tasks that wait, and a task that leaves a full array loses its
+// Arrays: one record stands for many pending tasks, and a task that leaves a full array loses its
 // place.
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/explain.h"
@@ -68,7 +68,7 @@ TEST(all_waiting_tasks_are_counted) {
     }
 }
 
-// As many jobs of their own as tasks: the others get the same, whatever form the rest has.
+// Compared with as many separate jobs as tasks: the other jobs get the same sizes in both forms.
 TEST(an_array_weighs_as_much_as_its_tasks_would_alone) {
     for (int tasks = 1; tasks <= 9; ++tasks) {
         Site together({4, 4, 4}), alone({4, 4, 4});
@@ -87,13 +87,13 @@ TEST(an_array_weighs_as_much_as_its_tasks_would_alone) {
     }
 }
 
-TEST(a_running_task_stands_for_itself) {
+TEST(a_running_task_counts_as_one_job) {
     Site site({4, 4});
-    site.add(1, 8, {{0, 4}}).tasks_waiting = 5;  // as it was before it started
+    site.add(1, 8, {{0, 4}}).tasks_waiting = 5;  // left from before its start
     ck_assert(site.sizes() == std::vector<int>{8});
 }
 
-TEST(nobody_grows_out_of_a_full_array) {
+TEST(no_task_grows_out_of_a_full_array) {
     Site site({4, 4});
     JobRecord &task = site.add(1, 8, {{0, 2}});
     ck_assert(site.sizes() == std::vector<int>{8});
@@ -106,7 +106,7 @@ TEST(nobody_grows_out_of_a_full_array) {
             .text.ends_with(
                 "; no more than 2 GPUs because another task of its array would take its place"));
     ck_assert(!may_move(site.jobs().at(0), {}, site.seen.now_s, site.options));
-    // It gives back all the same: a job that cannot start at all comes before its place.
+    // It still gives GPUs back: a job that cannot start at all takes precedence over its place.
     task.gpus_requested = 8;
     task.gpus_on_node = {{0, 4}, {1, 4}};
     task.intent->gpus = 8;
@@ -114,7 +114,7 @@ TEST(nobody_grows_out_of_a_full_array) {
     ck_assert(site.sizes() == (std::vector<int>{4, 4}));
 }
 
-// In place it leaves nothing.
+// In place it does not leave.
 TEST(a_full_array_grows_in_place) {
     Site site({4, 4});
     site.add(1, 8, {{0, 2}}).array_is_full = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the controller says of each job, word by word.
+// The controller's explanation of each job, word by word.
 #include <algorithm>
 
 #include "tests/support/check.h"
@@ -10,7 +10,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// After the next pass.
+// Runs one more pass first.
 std::string said_of(World &world, uint32_t id) {
     for (const int passes = world.passes; world.passes == passes;) world.tick();
     const auto all = world.controller->explanations();
@@ -25,7 +25,7 @@ bool says(World &world, uint32_t id, std::string_view part) {
 
 }  // namespace
 
-TEST(in_mode_observe_it_explains_from_the_first_minute) {
+TEST(mode_observe_explains_from_the_first_minute) {
     Options options = quick_options();
     options.mode = Mode::observe;
     World world({4, 4}, options);
@@ -36,7 +36,7 @@ TEST(in_mode_observe_it_explains_from_the_first_minute) {
                 "(mode: observe)");
 }
 
-TEST(a_resize_under_way_is_told) {
+TEST(a_resize_in_progress_is_explained) {
     World world({4, 4});
     const uint32_t id =
         world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
@@ -49,7 +49,7 @@ TEST(a_resize_under_way_is_told) {
                 "20 s");
 }
 
-TEST(a_backoff_is_told_with_its_end) {
+TEST(a_backoff_is_explained_with_its_end) {
     World world({4, 4});
     const uint32_t id =
         world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
@@ -60,7 +60,7 @@ TEST(a_backoff_is_told_with_its_end) {
                 "8 GPUs: not resized because its last resize failed; tried again in 9 s");
 }
 
-TEST(the_breaker_is_told) {
+TEST(the_breaker_is_explained) {
     Options options = quick_options();
     options.breaker_jobs = 1;
     options.breaker_pause_s = 300;
@@ -77,7 +77,7 @@ TEST(the_breaker_is_told) {
     ck_assert(says(world, id, " s because several in a row failed"));
 }
 
-TEST(a_ceiling_is_told) {
+TEST(a_ceiling_is_explained) {
     World world({4, 4});
     world.cluster.gpus_allowed = 2;
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
@@ -86,7 +86,7 @@ TEST(a_ceiling_is_told) {
                   "%s", said_of(world, id).c_str());
 }
 
-TEST(the_fence_is_told) {
+TEST(the_fence_is_explained) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.run(20);
@@ -97,7 +97,7 @@ TEST(the_fence_is_told) {
                   "%s", said_of(world, id).c_str());
 }
 
-TEST(a_job_that_is_held_or_handed_back_is_told) {
+TEST(a_job_that_is_held_or_handed_back_is_explained) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.cluster.hold(id, true);
@@ -105,7 +105,7 @@ TEST(a_job_that_is_held_or_handed_back_is_told) {
                 "waits: held, depends on another job, or has a later start time");
 }
 
-TEST(a_limit_is_told_where_it_holds_a_job) {
+TEST(a_limit_is_explained_if_it_holds_a_job) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.run(20);
@@ -126,7 +126,7 @@ TEST(a_limit_is_told_where_it_holds_a_job) {
     ck_assert(said(2, 8).find("limits") == std::string::npos);
 }
 
-// What one says who knows the records only.
+// The explanation from the records alone.
 TEST(without_a_controller_the_records_alone_are_explained) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An extension's stage for every record, the arrows of extension.h's drawing, and a training as one
-// job.
+// An extension's stage for every record, the arrows of the drawing in extension.h, and a training
+// as one job.
 #include <map>
 #include <set>
 #include <string>
@@ -46,8 +46,8 @@ std::vector<Facts> all_facts() {
     return out;
 }
 
-// What may happen between two looks: Slurm starts it or ends it, the ranks count it or do not any
-// more, it is asked, its base goes. None of it is undone but the ranks' count.
+// What may change between two passes: Slurm starts or ends it, the ranks count it or stop counting
+// it, it is asked, its base ends. Only the ranks' count can be undone.
 bool may_follow(const Facts &a, const Facts &b) {
     static constexpr JobPhase kOrder[] = {JobPhase::pending, JobPhase::running,
                                           JobPhase::completing, JobPhase::finished};
@@ -57,7 +57,7 @@ bool may_follow(const Facts &a, const Facts &b) {
     if (a.phase == JobPhase::suspended || b.phase == JobPhase::suspended) return false;
     if (place(b.phase) < place(a.phase) || (a.asked && !b.asked)) return false;
     if (!a.base_runs && b.base_runs) return false;
-    // It is asked only once it has joined, and in a pass of its own.
+    // It is asked only after it has joined, and in a separate pass.
     return a.asked || !b.asked || (stage_of_facts(a) == joined && a.phase == b.phase);
 }
 
@@ -76,7 +76,7 @@ const std::set<std::pair<ExtensionStage, ExtensionStage>> kDrawn{
     {joining, ended},
     {joined, ended},
     {stray, ended},  // cancelled
-    // Two at once, between two looks.
+    // Two changes between two passes.
     {pending, joined},
 };
 
@@ -113,12 +113,12 @@ TEST(every_record_has_a_stage) {
     }
 }
 
-TEST(what_happens_is_drawn_and_what_is_drawn_happens) {
+TEST(the_drawing_shows_exactly_the_possible_changes) {
     std::set<std::pair<ExtensionStage, ExtensionStage>> seen;
     for (const Facts &a : all_facts())
         for (const Facts &b : all_facts()) {
             const auto arrow = std::pair(stage_of_facts(a), stage_of_facts(b));
-            // A new one was never asked, and is in no count before it runs.
+            // A pending extension was never asked. (may_follow() covers the ranks' count.)
             const bool is_real = !(a.phase == JobPhase::pending && a.asked) &&
                                  !(b.phase == JobPhase::pending && b.asked);
             if (arrow.first == arrow.second || !is_real || !may_follow(a, b)) continue;
@@ -130,7 +130,7 @@ TEST(what_happens_is_drawn_and_what_is_drawn_happens) {
     ck_assert(seen == kDrawn);
 }
 
-TEST(every_stage_that_waits_has_an_end) {
+TEST(every_waiting_stage_ends) {
     const Options options;
     const auto step = [&](ExtensionStage stage, double in_stage_s, double signalled_s = 0) {
         return extension_step(stage, {in_stage_s, signalled_s}, kGrace_s, options);
@@ -150,7 +150,7 @@ TEST(a_training_is_one_job) {
                  extension_job(10, 3, 4, JobPhase::pending)};
     Extensions extensions;
     extensions.take_from(seen);
-    extensions.take_from(seen);  // of the same version: they are counted once
+    extensions.take_from(seen);  // the same version: counted once
     ck_assert(seen.jobs.size() == 1);
     ck_assert(seen.jobs[0].gpus_requested == 4);
     int held = 0;
@@ -160,19 +160,20 @@ TEST(a_training_is_one_job) {
                            .intent = *seen.jobs[0].intent,
                            .extensions = extensions.of(seen.jobs[0])};
     ck_assert(job.extensions.size() == 3 && job.extensions[0].record->id == 8);
-    ck_assert(job.extensions[0].stage == joined);   // its base tells of two ranks
-    ck_assert(job.extensions[1].stage == joining);  // and not yet of four
+    ck_assert(job.extensions[0].stage == joined);   // its base reports two ranks
+    ck_assert(job.extensions[1].stage == joining);  // and not yet four
     ck_assert(job.extensions[2].stage == pending);
     ck_assert(base_gpus(job) == 1 && pending_gpus(job) == 4 && is_changing(job));
     ck_assert(extensions.strays(seen).empty());
 }
 
-// slurmctld counts them below the limits of the base, which were told of the base alone.
-TEST(what_its_extensions_have_is_allowed_to_it) {
+// slurmctld counts extensions under the base's limits, while the limits listed are for the base
+// alone.
+TEST(extensions_gpus_count_toward_the_bases_limit) {
     Observation seen{.version = 3, .now_s = 1000};
     seen.jobs = {base_job(2), extension_job(8, 1, 1), extension_job(9, 2, 2),
                  extension_job(10, 3, 4, JobPhase::pending)};
-    seen.jobs[0].gpus_allowed = 5;  // a limit of 8: three are its extensions'
+    seen.jobs[0].gpus_allowed = 5;  // a limit of 8: its extensions use three
     Extensions().take_from(seen);
     ck_assert(seen.jobs[0].gpus_allowed == 8);
     seen.jobs = {base_job(2), extension_job(8, 1, 1)};
@@ -190,23 +191,23 @@ TEST(an_extension_without_its_base_is_a_stray) {
     };
     JobRecord base = base_job(2);
     ck_assert(strays(base) == 0);
-    base.phase = JobPhase::completing;  // its ranks end by themselves
+    base.phase = JobPhase::completing;  // its ranks end without help
     ck_assert(strays(base) == 0);
     for (const JobPhase phase : {JobPhase::finished, JobPhase::pending}) {
         base.phase = phase;
         ck_assert(strays(base) == 1);
     }
     base.phase = JobPhase::running;
-    base.restarts = 2;  // another run: the extension is not its
+    base.restarts = 2;  // another run, to which the extension does not belong
     ck_assert(strays(base) == 1);
     base.restarts = 1;
-    base.user_id = 6;  // nobody else's job is a base
+    base.user_id = 6;  // another user's job is not a base
     ck_assert(strays(base) == 1);
     base.id = 70;
     ck_assert(strays(base) == 1);
 }
 
-TEST(its_record_is_read_as_it_is_written) {
+TEST(an_extensions_record_is_read_as_written) {
     const records::Extension extension{.base = 12, .run = 3, .level = 2, .asked_s = 1763721600};
     ck_assert(records::parse_extension(records::format_extension(extension)) == extension);
     for (const char *wrong : {"", "extension/1 of=12 run=3", "extension/1 of=0 run=0 level=1",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job does not start beside what may be left of its last run (I1).
+// A job does not start beside remains of its last run (I1).
 #include <cmath>
 
 #include "slurm_plugin/controller/fence.h"
@@ -10,8 +10,8 @@ using namespace ringrt::controller;
 using namespace ringrt::test;
 using ringrt::records::IntentState;
 
-// I1: with the old run still on the node, the new one's srun crashed slurmctld (the soak). A job
-// runs on the only node, something happens to it, and it runs again no sooner than what is left is
+// I1: while the old run was still on the node, the new run's srun crashed slurmctld (the soak). A
+// job runs on the only node, an event ends its run, and it runs again only after the remains are
 // gone.
 namespace {
 
@@ -33,8 +33,8 @@ void expect_late_return(const char *what, const std::function<void(World &, uint
 
 }  // namespace
 
-// Its user's, or one after a node was DOWN for a moment: who knows what is left of it.
-TEST(a_requeue_that_nobody_asked_for_waits_for_what_is_left) {
+// A requeue by its user, or after a node was DOWN for a moment: processes may remain.
+TEST(an_unexpected_requeue_waits_for_remains_of_the_run) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 300});
     world.run(20);
@@ -45,7 +45,7 @@ TEST(a_requeue_that_nobody_asked_for_waits_for_what_is_left) {
     };
     const double took = world.run_until(runs, 60);
     ck_assert_msg(took >= 19 && took < 25, "%g s", took);
-    // A node is lost: what is left of the job on the other one may live on for a while.
+    // A node is lost: processes of the job on the other node may live on for a while.
     world.run(20);
     world.cluster.lose_node(0);
     const double after_loss = world.run_until(
@@ -78,7 +78,7 @@ TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
     });
 }
 
-// From Slurm 23.11 on `scontrol reconfigure` is a new slurmctld that has forgotten nothing.
+// From Slurm 23.11 on `scontrol reconfigure` starts a new slurmctld that keeps its whole state.
 TEST(a_reconfigured_slurmctld_makes_no_job_wait) {
     // How long the job takes to run again.
     const auto gap_s = [](bool goes_on, double silent_s, bool one_is_down) {
@@ -107,7 +107,7 @@ TEST(a_reconfigured_slurmctld_makes_no_job_wait) {
 }
 
 TEST(a_job_waits_for_what_is_left_on_a_node_that_comes_back) {
-    // Just before what is left would be taken for gone; and much later, with nothing else free.
+    // Just before the remains count as gone, and much later with no other node free.
     for (const double away_s : {17.0, 60.0})
         expect_late_return("back", [away_s](World &world, uint32_t) {
             world.cluster.lose_node(0);
@@ -125,7 +125,7 @@ TEST(a_job_waits_for_what_is_left_on_a_node_that_comes_back) {
 }
 
 TEST(unseen_restart_reopens_the_fence) {
-    // Its node is lost and back before the next look; that look sees it completing, or waiting.
+    // Its node is lost and returns between two passes. The next pass sees it completing or pending.
     for (const double unseen_s : {0.0, 2.0})
         expect_late_return("a run that nobody saw", [unseen_s](World &world, uint32_t id) {
             world.cluster.requeue(id);
@@ -145,7 +145,7 @@ TEST(unseen_restart_reopens_the_fence) {
 
 namespace {
 
-// A job on nodes 0 and 1 that was seen running until 100, and is seen waiting at 101.
+// A job on nodes 0 and 1, seen running until 100 and pending at 101.
 struct Fenced {
     Fence fence;
     std::vector<NodeRecord> nodes{{.name = "n0"}, {.name = "n1"}};
@@ -158,7 +158,8 @@ struct Fenced {
         job.told_s = std::floor(now_s);
         fence.update(job, Stage::completing, true, nodes, gap_end_s, now_s);
     }
-    // Waits since 101, in an answer of that second: has it a new credential at `now_s`?
+    // Pending since 101, in an answer of that second. Returns whether its credential is new at
+    // `now_s`.
     [[nodiscard]] bool may_launch_at(double now_s) {
         job.told_s = std::floor(now_s);
         fence.update(job, Stage::unsized, true, nodes, gap_end_s, now_s);
@@ -172,7 +173,7 @@ struct Fenced {
 
 }  // namespace
 
-TEST(only_an_asked_and_watched_run_on_nodes_that_stayed_lowers_the_fence) {
+TEST(only_an_asked_watched_run_on_stable_nodes_lowers_the_fence) {
     Fenced good;
     good.runs(100);
     good.completes(100.5);
@@ -194,9 +195,9 @@ TEST(only_an_asked_and_watched_run_on_nodes_that_stayed_lowers_the_fence) {
     ck_assert(lost.fence.has_lost_node());
 }
 
-// slurmd keeps the time of the request that ended the run: older than the first answer that shows
-// it.
-TEST(a_credential_is_new_in_the_second_after_the_run_was_first_seen_to_end) {
+// slurmd keeps the time of the request that ended the run, which is older than the first answer
+// that shows it.
+TEST(a_credential_is_new_one_second_after_the_runs_end_was_seen) {
     Fenced seen;
     seen.runs(100);
     seen.completes(100.2);
@@ -214,7 +215,7 @@ TEST(a_credential_is_new_in_the_second_after_the_run_was_first_seen_to_end) {
     ck_assert(unseen.may_launch_at(102));
 }
 
-TEST(a_requeue_or_a_run_after_the_end_that_was_seen_makes_the_credential_old_again) {
+TEST(a_requeue_or_run_after_the_seen_end_makes_the_credential_old) {
     Fenced requeued_while_ending;
     requeued_while_ending.runs(100);
     requeued_while_ending.completes(100.2);
@@ -225,7 +226,7 @@ TEST(a_requeue_or_a_run_after_the_end_that_was_seen_makes_the_credential_old_aga
     again.runs(100);
     again.completes(100.2);
     ck_assert(again.may_launch_at(101.3));
-    ++again.job.restarts;  // a run that nobody saw
+    ++again.job.restarts;  // an unseen run
     again.completes(103.5);
     ck_assert(!again.may_launch_at(103.9));
     ck_assert(again.may_launch_at(104));
@@ -234,7 +235,7 @@ TEST(a_requeue_or_a_run_after_the_end_that_was_seen_makes_the_credential_old_aga
     ck_assert(!again.may_launch_at(106.9));
 }
 
-TEST(a_node_that_goes_or_comes_back_raises_the_fence_anew) {
+TEST(a_node_that_is_lost_or_returns_raises_the_fence_again) {
     Fenced job;
     job.runs(100);
     ck_assert_double_eq(job.waits(101, true), 0);
@@ -243,7 +244,7 @@ TEST(a_node_that_goes_or_comes_back_raises_the_fence_anew) {
     ck_assert_double_eq(job.waits(115, true), 130);
     job.nodes[0].usable = true;
     ck_assert_double_eq(job.waits(150, true), 170);
-    ++job.job.restarts;  // it ran and ended unseen: its nodes are not known
+    ++job.job.restarts;  // it ran and ended unseen: its nodes are unknown
     ck_assert_double_eq(job.waits(160, true), 180);
     ck_assert(job.fence.has_lost_node());
 }

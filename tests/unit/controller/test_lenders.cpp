@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who gives GPUs back for a rigid job: as few jobs as can, and of these with as few GPUs.
+// Which jobs give GPUs back for a rigid job: as few jobs as possible, and among these as few GPUs
+// as possible.
 #include <algorithm>
 
 #include "slurm_plugin/controller/decision.h"
@@ -49,7 +50,7 @@ struct Site {
                                       .gpus = gpus,
                                       .run = 0});
     }
-    // A rigid job waits; by `--gpus` alone where any_shares.
+    // A rigid job is pending. any_shares: requested by `--gpus` alone.
     void waits(int gpus, int nodes, bool any_shares = false, int nodes_most = 0) {
         JobRecord &job = add(gpus, {});
         job.pending_reason = PendingReason::resources;
@@ -57,7 +58,7 @@ struct Site {
         job.any_shares = any_shares;
         job.nodes_most = nodes_most;
     }
-    // The jobs that shall give GPUs back.
+    // The jobs that are to give GPUs back.
     [[nodiscard]] Ids giving() const {
         Options options;
         options.mode = Mode::act;
@@ -74,7 +75,7 @@ struct Site {
 
 }  // namespace
 
-TEST(one_job_gives_where_two_would_have_to) {
+TEST(one_job_gives_instead_of_two) {
     for (const bool any_shares : {false, true}) {
         Site site({4, 4});
         site.malleable(1, 2, {{0, 2}});
@@ -85,7 +86,7 @@ TEST(one_job_gives_where_two_would_have_to) {
     }
 }
 
-TEST(of_single_jobs_the_one_gives_that_gives_the_fewest_gpus) {
+TEST(among_single_jobs_the_one_with_the_fewest_gpus_gives) {
     Site site({4, 4});
     site.malleable(1, 4, {{0, 4}});  // would halve itself for one GPU
     site.malleable(1, 2, {{1, 2}});
@@ -94,7 +95,7 @@ TEST(of_single_jobs_the_one_gives_that_gives_the_fewest_gpus) {
     ck_assert(site.giving() == Ids{2});
 }
 
-TEST(a_set_of_nodes_is_chosen_so_too) {
+TEST(a_set_of_nodes_is_chosen_by_the_same_rule) {
     Site site({4, 4, 4});
     site.malleable(1, 2, {{0, 2}});
     site.malleable(1, 2, {{0, 2}});
@@ -104,7 +105,7 @@ TEST(a_set_of_nodes_is_chosen_so_too) {
     ck_assert((site.giving() == Ids{3, 4}));
 }
 
-// Shares as the nodes have them: two nodes of 4 and 5 GPUs, and what does not divide evenly.
+// Shares follow the nodes: two nodes of 4 and 5 GPUs, and a count that does not divide evenly.
 TEST(uneven_shares_come_from_few_jobs) {
     Site site({4, 5});
     site.malleable(1, 2, {{0, 2}});
@@ -115,7 +116,7 @@ TEST(uneven_shares_come_from_few_jobs) {
     ck_assert(site.giving() == Ids{3});
 }
 
-TEST(what_is_free_is_used_where_as_few_jobs_give) {
+TEST(free_gpus_are_used_if_no_more_jobs_must_give) {
     Site site({4, 4});
     site.malleable(1, 4, {{0, 4}});
     site.malleable(1, 2, {{1, 2}});  // beside two free GPUs
@@ -123,15 +124,15 @@ TEST(what_is_free_is_used_where_as_few_jobs_give) {
     ck_assert(site.giving() == Ids{2});
 }
 
-TEST(where_all_is_the_same_the_first_node_is_chosen) {
+TEST(among_equals_the_first_node_is_chosen) {
     Site site({4, 4, 4});
     for (int node = 0; node < 3; ++node) site.malleable(1, 4, {{node, 4}});
     site.waits(2, 1);
     ck_assert(site.giving() == Ids{1});
 }
 
-// Asked for this one, and has not left yet: nobody else is asked instead.
-TEST(who_has_been_asked_costs_nothing_more) {
+// A job already asked for this one has not left yet: no other job is asked instead.
+TEST(a_job_already_asked_adds_no_cost) {
     Site site({4, 4});
     site.malleable(1, 4, {{0, 4}});
     site.malleable(1, 2, {{1, 2}});
@@ -146,7 +147,7 @@ TEST(who_has_been_asked_costs_nothing_more) {
     ck_assert(site.giving() == Ids{1});
 }
 
-TEST(what_one_gives_too_much_serves_the_next) {
+TEST(excess_gpus_of_a_lender_serve_the_next) {
     Lenders lenders(1);
     JobRecord record{.id = 1, .gpus_requested = 8, .gpus_on_node = {{0, 8}}};
     lenders.add({.record = &record, .intent = {.gpus_min = 1, .gpus_max = 8}});

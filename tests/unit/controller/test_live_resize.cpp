@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done for a training that is resized in place, pass by pass: how many extensions come or
-// go at once, and how large they are.
+// The steps for a training that is resized in place, pass by pass: how many extensions join or
+// leave at once, and their sizes.
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -19,7 +19,8 @@ namespace {
 
 using Kind = Action::Kind;
 
-// A base of one GPU, of 1:16, and extensions of these sizes: numbers 8, 9 …, levels 1, 2 …
+// A base of one GPU with range 1:16, and extensions of these sizes, numbered 8, 9 … at levels 1, 2
+// …
 struct Training {
     explicit Training(std::initializer_list<int> extended, int base_gpus = 1) {
         int level = 0;
@@ -38,7 +39,7 @@ struct Training {
         for (const JobRecord &part : parts)
             job.extensions.push_back({.record = &part, .stage = ExtensionStage::joined});
     }
-    // Towards `wanted`, where so many of them could be had now.
+    // Toward `wanted`, if `placeable` GPUs are available now.
     [[nodiscard]] Target target(int wanted, int placeable) const {
         Target target;
         target.job = {.id = 7, .gpus_now = base.gpus_requested};
@@ -80,7 +81,7 @@ using Numbers = std::vector<uint32_t>;
 
 }  // namespace
 
-TEST(each_doubling_is_an_extension_of_its_own) {
+TEST(each_doubling_is_a_separate_extension) {
     const std::optional<Action> action = Training({}).next(8, 8);
     ck_assert(action && action->kind == Kind::extend);
     ck_assert(levels_and_gpus(*action) == (Levels{{1, 1}, {2, 2}, {3, 4}}));
@@ -92,7 +93,7 @@ TEST(each_doubling_is_an_extension_of_its_own) {
     ck_assert(levels_and_gpus(*more) == (Levels{{2, 2}, {3, 4}, {4, 8}}));
 }
 
-TEST(it_grows_by_what_is_free) {
+TEST(a_training_grows_into_free_gpus) {
     ck_assert(levels_and_gpus(*Training({}).next(16, 4)) == (Levels{{1, 1}, {2, 2}}));
     const std::optional<Action> one = Training({}).next(16, 2);
     ck_assert(levels_and_gpus(*one) == (Levels{{1, 1}}));
@@ -117,15 +118,15 @@ TEST(the_last_ones_leave_together) {
                      "shrinks in place: extension 10 is signalled to leave");
 }
 
-// A base of two, which was started with them: only a requeue makes it smaller.
+// A base that started with two GPUs: only a requeue makes it smaller.
 TEST(the_base_keeps_its_gpus) {
     ck_assert(leaving(*Training({2}, 2).next(1, 1)) == (Numbers{8}));
     ck_assert(!Training({}, 2).next(1, 1));
 }
 
-// Just started, it has told nothing: a requeue waits for its word, but not for ever, and not to
-// give GPUs back.
-TEST(nobody_is_requeued_before_it_could_tell) {
+// A new run has reported nothing yet. A requeue waits for its first report, but not forever, and
+// not to give GPUs back.
+TEST(no_run_is_requeued_before_its_first_report) {
     const auto kind_after = [](double started_s, int wanted, std::optional<int> told_of_run,
                                bool told_live) {
         Training training({}, 2);
@@ -144,18 +145,18 @@ TEST(nobody_is_requeued_before_it_could_tell) {
     ck_assert(kind_after(999, 4, std::nullopt, false) == Kind::nothing);
     ck_assert(kind_after(800, 4, std::nullopt, false) == kRequeue);
     ck_assert(kind_after(999, 1, std::nullopt, false) == kRequeue);
-    ck_assert(kind_after(999, 4, 0, false) == kRequeue);      // it cannot, by its own word
-    ck_assert(kind_after(999, 4, 9, true) == Kind::nothing);  // of an earlier run
+    ck_assert(kind_after(999, 4, 0, false) == kRequeue);      // it reported that it cannot
+    ck_assert(kind_after(999, 4, 9, true) == Kind::nothing);  // reported by an earlier run
     ck_assert(kind_after(999, 4, 9, false) == kRequeue);
 }
 
-// The one in the middle was lost: what is above it leaves, before anything else.
+// The middle extension was lost: those above it leave first.
 TEST(a_size_off_the_ladder_is_left) {
     Training training({1, 4});
     ck_assert(leaving(*training.next(16, 16)) == (Numbers{9}));
 }
 
-TEST(nothing_new_while_one_comes_or_goes) {
+TEST(no_new_step_while_an_extension_joins_or_leaves) {
     for (const ExtensionStage stage :
          {ExtensionStage::pending, ExtensionStage::joining, ExtensionStage::leaving}) {
         Training training({1, 2});
@@ -169,7 +170,7 @@ TEST(nothing_new_while_one_comes_or_goes) {
     }
 }
 
-// Where one GPU is free on each of two nodes, an extension of two has a node for each of its ranks.
+// If one GPU is free on each of two nodes, an extension of two gets one node for each rank.
 TEST(scattered_gpus_are_a_shape_that_fits) {
     Training training({}, 2);
     training.job.intent.gpus_min = 2;
@@ -184,8 +185,8 @@ TEST(scattered_gpus_are_a_shape_that_fits) {
     ck_assert(on_one.nodes == 1 && on_one.same_nodes);
 }
 
-// Nodes have a share each where there is one of them, or where the job's layout makes them alike.
-TEST(a_size_says_whether_its_nodes_are_alike) {
+// All nodes have the same share if there is one node, or if the job's layout makes them alike.
+TEST(a_size_records_whether_its_nodes_are_alike) {
     const PassContext pass{.gpus_per_node = 4};
     const auto are_alike = [&](int layout, int gpus) {
         return size_with({.gpus_per_node = layout}, gpus, pass, {}).same_nodes;
@@ -196,7 +197,8 @@ TEST(a_size_says_whether_its_nodes_are_alike) {
 
 namespace {
 
-// Four nodes of four GPUs; a training of two on n0, and rigid jobs with so many of each node.
+// Four nodes of four GPUs; a training of two on n0, and rigid jobs with this many GPUs of each
+// node.
 struct Site {
     explicit Site(const std::vector<int> &rigid) {
         seen.now_s = 5000;
@@ -233,7 +235,7 @@ struct Site {
 
 }  // namespace
 
-TEST(it_grows_into_scattered_gpus_and_stays_there) {
+TEST(a_training_grows_into_scattered_gpus_and_stays_there) {
     Site site({2, 3, 3, 4});
     Target target = site.target();
     ck_assert_int_eq(target.allotment.gpus, 4);
@@ -243,10 +245,10 @@ TEST(it_grows_into_scattered_gpus_and_stays_there) {
     JobRecord &base = grown.seen.jobs[0];
     base.gpus_requested = base.intent->gpus = base.telemetry->gpus = 4;
     base.gpus_on_node = {{0, 2}, {1, 1}, {2, 1}};
-    ck_assert_int_eq(grown.target().allotment.gpus, 4);  // content with what it came to
+    ck_assert_int_eq(grown.target().allotment.gpus, 4);  // it keeps the size that it reached
     grown.seen.jobs.back().gpus_on_node = {{3, 2}};      // two more are free: no place for four
     ck_assert_int_eq(grown.target().allotment.gpus, 4);
-    // A layout per node stays as it is.
+    // A layout per node is kept.
     site.seen.jobs[0].intent->layout = {.gpus_per_node = 2};
     target = site.target();
     ck_assert_int_eq(target.allotment.gpus, 2);

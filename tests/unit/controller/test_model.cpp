@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state machine explored: in a small scenario with a shrink and a growth, every happening at
-// every moment at which something changed, and pairs of them, on the real controller. Each run must
-// end with all jobs done, no step lost and no rule broken. `make check` plays every 16th pair;
-// RINGRT_MODEL_STRIDE=1 plays all 50,000, RINGRT_MODEL_DEPTH=3 triples too.
+// Explores the state machine. A small scenario with a shrink and a growth is played on the real
+// controller with every event at every moment at which something changed, and with pairs of events.
+// Each run must end with all jobs done, no step lost and no rule broken. `make check` plays every
+// 16th pair; RINGRT_MODEL_STRIDE=1 plays all 50,000, and RINGRT_MODEL_DEPTH=3 adds triples.
 //
-// Moments are numbered along a run: the n-th time that the first job's state in Slurm or in its
-// record changed, or that the controller called Slurm, and (RINGRT_MODEL_FINE=1) 1 and 3 s after
-// that. A run is given by its (moment, happening) pairs, so that a failure is replayed from its
-// name: RINGRT_MODEL_RUN=12:kill3,14:hold.
+// Moments are numbered along a run: each time that the first job's state in Slurm or in its record
+// changed or the controller called Slurm, and (RINGRT_MODEL_FINE=1) 1 and 3 s after that. A list of
+// (moment, event) pairs identifies a run, so a failure is replayed from its name:
+// RINGRT_MODEL_RUN=12:kill3,14:hold.
 #include <cstdlib>
 #include <string>
 
@@ -38,7 +38,7 @@ std::string name_of(const std::vector<Choice> &choices) {
     return name.empty() ? "nothing" : name;
 }
 
-// What a moment is a change of.
+// A moment is a change of this text.
 std::string signature(const FakeCluster &cluster, uint32_t id) {
     const auto intent = cluster.intent(id);
     return std::to_string(static_cast<int>(cluster.job(id).phase)) + "/" +
@@ -47,8 +47,8 @@ std::string signature(const FakeCluster &cluster, uint32_t id) {
            std::to_string(cluster.calls);
 }
 
-// One run: the first job shrinks for a second one, which ends, and grows again. Returns the number
-// of moments that it had up to its last choice's consequences.
+// Plays one run: the first job shrinks for a second one, which ends, and grows again. Returns the
+// run's number of moments.
 int play(const std::vector<Choice> &choices) {
     World world({4, 4});
     FakeCluster &cluster = world.cluster;
@@ -92,8 +92,8 @@ int play(const std::vector<Choice> &choices) {
     return moment;
 }
 
-// All continuations of `choices` with up to `depth` more, of the longest ones every stride-th;
-// `runs` counts those played.
+// Plays all continuations of `choices` by up to `depth` more; of the longest ones only every
+// stride-th. `runs` counts the played ones.
 void explore(std::vector<Choice> &choices, int depth, int stride, long &skipped, long &runs) {
     if (depth == 0 && ++skipped % stride != 0 && choices.size() > 1) return;
     const int moments = play(choices);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Backoff, ceiling, breaker and quiet passes: nobody is asked again and again.
+// Backoff, ceiling, breaker and quiet passes: no job is asked repeatedly in vain.
 #include "tests/support/agreeing.h"
 #include "tests/support/check.h"
 #include "tests/support/world.h"
@@ -10,7 +10,7 @@ using ringrt::records::IntentState;
 
 namespace {
 
-// What never changes: 50 running malleable jobs, 20 that wait, 100 rigid ones.
+// A cluster that never changes: 50 running malleable jobs, 20 pending ones, 100 rigid ones.
 class StillCluster final : public Agreeing {
   public:
     StillCluster() {
@@ -71,7 +71,7 @@ TEST(a_backoff_doubles_to_a_day) {
     backoff.succeeded();
     backoff.failed(60, 2000);
     ck_assert_double_eq(backoff.until_s(), 2060);
-    backoff.paused(5, 3000);  // a refusal is no failure of the job's
+    backoff.paused(5, 3000);  // a refusal is not the job's failure
     backoff.failed(60, 4000);
     ck_assert_double_eq(backoff.until_s(), 4120);
 }
@@ -96,7 +96,7 @@ TEST(launches_are_forgiven_and_counted_once) {
     ck_assert(!launches.gives_up());
 }
 
-TEST(a_job_that_ignores_the_signal_goes_on) {
+TEST(a_job_that_ignores_the_signal_continues) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 3000, .heeds_signal = false});
     world.run(20);
@@ -105,7 +105,7 @@ TEST(a_job_that_ignores_the_signal_goes_on) {
               0);
     ck_assert(world.cluster.intent(a).state == IntentState::running);
     ck_assert_int_eq(world.cluster.job(a).restarts, 0);
-    // Back-off: the pauses between two asks get longer.
+    // Backoff: the pauses between two requests grow.
     for (int i = 0; i < 20; ++i) {
         world.run(40);
         world.cluster.submit_malleable(1, 8, {.steps = 100});
@@ -119,8 +119,8 @@ TEST(a_job_that_ignores_the_signal_goes_on) {
     expect_all_finish(world, 8000, "ignores");
 }
 
-// Jobs one after the other never come to their checkpoint: after some, none is asked for a while;
-// then one is, and when that fails too all wait again.
+// One job after another fails to reach its checkpoint. After several, none is asked for a while.
+// Then one is asked, and when that fails too, all wait again.
 TEST(the_breaker_pauses_all_resizes) {
     Options options = quick_options();
     options.breaker_jobs = 3;
@@ -143,7 +143,7 @@ TEST(the_breaker_pauses_all_resizes) {
     world.run(60);  // on trial: one is asked, it fails, and all wait again
     ck_assert_int_eq(world.cluster.count(EventKind::asked), asked + 1);
     ck_assert_int_eq(world.cluster.count(EventKind::error), 2);
-    // One had been asked before the pause, when the one before it had been silent for a while.
+    // One was asked before the pause, after the previous one had been silent for a while.
     ck_assert_int_eq(world.cluster.count(EventKind::called_off), asked + 1);
 }
 
@@ -174,8 +174,8 @@ TEST(the_breaker_for_all_counts_users) {
     ck_assert(!breaker.all().is_open(101) && breaker.of(1000).is_open(101));
 }
 
-// As many jobs of one user as may be resized at once never answer, with a grace time of a day, and
-// as many always fail: those of another user are resized all the same.
+// As many jobs of one user as may be resized at once never answer, with a grace time of a day, or
+// always fail. Another user's jobs are still resized.
 void expect_others_resized(const Options &options, const Program &program) {
     World world(std::vector<int>(8, 4), options);
     for (int i = 0; i < 8; ++i) {
@@ -185,7 +185,7 @@ void expect_others_resized(const Options &options, const Program &program) {
     const uint32_t other = world.cluster.submit_malleable(1, 16, {.steps = 100000});
     world.cluster.set_user(other, 1001);
     world.run(30);
-    // Rigid jobs that need what is borrowed: everybody is asked.
+    // Rigid jobs that need all borrowed GPUs: every job is asked.
     for (int i = 0; i < 6; ++i) world.cluster.submit_rigid(2, 1e6);
     world.run(60);
     ck_assert_msg(world.cluster.intent(other).resizes > 0, "%s", world.cluster.story().c_str());
@@ -204,9 +204,9 @@ TEST(failing_jobs_of_a_user_stop_nobody_else) {
     expect_others_resized(options, {.steps = 100000, .heeds_signal = false, .grace_s = 1});
 }
 
-// With nothing to do and the same state again nothing is done; a new state, the next decision and a
-// reload are looked at.
-TEST(a_quiet_queue_is_not_gone_through_again) {
+// An unchanged state with nothing to do causes no work. A new state, the next decision time and a
+// reload do.
+TEST(a_quiet_queue_is_not_processed_again) {
     class Counting final : public Agreeing {
       public:
         RpcStatus observe(Observation &out) override {
@@ -237,11 +237,11 @@ TEST(a_quiet_queue_is_not_gone_through_again) {
     controller.set_options(options);
     pass();
     ck_assert_int_eq(decisions, 4);
-    ck_assert_int_eq(cluster.copies, 2);  // of each version one: nothing is changed in it
+    ck_assert_int_eq(cluster.copies, 2);  // one per version: nothing is changed in it
     ck_assert_uint_eq(controller.statistics().passes, 21);
 }
 
-TEST(idle_asks_once_a_second_at_most) {
+TEST(an_idle_controller_polls_at_most_once_a_second) {
     World world({4});
     world.cluster.submit_malleable(4, 4, {.steps = 500});
     world.run(30);
@@ -250,8 +250,9 @@ TEST(idle_asks_once_a_second_at_most) {
     ck_assert_int_le(world.controller->statistics().passes - before, 61);
 }
 
-// A site's job_modify may refuse every change: that is said now and then, and Slurm is not flooded.
-TEST(a_record_that_is_refused_is_not_offered_in_each_pass) {
+// A site's job_modify may refuse every change. The refusal is logged now and then, and Slurm is not
+// flooded.
+TEST(a_refused_record_is_not_sent_in_each_pass) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100000});
     world.cluster.faults.refused = 1;
@@ -263,7 +264,7 @@ TEST(a_record_that_is_refused_is_not_offered_in_each_pass) {
     ck_assert(world.cluster.intent(a).state == IntentState::running);
 }
 
-TEST(a_size_over_a_limit_is_halved_until_it_is_allowed) {
+TEST(a_size_above_a_limit_is_halved_until_it_is_allowed) {
     World world({4, 4});
     world.cluster.gpus_allowed = 2;
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 60});
@@ -283,14 +284,14 @@ TEST(a_failed_launch_is_forgiven_three_times) {
         world.run(5);
         world.cluster.fail_launch(id);
         const double took = world.run_until(runs, 60);
-        ck_assert_msg(took >= 15, "after failure %d: %g s", failure, took);  // what is left may end
+        ck_assert_msg(took >= 15, "after failure %d: %g s", failure, took);  // remains end
         ck_assert_int_eq(world.cluster.count(EventKind::launch_failed), failure);
     }
     world.run(5);
     world.cluster.fail_launch(id);
     ck_assert(world.run_until(runs, 200) < 0);
     ck_assert_int_eq(world.cluster.count(EventKind::launch_failed), 4);
-    world.cluster.hold(id, false);  // an administrator has looked
+    world.cluster.hold(id, false);  // an administrator releases the job
     ck_assert(world.run_until(runs, 60) >= 0);
     expect_all_finish(world, 3000, "failed launches");
 }
@@ -323,7 +324,7 @@ TEST(a_size_that_fits_no_node_ends_the_resize_and_not_the_job) {
     };
     const double took = world.run_until(is_back, 120);
     ck_assert_msg(took >= 0, "%s", world.cluster.story(id).c_str());
-    world.run(600);  // within the ceiling it is not asked for more than half of what was refused
+    world.run(600);  // under the ceiling it is asked for at most half of the refused size
     ck_assert_msg(world.cluster.count(EventKind::downsized) == 1, "%s",
                   world.cluster.story(id).c_str());
     expect_all_finish(world, 5000, "BadConstraints");
@@ -349,7 +350,7 @@ TEST(a_job_that_fits_no_node_even_at_its_smallest_is_tried_again) {
     expect_all_finish(world, 3000, "BadConstraints");
 }
 
-// Faults F53, on a tenth of the passes; the cluster refuses everything, so that every pass tries
+// Fault F53, with a tenth of the passes. The cluster refuses everything, so that every pass tries
 // again.
 TEST(ten_thousand_passes_need_no_more_memory) {
     StillCluster cluster;
@@ -358,8 +359,7 @@ TEST(ten_thousand_passes_need_no_more_memory) {
     for (int i = 0; i < 1000; ++i) now_s = controller.pass(now_s);
     const long before = resident_kib(), said = cluster.written;
     for (int i = 0; i < 10000; ++i) now_s = controller.pass(now_s);
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // those keep freed memory aside
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers keep freed memory
     ck_assert_msg(resident_kib() - before < 512, "%ld KiB more", resident_kib() - before);
 #endif
     (void)before;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job that fails soon after a resize goes back to the size before, and meets that size no more.
+// A job that fails soon after a resize returns to its previous size and does not get that size
+// again.
 #include <algorithm>
 #include <csignal>
 
@@ -15,7 +16,7 @@ using ringrt::records::IntentState;
 
 namespace {
 
-// Ran with 2, came back with 4, and failed after 5 s.
+// Ran with 2, restarted with 4, and failed after 5 s.
 JobRecord failed_with_4() {
     JobRecord job{.id = 7,
                   .phase = JobPhase::finished,
@@ -45,7 +46,7 @@ struct Failing {
     uint32_t id = 0;
 
     // Begins with 2 GPUs beside rigid jobs. Until 60 s after slurmctld's start each failed start
-    // would be tried again (recovery.h).
+    // would be retried (recovery.h).
     explicit Failing(const Program &program, double rigid_s = 70) {
         for (const int gpus : {4, 2}) world.cluster.submit_rigid(gpus, rigid_s, 10);
         world.run(2);
@@ -69,14 +70,14 @@ TEST(the_first_failure_soon_after_a_resize_counts) {
     ck_assert(after([](JobRecord &job) {
                   job.end = End{.how = End::How::failed, .signal = SIGSEGV};
               }) == expected);
-    // Its start was not noted yet.
+    // Its start is not recorded yet.
     ck_assert(after([](JobRecord &job) {
                   job.intent->state = IntentState::released;
                   job.intent->good = 0;
                   job.intent->gpus = 2;
                   job.intent->target = 4;
               }) == expected);
-    // It tells of steps, and had not told of one when it failed after ten minutes.
+    // It reports steps, and had reported none when it failed after ten minutes.
     const auto late = [](JobRecord &job) { job.end_s = 1590; };
     ck_assert(!after(late));
     ck_assert(after([&](JobRecord &job) {
@@ -96,7 +97,7 @@ TEST(the_first_failure_soon_after_a_resize_counts) {
 }
 
 TEST(any_other_end_stands) {
-    ck_assert(!after([](JobRecord &job) { job.intent->good = 0; }));  // it never ran at another
+    ck_assert(!after([](JobRecord &job) { job.intent->good = 0; }));  // it ran at no other size
     ck_assert(!after([](JobRecord &job) { job.intent->good = 4; }));
     ck_assert(!after([](JobRecord &job) { job.intent->run = 0; }));
     ck_assert(!after([](JobRecord &job) { job.intent->gpus_max = 2; }));  // off its ladder
@@ -106,11 +107,11 @@ TEST(any_other_end_stands) {
     ck_assert(!after([](JobRecord &job) { job.intent.reset(); }));
     for (const End::How how : {End::How::completed, End::How::cancelled, End::How::by_slurm})
         ck_assert(!after([&](JobRecord &job) { job.end->how = how; }));
-    for (const int signal : {SIGTERM, SIGKILL, SIGINT})  // by somebody
+    for (const int signal : {SIGTERM, SIGKILL, SIGINT})  // sent by a user or administrator
         ck_assert(!after([&](JobRecord &job) { job.end->signal = signal; }));
 }
 
-TEST(it_goes_back_and_stays_below_that_size) {
+TEST(a_failed_job_returns_and_stays_below_that_size) {
     Failing t({.steps = 200, .fails_from = 4});
     World &world = t.world;
     const auto failed = [&] { return world.cluster.intent(t.id).bad == 8; };
@@ -123,16 +124,17 @@ TEST(it_goes_back_and_stays_below_that_size) {
     ck_assert(world.cluster.lost_steps(t.id) == 0);
 }
 
-// It may have been slurmctld's; so it is tried again at the same size, and goes back then.
-TEST(a_start_that_fails_while_slurmctld_is_new_is_tried_again_first) {
+// slurmctld may have caused the failure, so the job is first retried at the same size, and returns
+// to the old size after that.
+TEST(a_start_that_fails_while_slurmctld_is_new_is_first_retried) {
     Failing t({.steps = 200, .fails_from = 4}, 20);
     expect_all_finish(t.world, 1000, "fails with more than 2, twice");
     ck_assert_msg(t.world.cluster.completed(t.id), "%s", t.world.cluster.story().c_str());
     ck_assert_int_eq(t.world.cluster.intent(t.id).bad, 8);
 }
 
-// As where a batch does not fit into fewer GPUs.
-TEST(a_size_that_is_too_small_is_left_for_the_larger_one) {
+// As when a batch does not fit into fewer GPUs.
+TEST(a_job_leaves_a_too_small_size_for_the_larger_one) {
     World world({4, 4});
     const uint32_t id =
         world.cluster.submit_malleable(1, 8, {.steps = 400, .fails_from = 1, .fails_to = 4});
@@ -148,7 +150,7 @@ TEST(a_size_that_is_too_small_is_left_for_the_larger_one) {
     ck_assert_int_eq(world.cluster.intent(id).gpus_min, 8);
 }
 
-TEST(what_fails_at_its_first_size_has_failed) {
+TEST(a_failure_at_the_first_size_stands) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 400, .fails_from = 1});
     expect_all_finish(world, 300, "broken");
@@ -156,7 +158,7 @@ TEST(what_fails_at_its_first_size_has_failed) {
     ck_assert(world.cluster.job(id).end->how == End::How::failed);
 }
 
-TEST(a_program_that_is_broken_does_not_run_for_ever) {
+TEST(a_broken_program_does_not_run_forever) {
     Failing t({.steps = 4000});
     World &world = t.world;
     world.run(10);
@@ -177,10 +179,10 @@ TEST(a_failure_long_ago_stands) {
     };
     ck_assert_int_eq(requeues(900, 996), 1);
     ck_assert_int_eq(requeues(900, 1060), 0);
-    ck_assert_int_eq(requeues(1010, 1011), 0);  // before slurmctld was started
+    ck_assert_int_eq(requeues(1010, 1011), 0);  // before slurmctld's start
 }
 
-TEST(it_is_told) {
+TEST(a_failed_size_is_explained) {
     Failing t({.steps = 2000, .fails_from = 4});
     World &world = t.world;
     const auto back = [&] {

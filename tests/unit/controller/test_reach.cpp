@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which nodes a job may use: nobody is asked to leave for GPUs out of reach, or for one who cannot
-// use them.
+// Which nodes a job may use: no job is asked to leave for GPUs out of reach, or for a job that
+// cannot use its GPUs.
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/reach.h"
 #include "tests/support/agreeing.h"
@@ -31,7 +31,7 @@ TEST(partitions_kinds_features_and_excluded_nodes_count) {
     ck_assert(may_use({.partition = "any", .gpu_kind = "h100"}, {.name = "n1", .gpus = 4}, 0));
 }
 
-// n0 and n1: a100, partitions main and large; n2: h100, large alone.
+// n0 and n1: a100, partitions main and large; n2: h100, only in large.
 struct Site {
     Observation seen;
 
@@ -71,7 +71,7 @@ struct Site {
     }
 };
 
-TEST(who_waits_for_another_kind_of_gpu_gets_none_back) {
+TEST(a_job_that_waits_for_another_kind_of_gpu_gets_none_back) {
     Site site;
     site.add_malleable("main", 4, 4, 0);
     JobRecord &holder = site.add("large", 4);
@@ -79,7 +79,7 @@ TEST(who_waits_for_another_kind_of_gpu_gets_none_back) {
     holder.gpus_on_node = {{2, 4}};
     JobRecord &waits = site.add("large", 3);
     waits.pending_reason = PendingReason::resources;
-    site.seen.jobs.push_back(site.seen.jobs[1]);  // n1 is taken, too
+    site.seen.jobs.push_back(site.seen.jobs[1]);  // n1 is taken as well
     site.seen.jobs.back().id = 9;
     site.seen.jobs.back().gpus_on_node = {{1, 4}};
     ck_assert_int_eq(site.plan().targets.at(0).allotment.gpus, 1);  // of any kind: it gives
@@ -87,7 +87,7 @@ TEST(who_waits_for_another_kind_of_gpu_gets_none_back) {
     ck_assert_int_eq(site.plan().targets.at(0).allotment.gpus, 4);
     const Plan plan = site.plan();
     ck_assert_uint_eq(plan.pools.at(0).unserved.size(), 1);
-    ck_assert(!plan.targets.at(0).gap_contended);  // and its GPUs are of no use to that one
+    ck_assert(!plan.targets.at(0).gap_contended);  // and that job cannot use its GPUs
 }
 
 TEST(gpus_of_another_partition_are_out_of_reach) {
@@ -101,11 +101,9 @@ TEST(gpus_of_another_partition_are_out_of_reach) {
     ck_assert_int_eq(site.plan().targets.at(0).placeable_gpus, 8);
 }
 
-// Two rigid jobs wait for one GPU each of n0, where two jobs of two run: the first gives, and the
-// second is asked, too, when the other rigid job comes, though n1 and n2 have GPUs enough for it.
-// Slurm starts no job whose time limit ends after a reservation begins; a resize moves the end a
-// bit.
-TEST(a_node_is_no_place_for_who_would_meet_its_reservation) {
+// Slurm starts no job whose time limit ends after a reservation begins. A resize delays the end
+// slightly.
+TEST(a_job_gets_no_node_whose_reservation_it_would_meet) {
     const NodeRecord node{.name = "n1", .gpus = 4, .reserved_from_s = 10'000};
     JobRecord job{.phase = JobPhase::running, .start_s = 1'000, .time_limit_s = 9'001};
     ck_assert(is_reserved_too_soon(job, node) && !may_use(job, node, 0));
@@ -118,14 +116,16 @@ TEST(a_node_is_no_place_for_who_would_meet_its_reservation) {
     job.time_limit_s.reset();
     ck_assert(is_reserved_too_soon(job, node));
     ck_assert(!is_reserved_too_soon(job, {.name = "n2", .gpus = 4}));
-    // One that waits ends its limit from now, or from its earliest start.
+    // A pending job's limit counts from now, or from its earliest start.
     JobRecord waits{.time_limit_s = 3'000, .told_s = 6'000};
     ck_assert(!is_reserved_too_soon(waits, node));
     waits.begin_s = 7'500;
     ck_assert(is_reserved_too_soon(waits, node));
 }
 
-TEST(what_an_asked_job_keeps_counts_on_its_node) {
+// Two rigid jobs each wait for one GPU of n0, where two jobs of two run. The first job gives. When
+// the second rigid job comes, the second job is asked as well, though n1 and n2 have enough GPUs.
+TEST(the_gpus_that_an_asked_job_keeps_count_on_its_node) {
     Site site;
     for (int i = 0; i < 2; ++i) site.add_malleable("large", 2, 2, 0);
     for (int i = 0; i < 2; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What slurmctld has forgotten when it was killed is put right; what fails is said and survived.
+// The controller repairs what a killed slurmctld has lost. Failures are reported and survived.
 #include <algorithm>
 #include <csignal>
 #include <stdexcept>
@@ -21,7 +21,7 @@ std::string line(double time_s, EventKind kind, Outcome outcome = Outcome::none,
            "\n";
 }
 
-// A job that was asked to resize, and ended by SIGTERM.
+// A job that was asked to resize and ended by SIGTERM.
 JobRecord taken_down(IntentState state) {
     Intent intent{.gpus_min = 1, .gpus_max = 8, .state = state, .gpus = 4, .target = 2, .run = 1};
     JobRecord job{.id = 7, .phase = JobPhase::finished, .end_s = 995, .restarts = 1};
@@ -39,7 +39,7 @@ class Ended final : public Agreeing {
     int asked = 0;
 };
 
-// A cluster whose only job follows what is asked of Slurm.
+// A cluster whose only job follows every request to Slurm.
 class Obedient : public Agreeing {
   public:
     RpcStatus requeue_running(uint32_t) override {
@@ -60,7 +60,7 @@ class Obedient : public Agreeing {
     }
 };
 
-// How often the controller, begun at `begun_s`, has it requeued (3: until it is).
+// How often a controller started at `begun_s` requests its requeue (3: until it succeeds).
 int requeues(const JobRecord &job, double begun_s, double now_s, const std::string &journal = "") {
     Ended cluster;
     Controller controller(cluster, cluster, quick_options());
@@ -84,8 +84,8 @@ JobRecord running(double start_s = 900) {
 
 }  // namespace
 
-// F21: slurmctld, killed, forgot the requeue of a job that it then sees end by SIGTERM.
-TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
+// F21: a killed slurmctld lost the requeue of a job that it then sees end by SIGTERM.
+TEST(a_job_ended_by_a_lost_requeue_is_requeued) {
     const JobRecord job = taken_down(IntentState::asked);
     ck_assert_int_eq(requeues(job, 990, 1000), 3);
     ck_assert_int_eq(requeues(job, 500, 1000), 0);  // slurmctld was not restarted
@@ -99,18 +99,18 @@ TEST(a_job_taken_down_by_a_forgotten_requeue_is_brought_back) {
         ck_assert_int_eq(requeues(other, 990, 1000), 0);
     }
     other = job;
-    other.restarts = 2;  // it ran again since
+    other.restarts = 2;  // it has run again meanwhile
     ck_assert_int_eq(requeues(other, 990, 1000), 0);
 }
 
-// srun of a run that was just starting got no answer from a slurmctld that ended.
-TEST(a_start_that_was_lost_with_slurmctld_is_tried_again_once) {
+// The srun of a run that was just starting got no answer from a slurmctld that ended.
+TEST(a_start_lost_with_slurmctld_is_retried_once) {
     JobRecord job = taken_down(IntentState::released);
     job.end = End{.how = End::How::failed, .exit_code = 1};
     job.start_s = 985;
     ck_assert_int_eq(requeues(job, 990, 1000), 3);
     ck_assert_int_eq(requeues(job, 900, 1000), 0);   // slurmctld was not restarted
-    ck_assert_int_eq(requeues(job, 1001, 1002), 0);  // it had failed before, as seen by slurmctld
+    ck_assert_int_eq(requeues(job, 1001, 1002), 0);  // it had failed before, and slurmctld saw that
     const auto with = [&](auto change) {
         JobRecord other = job;
         change(other);
@@ -121,13 +121,13 @@ TEST(a_start_that_was_lost_with_slurmctld_is_tried_again_once) {
     ck_assert_int_eq(with([](JobRecord &other) { other.start_s = 800; }), 0);
     ck_assert_int_eq(with([](JobRecord &other) { other.telemetry = {.run = 1}; }), 0);
     ck_assert_int_eq(with([](JobRecord &other) { other.telemetry = {.run = 0}; }), 3);
-    JobRecord first = job;  // as any job of the site
+    JobRecord first = job;  // like any other job of the site
     first.restarts = 0;
     first.intent->run = 0;
     ck_assert_int_eq(requeues(first, 990, 1000), 0);
 }
 
-TEST(a_start_is_not_tried_for_ever) {
+TEST(a_start_is_not_retried_forever) {
     Ended cluster;
     Controller controller(cluster, cluster, quick_options());
     controller.restore({});
@@ -152,8 +152,8 @@ TEST(a_start_is_not_tried_for_ever) {
     ck_assert_int_eq(cluster.asked, 3);
 }
 
-// The same where the record of the request was lost with slurmctld: the journal tells of it.
-TEST(a_forgotten_request_is_known_from_the_journal) {
+// The same if the record of the request was lost with slurmctld: the journal has it.
+TEST(a_lost_request_is_read_from_the_journal) {
     JobRecord job = taken_down(IntentState::running);
     ck_assert_int_eq(requeues(job, 990, 1000), 0);
     const std::string asked = line(985, EventKind::asked);
@@ -165,8 +165,8 @@ TEST(a_forgotten_request_is_known_from_the_journal) {
     ck_assert_int_eq(requeues(job, 990, 1000, asked), 0);
 }
 
-// C14: a controller that is begun anew in the same slurmctld has no new start of slurmctld.
-TEST(the_time_since_the_start_is_not_begun_anew_by_an_exception) {
+// C14: a controller restarted within the same slurmctld does not restart slurmctld's start time.
+TEST(an_exception_does_not_reset_the_time_since_the_start) {
     Ended cluster;
     Controller controller(cluster, cluster, quick_options());
     controller.restore({}, 800);
@@ -175,7 +175,7 @@ TEST(the_time_since_the_start_is_not_begun_anew_by_an_exception) {
     ck_assert_int_eq(cluster.asked, 0);
 }
 
-// Its grace time ran out while slurmctld was away: it has left all the same.
+// Its grace time ran out while slurmctld was away, but it has left.
 TEST(a_resize_of_a_job_that_has_left_is_not_called_off) {
     class Left final : public Obedient {
       public:
@@ -201,7 +201,7 @@ TEST(a_resize_of_a_job_that_has_left_is_not_called_off) {
     for (const Event &event : cluster.said) ck_assert(event.kind != EventKind::called_off);
 }
 
-// F21, I9: slurmctld, killed, forgot that a job has ended, which the journal knows.
+// F21, I9: a killed slurmctld lost a job's end, which the journal records.
 TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
     class Forgot final : public Agreeing {
       public:
@@ -211,7 +211,8 @@ TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
             return ++completed, RpcStatus::ok;
         }
     };
-    // The answer: requeued, completed; what the controller then writes into the journal.
+    // Returns whether the job was requeued and completed, and what the controller then writes into
+    // the journal.
     const auto after = [](const std::string &journal, std::string *then = nullptr) {
         Forgot cluster;
         cluster.liveness = Liveness::gone;
@@ -236,8 +237,8 @@ TEST(a_job_whose_end_was_forgotten_does_not_run_again) {
     ck_assert(after(completed + line(995, EventKind::released)) == std::pair(true, false));
 }
 
-// C5: where the node is asked too early, or does not answer, it is asked again until it has.
-TEST(a_young_job_is_probed_until_its_node_can_know_of_it) {
+// C5: a node that is asked too early, or does not answer, is asked again until it answers.
+TEST(a_young_job_is_probed_until_its_node_has_it) {
     Agreeing cluster;
     cluster.liveness = Liveness::too_early;
     cluster.seen.jobs = {running(998)};
@@ -250,7 +251,7 @@ TEST(a_young_job_is_probed_until_its_node_can_know_of_it) {
     ck_assert_int_eq(cluster.requeued, 1);
 }
 
-TEST(a_silent_node_is_asked_again_less_and_less_often) {
+TEST(a_silent_node_is_probed_ever_less_often) {
     Agreeing cluster;
     cluster.liveness = Liveness::unknown;
     cluster.seen.jobs = {running()};
@@ -262,10 +263,10 @@ TEST(a_silent_node_is_asked_again_less_and_less_often) {
     for (; now_s < 2700; ++now_s) controller.pass(now_s);
     const int probed = cluster.probed;
     for (; now_s < 4000; ++now_s) controller.pass(now_s);
-    ck_assert_int_eq(cluster.probed, probed);  // it has answered, twice
+    ck_assert_int_eq(cluster.probed, probed);  // it has answered twice
 }
 
-// Slurm 22.05: the requeued job waits with the nodes of its old run.
+// Slurm 22.05: the requeued job is pending with the nodes of its old run.
 TEST(stale_nodes_are_cleared_by_a_cancel_and_a_requeue) {
     class Stale final : public Obedient {
       public:
@@ -288,7 +289,7 @@ TEST(stale_nodes_are_cleared_by_a_cancel_and_a_requeue) {
     ck_assert_int_eq(cluster.cancelled, 1);
     ck_assert_int_eq(cluster.requeued_ended, 3);
     for (const Event &event : cluster.said) ck_assert(event.kind != EventKind::ended);
-    Agreeing clean;  // one whose nodes were cleared needs no cancel
+    Agreeing clean;  // a job whose nodes were cleared needs no cancel
     clean.liveness = Liveness::gone;
     clean.seen.jobs = {running()};
     Controller other(clean, clean, quick_options());
@@ -300,14 +301,14 @@ TEST(stale_nodes_are_cleared_by_a_cancel_and_a_requeue) {
     ck_assert_int_eq(clean.cancelled, 0);
 }
 
-// Slurm has taken the nodes from a run that it had forgotten to be over. Before the requeue: then
-// the job is cancelled, not requeued; or just when it was requeued: then the next run has no GPUs.
+// Slurm took the nodes from a run whose end it had lost. If that happened before the requeue, the
+// job is cancelled instead of requeued. If it happened with the requeue, the next run has no GPUs.
 TEST(a_job_without_nodes_is_cancelled_and_requeued) {
     enum class When { never, before, then };
     class Nodeless final : public Obedient {
       public:
         When when = When::never;
-        bool fails = false;  // before it is looked at
+        bool fails = false;  // before it is seen
         RpcStatus requeue_running(uint32_t) override {
             JobRecord &job = seen.jobs.at(0);
             ++job.restarts;
@@ -339,7 +340,7 @@ TEST(a_job_without_nodes_is_cancelled_and_requeued) {
         }
 }
 
-// For it would be completed again where slurmctld has forgotten it.
+// Otherwise a job whose end slurmctld has lost would be completed again.
 TEST(only_a_completed_job_is_said_to_have_ended) {
     const auto said_of = [](End end, bool asked) {
         Agreeing cluster;
@@ -373,7 +374,7 @@ TEST(only_a_completed_job_is_said_to_have_ended) {
     ck_assert(said_of(timed_out, false).outcome == Outcome::by_slurm);
 }
 
-TEST(an_event_says_whose_job_it_is_and_what_became_of_it) {
+TEST(an_event_names_the_jobs_user_and_its_outcome) {
     Event event{.time_s = 5, .job_id = 7, .text = "x"};
     ck_assert(to_json(event).ends_with(",\"gap_s\":0.00,\"text\":\"x\"}"));
     event.outcome = Outcome::resize;
@@ -382,8 +383,8 @@ TEST(an_event_says_whose_job_it_is_and_what_became_of_it) {
         ",\"outcome\":\"resize\",\"text\":\"x\",\"name\":\"a\\\"b?\",\"user\":1000}"));
 }
 
-// What Slurm's listing throws ends one pass, and is said.
-TEST(a_pass_that_throws_is_said_and_survived) {
+// An exception from Slurm's listing ends one pass and is reported.
+TEST(a_pass_that_throws_is_reported_and_survived) {
     class Throwing final : public Agreeing {
       public:
         RpcStatus observe(Observation &) override { throw std::runtime_error("no such luck"); }
@@ -395,7 +396,7 @@ TEST(a_pass_that_throws_is_said_and_survived) {
     ck_assert(cluster.said[0].text.find("no such luck") != std::string::npos);
 }
 
-TEST(slurm_away_is_said_once_and_survived) {
+TEST(an_absent_slurm_is_reported_once_and_survived) {
     World world({4, 4});
     world.cluster.submit_malleable(1, 8, {.steps = 300});
     world.run(5);

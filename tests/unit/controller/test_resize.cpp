@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The controller against a Slurm in virtual time: ordinary resizes, and when none is asked.
+// The controller on a Slurm in virtual time: ordinary resizes, and when no job is asked.
 #include <cmath>
 
 #include "slurm_plugin/controller/speed.h"
@@ -21,7 +21,7 @@ TEST(a_lone_job_starts_at_its_best_size) {
     ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
 }
 
-// Two GPUs on each node, where a node has four; and no more than the nodes then have.
+// Two GPUs on each node of four, and never more nodes than there are.
 TEST(a_layout_holds_at_every_size_of_a_job) {
     World world({4, 4, 4});
     const uint32_t rigid = world.cluster.submit_rigid(8, 40, 1, 2);
@@ -39,7 +39,7 @@ TEST(a_layout_holds_at_every_size_of_a_job) {
     ck_assert_int_eq(world.cluster.job(id).nodes_requested, 2);
     ck_assert_int_eq(world.cluster.intent(id).layout.gpus_per_node, 2);
     world.run(60);
-    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 4);  // eight would take four nodes
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 4);  // eight would need four nodes
     ck_assert_msg(world.cluster.violations.empty(), "%s", world.cluster.story().c_str());
 }
 
@@ -128,8 +128,8 @@ TEST(a_rigid_job_gets_borrowed_gpus_back) {
     expect_all_finish(world, 1500, "rigid");
 }
 
-// By --gpus alone Slurm deals 14 GPUs as 3, 3, 4 and 4: what two malleable jobs lend of two nodes
-// is enough. On at most three nodes, one of the two moves to the other one's.
+// For --gpus alone Slurm distributes 14 GPUs as 3, 3, 4 and 4: what two malleable jobs lend of two
+// nodes is enough. On at most three nodes, one of the two moves to the other's node.
 TEST(a_rigid_job_of_uneven_shares_gets_borrowed_gpus_back) {
     for (const int gpus : {10, 12, 13, 14}) {
         World world({4, 4, 4, 4});
@@ -155,10 +155,9 @@ TEST(a_rigid_job_of_uneven_shares_gets_borrowed_gpus_back) {
     ck_assert_msg(world.cluster.count(EventKind::asked) == 2, "%s", world.cluster.story().c_str());
 }
 
-// The paper's rule gives GPUs to the job that has the most to do. Neither job knows its end; of
-// those that report their loss, the policy finds out which that is, and goes on knowing after a
-// resize.
-TEST(what_is_left_is_learned_from_the_loss) {
+// The paper's rule gives GPUs to the job with the most work left. Neither job reports its end. From
+// their losses the policy derives which job that is, also after a resize.
+TEST(the_remaining_work_is_learned_from_the_loss) {
     for (const bool tells_loss : {true, false}) {
         Options options = quick_options();
         options.policy = "doubling-absolute";
@@ -186,9 +185,9 @@ TEST(what_is_left_is_learned_from_the_loss) {
     }
 }
 
-// A job that takes long to save is believed to cost that from its first resize on; until then all
-// cost what malleable.yaml says.
-TEST(what_a_restart_costs_is_learned_for_each_job) {
+// A slow save counts as that job's restart cost from its first resize on. Until then every job
+// costs what malleable.yaml sets.
+TEST(the_cost_of_a_restart_is_learned_for_each_job) {
     for (const double save_s : {0.5, 9.0}) {
         World world({4, 4});
         const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 2000, .save_s = save_s});
@@ -210,7 +209,8 @@ TEST(what_a_restart_costs_is_learned_for_each_job) {
     }
 }
 
-// Many rigid jobs wait: those that fit beside the malleable job's MIN start, and it comes back.
+// Many rigid jobs are pending: those that fit beside the malleable job's MIN start, and it
+// restarts.
 TEST(a_queue_of_rigid_jobs_gets_its_gpus) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 600});
@@ -224,7 +224,7 @@ TEST(a_queue_of_rigid_jobs_gets_its_gpus) {
     ck_assert(world.cluster.completed(a));
 }
 
-// With reclaim: higher-priority, a rigid job of no higher priority waits as for any other job.
+// With reclaim: higher-priority, a rigid job without higher priority waits as for any other job.
 TEST(reclaim_can_depend_on_the_priority) {
     Options options = quick_options();
     options.reclaim = Reclaim::higher_priority;
@@ -271,8 +271,8 @@ TEST(five_hundred_jobs_shrink_a_few_at_a_time) {
     ck_assert(world.cluster.count(EventKind::asked) > 200);
 }
 
-// A released job whose GPUs somebody else took gets the largest size that is free.
-TEST(a_released_job_takes_what_is_left) {
+// A released job whose GPUs another job took gets the largest size that is free.
+TEST(a_released_job_takes_the_largest_free_size) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100});
     world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 5);
@@ -285,8 +285,8 @@ TEST(a_released_job_takes_what_is_left) {
     expect_all_finish(world, 500, "taken");
 }
 
-// Rigid jobs take all that a shrinking job leaves for the moment, and so its place: that must not
-// keep the others from shrinking, which is what would let it run again.
+// For a moment rigid jobs take everything that a shrinking job leaves, including its place. That
+// must not keep the other jobs from shrinking, which is what lets it run again.
 TEST(a_job_that_lost_its_place_does_not_count_as_in_flight) {
     Options options{.mode = Mode::act};
     options.resizes_in_flight = 3;
@@ -302,7 +302,7 @@ TEST(a_job_that_lost_its_place_does_not_count_as_in_flight) {
     ck_assert_msg(world.run_until(all_run, 120) >= 0, "%s", world.cluster.story().c_str());
 }
 
-// Nodes of 4 GPUs and 16 CPUs, 8 CPUs per task: two tasks are as many as a node can take.
+// Nodes of 4 GPUs and 16 CPUs, 8 CPUs per task: a node takes at most two tasks.
 TEST(jobs_ask_for_nodes_that_have_their_cpus) {
     World world({4, 4, 4, 4});
     world.cluster.node_cpus = 16;
@@ -310,13 +310,13 @@ TEST(jobs_ask_for_nodes_that_have_their_cpus) {
     world.cluster.set_cpus_per_task(id, 8);
     const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
     ck_assert(world.run_until(runs, 60) >= 0);
-    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);  // sixteen CPU pairs for 8 tasks
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);  // 16 GPUs would need 8 nodes
     ck_assert_int_eq(world.cluster.job(id).nodes_requested, 4);
     ck_assert_int_eq(world.cluster.count(EventKind::downsized), 0);
 }
 
-// Out of a draining node a job must not be asked: it could not come back there, nor a rigid job use
-// what it gives.
+// A job on a draining node must not be asked: it could not restart there, and a rigid job could not
+// use its GPUs.
 TEST(a_job_on_a_draining_node_is_left_alone) {
     World world({4, 4});
     world.cluster.submit_rigid(4, 10000);
@@ -331,7 +331,8 @@ TEST(a_job_on_a_draining_node_is_left_alone) {
     ck_assert(world.cluster.job(a).phase == JobPhase::running);
 }
 
-// A user who may run two jobs: the third would start while one is away, and that one wait.
+// A user may run two jobs: while one is away the third would start, and the first would have to
+// wait.
 TEST(a_job_whose_user_is_at_a_limit_is_not_asked) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 4, {.steps = 100000}, 1);
@@ -350,7 +351,7 @@ TEST(a_job_whose_user_is_at_a_limit_is_not_asked) {
     }
 }
 
-// In a full queue Slurm's jobs are seen seconds late.
+// In a full queue Slurm's jobs are listed seconds late.
 TEST(a_start_seen_late_is_no_refusal) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
@@ -359,7 +360,7 @@ TEST(a_start_seen_late_is_no_refusal) {
     world.cluster.freeze(a);
     ck_assert(world.run_until([&] { return world.cluster.job(a).phase == JobPhase::running; }, 5) >=
               0);
-    world.run(20);  // it is refitted as if it waited
+    world.run(20);  // it is refitted as if it were pending
     ck_assert_int_eq(world.cluster.count(EventKind::refused), 0);
     ck_assert_int_eq(world.cluster.count(EventKind::started), 1);
     expect_all_finish(world, 500, "start seen late");
@@ -377,8 +378,8 @@ TEST(a_requeue_seen_late_is_not_asked_to_resize) {
     expect_all_finish(world, 2500, "requeue seen late");
 }
 
-// Requeued, and run again by Slurm alone, while the controller is away: its new start is noticed.
-TEST(a_restart_that_nobody_saw_is_noticed) {
+// While the controller is away Slurm alone requeues and restarts it: the new start is detected.
+TEST(an_unseen_restart_is_detected) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 900});
     world.run(20);
@@ -392,9 +393,9 @@ TEST(a_restart_that_nobody_saw_is_noticed) {
     expect_all_finish(world, 1000, "unseen restart");
 }
 
-// Released, started and requeued between two looks: it is released again, not left to wait for 121
+// Released, started and requeued between two passes: it is released again and does not wait for 121
 // s.
-TEST(a_run_that_nobody_saw_is_noticed) {
+TEST(an_unseen_run_is_detected) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 100});
     world.run_until([&] { return world.cluster.intent(a).state == IntentState::released; }, 5);
@@ -407,8 +408,8 @@ TEST(a_run_that_nobody_saw_is_noticed) {
     expect_all_finish(world, 500, "unseen run");
 }
 
-// Amdahl's default says that eight GPUs are 4.7 times as fast as one; a job whose gradients take
-// most of the step plans otherwise.
+// Amdahl's default makes eight GPUs 4.7 times as fast as one. A job whose gradients take most of
+// the step plans differently.
 TEST(planned_speeds_stand_in_for_sizes_not_yet_measured) {
     ringrt::records::Telemetry telemetry{.gpus = 1, .step = 50, .step_ms = 100};
     const auto before = speed_of(telemetry);
@@ -418,12 +419,12 @@ TEST(planned_speeds_stand_in_for_sizes_not_yet_measured) {
     const auto planned = speed_of(telemetry);
     ck_assert_double_eq_tol(planned.step_ms(1), 100, 3);
     ck_assert_double_eq_tol(planned.step_ms(8), 92, 5);
-    telemetry.samples = 3;  // what is measured counts for more
+    telemetry.samples = 3;  // measurements count for more
     telemetry.speed[0] = {1, 100};
     telemetry.speed[1] = {4, 30};
     telemetry.speed[2] = {8, 18};
     ck_assert_double_eq_tol(speed_of(telemetry).step_ms(8), 18, 3);
-    telemetry.gpus = 16;  // the present size is not among the planned: no scale, no word
+    telemetry.gpus = 16;  // the current size is not among the planned ones: no scale, no effect
     telemetry.step_ms = 12;
     ck_assert_double_le(speed_of(telemetry).step_ms(16), 13);
 }

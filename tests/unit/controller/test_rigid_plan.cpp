@@ -21,8 +21,8 @@ bool runs(const World &world, uint32_t id) {
     return world.cluster.job(id).phase == JobPhase::running;
 }
 
-// Of three nodes, half of n0 and, for a minute, all of n1 are a rigid job's. The job on n2 will
-// move to n0 for one of two nodes.
+// Three nodes: rigid jobs hold half of n0 and, for a minute, all of n1. The job on n2 moves to n0
+// when a rigid job of two nodes is submitted.
 uint32_t one_that_will_move(World &world) {
     FakeCluster &cluster = world.cluster;
     cluster.set_time_limit(cluster.submit_rigid(2, 400), 600);
@@ -34,7 +34,7 @@ uint32_t one_that_will_move(World &world) {
     return id;
 }
 
-// A pool of nodes of four GPUs, and what stands on them.
+// A pool of nodes of four GPUs, and the jobs on them.
 struct Site {
     Observation seen;
     Pool pool;
@@ -69,7 +69,7 @@ struct Site {
                         .stage = Stage::running,
                         .may_move = true});
     }
-    // With all that is borrowed given back.
+    // With all borrowed GPUs returned.
     [[nodiscard]] std::optional<RigidPlan> plan(int gpus, int nodes, int promised = 0) const {
         std::vector<int> room(seen.nodes.size(), 4);
         std::vector<Movable> movable;
@@ -111,7 +111,7 @@ TEST(two_of_four_jobs_move_for_a_job_of_two_nodes) {
         held += world.cluster.job(id).gpus_requested;
     }
     ck_assert_msg(held == 8, "%d\n%s", held, world.cluster.story().c_str());
-    // They grow again, and nothing that was lent is left to one that has waited since.
+    // They grow again, and no lent list remains at a job that was pending since.
     ck_assert(world.run_until(
                   [&] {
                       return std::ranges::all_of(ids, [&](uint32_t id) {
@@ -126,8 +126,8 @@ TEST(two_of_four_jobs_move_for_a_job_of_two_nodes) {
     expect_all_finish(world, 3000, "move");
 }
 
-// Half of n0 and all of n1 are a rigid job's; n1 is free in a while. One of the two on n2 and n3
-// goes to n0 meanwhile, and is kept off the two nodes of the place.
+// Rigid jobs hold half of n0 and all of n1; n1 becomes free in a while. One of the two jobs on n2
+// and n3 moves to n0 meanwhile, and is kept off the plan's two nodes.
 TEST(a_place_is_cleared_before_all_of_it_is_free) {
     World world({4, 4, 4, 4});
     FakeCluster &cluster = world.cluster;
@@ -150,7 +150,7 @@ TEST(a_place_is_cleared_before_all_of_it_is_free) {
     ck_assert(runs(world, whole) && !runs(world, wide));
     ck_assert_int_eq(cluster.job(moved).gpus_on_node.at(0).first, 0);
     ck_assert_int_eq(cluster.count(EventKind::asked), 1);
-    // It starts as soon as the rigid job in its place has ended.
+    // It starts as soon as the rigid job on its planned nodes has ended.
     ck_assert(world.run_until([&] { return cluster.job(whole).phase == JobPhase::finished; }, 60) >=
               0);
     ck_assert(world.run_until([&] { return runs(world, wide); }, 2) >= 0);
@@ -159,8 +159,8 @@ TEST(a_place_is_cleared_before_all_of_it_is_free) {
     expect_all_finish(world, 3000, "clear");
 }
 
-// Its user requeues it: it waits like any other job, with no list.
-TEST(a_list_is_taken_back_when_the_job_waits_again) {
+// Its user requeues it: it is pending like any other job, without a list.
+TEST(a_lent_list_is_taken_back_when_the_job_is_pending_again) {
     for (const bool is_held : {false, true}) {
         World world({4, 4, 4});
         FakeCluster &cluster = world.cluster;
@@ -179,9 +179,9 @@ TEST(a_list_is_taken_back_when_the_job_waits_again) {
     }
 }
 
-// Its place elsewhere is taken in the gap. Where nobody wants its nodes any more it goes back at
-// once. Else it does after a while, and is not asked again soon.
-TEST(who_finds_no_place_elsewhere_goes_back) {
+// Another job takes its new place in the gap. If no rigid job needs its old nodes any more, it
+// returns at once. Otherwise it returns after a while and is not asked again soon.
+TEST(a_job_without_another_place_returns) {
     for (const bool is_cancelled : {true, false}) {
         Options options = quick_options();
         options.back_off_s = 40;
@@ -208,8 +208,9 @@ TEST(who_finds_no_place_elsewhere_goes_back) {
     }
 }
 
-// One node has free GPUs, and its job is in the way: another one has to give before that can move.
-TEST(who_gives_for_a_move_gives_for_the_rigid_job) {
+// One node has free GPUs, and its job is in the way: another job must give GPUs before that one can
+// move.
+TEST(giving_for_a_move_counts_as_giving_for_the_rigid_job) {
     World world({4, 4});
     FakeCluster &cluster = world.cluster;
     const uint32_t a = cluster.submit_malleable(1, 2, {.steps = 2000});
@@ -223,8 +224,8 @@ TEST(who_gives_for_a_move_gives_for_the_rigid_job) {
     ck_assert_msg(runs(world, a) && runs(world, b), "%s", cluster.story().c_str());
 }
 
-// One node is never ready as a whole, for the job's MIN has no other place.
-TEST(nobody_is_asked_where_that_would_not_be_enough) {
+// One node never becomes free as a whole, because the job's MIN has no other place.
+TEST(no_job_is_asked_if_that_is_not_enough) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(2, 4, {.steps = 1000});
     const uint32_t b = world.cluster.submit_malleable(2, 4, {.steps = 1000});
@@ -235,14 +236,15 @@ TEST(nobody_is_asked_where_that_would_not_be_enough) {
     ck_assert_msg(world.cluster.count(EventKind::asked) == 0, "%s", world.cluster.story().c_str());
 }
 
-TEST(the_place_is_where_rigid_jobs_end_first) {
+TEST(a_plan_takes_the_nodes_where_rigid_jobs_end_first) {
     Site site(4);
     site.rigid(4, 0, 9000);
     site.rigid(2, 1, 2000);
     site.malleable(1, 2, 1);
     site.rigid(4, 2, 1500);
     site.malleable(1, 4, 3);
-    // n2 is free in 500 s. n3 needs only that its job moves, but then n1 or n0 has to take two.
+    // n2 is free in 500 s. n3 needs only its job to move, but for two nodes n1 or n0 would have to
+    // take two jobs' MIN.
     auto plan = site.plan(4, 1);
     ck_assert(plan && nodes_of(*plan) == std::vector<int>{3} && plan->moves.size() == 1);
     ck_assert(plan->moves[0].to == (std::vector<NodeShare>{{1, 1}}));
@@ -250,12 +252,12 @@ TEST(the_place_is_where_rigid_jobs_end_first) {
     ck_assert(plan && nodes_of(*plan) == (std::vector<int>{2, 3}));
     for (const RigidPlan::Share &share : plan->shares)
         ck_assert_int_eq(share.freed, share.node == 2 ? 4 : 0);
-    // The one place left is promised to somebody else.
+    // The only place left is promised to another job.
     ck_assert(!site.plan(4, 1, 2) || site.plan(4, 1, 2)->moves.empty());
     ck_assert(!site.plan(20, 5));
 }
 
-TEST(who_need_not_move_stays) {
+TEST(a_job_that_need_not_move_stays) {
     Site site(3);
     site.malleable(1, 4, 0);
     site.malleable(1, 4, 1);
@@ -264,7 +266,7 @@ TEST(who_need_not_move_stays) {
     ck_assert(plan && nodes_of(*plan) == std::vector<int>{2} && plan->moves.empty());
 }
 
-TEST(a_job_that_shall_move_says_for_whom) {
+TEST(a_job_that_is_to_move_names_the_rigid_job) {
     Site site(3);
     site.malleable(1, 4, 0);
     site.malleable(1, 4, 1);
@@ -277,15 +279,15 @@ TEST(a_job_that_shall_move_says_for_whom) {
     const std::map<uint32_t, JobTracker> none;
     const Plan plan = decide(site.seen, site.jobs, none, options);
     const auto said = explain(site.seen, site.jobs, plan, none, {}, options);
-    // One moves to the GPU that is free beside the rigid job.
+    // One job moves to the GPU that is free beside the rigid job.
     ck_assert_uint_eq(plan.targets.at(1).moves_for, waits.id);
     EXPECT_TEXT(said.at(1).text,
                 "has 4 GPUs, target 1 GPU on other nodes: job 4 waits for its nodes");
     ck_assert_uint_eq(plan.targets.at(0).moves_for, 0);
 }
 
-// At random: what a plan takes is there, and who moves finds a place that nobody else has.
-TEST(plans_take_what_is_there) {
+// Random plans: the nodes in a plan have the GPUs, and each job that moves gets a place of its own.
+TEST(plans_take_only_available_gpus) {
     std::mt19937_64 random(7);
     const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1)); };
     int planned = 0, moved = 0;
@@ -326,7 +328,7 @@ TEST(plans_take_what_is_there) {
     ck_assert_int_gt(moved, 100);
 }
 
-TEST(a_lent_list_is_told_from_the_users_own) {
+TEST(a_lent_list_is_distinguished_from_the_users_own) {
     const std::vector<NodeRecord> nodes{{.name = "a"}, {.name = "b"}, {.name = "c"}};
     JobRecord job{.excluded_nodes = {2, 0}};
     job.intent = ringrt::records::Intent{.kept_off = checksum_of({0, 2}, nodes)};
@@ -337,7 +339,7 @@ TEST(a_lent_list_is_told_from_the_users_own) {
     take_out_lent_list(job, nodes);
     ck_assert(job.lent_exclusions.empty() && names_nodes(job));
     ck_assert_uint_eq(checksum_of({}, nodes), 0);
-    // Nodes that come change nothing.
+    // Added nodes change nothing.
     std::vector<NodeRecord> more = nodes;
     more.insert(more.begin(), {.name = "new"});
     ck_assert_uint_eq(checksum_of({1, 3}, more), checksum_of({0, 2}, nodes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits at a limit of an account or QOS gets back what malleable jobs below it have borrowed,
-// and nobody is to have more than the limits allow.
+// A job that waits at a limit of an account or QOS gets back what malleable jobs under that limit
+// have borrowed. No job is to exceed the limits.
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/shared_limit.h"
 #include "tests/support/agreeing.h"
@@ -12,7 +12,7 @@ using What = SharedLimit::What;
 
 namespace {
 
-// Four nodes of four GPUs; every malleable job runs alone on its node, and has 1 to 4.
+// Four nodes of four GPUs. Every malleable job has the range 1 to 4 and runs alone on its node.
 struct Site {
     Observation seen;
 
@@ -43,7 +43,7 @@ struct Site {
                          .gpus = gpus,
                          .run = 0});
     }
-    // Of account a, user 1.
+    // In account a, by user 1.
     void add_waiting(const SharedLimit &limit) {
         JobRecord &job = add("a", 1, 4);
         job.pending_reason = PendingReason::limit;
@@ -57,7 +57,7 @@ struct Site {
         intent.why = "gave_to_rigid";
         set_intent(seen.jobs[0], intent);
     }
-    // The size of each malleable job, in their order.
+    // The size of each malleable job, in order.
     void expect_sizes(const std::vector<int> &sizes) const {
         const Options options{.settle_s = 1, .payback = 0};
         const Plan plan = decide(seen, malleable_jobs(seen, options), {}, options);
@@ -72,7 +72,7 @@ struct Site {
     }
 };
 
-// Jobs of user 1 and 2 in account a, and of user 3 in account b.
+// Jobs of users 1 and 2 in account a, and of user 3 in account b.
 Site three_jobs() {
     Site site;
     site.add_malleable("a", 1, 4);
@@ -81,7 +81,7 @@ Site three_jobs() {
     return site;
 }
 
-TEST(those_below_the_same_limit_give_what_is_short) {
+TEST(jobs_under_the_same_limit_give_the_shortfall) {
     const auto with = [](const SharedLimit &limit) {
         Site site = three_jobs();
         site.add_waiting(limit);
@@ -96,7 +96,7 @@ TEST(those_below_the_same_limit_give_what_is_short) {
     with({.what = What::gpus, .of_qos = true, .short_by = 5}).expect_sizes({2, 2, 2});
 }
 
-TEST(memory_is_given_as_it_was_asked_for) {
+TEST(memory_is_given_as_it_was_requested) {
     using Per = MemoryRequest::Per;
     const auto with = [](const MemoryRequest &memory, int short_by) {
         Site site = three_jobs();
@@ -113,7 +113,7 @@ TEST(memory_is_given_as_it_was_asked_for) {
     with({}, 50).expect_sizes({4, 4, 4});                             // not known
 }
 
-TEST(those_below_an_account_above_or_in_the_partitions_qos_give_too) {
+TEST(jobs_under_a_parent_account_or_the_partitions_qos_give_as_well) {
     Site site = three_jobs();
     for (const std::size_t i : {1, 2}) site.seen.jobs[i].accounts_above = {"science", "root"};
     site.add_waiting({.what = What::gpus, .of_account = true, .whose = "science", .short_by = 3});
@@ -124,12 +124,12 @@ TEST(those_below_an_account_above_or_in_the_partitions_qos_give_too) {
     site.expect_sizes({2, 4, 2});
 }
 
-TEST(nobody_is_asked_in_vain) {
+TEST(no_job_is_asked_in_vain) {
     for (const SharedLimit &limit : {
              SharedLimit{.what = What::gpus, .of_account = true, .short_by = 7},  // of 6 borrowed
              SharedLimit{.what = What::nodes, .of_account = true, .short_by = 1},
              SharedLimit{.what = What::gpus, .of_account = true},   // not known
-             SharedLimit{.what = What::other, .of_account = true},  // jobs, say
+             SharedLimit{.what = What::other, .of_account = true},  // for example jobs
          }) {
         Site site = three_jobs();
         site.add_waiting(limit);
@@ -137,21 +137,21 @@ TEST(nobody_is_asked_in_vain) {
     }
 }
 
-TEST(what_is_under_way_counts) {
+TEST(resizes_in_progress_count) {
     Site site = three_jobs();
     site.add_waiting({.what = What::gpus, .of_account = true, .short_by = 2});
     site.ask_first(2, site.seen.now_s - 2);
     site.expect_sizes({2, 4, 4});
-    // Another one waits: what is short is short of both, but is not known before the first has
-    // come.
+    // Another job is pending. Its shortfall includes the first job's, and is unknown until the
+    // first starts.
     site.add_waiting({.what = What::gpus, .of_account = true, .short_by = 2});
     site.expect_sizes({2, 4, 4});
-    // It does not answer: another gives, though not enough for both.
+    // The first one does not answer: another gives, though not enough for both.
     site.ask_first(2, site.seen.now_s - 30);
     site.expect_sizes({2, 2, 4});
 }
 
-TEST(nobody_below_the_limit_grows_meanwhile) {
+TEST(no_job_under_the_limit_grows_meanwhile) {
     Site site;
     site.add_malleable("a", 2, 2);
     site.add_malleable("b", 3, 2);
@@ -163,7 +163,7 @@ TEST(nobody_below_the_limit_grows_meanwhile) {
     ck_assert_int_eq(plan.targets.at(1).allotment.gpus, 4);
 }
 
-// With gpus_allowed of the first job, which has 1 to 4.
+// With gpus_allowed of the first job, whose range is 1 to 4.
 int size_of(Site site, int allowed) {
     const Options options{.settle_s = 1, .payback = 0};
     site.seen.jobs[0].gpus_allowed = allowed;
@@ -172,22 +172,22 @@ int size_of(Site site, int allowed) {
     return plan.targets.at(0).allotment.gpus;
 }
 
-TEST(nobody_leaves_for_a_size_that_limits_do_not_allow) {
+TEST(no_job_leaves_for_a_size_that_limits_do_not_allow) {
     Site site;
     site.add_malleable("a", 1, 2);
     site.expect_sizes({4});
     ck_assert_int_eq(size_of(site, 4), 4);
     ck_assert_int_eq(size_of(site, 100), 4);
     ck_assert_int_eq(size_of(site, 3), 2);
-    // Nor is it asked for what is above a limit that was lowered since.
+    // Nor is it asked to shrink to a limit that was lowered meanwhile.
     ck_assert_int_eq(size_of(site, 1), 2);
     ck_assert_int_eq(size_of(site, 0), 2);
-    // But for a rigid job that waits, as without a limit.
+    // A pending rigid job can still make it shrink, as without a limit.
     site.add_waiting({.what = What::gpus, .of_account = true, .short_by = 1});
     ck_assert_int_eq(size_of(site, 2), 1);
 }
 
-TEST(a_job_starts_with_what_limits_allow) {
+TEST(a_job_starts_with_the_size_that_limits_allow) {
     Site site;
     site.add_malleable("a", 1, 2);
     JobRecord &job = site.seen.jobs[0];
@@ -198,10 +198,10 @@ TEST(a_job_starts_with_what_limits_allow) {
     site.expect_sizes({});
     ck_assert_int_eq(size_of(site, 4), 4);
     ck_assert_int_eq(size_of(site, 3), 2);
-    ck_assert_int_eq(size_of(site, 0), 1);  // and waits with that
+    ck_assert_int_eq(size_of(site, 0), 1);  // and stays pending with that size
 }
 
-TEST(extensions_in_a_qos_of_their_own_are_below_its_limits) {
+TEST(extensions_in_a_separate_qos_are_under_its_limits) {
     Site site;
     site.add_malleable("a", 1, 2);
     site.seen.jobs[0].gpus_allowed = 2;

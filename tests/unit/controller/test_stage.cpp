@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's stage, for every record and every intent, and the arrows of stage.h's drawing.
+// A job's stage for every record and every intent, and the arrows of the drawing in stage.h.
 #include <set>
 #include <string>
 #include <utility>
@@ -17,11 +17,11 @@ namespace {
 
 constexpr double kNow_s = 10'000;
 
-// What of a record and an intent decides on the stage.
+// The parts of a record and an intent that determine the stage.
 struct Facts {
     JobPhase phase;
     IntentState state;
-    bool same_run;  // the intent tells of the present run
+    bool same_run;  // the intent belongs to the current run
     PendingReason reason;
     SlurmHold hold;
     enum Begin { past, slurms, somebodys } begin;  // the start time
@@ -38,7 +38,7 @@ JobRecord record_of(const Facts &f) {
     return job;
 }
 
-// From the words of stage.h and of the man page, and not from its code.
+// Derived from the text of stage.h and of the man page, not from the code.
 Stage expected(const Facts &f) {
     const bool asked = f.state == IntentState::asked;
     switch (f.phase) {
@@ -55,7 +55,7 @@ Stage expected(const Facts &f) {
         case JobPhase::pending:
             break;
     }
-    // Where the start time is still that of its requeue, the release was cut short.
+    // If the start time is still that of its requeue, the release was interrupted.
     const bool sized = f.state == IntentState::released && f.same_run &&
                        f.hold != SlurmHold::launch_failed && f.begin != Facts::slurms;
     const bool held = f.reason == PendingReason::held && f.hold == SlurmHold::none;
@@ -112,9 +112,9 @@ TEST(every_record_and_intent_has_its_stage) {
     ck_assert_uint_eq(seen.size(), kStages);
 }
 
-// Slurm may have done a part of an update only: the record says released, and the size does not, or
-// a hold came in between, and the start time is still that of the requeue.
-TEST(a_half_done_release_is_none) {
+// Slurm may have done only part of an update: the record is released but the size is not set, or a
+// hold intervened and the start time is still that of the requeue.
+TEST(a_partial_release_does_not_count) {
     JobRecord job{.id = 7, .submit_s = 9990, .restarts = 1};
     job.end_s = 9990;
     const Intent intent{.gpus_max = 8,
@@ -129,11 +129,11 @@ TEST(a_half_done_release_is_none) {
     };
     constexpr PendingReason kBegin = PendingReason::begin_time;
     ck_assert(stage(2, 10'050, kBegin) == Stage::unsized);
-    // It came later: only the size is another, which somebody has set since.
+    // Complete: only the size differs, because a user or administrator has set it since.
     ck_assert(stage(2, 9996, kBegin) == Stage::eligible);
     ck_assert(stage(4, 10'111, PendingReason::held) == Stage::held_back);
     ck_assert(stage(4, 10'111, kBegin) == Stage::unsized);
-    ck_assert(stage(4, 10'060, kBegin) == Stage::held_back);  // another start time is a wish
+    ck_assert(stage(4, 10'060, kBegin) == Stage::held_back);  // another start time is a user's
 }
 
 TEST(a_new_job_waits_for_its_users_start_time) {
@@ -176,8 +176,8 @@ Stage stage_in(const FakeCluster &cluster, uint32_t id, const Options &options) 
     return stage_of(job, cluster.intent(id), job.slurm_hold, holds_of(options), cluster.now_s());
 }
 
-// A job that shrinks and grows, and to which something happens at some moment: before the cluster's
-// turn, or between its turn and the controller's.
+// A job that shrinks and grows. An event happens at some moment, before the cluster's turn, or
+// between its turn and the controller's.
 class Followed {
   public:
     Followed(const Happening &happening, double after_s, bool late, std::set<Arrow> &taken)
@@ -232,8 +232,8 @@ void cancel(World &world, uint32_t id) { world.cluster.cancel_as_user(id); }
 
 }  // namespace
 
-// A crash of slurmctld may take a job from anywhere to anywhere; all else goes along the arrows,
-// and each of them is taken.
+// A crash of slurmctld may take a job from any stage to any other. All other changes follow the
+// arrows, and each arrow occurs.
 TEST(the_stages_follow_the_drawing) {
     const Happening happenings[] = {
         {"cancel", cancel},

@@ -20,7 +20,7 @@ TEST(the_time_limit_counts_over_all_runs) {
                   world.cluster.run_time_s(a));
 }
 
-// Slurm chooses a limit at each start, and shows another one while the job waits.
+// Slurm sets a limit at each start, and shows another one while the job is pending.
 TEST(a_time_limit_that_slurm_chose_counts_over_all_runs) {
     for (const std::optional<int64_t> most_s :
          {std::optional<int64_t>{}, std::optional<int64_t>{6000}, std::optional<int64_t>{600}}) {
@@ -67,7 +67,7 @@ TEST(a_suspension_counts_for_no_time_limit) {
     ck_assert_int_lt(world.cluster.job(a).time_limit_s.value_or(0), 600);
 }
 
-// The limit of its next run, after a requeue that nobody here has asked for.
+// The limit of its next run, after a requeue that the controller has not asked for.
 int64_t limit_after_own_requeue(World &world, uint32_t id) {
     const int restarts = world.cluster.job(id).restarts;
     world.cluster.requeue(id);
@@ -81,7 +81,7 @@ int64_t limit_after_own_requeue(World &world, uint32_t id) {
     return world.cluster.job(id).time_limit_s.value_or(0);
 }
 
-// As stock Slurm: jobs that requeue themselves before their time is over live by it.
+// As on stock Slurm: jobs that requeue themselves before their time is over rely on it.
 TEST(a_requeue_of_the_jobs_own_brings_a_fresh_time_limit) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6}, 0, 600);
@@ -91,7 +91,7 @@ TEST(a_requeue_of_the_jobs_own_brings_a_fresh_time_limit) {
     ck_assert_int_eq(limit_after_own_requeue(world, a), 600);
 }
 
-// What a resize has taken of the limit comes back with it, and the next resize counts anew.
+// A requeue restores what resizes have taken of the limit, and the next resize counts from there.
 TEST(a_requeue_of_the_jobs_own_after_resizes_brings_the_whole_time_limit) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 1e6}, 0, 600);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What users and administrators do stands; modes detach, observe and off.
+// Actions of users and administrators stand; modes detach, observe and off.
 #include "tests/support/check.h"
 #include "tests/support/world.h"
 
@@ -8,7 +8,7 @@ using namespace ringrt::test;
 using ringrt::records::IntentState;
 using ringrt::records::kRunMailsAll;
 
-// A start time set after we released it is its user's, even one sooner than Slurm's own hold.
+// A start time set after the release is the user's, even if it is sooner than Slurm's own hold.
 TEST(a_start_time_set_after_the_release_stands) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 200});
@@ -21,7 +21,7 @@ TEST(a_start_time_set_after_the_release_stands) {
     expect_all_finish(world, 500, "start time");
 }
 
-TEST(a_size_that_somebody_else_set_stands) {
+TEST(a_size_that_a_user_set_stands) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
     world.run(20);
@@ -34,7 +34,7 @@ TEST(a_size_that_somebody_else_set_stands) {
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 3);
 }
 
-TEST(a_running_job_without_a_record_is_not_said_to_have_ended) {
+TEST(a_running_job_without_a_record_is_not_reported_as_ended) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
     world.run(20);
@@ -47,7 +47,7 @@ TEST(a_running_job_without_a_record_is_not_said_to_have_ended) {
     expect_all_finish(world, 500, "no record");
 }
 
-// A lent place in the queue is for the one restart: a user must not get another out of it.
+// A lent place in the queue is for one restart: a user must not gain another one from it.
 TEST(a_lent_place_in_the_queue_is_given_back) {
     World world({4, 4});
     const uint32_t rigid = world.cluster.submit_rigid(7, 40, 1, 2);
@@ -64,8 +64,9 @@ TEST(a_lent_place_in_the_queue_is_given_back) {
     expect_all_finish(world, 3000, "nice");
 }
 
-// Slurm has set the size and the record then, and not the start time: that of its requeue stands.
-TEST(a_hold_that_cuts_the_release_short_costs_no_start_delay) {
+// Slurm has then set the size and the record but not the start time, which is still that of its
+// requeue.
+TEST(a_hold_that_interrupts_the_release_costs_no_start_delay) {
     World world({4, 4});
     world.cluster.submit_rigid(7, 40, 1, 2);
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
@@ -84,8 +85,8 @@ TEST(a_hold_that_cuts_the_release_short_costs_no_start_delay) {
     expect_all_finish(world, 3000, "held while it was released");
 }
 
-// Slurm sends a mail for each requeue and each start: the user gets that of the first start alone,
-// and his own requeue's.
+// Slurm sends a mail for each requeue and each start. The user gets only that of the first start,
+// and that of the user's own requeue.
 TEST(a_resize_sends_no_mail) {
     World world({4, 4});
     world.cluster.submit_rigid(7, 40, 1, 2);
@@ -137,7 +138,7 @@ TEST(a_job_that_its_user_gives_another_size_gives_the_place_back) {
     world.run(30);
     const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
     ck_assert(world.run_until(has_lent, 120) >= 0);
-    world.cluster.set_gpus(id, 12);  // more than the cluster has: it waits
+    world.cluster.set_gpus(id, 12);  // more than the cluster has: it stays pending
     world.run(2);
     ck_assert(world.cluster.job(id).phase == JobPhase::pending);
     ck_assert_msg(world.cluster.job(id).nice == 0, "%s", world.cluster.story(id).c_str());
@@ -157,8 +158,8 @@ TEST(a_job_that_its_user_holds_gives_the_place_back) {
     expect_all_finish(world, 3000, "nice");
 }
 
-// Nor may one that its user holds, or points elsewhere, in the gap of a resize have that place when
-// it is released again: it waits like any other job.
+// A job that its user holds, or restricts to other nodes, in the gap of a resize must not keep that
+// place when it is released: it waits like any other job.
 TEST(a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent) {
     for (const bool holds : {true, false}) {
         World world({4, 4});
@@ -185,7 +186,7 @@ TEST(a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent) {
     }
 }
 
-// Slurm lets its user change it as soon as it is requeued, while its old run still completes.
+// Slurm lets its user change it as soon as it is requeued, while its old run is still completing.
 TEST(a_job_that_is_changed_while_it_completes_has_no_place_lent) {
     World world({4, 4});
     (void)world.cluster.submit_rigid(7, 40, 1, 2);
@@ -204,7 +205,7 @@ TEST(a_job_that_is_changed_while_it_completes_has_no_place_lent) {
     expect_all_finish(world, 3000, "changed while it completes");
 }
 
-// mode: detach, at many moments of a resize, and with a controller that is started anew meanwhile.
+// mode: detach, at many moments of a resize, and with a controller restart meanwhile.
 TEST(every_job_is_handed_back) {
     for (int moment = 0; moment < 40; ++moment) {
         World world({4, 4});
@@ -229,7 +230,7 @@ TEST(every_job_is_handed_back) {
     }
 }
 
-TEST(observe_says_and_touches_nothing) {
+TEST(mode_observe_reports_and_changes_nothing) {
     Options options = quick_options();
     options.mode = Mode::observe;
     World world({4, 4}, options);
@@ -242,7 +243,7 @@ TEST(observe_says_and_touches_nothing) {
     ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
 }
 
-TEST(off_does_nothing) {
+TEST(mode_off_does_nothing) {
     Options options = quick_options();
     options.mode = Mode::off;
     World world({4});

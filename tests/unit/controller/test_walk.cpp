@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every state x every happening, and a random walk over a thousand seeds.
+// Every combination of state and event, and a random walk over a thousand seeds.
 #include <cstdlib>
 
 #include "tests/support/check.h"
@@ -10,7 +10,8 @@ using namespace ringrt::controller;
 using namespace ringrt::test;
 using ringrt::records::IntentState;
 
-// ---- every state x every happening --------------------------------------------------------------
+// ---- every combination of state and event
+// ---------------------------------------------------------
 
 namespace {
 
@@ -22,7 +23,7 @@ struct State {
     const char *name;
     bool (*reached)(const FakeCluster &, uint32_t id);
     bool is_brief = false;    // it may pass between two ticks
-    bool is_crowded = false;  // it lasts only where its GPUs are not free: a rigid job has them
+    bool is_crowded = false;  // it lasts only if its GPUs are not free: a rigid job has them
 };
 
 constexpr JobPhase kPending = JobPhase::pending, kRunning = JobPhase::running;
