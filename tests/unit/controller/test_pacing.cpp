@@ -284,7 +284,7 @@ TEST(a_failed_launch_is_forgiven_three_times) {
         world.run(5);
         world.cluster.fail_launch(id);
         const double took = world.run_until(runs, 60);
-        ck_assert_msg(took >= 15, "after failure %d: %g s", failure, took);  // remains end
+        ck_assert_msg(took >= 15, "after failure %d: %g s", failure, took);  // waits for remains
         ck_assert_int_eq(world.cluster.count(EventKind::launch_failed), failure);
     }
     world.run(5);
@@ -359,7 +359,8 @@ TEST(ten_thousand_passes_need_no_more_memory) {
     for (int i = 0; i < 1000; ++i) now_s = controller.pass(now_s);
     const long before = resident_kib(), said = cluster.written;
     for (int i = 0; i < 10000; ++i) now_s = controller.pass(now_s);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers keep freed memory
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // sanitizers keep freed memory aside
     ck_assert_msg(resident_kib() - before < 512, "%ld KiB more", resident_kib() - before);
 #endif
     (void)before;

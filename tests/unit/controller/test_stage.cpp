@@ -133,7 +133,7 @@ TEST(a_partial_release_does_not_count) {
     ck_assert(stage(2, 9996, kBegin) == Stage::eligible);
     ck_assert(stage(4, 10'111, PendingReason::held) == Stage::held_back);
     ck_assert(stage(4, 10'111, kBegin) == Stage::unsized);
-    ck_assert(stage(4, 10'060, kBegin) == Stage::held_back);  // another start time is a user's
+    ck_assert(stage(4, 10'060, kBegin) == Stage::held_back);  // another start time: set by a user
 }
 
 TEST(a_new_job_waits_for_its_users_start_time) {

@@ -49,7 +49,7 @@ Dataset images(std::size_t count) {
     return {.pixels = std::vector<float>(count * kPixels), .labels = std::vector<uint8_t>(count)};
 }
 
-// Adds one image's gradient, and returns its loss.
+// Adds one image's gradient and returns its loss.
 double add_gradient(Mlp &model, const std::vector<float> &image, std::size_t label,
                     std::span<float> gradient) {
     model.start({{.pixels = image, .label = label}});
@@ -150,7 +150,7 @@ TEST(too_little_data_is_refused) {
 TEST(the_step_log_survives_a_torn_line) {
     const std::string path = temporary("digits-steps.csv");
     StepLog(path).append({.step = 1, .epoch = 0.5, .loss = 2, .gpus = 4, .restart = 0});
-    std::ofstream(path, std::ios::app) << "2,0.9";  // killed while it wrote
+    std::ofstream(path, std::ios::app) << "2,0.9";  // killed during the write
     StepLog(path).append({.step = 2, .epoch = 1, .loss = 1, .gpus = 8, .restart = 1});
     std::istringstream lines(content(path));
     unlink(path.c_str());
@@ -164,7 +164,7 @@ TEST(the_step_log_survives_a_torn_line) {
     ck_assert(!std::getline(lines, none));
 }
 
-TEST(a_step_log_that_cannot_be_written_says_so) {
+TEST(an_unwritable_step_log_is_reported) {
     bool threw = false;
     try {
         StepLog log("/nonexistent/steps.csv");
@@ -178,7 +178,7 @@ namespace {
 
 Parsed parsed(std::vector<const char *> arguments, Options &out) {
     arguments.insert(arguments.begin(), "digits");
-    optind = 0;  // getopt: from the beginning again
+    optind = 0;  // getopt: restart from the beginning
     return parse_options(static_cast<int>(arguments.size()), const_cast<char **>(arguments.data()),
                          out);
 }

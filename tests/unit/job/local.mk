@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The step boundary's parts: the batch, progress, settings, requeue.
+# The parts of the step boundary: the batch, progress, settings, requeue.
 job_tests = \
 	tests/unit/job/test_progress \
 	tests/unit/job/test_runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work is counted in samples: what a job tells of itself, and what the policy makes of it, under
-// both rules of a batch, a batch that changes, and of a job that tells steps alone.
+// Work is counted in samples: what a job reports, and what the policy derives from it, under both
+// batch rules, with a batch that changes, and for a job that reports only steps.
 #include <cmath>
 
 #include "libringrt/job/progress.h"
@@ -57,7 +57,7 @@ checkpoint::Manifest saved(const Progress &progress) {
     return read;
 }
 
-// On a node of 8 of its own, at the plugin's default policy.
+// Alone on a node of 8, at the plugin's default policy.
 int next_size(const Telemetry &telemetry) {
     policy::Job job{.id = 1, .gpus_min = 1, .gpus_max = 8, .gpus_now = telemetry.gpus};
     job.steps_done = telemetry.steps_done();
@@ -92,7 +92,7 @@ TEST(both_batch_modes_grow_to_eight_and_stay) {
         for (const int first : {1, 2, 4, 8})
             for (const uint64_t total : {kSamples, uint64_t{0}}) {
                 Settings settings = settings_of(rule);
-                settings.samples_total = total;  // or what is left is not known
+                settings.samples_total = total;  // 0: the remaining work is unknown
                 const std::vector<int> seen = sizes(settings, first);
                 for (std::size_t i = 1; i < seen.size(); ++i)
                     ck_assert_msg(seen[i] == 8, "rule %d from %d: %d GPUs after decision %zu", rule,
@@ -100,7 +100,7 @@ TEST(both_batch_modes_grow_to_eight_and_stay) {
             }
 }
 
-TEST(both_batch_modes_tell_the_same_speeds) {
+TEST(both_batch_modes_report_the_same_speeds) {
     for (const int gpus : {1, 2, 4, 8}) {
         Progress global(settings_of(RINGRT_FIXED_GLOBAL_BATCH), gpus);
         Progress per_gpu(settings_of(RINGRT_FIXED_BATCH_PER_GPU), gpus);
@@ -115,8 +115,8 @@ TEST(both_batch_modes_tell_the_same_speeds) {
     }
 }
 
-// A step is a step, as ever: this job gains nothing by more GPUs.
-TEST(a_job_without_a_batch_tells_its_steps) {
+// Without a batch a step is a step at every size: this job gains nothing from more GPUs.
+TEST(a_job_without_a_batch_reports_its_steps) {
     Settings settings;
     settings.steps_total = 1000;
     Progress progress(settings, 8);
@@ -135,8 +135,9 @@ TEST(a_job_without_a_batch_tells_its_steps) {
     ck_assert_int_eq(next_size(old), 1);
 }
 
-// A batch that doubles with a step twice as long: as fast, and half as many steps left.
-TEST(a_batch_that_changes_changes_no_speed) {
+// The batch quadruples and a step takes four times as long: the speed is the same, with a quarter
+// of the steps left.
+TEST(a_changed_batch_does_not_change_the_speed) {
     Progress progress(settings_of(RINGRT_FIXED_GLOBAL_BATCH), 4);
     train(progress, 4, 100);
     const Telemetry before = told(progress, 4);
@@ -146,7 +147,7 @@ TEST(a_batch_that_changes_changes_no_speed) {
     ck_assert_double_eq_tol(after.samples_per_s(), before.samples_per_s(), 0.1);
     ck_assert_uint_eq(after.trained, 100 * kBatch + 100 * 4 * kBatch);
     ck_assert_int_eq(before.steps_left - after.steps_left, 400);
-    progress.set_steps_left(10);  // of the job's own steps
+    progress.set_steps_left(10);  // in the job's own steps
     ck_assert_int_eq(told(progress, 4).steps_left, 40);
     train(progress, 4, 4);
     ck_assert_int_eq(told(progress, 4).steps_left, 24);
@@ -156,7 +157,7 @@ TEST(a_batch_that_changes_changes_no_speed) {
     ck_assert_int_eq(told(progress, 4).steps_left, 999'999'999'999'999);
 }
 
-// One who multiplies its batch by its ranks itself configures another one in each run.
+// A program that multiplies its batch by its ranks configures another batch in each run.
 TEST(a_checkpoint_of_another_batch_is_read_in_its_own_terms) {
     Progress two(settings_of(RINGRT_FIXED_GLOBAL_BATCH, 2 * kBatch), 2);
     train(two, 2, 100);
@@ -171,8 +172,8 @@ TEST(a_checkpoint_of_another_batch_is_read_in_its_own_terms) {
     ck_assert_int_eq(next_size(telemetry), 8);
 }
 
-// A checkpoint without a batch is an older library's: the times are of the job's own steps.
-TEST(an_older_checkpoint_is_of_the_jobs_own_steps) {
+// A checkpoint without a batch comes from an older library: the times are of the job's own steps.
+TEST(an_older_checkpoint_counts_the_jobs_own_steps) {
     checkpoint::Manifest manifest{.step = 50, .samples = 50 * 2 * kBatch};
     manifest.speeds = {{1, 100}, {2, 120}};
     Progress progress(settings_of(RINGRT_FIXED_BATCH_PER_GPU), 4);
@@ -182,7 +183,7 @@ TEST(an_older_checkpoint_is_of_the_jobs_own_steps) {
     ck_assert_double_eq(telemetry.speed[1].step_ms, 60);
 }
 
-// The loss falls with the samples, so the curve goes on where the batch changes.
+// The loss falls with the samples, so the curve continues when the batch changes.
 TEST(the_loss_is_a_curve_over_samples) {
     const model::LossModel truth{.b0 = 2e-3, .b1 = 0.4, .b2 = 0.3};  // over reference steps
     Settings settings = settings_of(RINGRT_FIXED_BATCH_PER_GPU);

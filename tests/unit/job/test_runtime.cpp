@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pure parts of the runtime: shares of a batch, the order of samples, settings, step times,
-// what Slurm's answers mean, claims on a folder.
+// The pure parts of the runtime: shares of a batch, the order of samples, settings, step times, the
+// meaning of Slurm's answers, claims on a folder.
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,12 +87,12 @@ TEST(samples_are_a_permutation) {
             }
         }
     ck_assert_uint_eq(sample_at(1, 1, 0, 5), 0);
-    for (uint64_t i = 0; i < 1000; ++i)  // as large as it gets: inside, and in bounded time
+    for (uint64_t i = 0; i < 1000; ++i)  // the largest size: in range, and in bounded time
         ck_assert(sample_at(i, 0, UINT64_MAX, i * 0x123456789abcdef) < UINT64_MAX);
 }
 
-// Orders differ by epoch and seed, and neighbours are not neighbours: a fixed point or a successor
-// comes about once in a shuffle.
+// Orders differ by epoch and seed, and neighbours are separated: a shuffle has about one fixed
+// point or successor.
 TEST(samples_are_shuffled) {
     const uint64_t n = 10000;
     for (uint64_t epoch = 0; epoch < 20; ++epoch) {
@@ -176,7 +176,7 @@ TEST(an_arrays_last_task_has_another_name) {
     EXPECT_TEXT(settings_of({{"SLURM_JOB_ID", "12"}}).job_name, "12");
     EXPECT_TEXT(settings_of({}).job_name, "");
     EXPECT_TEXT(name("12", "12", "0"), "12_0");
-    EXPECT_TEXT(name("13", "12", "4"), "13");  // and of a job that a task has submitted
+    EXPECT_TEXT(name("13", "12", "4"), "13");  // and of a job submitted by a task
     for (const char *odd : {"", "x", "-1", "4294967296"}) {
         EXPECT_TEXT(name("12", odd, "0"), "12");
         EXPECT_TEXT(name("12", "12", odd), "12");
@@ -205,7 +205,7 @@ TEST(bad_settings_are_refused_in_one_line) {
         uint64_t newer;
     } longer = {RINGRT_CONFIG_INIT, 0};
     longer.config.struct_size = sizeof longer;
-    settings_of({}, &longer.config);  // a newer program that does not use what is new
+    settings_of({}, &longer.config);  // a newer program that does not use the new fields
     longer.newer = 1;
     EXPECT_TEXT(refusal({}, &longer.config),
                 "config has fields that this libringrt does not support");
@@ -219,11 +219,11 @@ TEST(bad_settings_are_refused_in_one_line) {
                 for (uint64_t n = random() % 30; n > 0; --n)
                     noise[name] += static_cast<char>(random() % 255 + 1);
         Settings out;
-        (void)resolve_with(noise, nullptr, out);  // whatever it says, it must not crash
+        (void)resolve_with(noise, nullptr, out);  // it must not crash, whatever the text
     }
 }
 
-TEST(the_nodes_own_folder_is_one_per_job) {
+TEST(each_job_has_its_own_folder_on_the_node) {
     const Settings none = settings_of({{"SLURM_JOB_ID", "12"}});
     ck_assert(none.checkpoint_local.empty());
     const Settings s = settings_of({{"SLURM_JOB_ID", "12"}, {"RINGRT_CHECKPOINT_LOCAL", "/nvme"}});
@@ -239,14 +239,14 @@ TEST(step_times_are_medians) {
     ck_assert(clock.step_ms() == 0);
     clock.add(100);
     ck_assert(clock.step_ms() == 100);
-    for (int i = 0; i < 12; ++i) clock.add(1e6);  // stopped for a while
+    for (int i = 0; i < 12; ++i) clock.add(1e6);  // paused for a while
     for (int i = 0; i < 13; ++i) clock.add(100);
     ck_assert(clock.step_ms() == 100);
     for (int i = 0; i < 32; ++i) clock.add(50);
     ck_assert(clock.step_ms() == 50);
 }
 
-// To its goal, to convergence, or not at all; in whole or with a checkpoint in between.
+// To its goal, to convergence, or neither; uninterrupted or with a checkpoint in between.
 TEST(steps_left_follow_from_the_loss) {
     const model::LossModel truth{.b0 = 2e-3, .b1 = 0.4, .b2 = 0.3};
     constexpr double kGoal = 0.33;  // reached after (1 / 0.03 - 0.4) / 0.002 = 16,467 steps
@@ -333,7 +333,7 @@ TEST(the_users_comment_is_found) {
     EXPECT_TEXT(job::comment_in(""), "");
 }
 
-// scontrol of a job whose Comment stands in a file.
+// scontrol of a job whose Comment is in a file.
 TEST(a_comment_that_the_user_changes_meanwhile_stays) {
     TemporaryFolder folder;
     const std::string comment = folder.path + "/comment", script = folder.path + "/scontrol";
@@ -372,7 +372,7 @@ TEST(claims_are_ordered) {
         other{9, {8, 0, 14}};
     ck_assert(supersedes(fresh, old) && !supersedes(old, fresh));
     ck_assert(supersedes(fresh, late_old) &&
-              !supersedes(late_old, fresh));  // claimed later, yet older
+              !supersedes(late_old, fresh));  // claimed later, but older
     ck_assert(supersedes(other, fresh) && !supersedes(fresh, other));
     ck_assert(!supersedes(old, old));
     for (const Claim &claim :

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Resizing in place, explored; with real ranks: tests/multiproc/test_live
+# Resizing in place, explored exhaustively. With real ranks: tests/multiproc/test_live
 live_tests = \
 	tests/unit/live/test_live_model
 check_PROGRAMS += $(live_tests)
@@ -10,7 +10,7 @@ tests_unit_live_test_live_model_SOURCES = tests/unit/live/test_live_model.cpp te
 tests_unit_live_test_live_model_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_live_test_live_model_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
-# Not a test: for how long training stands still. make live-gap
+# Not a test: measures how long training pauses. make live-gap
 EXTRA_PROGRAMS += tests/speed/live_gap
 tests_speed_live_gap_SOURCES = tests/speed/live_gap.cpp tests/support/folder.h tests/support/ranks.h
 tests_speed_live_gap_LDADD = libringrt.la libbase.la

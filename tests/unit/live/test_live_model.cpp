@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resizing in place, explored: every order in which ranks get answers, with faults at every moment.
-// In each state: no rank of the base gives up, no step is lost, ranks that compute together are at
-// the same step and in the same call; and from each state something can go on until the training is
-// over. RINGRT_LIVE_MODEL=more plays larger ones, for minutes.
+// Resizing in place, explored exhaustively: every order in which ranks get results, with faults at
+// every moment. In each state no rank of the base gives up, no step is lost, and ranks that compute
+// together are at the same step and in the same call. From each state some event can occur until
+// the training is over. RINGRT_LIVE_MODEL=more explores larger ones, for minutes.
 #include <cstdlib>
 #include <string>
 #include <unordered_set>
@@ -22,7 +22,7 @@ struct Explored {
     int widest = 0;  // ranks that trained together
 };
 
-// Depth first, with the moves that led here for the message.
+// Depth first, with the preceding moves for the failure message.
 class Explorer {
   public:
     Explored explore(const LiveWorld &start) {
@@ -85,7 +85,7 @@ bool more() { return std::getenv("RINGRT_LIVE_MODEL") != nullptr; }
 
 TEST(an_extension_joins_in_every_order) { ck_assert_int_eq(play({2, 1}, 4, 0).widest, 3); }
 
-TEST(an_extension_dies_or_is_asked_at_every_moment) {
+TEST(an_extension_dies_or_is_asked_to_leave_at_every_moment) {
     ck_assert_int_eq(play({2, 1}, 4, more() ? 2 : 1).widest, 3);
 }
 
@@ -93,7 +93,7 @@ TEST(one_of_two_ranks_dies_at_every_moment) {
     ck_assert_int_eq(play({1, 2}, 4, more() ? 2 : 1).widest, 3);
 }
 
-TEST(two_extensions_come_and_one_goes_at_every_moment) {
+TEST(two_extensions_join_and_one_leaves_at_every_moment) {
     ck_assert_int_eq(play({1, 1, 1}, more() ? 6 : 5, more() ? 2 : 1).widest, 3);
 }
 

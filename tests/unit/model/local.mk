@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What is learned of jobs.
+# The models learned from jobs.
 model_tests = \
 	tests/unit/model/test_models
 check_PROGRAMS += $(model_tests)

@@ -48,7 +48,7 @@ TEST(nnls_meets_its_optimality_conditions) {
     }
 }
 
-TEST(speed_model_recovers_what_made_the_samples) {
+TEST(speed_model_recovers_the_parameters_of_the_samples) {
     std::mt19937_64 random(2);
     for (int n = 0; n < 2000; ++n) {
         const SpeedModel truth{
@@ -102,8 +102,8 @@ TEST(placement_model_survives_nonsense) {
     ck_assert_double_eq_tol(fit_placement_model(one).step_ms(2, 1, 1, 64), 100, 5);
 }
 
-// Optimus's own form, with its floor, from noisy samples: the curve and what is left of it.
-TEST(loss_model_finds_the_curve_and_what_is_left) {
+// Optimus's own form, with its floor, from noisy samples: the curve and the remaining steps.
+TEST(loss_model_finds_the_curve_and_the_remaining_steps) {
     std::mt19937_64 random(6);
     const LossModel truth{.b0 = 2e-3, .b1 = 0.4, .b2 = 0.3};
     std::vector<LossSample> samples;

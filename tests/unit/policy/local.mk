@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Every policy's promises, and the engine beside the algorithm.
+# The promises of every policy, and the engine compared with the algorithm.
 policy_test_support = tests/support/check.h tests/support/jobs.h
 
 policy_tests = \
@@ -26,7 +26,7 @@ tests_unit_policy_test_policy_contract_SOURCES = tests/unit/policy/test_policy_c
 tests_unit_policy_test_policy_contract_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_policy_test_policy_contract_LDADD = libbaselines.la libpolicy.la $(CHECK_LIBS)
 
-# A policy that is not ours, as somebody would add it: its file, and its name in the list.
+# An external policy, as a user would add it: its file, and its name in the list.
 check_PROGRAMS += tests/unit/policy/test_own_policy
 TESTS += tests/unit/policy/test_own_policy
 tests_unit_policy_test_own_policy_SOURCES = tests/unit/policy/test_own_policy.cpp tests/unit/policy/equal_share.cpp \

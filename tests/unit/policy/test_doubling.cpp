@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What doubling decides: its promises, what must pay, and how near the exact optimum it comes.
+// What doubling decides: its promises, what must pay off, and how near the exact optimum it comes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -43,7 +43,7 @@ Job random_job(std::mt19937_64 &random, uint32_t id) {
     return j;
 }
 
-// Some of the jobs run somewhere.
+// Places some of the jobs on nodes.
 void place_some(std::mt19937_64 &random, std::vector<Job> &jobs, const Capacity &capacity) {
     Packing packing(capacity);
     for (Job &j : jobs) {
@@ -69,7 +69,7 @@ double objective(const std::vector<Job> &jobs, const std::vector<int> &sizes) {
     return sum;
 }
 
-// The least sum of remaining times over all sizes of the ladders that add up to at most `gpus`.
+// The least sum of remaining times over all ladder sizes that add up to at most `gpus`.
 double optimum(const std::vector<Job> &jobs, std::size_t from, int gpus) {
     if (from == jobs.size()) return 0;
     double best = std::numeric_limits<double>::infinity();
@@ -134,8 +134,8 @@ TEST(doubling_does_not_depend_on_the_order) {
     }
 }
 
-// The decision that is carried out stands: nothing flaps.
-TEST(doubling_is_content_with_its_own_decision) {
+// Carried out, a decision repeats: nothing flaps.
+TEST(doubling_repeats_its_own_decision) {
     std::mt19937_64 random(5);
     for (int n = 0; n < 2000; ++n) {
         const Capacity capacity = nodes(4, 4);
@@ -202,15 +202,15 @@ TEST(first_gpus_go_by_priority_and_arrival) {
     ck_assert(out[1].reason == Reason::waits);
 }
 
-// Its fit is 100 ms for each GPU but the first: nothing on one.
-TEST(a_job_that_slows_down_with_each_gpu_stops_nobody_else) {
+// The first job's fit is 100 ms for each GPU but the first: nothing on one.
+TEST(a_job_that_slows_down_with_each_gpu_blocks_no_other) {
     std::vector<Job> jobs{job(1, 1, 2, 1e5, 1), job(2, 1, 4, 1e5, 1), job(3, 1, 4, 1e5, 4)};
     jobs[0].held = jobs[1].held = {{0, 1}};
     jobs[2].held = {{0, 4}};
     jobs[0].speed =
         ringrt::model::fit_speed_model(std::vector<ringrt::model::SpeedSample>{{2, 100}, {4, 350}});
     ck_assert_double_eq(jobs[0].speed.step_ms(1), 0);
-    jobs[2].speed.t = {100, 0, 0, 900};  // gains next to nothing from four
+    jobs[2].speed.t = {100, 0, 0, 900};  // gains almost nothing beyond four
     for (const GainRule rule :
          {GainRule::absolute, GainRule::relative, GainRule::short_first, GainRule::hull}) {
         const Options options{.gain = rule};
@@ -273,8 +273,8 @@ TEST(an_overcommitted_node_shrinks_only_its_own_jobs) {
     ck_assert_int_eq(out[2].gpus, 4);
 }
 
-// A rigid job waits for one GPU of a full node. Somebody there must give, also where the exact
-// optimum of few jobs, which knows of no nodes, would leave all of them as they are.
+// A rigid job waits for one GPU of a full node. A job there must give, even if the exact optimum of
+// few jobs, which ignores nodes, would leave all of them unchanged.
 TEST(a_full_node_gives_a_gpu_back) {
     std::mt19937_64 random(9);
     for (int round = 0; round < 500; ++round)
@@ -314,7 +314,7 @@ TEST(off_ladder_and_pinned_jobs_are_left_alone) {
     ck_assert(out[0].reason == Reason::pinned && out[1].reason == Reason::pinned);
 }
 
-TEST(no_growth_that_does_not_make_it_faster) {
+TEST(no_growth_without_a_speedup) {
     std::vector<Job> jobs{job(1, 1, 8, 1e5)};
     jobs[0].speed.t = {100, 200, 0, 0};
     const auto out = decide(jobs, nodes(2, 4));
@@ -322,7 +322,7 @@ TEST(no_growth_that_does_not_make_it_faster) {
     ck_assert(out[0].reason == Reason::no_gain);
 }
 
-// A decision that was carried out is the next decision too: no flapping while nothing changes.
+// A decision that was carried out is the next decision as well: no flapping while nothing changes.
 TEST(doubling_does_not_flap) {
     std::mt19937_64 random(4);
     for (int round = 0; round < 100; ++round)
@@ -362,7 +362,7 @@ TEST(the_optimum_is_never_worse_and_doubling_is_near) {
 }
 
 // The limit of every rule that resizes jobs but does not move them: half a node is free on each of
-// two, and the optimum, which knows no nodes, counts a whole one.
+// two, and the optimum, which ignores nodes, counts a whole one.
 TEST(moving_nobody_has_a_price) {
     std::vector<Job> jobs(3);
     for (int i = 0; i < 2; ++i) {

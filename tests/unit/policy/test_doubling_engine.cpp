@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast engine decides what the definition of doubling does; places on nodes.
+// The fast engine decides as the definition of doubling does; placement on nodes.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -28,7 +28,7 @@ Capacity uneven_nodes(std::mt19937_64 &random) {
 }
 
 // Sizes that do not divide into nodes, curves with equal gains, jobs off their ladder, jobs whose
-// place is not known.
+// place is unknown.
 Job any_job(std::mt19937_64 &random, uint32_t id) {
     constexpr int kMins[] = {1, 1, 1, 2, 3, 4, 5, 6, 12};
     Job job{.id = id};
@@ -52,7 +52,7 @@ Job any_job(std::mt19937_64 &random, uint32_t id) {
 std::vector<Job> any_jobs(std::mt19937_64 &random, const Capacity &capacity) {
     Packing packing(capacity);
     std::vector<Job> jobs;
-    const uint64_t running = random() % 9;  // of eight
+    const uint64_t running = random() % 9;  // out of eight
     for (uint64_t count = random() % (random() % 4 ? 14 : 70); count > 0; --count) {
         Job &job = jobs.emplace_back(any_job(random, static_cast<uint32_t>(count)));
         job.pinned = random() % 12 == 0;
@@ -67,7 +67,7 @@ std::vector<Job> any_jobs(std::mt19937_64 &random, const Capacity &capacity) {
     return jobs;
 }
 
-// Rigid jobs take GPUs back where others run.
+// Rigid jobs take GPUs back where malleable jobs run.
 void take_back(std::mt19937_64 &random, Capacity &capacity) {
     for (int &gpus : capacity.node_gpus)
         if (random() % 4 == 0 && gpus > 0) {
@@ -95,7 +95,7 @@ void expect_same(const std::vector<Job> &jobs, const Capacity &capacity, const O
 
 }  // namespace
 
-TEST(the_engine_decides_what_the_definition_does) {
+TEST(the_engine_decides_as_the_definition_does) {
     std::mt19937_64 random(21);
     for (int n = 0; n < 6000; ++n) {
         Capacity capacity = uneven_nodes(random);
@@ -108,8 +108,8 @@ TEST(the_engine_decides_what_the_definition_does) {
     }
 }
 
-// Many GPUs and jobs that all run: the growths are granted at once, and one proposal is the other.
-TEST(so_it_does_where_there_is_enough) {
+// Many GPUs, and all jobs run: the growths are granted at once, and both proposals are equal.
+TEST(the_engine_decides_as_the_definition_does_with_enough_gpus) {
     std::mt19937_64 random(22);
     for (int n = 0; n < 400; ++n) {
         const Capacity capacity = nodes(static_cast<int>(2 + random() % 60), 8);
@@ -118,7 +118,7 @@ TEST(so_it_does_where_there_is_enough) {
     }
 }
 
-// The table's answers against its own values, one by one.
+// Compares the table's answers with its own values, one by one.
 TEST(best_growths_are_the_best) {
     std::mt19937_64 random(23);
     for (int n = 0; n < 1000; ++n) {
@@ -154,8 +154,8 @@ TEST(packing_takes_the_fullest_node_that_fits) {
     ck_assert_int_eq(packing.free_gpus(), 0);
 }
 
-// As Slurm deals their tasks: six are three and three, and leave nobody two on one node.
-TEST(packing_deals_gpus_to_whole_nodes_evenly) {
+// As Slurm distributes tasks: six GPUs are three and three, and no node has two left.
+TEST(packing_distributes_gpus_evenly) {
     using Shares = std::vector<NodeShare>;
     Packing packing({.node_gpus = {4, 4}, .gpus_per_node = 4});
     Shares where;
@@ -166,16 +166,16 @@ TEST(packing_deals_gpus_to_whole_nodes_evenly) {
     Packing three({.node_gpus = {4, 4, 4}, .gpus_per_node = 4});
     where.clear();
     ck_assert(three.place(10, &where));
-    ck_assert((where == Shares{{0, 4}, {1, 4}, {2, 2}}));  // at most as many tasks as on the others
+    ck_assert((where == Shares{{0, 4}, {1, 4}, {2, 2}}));  // at most as many tasks as elsewhere
     ck_assert(three.place(2) && three.free_gpus() == 0);
 }
 
-// Two GPUs on each node, also where one node has room for all.
-TEST(packing_keeps_apart_what_a_layout_keeps_apart) {
+// Two GPUs on each node, even if one node has room for all.
+TEST(packing_separates_what_a_layout_separates) {
     Packing packing({.node_gpus = {4, 1, 2, -1, 4}, .gpus_per_node = 4});
     ck_assert(!packing.place_apart(8, 2));
     ck_assert_int_eq(packing.free_gpus(), 11);
-    ck_assert(packing.place_apart(4, 2));  // on node 2, and on one of four
+    ck_assert(packing.place_apart(4, 2));  // on node 2, and on one of the nodes with four
     ck_assert_int_eq(packing.free_gpus(), 7);
     ck_assert(packing.place_apart(4, 2));
     ck_assert(!packing.place(4) && !packing.place_apart(4, 2));
@@ -183,8 +183,7 @@ TEST(packing_keeps_apart_what_a_layout_keeps_apart) {
     ck_assert_int_eq(packing.free_gpus(), 0);
 }
 
-// Random takes, gives and places: the count of free GPUs stays right, and a refusal is never wrong.
-// One GPU on each of two nodes and two on a third: what is even, on as few nodes as can be.
+// One GPU on each of two nodes and two on a third: even parts, on as few nodes as possible.
 TEST(packing_finds_even_parts_on_scattered_gpus) {
     Packing packing(Capacity{.node_gpus = {1, 0, 1, 2, -1}, .gpus_per_node = 4});
     std::vector<NodeShare> where;
@@ -195,7 +194,7 @@ TEST(packing_finds_even_parts_on_scattered_gpus) {
     ck_assert(where == (std::vector<NodeShare>{{0, 1}, {2, 1}}));
     ck_assert_int_eq(packing.place_evenly(1, 4), 0);
     Packing wide(Capacity{.node_gpus = {4, 4}});
-    ck_assert_int_eq(wide.place_evenly(4, 2), 2);  // by the CPUs of a node, for example
+    ck_assert_int_eq(wide.place_evenly(4, 2), 2);  // a node's CPUs, for example, set such a limit
     Packing parts(Capacity{.node_gpus = {1, 0, 1, 2, -1}, .gpus_per_node = 4});
     ck_assert(!parts.place_doublings(1, 8));  // 1, 2 and 4
     ck_assert_int_eq(parts.free_gpus(), 4);
@@ -203,6 +202,7 @@ TEST(packing_finds_even_parts_on_scattered_gpus) {
     ck_assert_int_eq(parts.free_gpus(), 2);
 }
 
+// Random takes, gives and places: the count of free GPUs stays right, and a refusal is never wrong.
 TEST(packing_counts_right) {
     std::mt19937_64 random(7);
     for (int n = 0; n < 300; ++n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What jobs may expect of doubling beside others: nobody starves, nobody waits for what others can
-// give, and weights and priorities are respected.
+// What jobs may expect from doubling beside other jobs: no job starves, no job waits for GPUs that
+// others can give, and weights and priorities are respected.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,9 +17,9 @@ using namespace ringrt::test;
 
 namespace {
 
-// Carries a decision out: who changes leaves for another place, the largest first. With
-// `stay_close`, who shrinks keeps a part of its own, and who grows leaves only for a larger one
-// that is free. False: somebody finds no place; who that is stays as it was.
+// Carries a decision out: a job that changes size leaves for another place, the largest first. With
+// `stay_close`, a job that shrinks keeps a part of its place, and one that grows leaves only for a
+// larger free place. Returns false if a job finds no place; that job stays unchanged.
 bool seat(std::vector<Job> &jobs, const std::vector<Allotment> &out, const Capacity &capacity,
           bool stay_close) {
     Packing packing(capacity);
@@ -55,9 +55,10 @@ bool seat(std::vector<Job> &jobs, const std::vector<Allotment> &out, const Capac
 
 }  // namespace
 
-// Small jobs come for ever; one that needs the whole cluster comes between them. Nobody behind it
-// is served before it, so it starts when the jobs that ran at its arrival have ended, and no later.
-TEST(nobody_starves) {
+// Small jobs arrive forever, and one job that needs the whole cluster arrives among them. No job
+// behind it is served first, so it starts when the jobs that ran at its arrival have ended, and no
+// later.
+TEST(no_job_starves) {
     constexpr int kLasts = 20, kComes = 7;  // rounds
     for (const GainRule rule : kRules) {
         std::map<uint32_t, int> ends;  // of running jobs
@@ -86,8 +87,8 @@ TEST(nobody_starves) {
     }
 }
 
-// The same on nodes that are never empty by themselves: on each run jobs of one GPU that nobody
-// resizes, and more come for ever. A job that needs whole nodes comes between them.
+// The same on nodes that never become empty: each runs jobs of one GPU that are never resized, and
+// more arrive forever. A job that needs whole nodes arrives among them.
 TEST(nobody_starves_on_broken_nodes) {
     constexpr int kLasts = 20, kNodes = 4;  // rounds
     std::mt19937_64 random(12);
@@ -128,15 +129,15 @@ TEST(nobody_starves_on_broken_nodes) {
                 if (jobs[i].id == large) waited = round - comes;
             }
         }
-        // Those before it in the queue may start after it came.
+        // Jobs before it in the queue may start after its arrival.
         ck_assert_msg(waited >= 0 && waited <= 2 * kLasts, "life %d, rule %d: waited %d rounds",
                       life, int(rule), waited);
     }
 }
 
-// All GPUs are held, one here and one there, by jobs that could give enough back for those who wait
-// and need one each: nobody waits.
-TEST(nobody_waits_while_others_can_give) {
+// All GPUs are held, scattered, by jobs that could return enough for the pending jobs, which need
+// one each: no job waits.
+TEST(no_job_waits_while_others_can_give) {
     std::mt19937_64 random(11);
     for (int round = 0; round < 300; ++round) {
         const int count = 4 + static_cast<int>(random() % 12), per_node = random() % 2 ? 8 : 4;
@@ -175,8 +176,8 @@ TEST(nobody_waits_while_others_can_give) {
     }
 }
 
-// A job whose second counts more (QOS) gets no fewer GPUs for it. Greedy choices of others may
-// shift by a step of its ladder, so this is asked of many and of a large difference.
+// A job with a higher weight (QOS) gets no fewer GPUs for it. Greedy choices for other jobs may
+// shift by one ladder step, so the test uses many jobs and a large difference.
 TEST(weights_are_respected) {
     std::mt19937_64 random(8);
     long light = 0, heavy = 0;
@@ -196,7 +197,7 @@ TEST(weights_are_respected) {
     ck_assert_msg(heavy > light * 3 / 2, "%ld GPUs at weight 1, %ld at 16", light, heavy);
 }
 
-// Where GPUs do not suffice for all, those of higher priority are served, whatever they would gain.
+// If GPUs do not suffice for all, jobs of higher priority are served, whatever they would gain.
 TEST(priorities_are_respected) {
     std::mt19937_64 random(9);
     for (int round = 0; round < 300; ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The worked example of doc/policies.md: a policy of somebody's own, equal_share.cpp, and one line
-// in the list. It is found, its parameter is malleable.yaml's, and the controller runs it.
+// The worked example of doc/policies.md: a user's own policy, equal_share.cpp, and one line in the
+// list. The policy is found, its parameter is a key of malleable.yaml, and the controller runs it.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -24,7 +24,7 @@ std::string text_of(const std::string &path) {
 
 }  // namespace
 
-TEST(it_is_found_beside_ours) {
+TEST(an_own_policy_is_found_beside_the_others) {
     const policy::Policy *own = policy::find_policy("equal-share");
     ck_assert_ptr_nonnull(own);
     ck_assert_ptr_nonnull(policy::find_policy("doubling"));
@@ -36,7 +36,7 @@ TEST(it_is_found_beside_ours) {
     ck_assert(std::ranges::all_of(out, [](const auto &a) { return a.gpus >= 1 && a.gpus <= 4; }));
 }
 
-TEST(its_parameter_is_malleable_yamls) {
+TEST(its_parameter_is_a_key_of_malleable_yaml) {
     controller::Options options;
     EXPECT_TEXT(controller::get_parameter(options, "equal_share_least"), "1");
     ck_assert(!controller::set_parameter(options, "policy", "equal-share"));
@@ -49,11 +49,11 @@ TEST(its_parameter_is_malleable_yamls) {
     const auto out = policy::find_policy("equal-share")
                          ->decide(std::vector<policy::Job>{{.id = 1, .gpus_max = 8}}, nodes(1, 4),
                                   controller::policy_options(options));
-    ck_assert_int_eq(out[0].gpus, 0);  // four for each, and six are asked for
+    ck_assert_int_eq(out[0].gpus, 0);  // four for each, and six are requested
 }
 
-// A parameter's key begins as its policy's name does, and its range holds what it is at first.
-TEST(keys_are_told_apart) {
+// A parameter's key begins with its policy's name, and its range contains its initial value.
+TEST(keys_are_distinct) {
     for (const policy::Policy &policy : policy::policies())
         for (const policy::Param &param : policy.params) {
             ck_assert_uint_le(policy.params.size(), policy::kParamsMax);
@@ -63,7 +63,7 @@ TEST(keys_are_told_apart) {
         }
 }
 
-TEST(the_document_shows_the_very_file) {
+TEST(the_document_shows_the_file) {
     const std::string page = text_of("doc/policies.md"),
                       own = text_of("tests/unit/policy/equal_share.cpp");
     ck_assert(!own.empty());

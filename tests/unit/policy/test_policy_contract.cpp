@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every policy promises, on random jobs: no GPU given twice, sizes within their bounds, the
-// same answer for the same question, nobody idle for nothing. And what the baselines promise.
+// What every policy promises, on random jobs: no GPU is given twice, sizes stay within their
+// bounds, the same question gets the same answer, and no job waits needlessly. Also what the
+// baselines promise.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -90,8 +91,8 @@ TEST(the_same_question_has_the_same_answer) {
     }
 }
 
-// Where a job waits, no policy leaves enough GPUs free for it (FIFO may, for its reservation).
-TEST(nobody_waits_for_nothing) {
+// If a job waits, no policy leaves enough GPUs free for it (FIFO may, for its reservation).
+TEST(no_job_waits_needlessly) {
     std::mt19937_64 random(3);
     for (int round = 0; round < 200; ++round) {
         const Capacity capacity = nodes(4, 4);
@@ -113,7 +114,7 @@ TEST(nobody_waits_for_nothing) {
     }
 }
 
-TEST(nodes_that_take_nobody_count_nothing) {
+TEST(closed_nodes_do_not_count) {
     std::mt19937_64 random(9);
     std::vector<Job> jobs = random_jobs(random, 3, 4);
     jobs[0].gpus_now = 2;
@@ -130,7 +131,7 @@ TEST(nodes_that_take_nobody_count_nothing) {
     }
 }
 
-// The first in the queue waits for 8; a later job of 4 may run only if it ends before.
+// The first in the queue waits for 8. A later job of 4 may run only if it ends first.
 TEST(backfill_does_not_delay_the_first_in_the_queue) {
     std::vector<Job> jobs(3);
     for (std::size_t i = 0; i < 3; ++i)

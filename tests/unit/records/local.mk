@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The flags' grammar and the two records.
+# The grammar of the flags, and the two records.
 records_tests = \
 	tests/unit/records/test_records
 check_PROGRAMS += $(records_tests)

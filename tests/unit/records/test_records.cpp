@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The flags' grammar and the two records, against friendly and hostile text.
+// The grammar of the flags and the two records, with valid and hostile text.
 #include <random>
 #include <string>
 
@@ -54,7 +54,7 @@ Intent random_intent(std::mt19937_64 &random) {
     i.start_s = upto(1) * 1763721600;
     i.limit_s = upto(1) ? -1 : upto(31536000);
     i.used_s = upto(31536000);
-    // Of a later run only where there is no limit to note: then one is ours.
+    // Belongs to a later run, and only without a limit to note: then the limit is the controller's.
     i.limit_by_slurm = i.limit_s == -1 && upto(1) != 0;
     i.run = static_cast<int>(upto(10)) - 1;
     i.base_step = upto(1'000'000'000) - 1;
@@ -97,7 +97,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_uint_eq(a.own_mails, b.own_mails);
     ck_assert_int_eq(a.good, b.good);
     ck_assert_int_eq(a.bad, b.bad);
-    // The reason is the one key that is left out where the record is full.
+    // The reason is the only key that is left out of a full record.
     if (!b.why.empty() || format_intent(b).size() + a.why.size() + 5 <= kRecordBytesMax)
         EXPECT_TEXT(b.why, a.why);
 }
@@ -106,7 +106,7 @@ constexpr std::string_view kTelemetry =
     "ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1 "
     "speed=1:520,2:270,4:132.5";
 
-// Random bytes, with a taste for those that mean something to the parsers.
+// Random bytes, biased toward those with a meaning to the parsers.
 std::string random_text(std::mt19937_64 &random, std::size_t longest) {
     static constexpr std::string_view kLiked = "0123456789:-=, .malebringt/1\n\0\x1b\xff";
     std::string text(random() % (longest + 1), '\0');
@@ -152,7 +152,7 @@ TEST(flags_survive_ten_megabytes) {
     ck_assert(std::holds_alternative<FlagError>(parse_grace(huge)));
 }
 
-TEST(the_sites_text_outlives_the_record) {
+TEST(the_sites_text_stays_without_the_record) {
     const Intent intent{.gpus_min = 1, .gpus_max = 8};
     for (const std::string_view text : {"", "site=1", "ticket 42: ask Ann"}) {
         const std::string with = format_into(text, intent);
@@ -221,7 +221,7 @@ TEST(intent_round_trip) {
     }
 }
 
-// Numbers at the far end of their types neither overflow the record nor make it unreadable.
+// Extreme numbers neither overflow the record nor make it unreadable.
 TEST(intent_of_extremes_stays_bounded) {
     Intent i{.gpus_min = kGpusMax,
              .gpus_max = kGpusMax,
@@ -263,7 +263,7 @@ TEST(a_layout_holds_at_every_size) {
         launchers{.gpus_per_node = 4, .task_per_node = true};
     ck_assert_int_eq(nodes_of(any, 8, 4), 2);
     ck_assert_int_eq(nodes_of(any, 3, 4), 1);
-    ck_assert_int_eq(nodes_of(any, 3, 0), 3);  // nodes whose GPUs are not known
+    ck_assert_int_eq(nodes_of(any, 3, 0), 3);  // nodes with an unknown number of GPUs
     ck_assert_int_eq(nodes_of(twos, 1, 4), 1);
     ck_assert_int_eq(nodes_of(twos, 8, 4), 4);
     ck_assert_int_eq(nodes_of(twos, kGpusMax, INT32_MAX), kGpusMax / 2);
@@ -320,7 +320,7 @@ TEST(telemetry_round_trip) {
     ck_assert_int_eq(parse_telemetry("ringrt/1 run=0 gpus=1 step=0")->steps_left, -1);
 }
 
-TEST(samples_travel_with_the_batch_that_steps_are_counted_in) {
+TEST(samples_travel_with_the_batch_of_the_steps) {
     const std::string_view text =
         "ringrt/1 run=0 gpus=8 step=100 step_ms=75.8 left=62400 batch=128 samples=102400 ckpt=0 "
         "up=1 speed=8:75.8";

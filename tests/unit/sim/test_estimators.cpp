@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the simulator's estimators tell policies about jobs.
+// What the simulator's estimators report to policies about jobs.
 #include "sim/engine/engine.h"
 #include "tests/support/check.h"
 
 using namespace ringrt::sim;
 
-TEST(a_restart_costs_what_the_job_says_and_is_learned) {
+TEST(a_restart_costs_what_the_job_specifies_and_is_learned) {
     JobSpec own, same, other;
     own.application = same.application = "big";
     other.application = "small";
@@ -30,14 +30,14 @@ TEST(a_restart_costs_what_the_job_says_and_is_learned) {
     ck_assert_double_eq(believed(0), 30);
     learned->restarted(jobs[0], 200);
     ck_assert_double_eq(believed(0), 200);
-    ck_assert_double_eq(believed(1), 200);  // as the other of its application, until its own
+    ck_assert_double_eq(believed(1), 200);  // like the other job of its application
     learned->restarted(jobs[1], 100);
     ck_assert_double_eq(believed(1), 100);
     ck_assert_double_eq(believed(2), 30);
 }
 
-// Jobs of one profile share the curve of their epoch, whatever their limits; the spans of all of
-// them point into it until they are described again.
+// Jobs of one profile share their epoch's curve, whatever their limits. All their spans point into
+// it until the jobs are described again.
 TEST(curves_that_jobs_share_stay_where_they_are) {
     const auto profile = curve_profile("x", {1, 2, 4, 8}, {8, 4, 2, 1}, 100);
     profile->batch = {.initial = 8, .total_max = 8, .local_min = 1, .local_max = 8};
@@ -79,8 +79,8 @@ JobSpec slow_steps(double step_s, double steps) {
 
 }  // namespace
 
-// A job whose step takes longer than the time between two decisions was never measured, and stayed
-// on one GPU.
+// A job whose step takes longer than the interval between two decisions must be measured, so that
+// it does not stay on one GPU.
 TEST(a_step_longer_than_the_interval_is_measured) {
     const Workload workload{.name = "slow", .jobs = {slow_steps(25, 400)}};
     SimOptions options{.nodes = 1, .gpus_per_node = 8, .knowledge = Knowledge::learned};
@@ -91,8 +91,8 @@ TEST(a_step_longer_than_the_interval_is_measured) {
     ck_assert_double_le(often, 1.1 * seldom);
 }
 
-// Where a job has run, its measured step time holds, whatever the fit makes of it.
-TEST(what_was_measured_comes_before_the_fit) {
+// At a size at which a job has run, its measured step time counts, not the fit's.
+TEST(measurements_take_precedence_over_the_fit) {
     const PolicySpec doubling = parse_policy("doubling");
     const SimOptions options{.nodes = 1, .gpus_per_node = 8, .knowledge = Knowledge::learned};
     const auto learned = make_estimator(doubling, options);

@@ -7,7 +7,7 @@ using namespace ringrt::sim;
 
 namespace {
 
-// Linear speed-up on up to 4 GPUs: a step of the job takes so long on one GPU of each kind.
+// Linear speedup on up to 4 GPUs, with this step time on one GPU of each kind.
 JobSpec job_of(const char *name, double submit_s, double step_s, double steps) {
     JobSpec job;
     job.name = job.application = name;
@@ -49,7 +49,7 @@ TEST(a_job_doubles_on_the_kind_that_is_fastest_for_it) {
     }
 }
 
-TEST(a_job_that_runs_moves_to_a_faster_kind_when_that_is_free) {
+TEST(a_running_job_moves_to_a_faster_kind_when_that_is_free) {
     Site site;
     site.add("first", 0, 4, 1, 400);     // fast: done after 100 s
     site.add("second", 0, 4, 2, 10000);  // slow: 10,000 s; fast: 5,000 s
@@ -69,7 +69,7 @@ TEST(a_move_must_be_worth_its_restart) {
     ck_assert_int_eq(run.jobs[1].restarts, 0);
 }
 
-TEST(a_kind_that_was_never_tried_is_told_by_another) {
+TEST(a_kind_that_was_never_tried_is_estimated_from_another) {
     Site site;
     site.add("a", 0, 4, 1, 1000);
     site.options.knowledge = Knowledge::learned;
@@ -91,14 +91,14 @@ TEST(a_kind_that_was_never_tried_is_told_by_another) {
     JobState there;
     there.spec = &site.workload.kinds[1][0];
     fast->describe(there, out);
-    ck_assert_double_eq_tol(step_ms(out, 1), 1000, 1);  // measured 4 s, and four times as fast
-    ck_assert_int_eq(out.gpus_cap, 1);                  // as on the kind that it was measured on
+    ck_assert_double_eq_tol(step_ms(out, 1), 1000, 1);  // measured 4 s; four times as fast
+    ck_assert_int_eq(out.gpus_cap, 1);                  // as on the kind where it was measured
     slow->describe(job, out);
     ck_assert_double_eq_tol(step_ms(out, 1), 4000, 1);
     ck_assert_int_eq(out.gpus_cap, 2);
 }
 
-TEST(what_is_alone_knows_nothing_of_others) {
+TEST(an_estimator_alone_ignores_other_jobs) {
     Site site;
     site.add("a", 0, 4, 1, 1000);
     site.options.knowledge = Knowledge::alone;
@@ -120,7 +120,7 @@ TEST(what_is_alone_knows_nothing_of_others) {
     ck_assert_int_eq(out.gpus_cap, 1);  // of the same application
 }
 
-TEST(measurements_restarts_and_slowdowns_are_of_a_kind_and_an_application) {
+TEST(measurements_are_per_kind_and_application) {
     const auto tables = [](const std::string &) {
         return std::vector<TextFile>{
             {"app/placements-slow.csv", "placement,local_bsz,step_time,sync_time\n1,8,4,0\n"},

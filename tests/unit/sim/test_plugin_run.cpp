@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Policy `plugin`: the controller's own loop on a Slurm in virtual time, over whole workloads; and
-// the verdict that ringsim draws from it.
+// Policy `plugin`: the controller's own loop on a Slurm in virtual time over whole workloads, and
+// the verdict that ringsim derives.
 #include <cmath>
 
 #include "sim/slurm/plugin_run.h"
@@ -11,7 +11,7 @@ using namespace ringrt::sim;
 
 namespace {
 
-// A year's dates and three sizes; no job says how it scales.
+// A year's dates and three sizes. No job specifies how it scales.
 constexpr const char *kSacct =
     "JobID|JobName|User|Submit|Start|ElapsedRaw|TimelimitRaw|AllocTRES|State\n"
     "1|a|ann|2026-11-01T00:00:00|2026-11-01T00:00:10|7200|240|gres/gpu=8,node=1|COMPLETED\n"
@@ -40,7 +40,7 @@ double jct(const Workload &workload, const RunResult &run, std::size_t job) {
 
 }  // namespace
 
-TEST(rigid_jobs_fare_as_under_stock_slurm) {
+TEST(rigid_jobs_run_as_under_stock_slurm) {
     const Workload workload = history(0);
     const SimOptions options = one_node();
     const RunResult stock = simulate(workload, parse_policy("fifo"), options);
@@ -51,8 +51,8 @@ TEST(rigid_jobs_fare_as_under_stock_slurm) {
     }
 }
 
-// A job that nobody knows, in an empty cluster: at its user's size or better, not at MIN.
-TEST(nobody_is_later_where_gpus_are_idle) {
+// An unknown job in an empty cluster starts at its user's size or larger, not at MIN.
+TEST(no_job_is_later_where_gpus_are_idle) {
     const Workload workload = history(1);
     const SimOptions options = one_node();
     const RunResult stock = simulate(workload, parse_policy("fifo"), options);
@@ -85,7 +85,7 @@ TEST(a_history_shows_its_cluster_and_what_was_left_out) {
     ck_assert(workload.notes.assumes_law && workload.has_dates);
     EXPECT_TEXT(workload.jobs[1].user, "bob");
     ck_assert_double_eq_tol(workload.jobs[1].waited_s, 6610, 1e-9);
-    // The law that is assumed decides what a job could gain.
+    // The assumed law determines what a job could gain.
     WorkloadOptions options{.cluster_gpus = 8, .malleable_max = 8, .parallel = 0.5};
     const Workload slow = parse_sacct({"october.txt", kSacct}, options);
     const auto speed_up = [](const Workload &w) {

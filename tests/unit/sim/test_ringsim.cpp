@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator: what its readers refuse, where its jobs sit, that it neither loses nor invents
-// work, and that it reproduces what was published.
+// The simulator: what its readers refuse, where it places jobs, that it neither loses nor invents
+// work, and that it reproduces published results.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ void operator delete(void *memory, std::size_t) noexcept { operator delete(memor
 
 namespace {
 
-// Bytes above what was in use when it was made.
+// Peak bytes above those in use at its construction.
 class HeapPeak {
   public:
     HeapPeak() : before_(g_heap) { g_heap_peak = g_heap; }
@@ -58,7 +58,7 @@ std::string file(const std::string &name, const std::string &text) {
     return path;
 }
 
-// The error's line without the folder.
+// The error line without the folder.
 std::string refusal(const std::string &name, const std::string &text) {
     const std::string path = file(name, text);
     std::string what = "accepted";
@@ -90,7 +90,7 @@ std::string shared_data() {
 
 }  // namespace
 
-TEST(readers_say_file_line_and_what_is_right) {
+TEST(readers_report_file_line_and_valid_values) {
     EXPECT_TEXT(refusal("a.swf", "; comment\n1 2 x\n"), "a.swf:2: expected a number, got \"x\"");
     EXPECT_TEXT(refusal("a.swf", "1 2 3\n"),
                 "a.swf:1: 3 fields, expected the 18 of the Standard Workload Format");
@@ -138,7 +138,7 @@ TEST(a_recorded_job_alone_lasts_as_recorded) {
     ck_assert_double_eq_tol(run.jobs[0].finish_s, 600, 1e-3);
 }
 
-TEST(packed_jobs_sit_on_one_node_and_never_overlap) {
+TEST(packed_jobs_run_on_one_node_and_never_overlap) {
     std::srand(1);
     for (int round = 0; round < 200; ++round) {
         Placer placer(4, 4, Placement::pack);
@@ -167,8 +167,8 @@ TEST(packed_jobs_sit_on_one_node_and_never_overlap) {
     }
 }
 
-// As the plugin's requests deal them; the baselines' fill nodes.
-TEST(what_takes_several_nodes_is_shared_out_evenly) {
+// As the plugin's requests distribute tasks; the baselines' requests fill nodes.
+TEST(a_job_over_several_nodes_is_divided_evenly) {
     const auto shares = [](Placement rule, int gpus) {
         Placer placer(3, 4, rule);
         std::vector<Seats> seats(1);
@@ -185,8 +185,8 @@ TEST(what_takes_several_nodes_is_shared_out_evenly) {
     ck_assert(parse_policy("tiresias").placement == Placement::pack);
 }
 
-// Jobs whose restarts cost more than resizing brings are left alone, once that is known; and what
-// is lost is what each says.
+// Jobs whose restarts cost more than resizing gains are left alone once that is known. The loss is
+// what each job specifies.
 TEST(costly_restarts_are_rarer) {
     std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";
     for (int i = 0; i < 60; ++i)
@@ -222,8 +222,8 @@ TEST(restarts_spread_by_application) {
     for (std::size_t i = 0; i < 3; ++i) ck_assert(cost(i) >= 10 && cost(i) <= 90);
 }
 
-// Peak of the heap while a day that repeats itself is simulated: a job leaves behind its result and
-// a word or two, whatever the number of decisions.
+// Peak heap use of a simulated day that repeats. A job leaves behind its result and one or two
+// words, whatever the number of decisions.
 TEST(memory_is_flat_in_time) {
     const auto days = [](int count) {
         std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";

@@ -33,7 +33,7 @@ struct Log final : controller::EventSink {
 
 }  // namespace
 
-TEST(scenarios_say_line_and_what_is_right) {
+TEST(scenarios_report_line_and_valid_values) {
     EXPECT_TEXT(refusal(""), "s.yaml:1: scenario: needs \"jobs\"");
     EXPECT_TEXT(refusal("jobs: []\n"), "s.yaml:1: jobs: expected at least one");
     EXPECT_TEXT(refusal("a: &x 1\n"),
@@ -61,7 +61,7 @@ TEST(scenarios_say_line_and_what_is_right) {
     ck_assert(refusal("job: 1\n").starts_with("s.yaml:1: scenario: unknown key \"job\""));
 }
 
-// F44: libyaml takes quadratic time over brackets, so most of such a file is never shown to it.
+// F44: libyaml takes quadratic time over brackets, so most of such a file never reaches it.
 TEST(bombs_are_refused) {
     EXPECT_TEXT(refusal(std::string(2'000'000, '[')), "s.yaml:1: nested too deep (limit 16)");
     EXPECT_TEXT(refusal(std::string(2'000'000, '{')), "s.yaml:1: nested too deep (limit 16)");
@@ -98,8 +98,8 @@ TEST(damaged_scenarios_never_crash) {
     }
 }
 
-// The plugin's loop and its state machine against the virtual Slurm: every job ends, none is given
-// GPUs twice, each resize that was asked comes to an end.
+// The plugin's loop and its state machine against the virtual Slurm: every job ends, no GPU is
+// given twice, and each requested resize completes.
 TEST(the_controller_brings_every_job_to_its_end) {
     std::mt19937_64 random(2);
     uint64_t asked = 0;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What slurm_plugin/slurm does without Slurm, and SlurmCluster with the test's own functions in the
-# place of libslurm's.
+# The parts of slurm_plugin/slurm that need no Slurm, and SlurmCluster with the test's own functions in place
+# of libslurm's.
 if HAVE_SLURM
 slurm_tests = \
 	tests/unit/slurm/test_allowed_size \

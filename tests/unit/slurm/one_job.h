@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's API as SlurmCluster calls it: one job, whose record and answers a test sets. Included by
-// one file of a program.
+// Slurm's API as SlurmCluster calls it: one job, whose record and answers a test sets. Exactly one
+// file of a program includes it.
 #pragma once
 
 #include <slurm/slurm_errno.h>
@@ -48,27 +48,27 @@ struct Slurm {
     uint32_t priority = 1000, reason = WAIT_NO_REASON;  // priority 0: held
     const char *priority_type = "priority/basic";
     time_t begin = 0;                             // earliest start
-    std::function<void()> before_update = [] {};  // what others do in the meantime
+    std::function<void()> before_update = [] {};  // what others do meanwhile
     uint16_t cpus_per_task = 1, node_cpus_given = 0, node_tasks_given = 0;
     uint32_t tasks_given = 0, sized_by = 0, released_by = 0;
-    std::string tres_per_node, node_tres_given;  // given: kAsItIs where nothing was
+    std::string tres_per_node, node_tres_given;  // the values given: kAsItIs if none was
     std::optional<int64_t> own_nice;             // in the intent: a lower value is lent
     int node_count = 0;                          // n1, n2, ...
     std::string excluded_given = kAsItIs;
-    int32_t excluded[3] = {-1, -1, -1};  // a range of nodes, as Slurm tells it
+    int32_t excluded[3] = {-1, -1, -1};  // a range of nodes, as Slurm lists it
     uint32_t kept_off = 0;               // in the intent: the checksum of such a list
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
     int update_answer = 0;
-    uint16_t enforce = 0;  // of AccountingStorageEnforce
+    uint16_t enforce = 0;  // from AccountingStorageEnforce
     std::string qos;
     uint32_t array = 0, array_task = 0;
-    std::vector<uint32_t> steps_of{7};  // jobs, of each a running step: those of the whole array
+    std::vector<uint32_t> steps_of{7};  // one running step each; an array's: all
     uint64_t limit = 6, used = 4;       // GPUs of the QOS
     int limits_answer = 0, limits_asked = 0;
-    std::vector<std::string> calls;  // that change something
+    std::vector<std::string> calls;  // calls that change something
 } the_slurm;
 
-// As Slurm's functions answer.
+// Returns errors like Slurm's functions.
 int rc_of(int error) {
     errno = error;
     return error == 0 ? SLURM_SUCCESS : SLURM_ERROR;
@@ -267,7 +267,7 @@ int slurm_complete_job(uint32_t, uint32_t exit_code) {
     return 0;
 }
 int slurm_job_step_get_pids(slurm_step_id_t *, char *, job_step_pids_response_msg_t **out) {
-    if (the_slurm.pids_answer == 0) *out = new job_step_pids_response_msg_t{};  // of no process
+    if (the_slurm.pids_answer == 0) *out = new job_step_pids_response_msg_t{};  // without a process
     return the_slurm.pids_answer;
 }
 void slurm_job_step_pids_response_msg_free(void *message) {
@@ -279,13 +279,13 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
-// It has been seen running.
+// A cluster that has seen the job running.
 struct Watched {
     Watched() {
         the_slurm = {};
         look();
     }
-    // Jobs are listed anew after 2 ms for each.
+    // Jobs are listed again after 2 ms each.
     RpcStatus look() {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         return cluster.observe(seen);

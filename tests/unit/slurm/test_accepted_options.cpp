@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which configuration comes into force: with files that are no files, broken ones, and a disk that
+// Which configuration takes effect: with objects that are not files, broken files, and a disk that
 // is full when the copy of an accepted one is written.
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ class Lines : public Host {
     std::vector<std::string> errors;
 };
 
-// A folder with malleable.yaml and the copy of what was accepted.
+// A folder with malleable.yaml and the copy of the accepted configuration.
 struct Folder : ringrt::test::TemporaryFolder {
     [[nodiscard]] std::string yaml() const { return path + "/yaml"; }
     [[nodiscard]] std::string copy() const { return path + "/copy"; }
@@ -44,13 +44,13 @@ struct Folder : ringrt::test::TemporaryFolder {
         std::ifstream file(copy());
         return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     }
-    // As a host that has just started.
+    // Like a host that has just started.
     [[nodiscard]] Mode mode(Lines &lines) const {
         return AcceptedOptions().read(yaml(), copy(), lines).controller.mode;
     }
 };
 
-// Writes of more than so many bytes fail, as on a full disk.
+// Writes of more than this many bytes fail, as on a full disk.
 struct FullDisk {
     explicit FullDisk(rlim_t bytes) {
         signal(SIGXFSZ, SIG_IGN);
@@ -62,7 +62,7 @@ struct FullDisk {
     rlimit before{};
 };
 
-TEST(without_a_file_nothing_is_touched) {
+TEST(without_a_file_nothing_is_changed) {
     const Folder folder;
     Lines lines;
     ck_assert(folder.mode(lines) == Mode::observe);
@@ -97,7 +97,7 @@ TEST(a_broken_file_leaves_the_accepted_one_in_force) {
               std::string::npos);
 }
 
-// A full StateSaveLocation once left an empty copy, and an empty file was a valid one.
+// A full StateSaveLocation must not leave an empty copy, because an empty file is valid.
 TEST(a_full_disk_leaves_no_copy_that_was_not_accepted) {
     for (const rlim_t room : {0, 5}) {
         const Folder folder;
@@ -121,8 +121,8 @@ TEST(a_full_disk_leaves_no_copy_that_was_not_accepted) {
     }
 }
 
-// None of them may keep the thread waiting: a time-out of this test would be the failure.
-TEST(what_is_no_file_is_refused_at_once) {
+// None of them may block the thread: this test would fail by a timeout.
+TEST(an_object_that_is_not_a_file_is_refused_at_once) {
     const Folder folder;
     Lines lines;
     ck_assert_int_eq(mkfifo(folder.yaml().c_str(), 0600), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How many GPUs the limits of an account, a user and a QOS leave a malleable job.
+// How many GPUs the limits of an account, a user and a QOS leave to a malleable job.
 #include <slurm/slurm.h>
 #include <slurm/slurmdb.h>
 
@@ -45,7 +45,7 @@ struct Qos {
     }
 };
 
-// Of the account itself; of its user where `record.user` is set.
+// Of the account itself, or of its user if `record.user` is set.
 struct Association {
     slurmdb_assoc_usage_t usage{};
     slurmdb_assoc_rec_t record{};
@@ -58,14 +58,14 @@ struct Association {
     }
 };
 
-// User 5 in account physics with QOS team, and what jobs hold below their limits.
+// User 5 in account physics with QOS team, and what jobs hold under their limits.
 struct Site {
     Amounts qos_group = unlimited(), qos_job = unlimited(), qos_user = unlimited(),
             qos_account = unlimited(), account_group = unlimited(), user_group = unlimited(),
             user_job = unlimited(), partition_group = unlimited(), parent_group = unlimited();
     Amounts in_qos{}, of_user_in_qos{}, of_account_in_qos{}, in_account{}, of_user{},
         in_partition{}, in_parent{};
-    uint32_t user = 5;  // of whom the records are
+    uint32_t user = 5;  // the user of the records
     std::string account = "physics", qos = "team", partition, partition_qos = "largest";
     bool is_over_partition = false;  // OverPartQOS
 
@@ -160,10 +160,10 @@ TEST(without_a_limit_any_size_is_allowed) {
     ck_assert(Site().allow(running_job(4)) == std::nullopt);
 }
 
-TEST(each_limit_of_gpus_leaves_what_others_do_not_have) {
+TEST(each_gpu_limit_leaves_what_others_do_not_hold) {
     struct Case {
         Amounts Site::*limit;
-        Amounts Site::*used;  // null: it is one of a single job
+        Amounts Site::*used;  // null: the limit of a single job
     };
     for (const auto &[most, in_use] : {Case{&Site::qos_group, &Site::in_qos},
                                        {&Site::qos_user, &Site::of_user_in_qos},
@@ -179,12 +179,12 @@ TEST(each_limit_of_gpus_leaves_what_others_do_not_have) {
         if (in_use == nullptr) continue;
         site.*in_use = used(4);
         ck_assert(site.allow(waiting_job()) == 2);
-        ck_assert(site.allow(running_job(4)) == 6);  // it has these itself
+        ck_assert(site.allow(running_job(4)) == 6);  // the job holds these itself
         ck_assert(site.allow(running_job(1)) == 3);
         site.*in_use = used(6);
         ck_assert(site.allow(waiting_job()) == 0);
         ck_assert(site.allow(running_job(2)) == 2);
-        site.*in_use = used(9);  // the limit was lowered since
+        site.*in_use = used(9);  // the limit was lowered meanwhile
         ck_assert(site.allow(running_job(2)) == 0);
     }
 }
@@ -197,7 +197,7 @@ TEST(the_tightest_limit_holds) {
     ck_assert(site.allow(waiting_job()) == 3);
 }
 
-TEST(a_limit_of_the_qos_is_looked_at_instead_of_the_accounts) {
+TEST(a_limit_of_the_qos_replaces_the_accounts) {
     Site site;
     site.qos_group = limit(gpu, 6);
     site.account_group = limit(gpu, 2);
@@ -210,13 +210,13 @@ TEST(a_limit_of_the_qos_is_looked_at_instead_of_the_accounts) {
     ck_assert(site.allow(waiting_job()) == 2);
 }
 
-TEST(a_limit_of_the_partitions_qos_comes_first) {
+TEST(a_limit_of_the_partitions_qos_takes_precedence) {
     Site site;
     site.qos_group = site.account_group = limit(gpu, 2);
     site.partition_group = limit(gpu, 7);
     site.in_partition = used(3);
     JobRecord job = waiting_job();
-    ck_assert(site.allow(job) == 2);  // its partition has none
+    ck_assert(site.allow(job) == 2);  // its partition has no QOS
     job.partition_qos = "largest";
     ck_assert(site.allow(job) == 4);
     site.is_over_partition = true;
@@ -229,13 +229,13 @@ TEST(a_limit_of_the_partitions_qos_comes_first) {
     ck_assert(site.allow(job) == 1);
 }
 
-TEST(an_account_above_leaves_what_those_below_do_not_have) {
+TEST(a_parent_account_leaves_what_its_children_do_not_hold) {
     Site site;
     site.parent_group = limit(gpu, 8);
     site.in_parent = used(6);
     ck_assert(site.allow(waiting_job()) == 2);
     ck_assert(site.allow(running_job(4)) == 6);
-    site.account = "chem";  // not above this one
+    site.account = "chem";  // not below this account
     ck_assert(site.allow(waiting_job()) == std::nullopt);
 }
 
@@ -250,7 +250,7 @@ TEST(limits_of_others_do_not_count) {
     site.account_group = unlimited();
     ck_assert(site.allow(waiting_job()) == std::nullopt);
     site.user = 5;
-    site.partition = "large";  // its user's there
+    site.partition = "large";  // its user's limit there
     ck_assert(site.allow(waiting_job()) == std::nullopt);
     site.partition = "main";
     ck_assert(site.allow(waiting_job()) == 2);
@@ -263,7 +263,7 @@ TEST(limits_of_others_do_not_count) {
     ck_assert(site.allow(rigid) == std::nullopt);
 }
 
-TEST(a_limit_of_a_kind_holds_for_those_that_ask_for_it) {
+TEST(a_limit_of_a_kind_applies_to_jobs_that_request_it) {
     Site site;
     site.qos_group = limit(a100, 2);
     ck_assert(site.allow(waiting_job()) == std::nullopt);
@@ -274,7 +274,7 @@ TEST(a_limit_of_a_kind_holds_for_those_that_ask_for_it) {
     ck_assert(site.allow(job) == std::nullopt);
 }
 
-TEST(cpus_go_with_gpus) {
+TEST(cpus_scale_with_gpus) {
     Site site;
     site.qos_group = limit(cpu, 12);
     JobRecord job = waiting_job();
@@ -284,18 +284,18 @@ TEST(cpus_go_with_gpus) {
     ck_assert(site.allow(job) == 9);
     job.intent->layout.gpus_per_node = 0;  // depends on the nodes
     ck_assert(site.allow(job) == std::nullopt);
-    // It asked for one of each, and has whole cores of two.
+    // It requested one of each, and holds whole cores of two CPUs.
     JobRecord running = running_job(2);
     running.cpus_requested = 4;
     site.in_qos = used(8);
     ck_assert(site.allow(running) == 4);
 }
 
-TEST(nodes_go_with_gpus) {
+TEST(nodes_scale_with_gpus) {
     Site site;
     site.qos_group = limit(node, 2);
     JobRecord job = waiting_job();
-    ck_assert(site.allow(job) == 8);  // on as few as can be
+    ck_assert(site.allow(job) == 8);  // on as few nodes as possible
     job.intent->layout.gpus_per_node = 1;
     ck_assert(site.allow(job) == 2);
     JobRecord running = running_job(4);
@@ -307,7 +307,7 @@ TEST(nodes_go_with_gpus) {
     ck_assert(site.allow(waiting_job()) == 4);
 }
 
-TEST(memory_goes_with_what_it_was_asked_for) {
+TEST(memory_scales_as_it_was_requested) {
     using Per = MemoryRequest::Per;
     Site site;
     site.qos_group = limit(mem, 3500);
@@ -325,12 +325,12 @@ TEST(memory_goes_with_what_it_was_asked_for) {
         JobRecord running = running_job(2);
         running.memory = {.per = per, .mb = 1000};
         running.gpus_on_node = {{0, 1}, {1, 1}};
-        site.in_qos[mem] = 3000;  // 2000 of them its own
+        site.in_qos[mem] = 3000;  // 2000 of them are its own
         ck_assert(site.allow(running) == (per == Per::node ? 2 * kMostOnANode : 2));
     }
 }
 
-TEST(billing_goes_with_what_the_run_costs) {
+TEST(billing_scales_with_the_runs_cost) {
     Site site;
     site.qos_group = limit(billing, 9);
     ck_assert(site.allow(waiting_job()) == std::nullopt);
@@ -340,7 +340,7 @@ TEST(billing_goes_with_what_the_run_costs) {
     ck_assert(site.allow(job) == 4);
 }
 
-TEST(who_waits_at_an_account_above_or_at_the_partitions_qos_lacks_what_these_do_not_leave) {
+TEST(the_shortfall_at_a_parent_account_or_the_partitions_qos) {
     using enum SharedLimit::What;
     Site site;
     site.account_group = limit(gpu, 8);
@@ -356,14 +356,14 @@ TEST(who_waits_at_an_account_above_or_at_the_partitions_qos_lacks_what_these_do_
     site.note(jobs);
     ck_assert(jobs[0].at_limit.whose == "science" && jobs[0].at_limit.short_by == 3);
     ck_assert(jobs[1].accounts_above == (std::vector<std::string>{"science", "root"}));
-    site.account_group = limit(gpu, 5);  // the tighter one now
+    site.account_group = limit(gpu, 5);  // now the tighter one
     site.note(jobs);
     ck_assert(jobs[0].at_limit.whose.empty() && jobs[0].at_limit.short_by == 3);
 
     Site in_large;
     in_large.partition_group = limit(gpu, 4);
     in_large.in_partition = used(3);
-    in_large.qos_group = limit(gpu, 2);  // does not hold beside it
+    in_large.qos_group = limit(gpu, 2);  // does not apply beside it
     in_large.in_qos = used(2);
     waiting.at_limit = {.what = gpus, .of_qos = true};
     waiting.partition_qos = "largest";
@@ -375,7 +375,7 @@ TEST(who_waits_at_an_account_above_or_at_the_partitions_qos_lacks_what_these_do_
     ck_assert(jobs[0].at_limit.whose.empty() && jobs[0].at_limit.short_by == 3);
 }
 
-TEST(who_waits_at_a_limit_of_memory_lacks_what_is_not_left) {
+TEST(the_shortfall_at_a_memory_limit) {
     using Per = MemoryRequest::Per;
     Site site;
     site.qos_group = limit(mem, 4000);
@@ -401,8 +401,8 @@ TEST(who_waits_at_a_limit_of_memory_lacks_what_is_not_left) {
     }
 }
 
-// It may use the rest of its node, which is counted as its own.
-TEST(a_job_with_a_whole_node_holds_more_than_it_asked_for) {
+// It may use the rest of its node, which counts as its own.
+TEST(a_job_with_a_whole_node_holds_more_than_it_requested) {
     Site site;
     site.qos_group = limit(gpu, 4);
     site.account_group = limit(cpu, 64);
@@ -414,8 +414,8 @@ TEST(a_job_with_a_whole_node_holds_more_than_it_asked_for) {
     ck_assert(site.allow(job) == 4);
 }
 
-// Jobs are listed seldom in a full queue, and limits change without them.
-TEST(what_is_noted_is_of_the_last_answer_and_stays_until_the_next) {
+// In a full queue jobs are listed rarely, and limits change between listings.
+TEST(noted_limits_stay_until_the_next_answer) {
     using enum SharedLimit::What;
     Site site;
     site.account_group = limit(gpu, 6);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ringrtd leaves for job_submit/malleable, and its answers over HTTP: right, wrong, torn, old.
+// The facts that ringrtd writes for job_submit/malleable, and its answers over HTTP: right, wrong,
+// torn, old.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ struct Folder : ringrt::test::TemporaryFolder {
     }
 };
 
-TEST(facts_are_read_as_they_were_written) {
+TEST(facts_are_read_as_written) {
     const SubmitFacts facts = some_facts();
     ck_assert(parse_facts(format_facts(facts)) == facts);
     ck_assert_int_eq(view_in(facts, "short").gpus_in_all, 8);
@@ -45,7 +46,7 @@ TEST(facts_are_read_as_they_were_written) {
     ck_assert_int_eq(view_in(facts, "none").hold_s, 10);
 }
 
-TEST(a_cut_file_is_no_file) {
+TEST(a_truncated_file_does_not_count) {
     const std::string text = format_facts(some_facts());
     for (std::size_t cut = 0; cut < text.size(); ++cut)
         ck_assert_msg(!parse_facts(text.substr(0, cut)), "cut at %zu", cut);
@@ -60,7 +61,7 @@ TEST(a_cut_file_is_no_file) {
         ck_assert_msg(!parse_facts(bad), "%s", bad);
 }
 
-// Whatever bytes are changed: what is accepted is within its bounds.
+// Whatever bytes change, accepted values are within bounds.
 TEST(random_changes_leave_bounds) {
     const std::string whole = format_facts(some_facts());
     std::mt19937 random(17);
@@ -81,7 +82,7 @@ TEST(random_changes_leave_bounds) {
     ck_assert(accepted > 0);
 }
 
-TEST(what_does_not_fit_is_left_out) {
+TEST(jobs_that_do_not_fit_are_left_out) {
     SubmitFacts facts;
     facts.hold_s = 1 << 30;
     facts.partitions["two words"] = {1, 1, false};
@@ -111,7 +112,7 @@ TEST(only_a_trusted_and_fresh_file_counts) {
         ck_assert_int_eq(chown(path.c_str(), 12345, 12345), 0);
         ck_assert(!read_facts(path, 0) && read_facts(path, 12345).has_value());
     }
-    facts.at_s = boottime_s() + 100;  // of another boot
+    facts.at_s = boottime_s() + 100;  // from another boot
     ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
     facts.at_s = boottime_s() - kFactsStale_s - 1;
     ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
@@ -170,7 +171,7 @@ TEST(http_answers_one_request) {
     };
     EXPECT_TEXT(status("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "200");
     EXPECT_TEXT(status("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", ""), "503");
-    EXPECT_TEXT(status("GET /metrics HTTP/1.1\r\nHost: x\r\n"), "");  // goes on
+    EXPECT_TEXT(status("GET /metrics HTTP/1.1\r\nHost: x\r\n"), "");  // incomplete
     EXPECT_TEXT(status("GET /metricsx HTTP/1.1\r\n\r\n"), "404");
     EXPECT_TEXT(status("GET /../metrics HTTP/1.1\r\n\r\n"), "404");
     EXPECT_TEXT(status("POST /metrics HTTP/1.1\r\n\r\n"), "405");

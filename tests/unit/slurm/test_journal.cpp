@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a controller that starts learns from the one before it.
+// What a starting controller learns from its predecessor.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ TEST(it_is_bounded_and_keeps_the_last_thousand) {
     ck_assert_uint_le(std::filesystem::file_size(folder.path + "/journal.1"), kJournalBytes + 1000);
 }
 
-TEST(what_is_no_file_is_said_once_and_blocks_nothing) {
+TEST(an_object_that_is_not_a_file_is_reported_once_and_blocks_nothing) {
     const TemporaryFolder folder;
     Errors errors;
     const std::string path = folder.path + "/journal";
@@ -93,7 +93,7 @@ TEST(a_torn_last_line_spoils_no_other) {
     ck_assert(!journal.ended.contains(2));
 }
 
-// The journal's own grammar: what is no whole line of it tells nothing.
+// The journal's own grammar: a text that is not a complete line has no effect.
 TEST(only_whole_lines_count) {
     using ringrt::controller::journal_line;
     using ringrt::controller::read_journal;
@@ -113,7 +113,7 @@ TEST(only_whole_lines_count) {
           "event/1 job=7 kind=asked outcome=none", " event/1 time=5 job=7 kind=asked outcome=none",
           "event/2 time=5 job=7 kind=asked outcome=none"})
         ck_assert_msg(read_journal(line).asked_s.empty(), "%s", line);
-    // What a newer version writes of a job happened to it.
+    // A newer version's line about a job counts as an event of that job.
     ck_assert(
         read_journal(asked + "\nevent/1 time=6 job=7 kind=moved outcome=none").asked_s.empty());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lease of ringrtd: every order in which contenders, their writes and the clock can come, for
-// two of them in full and for three at random; then the files.
+// The lease of ringrtd: every order of contenders, their writes and the clock, exhaustively for two
+// contenders and randomly for three; then the files.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,17 +26,17 @@ namespace {
 using namespace ringrt::slurm;
 using ringrt::test::TemporaryFolder;
 
-// Small whole numbers, so that the states that differ are few: the guard is 1 of 4 seconds.
+// Small integers keep the number of distinct states small: the guard is 1 of 4 seconds.
 constexpr LeaseTimes kTimes{.lease_s = 3, .guard_s = 1, .margin_s = 1, .renew_s = 1, .look_s = 1};
 
-// One contender in the model: an operation is begun, takes effect at some later time in the store,
-// and its answer comes later still. In between anything may happen, a crash included.
+// One contender in the model. An operation begins, takes effect in the store later, and its answer
+// arrives later still. Anything may happen in between, including a crash.
 struct Contender {
     Contender(std::string name, LeaseTimes times, double beside)
         : lease(std::move(name), times), offset(beside) {}
 
     Lease lease;
-    double offset = 0;  // its clock beside the others'
+    double offset = 0;  // its clock relative to the others'
     LeaseOp op = LeaseOp::rest;
     bool in_store = false;  // the operation has taken effect
     LeaseSeen found;
@@ -50,7 +50,7 @@ struct World {
     double now = 0;
     std::map<uint64_t, LeaseRecord> store;
     std::vector<Contender> all;
-    bool same_host = false;  // the dead are known to be
+    bool same_host = false;  // dead processes can be recognized
 };
 
 World world_of(int contenders, bool same_host = false, LeaseTimes times = kTimes) {
@@ -80,7 +80,7 @@ void reach_store(World &world, Contender &c) {
         c.wrote = fresh ? LeaseWrite::done : LeaseWrite::exists;
         while (world.store.size() > 2) world.store.erase(world.store.begin());
     } else if (c.op == LeaseOp::renew) {
-        world.store[c.number] = c.record;  // also where it was removed: rename() makes it anew
+        world.store[c.number] = c.record;  // even if it was removed: rename() creates it again
         c.wrote = LeaseWrite::done;
     }
 }
@@ -91,7 +91,7 @@ LeaseSeen failed_look() {
     return seen;
 }
 
-// False: not possible now.
+// Returns false if the move is impossible now.
 bool play(World &world, std::size_t who, Move move) {
     Contender &c = world.all[who];
     if (c.dead) return false;
@@ -151,10 +151,10 @@ std::string key_of(const World &world) {
 
 struct Explored {
     std::size_t states = 0, active = 0;
-    int most = 0;  // that act at once
+    int most = 0;  // the most that act at once
 };
 
-// Every state that can be reached until `end_s`, whatever the order.
+// Every state that is reachable until `end_s`, in every order.
 Explored explore(const World &start, double end_s, int crashes_max, int failures_max) {
     struct Node {
         World world;
@@ -196,9 +196,12 @@ void tell(const char *what, const Explored &explored) {
     ck_assert_int_eq(explored.most, 1);
 }
 
-TEST(two_from_nothing_never_act_both) { tell("from nothing", explore(world_of(2), 4, 0, 0)); }
+TEST(two_contenders_never_both_act_from_nothing) {
+    tell("from nothing", explore(world_of(2), 4, 0, 0));
+}
 
-// A holds the lease; B is just there. A stalls, crashes, or goes on, at each point of a renewal.
+// A holds the lease, and B has just started. A stalls, crashes, or continues, at each point of a
+// renewal.
 World held_by_a(int contenders, bool same_host = false, LeaseTimes times = kTimes) {
     World world = world_of(contenders, same_host, times);
     for (int i = 0; i < 20 && !world.all[0].lease.may_act(world.now); ++i)
@@ -221,15 +224,15 @@ TEST(a_write_whose_answer_is_lost_makes_no_second_holder) {
     tell("held, one failure", explore(held_by_a(2), 4, 0, 1));
 }
 
-// This test can fail: rules that are too short are found out.
-TEST(a_lease_without_its_margins_is_found_out) {
+// This test can fail: margins that are too short are detected.
+TEST(a_lease_without_margins_is_detected) {
     LeaseTimes hasty = kTimes;
     hasty.guard_s = 0;
     hasty.margin_s = -2;
     ck_assert_int_eq(explore(held_by_a(2, false, hasty), 4, 0, 0).most, 2);
 }
 
-// Walks through what is too much to enumerate: three contenders, crashes, failures, long times.
+// Random walks for what is too large to enumerate: three contenders, crashes, failures, long times.
 TEST(three_contenders_never_act_together) {
     std::mt19937 random(17);
     std::size_t steps = 0, active = 0, holders = 0;
@@ -242,7 +245,7 @@ TEST(three_contenders_never_act_together) {
             if (dice < 2)
                 world.now += 1;
             else if (dice == 30)
-                world.now += static_cast<double>(random() % 9);  // all stall
+                world.now += static_cast<double>(random() % 9);  // all contenders stall
             else if (dice == 31 && step > 60)
                 (void)play(world, who, Move::crash);
             else if (dice < 36)
@@ -264,7 +267,7 @@ TEST(three_contenders_never_act_together) {
     ck_assert(active > steps / 20 && holders > 200);
 }
 
-// Runs everybody promptly; the one that acts at the end, or -1.
+// Runs every contender promptly. Returns the one that acts at the end, or -1.
 int settle(World &world, double seconds) {
     for (const double end = world.now + seconds; world.now < end; world.now += 0.25)
         for (std::size_t who = 0; who < world.all.size(); ++who)
@@ -278,11 +281,11 @@ int settle(World &world, double seconds) {
     return found;
 }
 
-TEST(somebody_acts_soon_and_goes_on) {
+TEST(one_contender_acts_soon_and_continues) {
     World world = world_of(3);
     const int first = settle(world, 1);
     ck_assert_int_ge(first, 0);
-    ck_assert_int_eq(settle(world, 100), first);  // it is not handed about
+    ck_assert_int_eq(settle(world, 100), first);  // it does not change hands
     world.all[static_cast<std::size_t>(first)].dead = true;
     ck_assert_int_eq(settle(world, 2), -1);  // not before the lease has expired
     const int second = settle(world, 4);
@@ -297,8 +300,8 @@ TEST(a_dead_process_of_the_same_host_is_succeeded_at_once) {
     ck_assert_int_eq(settle(world, 1.5), 1 - first);
 }
 
-// From whatever state the walks leave behind, those who live find a holder again.
-TEST(after_any_disorder_one_acts_again) {
+// From any state that the walks reach, the survivors find a holder again.
+TEST(after_any_disorder_one_contender_acts_again) {
     std::mt19937 random(18);
     for (int walk = 0; walk < 2000; ++walk) {
         World world = world_of(3);
@@ -324,7 +327,7 @@ TEST(an_unreadable_lease_is_waited_out) {
 
 TEST(a_holder_stops_before_its_time_is_over) {
     World world = held_by_a(1);
-    world.store.clear();  // what it cannot renew any more
+    world.store.clear();  // so that it can no longer renew
     ck_assert(world.all[0].lease.may_act(1.9) && !world.all[0].lease.may_act(2));
     ck_assert(world.all[0].lease.holds());
 }
@@ -333,7 +336,7 @@ TEST(a_holder_stops_before_its_time_is_over) {
 
 const LeaseRecord kRecord{.holder = "h:1:2:b:3", .beat = 5, .takeover_s = 40};
 
-TEST(a_lease_is_read_as_it_was_written) {
+TEST(a_lease_is_read_as_written) {
     const std::string text = format_lease(kRecord, "2026-01-01T00:00:00Z");
     ck_assert(parse_lease(text) == kRecord);
     for (std::size_t cut = 0; cut < text.size(); ++cut)
@@ -376,7 +379,7 @@ TEST(one_of_many_creates_a_number) {
     ck_assert(seen.record && seen.holder_is_dead);
 }
 
-TEST(files_that_are_no_leases_do_no_harm) {
+TEST(invalid_lease_files_do_no_harm) {
     const TemporaryFolder folder;
     LeaseFile file(folder.path);
     ck_assert(file.look().number == 0 && !file.look().failed);
@@ -396,11 +399,11 @@ TEST(files_that_are_no_leases_do_no_harm) {
     ck_assert(!nowhere.error().empty());
 }
 
-TEST(only_what_is_known_dead_is_dead) {
+TEST(only_a_process_known_to_be_dead_counts_as_dead) {
     ck_assert(!is_dead(this_process()));
     std::string other = this_process();
     other.replace(other.rfind(':') + 1, std::string::npos, "1");
-    ck_assert(!is_dead(other));  // another name space: its processes cannot be seen
+    ck_assert(!is_dead(other));  // another namespace: its processes are not visible
     ck_assert(!is_dead("") && !is_dead("a:b:c:d:e") && !is_dead("h:0:1::"));
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exposition for monitoring, read back by the grammar of OpenMetrics 1.0 and of the older text
-// format. Python's prometheus_client has accepted both too.
+// format. Python's prometheus_client has accepted both as well.
 #include <charconv>
 #include <map>
 #include <set>
@@ -31,7 +31,7 @@ bool is_name(std::string_view name) {
     return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
 }
 
-// {name="value",…}: each label once, the value without what would have to be escaped.
+// {name="value",…}: each label once, and no value that would need escaping.
 void check_labels(std::string_view labels) {
     if (labels.empty()) return;
     ck_assert_msg(labels.starts_with('{') && labels.ends_with('}'), "labels %s", labels.data());
@@ -56,8 +56,8 @@ std::vector<std::string> suffixes_of(const std::string &type, bool open) {
     return {""};
 }
 
-// Every rule that both formats have: metadata before samples, a family in one piece, known types,
-// the right suffix, no sample twice, a number.
+// All rules that both formats share: metadata before samples, a family in one block, known types,
+// the right suffix, no duplicate sample, a number.
 class Parser {
   public:
     explicit Parser(bool open) : open_(open) {}
@@ -155,17 +155,17 @@ double value_of(const std::map<std::string, Family> &families, const std::string
 
 }  // namespace
 
-TEST(an_account_of_nothing_is_valid_in_both_formats) {
+TEST(an_empty_exposition_is_valid_in_both_formats) {
     const Account account;
     const auto families = read_open(account);
     ck_assert_uint_ge(families.size(), 20);
     for (const auto &[name, family] : families) ck_assert(!family.help.empty());
-    // From 0, so that the first increase is one.
+    // From 0, so that the first increase counts as one.
     ck_assert(value_of(families, "ringrt_resizes_lost", "ringrt_resizes_lost_total") == 0);
     (void)Parser(false).read(to_metrics(account.diag, Exposition::prometheus));
 }
 
-TEST(each_count_stands_under_its_name) {
+TEST(each_count_has_its_name) {
     Account account;
     controller::Statistics &s = account.statistics;
     s.resizes = {.asked = 9, .resized = 5, .called_off = 2, .lost = 1, .refused = 3};
@@ -198,7 +198,7 @@ TEST(each_count_stands_under_its_name) {
     ck_assert(value_of(f, "ringrt_start_time_seconds", "ringrt_start_time_seconds") == 1000.25);
 }
 
-TEST(one_mode_is_in_force) {
+TEST(one_mode_is_active) {
     Account account;
     account.options.mode = controller::Mode::observe;
     const auto families = read_open(account);
@@ -217,7 +217,7 @@ TEST(a_hostile_reason_cannot_break_the_text) {
     (void)Parser(false).read(to_metrics(account.diag, Exposition::prometheus));
 }
 
-TEST(what_is_no_number_is_0) {
+TEST(an_invalid_number_is_0) {
     Account account;
     account.statistics.restart_s = 1.0 / 0.0 - 1.0 / 0.0;
     account.statistics.restart_gpu_s = 1e300;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What Slurm's own records say of nodes and jobs.
+// What Slurm's own records contain about nodes and jobs.
 #include <slurm/slurm_errno.h>
 
 #include <string>
@@ -32,7 +32,7 @@ struct NodesGiven {
     std::vector<partition_info_t> partitions{};
 };
 
-// Of four GPUs each.
+// With four GPUs each.
 std::vector<NodeRecord> records_of(NodesGiven given) {
     char name[] = "n", gres[] = "gpu:4";
     std::vector<node_info_t> nodes;
@@ -53,7 +53,7 @@ std::vector<NodeRecord> records_of(NodesGiven given) {
 
 }  // namespace
 
-// The first of those ahead; what has begun is in the node's state.
+// The first future reservation. One that has begun shows in the node's state.
 TEST(a_reservation_ahead_is_noted_on_its_nodes) {
     int32_t all[] = {0, 2, -1}, last[] = {2, 9, -1};
     std::vector<reserve_info_t> reservations(4);
@@ -76,14 +76,14 @@ TEST(a_reservation_ahead_is_noted_on_its_nodes) {
     ck_assert(nodes == std::vector<NodeRecord>(3));
 }
 
-// A job that leaves for its resize can come back neither to a partition that is DOWN nor to a node
-// that is in none.
-TEST(what_starts_no_jobs_is_in_nobodys_pool) {
+// A job that leaves for its resize cannot restart in a partition that is DOWN, or on a node that is
+// in no partition.
+TEST(nodes_and_partitions_that_start_no_jobs_are_in_no_pool) {
     char up[] = "up", down[] = "down";
     int32_t up_nodes[] = {0, 0, 3, 3, -1}, down_nodes[] = {1, 1, -1};
     std::vector<partition_info_t> partitions(2);
     partitions[0].name = up;
-    partitions[0].state_up = PARTITION_DRAIN;  // takes no new jobs, but starts those it has
+    partitions[0].state_up = PARTITION_DRAIN;  // takes no new jobs, but starts its pending ones
     partitions[0].node_inx = up_nodes;
     partitions[1].name = down;
     partitions[1].state_up = PARTITION_DOWN;
@@ -102,7 +102,7 @@ TEST(what_starts_no_jobs_is_in_nobodys_pool) {
     for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
 }
 
-TEST(tasks_of_arrays_are_told) {
+TEST(tasks_of_arrays_are_identified) {
     using ringrt::slurm::JobArrays;
     const auto task = [](uint32_t number, uint32_t of, uint32_t state, uint32_t most) {
         slurm_job_info_t job{};
@@ -132,12 +132,12 @@ TEST(tasks_of_arrays_are_told) {
     jobs[1].job_state = JOB_COMPLETE;  // there is room for one more
     ck_assert(!told(jobs, 0).array_is_full);
     jobs[1].job_state = JOB_RUNNING;
-    jobs[2].job_state = JOB_RUNNING;  // nobody waits
+    jobs[2].job_state = JOB_RUNNING;  // no task is pending
     ck_assert(!told(jobs, 0).array_is_full);
     for (slurm_job_info_t &job : jobs) job.array_max_tasks = 0;  // no limit
     jobs[2].job_state = JOB_PENDING;
     ck_assert(!told(jobs, 0).array_is_full);
-    // Those without a record of their own yet: 70 of them, and with a limit no more than may start.
+    // The tasks without a record yet: 70 of them, and with a limit no more than may start.
     bitstr_t *tasks = slurm_bit_alloc(128);
     slurm_bit_nset(tasks, 30, 99);
     jobs[2].array_task_id = NO_VAL;
@@ -152,7 +152,7 @@ TEST(tasks_of_arrays_are_told) {
     slurm_bit_free(&tasks);
 }
 
-TEST(a_limit_is_told_from_other_reasons) {
+TEST(a_limit_is_distinguished_from_other_reasons) {
     using ringrt::controller::PendingReason;
     const auto waits = [](uint32_t reason) {
         slurm_job_info_t job{};
@@ -169,8 +169,8 @@ TEST(a_limit_is_told_from_other_reasons) {
         ck_assert(waits(reason) == PendingReason::other);
 }
 
-// A time-out and a lost node have exit code 0 too.
-TEST(only_slurms_own_word_makes_a_job_completed) {
+// A timeout and a lost node have exit code 0 as well.
+TEST(only_slurms_own_state_makes_a_job_completed) {
     const auto end = [](uint32_t state) {
         slurm_job_info_t job{};
         job.job_state = state;
@@ -183,7 +183,7 @@ TEST(only_slurms_own_word_makes_a_job_completed) {
         ck_assert(end(state) == End::How::by_slurm);
 }
 
-// This cluster only remembers it.
+// This cluster only keeps its record.
 TEST(a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here) {
     slurm_job_info_t job{};
     job.job_state = JOB_PENDING | JOB_REVOKED;
@@ -191,7 +191,7 @@ TEST(a_job_that_runs_elsewhere_in_a_federation_waits_for_nothing_here) {
     ck_assert(ringrt::slurm::job_record(job, {}).phase == JobPhase::finished);
 }
 
-TEST(slurms_own_holds_are_told_from_anybody_elses) {
+TEST(slurms_own_holds_are_distinguished_from_others) {
     const auto hold = [](uint32_t priority, uint32_t reason, const char *text) {
         slurm_job_info_t job{};
         std::string words = text;
@@ -209,8 +209,8 @@ TEST(slurms_own_holds_are_told_from_anybody_elses) {
     ck_assert(hold(7, FAIL_BAD_CONSTRAINTS, "") == SlurmHold::none);
 }
 
-// Idle for two seconds, it would be gone.
-TEST(a_node_about_to_restart_takes_nobody) {
+// Idle for two seconds, it would be restarted.
+TEST(a_node_about_to_restart_takes_no_job) {
     for (const uint32_t flag : {NODE_STATE_REBOOT_REQUESTED, NODE_STATE_REBOOT_ISSUED,
                                 NODE_STATE_POWER_DOWN, NODE_STATE_POWER_DRAIN, NODE_STATE_DRAIN})
         ck_assert(!records_of({{NODE_STATE_ALLOCATED | flag}}).at(0).usable);

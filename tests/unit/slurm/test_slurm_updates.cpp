@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// SlurmCluster: what is changed of a job.
+// SlurmCluster: updates of a job.
 #include <slurm/slurm_errno.h>
 
 #include "slurm_plugin/controller/kept_off.h"
@@ -12,7 +12,7 @@ using ringrt::records::kMailRequeue;
 using ringrt::records::kRunMailsAll;
 using ringrt::records::RunMails;
 
-// I8: what a user or an operator has set comes back as it was.
+// I8: a value that a user or an operator has set is restored.
 TEST(a_nice_value_is_lowered_once_and_given_back) {
     const auto given = [](uint32_t nice, std::optional<int64_t> own, const PendingUpdate &update) {
         the_slurm = {.nice = nice, .own_nice = own};
@@ -31,8 +31,8 @@ TEST(a_nice_value_is_lowered_once_and_given_back) {
     ck_assert_uint_eq(given(kLent, 0, {.nice = 5000}), NICE_OFFSET + 5000);
 }
 
-// I8 once more: of the mail type, a resize changes the mails about runs only.
-TEST(mails_about_runs_are_kept_back_and_given_back) {
+// I8 again: a resize changes only the mail types about runs.
+TEST(mails_about_runs_are_suppressed_and_restored) {
     constexpr uint16_t kOthers = MAIL_JOB_END | MAIL_JOB_FAIL | MAIL_JOB_TIME80;
     constexpr uint16_t kAll = kOthers | MAIL_JOB_BEGIN | MAIL_JOB_REQUEUE;
     const auto given = [](uint16_t type, std::optional<RunMails> mails, RunMails shown) {
@@ -51,14 +51,14 @@ TEST(mails_about_runs_are_kept_back_and_given_back) {
     ck_assert_uint_eq(given(0, kMailRequeue, 0), MAIL_JOB_REQUEUE);
 }
 
-// A job that waits, held, with a nice value that is lent.
+// A pending, held job with a lent nice value.
 void be_held(uint32_t reason) {
     the_slurm = {.state = JOB_PENDING, .nice = NICE_OFFSET - 1000, .own_nice = 0};
     the_slurm.priority = 0;
     the_slurm.reason = reason;
 }
 
-TEST(a_hold_outlives_the_return_of_a_lent_nice_value) {
+TEST(a_hold_survives_the_return_of_a_lent_nice_value) {
     for (const uint32_t reason : {uint32_t{WAIT_HELD_USER}, uint32_t{WAIT_HELD}}) {
         Watched job;
         be_held(reason);
@@ -93,8 +93,8 @@ TEST(a_job_that_was_held_meanwhile_is_not_released) {
     }
 }
 
-// slurmctld stops an update where a hold came in between, and has set the record by then. One that
-// no longer says what is lent would leave it to the job for good.
+// slurmctld stops an update if a hold intervenes, and has then set the record already. A record
+// without the lent value would leave that value to the job permanently.
 TEST(a_lent_nice_value_stays_in_the_record_until_it_is_given_back) {
     Watched job;
     the_slurm = {.state = JOB_PENDING, .nice = NICE_OFFSET - 1000, .own_nice = 0};
@@ -109,7 +109,7 @@ TEST(a_lent_nice_value_stays_in_the_record_until_it_is_given_back) {
     ck_assert_uint_eq(the_slurm.priority, 0);
 }
 
-// Another priority would be an operator's word for good.
+// Another priority would count as an operator's permanently.
 TEST(a_priority_that_grows_with_age_is_left_alone) {
     Watched job;
     the_slurm.state = JOB_PENDING;
@@ -124,7 +124,7 @@ TEST(a_priority_that_grows_with_age_is_left_alone) {
     ck_assert_uint_eq(the_slurm.priority, 0);
 }
 
-// What an operator sets is above the limits of the job's user, account and QOS.
+// An operator's setting overrides the limits of the job's user, account and QOS.
 TEST(a_size_is_set_in_the_owners_name) {
     the_slurm = {};
     SlurmCluster cluster;
@@ -139,10 +139,10 @@ TEST(a_size_is_set_in_the_owners_name) {
     the_slurm.released_by = 0;
     the_slurm.update_answer = ESLURM_ACCOUNTING_POLICY;
     ck_assert(cluster.update_pending(7, update) == RpcStatus::refused);
-    ck_assert_uint_eq(the_slurm.released_by, 0);  // it waits on, with the size that it had
+    ck_assert_uint_eq(the_slurm.released_by, 0);  // it stays pending with its previous size
 }
 
-TEST(the_cpus_of_a_node_follow_the_tasks) {
+TEST(the_cpus_of_a_node_scale_with_the_tasks) {
     const auto given = [](uint16_t cpus_per_task, int gpus, int nodes) {
         the_slurm = {.cpus_per_task = cpus_per_task};
         SlurmCluster cluster;
@@ -160,7 +160,7 @@ TEST(the_cpus_of_a_node_follow_the_tasks) {
 }
 
 // One launcher on each node, and nodes that are alike.
-TEST(the_layout_goes_with_the_size) {
+TEST(the_layout_is_set_with_the_size) {
     the_slurm = {.cpus_per_task = 6, .tres_per_node = "gres:nic:1,gres:gpu:a100:2"};
     SlurmCluster cluster;
     Observation seen;
@@ -178,9 +178,9 @@ TEST(the_layout_goes_with_the_size) {
     EXPECT_TEXT(the_slurm.node_tres_given, "gres:nic:1");
 }
 
-// The share of a node that a size on one node has left goes with the size; what never was there
-// needs no clearing.
-TEST(a_share_of_a_node_goes_with_its_size) {
+// The share of a node that a one-node size has left changes with the size. A share that was never
+// set needs no clearing.
+TEST(a_share_of_a_node_changes_with_the_size) {
     for (const char *before : {"gres:gpu:4", ""}) {
         the_slurm = {.tres_per_node = before};
         SlurmCluster cluster;
@@ -192,7 +192,7 @@ TEST(a_share_of_a_node_goes_with_its_size) {
     }
 }
 
-// By name, and taken back: only the list that the record tells of.
+// By name, and taken back: only the list in the record.
 TEST(excluded_nodes_are_lent_and_taken_back) {
     const auto look = [](SlurmCluster &cluster) {
         Observation seen;
@@ -230,7 +230,7 @@ TEST(excluded_nodes_are_lent_and_taken_back) {
     }
 }
 
-TEST(what_passes_by_itself_is_no_refusal) {
+TEST(a_temporary_error_is_not_a_refusal) {
     Watched job;
     for (const int error : {int(ESLURM_JOB_NOT_PENDING), ringrt::slurm::kSettingDbIndex}) {
         the_slurm.update_answer = error;

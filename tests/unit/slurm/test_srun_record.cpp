@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How an srun is written down, and that a shell repeats it word by word.
+// How an srun is recorded, and that a shell repeats it word by word.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What the script's srun was given: each argument on a line, then what the environment has.
+// The arguments of the script's srun, one per line, then the environment.
 std::string repeated(const TemporaryFolder &folder, SrunCall call) {
     const std::string srun = folder.path + "/srun";
     std::ofstream(srun) << "#!/bin/sh\nfor word; do echo \"[$word]\"; done\n"
@@ -64,9 +64,10 @@ TEST(a_shell_repeats_it_word_by_word) {
                     folder.path + "\n");
 }
 
-// Somebody else may write into the job's folder, too: his file is not run as the job's owner.
+// Another user may also write into the job's folder: that user's file is not run as the job's
+// owner.
 TEST(a_record_of_somebody_else_is_not_run) {
-    if (getuid() != 0) return;  // cannot make one
+    if (getuid() != 0) return;  // cannot create one
     const TemporaryFolder folder;
     const std::string name = folder.path + "/" + ringrt::records::srun_record_name(7);
     std::ofstream(folder.path + "/batch") << ringrt::records::extension_script(7);
@@ -85,22 +86,22 @@ TEST(a_record_of_somebody_else_is_not_run) {
     ck_assert(std::rename(name.c_str(), (folder.path + "/own").c_str()) == 0);
     ck_assert(chown((folder.path + "/own").c_str(), 0, 0) == 0);
     ck_assert(symlink("own", name.c_str()) == 0);
-    ck_assert(!runs());  // a file of the owner's, and not the one that his srun wrote
+    ck_assert(!runs());  // the owner's file, but not the one that the job's srun wrote
     std::remove(name.c_str());
     ck_assert(mkdir(name.c_str(), 0700) == 0 && !runs());
 }
 
-TEST(the_size_is_the_extensions_own) {
+TEST(an_extension_has_its_own_size) {
     const Words left = without_size({"-n", "2", "-N1", "--gpus=4", "--ntasks-per-node", "2",
                                      "--cpu-bind=none", "-l", "--gres=gpu:2", "--nodes=1-2"});
     ck_assert(left == (Words{"--cpu-bind=none", "-l"}));
-    // No options that only begin alike.
+    // Keeps options that only begin alike.
     ck_assert(has(without_size({"--ntasks-per-core=1", "--network=x", "--nice=3"}), "--nice=3"));
     ck_assert(has(without_size({"--ntasks-per-core=1"}), "--ntasks-per-core=1"));
     ck_assert(without_size({"-n"}).empty());
 }
 
-TEST(what_slurm_sets_for_each_job_is_not_passed_on) {
+TEST(variables_that_slurm_sets_per_job_are_not_passed_on) {
     for (const char *own :
          {"SLURM_JOB_ID=1", "SLURM_GPUS=2", "SLURMD_NODENAME=n1", "CUDA_VISIBLE_DEVICES=0",
           "RINGRT_CHANNEL=x/y", "RINGRT_EXTENDS=7", "RINGRT_STEP_VARIABLES=RANK",
@@ -114,7 +115,7 @@ TEST(what_slurm_sets_for_each_job_is_not_passed_on) {
         ck_assert_msg(is_passed_on(users), "%s", users);
 }
 
-TEST(what_cannot_be_written_down_is_not) {
+TEST(a_call_that_cannot_be_recorded_is_not) {
     SrunCall call{.arguments = {"srun", "x"}, .program_words = 1, .folder = "/"};
     ck_assert(script_of(call).has_value());
     call.program_words = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a batch script's header becomes: a size to start with and a layout, or one line that says
-// what contradicts itself.
+// What a batch script's header becomes: a start size and a layout, or one line that names the
+// contradiction.
 #include <initializer_list>
 #include <string>
 
@@ -49,7 +49,7 @@ const Row kRows[] = {
     {"--gres=gpu:4 --ntasks=4", {.tasks = 4, .gpus_per_node = 4}, {1, 8}, 4, 0},
     {"--gpus=4 --gpus-per-task=1", {.gpus = 4, .gpus_per_task = 1}, {1, 8}, 4, 0},
     {"--nodes=1", {.nodes = 1}, {1, 8}, 1, 0},
-    // submitit: nodes and tasks always
+    // submitit: always nodes and tasks
     {"submitit, 2 GPUs", {.nodes = 1, .tasks_per_node = 2, .gpus_per_node = 2}, {1, 8}, 2, 2},
     {"submitit, 2 GPUs, as sbatch sends it",
      {.nodes = 1, .tasks = 2, .tasks_per_node = 2, .gpus_per_node = 2},
@@ -100,7 +100,7 @@ const Row kRows[] = {
      {1, 8},
      4,
      2},
-    // Onto the ladder
+    // Rounded to the ladder
     {"--gpus=3", {.gpus = 3}, {1, 8}, 2, 0, false, true},
     {"--gpus=16", {.gpus = 16}, {1, 8}, 8, 0, false, true},
     {"--gpus=1 of 2:8", {.gpus = 1}, {2, 8}, 2, 0, false, true},
@@ -136,7 +136,7 @@ TEST(headers_become_a_size_and_a_layout) {
     }
 }
 
-TEST(what_contradicts_itself_is_refused) {
+TEST(contradictions_are_refused) {
     const auto has = [](const std::string &message, const char *part) {
         ck_assert_msg(message.find(part) != std::string::npos, "%s", message.c_str());
     };
@@ -160,7 +160,7 @@ TEST(what_contradicts_itself_is_refused) {
         "share evenly (for example 2:8), got \"3:12\"");
 }
 
-TEST(cpus_follow_the_tasks) {
+TEST(cpus_scale_with_the_tasks) {
     const auto cpus = [](const Header &header) {
         return accepted(header, {1, 8}, "cpus").cpus_per_task.value_or(0);
     };
@@ -171,7 +171,7 @@ TEST(cpus_follow_the_tasks) {
     ck_assert_int_eq(cpus({.tasks_per_node = 2, .gpus_per_node = 2, .cpus_per_gpu = 6}), 6);
 }
 
-// Whatever numbers: no overflow, the size is one of the ladder, and the layout holds at each.
+// For any numbers: no overflow, the size is on the ladder, and the layout holds at each size.
 TEST(any_header_is_survived) {
     const std::optional<int> values[] = {std::nullopt, 1, 2, 3, 4, 1000, ringrt::records::kGpusMax};
     constexpr std::size_t kValues = std::size(values);
@@ -208,7 +208,7 @@ TEST(any_header_is_survived) {
     }
 }
 
-// --gpus-per-task=a100:1 asks for that kind at every size.
+// --gpus-per-task=a100:1 requests that kind at every size.
 TEST(a_jobs_gpus_stay_of_their_kind) {
     using ringrt::slurm::with_gpus;
     using ringrt::slurm::without_gpus;

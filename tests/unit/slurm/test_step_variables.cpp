@@ -44,7 +44,7 @@ TEST(a_rank_finds_its_place) {
     EXPECT_TEXT(found["MASTER_PORT"], "15001");
 }
 
-TEST(a_launcher_finds_its_first_node_alone) {
+TEST(a_launcher_finds_only_its_first_node) {
     TaskPlace place = third_of_four();
     place.task_per_node = true;
     place.local_tasks = 1;
@@ -103,7 +103,7 @@ TEST(the_first_host_of_a_list) {
 TEST(only_whole_names_are_listed) {
     ck_assert(is_listed("RANK,WORLD_SIZE", "RANK") && is_listed("RANK,WORLD_SIZE", "WORLD_SIZE"));
     ck_assert(!is_listed("LOCAL_RANK", "RANK") && !is_listed("", "RANK"));
-    // All that a task may get can be taken away again.
+    // Every variable that a task may get can be removed again.
     const std::vector<Variable> all = step_variables(third_of_four());
     ck_assert_int_eq(static_cast<int>(all.size()), 1 + static_cast<int>(kStepVariables.size()));
     for (const char *name : kStepVariables)

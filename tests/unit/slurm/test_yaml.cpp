@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// malleable.yaml's parser, and its man page against the table of parameters.
-// `test_yaml --print` prints the man page's list of parameters as it must be.
+// malleable.yaml's parser, and its man page compared with the table of parameters. `test_yaml
+// --print` prints the list of parameters for the man page.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -58,7 +58,7 @@ TEST(keys_are_set) {
                 "observe/var/log/x.jsonl");
 }
 
-TEST(a_misspelt_word_has_a_nearest_one) {
+TEST(a_misspelt_word_gets_a_suggestion) {
     const std::vector<std::string_view> keys = ringrt::slurm::yaml_keys();
     const auto meant = [&](std::string_view word) {
         return std::string(controller::nearest(word, keys));
@@ -75,7 +75,7 @@ TEST(a_misspelt_word_has_a_nearest_one) {
     EXPECT_TEXT(meant(std::string(100000, 'm')), "");
 }
 
-TEST(nothing_means_the_defaults) {
+TEST(an_empty_file_means_the_defaults) {
     for (const char *text : {"", "\n\n", "# only words\n", "---\n", "{}"})
         EXPECT_TEXT(error_of(text), "");
     const auto none = read_yaml("/nonexistent/malleable.yaml");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringfit: the models that it fits, what it makes of them, and that its plot shows the samples
-// where they are and the curves through them.
+// ringfit: the models that it fits, what it derives from them, and that its plot shows the samples
+// at their positions with the curves through them.
 #include <cmath>
 #include <regex>
 
@@ -63,7 +63,7 @@ std::string refusal(const std::string &text) {
 
 }  // namespace
 
-TEST(the_models_are_those_that_were_sampled) {
+TEST(the_models_equal_those_that_were_sampled) {
     const Samples samples = from_csv({"x.csv", csv()});
     ck_assert_uint_eq(samples.speed.size(), 4);
     ck_assert_uint_eq(samples.loss.size(), 11);
@@ -93,7 +93,7 @@ TEST(the_plot_shows_samples_and_curves) {
         ck_assert_double_eq_tol(dots[i].x, 60 + 500. * (1 << i) / 8, 0.1);  // up to 8 GPUs
         ck_assert_double_ge(dots[i].y, dots[i - 1].y);                      // faster: lower
     }
-    ck_assert_double_eq_tol(dots[14].x, 60 + 500 / 1.5, 0.1);  // half as far again as was seen
+    ck_assert_double_eq_tol(dots[14].x, 60 + 500 / 1.5, 0.1);  // half as far again as the samples
 }
 
 TEST(telemetry_has_speeds_and_wrong_input_one_line) {

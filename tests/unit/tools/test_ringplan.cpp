@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ringplan writes: JSON as documented, a picture and a trace that other programs can read.
+// ringplan's output: JSON as documented, and a picture and a trace that other programs can read.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -51,7 +51,7 @@ TEST(json_has_the_documented_fields) {
     ck_assert_uint_eq(two.size(), 2);
 }
 
-// Every tag is closed in order, and no character of a name breaks out.
+// Every tag is closed in order, and no character of a name breaks the markup.
 static bool well_formed(const std::string &svg) {
     std::vector<std::string> open;
     for (size_t at = svg.find('<'); at != std::string::npos; at = svg.find('<', at + 1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ringstat's formatting: friendly jobs, hostile names, torn logs.
+// ringstat's formatting: ordinary jobs, hostile names, torn logs.
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,11 +114,11 @@ TEST(states_follow_slurm_and_the_intent) {
     ck_assert_int_eq(only_view(job).gpus, 0);
 }
 
-TEST(what_a_job_has_not_told_is_not_invented) {
+TEST(unreported_values_are_not_invented) {
     ListedJob job = running_job();
     job.comment = "";
     EXPECT_TEXT(shown(only_view(job), "%p %k %v %y %e"), "- - - - -");
-    // Measured at another size, a step time says nothing of this one.
+    // A step time measured at another size does not apply to this one.
     job.comment =
         format_telemetry(Telemetry{.gpus = 2, .step = 5, .step_ms = 100, .steps_left = 10});
     EXPECT_TEXT(shown(only_view(job), "%p %v %e"), "5 - -");
@@ -163,7 +163,7 @@ TEST(tasks_of_an_array_are_named_as_squeue_does) {
     job.task = "5_[0-4,7,10-20:5%2]";
     ck_assert(is("5") && is("5_0") && is("5_4") && is("5_7") && is("5_10") && is("5_20"));
     ck_assert(!is("5_5") && !is("5_11") && !is("5_21") && !is("5_2000000000"));
-    job.task = "5_[1,3,...]";  // cut short
+    job.task = "5_[1,3,...]";  // truncated
     ck_assert(is("5_3") && !is("5_5"));
     for (const char *odd : {"5_[", "5_", "5_[-]", "5_[3-]", "5_[1-9:0]", "5_[]"}) {
         job.task = odd;
@@ -190,7 +190,7 @@ TEST(hostile_names_cannot_reach_the_terminal) {
     EXPECT_TEXT(printable("a\u202eb\u2066"), "a\\u{202e}b\\u{2066}");
     EXPECT_TEXT(printable("\xc2\x9b"
                           "2J"),
-                "\\x9b2J");  // a C1 control introduces a sequence too
+                "\\x9b2J");  // a C1 control also introduces a sequence
     EXPECT_TEXT(printable("cut \xf0\x9f\x98"), "cut \\xf0\\x9f\\x98");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `ringstat acct`: rows of sacct, and the trainings that they make up.
+// `ringstat acct`: rows of sacct, and the trainings that they form.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -60,7 +60,7 @@ TEST(a_row_of_sacct) {
     ck_assert_int_eq(waits.gpus, 0);
 }
 
-TEST(what_is_no_row) {
+TEST(an_invalid_row) {
     const std::string good = row("12", "COMPLETED", "1 2 3 1", tres(1), kBase, "job");
     for (const std::string &text :
          {std::string(), std::string("sacct: error"), row("x", "R", "1 2 3 4", "", "", ""),
@@ -117,7 +117,7 @@ TEST(extensions_count_to_their_base) {
     ck_assert_int_eq(json["extensions"][1]["gpus"].get<int>(), 2);
 }
 
-TEST(an_extension_alone_and_a_job_that_waits) {
+TEST(an_extension_alone_and_a_pending_job) {
     const std::vector<Training> trainings = make_trainings(
         {run_of(row("9", "COMPLETED", "1 1 3601 3600", tres(1), extension_of(7, 1), "a+b+1")),
          run_of(row("20", "PENDING", "5 Unknown Unknown 0", "", "", "\x1b[31m"))},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ringstat makes of the event log: torn lines, moments, the timeline and its pictures.
+// ringstat's view of the event log: torn lines, times, the timeline and its pictures.
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ TEST(history_is_one_jobs_or_all) {
     ck_assert_uint_eq(select(history.events, {.until_s = 1}).front().job, 1);
     ck_assert_uint_eq(select(history.events, {.last = 1}).front().job, 2);
     ck_assert(Json::accept(history_json(history.events)));
-    // What the plugin or logrotate has put aside comes first.
+    // Files that the plugin or logrotate has renamed are read first.
     ck_assert(rename(path.c_str(), (path + ".1").c_str()) == 0);
     std::ofstream(path) << R"({"time":3,"job":3,"event":"started","name":"a","user":7})";
     const History both = read_history(path);
@@ -90,7 +90,7 @@ TEST(history_is_one_jobs_or_all) {
     ck_assert(!read_history(path).error.empty());
 }
 
-TEST(moments_are_read) {
+TEST(times_are_read) {
     ck_assert(*parse_when("now", 5000) == 5000 && *parse_when("10m", 5000) == 4400);
     ck_assert(*parse_when("1.5h", 10000) == 4600 && *parse_when("2d", 200000) == 27200);
     setenv("TZ", "UTC", 1);
@@ -104,14 +104,14 @@ TEST(moments_are_read) {
         ck_assert_msg(!parse_when(wrong, 1e9), "accepted %s", wrong);
 }
 
-TEST(a_timeline_is_made_of_events) {
+TEST(a_timeline_is_built_from_events) {
     const Timeline timeline = make_timeline(two_jobs(), 0, 200);
     ck_assert_uint_eq(timeline.lanes.size(), 2);
     EXPECT_TEXT(shape(timeline.lanes[0]), "100-110:0 110-131:8 131-134:0 134-160:4 ");
     EXPECT_TEXT(timeline.lanes[0].name + timeline.lanes[0].end, "basehas ended");
     ck_assert_int_eq(timeline.lanes[0].resizes, 1);
     EXPECT_TEXT(shape(timeline.lanes[1]),
-                "100-200:2 ");  // ran before the log began, and still does
+                "100-200:2 ");  // ran before the log began, and is still running
     ck_assert(sizes_of(timeline) == (std::vector<int>{2, 4, 8}));
     ck_assert_int_eq(gpus_at(timeline.lanes[0], 132), 0);
     ck_assert_int_eq(gpus_at(timeline.lanes[0], 135), 4);
@@ -127,7 +127,7 @@ TEST(a_timeline_is_cut_to_its_window) {
     ck_assert(timeline.start_s == 100);
 }
 
-TEST(a_job_that_is_requeued_after_its_end_goes_on) {
+TEST(a_job_requeued_after_its_end_continues) {
     std::vector<PastEvent> events = two_jobs();
     events.push_back({.time_s = 170, .job = 1, .event = "started", .to = 2});
     EXPECT_TEXT(shape(make_timeline(events, 0, 200).lanes[0]),
