@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# A private cluster for the demo and the tests, and the packages they need
+# A private cluster for the demo and the tests, and the packages that they need
 EXTRA_DIST += contrib/cluster contrib/cluster.d contrib/packages
 
 # Completion for bash and zsh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libringrt: each room's sources stand in its own local.mk. Rooms that are only used together are one
-# convenience library. (Few of these contain another: libtool cannot take files of one name out of both.)
+# libringrt: each folder's sources are listed in its local.mk. Folders that are only used together form one
+# convenience library. (Few of these contain another: libtool cannot extract files of the same name from
+# both.)
 noinst_LTLIBRARIES += libbase.la libcollective.la libbucketing.la libgradients.la libruntime.la libapi.la
 libbase_la_SOURCES =
 libbase_la_LIBADD = $(HWLOC_LIBS)

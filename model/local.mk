@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What is learned of jobs: shared by the scheduler, the library in the job and the tools. Pure.
+# Models learned from jobs, shared by the scheduler, the library in the job and the tools. Pure.
 noinst_LTLIBRARIES += libmodel.la
 libmodel_la_CPPFLAGS = $(AM_CPPFLAGS)
 libmodel_la_SOURCES = \

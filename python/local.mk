@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The Python package (pip install ./python), and its tests on the library that was built here.
+# The Python package (pip install ./python), and its tests against the library of this build.
 EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py \
 	python/ringrt_autoload.py python/ringrt/__init__.py python/ringrt/communicator.py python/ringrt/errors.py python/ringrt/handle.py python/ringrt/hooks.py \
 	python/ringrt/library.py python/ringrt/py.typed python/ringrt/run.py python/ringrt/state.py \

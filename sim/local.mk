@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The simulator as a library, which ringsim, ringfit and the tests link; slurmctld never does.
-# What slurmctld does, which the controller's tests stand on, too
+# The simulator as a library, which ringsim, ringfit and the tests link; slurmctld never does. libslurmctld
+# simulates slurmctld, for the controller's tests as well
 noinst_LTLIBRARIES += libslurmctld.la
 libslurmctld_la_SOURCES = sim/slurm/slurmctld.cpp sim/slurm/slurmctld.h
 libslurmctld_la_LIBADD = libbaselines.la libcontroller.la

@@ -35,7 +35,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/job.cpp slurm_plugin/controller/job.h \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
 	slurm_plugin/controller/journal.cpp slurm_plugin/controller/journal.h \
-	slurm_plugin/controller/kept_off.cpp slurm_plugin/controller/kept_off.h \
+	slurm_plugin/controller/lent_exclusions.cpp slurm_plugin/controller/lent_exclusions.h \
 	slurm_plugin/controller/live_resize.cpp slurm_plugin/controller/live_resize.h \
 	slurm_plugin/controller/nearest.cpp slurm_plugin/controller/nearest.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
@@ -44,7 +44,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \
 	slurm_plugin/controller/rigid_plan.cpp slurm_plugin/controller/rigid_plan.h \
 	slurm_plugin/controller/rigid_reservation.cpp slurm_plugin/controller/rigid_reservation.h \
-	slurm_plugin/controller/settings.cpp slurm_plugin/controller/settings.h \
+	slurm_plugin/controller/lent_settings.cpp slurm_plugin/controller/lent_settings.h \
 	slurm_plugin/controller/shared_limit.cpp slurm_plugin/controller/shared_limit.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
 	slurm_plugin/controller/stage.cpp slurm_plugin/controller/stage.h \

@@ -38,7 +38,10 @@ include tests/unit/slurm/local.mk
 include tests/unit/channel/local.mk
 include tests/unit/sim/local.mk
 include tests/unit/tools/local.mk
-include tests/unit/collective/local.mk
+include tests/unit/gpu/local.mk
+include tests/unit/reduce/local.mk
+include tests/unit/schedule/local.mk
+include tests/unit/transport/local.mk
 include tests/unit/checkpoint/local.mk
 include tests/unit/job/local.mk
 include tests/unit/live/local.mk

@@ -11,22 +11,22 @@
 namespace ringrt {
 namespace {
 
-struct Wish {
+struct SplitRequest {
     int32_t color, key;
 };
 
-struct Invitation {
+struct RendezvousText {
     char text[RINGRT_STORE_VALUE_BYTES];
 };
 
 // Ranks of the parent with this rank's color, ordered by their new ranks.
-std::vector<int> members_of(const std::vector<Wish> &wishes, int32_t color) {
+std::vector<int> members_of(const std::vector<SplitRequest> &requests, int32_t color) {
     std::vector<int> members;
-    for (size_t rank = 0; rank < wishes.size(); ++rank)
-        if (wishes[rank].color == color) members.push_back(static_cast<int>(rank));
+    for (size_t rank = 0; rank < requests.size(); ++rank)
+        if (requests[rank].color == color) members.push_back(static_cast<int>(rank));
     std::sort(members.begin(), members.end(), [&](int a, int b) {
-        return std::tuple(wishes[static_cast<size_t>(a)].key, a) <
-               std::tuple(wishes[static_cast<size_t>(b)].key, b);
+        return std::tuple(requests[static_cast<size_t>(a)].key, a) <
+               std::tuple(requests[static_cast<size_t>(b)].key, b);
     });
     return members;
 }
@@ -39,32 +39,32 @@ class Invitations {
         if (exchanged_) return {};
         exchanged_ = true;
         all_.resize(static_cast<size_t>(parent_.communicator.size()));
-        Invitation own{};
+        RendezvousText own{};
         std::copy_n(mine.data(), std::min(mine.size(), sizeof own.text - 1), own.text);
         return parent_.outcome(
-            parent_.communicator.all_gather(&own, all_.data(), sizeof(Invitation)));
+            parent_.communicator.all_gather(&own, all_.data(), sizeof(RendezvousText)));
     }
     [[nodiscard]] std::string of(int rank) const {
         const char *text = all_[static_cast<size_t>(rank)].text;
-        return {text, strnlen(text, sizeof(Invitation::text))};
+        return {text, strnlen(text, sizeof(RendezvousText::text))};
     }
 
   private:
     ringrt_comm_t &parent_;
-    std::vector<Invitation> all_;
+    std::vector<RendezvousText> all_;
     bool exchanged_ = false;
 };
 
 Status split(ringrt_comm_t &parent, int color, int key, ringrt_comm_t **out) {
     Communicator &all = parent.communicator;
-    const Wish mine{color, key};
-    std::vector<Wish> wishes(static_cast<size_t>(all.size()));
-    RINGRT_TRY(parent.outcome(all.all_gather(&mine, wishes.data(), sizeof mine)));
+    const SplitRequest mine{color, key};
+    std::vector<SplitRequest> requests(static_cast<size_t>(all.size()));
+    RINGRT_TRY(parent.outcome(all.all_gather(&mine, requests.data(), sizeof mine)));
     Invitations invitations(parent);
     Status met;
     ringrt_comm_t *made = nullptr;
     if (color != RINGRT_COMM_NO_COLOR) {
-        const std::vector<int> members = members_of(wishes, color);
+        const std::vector<int> members = members_of(requests, color);
         CommunicatorConfig config;
         config.size = static_cast<int>(members.size());
         config.rank = static_cast<int>(std::find(members.begin(), members.end(), all.rank()) -

@@ -11,8 +11,8 @@ namespace ringrt {
 namespace {
 
 // Learned profiles are stored in checkpoints; speeds planned for other sizes go to the scheduler.
-void tell_boundary(ringrt_t &rt) {
-    rt.reducer->recall(rt.boundary->restored_gradients());
+void connect_boundary(ringrt_t &rt) {
+    rt.reducer->restore(rt.boundary->restored_gradients());
     rt.boundary->set_gradients(
         {.learned = [&rt] { return rt.reducer->learned(); },
          .add_planned =
@@ -57,7 +57,7 @@ Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dt
                                       return static_cast<double>(samples_per_step(batch, ranks)) /
                                              ranks;
                                   }});
-        tell_boundary(rt);
+        connect_boundary(rt);
     }
     if (dtype != rt.gradient_dtype || op != rt.gradient_op)
         return invalid("all gradients must have the same dtype and op");

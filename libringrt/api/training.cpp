@@ -152,7 +152,7 @@ ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
     return guard_alone(rt, [&] {
         if (!step) return invalid("step is NULL");
         Status restored = rt->boundary->restore(*step);
-        if (restored.ok() && rt->reducer) rt->reducer->recall(rt->boundary->restored_gradients());
+        if (restored.ok() && rt->reducer) rt->reducer->restore(rt->boundary->restored_gradients());
         return restored;
     });
 }

@@ -16,7 +16,7 @@ Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoin
     out->resize(size_t(self.size));
     Acceptor acceptor(std::move(listener), secret, Purpose::Data, self);
     std::vector<Acceptor::Accepted> arrivals;
-    auto let_in = [&](int wait_ms) -> Status {
+    auto accept_ranks = [&](int wait_ms) -> Status {
         RINGRT_TRY(acceptor.serve(wait_ms, &arrivals));
         for (auto &[rank, fd] : arrivals) (*out)[size_t(rank)] = std::move(fd);
         arrivals.clear();
@@ -26,7 +26,7 @@ Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoin
     // connect_handshake lets a chain of waiting ranks resolve from rank 0 upwards.
     auto reach = [&](int peer, Fd *fd) -> Status {
         RINGRT_TRY(connect_to(endpoints[size_t(peer)], deadline, peer, fd));
-        RINGRT_TRY(let_in(0));
+        RINGRT_TRY(accept_ranks(0));
         return connect_handshake(fd->get(), secret, Purpose::Data, self, peer);
     };
     for (int peer = 0; peer < self.rank; ++peer) {
@@ -43,7 +43,7 @@ Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoin
             if (met.code != RINGRT_PEER_LOST && met.code != RINGRT_SYSTEM_ERROR) return met;
             if (Clock::now() - begun > kRetryFor) return met;
             RINGRT_TRY(deadline->check(peer));
-            RINGRT_TRY(let_in(kSliceMs));
+            RINGRT_TRY(accept_ranks(kSliceMs));
         }
     }
     for (int peer = self.rank + 1; peer < self.size;) {
@@ -52,7 +52,7 @@ Status connect_all(const RankContext &self, const std::vector<Endpoint> &endpoin
             continue;
         }
         RINGRT_TRY(deadline->check(peer));
-        RINGRT_TRY(let_in(kSliceMs));
+        RINGRT_TRY(accept_ranks(kSliceMs));
     }
     return {};
 }

@@ -10,7 +10,7 @@
 namespace ringrt {
 namespace {
 
-constexpr int kVisitMs = 5000, kKnockMs = 10000;
+constexpr int kVisitMs = 5000, kHandshakeMs = 10000;
 
 template <class T>
 std::span<std::byte> bytes_of(T &value) {
@@ -21,7 +21,7 @@ std::span<std::byte> bytes_of(T &value) {
 
 Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const RankContext &self,
                          int peer) {
-    Deadline within(self, "handshake", kKnockMs), *deadline = &within;
+    Deadline within(self, "handshake", kHandshakeMs), *deadline = &within;
     Greeting greeting{};
     RINGRT_TRY(read_all(fd, bytes_of(greeting), deadline, peer));
     if (!is_greeting(greeting)) {
@@ -83,13 +83,13 @@ void Acceptor::accept_waiting() {
     }
 }
 
-bool Acceptor::hear(PendingConnection *pending, int *rank) {
+bool Acceptor::read_hello(PendingConnection *pending, int *rank) {
     PendingHello &visit = pending->visit;
-    const auto bytes = visit.unheard();
+    const auto bytes = visit.rest();
     ssize_t got = recv(pending->fd.get(), bytes.data(), bytes.size(), 0);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
     if (got < 0) return true;
-    visit.heard += size_t(got);
+    visit.received += size_t(got);
     const HelloResult verdict = classify(visit, side_);
     if (verdict != HelloResult::authenticated) return verdict == HelloResult::incomplete;
     const Mac proof = make_proof(side_.secret, visit.hello, visit.nonce);
@@ -110,7 +110,7 @@ Status Acceptor::serve(int wait_ms, std::vector<Accepted> *arrivals) {
     for (size_t i = pending_.size(); i-- > 0;) {
         PendingConnection &pending = pending_[i];
         int rank = -1;
-        if (polled[i + 1].revents != 0 && !hear(&pending, &rank)) {
+        if (polled[i + 1].revents != 0 && !read_hello(&pending, &rank)) {
             drop(i, "not a rank of this job");
         } else if (rank >= 0) {
             arrivals->push_back({rank, std::move(pending.fd)});

@@ -38,7 +38,7 @@ class Acceptor {
     void accept_waiting();
     void drop(size_t index, const char *why);
     // True while the connection may still become a rank; *rank is set once it is one.
-    bool hear(PendingConnection *pending, int *rank);
+    bool read_hello(PendingConnection *pending, int *rank);
 
     Fd listener_;
     const Side side_;

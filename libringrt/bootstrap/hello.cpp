@@ -48,9 +48,9 @@ Mac make_proof(const Secret &secret, const Hello &hello, const Nonce &server_non
 
 HelloResult classify(const PendingHello &visit, const Side &server) {
     const Hello &hello = visit.hello;
-    if (visit.heard >= sizeof hello.magic && hello.magic != kMagic)
+    if (visit.received >= sizeof hello.magic && hello.magic != kMagic)
         return HelloResult::unauthenticated;
-    if (visit.heard < sizeof hello) return HelloResult::incomplete;
+    if (visit.received < sizeof hello) return HelloResult::incomplete;
     const bool known =
         equal_in_constant_time(hello.mac, client_mac(server.secret, hello, visit.nonce));
     const bool of_this_job = hello.size == uint32_t(server.size) && int(hello.rank) != server.rank;

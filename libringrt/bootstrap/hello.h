@@ -51,10 +51,10 @@ struct Hello {
 struct PendingHello {
     Nonce nonce{};  // of our greeting
     Hello hello{};
-    size_t heard = 0;
-    // Space for the rest of its hello; the caller adds the bytes it writes to `heard`.
-    std::span<std::byte> unheard() {
-        return std::as_writable_bytes(std::span(&hello, 1)).subspan(heard);
+    size_t received = 0;
+    // Space for the rest of its hello; the caller adds the bytes it writes to `received`.
+    std::span<std::byte> rest() {
+        return std::as_writable_bytes(std::span(&hello, 1)).subspan(received);
     }
 };
 enum class HelloResult : uint8_t { incomplete, unauthenticated, authenticated };

@@ -15,8 +15,8 @@ namespace ringrt {
 namespace {
 
 // What each rank reports about itself. Strings are 0-terminated. An unauthenticated peer cannot
-// send a card (handshake.h), but reads are bounded anyway.
-struct Card {
+// send such information (handshake.h), but reads are bounded anyway.
+struct RankInfo {
     char host[64];
     char boot[40];
     char label[64];
@@ -37,36 +37,36 @@ std::string boot_id() {
     return {text, size_t(std::max<ssize_t>(bytes, 0))};
 }
 
-Card own_card(int data_port, bool by_callbacks) {
-    Card card{};
+RankInfo own_info(int data_port, bool by_callbacks) {
+    RankInfo info{};
     char host[64] = "";
     gethostname(host, sizeof host - 1);
-    put(card.host, host);
-    put(card.boot, boot_id());
-    put(card.label, node_label());
+    put(info.host, host);
+    put(info.boot, boot_id());
+    put(info.label, node_label());
     struct stat shm;
-    card.shm_device = stat("/dev/shm", &shm) == 0 ? uint64_t(shm.st_dev) : 0;
-    card.port = data_port;
-    card.version = kWireVersion;
-    card.by_callbacks = by_callbacks ? 1 : 0;
+    info.shm_device = stat("/dev/shm", &shm) == 0 ? uint64_t(shm.st_dev) : 0;
+    info.port = data_port;
+    info.version = kWireVersion;
+    info.by_callbacks = by_callbacks ? 1 : 0;
     std::string addresses;
     for (const std::string &each : own_addresses()) {
-        if (addresses.size() + each.size() + 2 < sizeof card.addresses) addresses += each + " ";
+        if (addresses.size() + each.size() + 2 < sizeof info.addresses) addresses += each + " ";
     }
-    put(card.addresses, addresses);
-    return card;
+    put(info.addresses, addresses);
+    return info;
 }
 
-Endpoint endpoint_of(const Card &card) {
-    Endpoint endpoint{.addresses = {}, .port = card.port};
-    std::string text = get(card.addresses);
+Endpoint endpoint_of(const RankInfo &info) {
+    Endpoint endpoint{.addresses = {}, .port = info.port};
+    std::string text = get(info.addresses);
     for (size_t at = 0, end; (end = text.find(' ', at)) != text.npos; at = end + 1) {
         endpoint.addresses.push_back(text.substr(at, end - at));
     }
     return endpoint;
 }
 
-bool same_node(const Card &a, const Card &b) {
+bool same_node(const RankInfo &a, const RankInfo &b) {
     return get(a.boot) == get(b.boot) && get(a.label) == get(b.label) &&
            a.shm_device == b.shm_device && a.boot[0] != 0;
 }
@@ -91,20 +91,20 @@ bool Topology::regular() const {
 
 Status find_topology(const RankContext &self, Bootstrap *bootstrap, int data_port,
                      bool by_callbacks, Topology *out) {
-    Card mine = own_card(data_port, by_callbacks);
+    RankInfo mine = own_info(data_port, by_callbacks);
     std::vector<std::byte> all;
     RINGRT_TRY(bootstrap->exchange(std::as_bytes(std::span(&mine, 1)), &all));
-    std::vector<Card> cards(size_t(self.size), Card{});
-    memcpy(cards.data(), all.data(), all.size());
+    std::vector<RankInfo> infos(size_t(self.size), RankInfo{});
+    memcpy(infos.data(), all.data(), all.size());
     out->nodes = 0;
     std::vector<size_t> first_of_node;
-    for (size_t r = 0; r < cards.size(); ++r) {
-        if (cards[r].version != kWireVersion) {
+    for (size_t r = 0; r < infos.size(); ++r) {
+        if (infos[r].version != kWireVersion) {
             return {
                 RINGRT_MISMATCH,
                 format_text("rank %d: rank %zu runs another version of libringrt", self.rank, r)};
         }
-        if (cards[r].by_callbacks != mine.by_callbacks) {
+        if (infos[r].by_callbacks != mine.by_callbacks) {
             return {RINGRT_MISMATCH,
                     format_text("rank %d uses transport %s and rank %zu %s: set RINGRT_TRANSPORT "
                                 "the same for all ranks",
@@ -112,11 +112,11 @@ Status find_topology(const RankContext &self, Bootstrap *bootstrap, int data_por
                                 by_callbacks ? "tcp" : "mpi")};
         }
         auto known = std::find_if(first_of_node.begin(), first_of_node.end(),
-                                  [&](size_t first) { return same_node(cards[first], cards[r]); });
+                                  [&](size_t first) { return same_node(infos[first], infos[r]); });
         out->node_of_rank.push_back(int(known - first_of_node.begin()));
         if (known == first_of_node.end()) first_of_node.push_back(r);
-        out->hosts.push_back(get(cards[r].host));
-        out->endpoints.push_back(endpoint_of(cards[r]));
+        out->hosts.push_back(get(infos[r].host));
+        out->endpoints.push_back(endpoint_of(infos[r]));
     }
     out->nodes = int(first_of_node.size());
     return {};

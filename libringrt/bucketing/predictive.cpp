@@ -28,7 +28,7 @@ struct Ending {
 };
 
 constexpr size_t kStartsWithEveryEnding = 4;
-constexpr double kGood = 1.0001;  // of the bound: no other rule is faster by more
+constexpr double kNearBound = 1.0001;  // of the bound: no other rule is faster by more
 
 struct Seed {
     double collect_us = 0;      // how long a reduce-scatter may wait for more ready gradients
@@ -198,7 +198,7 @@ Plan predictive(const Profile &profile, const Network &network) {
     const double bound_us = bound_of(profile, network).with_alpha_us;
     const Candidate best = improve_best(units, network, seeds(units, network), bound_us);
     Plan plan = plan_of(profile, units, network, best.slots);
-    if (simulate(profile, network, plan).iteration_us <= kGood * bound_us) return plan;
+    if (simulate(profile, network, plan).iteration_us <= kNearBound * bound_us) return plan;
     // Start-ups dominate here, or the gradients' order differs within units. Another rule may then
     // have a plan that the search did not find.
     BestPlan any(profile, network);

@@ -79,7 +79,7 @@ std::string join(const std::vector<std::string> &names) {
 
 void wait_s(double pause_s) { std::this_thread::sleep_for(std::chrono::duration<double>(pause_s)); }
 
-void say_again(const std::string &what, double pause_s) {
+void log_retry(const std::string &what, double pause_s) {
     log_line(what + format_text(": trying again in %.0f s", pause_s));
 }
 
@@ -94,7 +94,7 @@ Status with_retries(const Pauses &pauses_s, const std::function<Status()> &what)
         Status outcome = what();
         if (outcome.code == RINGRT_CHECKPOINT_FAILED) outcome.code = RINGRT_SYSTEM_ERROR;
         if (outcome.code != RINGRT_SYSTEM_ERROR || tries == pauses_s.size()) return outcome;
-        say_again(outcome.message, pauses_s[tries]);
+        log_retry(outcome.message, pauses_s[tries]);
         wait_s(pauses_s[tries]);
     }
 }
@@ -158,22 +158,22 @@ Status share_manifest(Group &group, const Candidate &candidate, std::string &man
 }
 
 // A rank's report on its part.
-struct Told {
+struct PartReport {
     StatusMessage status_message;
     int32_t shard = -1;
     char node[59] = {};
     bool by_device = false;
 };
 
-Told tell(const Part &mine) {
-    Told told{.status_message = StatusMessage::of(mine.outcome), .shard = mine.shard};
+PartReport report_part(const Part &mine) {
+    PartReport told{.status_message = StatusMessage::of(mine.outcome), .shard = mine.shard};
     told.by_device = mine.by_device;
     gethostname(told.node, sizeof told.node - 1);
     return told;
 }
 
 // Rank 0 checks the shard that another rank failed to read.
-Status look_again(Store &store, const std::string &name, const Manifest &manifest, const Part &mine,
+Status read_again(Store &store, const std::string &name, const Manifest &manifest, const Part &mine,
                   int32_t shard) {
     if (shard < 0 || static_cast<size_t>(shard) >= manifest.shards.size()) return mine.outcome;
     const Shard &expected = manifest.shards[static_cast<size_t>(shard)];
@@ -189,15 +189,15 @@ Status try_one(Group &group, Store &store, const std::string &name,
                const Pauses &pauses_s) {
     for (size_t tries = 0;; ++tries) {
         const Part mine = load_from(store, name, manifest_text, buffers, out);
-        std::vector<Told> all;
-        if (Status told = gather(group, tell(mine), all); !told.ok()) return told;
+        std::vector<PartReport> all;
+        if (Status told = gather(group, report_part(mine), all); !told.ok()) return told;
         const auto failed = std::ranges::find_if(
-            all, [](const Told &told) { return told.status_message.code != RINGRT_OK; });
+            all, [](const PartReport &told) { return told.status_message.code != RINGRT_OK; });
         if (failed == all.end()) return {};
         const Status why = failed->status_message.outcome();
         if (!is_unusable(why) || failed->by_device) return why;
         Status seen;
-        if (group.rank() == 0) seen = look_again(store, name, out, mine, failed->shard);
+        if (group.rank() == 0) seen = read_again(store, name, out, mine, failed->shard);
         seen = broadcast_status(group, seen);
         if (!seen.ok() && seen.code != RINGRT_SYSTEM_ERROR) return seen;
         const std::string who =
@@ -205,7 +205,7 @@ Status try_one(Group &group, Store &store, const std::string &name,
             (seen.ok() ? ", but rank 0 can read it" : "");
         if (tries == pauses_s.size())
             return {RINGRT_SYSTEM_ERROR, "cannot load " + store.folder() + "/" + name + ": " + who};
-        if (group.rank() == 0) say_again(who, pauses_s[tries]);
+        if (group.rank() == 0) log_retry(who, pauses_s[tries]);
         wait_s(pauses_s[tries]);
         std::vector<std::string> names;  // a listing makes a network file system refresh its cache
         store.files().list(store.folder() + "/" + name, names);

@@ -201,10 +201,12 @@ bool parse_body_line(std::string_view line, Manifest &out) {
 
 }  // namespace
 
-bool is_librarys(std::string_view name) { return name == "manifest" || name.starts_with("shard-"); }
+bool is_reserved_name(std::string_view name) {
+    return name == "manifest" || name.starts_with("shard-");
+}
 
 bool valid_file_name(std::string_view name) {
-    return valid_name(name) && name.find('/') == name.npos && !is_librarys(name);
+    return valid_name(name) && name.find('/') == name.npos && !is_reserved_name(name);
 }
 
 uint64_t hash_text(std::string_view text) { return hash64(std::as_bytes(std::span(text))); }

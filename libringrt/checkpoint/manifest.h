@@ -87,7 +87,7 @@ struct Latest {
 [[nodiscard]] bool parse_latest(std::string_view text, Latest &out);
 
 // Whether the library reserves this name in a checkpoint's folder.
-[[nodiscard]] bool is_librarys(std::string_view name);
+[[nodiscard]] bool is_reserved_name(std::string_view name);
 // Valid names of program files: 1 to 200 of [A-Za-z0-9._-], not reserved by the library.
 [[nodiscard]] bool valid_file_name(std::string_view name);
 

@@ -67,7 +67,7 @@ int sync_file(Files &files, const std::string &path) {
 
 int list_names(Files &files, const std::string &folder, std::vector<std::string> &names) {
     const int result = files.list(folder, names);
-    std::erase_if(names, [](const std::string &name) { return is_librarys(name); });
+    std::erase_if(names, [](const std::string &name) { return is_reserved_name(name); });
     std::ranges::sort(names);
     return result;
 }

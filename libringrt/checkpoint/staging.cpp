@@ -12,7 +12,7 @@ size_t half_bytes_of(const DeviceMemory &device, size_t largest_piece) {
 }
 
 // A GPU error must not look like a lost peer or a disk error.
-Status Staging::told(Status outcome) {
+Status Staging::as_device_failure(Status outcome) {
     if (outcome.ok()) return outcome;
     failed_ = true;
     if (outcome.code != RINGRT_ABORTED) outcome.code = RINGRT_SYSTEM_ERROR;
@@ -27,9 +27,9 @@ Status Staging::open(const Buffer &buffer, size_t largest_piece) {
     close();
     first_ = last_ = buffer.parameter.name;
     device_ = buffer.device;
-    RINGRT_TRY(told(device_->begin()));
+    RINGRT_TRY(as_device_failure(device_->begin()));
     void *made = nullptr;
-    RINGRT_TRY(told(device_->alloc(2 * half_bytes, &made)));
+    RINGRT_TRY(as_device_failure(device_->alloc(2 * half_bytes, &made)));
     memory_ = static_cast<std::byte *>(made);
     half_bytes_ = half_bytes;
     return {};
@@ -50,9 +50,11 @@ Status Staging::start_copy(const Buffer &buffer, void *out, const void *in, size
     if (!running_) first_ = buffer.parameter.name;
     last_ = buffer.parameter.name;
     running_ = true;
-    return told(device_->start_copy(out, in, bytes));
+    return as_device_failure(device_->start_copy(out, in, bytes));
 }
 
-Status Staging::wait() { return std::exchange(running_, false) ? told(device_->wait()) : Status{}; }
+Status Staging::wait() {
+    return std::exchange(running_, false) ? as_device_failure(device_->wait()) : Status{};
+}
 
 }  // namespace ringrt::checkpoint

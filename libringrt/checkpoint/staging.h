@@ -33,7 +33,7 @@ class Staging {
 
   private:
     void close() noexcept;
-    Status told(Status outcome);
+    Status as_device_failure(Status outcome);
 
     DeviceMemory *device_ = nullptr;
     std::byte *memory_ = nullptr;

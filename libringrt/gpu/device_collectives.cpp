@@ -21,8 +21,8 @@ const std::byte *at(const void *memory, size_t offset) {
 }
 
 int requested_route() {
-    const char *wish = getenv("RINGRT_GPU");
-    std::string_view name = wish == nullptr || *wish == 0 ? "auto" : wish;
+    const char *requested = getenv("RINGRT_GPU");
+    std::string_view name = requested == nullptr || *requested == 0 ? "auto" : requested;
     auto found = std::find(std::begin(kRouteNames), std::end(kRouteNames), name);
     return int(found - std::begin(kRouteNames));
 }
@@ -30,9 +30,9 @@ int requested_route() {
 }  // namespace
 
 // What each rank reports about itself before the first reduction.
-struct DeviceCollectives::Card {
+struct DeviceCollectives::RankGpu {
     Gpu::Name gpu;
-    int32_t wish;
+    int32_t requested;
     uint8_t has_nccl, can_reduce, zero[2];
 };
 
@@ -157,23 +157,23 @@ Status DeviceCollectives::allreduce(const Work &work, const Gpu::Event &ready) {
 
 // ---- the first call -----------------------------------------------------------------------------
 
-// Decides from all ranks' cards, so that all choose alike.
-Status DeviceCollectives::choose(const std::vector<Card> &cards) {
-    for (size_t r = 0; r < cards.size(); ++r) {
-        if (cards[r].wish == cards[0].wish && cards[r].wish < kRoutes) continue;
+// Decides from all ranks' GPUs, so that all choose alike.
+Status DeviceCollectives::choose(const std::vector<RankGpu> &gpus) {
+    for (size_t r = 0; r < gpus.size(); ++r) {
+        if (gpus[r].requested == gpus[0].requested && gpus[r].requested < kRoutes) continue;
         return {RINGRT_MISMATCH,
                 format_text("RINGRT_GPU is not auto, nccl, hierarchical, ipc or host, the same at "
                             "all ranks: see ranks 0 and %zu",
                             r),
                 int(r)};
     }
-    bool nccl = true, reduces = cards.size() <= Gpu::kSourcesMax && topology_.nodes == 1;
-    for (size_t r = 0; r < cards.size(); ++r) {
-        nccl = nccl && cards[r].has_nccl != 0;
-        reduces = reduces && cards[r].can_reduce != 0;
-        for (size_t other = 0; other < r; ++other) nccl = nccl && cards[r].gpu != cards[other].gpu;
+    bool nccl = true, reduces = gpus.size() <= Gpu::kSourcesMax && topology_.nodes == 1;
+    for (size_t r = 0; r < gpus.size(); ++r) {
+        nccl = nccl && gpus[r].has_nccl != 0;
+        reduces = reduces && gpus[r].can_reduce != 0;
+        for (size_t other = 0; other < r; ++other) nccl = nccl && gpus[r].gpu != gpus[other].gpu;
     }
-    route_ = Route(cards[0].wish);
+    route_ = Route(gpus[0].requested);
     if (route_ == Auto) route_ = nccl ? Nccl : reduces ? Ipc : Through;
     bool able = route_ == Nccl           ? nccl
                 : route_ == Hierarchical ? nccl && topology_.nodes > 1 && topology_.regular()
@@ -189,11 +189,11 @@ Status DeviceCollectives::choose(const std::vector<Card> &cards) {
 }
 
 Status DeviceCollectives::agree(const Work &work) {
-    Card mine{.gpu = gpu_->name(), .wish = requested_route(), .has_nccl = gpu_->has_nccl()};
+    RankGpu mine{.gpu = gpu_->name(), .requested = requested_route(), .has_nccl = gpu_->has_nccl()};
     mine.can_reduce = !mine.has_nccl || self_.size > 1 ? gpu_->can_reduce() : 0;
-    std::vector<Card> cards(size_t(self_.size), Card{});
-    RINGRT_TRY(host_.all_gather(&mine, cards.data(), sizeof mine));
-    RINGRT_TRY(choose(cards));
+    std::vector<RankGpu> gpus(size_t(self_.size), RankGpu{});
+    RINGRT_TRY(host_.all_gather(&mine, gpus.data(), sizeof mine));
+    RINGRT_TRY(choose(gpus));
     std::vector<int> all(size_t(self_.size), 0);
     for (int r = 0; r < self_.size; ++r) all[size_t(r)] = r;
     if (route_ == Nccl) RINGRT_TRY(start_nccl(all, "the start of NCCL"));
@@ -203,7 +203,7 @@ Status DeviceCollectives::agree(const Work &work) {
         bool all_could = false;
         RINGRT_TRY(open_staging(kStagingBytes, &all_could));
         if (!all_could) route_ = Through;
-        if (!all_could && cards[0].wish == Ipc)
+        if (!all_could && gpus[0].requested == Ipc)
             self_.warn(
                 format_text("rank %d: CUDA IPC is not possible here (%s goes through the "
                             "host's memory)",
@@ -245,9 +245,9 @@ Status DeviceCollectives::open_staging(size_t each, bool *all_could) {
             could = all[r].could != 0 && gpu_->open_shared(all[r].handle, &mapped_[r]).ok();
     }
     uint8_t opened = could ? 1 : 0;
-    std::vector<uint8_t> everybody(size_t(self_.size), 0);
-    RINGRT_TRY(host_.all_gather(&opened, everybody.data(), 1));
-    *all_could = std::count(everybody.begin(), everybody.end(), 1) == self_.size;
+    std::vector<uint8_t> every(size_t(self_.size), 0);
+    RINGRT_TRY(host_.all_gather(&opened, every.data(), 1));
+    *all_could = std::count(every.begin(), every.end(), 1) == self_.size;
     return {};
 }
 

@@ -63,10 +63,12 @@ class DeviceCollectives {
     // Whether send and recv are on a GPU. INVALID_ARGUMENT if they are on different devices,
     // UNSUPPORTED if this library cannot use their GPU. Opens the GPU.
     Status memory_kind_of(const void *send, const void *recv, bool *on_gpu);
-    // The program's stream, for mark() and let_wait(). From any thread.
+    // The program's stream, for mark() and make_stream_wait(). From any thread.
     void set_stream(void *stream) { stream_ = stream; }
     Status mark(Gpu::Event *out) { return gpu_->mark(stream_, out); }
-    Status let_wait(const Gpu::Event &event) { return gpu_->let_wait(stream_, event); }
+    Status make_stream_wait(const Gpu::Event &event) {
+        return gpu_->make_stream_wait(stream_, event);
+    }
     Status passed(const Gpu::Event &event, bool *out) { return gpu_->passed(event, out); }
     Status between(const Gpu::Event &from, const Gpu::Event &to, double *us) {
         return gpu_->between(from, to, us);
@@ -115,9 +117,9 @@ class DeviceCollectives {
   private:
     static constexpr const char *kByNccl = "a sum by NCCL";
     enum Route : int { Auto, Nccl, Hierarchical, Ipc, Through, kRoutes };
-    struct Card;
+    struct RankGpu;
     Status agree(const Work &work);
-    Status choose(const std::vector<Card> &cards);
+    Status choose(const std::vector<RankGpu> &gpus);
     Status start_nccl(const std::vector<int> &ranks, const char *phase);
     Status open_staging(size_t each, bool *all_could);
     Status with_nccl_per_node(const Work &work);

@@ -50,7 +50,7 @@ class Gpu {
     // CUDA graph.
     virtual Status mark(void *stream, Event *out) = 0;
     // Work that the program enqueues on the stream from now on runs after that point.
-    virtual Status let_wait(void *stream, const Event &event) = 0;
+    virtual Status make_stream_wait(void *stream, const Event &event) = 0;
     virtual Status passed(const Event &event, bool *out) = 0;
     // The time between two points that have passed.
     virtual Status between(const Event &from, const Event &to, double *us) = 0;

@@ -7,7 +7,7 @@
 
 namespace ringrt {
 
-Status GpuMemory::told(Status outcome) const {
+Status GpuMemory::with_context(Status outcome) const {
     if (!outcome.ok() && !outcome.message.starts_with("rank "))
         outcome.message = format_text("rank %d: %s", options_.rank(), outcome.message.c_str());
     return outcome;
@@ -21,7 +21,7 @@ Status GpuMemory::open(int device, const char *buffer) {
                             "--with-nccl",
                             options_.rank(), buffer, device)};
     }
-    Status opened = told(gpu_->open(device));
+    Status opened = with_context(gpu_->open(device));
     if (opened.ok()) device_ = device;
     if (!opened.ok()) opened.message += format_text(" (buffer %s)", buffer);
     return opened;
@@ -29,16 +29,16 @@ Status GpuMemory::open(int device, const char *buffer) {
 
 Status GpuMemory::begin() {
     Gpu::Event now;
-    RINGRT_TRY(told(gpu_->mark(options_.stream(), &now)));
-    return told(gpu_->after(now));
+    RINGRT_TRY(with_context(gpu_->mark(options_.stream(), &now)));
+    return with_context(gpu_->after(now));
 }
 
 Status GpuMemory::start_copy(void *out, const void *in, size_t bytes) {
-    return told(gpu_->start_copy(out, in, bytes));
+    return with_context(gpu_->start_copy(out, in, bytes));
 }
 
 // The program's stream may wait for a lost rank.
-Status GpuMemory::look_around(Clock::time_point start) {
+Status GpuMemory::check_peers(Clock::time_point start) {
     RINGRT_TRY(options_.watch());
     const double waited_s = std::chrono::duration<double>(Clock::now() - start).count();
     if (waited_s * 1e3 < options_.timeout_ms) return {};
@@ -54,7 +54,7 @@ Status GpuMemory::wait() {
     const auto start = Clock::now();
     for (auto looked = start;;) {
         Gpu::State state = Gpu::State::Running;
-        RINGRT_TRY(told(gpu_->look(&state)));
+        RINGRT_TRY(with_context(gpu_->look(&state)));
         if (state == Gpu::State::Over) {
             stuck_ = false;
             return {};
@@ -62,15 +62,17 @@ Status GpuMemory::wait() {
         const auto now = Clock::now();
         if (now - looked > std::chrono::milliseconds(kSliceMs)) {
             looked = now;
-            Status around = look_around(start);
+            Status around = check_peers(start);
             stuck_ = stuck_ || !around.ok();
-            RINGRT_TRY(told(std::move(around)));
+            RINGRT_TRY(with_context(std::move(around)));
         }
         now - start < kBusy ? std::this_thread::yield() : std::this_thread::sleep_for(kNap);
     }
 }
 
-Status GpuMemory::alloc(size_t bytes, void **out) { return told(gpu_->alloc(bytes, true, out)); }
+Status GpuMemory::alloc(size_t bytes, void **out) {
+    return with_context(gpu_->alloc(bytes, true, out));
+}
 
 // An abandoned copy may still write to its memory, so that memory is never freed.
 void GpuMemory::free(void *memory) {

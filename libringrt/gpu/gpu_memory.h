@@ -42,8 +42,8 @@ class GpuMemory final : public DeviceMemory {
     [[nodiscard]] size_t staging_bytes() const override { return options_.staging_bytes; }
 
   private:
-    Status told(Status outcome) const;
-    Status look_around(Clock::time_point start);
+    Status with_context(Status outcome) const;
+    Status check_peers(Clock::time_point start);
 
     std::unique_ptr<Gpu> gpu_;
     GpuMemoryOptions options_;

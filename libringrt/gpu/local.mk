@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Buffers in GPU memory: compiled wherever CUDA and NCCL are found, and opened at run time where there
-# is a GPU
+# Buffers in GPU memory: compiled if CUDA and NCCL are found, and opened at run time if there is a GPU
 libcollective_la_SOURCES += \
 	libringrt/gpu/device_collectives.cpp \
 	libringrt/gpu/device_collectives.h \
@@ -20,7 +19,7 @@ libnvidia_la_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
 libcollective_la_LIBADD += libnvidia.la
 $(libnvidia_la_OBJECTS): libringrt/gpu/reduce_ptx.h
 CLEANFILES += libringrt/gpu/reduce_ptx.h
-# A text, as the driver takes it; empty without nvcc.
+# Text for the driver; empty without nvcc.
 libringrt/gpu/reduce_ptx.h: libringrt/gpu/reduce.cu
 	$(AM_V_GEN)$(MKDIR_P) libringrt/gpu && : >$@.ptx
 if HAVE_NVCC

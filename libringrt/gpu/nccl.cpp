@@ -56,7 +56,7 @@ ncclRedOp_t nccl_op(ringrt_dtype_t dtype, ringrt_op_t op) {
 
 }  // namespace
 
-Status NvidiaGpu::said(ncclResult_t result, const char *what) const {
+Status NvidiaGpu::with_context(ncclResult_t result, const char *what) const {
     if (result == ncclSuccess || result == ncclInProgress) return {};
     return {result == ncclRemoteError ? RINGRT_PEER_LOST : RINGRT_SYSTEM_ERROR,
             format_text("NCCL on GPU %d: %s: %s (NCCL_DEBUG=WARN says more)", device_, what,
@@ -75,7 +75,7 @@ bool NvidiaGpu::has_nccl() {
 Status NvidiaGpu::nccl_unique_id(Secret *out) {
     Here here(*this);
     ncclUniqueId id{};
-    RINGRT_TRY(said(nccl_.ncclGetUniqueId(&id), "ncclGetUniqueId"));
+    RINGRT_TRY(with_context(nccl_.ncclGetUniqueId(&id), "ncclGetUniqueId"));
     memcpy(out->data(), &id, sizeof id);
     return {};
 }
@@ -86,13 +86,13 @@ Status NvidiaGpu::nccl_start(const Secret &secret, int rank, int ranks) {
     memcpy(&id, secret.data(), sizeof id);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    return said(nccl_.ncclCommInitRankConfig(&ring_, ranks, id, rank, &config),
-                "ncclCommInitRankConfig");
+    return with_context(nccl_.ncclCommInitRankConfig(&ring_, ranks, id, rank, &config),
+                        "ncclCommInitRankConfig");
 }
 
 Status NvidiaGpu::nccl_call(std::span<const Call> calls) {
     Here here(*this);
-    RINGRT_TRY(said(nccl_.ncclGroupStart(), "ncclGroupStart"));
+    RINGRT_TRY(with_context(nccl_.ncclGroupStart(), "ncclGroupStart"));
     ncclResult_t first = ncclSuccess;
     for (const Call &each : calls) {
         const ncclDataType_t type = nccl_type(each.dtype);
@@ -107,8 +107,8 @@ Status NvidiaGpu::nccl_call(std::span<const Call> calls) {
         if (first == ncclSuccess && result != ncclInProgress) first = result;
     }
     const ncclResult_t ended = nccl_.ncclGroupEnd();  // also if a call was rejected
-    RINGRT_TRY(said(first, "ncclGroupStart"));
-    return said(ended, "ncclGroupEnd");
+    RINGRT_TRY(with_context(first, "ncclGroupStart"));
+    return with_context(ended, "ncclGroupEnd");
 }
 
 Status NvidiaGpu::entered(bool *out) {
@@ -116,17 +116,18 @@ Status NvidiaGpu::entered(bool *out) {
     if (ring_ == nullptr) return {};
     Here here(*this);
     ncclResult_t result = ncclSuccess;
-    RINGRT_TRY(said(nccl_.ncclCommGetAsyncError(ring_, &result), "ncclCommGetAsyncError"));
+    RINGRT_TRY(with_context(nccl_.ncclCommGetAsyncError(ring_, &result), "ncclCommGetAsyncError"));
     *out = result != ncclInProgress;
-    return said(result, "asynchronous error");
+    return with_context(result, "asynchronous error");
 }
 
 void NvidiaGpu::nccl_end(bool failed) {
-    constexpr auto kGoodbye = std::chrono::seconds(5);  // the other ranks are ending as well
+    constexpr auto kFinalizeTimeout =
+        std::chrono::seconds(5);  // the other ranks are ending as well
     if (ring_ == nullptr) return;
     Here here(*this);
     ncclResult_t result = failed ? ncclRemoteError : nccl_.ncclCommFinalize(ring_);
-    auto until = std::chrono::steady_clock::now() + kGoodbye;
+    auto until = std::chrono::steady_clock::now() + kFinalizeTimeout;
     while (result == ncclInProgress && std::chrono::steady_clock::now() < until) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         if (nccl_.ncclCommGetAsyncError(ring_, &result) != ncclSuccess) result = ncclRemoteError;

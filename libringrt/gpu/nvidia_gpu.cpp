@@ -23,7 +23,7 @@ CUdeviceptr device_pointer(const void *memory) { return reinterpret_cast<CUdevic
 
 }  // namespace
 
-Status NvidiaGpu::said(CUresult result, const char *what) const {
+Status NvidiaGpu::with_context(CUresult result, const char *what) const {
     if (result == CUDA_SUCCESS) return {};
     const char *text = nullptr;
     cuda_.cuGetErrorString(result, &text);
@@ -64,10 +64,11 @@ Status NvidiaGpu::open(int device) {
                             device, device_)};
     }
     CUuuid uuid{};
-    RINGRT_TRY(said(cuda_.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid"));
+    RINGRT_TRY(with_context(cuda_.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid"));
     memcpy(name_.data(), &uuid, sizeof uuid);
     CUcontext context = nullptr;
-    RINGRT_TRY(said(cuda_.cuDevicePrimaryCtxRetain(&context, device), "its primary context"));
+    RINGRT_TRY(
+        with_context(cuda_.cuDevicePrimaryCtxRetain(&context, device), "its primary context"));
     context_ = context;
     Status made;
     {
@@ -75,8 +76,9 @@ Status NvidiaGpu::open(int device) {
         Here here(*this);
         int least = 0, greatest = 0;
         (void)cuda_.cuCtxGetStreamPriorityRange(&least, &greatest);
-        made = said(cuda_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, greatest),
-                    "cuStreamCreateWithPriority");
+        made = with_context(
+            cuda_.cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, greatest),
+            "cuStreamCreateWithPriority");
     }
     if (made.ok()) {
         device_ = device;
@@ -89,20 +91,20 @@ Status NvidiaGpu::open(int device) {
 
 Status NvidiaGpu::record(CUstream stream, const char *where, Event *out) {
     CUevent event = nullptr;
-    RINGRT_TRY(said(cuda_.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
+    RINGRT_TRY(with_context(cuda_.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
     *out = Event(event, [this](void *made) {
         Here there(*this);
         cuda_.cuEventDestroy(static_cast<CUevent>(made));
     });
-    return said(cuda_.cuEventRecord(event, stream), where);
+    return with_context(cuda_.cuEventRecord(event, stream), where);
 }
 
 // A replayed graph would repeat the reduction without the other ranks.
 Status NvidiaGpu::mark(void *stream, Event *out) {
     Here here(*this);
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    RINGRT_TRY(said(cuda_.cuStreamIsCapturing(static_cast<CUstream>(stream), &capture),
-                    "cuStreamIsCapturing"));
+    RINGRT_TRY(with_context(cuda_.cuStreamIsCapturing(static_cast<CUstream>(stream), &capture),
+                            "cuStreamIsCapturing"));
     if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
         return {RINGRT_UNSUPPORTED,
                 format_text("GPU %d: the stream is captured into a CUDA graph: sum outside of it",
@@ -116,41 +118,43 @@ Status NvidiaGpu::mark_own(Event *out) {
     return record(stream_, "cuEventRecord", out);
 }
 
-Status NvidiaGpu::let_wait(void *stream, const Event &event) {
+Status NvidiaGpu::make_stream_wait(void *stream, const Event &event) {
     Here here(*this);
-    return said(cuda_.cuStreamWaitEvent(static_cast<CUstream>(stream),
-                                        static_cast<CUevent>(event.get()), 0),
-                "cuStreamWaitEvent in the stream given to ringrt_set_stream()");
+    return with_context(cuda_.cuStreamWaitEvent(static_cast<CUstream>(stream),
+                                                static_cast<CUevent>(event.get()), 0),
+                        "cuStreamWaitEvent in the stream given to ringrt_set_stream()");
 }
 
 Status NvidiaGpu::passed(const Event &event, bool *out) {
     Here here(*this);
     const CUresult result = cuda_.cuEventQuery(static_cast<CUevent>(event.get()));
     *out = result == CUDA_SUCCESS;
-    return result == CUDA_ERROR_NOT_READY ? Status{} : said(result, "an operation on it failed");
+    return result == CUDA_ERROR_NOT_READY ? Status{}
+                                          : with_context(result, "an operation on it failed");
 }
 
 Status NvidiaGpu::between(const Event &from, const Event &to, double *us) {
     Here here(*this);
     float ms = 0;
-    RINGRT_TRY(said(cuda_.cuEventElapsedTime(&ms, static_cast<CUevent>(from.get()),
-                                             static_cast<CUevent>(to.get())),
-                    "cuEventElapsedTime"));
+    RINGRT_TRY(with_context(cuda_.cuEventElapsedTime(&ms, static_cast<CUevent>(from.get()),
+                                                     static_cast<CUevent>(to.get())),
+                            "cuEventElapsedTime"));
     *us = 1000.0 * static_cast<double>(ms);
     return {};
 }
 
 Status NvidiaGpu::after(const Event &event) {
     Here here(*this);
-    return said(cuda_.cuStreamWaitEvent(stream_, static_cast<CUevent>(event.get()), 0),
-                "cuStreamWaitEvent");
+    return with_context(cuda_.cuStreamWaitEvent(stream_, static_cast<CUevent>(event.get()), 0),
+                        "cuStreamWaitEvent");
 }
 
 Status NvidiaGpu::start_copy(void *out, const void *in, size_t bytes) {
     if (bytes == 0 || out == in) return {};
     Here here(*this);
-    return said(cuda_.cuMemcpyAsync(device_pointer(out), device_pointer(in), bytes, stream_),
-                "cuMemcpyAsync");
+    return with_context(
+        cuda_.cuMemcpyAsync(device_pointer(out), device_pointer(in), bytes, stream_),
+        "cuMemcpyAsync");
 }
 
 bool NvidiaGpu::can_reduce() {
@@ -170,13 +174,14 @@ Status NvidiaGpu::start_reduce(std::span<const void *const> sources, void *out, 
     Here here(*this);
     std::string name = format_text("reduce_%d_%d", int(dtype), int(op));
     CUfunction kernel = nullptr;
-    RINGRT_TRY(said(cuda_.cuModuleGetFunction(&kernel, kernels_, name.c_str()), name.c_str()));
+    RINGRT_TRY(
+        with_context(cuda_.cuModuleGetFunction(&kernel, kernels_, name.c_str()), name.c_str()));
     Sources given{.at = {}, .number = int(std::min(sources.size(), kSourcesMax))};
     std::copy_n(sources.begin(), given.number, given.at);
     unsigned long long number = count;
     void *arguments[] = {&given, &out, &number};
     auto blocks = unsigned(std::min((count + kThreads - 1) / kThreads, kBlocksMax));
-    return said(
+    return with_context(
         cuda_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, stream_, arguments, nullptr),
         name.c_str());
 }
@@ -190,14 +195,14 @@ Status NvidiaGpu::look(State *out) {
     CUresult result = cuda_.cuStreamQuery(stream_);
     if (result == CUDA_ERROR_NOT_READY) return {};
     *out = State::Over;
-    return said(result, "an operation on it failed");
+    return with_context(result, "an operation on it failed");
 }
 
 Status NvidiaGpu::alloc(size_t bytes, bool host, void **out) {
     Here here(*this);
-    if (host) return said(cuda_.cuMemHostAlloc(out, bytes, 0), "cuMemHostAlloc");
+    if (host) return with_context(cuda_.cuMemHostAlloc(out, bytes, 0), "cuMemHostAlloc");
     CUdeviceptr made = 0;
-    RINGRT_TRY(said(cuda_.cuMemAlloc(&made, bytes), "cuMemAlloc"));
+    RINGRT_TRY(with_context(cuda_.cuMemAlloc(&made, bytes), "cuMemAlloc"));
     *out = reinterpret_cast<void *>(made);
     return {};
 }
@@ -211,7 +216,8 @@ void NvidiaGpu::free(void *memory, bool host) {
 Status NvidiaGpu::share(void *memory, Handle *out) {
     Here here(*this);
     CUipcMemHandle handle{};
-    RINGRT_TRY(said(cuda_.cuIpcGetMemHandle(&handle, device_pointer(memory)), "cuIpcGetMemHandle"));
+    RINGRT_TRY(with_context(cuda_.cuIpcGetMemHandle(&handle, device_pointer(memory)),
+                            "cuIpcGetMemHandle"));
     memcpy(out->data(), &handle, sizeof handle);
     return {};
 }
@@ -221,8 +227,9 @@ Status NvidiaGpu::open_shared(const Handle &handle, void **out) {
     CUipcMemHandle theirs{};
     memcpy(&theirs, handle.data(), sizeof theirs);
     CUdeviceptr mapped = 0;
-    RINGRT_TRY(said(cuda_.cuIpcOpenMemHandle(&mapped, theirs, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-                    "cuIpcOpenMemHandle"));
+    RINGRT_TRY(
+        with_context(cuda_.cuIpcOpenMemHandle(&mapped, theirs, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+                     "cuIpcOpenMemHandle"));
     *out = reinterpret_cast<void *>(mapped);
     return {};
 }

@@ -17,7 +17,7 @@ class NvidiaGpu : public Gpu {
     Status open(int device) override;
     Name name() const override { return name_; }
     Status mark(void *stream, Event *out) override;
-    Status let_wait(void *stream, const Event &event) override;
+    Status make_stream_wait(void *stream, const Event &event) override;
     Status passed(const Event &event, bool *out) override;
     Status between(const Event &from, const Event &to, double *us) override;
     Status mark_own(Event *out) override;
@@ -59,8 +59,8 @@ class NvidiaGpu : public Gpu {
         bool pushed_ = false;
     };
     Status record(CUstream stream, const char *where, Event *out);
-    Status said(CUresult result, const char *what) const;
-    Status said(ncclResult_t result, const char *what) const;
+    Status with_context(CUresult result, const char *what) const;
+    Status with_context(ncclResult_t result, const char *what) const;
 
     CudaFunctions cuda_;
     NcclFunctions nccl_;

@@ -12,7 +12,7 @@ Status DeviceCollectives::in_stream_order(const Gpu::Call &call) {
     Enqueued enqueued;
     RINGRT_TRY(mark(&ready));
     RINGRT_TRY(enqueue(std::array{call}, std::array{ready}, &enqueued));
-    return let_wait(enqueued.ended);
+    return make_stream_wait(enqueued.ended);
 }
 
 Status DeviceCollectives::by_nccl(const Gpu::Call &call, const Gpu::Event &ready) {

@@ -28,7 +28,8 @@ void GpuStep::ready(uint32_t id, Gpu::Event marked) {
 Status GpuStep::wait(uint32_t id) {
     Wait wait{.id = id, .begun = nullptr, .ended = nullptr};
     RINGRT_TRY(mark(&wait.begun));
-    if (sums_there_[id] != nullptr) RINGRT_TRY(communicator_.device().let_wait(sums_there_[id]));
+    if (sums_there_[id] != nullptr)
+        RINGRT_TRY(communicator_.device().make_stream_wait(sums_there_[id]));
     RINGRT_TRY(mark(&wait.ended));
     now_.waits.push_back(std::move(wait));
     return {};
@@ -141,7 +142,7 @@ void GpuStep::trace_sent(const Sent &sent, Trace &trace) {
                   *begun, *ended);
 }
 
-void GpuStep::tell(Learner &learner, Trace &trace, const std::vector<std::string> &names) {
+void GpuStep::report(Learner &learner, Trace &trace, const std::vector<std::string> &names) {
     if (base_ == nullptr) base_ = ended_.first, base_us_ = now_us();
     StepProfiler &calls = learner.calls();
     if (const auto first = at(ended_.first)) calls.begin_backward(*first);

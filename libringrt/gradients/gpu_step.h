@@ -64,7 +64,7 @@ class GpuStep {
     // After end(): whether the GPU has finished the step.
     ringrt_status_t over(bool *out);
     // Then passes the step's times to the learner and the trace. `names`: by gradient.
-    void tell(Learner &learner, Trace &trace, const std::vector<std::string> &names);
+    void report(Learner &learner, Trace &trace, const std::vector<std::string> &names);
 
   private:
     struct Wait {
@@ -87,7 +87,7 @@ class GpuStep {
     Communicator &communicator_;
     const GradientSum sum_;
     bool opened_ = false, mirrored_ = false;
-    Marks now_, ended_;  // of the current step, and of the step for tell()
+    Marks now_, ended_;  // of the current step, and of the step for report()
     std::vector<Sent> sent_;
     std::vector<Gpu::Event> sums_there_;  // by gradient
     // Times are counted from a mark of the previous step: the GPU reports spans as float

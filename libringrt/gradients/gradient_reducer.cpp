@@ -61,7 +61,7 @@ void GradientReducer::begin_step(double now) {
     if (!learner_) {
         const int ranks = communicator_.size();
         learner_ = std::make_unique<Learner>(gradient_bytes(), ranks);
-        if (recalled_ && !learner_->recall(*recalled_, samples_per_rank(ranks))) recalled_.reset();
+        if (recalled_ && !learner_->restore(*recalled_, samples_per_rank(ranks))) recalled_.reset();
         if (recalled_) plan_version_ = recalled_->plan_version;
     }
     if (!gpu_) learner_->calls().begin_backward(now);
@@ -177,7 +177,7 @@ GradientReducer::State GradientReducer::state() const {
     return {learner_->steps(), plan_version_, measured(), learner_->link(), plan_, cpu_us_};
 }
 
-void GradientReducer::recall(std::string_view text) {
+void GradientReducer::restore(std::string_view text) {
     std::lock_guard lock(mutex_);
     if (!learner_) recalled_ = parse_learned(text);
 }

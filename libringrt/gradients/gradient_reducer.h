@@ -74,7 +74,7 @@ class GradientReducer {
 
     // Call before the first ready(), with the same text on all ranks: continues from learned() of
     // an earlier run. Text that is malformed or about other gradients is ignored.
-    void recall(std::string_view text);
+    void restore(std::string_view text);
     [[nodiscard]] std::string learned() const;  // empty: nothing yet
 
     // On rank 0, from the current plan's profile and link. One size is added per step.

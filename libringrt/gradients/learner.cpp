@@ -17,8 +17,8 @@ constexpr double kWorthIt = 0.98;  // of the old plan's iteration
 Learner::Learner(const std::vector<uint64_t> &gradient_bytes, int ranks)
     : ranks_(ranks), profiler_(gradient_bytes) {}
 
-bool Learner::recall(const Learned &learned, double samples_per_rank) {
-    if (!profiler_.recall(profile_at(learned, samples_per_rank))) return false;
+bool Learner::restore(const Learned &learned, double samples_per_rank) {
+    if (!profiler_.restore(profile_at(learned, samples_per_rank))) return false;
     link_known_ = learned.gbps > 0;
     if (link_known_) link_ = LinkFit(learned.gbps, learned.alpha_us);
     return true;
@@ -38,7 +38,7 @@ void Learner::end_step() {
     ++steps_;
 }
 
-bool Learner::take_due() {
+bool Learner::take_replan_due() {
     const bool due = replan_ || (steps_ & (steps_ - 1)) == 0;
     replan_ = false;
     return due;

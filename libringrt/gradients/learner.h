@@ -21,7 +21,7 @@ class Learner {
     Learner(const std::vector<uint64_t> &gradient_bytes, int ranks);
 
     // Continues from an earlier run's result, if it is about these gradients.
-    bool recall(const Learned &learned, double samples_per_rank);
+    bool restore(const Learned &learned, double samples_per_rank);
 
     StepProfiler &calls() { return profiler_; }   // receives ready() and wait()
     void sent(double bytes, double duration_us);  // one phase of a block
@@ -29,7 +29,7 @@ class Learner {
 
     // Whether to replan, at a step where the plan can change: after a lasting change, or after 4,
     // 8, 16, … steps, when the measurements are more exact. Clears the request.
-    [[nodiscard]] bool take_due();
+    [[nodiscard]] bool take_replan_due();
 
     [[nodiscard]] bucketing::Profile profile() const { return profiler_.profile(); }
     [[nodiscard]] bucketing::LinkEstimate link() const { return link_.estimate(); }

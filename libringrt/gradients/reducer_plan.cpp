@@ -100,7 +100,7 @@ ringrt_status_t GradientReducer::make_first_plan(std::unique_lock<std::mutex> &l
 // Rank 0 only. The plan's words; empty if the current plan stays.
 std::vector<uint64_t> GradientReducer::new_plan() {
     std::unique_lock lock(mutex_);
-    if (!learner_->take_due()) return {};
+    if (!learner_->take_replan_due()) return {};
     const Profile profile = learner_->profile();
     const Network network = learner_->network();
     const Plan old = plan_;

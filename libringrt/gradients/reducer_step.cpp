@@ -187,7 +187,7 @@ ringrt_status_t GradientReducer::learn_from_gpu(std::unique_lock<std::mutex> &lo
     }
     std::vector<std::string> names;
     for (const Gradient &gradient : gradients_) names.push_back(gradient.name);
-    gpu_->tell(*learner_, trace_, names);
+    gpu_->report(*learner_, trace_, names);
     return RINGRT_OK;
 }
 

@@ -19,7 +19,7 @@ StepProfiler::StepProfiler(const std::vector<uint64_t> &gradient_bytes)
       ready_now_(bytes_.size(), -1),
       forward_now_(bytes_.size(), -1) {}
 
-bool StepProfiler::recall(const bucketing::Profile &profile) {
+bool StepProfiler::restore(const bucketing::Profile &profile) {
     if (profile.gradients.size() != bytes_.size()) return false;
     for (size_t i = 0; i < bytes_.size(); ++i) {
         if (profile.gradients[i].bytes != bytes_[i]) return false;

@@ -20,7 +20,7 @@ class StepProfiler {
 
     // Continues from an earlier run's profile. False, without any change, if it is of other
     // gradients.
-    bool recall(const bucketing::Profile &profile);
+    bool restore(const bucketing::Profile &profile);
 
     void begin_backward(double now_us);
     void ready(uint32_t id, double now_us);

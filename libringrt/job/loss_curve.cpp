@@ -86,7 +86,7 @@ std::string LossCurve::text() const {
     return out;
 }
 
-void LossCurve::recall(std::string_view text, double scale) {
+void LossCurve::restore(std::string_view text, double scale) {
     double run = 0, goal = 0;
     if (!take(text, 0, run) || !(run >= 1 && run <= kRunMax)) return;
     if (!take(text, ' ', goal) || !(goal == 0 || is_loss(goal))) return;

@@ -31,9 +31,9 @@ class LossCurve {
     [[nodiscard]] bool has_goal() const { return goal_ > 0; }
 
     // One printable line for the checkpoint, so that a restarted job keeps its curve; empty: no
-    // curve. recall() ignores any other text. One step at that time is `scale` steps now.
+    // curve. restore() ignores any other text. One step at that time is `scale` steps now.
     [[nodiscard]] std::string text() const;
-    void recall(std::string_view text, double scale = 1);
+    void restore(std::string_view text, double scale = 1);
 
     static constexpr std::size_t kSamplesMax = 32;
     static constexpr std::size_t kEnough = 8;

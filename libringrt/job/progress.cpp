@@ -54,7 +54,7 @@ double Progress::done() const {
                                       : static_cast<double>(steps_);
 }
 
-void Progress::recall(const checkpoint::Manifest &manifest) {
+void Progress::restore(const checkpoint::Manifest &manifest) {
     steps_ = manifest.step;
     samples_ = manifest.samples;
     speeds_.clear();
@@ -67,7 +67,7 @@ void Progress::recall(const checkpoint::Manifest &manifest) {
         speeds_[speed.gpus] =
             in_batches ? speed.step_ms * ratio
                        : speed.step_ms / reference_steps(batch_, static_cast<int>(speed.gpus));
-    losses_.recall(manifest.losses, 1 / ratio);
+    losses_.restore(manifest.losses, 1 / ratio);
 }
 
 void Progress::add_to(checkpoint::Meta &meta, bool with_losses) const {

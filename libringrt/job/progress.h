@@ -42,7 +42,7 @@ class Progress {
     [[nodiscard]] uint64_t samples() const { return samples_; }
     [[nodiscard]] uint64_t steps() const { return steps_; }
 
-    void recall(const checkpoint::Manifest &manifest);
+    void restore(const checkpoint::Manifest &manifest);
     void add_to(checkpoint::Meta &meta, bool with_losses) const;
     void note_speed();  // stores this size's speed, if measured
     // Also converts its planned speeds, which are per step at each size.

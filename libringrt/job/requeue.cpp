@@ -70,7 +70,7 @@ RequeueAnswer judge(const CommandResult &result) {
     return RequeueAnswer::try_again;
 }
 
-bool Requeue::go_on(double now_s) {
+bool Requeue::poll(double now_s) {
     if (begun_s_ < 0) {
         begun_s_ = next_s_ = now_s;
         retry_s_ = options_.retry_s;
@@ -148,7 +148,7 @@ Status await_departure(Group &group, const RequeueOptions &options, const Signal
         // The first round sends no request: a SIGTERM seen in it has another cause.
         Round mine{.sigterm = is_ended()};
         const double now_s = monotonic_s();
-        if (!first && group.rank() == 0 && !requeue.go_on(now_s)) {
+        if (!first && group.rank() == 0 && !requeue.poll(now_s)) {
             mine.cancel_resize = 1;
             std::memcpy(mine.why, requeue.why().data(),
                         std::min(requeue.why().size(), sizeof mine.why - 1));

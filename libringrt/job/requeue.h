@@ -40,7 +40,7 @@ class Requeue {
     explicit Requeue(RequeueOptions options) : options_(std::move(options)) {}
 
     // One poll; false if the resize must be called off, with the reason in why().
-    bool go_on(double now_s);
+    bool poll(double now_s);
     const std::string &why() const { return why_; }
     bool accepted() const { return accepted_; }
 

@@ -7,13 +7,14 @@ namespace ringrt::job {
 
 namespace {
 
-constexpr double kPreemptedOrNot_s = 15;  // the channel's service asks slurmctld, for at most 10 s
+constexpr double kPreemptionQueryTimeout_s =
+    15;  // the channel's service asks slurmctld, for at most 10 s
 
 }  // namespace
 
 Status SlurmLink::start(const Settings &settings, bool leads, std::string &why_not) {
     if (Status started = signals_.start(settings.signal); !started.ok()) return started;
-    is_told_of_preemption_ = settings.job != 0 && !settings.channel.empty();
+    detects_preemption_ = settings.job != 0 && !settings.channel.empty();
     if (!leads || settings.job == 0) return {};
     needs_channel_ = !can_be_run(settings.scontrol);
     if (settings.channel.empty()) return {};
@@ -29,7 +30,7 @@ uint32_t SlurmLink::requests() const {
 }
 
 Status SlurmLink::catch_sigterm() {
-    if (!is_told_of_preemption_ || catches_sigterm_) return {};
+    if (!detects_preemption_ || catches_sigterm_) return {};
     catches_sigterm_ = true;
     return sigterm_.start(SIGTERM);
 }
@@ -38,7 +39,7 @@ bool SlurmLink::is_ended(double now_s) {
     if (!has_sigterm()) return false;
     if (sigterm_s_ < 0) sigterm_s_ = now_s;
     const bool told = channel_ && channel_->ended() != ends_served_;
-    return told || now_s - sigterm_s_ > kPreemptedOrNot_s;
+    return told || now_s - sigterm_s_ > kPreemptionQueryTimeout_s;
 }
 
 void SlurmLink::end_by_sigterm() {

@@ -29,7 +29,7 @@ class SlurmLink {
     // channel distinguishes them: a preempted job gets a request to leave. Training continues until
     // that is known. For programs that call ringrt_step(), which acts on the answer.
     Status catch_sigterm();
-    [[nodiscard]] bool is_told_of_preemption() const { return is_told_of_preemption_; }
+    [[nodiscard]] bool detects_preemption() const { return detects_preemption_; }
     [[nodiscard]] bool has_sigterm() const { return sigterm_.count() != sigterms_served_; }
     // Whether SIGTERM was the end: Slurm confirms it over the channel, or reports nothing for a
     // while. Ranks other than 0 can only see the latter.
@@ -41,7 +41,7 @@ class SlurmLink {
   private:
     SignalCounter signals_;
     SignalCounter sigterm_;
-    bool is_told_of_preemption_ = false, catches_sigterm_ = false;
+    bool detects_preemption_ = false, catches_sigterm_ = false;
     uint32_t sigterms_served_ = 0, ends_served_ = 0;
     double sigterm_s_ = -1;  // when an unserved SIGTERM was first seen; −1: none
     std::unique_ptr<Channel> channel_;

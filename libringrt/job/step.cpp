@@ -52,7 +52,7 @@ Status StepBoundary::start() {
     std::string no_channel;
     if (Status started = slurm_.start(settings_, leads(), no_channel); !started.ok())
         return started;
-    if (!no_channel.empty()) say(no_channel);
+    if (!no_channel.empty()) log(no_channel);
     const bool extends = resizer_ && resizer_->is_extension();
     if (extends)
         if (Status caught = extension_sigterm_.start(SIGTERM); !caught.ok()) return caught;
@@ -86,7 +86,7 @@ Status StepBoundary::restore(uint64_t &step) {
     if (!loaded.ok()) {
         if (loaded.code == RINGRT_NOT_FOUND) report(0);
         if (loaded.code == RINGRT_NOT_FOUND && settings_.restart > 0)
-            say(format_text("restart %u, but %s: if one was saved, it is in another folder",
+            log(format_text("restart %u, but %s: if one was saved, it is in another folder",
                             static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
         return loaded;
     }
@@ -94,13 +94,13 @@ Status StepBoundary::restore(uint64_t &step) {
     step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
     shared_step_ = has_local() ? -1 : saved_step_;  // the checkpoint may be from the nodes' disks
-    progress_.recall(manifest);
+    progress_.restore(manifest);
     restored_gradients_ = manifest.gradients;
-    say(format_text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
+    log(format_text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
                     static_cast<unsigned long long>(step), group_.size(), manifest.ranks,
                     load_ms_ / 1e3));
     if (manifest.seed != settings_.seed)
-        say(format_text(
+        log(format_text(
             "the checkpoint was made with seed %llu, this run has %llu: the order of samples "
             "differs",
             static_cast<unsigned long long>(manifest.seed),
@@ -135,7 +135,7 @@ Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     std::vector<live::Vote> votes;
     if (Status outcome = agree(step, agreed, votes); !outcome.ok()) return outcome;
     if (agreed.ended && !agreed.asked) {
-        say(format_text("ended by SIGTERM after step %llu", static_cast<unsigned long long>(step)));
+        log(format_text("ended by SIGTERM after step %llu", static_cast<unsigned long long>(step)));
         slurm_.end_by_sigterm();
     }
     ringrt_action_t result = RINGRT_CONTINUE;
@@ -225,7 +225,7 @@ Status StepBoundary::finish_save() {
 // Ends a save that began earlier. A failed save is only logged.
 Status StepBoundary::end_save() {
     Status finished = finish_save();
-    if (!finished.ok() && !is_fatal(finished)) say(finished.message + ": training continues");
+    if (!finished.ok() && !is_fatal(finished)) log(finished.message + ": training continues");
     return finished;
 }
 
@@ -235,7 +235,7 @@ Status StepBoundary::periodic_save(uint64_t step) {
     if (is_fatal(local) || saver_.under_way()) return local;  // an earlier save still runs
     Status saved =
         save_now(step, settings_.save_inline ? SaveMode::inline_write : SaveMode::in_background);
-    if (!saved.ok() && !is_fatal(saved)) say(saved.message + ": training continues");
+    if (!saved.ok() && !is_fatal(saved)) log(saved.message + ": training continues");
     return saved;
 }
 
@@ -245,7 +245,7 @@ Status StepBoundary::local_save(uint64_t step) {
     Status saved = local_.save(buffers_, meta(step));
     if (saved.ok() || is_fatal(saved)) return saved;
     if (!said_no_local_)
-        say("node-local checkpoint: " + saved.message + ": only the shared level is saved");
+        log("node-local checkpoint: " + saved.message + ": only the shared level is saved");
     said_no_local_ = true;
     return saved;
 }
@@ -271,7 +271,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
     const RequeueOptions options{.job = settings_.job_name,
                                  .step = step,
                                  .channel = slurm_.channel(),
-                                 .sigterm_may_be_preemption = slurm_.is_told_of_preemption(),
+                                 .sigterm_may_be_preemption = slurm_.detects_preemption(),
                                  .scontrol = settings_.scontrol,
                                  .leave_timeout_s = static_cast<double>(settings_.leave_timeout_s),
                                  .again_s = static_cast<double>(settings_.requeue_again_s)};
@@ -283,7 +283,7 @@ Status StepBoundary::leave(uint64_t step, ringrt_action_t &action) {
         cancel_resize(saved + ", but " + why);
         return {};
     }
-    say(saved + (why.empty() ? ", requeued" : ", ended by SIGTERM"));
+    log(saved + (why.empty() ? ", requeued" : ", ended by SIGTERM"));
     action = RINGRT_LEAVE;
     return {};
 }
@@ -299,7 +299,7 @@ void StepBoundary::cancel_resize(const std::string &why) {
     sigterm_.reset();
     slurm_.forget_sigterm();
     ignore_until_s_ = monotonic_s() + kIgnoreAfterCallOff_s;
-    say(why + format_text(": resize called off, training continues with %d GPUs", group_.size()));
+    log(why + format_text(": resize called off, training continues with %d GPUs", group_.size()));
 }
 
 // Training can continue after a failed save. After any other error the ranks cannot continue.
@@ -320,7 +320,7 @@ std::string StepBoundary::last_checkpoint() const {
     return format_text("last checkpoint: step %lld", static_cast<long long>(saved_step_));
 }
 
-void StepBoundary::say(const std::string &line) const {
+void StepBoundary::log(const std::string &line) const {
     if (!leads()) return;
     std::string job =
         settings_.job ? format_text("job %llu: ", static_cast<unsigned long long>(settings_.job))

@@ -84,7 +84,7 @@ class StepBoundary {
     void cancel_resize(const std::string &why);
     bool is_fatal(const Status &outcome) const;
     checkpoint::Meta meta(uint64_t step) const;
-    void say(const std::string &line) const;
+    void log(const std::string &line) const;
     void report(uint64_t step);
 
     const Settings &settings_;

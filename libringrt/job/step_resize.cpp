@@ -19,7 +19,7 @@ Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_
     if (left) action = RINGRT_LEAVE;
     if (!outcome.ok() || left || group_.size() == before) return outcome;
     go_to(position);
-    say(format_text("resized in place at step %llu: %d ranks (were %d)",
+    log(format_text("resized in place at step %llu: %d ranks (were %d)",
                     static_cast<unsigned long long>(step_), group_.size(), before));
     return {};
 }
@@ -32,7 +32,7 @@ Status StepBoundary::recover(uint64_t &step) {
     go_to(position);
     step = step_;
     step_begun_s_ = monotonic_s();
-    say(format_text("an extension was lost: continuing from step %llu with %d ranks",
+    log(format_text("an extension was lost: continuing from step %llu with %d ranks",
                     static_cast<unsigned long long>(step), group_.size()));
     return {};
 }

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "libringrt/collective/communicator.h"
-#include "libringrt/live/machine.h"
+#include "libringrt/live/state_machine.h"
 
 namespace ringrt::live {
 

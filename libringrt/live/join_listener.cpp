@@ -23,7 +23,7 @@ bool is_closed(int fd) {
     return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-bool tell(int fd, const JoinAnswer &answer) {
+bool send_answer(int fd, const JoinAnswer &answer) {
     return send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT) ==
            static_cast<ssize_t>(sizeof answer);
 }
@@ -31,7 +31,7 @@ bool tell(int fd, const JoinAnswer &answer) {
 void refuse(int fd, const std::string &why) {
     JoinAnswer answer;
     put(answer.line, why);
-    (void)tell(fd, answer);
+    (void)send_answer(fd, answer);
 }
 
 }  // namespace
@@ -68,18 +68,18 @@ void JoinListener::run() {
         std::vector<Acceptor::Accepted> arrivals;
         if (!acceptor.serve(kWait_ms, &arrivals).ok()) return;
         for (Acceptor::Accepted &each : arrivals) visitors_.push_back({.fd = std::move(each.fd)});
-        for (Visitor &visitor : visitors_) hear(visitor);
+        for (Visitor &visitor : visitors_) read_request(visitor);
         std::erase_if(visitors_, [](const Visitor &visitor) { return !visitor.fd.valid(); });
-        notice_who_left();
+        drop_closed();
     }
 }
 
 // Closes or moves the visitor's fd when it is done with it, in success and failure.
-void JoinListener::hear(Visitor &visitor) {
-    auto bytes = std::as_writable_bytes(std::span(&visitor.request, 1)).subspan(visitor.heard);
+void JoinListener::read_request(Visitor &visitor) {
+    auto bytes = std::as_writable_bytes(std::span(&visitor.request, 1)).subspan(visitor.received);
     const ssize_t got = recv(visitor.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got > 0) visitor.heard += static_cast<size_t>(got);
-    if (visitor.heard == sizeof visitor.request) return admit(visitor);
+    if (got > 0) visitor.received += static_cast<size_t>(got);
+    if (visitor.received == sizeof visitor.request) return admit(visitor);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) visitor.fd.close();
 }
 
@@ -102,7 +102,7 @@ void JoinListener::admit(Visitor &visitor) {
         extension.number = ++numbers_;
 }
 
-void JoinListener::notice_who_left() {
+void JoinListener::drop_closed() {
     const std::scoped_lock lock(mutex_);
     for (auto it = by_job_.begin(); it != by_job_.end();) {
         Extension &extension = it->second;
@@ -136,10 +136,10 @@ void JoinListener::invite(uint32_t number, int first_rank, int size) {
     if (!extension) return;  // it disconnected after the offer: is_gone()
     extension->invited = true;
     for (auto &[rank, fd] : extension->connections)
-        if (!tell(fd.get(), {.invited = 1,
-                             .number = number,
-                             .rank = first_rank + static_cast<int>(rank),
-                             .size = size}))
+        if (!send_answer(fd.get(), {.invited = 1,
+                                    .number = number,
+                                    .rank = first_rank + static_cast<int>(rank),
+                                    .size = size}))
             extension->gone = true;
 }
 

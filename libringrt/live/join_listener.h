@@ -43,7 +43,7 @@ class JoinListener {
     struct Visitor {
         Fd fd;
         JoinRequest request;
-        size_t heard = 0;
+        size_t received = 0;
     };
     struct Extension {
         uint32_t number = 0, ranks = 0;
@@ -51,9 +51,9 @@ class JoinListener {
         std::map<uint32_t, Fd> connections;  // by rank
     };
     void run();
-    void hear(Visitor &visitor);
+    void read_request(Visitor &visitor);
     void admit(Visitor &visitor);
-    void notice_who_left();
+    void drop_closed();
     Extension *find(uint32_t number);
 
     const std::string folder_;

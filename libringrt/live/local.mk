@@ -8,8 +8,8 @@ libruntime_la_SOURCES += \
 	libringrt/live/join_messages.h \
 	libringrt/live/join_request.cpp \
 	libringrt/live/join_request.h \
-	libringrt/live/machine.cpp \
-	libringrt/live/machine.h \
+	libringrt/live/state_machine.cpp \
+	libringrt/live/state_machine.h \
 	libringrt/live/peer_memory.cpp \
 	libringrt/live/peer_memory.h \
 	libringrt/live/resizer.cpp \

@@ -88,7 +88,7 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
             form();
             return {};
         case Act::call_off:
-            let_go_of_next();
+            drop_forming();
             return {};
         case Act::transfer:
             return widen(position);
@@ -116,7 +116,7 @@ void Resizer::form() {
     if (listener_) listener_->invite(number_, machine_.ranks(), machine_.ranks_then());
 }
 
-void Resizer::let_go_of_next() {
+void Resizer::drop_forming() {
     if (!forming_) return;
     forming_->abort();
     if (forming_->state() == Formed::under_way) retired_.push_back(std::move(forming_));
@@ -149,7 +149,7 @@ Status Resizer::widen(const Position &position) {
     RINGRT_TRY(outcome_of(present(), present().all_gather(&mine, all.data(), 1)));
     const bool everywhere = std::count(all.begin(), all.end(), 1) == machine_.ranks();
     if (machine_.confirmed(everywhere) != Act::adopt) {
-        let_go_of_next();
+        drop_forming();
         return {};
     }
     adopt();
@@ -164,7 +164,7 @@ Status Resizer::transfer(Communicator &over, Header &header) {
 // ---- shrinking --------------------------------------------------------------------------------
 
 void Resizer::drop_above(int level) {
-    let_go_of_next();
+    drop_forming();
     std::vector<std::unique_ptr<Communicator>> dropped;  // until no operation uses them
     while (static_cast<int>(above_.size()) > std::max(level, 0)) {
         if (above_.back()) above_.back()->abort();
@@ -172,12 +172,12 @@ void Resizer::drop_above(int level) {
         above_.pop_back();
     }
     options_.use(present());
-    close_beside(std::move(dropped));
+    close_in_background(std::move(dropped));
 }
 
 // Closing sockets, threads and shared memory takes milliseconds, for which the other ranks would
 // wait in the settling. The levels dropped earlier are closed by now.
-void Resizer::close_beside(std::vector<std::unique_ptr<Communicator>> dropped) {
+void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dropped) {
     if (dropped.empty()) return;
     if (closing_.joinable()) closing_.join();
     auto all = std::make_shared<decltype(dropped)>(std::move(dropped));
@@ -215,7 +215,7 @@ Status Resizer::settle_once(Position &position) {
                 "the rank with the newest step was lost while sending it, and no other rank holds "
                 "all of it"};
     if (is_behind(*oldest, *newest))
-        RINGRT_TRY(state_.to_those_behind(over, root,
+        RINGRT_TRY(state_.to_ranks_behind(over, root,
                                           is_behind(position, *newest) ? &position.torn : nullptr));
     position = *newest;
     return {};
@@ -290,7 +290,7 @@ Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position
     if (met.ok() && (header.levels < 2 || header.levels > kLevelsMax))
         met = {RINGRT_MISMATCH, "the base sent an invalid state"};
     if (!met.ok()) {
-        let_go_of_next();
+        drop_forming();
         return met;
     }
     above_.clear();

@@ -14,7 +14,7 @@
 #include "libringrt/live/forming.h"
 #include "libringrt/live/join_listener.h"
 #include "libringrt/live/join_request.h"
-#include "libringrt/live/machine.h"
+#include "libringrt/live/state_machine.h"
 #include "libringrt/live/state_transfer.h"
 
 namespace ringrt::live {
@@ -81,10 +81,10 @@ class Resizer {
     [[nodiscard]] Communicator &present();
     [[nodiscard]] CommunicatorConfig config(uint32_t number, int rank, int size) const;
     void form();
-    void let_go_of_next();
+    void drop_forming();
     void adopt();
     void drop_above(int level);
-    void close_beside(std::vector<std::unique_ptr<Communicator>> dropped);
+    void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped);
     Status transfer(Communicator &over, Header &header);
     Status widen(const Position &position);
     Status settle(Position &position);

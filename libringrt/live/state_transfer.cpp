@@ -169,7 +169,7 @@ Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, 
     return worst == Have::all ? Status{} : unusable_somewhere();
 }
 
-Status StateTransfer::to_those_behind(Communicator &over, int root, uint32_t *torn) {
+Status StateTransfer::to_ranks_behind(Communicator &over, int root, uint32_t *torn) {
     RINGRT_TRY(tell_pieces(over, root));
     if (torn && !buffers_.empty()) *torn = 1;  // program state is unpacked whole, or not at all
     return send(over, root, torn != nullptr);

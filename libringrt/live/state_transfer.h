@@ -39,7 +39,7 @@ class StateTransfer {
     Status to_joiners(Communicator &over, const PeerProcess &sender, bool joins);
     // Collective: root's state to the ranks that are behind. They pass `torn`, which becomes 1 if a
     // loss from then on may leave parts of two states in the buffers. All others pass null.
-    Status to_those_behind(Communicator &over, int root, uint32_t *torn);
+    Status to_ranks_behind(Communicator &over, int root, uint32_t *torn);
 
   private:
     struct Piece {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sums of elements by SIMD, in the order asked for
+# Sums of elements by SIMD, in the requested order
 libcollective_la_SOURCES += \
 	libringrt/reduce/elements.h \
 	libringrt/reduce/kernels.inc \

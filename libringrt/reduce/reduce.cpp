@@ -70,8 +70,8 @@ struct Level {
 Level choose_level() {
     Level chosen{"baseline", baseline::reduce, baseline::copy};
 #if HAVE_LEVELS
-    const char *wish = getenv("RINGRT_SIMD");
-    std::string_view most = wish == nullptr ? "avx512" : wish;
+    const char *requested = getenv("RINGRT_SIMD");
+    std::string_view most = requested == nullptr ? "avx512" : requested;
     if (most == "baseline") return chosen;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) {
         chosen = {"avx2", avx2::reduce, avx2::copy};

@@ -94,7 +94,7 @@ class ByNodes {
     }
     // Partial sums pass from node to node; the last node has the results.
     void reduce_in_rank_order() {
-        constexpr int kCame = 0, kGoes = 1;
+        constexpr int kIncoming = 0, kOutgoing = 1;
         made.partials = 2, made.rows = 1;
         const bool first = node_ == 0, last = node_ + 1 == shape_.nodes;
         auto rail = [&](int row) {
@@ -104,21 +104,22 @@ class ByNodes {
             return blocks;
         };
         uint32_t sums = 0, result = 0;
-        if (!first) sums = made.expect(peer(node_ - 1), 0, rail(kCame));
+        if (!first) sums = made.expect(peer(node_ - 1), 0, rail(kIncoming));
         if (!last)
             result = made.expect(peer(shape_.nodes - 1), 1, {block_of(Place::Output, rank_)});
         stage();
         if (!first) made.await(sums);
         for (int k = 0; k < shape_.nodes; ++k) {
             const int b = peer(k);
-            ReduceStep step{
-                .partial = {}, .sources = sources_of(b), .out = block_of(Place::Partial, b, kGoes)};
-            if (!first) step.partial = block_of(Place::Partial, b, kCame);
+            ReduceStep step{.partial = {},
+                            .sources = sources_of(b),
+                            .out = block_of(Place::Partial, b, kOutgoing)};
+            if (!first) step.partial = block_of(Place::Partial, b, kIncoming);
             if (last) step.out = block_of(b == rank_ ? Place::Output : Place::Row, b);
             made.reduce(std::move(step));
         }
         made.arrive(Gate::Shown);
-        if (!last) made.send(peer(node_ + 1), 0, rail(kGoes));
+        if (!last) made.send(peer(node_ + 1), 0, rail(kOutgoing));
         if (last)
             each_other_node([&](int k) { made.send(peer(k), 1, {block_of(Place::Row, peer(k))}); });
         if (!last) made.await(result);

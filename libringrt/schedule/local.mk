@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What each rank does in a collective, as data, and what carries it out
+# What each rank does in a collective, as data, and its executor
 libcollective_la_SOURCES += \
 	libringrt/schedule/by_nodes.cpp \
 	libringrt/schedule/by_nodes.h \

@@ -22,13 +22,13 @@ constexpr int kSpinsAsleep = 50;  // before sleepers at an open gate are woken
 void ShmSegment::count_cores() {
     cpu_set_t all;
     CPU_ZERO(&all);
-    for (int i = 0; i < count(); ++i) CPU_OR(&all, &all, &board(i).cores);
+    for (int i = 0; i < count(); ++i) CPU_OR(&all, &all, &control_block(i).cores);
     crowded_ = count() > CPU_COUNT(&all);
 }
 
 void ShmSegment::publish_op(const OpHeader &call, const void *send, const void *recv,
                             size_t bytes) {
-    ControlBlock &mine = board(index_);
+    ControlBlock &mine = control_block(index_);
     if (mine.calls[call.number % 2] == call) return;  // already published
     mine.calls[call.number % 2] = call;
     if (bytes > 0) mine.places[call.number % 2] = {offset_of(send, bytes), offset_of(recv, bytes)};
@@ -36,7 +36,7 @@ void ShmSegment::publish_op(const OpHeader &call, const void *send, const void *
 
 Status ShmSegment::compare(const OpHeader &call) const {
     for (int i = 0; i < count(); ++i) {
-        const OpHeader &other = board(i).calls[call.number % 2];
+        const OpHeader &other = control_block(i).calls[call.number % 2];
         if (other == call) continue;
         return {RINGRT_MISMATCH,
                 format_text(
@@ -56,13 +56,13 @@ void ShmSegment::arrive(GateKind kind, uint64_t chunk) {
 
 void ShmSegment::arrive_and_wait_soon(GateKind kind, uint64_t chunk) {
     self_.pass_fault_point();
-    board(index_).arrived[kind].store(chunk + 1, std::memory_order_release);
+    control_block(index_).arrived[kind].store(chunk + 1, std::memory_order_release);
     wake_due_ = true;
 }
 
 bool ShmSegment::is_open(GateKind kind, uint64_t chunk) const {
     for (int i = 0; i < count(); ++i) {
-        if (board(i).arrived[kind].load(std::memory_order_acquire) <= chunk) return false;
+        if (control_block(i).arrived[kind].load(std::memory_order_acquire) <= chunk) return false;
     }
     return true;
 }
@@ -74,7 +74,7 @@ void ShmSegment::wake_sleepers() {
     wake_due_ = false;
     full_fence();
     for (int i = 0; i < count(); ++i) {
-        ControlBlock &other = board(i);
+        ControlBlock &other = control_block(i);
         if (i == index_ || other.asleep.load(std::memory_order_acquire) == 0) continue;
         auto kind = GateKind(other.wanted_kind.load(std::memory_order_relaxed) & 1);
         if (!is_open(kind, other.wanted_chunk.load(std::memory_order_relaxed))) continue;
@@ -83,7 +83,7 @@ void ShmSegment::wake_sleepers() {
 }
 
 void ShmSegment::sleep_at_gate(GateKind kind, uint64_t chunk, int sleep_ms) {
-    ControlBlock &mine = board(index_);
+    ControlBlock &mine = control_block(index_);
     mine.wanted_kind.store(kind, std::memory_order_relaxed);
     mine.wanted_chunk.store(chunk, std::memory_order_relaxed);
     mine.asleep.store(1, std::memory_order_seq_cst);
@@ -128,13 +128,14 @@ int ShmSegment::waiting_for(GateKind kind, uint64_t chunk) const {
     // All ranks arrive at the same gates in the same order, so the rank with the smallest sum is
     // furthest behind. The others may be waiting for it.
     auto passed = [&](int i) {
-        const auto &arrived = board(i).arrived;
+        const auto &arrived = control_block(i).arrived;
         return arrived[Staged].load(std::memory_order_relaxed) +
                arrived[Reduced].load(std::memory_order_relaxed);
     };
     int slowest = -1;
     for (int i = 0; i < count(); ++i) {
-        if (i == index_ || board(i).arrived[kind].load(std::memory_order_relaxed) > chunk) continue;
+        if (i == index_ || control_block(i).arrived[kind].load(std::memory_order_relaxed) > chunk)
+            continue;
         if (slowest < 0 || passed(i) < passed(slowest)) slowest = i;
     }
     return slowest < 0 ? -1 : rank_at(slowest);
@@ -142,7 +143,7 @@ int ShmSegment::waiting_for(GateKind kind, uint64_t chunk) const {
 
 Status ShmSegment::check_peers(const OpHeader &call) const {
     for (int i = 0; i < count(); ++i) {
-        ControlBlock &other = board(i);
+        ControlBlock &other = control_block(i);
         if (i == index_) continue;
         if (other.notice.load(std::memory_order_acquire) != 0) {
             int failed_rank = std::clamp(int(other.failed_rank), 0, self_.size - 1);
@@ -154,7 +155,7 @@ Status ShmSegment::check_peers(const OpHeader &call) const {
         }
         struct flock lock {};
         lock.l_type = F_WRLCK, lock.l_whence = SEEK_SET, lock.l_start = i, lock.l_len = 1;
-        bool same_process = other.process == board(index_).process;
+        bool same_process = other.process == control_block(index_).process;
         if (same_process || fcntl(fd_.get(), F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK)
             continue;
         if (other.left.load(std::memory_order_acquire) != 0 && call.kind == kFinish) continue;

@@ -29,8 +29,8 @@ void ask_for(const void *buffer, size_t bytes) {
 }  // namespace
 
 HugePages::HugePages() {
-    const char *wish = getenv("RINGRT_HUGE_PAGES");
-    wanted_ = wish == nullptr || std::string_view(wish) != "0";
+    const char *requested = getenv("RINGRT_HUGE_PAGES");
+    wanted_ = requested == nullptr || std::string_view(requested) != "0";
 }
 
 void HugePages::note(const void *buffer, size_t bytes) {

@@ -55,7 +55,7 @@ ShmSegment::ShmSegment(const RankContext &self, const std::vector<int> &ranks, c
 ShmSegment::~ShmSegment() {
     unlink();
     if (base_ != nullptr) {
-        board(index_).left.store(1, std::memory_order_release);
+        control_block(index_).left.store(1, std::memory_order_release);
         munmap(base_, bytes_);
     }
 }
@@ -96,8 +96,8 @@ Status ShmSegment::map(Fd fd) {
 #ifdef MADV_POPULATE_WRITE
     madvise(staging(index_, 0), shape_.chunk_bytes * shape_.slots, MADV_POPULATE_WRITE);
 #endif
-    board(index_).process = this_process();
-    sched_getaffinity(0, sizeof board(index_).cores, &board(index_).cores);
+    control_block(index_).process = this_process();
+    sched_getaffinity(0, sizeof control_block(index_).cores, &control_block(index_).cores);
     return {};
 }
 
@@ -174,12 +174,12 @@ std::byte *ShmSegment::staging(int index, uint64_t chunk) const {
     return results(chunk) + (size_t(index) + 1) * shape_.slots * shape_.chunk_bytes;
 }
 
-ControlBlock &ShmSegment::board(int index) const {
+ControlBlock &ShmSegment::control_block(int index) const {
     return reinterpret_cast<ControlBlock *>(base_ + pages(sizeof(FileHeader)))[index];
 }
 
 void ShmSegment::notify_abort(int failed_rank, const Status &why) {
-    ControlBlock &mine = board(index_);
+    ControlBlock &mine = control_block(index_);
     if (failed_rank < 0) {
         mine.left.store(1, std::memory_order_release);
         return;

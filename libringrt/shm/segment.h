@@ -79,7 +79,7 @@ class ShmSegment {
     [[nodiscard]] const Shape &shape() const { return shape_; }
     [[nodiscard]] std::byte *staging(int index, uint64_t chunk) const;
     [[nodiscard]] std::byte *results(uint64_t chunk) const;
-    [[nodiscard]] ControlBlock &board(int index) const;
+    [[nodiscard]] ControlBlock &control_block(int index) const;
 
     // The offset of the ring of messages from one rank to another; 0: not created yet.
     [[nodiscard]] std::atomic<uint64_t> &ring(int from, int to) const;

@@ -147,7 +147,7 @@ Status ShmCollectives::all_gather(const Work &work, const OpHeader &call) {
 // Call it after the call's first gate; the result is the same on all ranks.
 bool ShmCollectives::all_shared(const OpHeader &call) const {
     for (int r = 0; r < memory_.count(); ++r) {
-        const auto &place = memory_.board(r).places[call.number % 2];
+        const auto &place = memory_.control_block(r).places[call.number % 2];
         if (place.send == kPrivate || place.recv == kPrivate) return false;
     }
     return true;
@@ -228,7 +228,7 @@ Status ShmCollectives::direct(const Work &work, const OpHeader &call, bool *done
     Share mine = Chunks::part(work.count, 64 / work.element_bytes, memory_.count(), me);
     sources_.clear(), others_.clear();
     for (int r = 0; r < memory_.count(); ++r) {
-        auto [send, recv] = memory_.board(r).places[call.number % 2];
+        auto [send, recv] = memory_.control_block(r).places[call.number % 2];
         sources_.push_back(memory_.at(send) + mine.first * work.element_bytes);
         if (r != me) others_.push_back(memory_.at(recv) + mine.first * work.element_bytes);
     }

@@ -43,7 +43,7 @@ Status ShmMessages::make_ring(int rank) {
 // Like wake_sleepers(): a rank that announces its sleep after this fence sees all earlier stores.
 void ShmMessages::wake(int rank) const {
     full_fence();
-    std::atomic<uint32_t> &asleep = memory_.board(rank).asleep_for_message;
+    std::atomic<uint32_t> &asleep = memory_.control_block(rank).asleep_for_message;
     if (asleep.load(std::memory_order_acquire) == 0) return;
     if (asleep.exchange(0) != 0) futex(&asleep, FUTEX_WAKE, 1, nullptr);
 }
@@ -164,7 +164,7 @@ Status ShmMessages::pass_all(bool *moved) {
 }
 
 void ShmMessages::sleep(int sleep_ms, bool *moved, Status *met) {
-    std::atomic<uint32_t> &asleep = memory_.board(memory_.index()).asleep_for_message;
+    std::atomic<uint32_t> &asleep = memory_.control_block(memory_.index()).asleep_for_message;
     asleep.store(1, std::memory_order_seq_cst);
     full_fence();
     *met = pass_all(moved);

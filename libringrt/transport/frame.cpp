@@ -5,7 +5,7 @@
 
 namespace ringrt {
 
-bool Frame::sound() const {
+bool Frame::is_valid() const {
     if (magic != kFrameMagic) return false;
     switch (kind) {
         case kData:

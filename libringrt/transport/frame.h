@@ -26,7 +26,7 @@ struct Frame {
     uint64_t bytes = 0;
 
     // Whether the kind exists and allows this length.
-    [[nodiscard]] bool sound() const;
+    [[nodiscard]] bool is_valid() const;
 };
 
 // Why a rank stops.

@@ -195,7 +195,7 @@ Status HostTransport::find_message(int rank) {
 Status HostTransport::open_head(int rank) {
     Peer &peer = peers_[size_t(rank)];
     const Frame &frame = peer.head->frame;
-    if (!frame.sound()) return failed(rank, "it sent an invalid frame");
+    if (!frame.is_valid()) return failed(rank, "it sent an invalid frame");
     if (frame.kind == kData) return find_message(rank);
     if (frame.kind == kWaiting) {
         wait_chain_.heard(rank, frame.segment);

@@ -88,7 +88,7 @@ Status Tcp::push(int rank, bool *moved) {
             const char *why = strerror(errno);
             if (sent_notice_) return lost(rank, why);
             if (Status status = pull(rank, moved); !status.ok()) return status;
-            return vanished(rank, false, why);
+            return connection_ended(rank, false, why);
         }
         if (frame.kind == kData) *moved = true;
         peer.sent += size_t(sent);
@@ -149,21 +149,21 @@ int Tcp::first_outstanding() const {
 // Finishes a half-sent message and sends as much of the abort notice after it as fits. Drops
 // incoming data, so that peers that do the same can progress. Returns true if nothing is left to
 // do: the peer's host has everything, or the peer is gone.
-bool Tcp::tell(int rank, std::span<const std::byte> notice) {
+bool Tcp::send_notice(int rank, std::span<const std::byte> notice) {
     TcpPeer &peer = peers_[size_t(rank)];
     while (peer.outgoing.size() > size_t(peer.sent != 0)) peer.outgoing.pop_back();
     bool moved = false;
     if (!push(rank, &moved).ok() || peer.gone) return true;
-    if (peer.outgoing.empty() && peer.told < notice.size()) {
-        const auto rest = notice.subspan(peer.told);
+    if (peer.outgoing.empty() && peer.notice_sent < notice.size()) {
+        const auto rest = notice.subspan(peer.notice_sent);
         const ssize_t sent =
             ::send(peer.fd.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent > 0) peer.told += size_t(sent);
+        if (sent > 0) peer.notice_sent += size_t(sent);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) return true;
     }
     if (recv(peer.fd.get(), peer.buffer.data(), kBufferBytes, MSG_DONTWAIT) == 0) return true;
     int under_way = 0;
-    return peer.told == notice.size() &&
+    return peer.notice_sent == notice.size() &&
            (ioctl(peer.fd.get(), SIOCOUTQ, &under_way) != 0 || under_way == 0);
 }
 
@@ -184,15 +184,16 @@ void Tcp::notify_abort(int failed_rank, const Status &why) {
         for (size_t r = 0; r < peers_.size(); ++r) {
             const TcpPeer &peer = peers_[r];
             if (!peer.fd.valid() || peer.gone) continue;
-            if (tell(int(r), std::as_bytes(std::span(&out, 1))) || int(r) == failed_rank) continue;
-            const short speak = peer.told < sizeof out ? POLLOUT : 0;
+            if (send_notice(int(r), std::as_bytes(std::span(&out, 1))) || int(r) == failed_rank)
+                continue;
+            const short speak = peer.notice_sent < sizeof out ? POLLOUT : 0;
             polled_.push_back({.fd = peer.fd.get(), .events = short(POLLIN | speak), .revents = 0});
         }
         if (!failed || polled_.empty()) break;
         poll(polled_.data(), polled_.size(), kLookMs);
     } while (Clock::now() - start < kSettle);
     for (TcpPeer &peer : peers_) {
-        if (failed && peer.told == sizeof out) shutdown(peer.fd.get(), SHUT_WR);
+        if (failed && peer.notice_sent == sizeof out) shutdown(peer.fd.get(), SHUT_WR);
         peer.outgoing.clear();  // these messages end with the operation
         peer.expected.clear();
     }

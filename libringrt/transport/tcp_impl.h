@@ -61,9 +61,9 @@ struct TcpPeer {
     size_t taken = 0;             // bytes of the payload received
     EarlyMessages early;
     AbortNotice notice;
-    bool gone = false;  // finished normally
-    size_t told = 0;    // bytes of our own abort notice sent
-    Message waiting;    // a kWaiting frame in progress, unless done
+    bool gone = false;       // finished normally
+    size_t notice_sent = 0;  // bytes of our own abort notice sent
+    Message waiting;         // a kWaiting frame in progress, unless done
 };
 
 class Tcp : public Transport {
@@ -86,8 +86,8 @@ class Tcp : public Transport {
     Status queue(Message *message, const Frame &frame, bool *moved);
     Status tell_waiting(int waits_for);
     Status lost(int rank, const char *why) const { return peer_lost(self_, rank, why, call_); }
-    Status vanished(int rank, bool in_order, const char *why);
-    bool tell(int rank, std::span<const std::byte> notice);
+    Status connection_ended(int rank, bool in_order, const char *why);
+    bool send_notice(int rank, std::span<const std::byte> notice);
     Status sleep(int sleep_ms);
     int first_outstanding() const;
 

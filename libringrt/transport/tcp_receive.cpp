@@ -61,7 +61,7 @@ Status Tcp::open_frame(int rank) {
     peer.begin += sizeof(Frame);
     peer.taken = 0;
     peer.incoming = nullptr;
-    if (!peer.frame.sound()) return lost(rank, "it sent an invalid frame");
+    if (!peer.frame.is_valid()) return lost(rank, "it sent an invalid frame");
     peer.in_frame = true;
     return peer.frame.kind == kData ? find_message(rank) : Status{};
 }
@@ -131,7 +131,7 @@ Status Tcp::take(int rank, bool *moved) {
 // A connection ended without a notice. If it was closed in order, between two messages, that rank
 // died. Otherwise it may have stopped because of another rank's death without being able to report
 // it. Another rank that reports within a moment knows the cause better.
-Status Tcp::vanished(int rank, bool in_order, const char *why) {
+Status Tcp::connection_ended(int rank, bool in_order, const char *why) {
     constexpr auto kMoment = kSettle + std::chrono::milliseconds(500);
     TcpPeer &peer = peers_[size_t(rank)];
     if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(rank, why);
@@ -162,8 +162,8 @@ Status Tcp::pull(int rank, bool *moved) {
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
         if (got <= 0)
-            return vanished(rank, got == 0,
-                            got == 0 ? "it died or closed its connection" : strerror(errno));
+            return connection_ended(
+                rank, got == 0, got == 0 ? "it died or closed its connection" : strerror(errno));
         direct = std::min(size_t(got), direct);
         peer.end += size_t(got) - direct;
         if (direct == 0) continue;

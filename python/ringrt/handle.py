@@ -70,11 +70,11 @@ class Handle:
             status = self._library.ringrt_init(ctypes.byref(self._handle), ctypes.byref(config))
         if status != OK:
             raise error_of(status, self._line(None))
-        self.look_again()
+        self.refresh_ranks()
         self.local_rank: int = self._library.ringrt_local_rank(self._handle)
         self.restarts: int = self._library.ringrt_restarts(self._handle)
 
-    def look_again(self) -> None:
+    def refresh_ranks(self) -> None:
         """Reads rank and size again: with live_resize, step() and restore() may change them."""
         self.rank: int = self._library.ringrt_rank(self._handle)
         self.size: int = self._library.ringrt_size(self._handle)

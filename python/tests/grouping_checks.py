@@ -54,7 +54,7 @@ def check_reform():
     for model, opt in zip(models, opts):
         steps(model, 3, opt)
     models[1].eval()
-    grouping.reform(models[1], bucket_cap_mb=8192 / MIB)
+    grouping.rebuild_ddp(models[1], bucket_cap_mb=8192 / MIB)
     assert not models[1].training and models[1].gradient_as_bucket_view
     models[1].train()
     for model, opt in zip(models, opts):

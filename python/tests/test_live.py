@@ -145,7 +145,7 @@ class LiveTest(unittest.TestCase):
 
     def test_who_is_above_an_extension_that_is_killed_joins_again_epochs_later(self):
         training = self.two_extensions(60)
-        training.slow(False)  # the base does many epochs until somebody has joined
+        training.slow(False)  # the base does many epochs until a rank has joined
         training.extensions[1][0].kill()
         training.await_ranks(2, 2)
         got = training.check()

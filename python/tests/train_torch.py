@@ -80,14 +80,14 @@ def planned():
     """On a link where nothing but bytes takes time several buckets are best, if little. Notes that DDP got them."""
     from ringrt.torch import grouping
     from ringrt.torch.buckets import Link
-    reform = grouping.reform
+    rebuild_ddp = grouping.rebuild_ddp
 
     def noted(model, **options):
-        reform(model, **options)
+        rebuild_ddp(model, **options)
         with open(os.path.join(os.environ["FOLDER"], "reformed"), "a", encoding="ascii") as file:
             print(len(options["bucket_cap_mb_list"]), file=file)
 
-    grouping.measure_link, grouping.reform, grouping._GAIN = lambda *_: Link(0.0, 1e-7), noted, -1.0
+    grouping.measure_link, grouping.rebuild_ddp, grouping._GAIN = lambda *_: Link(0.0, 1e-7), noted, -1.0
 
 
 def validated():

@@ -107,7 +107,7 @@ RunResult Engine::run(const std::atomic<bool> *stop, std::atomic<uint64_t> *done
             break;
         }
         const double next = next_decision();
-        if (next == kNever) throw std::logic_error(policy_.name + ": jobs wait for ever");
+        if (next == kNever) throw std::logic_error(policy_.name + ": jobs wait forever");
         pass(next, done);
     }
     for (const auto &pool : pools_) pool->end(now_);

@@ -139,7 +139,7 @@ std::string_view knows(const PolicySpec &policy) {
     return "";
 }
 
-std::string_view meaning_of_knows(std::string_view word) {
+std::string_view knowledge_description(std::string_view word) {
     for (const Known &known : kKnown)
         if (known.word == word) return known.meaning;
     return "";
@@ -159,11 +159,11 @@ PolicySpec parse_policy(std::string_view text) {
     const std::string_view name = text.substr(0, at);
     PolicySpec out = spec_of(name);
     out.name = std::string(text);
-    out.says_knowledge = at != std::string_view::npos;
-    if (out.says_knowledge && out.plugin)
+    out.knowledge_given = at != std::string_view::npos;
+    if (out.knowledge_given && out.plugin)
         throw InputError("policy: plugin uses only what jobs report: got \"" + printable(text) +
                          "\"");
-    if (out.says_knowledge) out.knowledge = knowledge_of(text.substr(at + 1));
+    if (out.knowledge_given) out.knowledge = knowledge_of(text.substr(at + 1));
     if (out.adapts_batch && out.knowledge == Knowledge::wrong)
         throw InputError("policy: goodput@wrong does not exist: goodput@oracle or goodput@learned");
     if (name.starts_with("fixed:")) out.fixed_gpus = fixed_size(name);

@@ -40,7 +40,7 @@ struct PolicySpec {
     bool adapts_batch = false;
     int fixed_gpus = 0;  // size of every job; 0: each job's own request
     Knowledge knowledge = Knowledge::learned;
-    bool says_knowledge = false;  // given as NAME@KNOWLEDGE
+    bool knowledge_given = false;  // given as NAME@KNOWLEDGE
     // The plugin's own loop, with the parameters of malleable.yaml; none: a policy alone.
     std::optional<controller::Options> plugin;
     bool plugin_restart_set = false;  // its own restart_s was set, instead of the simulation's
@@ -63,7 +63,7 @@ struct PolicySpec {
 
 // What a policy knows about the jobs, in a word, and the meaning of that word.
 [[nodiscard]] std::string_view knows(const PolicySpec &policy);
-[[nodiscard]] std::string_view meaning_of_knows(std::string_view word);
+[[nodiscard]] std::string_view knowledge_description(std::string_view word);
 
 // NAME or NAME@KNOWLEDGE. Throws InputError with the known names.
 [[nodiscard]] PolicySpec parse_policy(std::string_view text);

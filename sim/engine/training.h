@@ -22,7 +22,7 @@ struct Training {
     }
 
     // Continues on `shape`, with a batch of `samples` in all.
-    void go_on(const Profile &profile, const Shape &shape, int samples) {
+    void resume(const Profile &profile, const Shape &shape, int samples) {
         plan = split_batch(profile.batch, samples, gpus_of(shape));
         step_s = plan_step_s(profile, shape, plan);
         enter_epoch(profile, gpus_of(shape));

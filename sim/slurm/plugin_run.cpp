@@ -71,7 +71,7 @@ RunResult simulate_plugin(const Workload &workload, const PolicySpec &policy,
     controller::Controller controller(cluster, events, parameters);
     const bool over = drive(cluster, controller, stop, done);
     if (!over && !(stop && stop->load()))
-        throw std::logic_error(policy.name + ": jobs wait for ever");
+        throw std::logic_error(policy.name + ": jobs wait forever");
     RunResult out = cluster.result();
     out.policy = policy.name;
     out.makespan_s += base_s;

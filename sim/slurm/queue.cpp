@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "sim/slurm/sim_cluster.h"
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 
 namespace ringrt::sim {
 
@@ -46,7 +46,7 @@ void SimCluster::start(Job &job, Place place) {
                             : again        ? program.reload_s
                                            : program.up_s);
     job.up_at_s = std::max(job.up_at_s, now_s_ + kTick_s);
-    job.training.go_on(*job.spec->profile, shape, job.spec->batch);
+    job.training.resume(*job.spec->profile, shape, job.spec->batch);
     job.ran_from_s = now_s_;
     job.queued = job.up = job.flagged = false;
     job.reports = 0;
@@ -70,14 +70,14 @@ RpcStatus SimCluster::observe(controller::Observation &out) {
     if (!fresh) return RpcStatus::ok;
     refreshed_s_ = now_s_;
     for (auto &[id, job] : jobs_)
-        if (job.record.phase == JobPhase::running && tell_what_is_due(job)) changed();
+        if (job.record.phase == JobPhase::running && send_due_reports(job)) changed();
     if (site_.has_versions && out.version == version_) return RpcStatus::ok;
     out.version = site_.has_versions ? version_ : 0;
     out.now_s = now_s_;
     out.jobs.clear();
     for (const auto &[id, job] : jobs_) {
         out.jobs.push_back(job.record);
-        out.jobs.back().told_s = std::floor(now_s_);
+        out.jobs.back().slurmctld_s = std::floor(now_s_);
         take_out_lent_list(out.jobs.back(), nodes_);
     }
     out.nodes = nodes_;

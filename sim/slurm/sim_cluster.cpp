@@ -110,7 +110,7 @@ void SimCluster::plan_next(Job &job) const {
             std::min(job.next_s, job.trained_to_s + job.training.seconds_left(
                                                         *job.spec->profile, record.gpus_requested));
     if (job.up && job.reports < kFirstReports && job.program->telemetry_s > 0 && job.malleable)
-        job.next_s = std::min(job.next_s, job.told_s + job.program->telemetry_s);
+        job.next_s = std::min(job.next_s, job.reported_s + job.program->telemetry_s);
     job.next_s = tick_at_or_after(job.next_s);
 }
 
@@ -166,7 +166,7 @@ void SimCluster::run(Job &job) {
         come_up(job);
     }
     if (job.save_until_s > 0) {
-        (void)tell_what_is_due(job);
+        (void)send_due_reports(job);
         if (now_s_ >= job.save_until_s) stop(job, true);
         return;
     }
@@ -187,7 +187,7 @@ void SimCluster::come_up(Job &job) {
 
 // Trains until `until_s`, with the reports that were due on the way.
 void SimCluster::train(Job &job, double until_s) {
-    if (tell_what_is_due(job) && job.reports <= kFirstReports) changed();
+    if (send_due_reports(job) && job.reports <= kFirstReports) changed();
     if (until_s <= job.trained_to_s) return;
     const Profile &profile = *job.spec->profile;
     (void)job.training.run(
@@ -197,15 +197,16 @@ void SimCluster::train(Job &job, double until_s) {
 }
 
 // Sends the last of the reports that are due: no one has read the earlier ones.
-bool SimCluster::tell_what_is_due(Job &job) {
+bool SimCluster::send_due_reports(Job &job) {
     const double every_s = job.program->telemetry_s;
-    if (!job.malleable || every_s <= 0 || !job.up || now_s_ - job.told_s < every_s) return false;
+    if (!job.malleable || every_s <= 0 || !job.up || now_s_ - job.reported_s < every_s)
+        return false;
     double due_s = now_s_;
     if (job.reports > 0) {
         const double step_s = tick_at_or_after(kStart_s + every_s) - kStart_s;
-        due_s = job.told_s + std::floor((now_s_ - job.told_s) / step_s + kInstant) * step_s;
+        due_s = job.reported_s + std::floor((now_s_ - job.reported_s) / step_s + kInstant) * step_s;
     }
-    job.told_s = due_s;
+    job.reported_s = due_s;
     if (job.save_until_s <= 0 && due_s - kTick_s > job.trained_to_s) train(job, due_s - kTick_s);
     ++job.reports;
     report(job);

@@ -71,7 +71,7 @@ class SimCluster final : public controller::Cluster {
         Training training;
         double trained_to_s = 0;  // time up to which `training` has advanced
         double steps = 0, first_step = 0;
-        double told_s = 0;
+        double reported_s = 0;
         int reports = 0;     // in this run
         double share_s = 0;  // share_s_ at its arrival
         JobResult result;
@@ -82,7 +82,7 @@ class SimCluster final : public controller::Cluster {
     void run(Job &job);
     void come_up(Job &job);
     void train(Job &job, double until_s);
-    bool tell_what_is_due(Job &job);
+    bool send_due_reports(Job &job);
     void report(Job &job);
     void stop(Job &job, bool requeued);
     void finish_completing(Job &job);

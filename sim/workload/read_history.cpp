@@ -165,9 +165,9 @@ Workload parse_sacct(TextFile file, const WorkloadOptions &options) {
     return workload;
 }
 
-SeenCluster seen_cluster(const std::string &path) {
+InferredCluster inferred_cluster(const std::string &path) {
     TextFile file = read_file(path);
-    SeenCluster out;
+    InferredCluster out;
     const std::string_view head = std::string_view(file.text).substr(0, file.text.find('\n'));
     if (path.ends_with(".swf") || head.find('|') == std::string_view::npos) return out;
     const Table table(std::move(file), '|');

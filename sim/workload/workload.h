@@ -63,11 +63,11 @@ struct WorkloadOptions {
 // The cluster of a history, as far as the file shows it: the most GPUs in use at once, on nodes
 // with as many GPUs as any job had on one. From sacct's output with the columns Start and
 // AllocTRES.
-struct SeenCluster {
+struct InferredCluster {
     int nodes = 0, gpus_per_node = 0;  // 0: the file does not show it
     int most_in_use = 0;
 };
-[[nodiscard]] SeenCluster seen_cluster(const std::string &path);
+[[nodiscard]] InferredCluster inferred_cluster(const std::string &path);
 
 // The header determines the format: Pollux (name,time,application,…), ElasticFlow
 // (job_id,submission_time,duration,num_gpu), `sacct -P` (JobID|…), or SWF (*.swf, comments with

@@ -71,7 +71,7 @@ void Service::read_signals() {
     signalfd_siginfo arrived{};
     while (read(options_.signals, &arrived, sizeof arrived) == sizeof arrived) {
         if (static_cast<int>(arrived.ssi_signo) == options_.ask_signal)
-            tell_all(ChannelWord::asked, ++asked_);
+            send_to_all(ChannelWord::asked, ++asked_);
         else if (arrived.ssi_signo == SIGTERM)
             note_sigterm();
     }
@@ -83,7 +83,7 @@ void Service::note_sigterm() {
     if (preemption_.running()) return;
     if (is_leaving_ || !options_.slurm.is_preempted ||
         !preemption_.start(ask, options_.slurm.timeout_s))
-        tell_all(ChannelWord::ended, ++ended_);
+        send_to_all(ChannelWord::ended, ++ended_);
 }
 
 void Service::read_from(Client &client) {
@@ -129,9 +129,9 @@ void Service::end_calls() {
     if (const auto text = requeue_.poll()) is_leaving_ = answer(*text);
     if (const auto yes = preemption_.poll()) {
         if (yes->empty())
-            tell_all(ChannelWord::ended, ++ended_);
+            send_to_all(ChannelWord::ended, ++ended_);
         else
-            tell_all(ChannelWord::asked, ++asked_);
+            send_to_all(ChannelWord::asked, ++asked_);
     }
 }
 
@@ -149,7 +149,7 @@ bool Service::answer(std::string_view text) {
     return message->number == 0;
 }
 
-void Service::tell_all(ChannelWord word, int64_t number) {
+void Service::send_to_all(ChannelWord word, int64_t number) {
     for (Client &client : clients_) send_to(client, {word, number, ""});
 }
 

@@ -65,7 +65,7 @@ class Service {
     void note_sigterm();
     bool answer(std::string_view text);
     void send_to(Client &client, const records::ChannelMessage &message);
-    void tell_all(records::ChannelWord word, int64_t number);
+    void send_to_all(records::ChannelWord word, int64_t number);
     static void drop(Client &client);
 
     const ServiceOptions options_;

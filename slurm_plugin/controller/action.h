@@ -16,14 +16,14 @@ namespace ringrt::controller {
 struct Action {
     enum class Kind : uint8_t {
         nothing,
-        note,       // write the intent: an observed change
-        call_off,   // write the intent: running at the old size again
-        ask,        // write the intent, then signal
-        signal,     // signal again
-        release,    // update the pending job: size, time limit, start time, intent
-        hand_back,  // remove the intent: the job is rigid from now on
-        extend,     // submit one extension for each of `doublings`
-        dismiss,    // note in the record of each of `leaving` that it is asked, then signal it
+        note,        // write the intent: an observed change
+        call_off,    // write the intent: running at the old size again
+        ask,         // write the intent, then signal
+        signal,      // signal again
+        release,     // update the pending job: size, time limit, start time, intent
+        make_rigid,  // remove the intent: the job is rigid from now on
+        extend,      // submit one extension for each of `doublings`
+        dismiss,     // note in the record of each of `leaving` that it is asked, then signal it
         signal_extension,  // signal again
         cancel_extension,
     };
@@ -43,14 +43,14 @@ struct Action {
     std::vector<Doubling> doublings;
     std::vector<Leaving> leaving;  // the last extension first
     ExtensionPlace place;          // extend
-    Settings settings;             // ask, note, call_off, hand_back: set with the intent
+    Settings settings;             // ask, note, call_off, make_rigid: set with the intent
     const char *cause = "";        // call_off: for the statistics
     // release: Slurm does not start the job at its old size although those GPUs are free. The job
     // exceeds a limit, or fits no node.
     bool slurm_declined = false;
-    bool moved_in_vain = false;  // release: Slurm did not start it at its planned place
-    bool has_new_size = false;   // note: it runs, and its last run had another size
-    bool poll_fast = false;      // poll again after busy_poll_s
+    bool move_failed = false;   // release: Slurm did not start it at its planned place
+    bool has_new_size = false;  // note: it runs, and its last run had another size
+    bool poll_fast = false;     // poll again after busy_poll_s
 };
 
 inline Action wait_for_more() { return {.poll_fast = true}; }

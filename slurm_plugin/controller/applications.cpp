@@ -36,7 +36,7 @@ void Applications::learn(const JobRecord &job, double now_s) {
     if (telemetry.steps_left >= 0)
         application.steps_total =
             telemetry.steps_done() + static_cast<double>(telemetry.steps_left);
-    application.told_s = now_s;
+    application.reported_s = now_s;
 }
 
 const Application *Applications::find(const JobRecord &job) const {
@@ -47,7 +47,7 @@ const Application *Applications::find(const JobRecord &job) const {
 Application &Applications::insert(const Key &key) {
     if (known_.size() >= kMost && !known_.contains(key))
         known_.erase(std::ranges::min_element(
-            known_, {}, [](const auto &entry) { return entry.second.told_s; }));
+            known_, {}, [](const auto &entry) { return entry.second.reported_s; }));
     return known_[key];
 }
 

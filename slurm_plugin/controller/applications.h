@@ -22,7 +22,7 @@ struct Application {
     std::vector<model::SpeedSample> speeds;  // the newest for each size, by rising size
     double restart_s = 0;                    // of the last job that measured it; 0: not known
     double steps_total = 0;                  // of a whole training, done and left; 0: not known
-    double told_s = 0;                       // when a job last reported anything
+    double reported_s = 0;                   // when a job last reported anything
 
     bool operator==(const Application &) const = default;
 };
@@ -39,7 +39,7 @@ class Applications {
 
   private:
     using Key = std::tuple<uint32_t, std::string, std::string>;  // user, name, GPU type
-    static Key key_of(const JobRecord &job) { return {job.user_id, job.name, job.gpu_kind}; }
+    static Key key_of(const JobRecord &job) { return {job.user_id, job.name, job.gpu_type}; }
     Application &insert(const Key &key);
 
     std::map<Key, Application> known_;

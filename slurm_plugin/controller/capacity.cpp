@@ -96,7 +96,7 @@ bool are_mixed(const std::vector<NodeRecord> &nodes, const std::vector<bool> &of
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (!of_pool[i] || nodes[i].gpus <= 0) continue;
         if (first == nullptr) first = &nodes[i];
-        if (first->partitions != nodes[i].partitions || first->gpu_kinds != nodes[i].gpu_kinds ||
+        if (first->partitions != nodes[i].partitions || first->gpu_types != nodes[i].gpu_types ||
             nodes[i].reserved_from_s > 0)
             return true;
     }
@@ -128,7 +128,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         if (index < 0 || nodes == 0) continue;
         Pool &pool = pool_at(pools, index, nodes);
         pool.jobs.push_back(i);
-        if (jobs[i].stage == Stage::unsized && !jobs[i].is_resizing()) pool.somebody_waits = true;
+        if (jobs[i].stage == Stage::unsized && !jobs[i].is_resizing()) pool.has_pending = true;
     }
     for (Pool &pool : pools) pool.is_mixed = are_mixed(observation.nodes, pool.has_node);
     std::map<int, std::vector<const JobRecord *>> waiting;

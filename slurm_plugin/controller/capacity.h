@@ -29,10 +29,10 @@ struct Pool {
     std::vector<bool> has_node;  // which nodes belong to the pool
     // The nodes reserved for a rigid job's planned place, and the jobs (indices into the views)
     // that must leave them, each with that rigid job's ID (rigid_plan.h).
-    std::vector<int> kept_clear;
+    std::vector<int> reserved_nodes;
     std::map<std::size_t, uint32_t> moving;
     bool is_mixed = false;        // its nodes differ in partitions, GPU types or reservations
-    bool somebody_waits = false;  // a pending malleable job, or a rigid job with reserved GPUs
+    bool has_pending = false;     // a pending malleable job, or a rigid job with reserved GPUs
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };
 

@@ -106,7 +106,7 @@ struct JobRecord {
     uint32_t id = 0;
     std::string array_task;  // "100_3" for an array task, as Slurm's commands name it; else empty
     // Its array runs the maximum of tasks and others are pending: a requeue loses the slot.
-    bool array_is_full = false;
+    bool array_at_limit = false;
     int tasks_waiting = 1;  // array tasks that this record represents and that may start
     JobPhase phase = JobPhase::pending;
     PendingReason pending_reason = PendingReason::none;
@@ -138,10 +138,10 @@ struct JobRecord {
     std::string account, qos;                 // of malleable jobs, and of jobs pending at a limit
     std::string partition_qos;                // of malleable jobs, and of jobs pending at a limit
     std::vector<std::string> accounts_above;  // above its own, nearest first; of malleable jobs
-    std::string gpu_kind;                     // requested; empty: any
+    std::string gpu_type;                     // requested; empty: any
     std::string features;                     // requested of nodes, in Slurm's syntax
     std::vector<int> excluded_nodes;          // indices into nodes; without the lent ones
-    std::vector<int> lent_exclusions;         // lent excluded nodes (kept_off.h)
+    std::vector<int> lent_exclusions;         // lent excluded nodes (lent_exclusions.h)
     bool has_node_list = false;               // it requests specific nodes
     uint64_t constraints = 0;             // checksum of account, QOS, features, nodes, reservation
     std::optional<int64_t> time_limit_s;  // none: unlimited
@@ -155,7 +155,7 @@ struct JobRecord {
     std::optional<records::Intent> intent;  // none: it is rigid
     std::optional<records::Telemetry> telemetry;
     std::optional<records::Extension> extension;  // set: it extends another job (doc/live.md)
-    double told_s = 0;  // when slurmctld sent this record, by its clock, in whole seconds
+    double slurmctld_s = 0;  // when slurmctld sent this record, by its clock, in whole seconds
 
     bool operator==(const JobRecord &) const = default;
 };
@@ -167,7 +167,7 @@ struct NodeRecord {
     bool usable = true;                   // up, not drained, not reserved for others
     double reserved_from_s = 0;           // Unix time of the next reservation; 0: none is known
     std::vector<std::string> partitions;  // that start jobs on it; empty: all
-    std::vector<std::string> gpu_kinds;   // empty: not known
+    std::vector<std::string> gpu_types;   // empty: not known
     std::vector<std::string> features;
 
     bool operator==(const NodeRecord &) const = default;
@@ -197,7 +197,8 @@ struct PendingUpdate {
     bool first_in_queue = false;   // ahead of others for the gap between stop and restart; must not
                                    // undo a user's hold (lower the nice value instead)
     bool undo_slurm_hold = false;  // only for a record with a SlurmHold
-    // Its excluded nodes, as indices into the last observation; empty: clear the list (kept_off.h).
+    // Its excluded nodes, as indices into the last observation; empty: clear the list
+    // (lent_exclusions.h).
     std::optional<std::vector<int>> excluded_nodes;
     std::optional<int64_t> nice;
     std::string admin_comment;

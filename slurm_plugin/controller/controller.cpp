@@ -35,7 +35,7 @@ std::vector<std::size_t> order_of_work(const Plan &plan) {
 // A record that Slurm refused (say, a site's job_modify) is not written again in each pass.
 bool is_put_off(const Action &action, const JobTracker &tracker, double now_s) {
     const bool writes = action.kind == Kind::note || action.kind == Kind::call_off ||
-                        action.kind == Kind::hand_back;
+                        action.kind == Kind::make_rigid;
     return writes && tracker.write_pause.holds(now_s);
 }
 
@@ -83,7 +83,7 @@ double Controller::round(double now_s) {
     observed_s_ = now_s;
     if (quiet && observation_.version == settled_version_) return now_s + options_.idle_poll_s;
     settled_version_ = 0;
-    extensions_.take_from(observation_);
+    extensions_.extract_from(observation_);
     observation_.now_s = now_s;
     recovery_.begin(now_s);
     if (acts()) log(recovery_.requeue_lost(observation_, now_s), now_s);
@@ -200,7 +200,7 @@ double Controller::carry_out_plan(double now_s) {
             in_flight_.add(job.record->user_id, false);
         reachable = status != RpcStatus::unreachable;
         // It is a rigid job from now on: its later events are not logged.
-        if (action.kind == Kind::hand_back && status == RpcStatus::ok)
+        if (action.kind == Kind::make_rigid && status == RpcStatus::ok)
             trackers_.erase(job.record->id);
         if (!reachable || ++updates == kUpdatesPerPass) break;
     }

@@ -64,7 +64,7 @@ policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker,
 
 // Whether the job is on a node that is drained, about to restart, or silent: GPUs that it leaves
 // there cannot be used again.
-bool stands_on_closed(const Pool &pool, const JobRecord &record) {
+bool uses_closed_node(const Pool &pool, const JobRecord &record) {
     const std::vector<int> &free = pool.free.node_gpus;
     return std::ranges::any_of(record.gpus_on_node, [&](const auto &share) {
         const auto node = static_cast<std::size_t>(share.first);
@@ -73,7 +73,7 @@ bool stands_on_closed(const Pool &pool, const JobRecord &record) {
 }
 
 // Whether the job is on a node that Slurm would not give it again for its remaining time.
-bool stands_on_reserved(const std::vector<NodeRecord> &nodes, const JobRecord &record) {
+bool uses_reserved_node(const std::vector<NodeRecord> &nodes, const JobRecord &record) {
     return std::ranges::any_of(record.gpus_on_node, [&](const auto &share) {
         const auto node = static_cast<std::size_t>(share.first);
         return share.first >= 0 && node < nodes.size() && is_reserved_too_soon(record, nodes[node]);
@@ -92,7 +92,7 @@ std::vector<policy::NodeShare> kept_shares(const JobRecord &record, int gpus) {
 
 // The job's size in the plan, and why it is left alone.
 void set_present(Target &target, const MalleableJob &malleable, const JobTracker &tracker,
-                 const Observation &observation, const Pool &pool, bool somebody_waits,
+                 const Observation &observation, const Pool &pool, bool has_pending,
                  const Options &options) {
     const double now_s = observation.now_s;
     policy::Job &job = target.job;
@@ -118,10 +118,10 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
             job.pinned = true;
             return;
         }
-        target.why_pinned = why_not_askable(malleable, tracker, now_s, somebody_waits, options);
-        if (target.why_pinned.empty() && stands_on_closed(pool, *malleable.record))
+        target.why_pinned = why_not_askable(malleable, tracker, now_s, has_pending, options);
+        if (target.why_pinned.empty() && uses_closed_node(pool, *malleable.record))
             target.why_pinned = "one of its nodes takes no new jobs";
-        if (target.why_pinned.empty() && stands_on_reserved(observation.nodes, *malleable.record))
+        if (target.why_pinned.empty() && uses_reserved_node(observation.nodes, *malleable.record))
             target.why_pinned =
                 "a reservation of one of its nodes begins before its time limit ends";
     }
@@ -264,7 +264,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         cap_by_limits(jobs[i], options, target.job);
         target.gap_contended = is_wanted_at_limit(at_limits, *jobs[i].record);
         set_present(target, jobs[i], tracker, observation, pool,
-                    pool.somebody_waits || target.gap_contended, options);
+                    pool.has_pending || target.gap_contended, options);
         input.push_back(target.job);
         let_move(pool, i, target, input.back());
         in_input.push_back(i);

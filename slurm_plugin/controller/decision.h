@@ -24,8 +24,9 @@ struct Target {
     std::vector<int> part_nodes;  // resize in place: the number of nodes of each doubling
     bool gap_contended = false;   // another job would take its GPUs during the restart
     uint32_t moves_for = 0;  // the rigid job whose planned place it occupies; 0: it need not move
-    std::vector<int> kept_off;  // of a requeued job: nodes that it must not use (kept_off.h)
-    uint32_t kept_off_sum = 0;  // their checksum
+    std::vector<int>
+        excluded_nodes;  // of a requeued job: nodes that it must not use (lent_exclusions.h)
+    uint32_t excluded_checksum = 0;  // their checksum
 };
 
 struct Plan {

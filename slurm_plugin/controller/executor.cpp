@@ -21,7 +21,7 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
     switch (action.kind) {
         case Kind::release:
             return cluster_.update_pending(record.id, action.update);
-        case Kind::hand_back:
+        case Kind::make_rigid:
             return cluster_.write_intent(record.id, records::without_intent(record.admin_comment),
                                          action.settings);
         case Kind::signal:
@@ -114,7 +114,7 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
         case Kind::release:
             if (action.slurm_declined && action.update.size)
                 tracker.ceiling.set(action.update.size->gpus, now_s);
-            if (action.moved_in_vain) tracker.moves.failed(options.back_off_s, now_s);
+            if (action.move_failed) tracker.moves.failed(options.back_off_s, now_s);
             break;
         case Kind::cancel_extension:
             tracker.growth.failed(options.back_off_s, now_s);

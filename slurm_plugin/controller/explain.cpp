@@ -69,7 +69,7 @@ std::string what_limits(const MalleableJob &job, const Target &target, const Job
     const auto most = size_below_limits(job, scene.options);
     if (most && *most < job.intent.gpus_max && *most <= target.allotment.gpus)
         text += "; no more than " + gpus_text(*most) +
-                (keeps_place_in_array(job)
+                (keeps_array_slot(job)
                      ? " because another task of its array would take its place"
                      : " because the limits of its account, user or QOS allow no more");
     return text;

@@ -87,7 +87,7 @@ ExtensionStep extension_step(ExtensionStage stage, const ExtensionAges &ages, do
     return ExtensionStep::nothing;
 }
 
-void Extensions::take_from(Observation &observation) {
+void Extensions::extract_from(Observation &observation) {
     const bool is_same = version_ != 0 && observation.version == version_;
     version_ = observation.version;
     if (is_same) return;  // the previous call removed them

@@ -69,7 +69,7 @@ struct Extension {
 class Extensions {
   public:
     // Call in each pass, also if the observation is that of the previous pass.
-    void take_from(Observation &observation);
+    void extract_from(Observation &observation);
     // Extensions of a running base, by level, without stray and ended ones.
     [[nodiscard]] std::vector<Extension> of(const JobRecord &base) const;
     // Extensions whose base no longer runs.

@@ -44,7 +44,7 @@ void Fence::update_held(const JobRecord &record, Stage stage, double now_s) {
 // Another restart count is the end of another run, or a requeue of a job that was ending anyway.
 void Fence::note_leave(const JobRecord &record, double now_s) {
     if (!leave_ || leave_->restarts != record.restarts)
-        leave_ = {.seen_s = now_s, .told_s = record.told_s, .restarts = record.restarts};
+        leave_ = {.seen_s = now_s, .slurmctld_s = record.slurmctld_s, .restarts = record.restarts};
 }
 
 // False if the job's nodes are not known.

@@ -42,7 +42,7 @@ class Fence {
     // on another host.
     [[nodiscard]] bool has_new_credential(const JobRecord &record, double delay_s,
                                           double now_s) const {
-        return !leave_ || record.told_s >= leave_->told_s + delay_s ||
+        return !leave_ || record.slurmctld_s >= leave_->slurmctld_s + delay_s ||
                now_s >= leave_->seen_s + delay_s;
     }
     // When the job was first seen pending after its last run; none: it is not pending.
@@ -52,7 +52,7 @@ class Fence {
     // When the end of the last run was first seen. Slurm counts a restart when a requeue begins.
     struct Leave {
         double seen_s = 0;
-        double told_s = 0;  // by slurmctld's clock, in whole seconds
+        double slurmctld_s = 0;  // by slurmctld's clock, in whole seconds
         int restarts = 0;
     };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/policy/engine/packing.h"
 
@@ -61,22 +61,22 @@ void match_returning(const Observation &observation, const Pool &pool, const Mal
                      const policy::Ladder &ladder, Packing &packing, Target &target) {
     std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record), where;
     const std::vector<policy::NodeShare> reachable = off;
-    add_nodes(observation, pool.kept_clear, off);
+    add_nodes(observation, pool.reserved_nodes, off);
     const records::Layout &layout = job.intent.layout;
     target.placeable_gpus = place_largest(packing, off, layout, ladder, &where);
     if (target.placeable_gpus == 0)
         target.placeable_gpus = place_largest(packing, reachable, layout, ladder, &where);
-    for (const int node : pool.kept_clear)
+    for (const int node : pool.reserved_nodes)
         if (std::ranges::find(where, node, &policy::NodeShare::first) == where.end())
-            target.kept_off.push_back(node);
-    target.kept_off_sum = checksum_of(target.kept_off, observation.nodes);
+            target.excluded_nodes.push_back(node);
+    target.excluded_checksum = checksum_of(target.excluded_nodes, observation.nodes);
 }
 
 // A job that must move is placed off the reserved nodes.
 void match_moving(const Observation &observation, const Pool &pool, const MalleableJob &job,
                   Packing &packing, Target &target) {
     std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record);
-    add_nodes(observation, pool.kept_clear, off);
+    add_nodes(observation, pool.reserved_nodes, off);
     const int gpus = target.allotment.gpus;
     packing.release(target.job.held);
     target.placeable_gpus = place_largest(packing, off, job.intent.layout, {gpus, gpus});
@@ -131,7 +131,7 @@ void match_free(const Observation &observation, const Pool &pool,
     for (const std::size_t i : waiting) {
         const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
         const policy::Ladder ladder{jobs[i].intent.gpus_min, most};
-        if (jobs[i].is_resizing() && !pool.kept_clear.empty() && !names_nodes(*jobs[i].record))
+        if (jobs[i].is_resizing() && !pool.reserved_nodes.empty() && !names_nodes(*jobs[i].record))
             match_returning(observation, pool, jobs[i], ladder, packing, targets[i]);
         else
             targets[i].placeable_gpus =

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 #include "slurm_plugin/controller/tracker.h"
 #include "slurm_plugin/records/flag.h"
 
@@ -56,7 +56,7 @@ double age_s(double then_s, double now_s) {
 }
 
 std::string_view why_not_askable(const MalleableJob &job, const JobTracker &tracker, double now_s,
-                                 bool somebody_waits, const Options &options) {
+                                 bool has_pending, const Options &options) {
     const JobRecord &record = *job.record;
     if (job.stage == Stage::suspended) return "it is suspended";
     if (job.stage == Stage::starting) return "its start has not been recorded yet";
@@ -73,20 +73,20 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
     }
     if (tracker.backoff.holds(now_s)) return "its last resize failed";
     if (is_time_limit_near(job, now_s, options)) return "its time limit is near";
-    if (!somebody_waits && job.intent.resizes > 0 &&
+    if (!has_pending && job.intent.resizes > 0 &&
         age_s(job.intent.since_s, now_s) < options.min_resize_interval_s)
         return "it was resized a moment ago";
     return {};
 }
 
-bool keeps_place_in_array(const MalleableJob &job) {
-    return job.record->array_is_full && job.record->phase == JobPhase::running && !job.is_live;
+bool keeps_array_slot(const MalleableJob &job) {
+    return job.record->array_at_limit && job.record->phase == JobPhase::running && !job.is_live;
 }
 
 bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,
               const Options &options) {
     if (job.is_live || names_nodes(*job.record) || tracker.moves.holds(now_s)) return false;
-    if (keeps_place_in_array(job)) return false;
+    if (keeps_array_slot(job)) return false;
     const bool leaves =
         job.stage == Stage::signalled || (job.stage == Stage::completing && job.is_resizing());
     return leaves || why_not_askable(job, tracker, now_s, true, options).empty();

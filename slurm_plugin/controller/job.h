@@ -39,11 +39,11 @@ struct MalleableJob {
 
 // Why a running job cannot be asked to resize now; empty: it can.
 [[nodiscard]] std::string_view why_not_askable(const MalleableJob &job, const JobTracker &tracker,
-                                               double now_s, bool somebody_waits,
+                                               double now_s, bool has_pending,
                                                const Options &options);
 
 // Whether a requeue would lose its slot in its array to the next task.
-[[nodiscard]] bool keeps_place_in_array(const MalleableJob &job);
+[[nodiscard]] bool keeps_array_slot(const MalleableJob &job);
 
 // Whether it can restart on other nodes, if asked now or already asked.
 [[nodiscard]] bool may_move(const MalleableJob &job, const JobTracker &tracker, double now_s,

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "slurm_plugin/controller/lent_settings.h"
 #include "slurm_plugin/controller/live_resize.h"
 #include "slurm_plugin/controller/probation.h"
-#include "slurm_plugin/controller/settings.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
 #include "slurm_plugin/controller/waiting.h"
@@ -53,7 +53,7 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     note_times(record, intent);
     intent.run = record.restarts;
     intent.base_step = -1;
-    action.settings = give_back(*job.record, intent);
+    action.settings = restore_settings(*job.record, intent);
     if (resized) intent.good = job.intent.gpus;
     if (resized) ++intent.resizes;
     action.has_new_size = resized;
@@ -75,7 +75,7 @@ Action call_off(const MalleableJob &job, const PassContext &pass, const char *ca
     action.intent.target = 0;
     action.intent.asked_s = 0;
     action.intent.since_s = pass.now_s;
-    action.settings = give_back(*job.record, action.intent);
+    action.settings = restore_settings(*job.record, action.intent);
     action.event =
         event_of(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
                  "resize to " + gpus_text(job.intent.target) + " called off: " + why +
@@ -103,7 +103,7 @@ Action ask(const MalleableJob &job, const Target &target, const PassContext &pas
     intent.since_s = intent.asked_s = pass.now_s;
     intent.why = to_string(target.allotment.reason);
     ++intent.resize_id;
-    action.settings = keep_back_mails(*job.record, intent);
+    action.settings = suppress_mails(*job.record, intent);
     std::string text = "signalled to save and restart with " + gpus_text(intent.target);
     if (intent.target != intent.gpus) text += " instead of " + std::to_string(intent.gpus);
     if (target.moves_for != 0)
@@ -142,9 +142,9 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
 
 // ---- mode: detach -----------------------------------------------------------------------------
 
-Action hand_back(const MalleableJob &job) {
-    Action action{.kind = Kind::hand_back, .intent = job.intent};
-    action.settings = give_back(*job.record, action.intent);
+Action make_rigid(const MalleableJob &job) {
+    Action action{.kind = Kind::make_rigid, .intent = job.intent};
+    action.settings = restore_settings(*job.record, action.intent);
     action.event =
         event_of(EventKind::user_override, job.intent, job.intent.gpus, job.record->gpus_requested,
                  std::string(is_waiting(job.stage) ? "handed back to Slurm: pending with "
@@ -163,15 +163,15 @@ Action detach(const MalleableJob &job, const Target &target, const JobTracker &t
         const double limit_s = std::min(options.grace_of(job.intent.grace_s), kDetachWait_s);
         const bool may_leave =
             job.stage == Stage::signalled && age_s(job.intent.asked_s, pass.now_s) <= limit_s;
-        return may_leave ? wait_for_more() : hand_back(job);
+        return may_leave ? wait_for_more() : make_rigid(job);
     }
-    if (job.stage == Stage::held_back || target.pool < 0) return hand_back(job);
+    if (job.stage == Stage::held_back || target.pool < 0) return make_rigid(job);
     const int first = first_size(job);
     const bool has_first =
         record.gpus_requested == first || tracker.ceiling.forbids(first, pass.now_s);
-    if (job.stage == Stage::eligible && has_first) return hand_back(job);
+    if (job.stage == Stage::eligible && has_first) return make_rigid(job);
     Target nothing_lent = target;
-    nothing_lent.kept_off.clear();
+    nothing_lent.excluded_nodes.clear();
     Action action = size_and_release(job, nothing_lent, tracker, pass, options);
     if (action.kind != Kind::release) return action;
     // No place in the queue is lent either: no controller would take it back.
@@ -188,7 +188,7 @@ Action next_action(const MalleableJob &job, const Target &target, const JobTrack
                    const PassContext &pass, const Options &options) {
     if (options.mode == Mode::detach && job.stage != Stage::ended)
         return detach(job, target, tracker, pass, options);
-    if (tracker.probation && is_to_narrow(job, *tracker.probation))
+    if (tracker.probation && must_narrow(job, *tracker.probation))
         return narrow_range(job, *tracker.probation);
     if (is_waiting(job.stage) && is_resize_over(job, tracker, pass.now_s)) return end_resize(job);
     if ((job.stage == Stage::unsized || job.stage == Stage::eligible) && target.pool < 0) return {};

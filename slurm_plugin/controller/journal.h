@@ -25,7 +25,7 @@ struct Journal {
     };
     std::map<uint32_t, double> asked_s;      // jobs in a resize at the end, and since when
     std::map<uint32_t, double> under_way_s;  // jobs last asked or requeued, and when
-    bool goes_on = false;              // slurmctld was not killed: it only reread its configuration
+    bool continues = false;            // slurmctld was not killed: it only reread its configuration
     std::map<uint32_t, Ending> ended;  // jobs that have not restarted since
 };
 

@@ -78,12 +78,12 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
 
 // The user wants it resized in place, but its ranks have not reported yet whether they can. A
 // requeue would stop it needlessly. A program that never reports is requeued after the timeout.
-bool is_yet_to_tell(const MalleableJob &job, const PassContext &pass, const Options &options) {
-    constexpr double kTellMost_s = 120;
+bool awaits_first_report(const MalleableJob &job, const PassContext &pass, const Options &options) {
+    constexpr double kFirstReportTimeout_s = 120;
     const std::optional<records::Telemetry> &heard = job.record->telemetry;
     return options.resize == Resize::live && job.intent.live && !job.intent.layout.task_per_node &&
            job.current_telemetry() == nullptr && (!heard || heard->live) &&
-           age_s(job.record->start_s, pass.now_s) < kTellMost_s;
+           age_s(job.record->start_s, pass.now_s) < kFirstReportTimeout_s;
 }
 
 std::string listed(const std::vector<std::string> &each) {
@@ -152,8 +152,8 @@ Action dismiss(const MalleableJob &job, const Target &target, int wanted, const 
 std::optional<Action> next_live_action(const MalleableJob &job, const Target &target,
                                        const JobTracker &tracker, const PassContext &pass,
                                        const Options &options) {
-    const bool waits_for_word = is_yet_to_tell(job, pass, options);
-    if (!job.is_live && !waits_for_word && job.extensions.empty() &&
+    const bool awaits_report = awaits_first_report(job, pass, options);
+    if (!job.is_live && !awaits_report && job.extensions.empty() &&
         job.intent.gpus == job.record->gpus_requested)
         return std::nullopt;
     if (is_changing(job)) return attend(job, tracker, pass, options);
@@ -168,7 +168,7 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
         return std::nullopt;
     const int wanted = target.allotment.gpus;
     if (wanted < now && job.extensions.empty()) return std::nullopt;  // below its base: by requeue
-    if (wanted > now && waits_for_word) return Action{};
+    if (wanted > now && awaits_report) return Action{};
     if (wanted > now && !job.is_live) return std::nullopt;
     if (!pass.may_ask) return Action{};
     if (wanted < now) return dismiss(job, target, wanted, pass);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "slurm_plugin/controller/settings.h"
+#include "slurm_plugin/controller/lent_settings.h"
 #include "slurm_plugin/records/flag.h"
 
 namespace ringrt::controller {
@@ -60,7 +60,7 @@ std::optional<Probation> probation_of(const JobRecord &record) {
     return out;
 }
 
-bool is_to_narrow(const MalleableJob &job, const Probation &probation) {
+bool must_narrow(const MalleableJob &job, const Probation &probation) {
     const Intent &intent = job.intent;
     return is_waiting(job.stage) && intent.gpus_min <= probation.bad &&
            probation.bad <= intent.gpus_max;
@@ -79,7 +79,7 @@ Action narrow_range(const MalleableJob &job, const Probation &probation) {
     intent.state = IntentState::running;
     intent.target = 0;
     intent.asked_s = 0;
-    action.settings = give_back(*job.record, intent);
+    action.settings = restore_settings(*job.record, intent);
     return action;
 }
 

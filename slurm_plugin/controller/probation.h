@@ -25,7 +25,7 @@ struct Probation {
 [[nodiscard]] std::optional<Probation> probation_of(const JobRecord &record);
 
 // Whether the pending job can still get that size.
-[[nodiscard]] bool is_to_narrow(const MalleableJob &job, const Probation &probation);
+[[nodiscard]] bool must_narrow(const MalleableJob &job, const Probation &probation);
 [[nodiscard]] Action narrow_range(const MalleableJob &job, const Probation &probation);
 
 }  // namespace ringrt::controller

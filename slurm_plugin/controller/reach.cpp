@@ -34,7 +34,7 @@ bool is_reserved_too_soon(const JobRecord &job, const NodeRecord &node) {
     if (!job.time_limit_s) return true;
     const double from_s = job.start_s > 0 && job.phase != JobPhase::pending
                               ? job.start_s + job.suspended_s
-                              : std::max(job.told_s, job.begin_s);
+                              : std::max(job.slurmctld_s, job.begin_s);
     return from_s + static_cast<double>(*job.time_limit_s) + kMoved_s > node.reserved_from_s;
 }
 
@@ -44,7 +44,7 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
             return contains(node.partitions, name);
         }))
         return false;
-    if (!job.gpu_kind.empty() && !node.gpu_kinds.empty() && !contains(node.gpu_kinds, job.gpu_kind))
+    if (!job.gpu_type.empty() && !node.gpu_types.empty() && !contains(node.gpu_types, job.gpu_type))
         return false;
     if (std::ranges::find(job.excluded_nodes, node_index) != job.excluded_nodes.end()) return false;
     if (job.features.empty() || job.features.find_first_of("|,[]()*") != std::string::npos)

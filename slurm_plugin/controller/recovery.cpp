@@ -34,7 +34,7 @@ bool may_be_orphan(const JobRecord &record) {
 bool Recovery::was_watched(uint32_t job_id, const std::vector<NodeRecord> &nodes,
                            double now_s) const {
     const auto last = journal_.under_way_s.find(job_id);
-    return journal_.goes_on && first_pass_s_ == now_s && last != journal_.under_way_s.end() &&
+    return journal_.continues && first_pass_s_ == now_s && last != journal_.under_way_s.end() &&
            age_s(last->second, now_s) < kWatchedMost_s &&
            std::ranges::all_of(nodes, [](const NodeRecord &node) { return node.usable; });
 }
@@ -225,7 +225,7 @@ std::vector<Event> Recovery::probe_orphans(std::vector<MalleableJob> &jobs, doub
             jobs, probe.job_id, [](const MalleableJob &view) { return view.record->id; });
         if (job == jobs.end() || !may_be_orphan(*job->record) ||
             job->record->restarts != probe.restarts) {
-            probe.looks_left = 0;
+            probe.probes_left = 0;
             continue;
         }
         if (job->record->phase == JobPhase::suspended) {  // until it is resumed
@@ -240,12 +240,12 @@ std::vector<Event> Recovery::probe_orphans(std::vector<MalleableJob> &jobs, doub
         }
         switch (found.liveness) {
             case Liveness::alive:
-                --probe.looks_left;
+                --probe.probes_left;
                 probe.due_s = now_s + kNextProbe_s;
                 break;
             case Liveness::gone:
                 if (found.repaired == RpcStatus::ok || found.repaired == RpcStatus::not_found)
-                    probe.looks_left = 0;
+                    probe.probes_left = 0;
                 else if (found.repaired == RpcStatus::refused)
                     retry_later(probe, now_s);
                 break;
@@ -258,7 +258,7 @@ std::vector<Event> Recovery::probe_orphans(std::vector<MalleableJob> &jobs, doub
                 break;
         }
     }
-    std::erase_if(probes_, [](const Probe &probe) { return probe.looks_left == 0; });
+    std::erase_if(probes_, [](const Probe &probe) { return probe.probes_left == 0; });
     return events;
 }
 

@@ -82,7 +82,7 @@ class Recovery {
         int restarts = 0;
         double due_s = 0;
         double retry_s = 10;  // until the next try after no answer; doubles
-        int looks_left = 2;
+        int probes_left = 2;
     };
     struct Return {
         bool requeued = false;

@@ -69,13 +69,13 @@ class RigidReservation {
             free = std::max(std::min(0, free), free - share);
         }
         pool_.capacity.kept_for_rigid += rigid.gpus_requested;
-        pool_.somebody_waits = true;
+        pool_.has_pending = true;
     }
 
   private:
     void note_unserved(const JobRecord &rigid) {
         const auto found = std::ranges::find_if(pool_.unserved, [&](const JobRecord *other) {
-            return other->partition == rigid.partition && other->gpu_kind == rigid.gpu_kind &&
+            return other->partition == rigid.partition && other->gpu_type == rigid.gpu_type &&
                    other->features == rigid.features &&
                    other->excluded_nodes == rigid.excluded_nodes;
         });
@@ -108,9 +108,9 @@ class RigidReservation {
             capacity -= taken;
             free = std::max(std::min(0, free), free - taken);
             pool_.capacity.kept_for_rigid += taken;
-            if (taken > 0) pool_.kept_clear.push_back(index);
+            if (taken > 0) pool_.reserved_nodes.push_back(index);
         }
-        pool_.somebody_waits = true;
+        pool_.has_pending = true;
     }
 
     // A running job keeps its MIN on its first nodes.

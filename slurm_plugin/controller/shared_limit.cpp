@@ -12,8 +12,8 @@ namespace {
 
 using What = SharedLimit::What;
 
-constexpr std::size_t kLookedAt = 100;  // the first of them: later ones have no chance yet
-constexpr double kTold_s = 10;          // by then Slurm has checked the pending jobs again
+constexpr std::size_t kPendingJobsMax = 100;  // the first of them: later ones have no chance yet
+constexpr double kRescheduled_s = 10;         // by then Slurm has checked the pending jobs again
 
 struct Amounts {
     int64_t gpus = 0, cpus = 0, nodes = 0, mb = 0;
@@ -79,7 +79,7 @@ std::vector<Giver> givers(const std::vector<MalleableJob> &jobs, double now_s, P
                     .may_give = holds_gpus(job.stage) && !target.job.pinned,
                     .has_just_given = gives_to_rigid(job) && !is_silent(job, now_s) &&
                                       (job.is_resizing() || job.intent.resizes > 0) &&
-                                      age_s(job.intent.since_s, now_s) < kTold_s};
+                                      age_s(job.intent.since_s, now_s) < kRescheduled_s};
         const int wanted = target.job.pinned ? target.job.gpus_now : target.allotment.gpus;
         if (wanted > 0 && wanted < giver.size && !is_silent(job, now_s)) giver.shrink_to(wanted);
         out.push_back(giver);
@@ -147,7 +147,7 @@ bool shares_limit(const JobRecord &waiting, const JobRecord &other) {
 
 std::optional<int> size_below_limits(const MalleableJob &job, const Options &options) {
     const JobRecord &record = *job.record;
-    if (keeps_place_in_array(job)) return record.gpus_requested;
+    if (keeps_array_slot(job)) return record.gpus_requested;
     if (!record.gpus_allowed || (job.is_live && !options.extension_qos.empty()))
         return std::nullopt;
     const records::GpuRange range{job.intent.gpus_min, job.intent.gpus_max};
@@ -162,7 +162,7 @@ std::vector<const JobRecord *> waiting_at_limits(const Observation &observation)
         if (job.phase == JobPhase::pending && job.pending_reason == PendingReason::limit)
             out.push_back(&job);
     std::ranges::stable_sort(out, std::ranges::greater(), &JobRecord::priority);
-    if (out.size() > kLookedAt) out.resize(kLookedAt);
+    if (out.size() > kPendingJobsMax) out.resize(kPendingJobsMax);
     return out;
 }
 

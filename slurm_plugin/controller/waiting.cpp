@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "slurm_plugin/controller/kept_off.h"
-#include "slurm_plugin/controller/settings.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
+#include "slurm_plugin/controller/lent_settings.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
 #include "slurm_plugin/policy/policy.h"
@@ -39,13 +39,13 @@ double stopped_s(const MalleableJob &job, const JobTracker &tracker, double othe
 // If no node satisfies the job, a lent list may be the cause.
 void keep_off(const JobRecord &record, const Target &target, PendingUpdate &update,
               Intent &intent) {
-    const bool lends = update.first_in_queue && !target.kept_off.empty() && !names_nodes(record) &&
-                       record.slurm_hold != SlurmHold::bad_constraints;
+    const bool lends = update.first_in_queue && !target.excluded_nodes.empty() &&
+                       !names_nodes(record) && record.slurm_hold != SlurmHold::bad_constraints;
     if (lends)
-        update.excluded_nodes = target.kept_off;
+        update.excluded_nodes = target.excluded_nodes;
     else if (!record.lent_exclusions.empty())
         update.excluded_nodes.emplace();
-    intent.kept_off = lends ? target.kept_off_sum : 0;
+    intent.exclusions_checksum = lends ? target.excluded_checksum : 0;
 }
 
 Action release(const MalleableJob &job, const Target &target, const JobTracker &tracker,
@@ -164,7 +164,7 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     const int size = job.record->gpus_requested;
     // The rigid job now has another planned place, or none, so the list is outdated.
     const bool list_is_old = std::ranges::any_of(job.record->lent_exclusions, [&](int node) {
-        return std::ranges::find(target.kept_off, node) == target.kept_off.end();
+        return std::ranges::find(target.excluded_nodes, node) == target.excluded_nodes.end();
     });
     if (list_is_old && !tracker.update_pause.holds(pass.now_s))
         return release(job, target, tracker, pass, 0, EventKind::released);
@@ -176,9 +176,9 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     // GPUs are free there, but perhaps not its memory or CPUs.
     if (!job.record->lent_exclusions.empty()) {
         Target anywhere = target;
-        anywhere.kept_off.clear();
+        anywhere.excluded_nodes.clear();
         Action action = release(job, anywhere, tracker, pass, 0, EventKind::released);
-        action.moved_in_vain = true;
+        action.move_failed = true;
         return action;
     }
     if (size <= job.intent.gpus_min || !is_on_ladder(job, size)) return {};
@@ -203,7 +203,7 @@ bool is_resize_over(const MalleableJob &job, const JobTracker &tracker, double n
 
 Action end_resize(const MalleableJob &job) {
     Action action{.kind = Kind::note, .intent = job.intent, .poll_fast = true};
-    action.settings = give_back(*job.record, action.intent);
+    action.settings = restore_settings(*job.record, action.intent);
     action.intent.asked_s = 0;
     if (job.intent.state == IntentState::asked) {  // as after a requeue by its user
         action.intent.state = IntentState::running;

@@ -32,15 +32,15 @@ enum class Start : uint8_t { from_min, from_present };
 
 // First GPUs by rank: running jobs come before pending jobs. No pending job is served behind a job
 // that finds no GPUs, or that is known to find no nodes (`blocked`).
-std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked, BlockBound &room) {
+std::vector<Level> give_min(const SizeTable &table, Start start, int blocked, BlockBound &room) {
     std::vector<Level> levels;
-    bool somebody_waits = false;
+    bool is_blocked = false;
     for (int rank = 0; rank < table.size(); ++rank) {
         const Row &job = table.row(rank);
         const bool waits = job.now == 0 && !job.fixed;
-        somebody_waits |= rank == blocked || (waits && !room.fits(job.min));
+        is_blocked |= rank == blocked || (waits && !room.fits(job.min));
         const bool stays = job.fixed || (start == Start::from_present && !waits);
-        const Level level = waits && somebody_waits ? kWaits : stays ? job.stay : Level{0};
+        const Level level = waits && is_blocked ? kWaits : stays ? job.stay : Level{0};
         room.change(0, table.gpus(rank, level), job.by_parts);
         levels.push_back(level);
     }
@@ -98,7 +98,7 @@ Proposal propose(const SizeTable &table, const EmptyNodes &nodes, Start start, G
     Proposal out;
     for (int round = 0, blocked = kNone; round < kRounds; ++round) {
         BlockBound room = nodes.room;
-        out.levels = serve_first(table, start, blocked, room);
+        out.levels = give_min(table, start, blocked, room);
         const double short_by = grow(table, out.levels, room, rule);
         if (round == 0) out.bound = worth_of(table, out.levels).sum + short_by;
         out.wanted = out.levels;
@@ -134,10 +134,10 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
     const EmptyNodes nodes(capacity);
     const bool present_fits = fits_as_it_is(table, nodes.room);
     Proposal best = propose(table, nodes, Start::from_min, options.gain);
-    if (present_fits && table.anybody_runs()) {
-        Proposal calm = propose(table, nodes, Start::from_present, options.gain);
-        calm.bound = best.bound;  // holds for every decision
-        if (!is_better(best.worth, calm.worth)) best = calm;
+    if (present_fits && table.has_running_job()) {
+        Proposal from_present = propose(table, nodes, Start::from_present, options.gain);
+        from_present.bound = best.bound;  // holds for every decision
+        if (!is_better(best.worth, from_present.worth)) best = from_present;
     }
     if (options.gain != GainRule::absolute)
         improve_with_knapsack(table, capacity, nodes, options, best);

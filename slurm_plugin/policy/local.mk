@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Policies: pure. The baselines are the simulator's alone.
+# Policies: pure. Only the simulator uses the baselines.
 include slurm_plugin/policy/policies.mk
 policy_list = -D'RINGRT_POLICIES(X)=$(foreach file,$(notdir $(policies)),X($(file)))'
 EXTRA_DIST += slurm_plugin/policy/policies.mk

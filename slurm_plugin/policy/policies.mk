@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The policies that malleable.yaml may name: files without .cpp. make compiles them, registry.cpp finds
-# them. A new one is a line here and its file (doc/policies.md).
+# The policies that malleable.yaml may name: file names without .cpp. make compiles them, and registry.cpp
+# finds them. A new policy needs one line here and its file (doc/policies.md).
 policies =
 policies += slurm_plugin/policy/doubling

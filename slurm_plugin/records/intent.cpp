@@ -80,8 +80,8 @@ constexpr std::array kAll{
             i.own_nice = nice;
             return true;
         }},
-    Key{"off",
-        [](std::string_view v, Intent &i) { return read_into(v, 0, UINT32_MAX, i.kept_off); }},
+    Key{"off", [](std::string_view v,
+                  Intent &i) { return read_into(v, 0, UINT32_MAX, i.exclusions_checksum); }},
     Key{"mail",
         [](std::string_view v, Intent &i) { return read_into(v, 0, kRunMailsAll, i.own_mails); }},
     Key{"live", [](std::string_view v, Intent &i) { return read_into(v, 0, 1, i.live); }},
@@ -147,7 +147,7 @@ std::string format_intent(const Intent &intent) {
     if (intent.gap_s > 0) append_number(out, "gap", std::min(intent.gap_s, kCostMax));
     if (intent.restart_s > 0) append_number(out, "cost", std::min(intent.restart_s, kCostMax));
     if (intent.own_nice) append_int(out, "nice", std::clamp(*intent.own_nice, -kNiceMax, kNiceMax));
-    append_nonzero(out, "off", intent.kept_off, UINT32_MAX);
+    append_nonzero(out, "off", intent.exclusions_checksum, UINT32_MAX);
     append_nonzero(out, "mail", intent.own_mails, kRunMailsAll);
     if (intent.live) append_int(out, "live", 1);
     append_nonzero(out, "good", std::max(0, intent.good), kGpusMax);

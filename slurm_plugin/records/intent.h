@@ -74,7 +74,7 @@ struct Intent {
     // The job's own nice value while a lower one is lent to it for a restart; else none.
     std::optional<int64_t> own_nice;
     // Checksum of the list of excluded nodes that is lent to the job while it is pending; 0: none.
-    uint32_t kept_off = 0;
+    uint32_t exclusions_checksum = 0;
     // Mails that the user gets again after the present resize; 0: none are suppressed.
     RunMails own_mails = 0;
     bool live = false;  // its program is resized in place (doc/live.md)

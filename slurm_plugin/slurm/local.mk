@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Slurm's plugins. They do not link libslurm: the daemon that loads them has Slurm's symbols.
+# Slurm's plugins. They do not link libslurm: they use the symbols of the daemon that loads them.
 if HAVE_SLURM
 
 slurm_module_ldflags = -module -avoid-version -shared -export-dynamic

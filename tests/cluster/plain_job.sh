@@ -52,7 +52,7 @@ worker() {
         [ "$manner" = die ] && exit 9
         asked=0
         if ! save "$checkpoint" "$step"; then
-            echo "save failed at $step: it goes on" >>"$folder/log"
+            echo "save failed at $step: training continues" >>"$folder/log"
             continue
         fi
         echo "save $step time=$EPOCHREALTIME" >>"$folder/log"

@@ -47,7 +47,7 @@ HelloResult say(std::string_view input, bool has_secret) {
     for (const std::string_view part :
          {std::string_view(said).substr(0, cut), std::string_view(said).substr(cut)}) {
         if (verdict == HelloResult::unauthenticated) return verdict;
-        std::memcpy(visit.unheard().data(), part.data(), part.size());
+        std::memcpy(visit.rest().data(), part.data(), part.size());
         visit.heard += part.size();
         verdict = classify(visit, kServer);
         if (verdict != HelloResult::authenticated) continue;

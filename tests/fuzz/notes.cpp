@@ -24,10 +24,10 @@ void try_learned(std::string_view text) {
 
 void try_curve(std::string_view text) {
     job::LossCurve curve;
-    curve.recall(text);
+    curve.restore(text);
     const std::string kept = curve.text();
     job::LossCurve again;
-    again.recall(kept);
+    again.restore(kept);
     expect(again.text() == kept, "what was written can be read");
     if (text.size() % 16 != 0) return;  // a fit takes ten times as long as all the rest
     constexpr double kStep = 1e6;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks with a communicator (ringrt_comm.h) each, which they make over a folder as their store.
+// Ranks with one communicator (ringrt_comm.h) each, created over a folder as their store.
 #pragma once
 
 #include <cstdio>
@@ -15,7 +15,7 @@
 
 namespace ringrt::test {
 
-// A file for each key.
+// One file per key.
 struct FolderStore {
     explicit FolderStore(std::string folder)
         : path(std::move(folder)), callbacks{.context = this, .put = put, .get = get} {}
@@ -51,7 +51,7 @@ inline constexpr uint32_t kTestTimeout_ms = 20000 * static_cast<uint32_t>(kTimeo
 
 struct Layout {
     int ranks = 2;
-    int nodes = 1;  // ranks are dealt to so many nodes, in blocks
+    int nodes = 1;  // ranks are distributed in blocks over this many nodes
 };
 
 inline ringrt_comm_config_t config_of(Layout layout, int rank) {
@@ -64,7 +64,7 @@ inline ringrt_comm_config_t config_of(Layout layout, int rank) {
     return config;
 }
 
-// "" or what is wrong.
+// Returns "" or the error.
 inline std::string expect(const ringrt_comm_t *comm, ringrt_status_t got, ringrt_status_t expected,
                           const std::string &in_line = "") {
     const std::string line = ringrt_comm_last_error(comm);
@@ -82,8 +82,9 @@ inline std::string expect(const ringrt_comm_t *comm, ringrt_status_t got, ringrt
 
 using CommBody = std::function<std::string(ringrt_comm_t *)>;
 
-// Makes a communicator on every rank and runs `body`, which answers "" or what went wrong; then all
-// leave together, unless it is spent. Rank `except` may end as it likes.
+// Creates a communicator on every rank and runs `body`, which returns "" or an error. Then all
+// ranks leave together, unless the communicator is no longer usable. Rank `except` may end in any
+// way.
 inline void on_comms(Layout layout, const CommBody &body, int except = -1,
                      uint32_t timeout_ms = kTestTimeout_ms,
                      const std::function<void(int rank)> &before = {}) {

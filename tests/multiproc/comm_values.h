@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks send each other in the tests of communicators, in every type.
+// The data that ranks send each other in the communicator tests, in every type.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline size_t bytes_of(ringrt_dtype_t dtype) {
     return kBytes[dtype];
 }
 
-// Values are small whole numbers, exact in every type.
+// Values are small integers, exact in every type.
 template <typename Number>
 void put(std::byte *at, Number value) {
     memcpy(at, &value, sizeof value);
@@ -57,15 +57,15 @@ inline void encode(std::byte *at, int64_t value, ringrt_dtype_t dtype) {
     }
 }
 
-// Whether encode() makes numbers of it that reduced() can foretell; test_collectives reduces the
-// rest.
+// Whether encode() makes numbers whose reduction reduced() can predict. test_collectives reduces
+// the rest.
 inline bool is_foretold(ringrt_dtype_t dtype, ringrt_op_t op) {
     if (dtype == RINGRT_UINT8) return op == RINGRT_SUM || op == RINGRT_PROD;  // modulo 256
     if (dtype == RINGRT_INT8) return op != RINGRT_AVG;
     return dtype < RINGRT_UINT8;
 }
 
-// Products stay small, and means of up to 4 are whole.
+// Products stay small, and means of up to 4 values are integers.
 inline int64_t value_of(int rank, size_t i, ringrt_op_t op) {
     const size_t hash = (i * 2654435761u + static_cast<size_t>(rank) * 40503u) >> 7;
     if (op != RINGRT_PROD) return (static_cast<int64_t>(hash % 7) - 3) * 12;

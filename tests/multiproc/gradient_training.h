@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank of a training whose sums are known to the bit, for the tests of the exchange of
-// gradients.
+// One rank of a training whose sums are predictable to the bit, for tests of the gradient exchange.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,7 @@ inline void need(bool good, const std::string &what) {
 
 inline void need(const Status &result) { need(result.code == RINGRT_OK, result.message); }
 
-// What rank `rank` contributes to element i of a gradient in a step; sums of these round.
+// The contribution of rank `rank` to element i of a gradient in a step. Sums of these round.
 inline float element(int rank, int gradient, uint64_t i, int step) {
     uint64_t mix = i * 0x9E3779B97F4A7C15U +
                    static_cast<uint64_t>(rank * 7919 + gradient * 104729 + step * 31);
@@ -89,7 +88,7 @@ struct Training {
     }
 };
 
-// As hooks do: all gradients, in a random order, from four threads.
+// Like hooks: all gradients, in random order, from four threads.
 template <class AnyTraining>
 void ready_in_any_order(AnyTraining &training, size_t gradients, std::mt19937 &random) {
     std::vector<size_t> order(gradients);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks of one machine dealt to made-up nodes, so that both transports are exercised.
+// The ranks of one machine distributed over mock nodes, so that both transports are used.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace ringrt::test {
 
 struct Layout {
     int ranks = 2;
-    int nodes = 1;  // ranks are dealt to so many nodes, in blocks
+    int nodes = 1;  // ranks are distributed in blocks over this many nodes
 };
 
 inline CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout, int rank) {
@@ -22,7 +22,7 @@ inline CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout
     config.rank = rank, config.size = layout.ranks;
     config.rendezvous = folder.path + "/meet";
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    config.timeout_ms = 100000, config.start_timeout_ms = 100000;  // as kTimeoutScale in check.h
+    config.timeout_ms = 100000, config.start_timeout_ms = 100000;  // like kTimeoutScale in check.h
 #else
     config.timeout_ms = 20000, config.start_timeout_ms = 20000;
 #endif

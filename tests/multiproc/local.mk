@@ -86,7 +86,7 @@ tests_multiproc_test_strangers_SOURCES = tests/multiproc/test_strangers.cpp test
 tests_multiproc_test_strangers_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_strangers_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
-# Over a made-up GPU; a real one: tests/gpu
+# Over a mock GPU; a real one: tests/gpu
 check_PROGRAMS += tests/multiproc/test_device
 TESTS += tests/multiproc/test_device
 tests_multiproc_test_device_SOURCES = tests/multiproc/test_device.cpp tests/support/fake_gpu.h $(multiproc_headers)
@@ -106,7 +106,7 @@ tests_multiproc_test_state_chunks_SOURCES = tests/multiproc/test_state_chunks.cp
 tests_multiproc_test_state_chunks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_state_chunks_LDADD = libruntime.la libcollective.la libbase.la $(CHECK_LIBS)
 
-# These have a find_gpu() of their own: linked before the library's.
+# These define their own find_gpu(), linked before the library's.
 check_PROGRAMS += tests/multiproc/test_comm_gpu
 TESTS += tests/multiproc/test_comm_gpu
 tests_multiproc_test_comm_gpu_SOURCES = tests/multiproc/test_comm_gpu.cpp tests/support/fake_gpu.h $(comm_support)
@@ -136,7 +136,7 @@ tests_multiproc_test_live_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gpu_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)
 
-# More than 2 GiB: 5 GiB of memory, so by "make check-large" only.
+# More than 2 GiB: needs 5 GiB of memory, so only "make check-large" runs it.
 EXTRA_PROGRAMS += tests/multiproc/test_large
 tests_multiproc_test_large_SOURCES = tests/multiproc/test_large.cpp tests/support/ranks.h tests/multiproc/layout.h
 tests_multiproc_test_large_LDADD = libcollective.la libbase.la

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank of tests/multiproc/mpi-transport: allreduces of many sizes over "nodes" of one rank
-// (argv[1] ranks per node), whose sums are checked and whose bits rank 0 prints as one hash, so
-// that transports can be compared. argv[2] = "die": rank 1 is killed on the way; "stop": it stops.
+// One rank of tests/multiproc/mpi-transport: allreduces of many sizes over "nodes" of argv[1] ranks
+// each. It checks the sums, and rank 0 prints one hash of all bits, so that transports can be
+// compared. argv[2] = "die": rank 1 is killed meanwhile; "stop": it stops.
 #include <signal.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ void add(const void *data, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) hash = (hash ^ byte[i]) * 1099511628211u;
 }
 
-// A different value for each rank and element, none of them exact in binary.
+// A different value for each rank and element, none exact in binary.
 float value(int rank, size_t i) { return std::sin(float(i % 9973) * 0.37f + float(rank)) / 3; }
 
 int fail(ringrt_t *rt, const char *what) {
@@ -79,7 +79,8 @@ int main(int argc, char **argv) {
         bool ok = sums(rt, 1000);
         printf("rank %d: %s\n", world_rank, ok ? "no error" : ringrt_last_error(rt));
         fflush(stdout);
-        sleep(30);  // mpiexec ends all ranks when the first one leaves: some have not told yet
+        sleep(30);  // mpiexec ends all ranks when the first one leaves, and some have not reported
+                    // yet
         _exit(ok ? 4 : 0);
     }
     if (ringrt_rank(rt) == 0) printf("%016llx\n", static_cast<unsigned long long>(hash));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collectives over real processes: every size around the edges, every dtype and op, in and out
-// of place, bit by bit against the left fold in rank order.
+// The collectives over real processes: every size around the boundaries, every dtype and op, in and
+// out of place, bit by bit against the left fold in rank order.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -18,7 +18,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// Runs `body` on every rank of every layout; it answers "" or what went wrong.
+// Runs `body` on every rank of every layout. It returns "" or an error.
 void on_ranks(Layout layout, const std::function<std::string(Communicator &)> &body) {
     TemporaryFolder folder;
     Ranks ranks(layout.ranks, [&](int rank) {
@@ -41,7 +41,7 @@ void on_ranks(Layout layout, const std::function<std::string(Communicator &)> &b
     }
 }
 
-// Element i of `rank`: values whose sum depends on the order they are added in.
+// Element i of `rank`: values whose sum depends on the order of the additions.
 void make_input(std::vector<std::byte> *out, int rank, size_t count, ringrt_dtype_t dtype,
                 uint64_t seed) {
     std::mt19937_64 random(seed * 1000 + uint64_t(rank));
@@ -77,7 +77,7 @@ void make_input(std::vector<std::byte> *out, int rank, size_t count, ringrt_dtyp
                 break;
             case RINGRT_FLOAT8_E4M3:
             case RINGRT_FLOAT8_E5M2:
-                *at = std::byte(whole & 0xbf);  // finite: the highest exponents are left out
+                *at = std::byte(whole & 0xbf);  // finite: without the highest exponents
                 break;
             case RINGRT_UINT8:
             case RINGRT_INT8:
@@ -112,7 +112,7 @@ struct Case {
     ringrt_dtype_t dtype = RINGRT_FLOAT32;
     ringrt_op_t op = RINGRT_SUM;
     bool in_place = true;
-    size_t misalign = 0;  // bytes
+    size_t misalign = 0;  // in bytes
 };
 
 std::string check_allreduce(Communicator &comm, const Case &c) {
@@ -248,7 +248,7 @@ TEST(shared_buffers_give_the_same_bits) {
                 std::vector<std::byte> input;
                 make_input(&input, comm.rank(), count, RINGRT_FLOAT32, count);
                 auto right = expected(comm.size(), count, RINGRT_FLOAT32, RINGRT_SUM, count);
-                // Out of place, in place, and with private memory at one rank only.
+                // Out of place, in place, and with private memory at only one rank.
                 for (void *to : {recv, send, static_cast<void *>(input.data())}) {
                     if (to != input.data()) memcpy(send, input.data(), input.size());
                     const void *from = to == recv || comm.rank() != 0 ? send : to;
@@ -271,7 +271,7 @@ TEST(shared_buffers_give_the_same_bits) {
     }
 }
 
-TEST(started_operations_end_right_in_any_order) {
+TEST(started_operations_end_correctly_in_any_order) {
     for (Layout layout : {Layout{1, 1}, Layout{3, 1}, Layout{4, 2}}) {
         on_ranks(layout, [&](Communicator &comm) -> std::string {
             constexpr int kOperations = 20;

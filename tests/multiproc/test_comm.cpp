@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators by the C API: every operation on every type against a serial reference, requests,
-// parts, several in one process, and all ways to meet.
+// Communicators through the C API: every operation on every type against a serial reference,
+// requests, split communicators, several in one process, and every kind of rendezvous.
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -19,7 +19,7 @@ struct Case {
     bool by_request;
 };
 
-// Runs call(recv, request) and compares what it wrote, and that it wrote no more.
+// Runs call(recv, request), and checks what it wrote and that it wrote nothing else.
 template <typename Call>
 std::string check(ringrt_comm_t *comm, const Case &c, const char *name, const Bytes &right,
                   Call call) {
@@ -168,7 +168,7 @@ TEST(every_operation_on_every_type_between_nodes) {
         on_comms(layout, check_all);
 }
 
-// One sum of n ones, that shall be `size`.
+// One sum of n ones, which must be `size`.
 std::string sum_up(ringrt_comm_t *comm, size_t n, int size) {
     std::vector<float> x(n, 1);
     TRY_TEXT(expect(
@@ -180,7 +180,7 @@ std::string sum_up(ringrt_comm_t *comm, size_t n, int size) {
     return "";
 }
 
-// Each reads what the one before it wrote; every second one is waited for at once.
+// Each operation reads what the previous one wrote. Every second one is waited for at once.
 TEST(operations_run_in_the_order_of_their_calls) {
     on_comms({3, 1}, [](ringrt_comm_t *comm) -> std::string {
         constexpr size_t kSums = 12, kCount = 5000;
@@ -224,13 +224,13 @@ TEST(parts_have_the_ranks_of_their_color_by_key) {
                             ringrt_comm_broadcast(&from, &from, 1, RINGRT_INT32, 0, part, nullptr),
                             RINGRT_OK));
             if (from != 2 + rank % 2) return "broadcast from " + std::to_string(from);
-            TRY_TEXT(sum_up(comm, 1000, 4));  // the parent goes on
+            TRY_TEXT(sum_up(comm, 1000, 4));  // the parent still works
             TRY_TEXT(sum_up(part, 70001, 2));
             return expect(part, ringrt_comm_destroy(part), RINGRT_OK);
         });
 }
 
-TEST(a_rank_without_a_color_has_no_part_and_one_may_be_alone) {
+TEST(a_rank_without_a_color_has_no_part_and_a_part_may_have_one_rank) {
     on_comms({3, 1}, [](ringrt_comm_t *comm) -> std::string {
         const int rank = ringrt_comm_rank(comm);
         ringrt_comm_t *part = comm;
@@ -261,7 +261,7 @@ TEST(two_communicators_are_used_from_two_threads) {
         });
 }
 
-// By a file, by an address, and by what srun sets; two of them at the same time.
+// By a file, by an address, and by srun's variables; two communicators at the same time.
 void meet(const std::function<void(ringrt_comm_config_t &, int rank)> &change) {
     Ranks ranks(2, [&](int rank) {
         ringrt_comm_config_t config = config_of({2, 1}, rank);

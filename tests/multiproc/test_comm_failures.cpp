@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators by the C API where something is wrong: nobody waits for ever, and a line says why.
+// Failures of communicators through the C API: no rank waits forever, and a line gives the reason.
 #include <vector>
 
 #include "tests/multiproc/comm_ranks.h"
@@ -14,7 +14,7 @@ ringrt_status_t sum(ringrt_comm_t *comm, size_t count, ringrt_comm_request_t **r
                                  request);
 }
 
-// What every later call answers is what the first one met.
+// Every later call returns the first call's error.
 std::string expect_spent(ringrt_comm_t *comm, ringrt_status_t expected) {
     ringrt_status_t error = RINGRT_OK;
     TRY_TEXT(expect(comm, ringrt_comm_async_error(comm, &error), RINGRT_OK));
@@ -43,7 +43,7 @@ TEST(a_rank_that_dies_ends_the_others_operations) {
                 1);
 }
 
-TEST(a_silent_rank_is_given_up_after_the_time_out) {
+TEST(a_silent_rank_is_reported_after_the_timeout) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}})
         on_comms(
             layout,
@@ -83,17 +83,17 @@ TEST(an_abort_from_another_thread_ends_all) {
     }
 }
 
-TEST(what_ranks_call_differently_is_named) {
+TEST(mismatching_calls_are_named) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}})
         on_comms(layout, [](ringrt_comm_t *comm) -> std::string {
             const auto count = static_cast<size_t>(3 + ringrt_comm_rank(comm));
             const ringrt_status_t status = sum(comm, count);
-            if (status == RINGRT_PEER_LOST) return "";  // the other one saw it first
+            if (status == RINGRT_PEER_LOST) return "";  // the other rank saw it first
             return expect(comm, status, RINGRT_MISMATCH, "allreduce of 3 float32 (sum)");
         });
 }
 
-TEST(destroy_ends_what_is_under_way) {
+TEST(destroy_ends_operations_in_progress) {
     on_comms(
         {2, 1},
         [](ringrt_comm_t *comm) -> std::string {
@@ -109,7 +109,7 @@ TEST(destroy_ends_what_is_under_way) {
         1);
 }
 
-TEST(a_store_that_fails_says_so) {
+TEST(a_failing_store_is_reported) {
     TemporaryFolder folder;
     for (bool put_fails : {true, false}) {
         Ranks ranks(2, [&](int rank) {

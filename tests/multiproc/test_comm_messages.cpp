@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators' messages between two ranks and groups of calls: every type and size against what
-// was sent, in every order that is allowed, and ranks that die, stop or call something else.
+// Messages between two ranks of a communicator, and groups of calls: every type and size compared
+// with what was sent, in every permitted order, with ranks that die, stop or make another call.
 #include <random>
 #include <vector>
 
@@ -37,7 +37,7 @@ std::string end_group(ringrt_comm_t *comm, bool by_request) {
     return expect(comm, status, RINGRT_OK);
 }
 
-// To the next rank, from the one before; one rank alone to itself.
+// Sends to the next rank and receives from the previous one; a single rank sends to itself.
 std::string pass_round(ringrt_comm_t *comm, size_t count, ringrt_dtype_t dtype, bool by_request) {
     const int size = ringrt_comm_size(comm), rank = ringrt_comm_rank(comm);
     const int next = (rank + 1) % size, before = (rank + size - 1) % size;
@@ -83,8 +83,8 @@ TEST(a_message_passes_from_rank_to_rank) {
         });
 }
 
-// The second of them is received first; a collective may come between.
-TEST(messages_are_received_by_their_tag) {
+// The second of them is received first. A collective may come in between.
+TEST(messages_are_received_by_tag) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}})
         for (size_t count : {0, 9, 70000, 1 << 20})
             on_comms(layout, [count](ringrt_comm_t *comm) -> std::string {
@@ -112,7 +112,7 @@ TEST(messages_are_received_by_their_tag) {
             });
 }
 
-// Small ones: the send is over before the receive begins.
+// Small messages: the send is over before the receive begins.
 TEST(a_message_waits_while_a_collective_runs) {
     for (Layout layout : {Layout{3, 1}, Layout{3, 2}, Layout{3, 3}})
         on_comms(layout, [](ringrt_comm_t *comm) -> std::string {
@@ -129,8 +129,8 @@ TEST(a_message_waits_while_a_collective_runs) {
         });
 }
 
-// Each to each and to itself, several, of sizes that differ, called in another order at every rank,
-// with collectives between: what a rank calls first its peer may call last.
+// Each rank sends several messages of different sizes to each rank and itself. Every rank calls in
+// another order, with collectives in between: what one rank calls first its peer may call last.
 std::string exchange_all(ringrt_comm_t *comm, unsigned seed) {
     const int size = ringrt_comm_size(comm), rank = ringrt_comm_rank(comm);
     constexpr int kEach = 3;
@@ -180,7 +180,7 @@ TEST(a_group_is_exchanged_in_whatever_order_it_was_called) {
         });
 }
 
-TEST(what_is_refused_refuses_the_group) {
+TEST(a_refused_call_refuses_the_group) {
     on_comms({2, 1}, [](ringrt_comm_t *comm) -> std::string {
         Bytes bytes(4);
         ringrt_comm_request_t *request = nullptr;
@@ -206,11 +206,11 @@ TEST(what_is_refused_refuses_the_group) {
         TRY_TEXT(expect(comm, ringrt_comm_group_end(comm, nullptr), kRefused, "to itself"));
         TRY_TEXT(expect(comm, ringrt_comm_group_start(comm), RINGRT_OK));
         TRY_TEXT(end_group(comm, false));
-        return pass_round(comm, 5, RINGRT_FLOAT32, false);  // nothing of it all has begun
+        return pass_round(comm, 5, RINGRT_FLOAT32, false);  // none of these began
     });
 }
 
-TEST(other_sizes_are_a_mismatch) {
+TEST(different_sizes_are_a_mismatch) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}})
         for (bool early : {false, true})
             on_comms(layout, [early](ringrt_comm_t *comm) -> std::string {
@@ -236,8 +236,8 @@ TEST(a_collective_instead_of_a_send_is_a_mismatch_between_nodes) {
     });
 }
 
-// In one node nothing tells: the time-out does.
-TEST(a_receive_without_a_send_ends_by_the_time_out) {
+// Within a node no rank is notified: the timeout ends the receive.
+TEST(a_receive_without_a_send_ends_by_the_timeout) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}})
         on_comms(
             layout,
@@ -249,7 +249,7 @@ TEST(a_receive_without_a_send_ends_by_the_time_out) {
             1, 500);
 }
 
-// Everything that moves blocks, again and again.
+// Repeats every operation that moves blocks.
 ringrt_status_t move_all(ringrt_comm_t *comm, int i, bool by_request) {
     const int size = ringrt_comm_size(comm), rank = ringrt_comm_rank(comm);
     const size_t count = size_t(i % 7) * 9001;

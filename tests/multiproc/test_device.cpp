@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers in GPU memory, over a made-up GPU (tests/support/fake_gpu.h): which way they are summed,
-// that the sums are right, and that nobody waits for ever. A real GPU: tests/gpu.
+// Buffers in GPU memory, over a mock GPU (tests/support/fake_gpu.h): which way they are summed,
+// that the sums are right, and that no rank waits forever. A real GPU: tests/gpu.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -39,13 +39,13 @@ int explain(int code, const Communicator &comm, const char *what) {
     return code;
 }
 
-// How a sum in stream order ended: nobody waits for it but the thread that watches.
+// How a sum in stream order ended: only the watching thread waits for it.
 ringrt_status_t failure_of(const Communicator &comm) {
     for (int i = 0; i < 20000 * kTimeoutScale && comm.failure() == RINGRT_OK; ++i) usleep(1000);
     return comm.failure();
 }
 
-// Sums, averages, in place and not, started and not.
+// Sums and averages, in place and not, started and not.
 int sums_are_right(Communicator &comm) {
     auto *send = static_cast<float *>(FakeGpu::make(kCount * sizeof(float)));
     auto *recv = static_cast<float *>(FakeGpu::make(kCount * sizeof(float)));
@@ -67,7 +67,7 @@ int sums_are_right(Communicator &comm) {
     if (request->wait() != RINGRT_OK) return explain(7, comm, "wait");
     request.reset();
     if (std::count(recv, recv + kCount, float(p - 1)) != ptrdiff_t(kCount)) return 8;
-    // The others go through ordinary memory.
+    // The others use host memory.
     std::fill_n(send, kCount, float(comm.rank()));
     if (comm.broadcast(send, kCount * sizeof(float), p - 1) != RINGRT_OK ||
         send[77] != float(p - 1))
@@ -102,8 +102,8 @@ void run(const Case &each) {
 
 TEST(one_rank_alone) { run({"", {1, 1}, true, true, true}); }
 TEST(one_rank_without_nccl) { run({"", {1, 1}, true, false, true}); }
-TEST(a_gpu_each) { run({"", {3, 1}, true, true, true}); }
-TEST(a_gpu_each_on_two_nodes) { run({"", {4, 2}, true, true, true}); }
+TEST(one_gpu_per_rank) { run({"", {3, 1}, true, true, true}); }
+TEST(one_gpu_per_rank_on_two_nodes) { run({"", {4, 2}, true, true, true}); }
 TEST(nccl_in_the_node_and_the_ring_between) { run({"hierarchical", {4, 2}, true, true, true}); }
 TEST(a_shared_gpu) { run({"", {3, 1}, false, true, true}); }
 TEST(a_shared_gpu_that_cannot_be_opened) { run({"", {3, 1}, false, true, false}); }
@@ -123,7 +123,7 @@ TEST(what_is_impossible_is_refused) {
     expect_all(ranks);
 }
 
-TEST(one_rank_in_ordinary_memory_is_a_mismatch) {
+TEST(one_rank_in_host_memory_is_a_mismatch) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
         Communicator comm = make(folder, {2, 1}, rank, {.number = rank});
@@ -138,7 +138,7 @@ TEST(one_rank_in_ordinary_memory_is_a_mismatch) {
     expect_all(ranks);
 }
 
-// Calls on GPUs exchange nothing: the next one over ordinary memory tells that they differed.
+// Calls on GPUs exchange no headers: the next call on host memory reports that they differed.
 TEST(different_calls_on_gpus_are_a_mismatch_at_the_next_call) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
         for (size_t second : {0, 7, 8}) {  // elements of rank 1's second sum; 0: it makes none
@@ -166,7 +166,7 @@ TEST(different_calls_on_gpus_are_a_mismatch_at_the_next_call) {
     }
 }
 
-TEST(two_sides_are_refused) {
+TEST(buffers_in_different_memory_are_refused) {
     Communicator comm({.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{}); }});
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     float mine[4] = {};
@@ -175,12 +175,12 @@ TEST(two_sides_are_refused) {
                      RINGRT_INVALID_ARGUMENT);
 }
 
-// A GPU that runs the program's stream as late as it may: only what the library waits for comes
-// before.
+// A GPU that runs the program's stream as late as possible: only what the library waits for runs
+// earlier.
 class LateGpu : public FakeGpu {
   public:
     using FakeGpu::FakeGpu;
-    static inline std::vector<std::function<void()>> stream;  // the program's
+    static inline std::vector<std::function<void()>> stream;  // the program's stream
     static void run_stream() {
         for (const auto &each : std::exchange(stream, {})) each();
     }
@@ -190,8 +190,8 @@ class LateGpu : public FakeGpu {
     }
 };
 
-// On a made-up GPU: what the program's stream still reads is not overwritten by a result.
-TEST(a_result_comes_behind_what_reads_its_buffer) {
+// On a mock GPU: a result does not overwrite what the program's stream still reads.
+TEST(a_result_waits_for_earlier_reads_of_its_buffer) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
         CommunicatorConfig config = config_of(folder, {2, 1}, rank);
@@ -205,7 +205,7 @@ TEST(a_result_comes_behind_what_reads_its_buffer) {
         if (comm.broadcast(data, kCount * sizeof(float), 0) != RINGRT_OK)
             return explain(2, comm, "broadcast");
         LateGpu::run_stream();
-        if (read != float(10 + rank)) return 3;  // the result, before its time
+        if (read != float(10 + rank)) return 3;  // the result came too early
         if (data[7] != 10) return 4;
         return comm.finish() == RINGRT_OK ? 0 : explain(5, comm, "finish");
     });
@@ -223,7 +223,7 @@ TEST(an_asynchronous_error_ends_the_sum) {
     ck_assert(comm.last_error().find("rank 0: NCCL on GPU 0: asynchronous error") == 0);
 }
 
-// What a hanging NCCL is waiting for: an abort, a time-out, a rank that is lost.
+// What ends a hanging NCCL: an abort, a timeout, a lost rank.
 TEST(an_abort_ends_a_hanging_sum) {
     std::atomic<int> aborts = 0;
     Communicator comm({.find_gpu = [&] {
@@ -235,7 +235,7 @@ TEST(an_abort_ends_a_hanging_sum) {
     comm.abort();
     ck_assert_int_eq(failure_of(comm), RINGRT_ABORTED);
     for (int i = 0; i < 20000 && aborts == 0; ++i) usleep(1000);
-    ck_assert_int_eq(aborts, 1);  // of NCCL: the streams go on
+    ck_assert_int_eq(aborts, 1);  // aborts of NCCL: the streams continue
 }
 
 TEST(a_hanging_sum_times_out) {
@@ -248,8 +248,9 @@ TEST(a_hanging_sum_times_out) {
     ck_assert(comm.last_error().find("NCCL") != std::string::npos);
 }
 
-// NCCL's start takes seconds on many nodes: it has the time of a start, not of an operation.
-TEST(the_start_of_nccl_has_the_time_of_a_start) {
+// NCCL's initialization takes seconds on many nodes: the start's timeout applies, not an
+// operation's.
+TEST(nccls_initialization_has_the_start_timeout) {
     CommunicatorConfig config{.timeout_ms = 200, .start_timeout_ms = 20000};
     config.find_gpu = [] { return std::make_unique<FakeGpu>(FakeGpuPlan{.start_ms = 700}); };
     Communicator comm(std::move(config));
@@ -259,8 +260,8 @@ TEST(the_start_of_nccl_has_the_time_of_a_start) {
     ck_assert_msg(status == RINGRT_OK, "%s", comm.last_error().c_str());
 }
 
-// After RINGRT_LEAVE ranks end one by one: an abort, which NCCL wants from all of a node, could
-// hang.
+// After RINGRT_LEAVE ranks end one by one. An abort, which NCCL requires from all ranks of a node,
+// could hang.
 TEST(a_rank_that_leaves_does_not_abort_nccl) {
     for (bool leaves : {false, true}) {
         std::atomic<int> aborts = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that die, stop, abort, disagree or fork: nobody hangs, and everybody is told who it was.
+// Ranks that die, stop, abort, disagree or fork: no rank hangs, and every rank reports the failed
+// one.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr Layout kLayouts[] = {{2, 1}, {4, 1}, {2, 2}, {3, 3}, {4, 2}};
 
-// How many ranks have come through start-up, on whatever busy machine.
+// Counts the ranks that have finished their start, on a machine of any load.
 class Started {
   public:
     Started() {
@@ -55,7 +56,7 @@ int expect_loss_of(Communicator &comm, int victim, size_t count, Started *starte
     return kAsExpected;
 }
 
-// An algorithm over a layout, and how many elements make it run.
+// An algorithm over a layout, and the element count at which it runs.
 struct Route {
     const char *algorithm;
     Layout layout;
@@ -80,7 +81,7 @@ CommunicatorConfig config_of(const TemporaryFolder &folder, const Route &route, 
     return config_of(folder, route.layout, rank);
 }
 
-// The hops of `rank` in one allreduce, counted in a run of its own.
+// The hops of `rank` in one allreduce, counted in a separate run.
 int hops_of(const Route &route, int rank) {
     void *shared = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -108,8 +109,8 @@ int hops_of(const Route &route, int rank) {
     return counted;
 }
 
-// One job whose `victim` sends itself `signal_number` at its `fault_point`th fault_point after
-// start-up.
+// One job whose `victim` sends itself `signal_number` at its `fault_point`th fault_point after the
+// start.
 struct HopCase {
     TemporaryFolder folder;
     std::unique_ptr<Ranks> ranks;
@@ -124,7 +125,7 @@ struct HopCase {
             config.timeout_ms = signal_number == SIGSTOP ? 3000 : 20000;
             Communicator comm(std::move(config));
             if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
-            // Once the victim has come through one, all are through with start-up.
+            // Once the victim has finished one allreduce, all ranks have finished their start.
             bool sums_right = true, warm = true;
             ringrt_status_t status = train(comm, route.count, 1, &warm);
             if (rank == victim) left = fault_point;
@@ -143,10 +144,10 @@ struct HopCase {
     }
 };
 
-// Every route, every fault_point of rank 1; a few jobs at once.
+// Every route and every fault_point of rank 1, a few jobs at once.
 void at_every_hop(int signal_number) {
     constexpr int kVictim = 1;
-    const size_t at_once = signal_number == SIGSTOP ? 12 : 4;  // the stopped ones use no time
+    const size_t at_once = signal_number == SIGSTOP ? 12 : 4;  // stopped processes use no time
     for (const Route &route : kRoutes) {
         int hops = hops_of(route, kVictim);
         for (int first = 1; first <= hops; first += int(at_once)) {
@@ -186,7 +187,7 @@ TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
     }
 }
 
-// A data loader's worker, say: it must not keep the dead rank's connections open.
+// A child such as a data loader's worker must not keep the dead rank's connections open.
 TEST(a_killed_rank_is_missed_though_its_child_lives) {  // F01
     TemporaryFolder folder;
     Layout layout{3, 3};
@@ -210,7 +211,7 @@ TEST(a_killed_rank_is_missed_though_its_child_lives) {  // F01
     close(pipes[1]);
 }
 
-TEST(a_stopped_rank_is_warned_of_and_then_given_up) {  // F03
+TEST(a_stopped_rank_causes_a_warning_and_then_a_timeout) {  // F03
     for (Layout layout : {Layout{3, 1}, Layout{3, 3}}) {
         TemporaryFolder folder;
         Started started;
@@ -281,7 +282,8 @@ TEST(a_slow_rank_is_warned_of_and_waited_for) {  // F04
                 if (train(comm, 1000, 3, &sums_right) != RINGRT_OK || !sums_right)
                     return explain(kWrongSum, comm, "not waited for");
             }
-            // Others may wait for rank 1 through somebody; who waits for it directly names it.
+            // Other ranks may wait for rank 1 indirectly. A rank that waits for it directly names
+            // it.
             bool named = rank != 0 || warnings.find("rank 1 on ") != std::string::npos;
             if (!named) return explain(kWrongLine, comm, warnings.c_str());
             return comm.finish() == RINGRT_OK ? int(kAsExpected)
@@ -291,7 +293,7 @@ TEST(a_slow_rank_is_warned_of_and_waited_for) {  // F04
     }
 }
 
-// As a firewall would: the peer of every connection is sent a reset.
+// As a firewall does: the peer of every connection gets a reset.
 void reset_connections() {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 3; fd < 256; ++fd) {
@@ -351,12 +353,12 @@ TEST(an_abort_ends_all_ranks) {
 
 TEST(an_abort_ends_the_start) {
     TemporaryFolder folder;
-    Ranks ranks(2, [&](int rank) {  // the third never comes
+    Ranks ranks(2, [&](int rank) {  // the third rank never connects
         Communicator comm(config_of(folder, {3, 1}, rank));
         std::thread other([&] { wait_ms(200), comm.abort(); });
         ringrt_status_t status = comm.start();
         other.join();
-        // Whoever is second may see that the first has gone.
+        // The second rank may see that the first is gone.
         bool ended = status == RINGRT_ABORTED || status == RINGRT_PEER_LOST;
         return ended ? int(kAsExpected) : explain(kWrongStatus, comm, "start");
     });
@@ -385,12 +387,12 @@ TEST(different_calls_are_an_error) {
             Communicator comm(config_of(folder, layout, rank));
             std::vector<float> data(100);
             size_t count = rank == 1 ? 99 : 100;
-            // The first two may hear of each other while the others still start.
+            // The first two may see each other's calls while the others still start.
             ringrt_status_t status = comm.start();
             if (status == RINGRT_OK)
                 status =
                     comm.allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM);
-            // A rank may hear of it from another before it sees it itself.
+            // Another rank may report it before this rank sees it.
             bool told = status == RINGRT_MISMATCH || status == RINGRT_PEER_LOST;
             bool named = comm.last_error().find("of 99 float32") != std::string::npos;
             return told && named ? int(kAsExpected)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients in GPU memory, ON A MADE-UP GPU (tests/support/fake_gpu.h): the same bits whatever the
-// plan and the way, gaps, faults, and times that are the GPU's. In what order the streams of a GPU
-// may run: tests/unit/collective/test_lazy_gpu.
+// Gradients in GPU memory, ON A MOCK GPU (tests/support/fake_gpu.h): the same bits with every plan
+// and way, gaps, faults, and times measured on the GPU. For the possible orders of a GPU's streams
+// see tests/unit/gpu/test_lazy_gpu.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -37,7 +37,7 @@ struct GpuJob {
         out.find_gpu = [plan] { return std::make_unique<Made>(plan); };
         return out;
     }
-    // As ringrt_gradient_ready() does: the GPU is opened.
+    // As ringrt_gradient_ready() does: opens the GPU.
     void *make(size_t bytes) {
         void *memory = FakeGpu::make(std::max<size_t>(bytes, 1));
         bool on_gpu = false;
@@ -67,7 +67,7 @@ struct GpuTraining {
                 gradients[g][i] = element(rank, static_cast<int>(g), i, step);
     }
     void ready(size_t g) { need(exchange.ready(static_cast<int>(g), gradients[g], kGpu)); }
-    // On a made-up GPU whose streams run at once, a sum is there once it is waited for.
+    // On a mock GPU whose streams run at once, a sum is complete once it was waited for.
     void wait_and_check(int size, int step) {
         for (size_t g = 0; g < counts.size(); ++g) {
             const void *sum = nullptr;
@@ -80,7 +80,7 @@ struct GpuTraining {
     }
 };
 
-// Its program's stream runs as late as it may: when the library's comes behind a point of it.
+// The program's stream runs as late as possible: when the library's stream waits for a point in it.
 class LateGpu : public FakeGpu {
   public:
     using FakeGpu::FakeGpu;
@@ -136,8 +136,8 @@ TEST(results_do_not_depend_on_the_plan_or_the_way) {
     }
 }
 
-// Hooks run on many threads and in any order, and plans change on the way.
-TEST(any_thread_and_any_order_on_a_made_up_gpu) {
+// Hooks run on many threads and in any order, and plans change meanwhile.
+TEST(any_thread_and_any_order_on_a_mock_gpu) {
     TemporaryFolder folder;
     Ranks ranks(3, [&](int rank) {
         GpuJob job({.ranks = 3}, rank, folder, {.number = rank});
@@ -155,8 +155,8 @@ TEST(any_thread_and_any_order_on_a_made_up_gpu) {
     expect_all_zero(ranks.wait());
 }
 
-// The same memory stands in for a missing gradient again and again: it is zero each time.
-TEST(a_missing_gradient_on_a_made_up_gpu_counts_as_zero) {
+// The same memory repeatedly replaces a missing gradient: it is zero each time.
+TEST(a_missing_gradient_on_a_mock_gpu_counts_as_zero) {
     for (const bool nccl : {true, false}) {
         TemporaryFolder folder;
         Ranks ranks(3, [&](int rank) {
@@ -186,8 +186,9 @@ TEST(a_missing_gradient_on_a_made_up_gpu_counts_as_zero) {
     }
 }
 
-// What makes a gradient is in the program's stream, and has not run when it is called ready.
-TEST(a_gradient_is_summed_behind_what_makes_it) {
+// The work that produces a gradient is in the program's stream, and has not run when ready() is
+// called.
+TEST(a_gradient_is_summed_after_its_computation) {
     for (const bool nccl : {true, false}) {
         TemporaryFolder folder;
         Ranks ranks(2, [&](int rank) {
@@ -220,7 +221,7 @@ TEST(gradients_of_both_kinds_get_one_line) {
         GradientReducer exchange(job.communicator, {});
         GpuTraining training(job, exchange, {0, 10, 10});
         std::vector<float> mine(10);
-        need(exchange.ready(0, nullptr));  // of no bytes: in no memory
+        need(exchange.ready(0, nullptr));  // no bytes: in no memory
         training.ready(1);
         need(exchange.ready(2, mine.data()).message ==
                  "gradient g2 is in host memory, others in GPU memory: a rank's gradients must all "
@@ -233,8 +234,8 @@ TEST(gradients_of_both_kinds_get_one_line) {
     expect_all_zero(ranks.wait());
 }
 
-// One rank's gradients are in ordinary memory: both are told, none waits for ever.
-TEST(ranks_with_gradients_in_different_memory_are_told) {
+// One rank's gradients are in host memory: both ranks get an error, and none waits forever.
+TEST(ranks_with_gradients_in_different_memory_get_an_error) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
         GpuJob job({.ranks = 2}, rank, folder, {.number = rank});
@@ -249,7 +250,7 @@ TEST(ranks_with_gradients_in_different_memory_are_told) {
     expect_all_zero(ranks.wait());
 }
 
-// NCCL waits for a rank that is gone: no call does, and a later one says who it was.
+// NCCL waits for a lost rank. No call hangs, and a later call names the rank.
 TEST(a_lost_rank_is_named_and_no_call_hangs) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
@@ -274,8 +275,8 @@ TEST(a_lost_rank_is_named_and_no_call_hangs) {
     ck_assert_int_eq(ranks.wait()[0], 0);
 }
 
-// The made-up GPU's time is the host's, as its streams run at once.
-TEST(the_profile_is_of_the_gpus_times) {
+// The mock GPU's time is the host's, because its streams run at once.
+TEST(the_profile_has_the_gpus_times) {
     for (const bool nccl : {true, false}) {
         TemporaryFolder folder;
         Ranks ranks(2, [&](int rank) {

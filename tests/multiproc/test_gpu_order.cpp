@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When ringrt_allreduce() of a GPU's memory returns, by the C API, on a made-up GPU whose NCCL
-// never comes to an end: at once, but with live_resize not before the sum.
+// When ringrt_allreduce() of GPU memory returns, through the C API, on a mock GPU whose NCCL never
+// ends: at once, but with live_resize only after the sum.
 #include "libringrt/gpu/gpu.h"
 #include "tests/support/alone.h"
 #include "tests/support/fake_gpu.h"
 
 using namespace ringrt::test;
 
-// In the library's place: linked before it.
+// Replaces the library's function: linked before it.
 std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() {
     return std::make_unique<FakeGpu>(FakeGpuPlan{.hang = true});
 }
@@ -25,8 +25,8 @@ ringrt_status_t sum_with(uint32_t live_resize) {
 
 TEST(a_sum_is_in_stream_order) { ck_assert_int_eq(sum_with(0), RINGRT_OK); }
 
-// Else an update could be made of a sum that failed, and ranks would go on with it.
-TEST(with_live_resize_a_sum_is_waited_for) { ck_assert_int_eq(sum_with(1), RINGRT_TIMEOUT); }
+// Otherwise ranks could continue with an update from a failed sum.
+TEST(with_live_resize_the_call_waits_for_the_sum) { ck_assert_int_eq(sum_with(1), RINGRT_TIMEOUT); }
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trainings whose state is in the memory of a made-up GPU (tests/support/hidden_gpu.h), by the C
-// API: saved, restored at other sizes and in the host's memory, and asked to leave by a signal. The
-// GPU is late: a step is in the program's stream when it is saved.
+// Trainings whose state is in the memory of a mock GPU (tests/support/hidden_gpu.h), through the C
+// API: saved, restored at other sizes and in host memory, and asked to leave by a signal. The GPU
+// is late: the step to be saved is still in the program's stream.
 #include "libringrt/gpu/gpu.h"
 #include "tests/support/hidden_gpu.h"
 #include "tests/support/step_job.h"
@@ -10,7 +10,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// Of this process; a rank is one.
+// One per process; a rank is one process.
 HiddenDevice &gpu() {
     static HiddenDevice device;
     return device;
@@ -18,7 +18,7 @@ HiddenDevice &gpu() {
 
 }  // namespace
 
-// In the library's place.
+// Replaces the library's function.
 std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() { return std::make_unique<HiddenGpu>(gpu()); }
 
 namespace {
@@ -28,7 +28,7 @@ constexpr char kStream = 0;          // its address is a stream
 
 enum class Memory { host, gpu };
 
-// A whole buffer of `bytes`, and rows of which rank r holds more the larger r is.
+// A whole buffer of `bytes`, and rows, of which rank r holds more the larger r is.
 class Program {
   public:
     Program(Memory memory, int rank, int size, uint64_t bytes) : memory_(memory) {
@@ -55,7 +55,7 @@ class Program {
         if (status != RINGRT_OK || memory_ == Memory::host) return status;
         return ringrt_set_stream(rt, const_cast<char *>(&kStream));
     }
-    // In the stream: it is done when somebody waits for that.
+    // In the stream: the step is done once it is waited for.
     void make_step(uint64_t step) {
         if (memory_ == Memory::gpu)
             gpu().program.emplace_back([this, step] { fill(step); });
@@ -90,7 +90,7 @@ class Program {
     unsigned char *seen(const Held &held) {
         return memory_ == Memory::gpu ? gpu().behind(held.data) : held.data;
     }
-    // at: of the whole buffer, of which this rank may hold rows.
+    // at: an offset into the whole buffer, of which this rank may hold rows.
     static unsigned char value(uint64_t step, uint64_t at) {
         return static_cast<unsigned char>(step * 7 + at + (at >> 11));
     }
@@ -110,10 +110,10 @@ class Program {
 struct Run {
     Memory memory = Memory::gpu;
     int ranks = 1;
-    uint64_t bytes = 5000, from = 0;  // the step that is restored; 0: none is there
+    uint64_t bytes = 5000, from = 0;  // the step that is restored; 0: there is none
     int restart = 0;
-    uint64_t steps = 0;   // saved at the end by itself; 0: until it leaves
-    bool beside = false;  // saves while training goes on, once a second
+    uint64_t steps = 0;   // the last step, which is saved at the end; 0: until it leaves
+    bool beside = false;  // saves during training, once a second
     int fails_at = -1;    // a copy of rank 0's
 };
 
@@ -225,7 +225,7 @@ TEST(a_state_larger_than_the_staging) {
     expect(job, {.ranks = 3, .bytes = kBig, .from = 3, .restart = 2, .steps = 4});
 }
 
-// Its checkpoint is of the step it left at, which its stream had not made when it was asked.
+// Its checkpoint holds the step at which it left, which its stream had not done when it was asked.
 TEST(a_training_on_gpus_is_resized) {
     Job job(kAccept);
     {
@@ -239,7 +239,7 @@ TEST(a_training_on_gpus_is_resized) {
     expect(job, {.ranks = 3, .from = step, .restart = 1, .steps = step + 2});
 }
 
-TEST(a_training_on_gpus_goes_on_while_it_is_saved) {
+TEST(a_training_on_gpus_continues_while_it_is_saved) {
     Job job(kAccept);
     Ranks ranks = start(job, {.ranks = 2, .beside = true});
     ck_assert(Job::wait_for([&] { return job.latest_step() > 0; }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange of gradients over real processes: the same bits whatever the plan, any order, gaps,
+// The gradient exchange over real processes: the same bits with every plan, any order, gaps,
 // faults.
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ TEST(results_do_not_depend_on_the_plan) {
     }
 }
 
-// Hooks run on many threads and in any order, differently on every rank; plans change on the way.
+// Hooks run on many threads and in any order, differently on every rank. Plans change meanwhile.
 TEST(any_thread_and_any_order) {
     TemporaryFolder folder;
     Ranks ranks(3, [&](int rank) {
@@ -124,7 +124,7 @@ TEST(wrong_calls_get_one_line) {
     expect_all_zero(ranks.wait());
 }
 
-// A rank that dies within a step: the others' waits fail and say who.
+// A rank dies within a step: the others' waits fail and name it.
 TEST(a_lost_rank_is_an_error_not_a_hang) {
     TemporaryFolder folder;
     Ranks ranks(3, [&](int rank) {
@@ -192,8 +192,8 @@ TEST(the_profile_is_learned_and_the_plan_follows) {
     ck_assert_double_gt(profile->gradients[0].ready_us, profile->gradients[2].ready_us);
 }
 
-// A job that was saved goes on with a plan for its new size in its first step already.
-TEST(what_was_learned_gives_the_first_step_a_plan) {
+// A restored job has a plan for its new size from its first step on.
+TEST(a_learned_profile_gives_the_first_step_a_plan) {
     Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
     learned.profile = profile_of(kCounts);
     learned.profile.gradients[4].ready_us = 90e3;
@@ -204,13 +204,13 @@ TEST(what_was_learned_gives_the_first_step_a_plan) {
             Job job(size, rank, folder);
             GradientReducer exchange(job.communicator,
                                      {.samples_per_rank = [](int n) { return 96.0 / n; }});
-            exchange.recall(text);
+            exchange.restore(text);
             Training training(exchange, kCounts);
             training.fill(rank, 0);
             for (size_t g = kCounts.size(); g-- > 0;) training.ready(g);
             training.wait_and_check(size, 0);
             Learner same(bytes_of(kCounts), size);
-            need(same.recall(*parse_learned(text), 96.0 / size), "not recalled");
+            need(same.restore(*parse_learned(text), 96.0 / size), "not recalled");
             const GradientReducer::State state = exchange.state();
             if (size > 1) {
                 need(state.plan_version == 8, "version " + std::to_string(state.plan_version));
@@ -224,8 +224,8 @@ TEST(what_was_learned_gives_the_first_step_a_plan) {
     }
 }
 
-// Where the exchange's own thread throws, all ranks are told, none waits for ever and none is
-// ended.
+// If the exchange's own thread throws, all ranks get an error, none waits forever, and no process
+// ends.
 template <typename Thrown>
 void expect_told(const Thrown &thrown, ringrt_status_t expected) {
     Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
@@ -240,7 +240,7 @@ void expect_told(const Thrown &thrown, ringrt_status_t expected) {
             return 96.0 / n;
         };
         GradientReducer exchange(job.communicator, {.samples_per_rank = samples});
-        exchange.recall(text);
+        exchange.restore(text);
         Training training(exchange, kCounts);
         Status result;
         while (result.code == RINGRT_OK) {
@@ -262,7 +262,8 @@ TEST(an_exception_on_the_exchanges_thread_ends_the_step) {
     expect_told(77, RINGRT_SYSTEM_ERROR);
 }
 
-// The plan of a model with many gradients takes tens of milliseconds: not of the caller's.
+// The plan of a model with many gradients takes tens of milliseconds, which the caller must not
+// spend.
 TEST(the_first_gradient_is_ready_at_once) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
@@ -281,7 +282,7 @@ TEST(the_first_gradient_is_ready_at_once) {
     expect_all_zero(ranks.wait());
 }
 
-TEST(what_was_learned_of_others_is_ignored) {
+TEST(profiles_learned_from_others_are_ignored) {
     Learned other{.plan_version = 7, .samples_per_rank = 32, .gbps = 1, .alpha_us = 10};
     other.profile = profile_of({1, 2, 3});
     for (const std::string &text :
@@ -290,7 +291,7 @@ TEST(what_was_learned_of_others_is_ignored) {
         Ranks ranks(2, [&](int rank) {
             Job job(2, rank, folder);
             GradientReducer exchange(job.communicator, {});
-            exchange.recall(text);
+            exchange.restore(text);
             Training training(exchange, kCounts);
             for (int step = 0; step < 2; ++step) {
                 training.fill(rank, step);
@@ -304,7 +305,7 @@ TEST(what_was_learned_of_others_is_ignored) {
     }
 }
 
-TEST(a_plan_travels_whole_and_damage_is_found) {
+TEST(a_plan_travels_complete_and_damage_is_found) {
     const bucketing::Plan plan = bucketing::predictive(profile_of(kCounts), {1, 10, 4});
     const std::vector<uint64_t> words = packed(plan);
     ck_assert(unpacked(words) == plan);
@@ -314,7 +315,7 @@ TEST(a_plan_travels_whole_and_damage_is_found) {
         ck_assert(!unpacked(std::span(words).first(length)));
     }
     std::mt19937 random(12);
-    for (int round = 0; round < 5000; ++round) {  // no crash, whatever the words say
+    for (int round = 0; round < 5000; ++round) {  // no crash, whatever the words are
         std::vector<uint64_t> other = words;
         other[random() % other.size()] = round % 2 ? random() % 9 : ~uint64_t{0} >> random() % 64;
         const auto read = unpacked(other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every rule of ringplan's in a real training: RINGRT_GROUPING changes when bytes travel, never a
+// Every rule of ringplan in a real training: RINGRT_GROUPING changes when bytes are sent, never a
 // sum.
 #include <algorithm>
 
@@ -12,9 +12,9 @@ using namespace ringrt::test;
 
 namespace {
 
-constexpr int kSteps = 18;  // plans change after 1, 2, 4, 8 and 16, where they do
+constexpr int kSteps = 18;  // plans change after 1, 2, 4, 8 and 16, if they do
 
-// Large enough that P3's slices and the partitions of 4 MB cut it, at odd places for three ranks.
+// Large enough that P3's slices and the partitions of 4 MB cut it, at odd offsets for three ranks.
 const std::vector<uint64_t> kLarge = {5, 1'300'001, 0, 60'007, 1};
 
 void train_by_the_public_calls(int rank, int size) {
@@ -63,7 +63,7 @@ TEST(every_rule_of_the_environment_gives_the_same_sums) {
     }
 }
 
-// Plans are learned and change on the way, by the rule that was chosen.
+// Plans are learned and change meanwhile, by the chosen rule.
 TEST(a_chosen_rule_makes_every_plan) {
     for (const bucketing::Rule &rule : bucketing::all_rules()) {
         TemporaryFolder folder;
@@ -86,8 +86,8 @@ TEST(a_chosen_rule_makes_every_plan) {
     }
 }
 
-// Two ranks with different environments: rank 0's rule goes for both.
-TEST(the_rule_of_rank_0_goes_for_all) {
+// Two ranks with different environments: rank 0's rule applies to both.
+TEST(the_rule_of_rank_0_applies_to_all) {
     TemporaryFolder folder;
     Ranks ranks(2, [&](int rank) {
         Job job(2, rank, folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An allreduce of more than 2 GiB, between two ranks of one node and of two. Takes 5 GiB of memory
-// and some ten seconds, so it is run by "make check-large" only.
+// An allreduce of more than 2 GiB, between two ranks of one node and of two. It takes 5 GiB of
+// memory and about ten seconds, so only "make check-large" runs it.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extensions that join, leave and die while a base job trains: no step is lost, and the weights are
-// bit for bit those of one rank alone.
+// Extensions join, leave and die while a base job trains. No step is lost, and the weights equal
+// those of one rank alone bit for bit.
 #include "tests/support/check.h"
 #include "tests/support/live_job.h"
 
@@ -8,7 +8,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// Until all train, so many in all.
+// Waits until `ranks_in_all` ranks train.
 void start(LiveTraining &training, int job, int ranks, int ranks_in_all) {
     training.start(job, ranks);
     ck_assert(training.await_size(ranks_in_all));
@@ -55,14 +55,14 @@ TEST(one_rank_grows_to_three_and_shrinks) {
     grow_and_shrink(training, 1, 2);
 }
 
-TEST(between_nodes_too) {
+TEST(between_nodes_as_well) {
     LiveTraining training;
     training.nodes_apart = true;
     training.floats = 3001;
     grow_and_shrink(training, 2, 1);
 }
 
-TEST(the_extension_trains_on_to_the_end) {
+TEST(the_extension_trains_to_the_end) {
     LiveTraining training;
     start(training, 0, 2, 2);
     start(training, 1, 3, 5);
@@ -112,7 +112,7 @@ TEST(an_extension_dies_at_many_moments_of_joining) {
     expect_trained(training, 2);
 }
 
-TEST(a_lost_extension_costs_no_step_and_the_other_one_comes_back) {
+TEST(a_lost_extension_costs_no_step_and_the_other_one_rejoins) {
     LiveTraining training;
     start(training, 0, 2, 2);
     start(training, 1, 1, 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extensions that join and leave a training whose state is in the memory of a made-up GPU
-// (tests/support/hidden_gpu.h): the weights are bit for bit those of one rank alone, in the host's.
+// Extensions join and leave a training whose state is in the memory of a mock GPU
+// (tests/support/hidden_gpu.h). The weights equal those of one rank alone in host memory bit for
+// bit.
 #include "libringrt/gpu/gpu.h"
 #include "tests/support/check.h"
 #include "tests/support/hidden_gpu.h"
@@ -10,7 +11,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// Of this process; a rank is one.
+// One per process; a rank is one process.
 HiddenDevice &gpu() {
     static HiddenDevice device;
     return device;
@@ -18,7 +19,7 @@ HiddenDevice &gpu() {
 
 }  // namespace
 
-// In the library's place.
+// Replaces the library's function.
 std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() { return std::make_unique<HiddenGpu>(gpu()); }
 
 namespace {
@@ -29,10 +30,10 @@ std::map<const void *, float *> on_gpu;
 struct Where {
     bool base = true, extension = true;  // on a GPU
     int fails_job = -1, fails_at = -1;   // a copy of this job's ranks
-    bool sums = false;                   // there too
+    bool sums = false;                   // on the GPU as well
 };
 
-// Behind the program's stream, over whatever communicator is the present one.
+// Behind the program's stream, over the current communicator.
 void sum_on_gpu(ringrt_t *rt) {
     static auto *one = gpu().make<float>(1);
     gpu().marked = nullptr;
@@ -53,7 +54,7 @@ void use_gpus(LiveTraining &training, const Where &where) {
         memcpy(gpu().behind(made), vector.data(), vector.size() * sizeof(float));
         return made;
     };
-    // In the stream: a step is there when somebody waits for it.
+    // In the stream: a step is done once it is waited for.
     training.push = [](std::vector<float> &vector) {
         if (handle) sum_on_gpu(handle);
         if (!on_gpu.contains(&vector)) return;
@@ -98,12 +99,12 @@ void grow_and_shrink(const Where &where, int base, int extension, bool nodes_apa
 }  // namespace
 
 TEST(all_on_gpus_grow_and_shrink) { grow_and_shrink({}, 2, 2); }
-TEST(between_nodes_too) { grow_and_shrink({}, 1, 2, true); }
-TEST(sums_are_behind_the_stream_before_and_after) { grow_and_shrink({.sums = true}, 1, 1); }
-TEST(an_extension_in_the_hosts_memory) { grow_and_shrink({.extension = false}, 2, 1); }
-TEST(a_base_in_the_hosts_memory) { grow_and_shrink({.base = false}, 1, 2); }
+TEST(between_nodes_as_well) { grow_and_shrink({}, 1, 2, true); }
+TEST(sums_are_in_stream_order_before_and_after) { grow_and_shrink({.sums = true}, 1, 1); }
+TEST(an_extension_in_host_memory) { grow_and_shrink({.extension = false}, 2, 1); }
+TEST(a_base_in_host_memory) { grow_and_shrink({.base = false}, 1, 2); }
 
-TEST(the_extension_trains_on_to_the_end) {
+TEST(the_extension_trains_to_the_end) {
     LiveTraining training;
     use_gpus(training, {});
     training.start(0, 1);
@@ -130,7 +131,7 @@ TEST(a_lost_extension_costs_no_step) {
     expect_trained(training, 2);
 }
 
-// One line at the extension, and the base trains on.
+// One line at the extension, and the base keeps training.
 TEST(an_extension_whose_gpu_fails_does_not_join) {
     for (int at : {0, 1}) {
         LiveTraining training;
@@ -146,7 +147,7 @@ TEST(an_extension_whose_gpu_fails_does_not_join) {
     }
 }
 
-TEST(a_base_whose_gpu_fails_to_send_trains_on) {
+TEST(a_base_whose_gpu_fails_to_send_keeps_training) {
     LiveTraining training;
     use_gpus(training, {.fails_job = 0, .fails_at = 1});
     training.start(0, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Extensions of a job whose state is not registered buffers, but what it packs, of another size in
-// each step: no step is lost, and the weights are bit for bit those of one rank alone.
+// Extensions of a job whose state is not in registered buffers but packed by the program, with
+// another size in each step. No step is lost, and the weights equal those of one rank alone bit for
+// bit.
 #include "tests/support/check.h"
 #include "tests/support/live_job.h"
 
@@ -48,7 +49,7 @@ TEST(extensions_join_and_leave) {
     join_and_leave(training);
 }
 
-TEST(between_nodes_too) {
+TEST(between_nodes_as_well) {
     PackedTraining training;
     training.floats = 3001;
     training.nodes_apart = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The orders of adding over real processes: the same bits from every algorithm, layout and
-// transport, the tree's at every number of ranks, and what leaves a node.
+// The orders of addition over real processes: the same bits from every algorithm, layout and
+// transport, the tree's at every number of ranks, and the bytes that leave a node.
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -46,7 +46,7 @@ void on_ranks(Layout layout, Order order, const char *algorithm,
     }
 }
 
-// Values whose sum depends on the order they are added in.
+// Values whose sum depends on the order of the additions.
 std::vector<float> values_of(int rank, size_t count) {
     std::mt19937 random(unsigned(rank) * 7919 + unsigned(count));
     std::vector<float> out(count);
@@ -60,7 +60,7 @@ float tree_sum(const std::vector<float> &x, size_t first, size_t last) {
     return tree_sum(x, first, middle) + tree_sum(x, middle, last);
 }
 
-// By the words of reduce/order.h, an element at a time.
+// By the definition in reduce/order.h, one element at a time.
 std::vector<float> expected(Order order, int ranks, size_t count) {
     std::vector<std::vector<float>> inputs;
     for (int r = 0; r < ranks; ++r) inputs.push_back(values_of(r, count));
@@ -106,7 +106,7 @@ std::string check_sums(Communicator &comm, Order order, size_t count) {
     Ranges send;
     auto *bytes = reinterpret_cast<std::byte *>(const_cast<float *>(input.data()));
     for (size_t i = 0, k = 1; i < count; i += k++) {
-        std::vector<std::byte> &copy = *new std::vector<std::byte>;  // ends with the process
+        std::vector<std::byte> &copy = *new std::vector<std::byte>;  // freed when the process ends
         copy.assign(bytes + i * 4, bytes + std::min(count, i + k) * 4);
         send.add(copy.data(), copy.size());
     }
@@ -126,7 +126,7 @@ std::string check_sums(Communicator &comm, Order order, size_t count) {
     return same(own_place, sums) ? "" : "all_gather in place of " + std::to_string(count);
 }
 
-TEST(every_order_is_what_the_header_says) {
+TEST(every_order_matches_the_header) {
     struct Way {
         Order order;
         const char *algorithm;
@@ -149,7 +149,7 @@ TEST(every_order_is_what_the_header_says) {
     }
 }
 
-// Many segments, each with places that others used before.
+// Many segments, each with memory that was used before.
 TEST(large_buffers_over_several_nodes) {
     for (Order order : {Order::Rank, Order::Ring, Order::Tree}) {
         for (Layout layout : {Layout{4, 2}, Layout{6, 3}, Layout{4, 4}}) {
@@ -161,7 +161,7 @@ TEST(large_buffers_over_several_nodes) {
     }
 }
 
-// Half floats travel as such or as sums in fp32: one rounding, whoever adds.
+// Half floats are sent as such or as sums in fp32: one rounding, whichever rank adds.
 TEST(half_floats_are_rounded_once) {
     constexpr size_t kCount = 9001;
     auto values = [](int rank) {
@@ -198,7 +198,7 @@ TEST(half_floats_are_rounded_once) {
     }
 }
 
-// Eight micro-batches on 1, 2, 4 and 8 ranks, each adding its own as the tree does.
+// Eight micro-batches on 1, 2, 4 and 8 ranks, each rank adding its own as the tree does.
 TEST(the_tree_gives_the_same_bits_at_every_size) {
     constexpr int kBatches = 8;
     constexpr size_t kCount = 20011;
@@ -223,7 +223,7 @@ TEST(the_tree_gives_the_same_bits_at_every_size) {
     }
 }
 
-// Bytes that this rank's TCP connections have sent, without those sent again.
+// The bytes that this rank's TCP connections have sent, without retransmissions.
 uint64_t bytes_sent() {
     uint64_t sum = 0;
     for (int fd = 3; fd < 256; ++fd) {
@@ -235,16 +235,17 @@ uint64_t bytes_sent() {
     return sum;
 }
 
-// Per node, in both halves: (N-1)/N·n and the heads of messages, which are whole frames.
+// Per node, in both halves: (N-1)/N·n and the message headers, which are complete frames.
 TEST(each_byte_leaves_its_node_once) {
     for (Layout layout : {Layout{4, 2}, Layout{8, 2}, Layout{6, 3}, Layout{8, 4}}) {
         const int local = layout.ranks / layout.nodes;
-        const size_t n = size_t(layout.ranks) * 65536;  // bytes
+        const size_t n = size_t(layout.ranks) * 65536;  // in bytes
         on_ranks(layout, Order::Tree, "auto", [&](Communicator &comm) -> std::string {
             std::vector<float> data(n / 4, 1.0f), part(n / 4);
             const size_t due = n / size_t(layout.nodes) * size_t(layout.nodes - 1) / size_t(local);
             auto sent_by = [&](const char *what, size_t payload, auto call) -> std::string {
-                // After a barrier, whose messages are heads alone, all that was sent has come.
+                // After a barrier, whose messages are only headers, everything that was sent has
+                // arrived.
                 if (comm.barrier() != RINGRT_OK) return comm.last_error();
                 const uint64_t before = bytes_sent();
                 if (call() != RINGRT_OK || comm.barrier() != RINGRT_OK) return comm.last_error();
@@ -281,12 +282,12 @@ TEST(another_order_at_one_rank_is_an_error) {
             setenv("RINGRT_ORDER", rank == 0 ? "tree" : "rank", 1);
             Communicator comm(config_of(folder, layout, rank));
             std::vector<float> data(100);
-            // Between nodes the start measures a sum, and sees it there.
+            // Between nodes the start measures a sum and detects it there.
             ringrt_status_t status = comm.start();
             if (status == RINGRT_OK)
                 status = comm.allreduce(data.data(), data.data(), data.size(), RINGRT_FLOAT32,
                                         RINGRT_SUM);
-            if (status == RINGRT_PEER_LOST) return 0;  // the other one saw it first
+            if (status == RINGRT_PEER_LOST) return 0;  // the other rank saw it first
             const bool named = comm.last_error().find("in tree order") != std::string::npos;
             return status == RINGRT_MISMATCH && named ? 0 : 2;
         });
@@ -296,7 +297,7 @@ TEST(another_order_at_one_rank_is_an_error) {
     }
 }
 
-TEST(a_word_that_is_none_is_one_line) {
+TEST(an_unknown_word_gets_one_line) {
     setenv("RINGRT_ORDER", "rank", 1);
     setenv("RINGRT_ALGORITHM", "ring", 1);
     TemporaryFolder folder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program with files of its own in the checkpoints (ringrt_set_saver()): real processes, signals
-// and folders, and a script in Slurm's place.
+// A program with its own files in the checkpoints (ringrt_set_saver()): real processes, signals and
+// folders, and a script in place of Slurm.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kLeft = 0, kEnded = 10;  // exit statuses of a rank; others are 100 + status
-constexpr uint64_t kSteps = 300;       // of 2 ms and more
+constexpr uint64_t kSteps = 300;       // of at least 2 ms each
 
 std::string read(const fs::path &path) {
     std::ifstream in(path);
@@ -41,8 +41,8 @@ struct Options {
     uint64_t steps = kSteps;
 };
 
-// The program's state is the step, kept by each rank in a file of its own; rank 0's holds how many
-// there were.
+// The program's state is the step. Each rank keeps it in its own file; rank 0's file also holds the
+// number of ranks.
 struct Program {
     int rank = 0, size = 1;
     Options options;
@@ -107,7 +107,7 @@ class Job {
 
     int train(int rank, int size, const Options &options) const {
         dup2(open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
-        signal(SIGTERM, SIG_DFL);  // not Check's, which ends the test
+        signal(SIGTERM, SIG_DFL);  // not Check's handler, which ends the test
         std::ofstream(path("pids/" + std::to_string(getpid()))) << "";
         for (auto [name, value] : {std::pair<const char *, std::string>{"SLURM_JOB_ID", "7"},
                                    {"SLURM_RESTART_COUNT", std::to_string(options.restart)},
@@ -204,7 +204,7 @@ TEST(a_save_that_the_program_fails_is_called_off) {
     }
 }
 
-TEST(a_damaged_file_of_the_programs_is_set_aside_for_an_older_checkpoint) {
+TEST(a_damaged_file_of_the_program_is_set_aside_for_an_older_checkpoint) {
     for (const char *damage : {"cut", "changed", "removed"}) {
         const Job job;
         expect_all(job, run(job, 2, {.restart = 0}, 0), kLeft);
@@ -227,7 +227,7 @@ TEST(a_load_that_the_program_fails_ends_all_ranks_with_its_line) {
                100 + RINGRT_SYSTEM_ERROR);
     expect_log(job, "rank 0: the program could not load ");
     expect_log(job, ": not mine");
-    ck_assert_uint_eq(job.checkpoints().size(), 1);  // it is not the checkpoint's fault
+    ck_assert_uint_eq(job.checkpoints().size(), 1);  // the checkpoint is not at fault
     expect_all(job, run(job, 3, {.restart = 2}, -1), kEnded);
 }
 

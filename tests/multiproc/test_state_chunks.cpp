@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a step on its way to ranks that join, from and to a made-up GPU whose memory the
-// host cannot touch: real ranks, and states larger than a chunk.
+// The transfer of a step's state to ranks that join, from and to a mock GPU whose memory the host
+// cannot touch: real ranks, and states larger than a chunk.
 #include "libringrt/gpu/gpu_memory.h"
 #include "libringrt/live/resizer.h"
 #include "libringrt/live/state_chunks.h"
@@ -25,7 +25,7 @@ struct Member {
     bool fails_late = false;
 };
 
-// One rank's buffers, each of bytes that tell where they are.
+// One rank's buffers, whose bytes identify their position.
 class State {
   public:
     State(const Communicator &comm, const Member &member)
@@ -88,8 +88,8 @@ int root_of(const std::vector<Member> &members) {
     return int(std::find_if(members.begin(), members.end(), sends) - members.begin());
 }
 
-// Two transfers, so that one that failed leaves the ranks together.
-// The GPU is late in one and eager in the other.
+// Two transfers, so that a failed one leaves the ranks together. The GPU is late in one and eager
+// in the other.
 int move(Communicator &comm, const std::vector<Member> &members, ringrt_status_t expected) {
     const Member &mine = members[size_t(comm.rank())];
     const int root = root_of(members);
@@ -115,7 +115,7 @@ int move(Communicator &comm, const std::vector<Member> &members, ringrt_status_t
     return comm.finish() == RINGRT_OK ? int(kAsExpected) : 8;
 }
 
-// `expected`: of each rank, in the first round.
+// `expected`: per rank, in the first round.
 void run(const std::vector<Member> &members, const std::vector<ringrt_status_t> &expected) {
     const Layout layout{int(members.size()), 1};
     TemporaryFolder folder;
@@ -133,8 +133,8 @@ void run_well(const std::vector<Member> &members) {
     run(members, std::vector<ringrt_status_t>(members.size(), RINGRT_OK));
 }
 
-// Rank 0 is killed at each of its messages while it sends a newer step. Who then has parts of two
-// in its buffers knows. 9: it has.
+// Rank 0 is killed at each of its messages while it sends a newer step. A rank whose buffers then
+// hold parts of two steps must have recorded that. Returns 9 if it holds parts of two.
 int behind_a_sender_that_dies(const TemporaryFolder &folder, test::Layout layout, int rank,
                               int dies_at) {
     CommunicatorConfig config = config_of(folder, layout, rank);
@@ -156,7 +156,7 @@ int behind_a_sender_that_dies(const TemporaryFolder &folder, test::Layout layout
     StateTransfer transfer(buffers);
     armed = true;
     uint32_t torn = 0;
-    const Status moved = transfer.to_those_behind(comm, 0, rank == 0 ? nullptr : &torn);
+    const Status moved = transfer.to_ranks_behind(comm, 0, rank == 0 ? nullptr : &torn);
     size_t newer = 0, all = 0;
     for (const auto &each : memory) {
         newer += size_t(std::count(each.begin(), each.end(), std::byte{2}));
@@ -167,14 +167,15 @@ int behind_a_sender_that_dies(const TemporaryFolder &folder, test::Layout layout
     return newer > 0 && newer < all ? 9 : 0;
 }
 
-// In the order in which ranks settle: who is torn is behind everybody, however far it was.
-TEST(who_is_torn_is_behind) {
+// The order in which ranks settle: a rank that holds parts of two steps is treated as the furthest
+// behind, however far it was.
+TEST(a_torn_rank_is_behind) {
     const Position old{.step = 6}, newer{.step = 7}, torn{.step = 8, .torn = 1};
     ck_assert(is_behind(old, newer) && !is_behind(newer, old) && !is_behind(old, old));
     ck_assert(is_behind(torn, old) && !is_behind(newer, torn) && !is_behind(torn, torn));
 }
 
-TEST(who_has_parts_of_two_steps_knows) {
+TEST(a_rank_with_parts_of_two_steps_records_that) {
     int mixed = 0;
     for (const test::Layout layout : {test::Layout{3, 1}, test::Layout{3, 3}}) {
         for (int dies_at = 0; dies_at < 24; dies_at += 2) {
@@ -190,7 +191,7 @@ TEST(who_has_parts_of_two_steps_knows) {
             }
         }
     }
-    ck_assert_int_gt(mixed, 0);  // else nothing was tried
+    ck_assert_int_gt(mixed, 0);  // otherwise nothing was tested
 }
 
 }  // namespace
@@ -203,18 +204,18 @@ TEST(from_the_host_to_a_gpu) {
     run_well({{Role::sends, false}, {Role::receives, true}, {Role::has_it, true}});
 }
 
-TEST(who_has_the_state_keeps_it_wherever_it_is) {
+TEST(a_rank_that_has_the_state_keeps_it) {
     run_well({{Role::has_it, false}, {Role::sends, true}, {Role::has_it, true}});
 }
 
-// Its copies are of a chunk each, and seven of these make a state.
-TEST(a_sender_whose_gpu_fails_is_heard_of) {
+// Its copies are one chunk each, and seven of these make a state.
+TEST(a_senders_gpu_failure_is_reported) {
     for (int at : {0, 3, 6})
         run({{Role::sends, true, at, at == 6}, {Role::receives, true}, {Role::has_it, false}},
             {RINGRT_SYSTEM_ERROR, RINGRT_SYSTEM_ERROR, RINGRT_OK});
 }
 
-TEST(a_receiver_whose_gpu_fails_holds_nobody_up) {
+TEST(a_receivers_gpu_failure_blocks_no_other_rank) {
     for (bool late : {false, true})
         run({{Role::sends, true},
              {Role::receives, true, late ? 6 : 1, late},

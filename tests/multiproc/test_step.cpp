@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resizes as the ranks see them: real processes, real signals, real checkpoints on disk, and a
-// script in Slurm's place that answers as it is told.
+// script in place of Slurm that gives the configured answers.
 #include "tests/support/step_job.h"
 
 using namespace ringrt::test;
@@ -42,7 +42,7 @@ TEST(a_hundred_signals_make_one_resize) {
 }
 
 // F05: before ringrt_init() SIGURG is ignored; between ringrt_init() and the first step it is kept.
-TEST(a_signal_before_the_first_step_is_served_there) {
+TEST(a_signal_before_the_first_step_is_handled_there) {
     Job job(kAccept);
     Job::Options options;
     options.at_step = [](int rank, uint64_t step) {
@@ -63,7 +63,7 @@ TEST(another_signal_can_be_chosen) {
     expect_left(ranks, 2, job);
 }
 
-// F07: whoever sends SIGTERM during the save ends the job; it is not requeued on top of that.
+// F07: SIGTERM during the save ends the job, and it is not requeued in addition.
 TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
     Job job(kAccept);
     Job::Options options;
@@ -83,7 +83,7 @@ TEST(sigterm_during_the_save_ends_after_it_without_a_requeue) {
     EXPECT_TEXT(job.steps(0), std::to_string(job.latest_step()));
 }
 
-TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
+TEST(a_refused_requeue_is_called_off_and_training_continues) {
     Job job(kRefuse);
     Ranks ranks = start(job, 3);
     expect_training(job, ranks, 3);
@@ -95,7 +95,7 @@ TEST(a_refused_requeue_is_called_off_and_training_goes_on) {
     ck_assert_uint_eq(count(job.calls(), "requeue incomplete 7\n"), 1);
 }
 
-// In a container, say: a save would cost training as often as the scheduler asks.
+// As in a container: saving would cost training time whenever the scheduler asks.
 TEST(a_job_that_cannot_reach_slurm_saves_nothing_for_it) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
@@ -119,7 +119,7 @@ TEST(a_hanging_requeue_is_called_off) {
                    "continues with 2 GPUs");
 }
 
-TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
+TEST(a_requeue_without_sigterm_is_retried_and_called_off) {
     Job job("exit 0");
     Ranks ranks = start(job, 2);
     expect_training(job, ranks, 2);
@@ -131,7 +131,7 @@ TEST(a_requeue_without_sigterm_is_asked_again_and_called_off) {
     ck_assert_uint_le(count(job.calls(), "requeue incomplete 7\n"), 4);
 }
 
-// After a resize that was called off, SIGTERM ends a rank again.
+// After a resize was called off, SIGTERM ends a rank again.
 TEST(sigterm_is_the_programs_again_after_a_call_off) {
     Job job(kRefuse);
     Ranks ranks = start(job, 1);
@@ -143,7 +143,7 @@ TEST(sigterm_is_the_programs_again_after_a_call_off) {
     expect_all(ranks.wait(), 1000 + SIGTERM, job);
 }
 
-TEST(slurmctld_that_answers_late_is_asked_until_it_does) {
+TEST(a_slow_slurmctld_is_asked_until_it_answers) {
     Job job(
         std::string(
             "if [ $(grep -c requeue calls) -lt 3 ]; then echo 'Unable to contact slurm controller "
@@ -170,7 +170,7 @@ TEST(a_save_that_fails_calls_the_resize_off) {
     ck_assert_uint_eq(count(job.calls(), "requeue"), 0);
 }
 
-TEST(a_periodic_save_that_fails_is_said_and_training_goes_on) {
+TEST(a_failed_periodic_save_is_reported_and_training_continues) {
     for (const char *save_inline : {"0", "1"}) {
         Job job(kAccept);
         Job::Options options;
@@ -184,7 +184,7 @@ TEST(a_periodic_save_that_fails_is_said_and_training_goes_on) {
     }
 }
 
-// The chain of a job's life; every weight tells how many samples were seen.
+// A chain of sizes. Every weight records how many samples were seen.
 TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
     Job job(kAccept);
     int restart = 0;
@@ -204,14 +204,13 @@ TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
     ck_assert(told.has_value() && told->up);
     ck_assert_int_eq(told->gpus, 4);
     ck_assert_int_eq(told->run, 5);
-    ck_assert_int_eq(told->samples, 3);  // speeds at 1, 2 and 4 ranks came along in the checkpoints
+    ck_assert_int_eq(told->samples, 3);  // the checkpoints carried the speeds at 1, 2 and 4 ranks
     ck_assert_msg(count(job.calls(), "update JobId=7 Comment=mine ringrt/1 run=5 gpus=4") >= 1,
                   "%s", job.calls().c_str());
 }
 
-// F01
-// The life of one rank that sums gradients, from `from` to `to` steps; the backward pass takes
-// `layer_ms` for each of two layers.
+// The life of one rank that sums gradients up to step `to`. The backward pass takes `layer_ms` for
+// each of two layers.
 int train_gradients(const Job &job, int rank, int size, uint64_t to, int layer_ms) {
     setenv("RINGRT_CHECKPOINT_DIR", job.path("ckpt").c_str(), 1);
     ringrt_config_t config = RINGRT_CONFIG_INIT;
@@ -258,8 +257,8 @@ std::vector<double> learned_in(const Job &job) {
     return out;
 }
 
-// Of a program that knows only which loss it wants, the scheduler is told what is left; and again
-// at once when it comes back.
+// For a program that specifies only its loss goal, the remaining work is reported to the scheduler,
+// and again at once after a restart.
 TEST(steps_left_follow_from_the_loss_over_a_resize) {
     Job job(kAccept);
     const Job::Options kByLoss{.steps = 2000, .loss_goal = 0.5};
@@ -281,7 +280,7 @@ TEST(steps_left_follow_from_the_loss_over_a_resize) {
     (void)back.wait();
 }
 
-TEST(gradients_are_not_learned_from_nothing_after_a_resize) {
+TEST(learned_gradients_survive_a_resize) {
     Job job(kAccept);
     expect_all(Ranks(2, [&](int r) { return train_gradients(job, r, 2, 6, 40); }).wait(), 0, job);
     std::vector<double> learned = learned_in(job);
@@ -292,17 +291,18 @@ TEST(gradients_are_not_learned_from_nothing_after_a_resize) {
     learned = learned_in(job);
     ck_assert_double_eq(learned[2], 12);
     ck_assert_double_gt(learned[7],
-                        60e3 / 2 * 0.6);  // half the samples; one step of no time at all
+                        60e3 / 2 * 0.6);  // half the samples; one step that takes no time
 }
 
-TEST(a_killed_rank_ends_all_in_time_and_says_which) {
+// F01
+TEST(a_killed_rank_ends_all_in_time_and_is_named) {
     for (int victim : {0, 1, 3}) {
         Job job(kAccept);
         Job::Options options;
         options.environment = {{"RINGRT_SAVE_INTERVAL_S", "1"}};
         Ranks ranks = start(job, 4, options);
         ck_assert(Job::wait_for([&] { return job.latest_step() > 0; }));
-        usleep(200000);  // until all ranks know of it
+        usleep(200000);  // until all ranks have seen it
         ranks.signal(victim, SIGKILL);
         std::vector<int> ended = ranks.wait(10);
         for (int r = 0; r < 4; ++r)
@@ -317,7 +317,7 @@ TEST(a_killed_rank_ends_all_in_time_and_says_which) {
 }
 
 // F09
-TEST(a_program_that_exits_by_itself_is_not_requeued) {
+TEST(a_program_that_exits_is_not_requeued) {
     Job job(kAccept);
     Job::Options options;
     options.at_step = [](int rank, uint64_t step) {
@@ -345,7 +345,7 @@ TEST(an_old_incarnation_stops_when_a_new_one_started) {
     expect_all(new_ranks.wait(), kEnded, job);
 }
 
-TEST(periodic_saves_happen_while_training_goes_on) {
+TEST(periodic_saves_run_during_training) {
     for (const char *save_inline : {"0", "1"}) {
         Job job(kAccept);
         Job::Options options;

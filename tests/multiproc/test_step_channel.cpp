@@ -10,7 +10,7 @@ namespace channel = ringrt::channel;
 
 namespace {
 
-// Slurm's part, played by the SPANK plugin's service.
+// The SPANK plugin's service plays Slurm's part.
 channel::SlurmCalls slurm_says(const Job &job, int64_t code, const std::string &words) {
     return {
         .requeue =
@@ -23,7 +23,7 @@ channel::SlurmCalls slurm_says(const Job &job, int64_t code, const std::string &
 
 Job::Options over(const ChannelService &service) {
     Job::Options options;
-    // The test may be slow to play Slurm's part: nothing is called off or asked again meanwhile.
+    // The test may be slow to answer for Slurm, so nothing may be called off or retried meanwhile.
     options.environment = {{"RINGRT_CHANNEL", service.address()},
                            {"RINGRT_LEAVE_TIMEOUT_S", "60"},
                            {"RINGRT_REQUEUE_AGAIN_S", "60"}};
@@ -32,7 +32,7 @@ Job::Options over(const ChannelService &service) {
 
 }  // namespace
 
-TEST(a_resize_goes_over_the_channel_alone) {
+TEST(a_resize_needs_only_the_channel) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
     const ChannelService service(slurm_says(job, 0, ""));
@@ -45,13 +45,13 @@ TEST(a_resize_goes_over_the_channel_alone) {
     const std::string step = std::to_string(job.latest_step());
     for (int r = 0; r < 3; ++r) EXPECT_TEXT(job.steps(r), step);
     expect_log(job, "ringrt: job 7: signalled to save at step " + step + ": saved in ");
-    ck_assert(Job::wait_for([&] {  // the service may be still at it
+    ck_assert(Job::wait_for([&] {  // the service may still be busy with it
         const auto told = parse_telemetry(read(job.path("told")));
         return told && told->up && told->gpus == 3;
     }));
 }
 
-// Slurm preempts the job: SIGTERM comes to all, and time to save.
+// Slurm preempts the job: all ranks get SIGTERM, and time to save.
 TEST(a_preempted_job_saves_and_is_requeued) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
@@ -70,7 +70,7 @@ TEST(a_preempted_job_saves_and_is_requeued) {
     expect_log(job, "ringrt: job 7: signalled to save at step " + step + ": saved in ");
 }
 
-// The preemption comes while it saves for a resize: it is requeued all the same.
+// The preemption comes while the job saves for a resize: it is still requeued.
 TEST(a_job_preempted_during_its_save_is_requeued) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
@@ -97,8 +97,8 @@ TEST(a_job_preempted_during_its_save_is_requeued) {
     EXPECT_TEXT(job.steps(0), std::to_string(job.latest_step()));
 }
 
-// SIGTERM of the preemption comes to a rank on a slow node when the others leave already: the job
-// is not requeued yet, and would have ended for good.
+// The preemption's SIGTERM reaches a rank on a slow node while the others already leave. The job is
+// not requeued yet, and would have ended permanently.
 TEST(no_rank_leaves_before_the_requeue_of_a_preempted_job) {
     Job job(kAccept);
     fs::remove(job.path("scontrol"));
@@ -120,7 +120,8 @@ TEST(no_rank_leaves_before_the_requeue_of_a_preempted_job) {
     ck_assert_uint_eq(count(job.calls(), "channel\n"), 1);
 }
 
-// scancel --signal=TERM, say: the ranks end by it at their next step, as if nobody caught it.
+// For example scancel --signal=TERM: the ranks end at their next step, as if the signal were not
+// caught.
 TEST(sigterm_without_a_preemption_ends_the_ranks) {
     Job job(kAccept);
     channel::SlurmCalls slurm = slurm_says(job, 0, "");
@@ -147,14 +148,14 @@ TEST(a_requeue_that_is_refused_over_the_channel_is_called_off) {
     ck_assert_uint_eq(count(job.calls(), "channel\n"), 1);
 }
 
-TEST(scontrol_is_asked_where_the_channel_is_lost) {
+TEST(scontrol_is_used_if_the_channel_is_lost) {
     for (const bool at_once : {true, false}) {
         Job job(kAccept);
         ChannelService service(slurm_says(job, 0, ""));
         if (at_once) service.end();
         Ranks ranks = start(job, 2, over(service));
         expect_training(job, ranks, 2);
-        if (!at_once) service.signal(SIGKILL);  // the ranks hold its lifeline, too
+        if (!at_once) service.signal(SIGKILL);  // the ranks hold its lifeline as well
         usleep(50000);
         ranks.signal(1, SIGURG);
         expect_left(ranks, 2, job);

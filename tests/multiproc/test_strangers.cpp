@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strangers at the port where ranks meet: garbage, and what was overheard. Training goes on.
+// Unauthenticated peers at the port where ranks meet send garbage and recorded messages. Training
+// continues.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,7 +19,7 @@ using namespace ringrt::test;
 
 namespace {
 
-// The port that the rendezvous file names; 0 while there is none.
+// The port that the rendezvous file names, or 0 if there is none.
 int rendezvous_port(const std::string &path) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -46,7 +47,7 @@ int start_and_train(CommunicatorConfig config) {
     return status == RINGRT_OK && sums_right ? int(kAsExpected) : explain(kWrongSum, comm, "sum");
 }
 
-TEST(garbage_at_the_door_does_no_harm) {  // F45
+TEST(garbage_at_the_acceptor_does_no_harm) {  // F45
     TemporaryFolder folder;
     Layout layout{3, 1};
     auto rank_body = [&](int rank) {
@@ -65,7 +66,7 @@ TEST(garbage_at_the_door_does_no_harm) {  // F45
         if (fd < 0) continue;
         std::vector<unsigned char> bytes(random() % 200);
         for (unsigned char &b : bytes) b = static_cast<unsigned char>(random());
-        // Some know the magic, then a hello with a wrong MAC; some say little and stay.
+        // Some send the magic, then a hello with a wrong MAC. Some send little and stay connected.
         if (i % 3 == 0 && bytes.size() > 8) memcpy(bytes.data(), "ringrt/1", 8);
         (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (i % 3 == 1) slow.push_back(fd);
@@ -88,7 +89,7 @@ int listen_anywhere(int *port) {
     return fd;
 }
 
-// Passes bytes both ways until an end closes; keeps what `from` said first.
+// Passes bytes both ways until an end closes, and records what `from` sent first.
 class Relay {
   public:
     Relay(int from, int to) : from_(from), to_(to), thread_([this] { run(); }) {}
@@ -125,7 +126,7 @@ class Relay {
     std::thread thread_;
 };
 
-// Rank 1 meets rank 0 through a relay, which says all that it said once more.
+// Rank 1 connects to rank 0 through a relay, which replays rank 1's messages.
 TEST(a_replayed_hello_is_dropped) {  // F45
     setenv("RINGRT_SECRET", "00112233445566778899aabbccddeeff", 1);
     TemporaryFolder folder;

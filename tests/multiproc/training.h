@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that train: what each of them checks, and how it tells of it by its exit status.
+// Ranks that train: what each of them checks and returns as its exit status.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline int explain(int code, const Communicator &comm, const char *what) {
     return code;
 }
 
-// Allreduces until one fails; every one that does not must be right.
+// Repeats an allreduce until one fails. Every one that succeeds must be correct.
 inline ringrt_status_t train(Communicator &comm, size_t count, int steps, bool *sums_right) {
     std::vector<float> data(count);
     *sums_right = true;

@@ -9,7 +9,7 @@ TIE = 0.02  # rules whose predictions are closer have no order
 
 
 def swapped(rules):
-    """Pairs whose measured order is not the predicted one."""
+    """Pairs whose measured order differs from the predicted one."""
     pairs = [(a, b) for a in rules for b in rules if a["predicted_ms"] * (1 + TIE) < b["predicted_ms"]]
     return len(pairs), [(a, b) for a, b in pairs if a["measured_ms"] > b["measured_ms"]]
 

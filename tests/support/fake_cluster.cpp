@@ -97,7 +97,7 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
     if (now_s_ - real.started_s < (ctld.malleable ? real.program.start_s : 0)) return;
     if (!real.up) {
         real.up = true;
-        real.told_s = 0;
+        real.slurmctld_s = 0;
         const int gpus = ctld.record.gpus_requested;
         const Program &program = real.program;
         ctld.failed = real.failed =
@@ -132,8 +132,8 @@ void FakeCluster::note_loss(Real &real) {
 
 void FakeCluster::report(Ctld &ctld, Real &real) {
     if (!ctld.malleable || real.program.telemetry_s <= 0) return;
-    if (now_s_ - real.told_s < real.program.telemetry_s) return;
-    real.told_s = now_s_;
+    if (now_s_ - real.slurmctld_s < real.program.telemetry_s) return;
+    real.slurmctld_s = now_s_;
     records::Telemetry t{.run = real.run, .gpus = ctld.record.gpus_requested};
     t.step = static_cast<uint64_t>(real.step);
     t.ckpt_step = static_cast<uint64_t>(real.saved_step);

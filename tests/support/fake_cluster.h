@@ -155,7 +155,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         Program program;
         bool alive = false, up = false, flagged = false, completed = false, failed = false;
         int run = -1;  // incarnation
-        double started_s = 0, save_until_s = 0, told_s = 0;
+        double started_s = 0, save_until_s = 0, slurmctld_s = 0;
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
         job::LossCurve losses;  // in its checkpoints

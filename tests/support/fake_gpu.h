@@ -56,7 +56,7 @@ class FakeGpu : public Gpu {
         *out = std::make_shared<Point>(program_is_stuck_);
         return {};
     }
-    Status let_wait(void *, const Event &event) override {
+    Status make_stream_wait(void *, const Event &event) override {
         RINGRT_TRY(is_event(event));
         program_is_stuck_ = program_is_stuck_ || static_cast<const Point *>(event.get())->never;
         return {};

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 #include "slurm_plugin/records/flag.h"
 #include "tests/support/fake_cluster.h"
 
@@ -44,7 +44,7 @@ RpcStatus FakeCluster::observe(controller::Observation &out) {
                              .usable = is_open(i)});
     for (const auto &[id, ctld] : ctld_) {
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
-        if (!frozen_.contains(id)) out.jobs.back().told_s = std::floor(now_s_);
+        if (!frozen_.contains(id)) out.jobs.back().slurmctld_s = std::floor(now_s_);
         out.jobs.back().intent = records::parse_intent(out.jobs.back().admin_comment);
         controller::take_out_lent_list(out.jobs.back(), out.nodes);
     }
@@ -107,9 +107,9 @@ void FakeCluster::check_list(uint32_t id, const JobRecord &record) {
     std::vector<controller::NodeRecord> nodes;
     for (std::size_t i = 0; i < node_gpus_.size(); ++i)
         nodes.push_back({.name = "n" + std::to_string(i)});
-    if (checksum_of(record.excluded_nodes, nodes) != record.intent->kept_off)
+    if (checksum_of(record.excluded_nodes, nodes) != record.intent->exclusions_checksum)
         violation(id, "its excluded nodes are not what its record says");
-    if (!runs && record.intent->kept_off != 0 && record.intent->asked_s == 0)
+    if (!runs && record.intent->exclusions_checksum != 0 && record.intent->asked_s == 0)
         violation(id, "it waits with excluded nodes, and does not resize");
 }
 

@@ -339,7 +339,7 @@ class LazyGpu : public Gpu {
         *out = event;
         return {};
     }
-    Status let_wait(void *stream, const Event &event) override {
+    Status make_stream_wait(void *stream, const Event &event) override {
         if (!device_.faults.streams_run_on) wait_in(device_.streams[stream], event);
         return {};
     }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "libringrt/live/machine.h"
+#include "libringrt/live/state_machine.h"
 
 namespace ringrt::test {
 
@@ -280,7 +280,7 @@ class LiveWorld {
             return vote.formed == Formed::failed;
         });
         const Act act = r.machine.voted(std::vector(r.votes));
-        if (failed && (act == Act::go_on || act == Act::transfer))
+        if (failed && (act == Act::train || act == Act::transfer))
             complain("a join that failed is not called off");
         follow(i, act);
     }
@@ -317,10 +317,10 @@ class LiveWorld {
         r.machine.joined(r.sizes);
         r.step = r.newest;
         r.next = -1, r.formed = Formed::not_asked;
-        go_on(i);
+        train(i);
     }
 
-    void go_on(int i) {
+    void train(int i) {
         const Rank &r = ranks[size_t(i)];
         wait(i, r.step == steps_ ? At::finish : At::train, r.levels.back());
     }
@@ -328,13 +328,13 @@ class LiveWorld {
     void follow(int i, Act act) {
         Rank &r = ranks[size_t(i)];
         switch (act) {
-            case Act::go_on:
+            case Act::train:
                 break;
             case Act::form:
                 form(i);
                 break;
             case Act::call_off:
-                let_go_of_next(i);
+                drop_forming(i);
                 break;
             case Act::adopt:
                 if (!r.everywhere) complain("adopted, though a rank has not received the state");
@@ -360,7 +360,7 @@ class LiveWorld {
                 complain("the base gave up");
                 return end(i, At::dead);
         }
-        go_on(i);
+        train(i);
     }
 
     void form(int i) {
@@ -409,21 +409,21 @@ class LiveWorld {
     void has_failed(int i) {
         Rank &r = ranks[size_t(i)];
         if (r.machine.phase() == Phase::outside) {
-            let_go_of_next(i);
+            drop_forming(i);
             r.at = At::asking;
             return;
         }
         r.formed = Formed::failed;
     }
 
-    void let_go_of_next(int i) {
+    void drop_forming(int i) {
         Rank &r = ranks[size_t(i)];
         if (r.next >= 0) comms_[size_t(r.next)].broken = true;
         r.next = -1, r.formed = Formed::not_asked;
     }
     void let_go_above(int i, int level) {
         Rank &r = ranks[size_t(i)];
-        let_go_of_next(i);
+        drop_forming(i);
         while (static_cast<int>(r.levels.size()) - 1 > level) {
             if (r.levels.back() >= 0) comms_[size_t(r.levels.back())].broken = true;
             r.levels.pop_back();

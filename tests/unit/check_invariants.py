@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The watcher of the fault tests sees what it is there to see: I5, I6 and I9, on made-up looks at a cluster."""
+"""The watcher of the fault tests detects violations of I5, I6 and I9, on mock snapshots of a cluster."""
 import json
 import os
 import sys

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ringrt-messages(7) and the code agree, in both directions.
 
-What the code says is taken from its string literals: every text of three words or more in
-libringrt, slurm_plugin and the readers of the tools, cut where a variable part stands. The page
-shows each message in bold with <words> for a variable part. --missing prints what the page lacks.
+The code's messages are its string literals: every text of three words or more in libringrt,
+slurm_plugin and the tools' readers, split at variable parts. The page shows each message in bold,
+with <words> for a variable part. --missing prints what the page lacks.
 """
 import pathlib
 import re
@@ -43,7 +43,7 @@ def unescaped(text):
 
 
 def literals(source):
-    """String literals, those that stand side by side joined."""
+    """String literals. Adjacent ones are joined."""
     out, end = [], None
     for match in TOKEN.finditer(source):
         if match.group(1) is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demo's accounting. Prints TAP."""
+"""Tests the demo's accounting. Prints TAP."""
 import dataclasses
 import io
 import json

@@ -14,7 +14,7 @@
 
 namespace {
 
-class Gloo : public ringrt::bench::Contestant {
+class Gloo : public ringrt::bench::Backend {
   public:
     Gloo(int rank, int ranks, const char *folder)
         : store_(std::make_shared<gloo::rendezvous::FileStore>(folder)) {

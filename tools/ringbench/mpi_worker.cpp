@@ -9,7 +9,7 @@
 
 namespace {
 
-class Mpi : public ringrt::bench::Contestant {
+class Mpi : public ringrt::bench::Backend {
   public:
     Mpi() { MPI_Comm_rank(MPI_COMM_WORLD, &rank_); }
     int rank() const override { return rank_; }

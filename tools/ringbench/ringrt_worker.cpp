@@ -11,7 +11,7 @@
 namespace ringrt::bench {
 namespace {
 
-class Ringrt : public Contestant {
+class Ringrt : public Backend {
   public:
     explicit Ringrt(CommunicatorConfig config) : communicator_(std::move(config)) {}
     bool start() {

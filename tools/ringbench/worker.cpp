@@ -67,7 +67,7 @@ volatile float sink;  // keeps the compiler from removing consume()
 
 class Server {
   public:
-    explicit Server(Contestant &contestant) : contestant_(contestant) {}
+    explicit Server(Backend &contestant) : contestant_(contestant) {}
     ~Server() { release(); }
 
     Result run(const Command &command) {
@@ -110,7 +110,7 @@ class Server {
         produce(data_, bytes_ / sizeof(float), contestant_.rank());
     }
 
-    Contestant &contestant_;
+    Backend &contestant_;
     float *data_ = nullptr;
     uint64_t bytes_ = 0;
     bool shared_ = false;
@@ -118,7 +118,7 @@ class Server {
 
 }  // namespace
 
-int serve(Contestant &contestant) {
+int serve(Backend &contestant) {
     pin(contestant.rank());
     int fd = connect_to_ringbench();
     const char *index = getenv("RINGBENCH_INDEX");

@@ -7,9 +7,9 @@
 namespace ringrt::bench {
 
 // An implementation to measure: in-place fp32 sums.
-class Contestant {
+class Backend {
   public:
-    virtual ~Contestant() = default;
+    virtual ~Backend() = default;
     virtual int rank() const = 0;
     virtual bool allreduce(float *data, size_t count) = 0;
     virtual void barrier() = 0;
@@ -19,6 +19,6 @@ class Contestant {
 
 // Pins this rank to a core, connects to $RINGBENCH_SOCKET and serves until Task::Quit. Returns the
 // exit status for main().
-int serve(Contestant &contestant);
+int serve(Backend &contestant);
 
 }  // namespace ringrt::bench

@@ -30,7 +30,7 @@ struct Task {
 };
 
 Knowledge knowledge_of(const CompareArguments &a, const PolicySpec &policy) {
-    if (policy.says_knowledge || policy.plugin || a.models == "auto") return policy.knowledge;
+    if (policy.knowledge_given || policy.plugin || a.models == "auto") return policy.knowledge;
     return a.models == "oracle"    ? Knowledge::oracle
            : a.models == "learned" ? Knowledge::learned
                                    : Knowledge::wrong;
@@ -82,9 +82,9 @@ class Progress {
 };
 
 // Takes the cluster from a history that shows it, unless one was given.
-void see_cluster(CompareArguments &a) {
+void infer_cluster(CompareArguments &a) {
     if (a.cluster_given || a.workloads.size() != 1) return;
-    const SeenCluster seen = seen_cluster(a.workloads[0]);
+    const InferredCluster seen = inferred_cluster(a.workloads[0]);
     if (seen.nodes == 0) return;
     a.sim.nodes = seen.nodes;
     a.sim.gpus_per_node = seen.gpus_per_node;
@@ -124,7 +124,7 @@ void check_kinds(const CompareArguments &a) {
     if (a.sim.kinds.empty()) return;
     for (const PolicySpec &policy : a.policies)
         if (!std::holds_alternative<policy::Decide>(policy.decide) || policy.plugin)
-            throw InputError("--kinds: " + policy.name + " supports one kind of GPU");
+            throw InputError("--kinds: " + policy.name + " supports one GPU type");
     if (a.merge || a.share < 1 || a.restart_spread > 0 || a.sim.grade_every > 0 ||
         !a.svg_path.empty() || !a.html_path.empty())
         throw InputError(
@@ -217,7 +217,7 @@ void check_outputs(const CompareArguments &a) {
 int run_compare(const CompareArguments &given) {
     CompareArguments a = given;
     check_outputs(a);
-    see_cluster(a);
+    infer_cluster(a);
     check_kinds(a);
     for (PolicySpec &policy : a.policies)
         if (policy.plugin) set_plugin(policy, a.plugin_settings);

@@ -135,11 +135,11 @@ std::string runs_table(std::span<const Summary> runs) {
                "<tr><td>%s, %s<td title=\"%s\">%s<td>%zu<td>%s<td>%s<td>%s<td>%s<td>%.0f<td>%.0f %%"
                "<td>%.2f<td>%.1f<td>%.2f</tr>\n",
                escaped(run.policy).c_str(), escaped(run.workload).c_str(),
-               escaped(meaning_of_knows(run.knows)).c_str(), escaped(run.knows).c_str(), run.jobs,
-               duration_text(run.mean_jct_s).c_str(), duration_text(run.p99_jct_s).c_str(),
-               duration_text(run.median_jct_s).c_str(), duration_text(run.makespan_s).c_str(),
-               run.gpu_hours, 100 * run.utilisation, run.restarts_per_job, run.lost_gpu_s / 3600,
-               run.worst_fairness);
+               escaped(knowledge_description(run.knows)).c_str(), escaped(run.knows).c_str(),
+               run.jobs, duration_text(run.mean_jct_s).c_str(),
+               duration_text(run.p99_jct_s).c_str(), duration_text(run.median_jct_s).c_str(),
+               duration_text(run.makespan_s).c_str(), run.gpu_hours, 100 * run.utilisation,
+               run.restarts_per_job, run.lost_gpu_s / 3600, run.worst_fairness);
     return out + "</table>\n";
 }
 

@@ -89,7 +89,7 @@ std::string table(std::span<const Summary> runs) {
                       run.restarts_per_job, run.lost_gpu_s / 3600, run.worst_fairness);
         out += line;
         const std::string word = "  knows " + std::string(run.knows) + ": " +
-                                 std::string(meaning_of_knows(run.knows)) + "\n";
+                                 std::string(knowledge_description(run.knows)) + "\n";
         if (!run.knows.empty() && words.find(word) == words.npos) words += word;
         if (run.graded > 0) {
             std::snprintf(line, sizeof line,

@@ -97,9 +97,9 @@ JobList ask_jobs(const Options &options) {
     const slurm::Listing listing = slurm::list_jobs();
     if (!listing.error.empty()) return {.error = listing.error};
     JobList out{.jobs = view_jobs(listing.jobs, options.filter, unix_now_s())};
-    const bool somebody_waits =
+    const bool has_pending =
         std::ranges::any_of(listing.jobs, [](const auto &job) { return job.pending; });
-    if (somebody_waits && !out.jobs.empty()) take_reasons(out.jobs);
+    if (has_pending && !out.jobs.empty()) take_reasons(out.jobs);
     sort_jobs(out.jobs, std::get<std::vector<SortKey>>(parse_sort(options.sort)));
     if (const auto gpus = slurm::count_cluster_gpus())
         out.summary = summarize(listing.jobs, gpus->total, gpus->away);

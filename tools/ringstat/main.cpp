@@ -141,9 +141,9 @@ int show_explanation(const Options &options) {
     };
     Explanations told = explain_all(plugin, now_s);
     // A job without a published explanation has just been submitted, or has ended.
-    if (told.told_s && find(told) == told.explanations.end()) told = compute_all(plugin);
+    if (told.published_s && find(told) == told.explanations.end()) told = compute_all(plugin);
     if (!told.error.empty()) return fail(kNoAnswer, told.error);
-    if (!told.told_s && !plugin.note.empty()) fail(kOk, plugin.note);
+    if (!told.published_s && !plugin.note.empty()) fail(kOk, plugin.note);
     const auto one = find(told);
     if (one == told.explanations.end()) return explain_other(job, options);
     put(options.json

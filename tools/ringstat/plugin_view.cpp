@@ -44,7 +44,7 @@ Explanations explain_all(const PluginView &plugin, double now_s) {
     Published published = read_published(plugin.explain, now_s);
     if (published.time_s <= 0) return compute_all(plugin);
     return {.explanations = std::move(published.explanations),
-            .told_s = published.time_s,
+            .published_s = published.time_s,
             .mode = std::move(published.mode)};
 }
 

@@ -28,7 +28,7 @@ struct Explanations {
     std::vector<controller::Explanation> explanations;
     // Unix time of the controller's decision. None: the controller has published nothing; these are
     // the decisions of a controller that has only the jobs' records.
-    std::optional<double> told_s;
+    std::optional<double> published_s;
     std::string mode;   // the mode in which they were made
     std::string error;  // empty, or why Slurm reported nothing
 };

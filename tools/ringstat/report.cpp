@@ -89,14 +89,14 @@ std::string explanation_json(const controller::Explanation &explanation, const E
                    {"reason", camel_case(explanation.reason)},
                    {"text", explanation.text},
                    {"mode", told.mode},
-                   {"age_s", told.told_s ? Json(now_s - *told.told_s) : Json(nullptr)}});
+                   {"age_s", told.published_s ? Json(now_s - *told.published_s) : Json(nullptr)}});
 }
 
 std::string explanation_text(const std::string &name, const controller::Explanation &explanation,
                              const Explanations &told, double now_s) {
     std::string text = "job " + name + ": " + printable(explanation.text) + "\n";
-    if (told.told_s)
-        text += "decided " + duration(std::max(0.0, now_s - *told.told_s)) + " ago\n";
+    if (told.published_s)
+        text += "decided " + duration(std::max(0.0, now_s - *told.published_s)) + " ago\n";
     else
         text += "computed here: the controller has reported nothing for a minute\n";
     if (told.mode != "act")

@@ -22,16 +22,16 @@ class LaneBuilder {
         if (kind == "resized") ++lane_.resizes;
         if (kind == "released" || kind == "downsized" || kind == "requeued" ||
             kind == "launch_failed") {
-            if (kind == "requeued" && fresh()) go_on(first_s_, event.from, "");
-            go_on(event.time_s, 0, "");
+            if (kind == "requeued" && fresh()) continue_with(first_s_, event.from, "");
+            continue_with(event.time_s, 0, "");
         } else if (kind == "started" || kind == "resized") {
-            go_on(event.time_s, event.to, event.reason);
+            continue_with(event.time_s, event.to, event.reason);
         } else if (kind == "ended" || kind == "lost") {
             if (!fresh()) lane_.phases.back().end_s = event.time_s;
             lane_.end = event.text.substr(0, kEndBytesMax);
             over_ = true;
         } else if ((kind == "asked" || kind == "called_off") && fresh() && event.from > 0) {
-            go_on(first_s_, event.from, "");  // it has run since before the log's start
+            continue_with(first_s_, event.from, "");  // it has run since before the log's start
         }
     }
 
@@ -45,7 +45,7 @@ class LaneBuilder {
   private:
     [[nodiscard]] bool fresh() const { return lane_.phases.empty(); }
 
-    void go_on(double time_s, int gpus, const std::string &reason) {
+    void continue_with(double time_s, int gpus, const std::string &reason) {
         if (over_) lane_.end.clear();  // requeued after its end
         const bool same = !fresh() && !over_ && lane_.phases.back().gpus == gpus;
         if (same) return;

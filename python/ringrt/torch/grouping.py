@@ -193,7 +193,7 @@ class Regrouping:
         options, sizes = _options(gradients, link, _HAS_LIST)
         present = last_end(gradients, sizes_under(gradients, _limits(ddp)), link)
         if last_end(gradients, sizes, link) < (1 - _GAIN) * present:
-            reform(ddp, **options)
+            rebuild_ddp(ddp, **options)
 
 
 def _limits(ddp: DistributedDataParallel) -> "list[int]":
@@ -208,11 +208,11 @@ def _limits(ddp: DistributedDataParallel) -> "list[int]":
 def _why_fixed(ddp: DistributedDataParallel) -> "Optional[str]":
     if ddp.find_unused_parameters:
         return "with find_unused_parameters it does not group in the order in which gradients become ready"
-    return why_not_reformed(ddp)
+    return why_not_rebuilt(ddp)
 
 
-def why_not_reformed(ddp: DistributedDataParallel) -> "Optional[str]":
-    """What reform() would lose; None: nothing."""
+def why_not_rebuilt(ddp: DistributedDataParallel) -> "Optional[str]":
+    """What rebuild_ddp() would lose; None: nothing."""
     if type(ddp) is not DistributedDataParallel:
         return "its class is derived from DistributedDataParallel"
     if getattr(ddp, "mixed_precision", None) is not None:
@@ -227,7 +227,7 @@ def why_not_reformed(ddp: DistributedDataParallel) -> "Optional[str]":
     return None
 
 
-def reform(ddp: DistributedDataParallel, **options: Any) -> None:
+def rebuild_ddp(ddp: DistributedDataParallel, **options: Any) -> None:
     """Runs the constructor of the same object again, with other arguments, because no method changes its buckets.
     Collective, between two steps. It does not compare or broadcast weights, because they are equal."""
     takes = inspect.signature(DistributedDataParallel.__init__).parameters

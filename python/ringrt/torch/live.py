@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Optional
 import torch
 
 from ..errors import Aborted, Error, PeerLost, TimedOut
-from .grouping import why_not_reformed
+from .grouping import why_not_rebuilt
 from .live_world import LiveWorld
 from .packed import Packed, unpacked, unpacked_bytes
 from .step_stage import Stage
@@ -49,7 +49,7 @@ def why_not(model: torch.nn.Module, ddp: "list[Any]", options: "dict[str, bool]"
     for one in ddp:
         if one.process_group.size() != torch.distributed.get_world_size():
             return "its DistributedDataParallel has its own process group"
-        why = why_not_reformed(one)
+        why = why_not_rebuilt(one)
         if why:
             return f"its DistributedDataParallel cannot be changed: {why}"
     return None
@@ -141,7 +141,7 @@ class Live:
 
     def _form(self) -> None:
         self.moves += 1
-        self.handle.look_again()
+        self.handle.refresh_ranks()
         for parameter in self._model.parameters():
             parameter.grad = None
         self.world.form()
@@ -163,7 +163,7 @@ class Live:
         try:
             self.run.left = self.handle.step(self.run.steps_done)
         except (PeerLost, TimedOut):
-            self.handle.look_again()  # the extensions may have left in the same ballot
+            self.handle.refresh_ranks()  # the extensions may have left in the same ballot
             if not self.world.can_go_on():
                 raise
             self._recover(in_tail)
@@ -171,7 +171,7 @@ class Live:
         if self.run.left:
             self.handle.finalize()
             raise SystemExit(0)
-        self.handle.look_again()
+        self.handle.refresh_ranks()
         if (self.handle.rank, self.handle.size) == before:
             self._keep()
             return
@@ -196,7 +196,7 @@ class Live:
             self._join_again(in_tail)
             return
         self.handle.restore()  # raises if a rank of the base is lost
-        self.handle.look_again()
+        self.handle.refresh_ranks()
         if not self._agree(in_tail):
             raise PeerLost("a rank of the base was lost")
         self._form()

@@ -23,7 +23,7 @@ from .accumulate import Position
 from .backend import ProcessGroupRingrt
 from .buckets import MIB
 from .elements import as_bytes, from_bytes
-from .grouping import reform
+from .grouping import rebuild_ddp
 from .step_stage import Event
 from .work import Work, WorkQueue
 
@@ -154,7 +154,7 @@ class LiveWorld:
         distributed_c10d._world.pg_group_ranks[group] = {rank: rank for rank in range(group.size())}
         self._present = group
         for ddp in self._ddp:
-            reform(ddp, process_group=group, **_caps(ddp))
+            rebuild_ddp(ddp, process_group=group, **_caps(ddp))
 
     def close(self) -> None:
         """Restores the program's own group, for its code after training."""

@@ -17,18 +17,18 @@ constexpr double kAnyGain = std::numeric_limits<double>::infinity();
 
 enum class Start : uint8_t { from_min, from_present };
 
-// First GPUs, as in serve_first of doubling.cpp.
-std::vector<Level> serve_first(const SizeTable &table, Start start, int blocked, BlockBound &room) {
+// First GPUs, as in give_min of doubling.cpp.
+std::vector<Level> give_min(const SizeTable &table, Start start, int blocked, BlockBound &room) {
     std::vector<Level> levels(at(table.size()), kWaits);
-    bool somebody_waits = false;
+    bool is_blocked = false;
     for (int rank = 0; rank < table.size(); ++rank) {
         const Row &row = table.row(rank);
-        somebody_waits |= rank == blocked;
+        is_blocked |= rank == blocked;
         Level level = row.stay;
         if (!row.fixed && (row.now == 0 || start == Start::from_min)) {
             level = 0;
-            if (row.now == 0 && (somebody_waits || !room.fits(row.min))) {
-                somebody_waits = true;
+            if (row.now == 0 && (is_blocked || !room.fits(row.min))) {
+                is_blocked = true;
                 level = kWaits;
             }
         }
@@ -47,7 +47,7 @@ std::optional<Proposal> propose(const SizeTable &table, const EmptyNodes &nodes,
     int blocked = kNone;
     for (int round = 0; round < kRounds; ++round) {
         BlockBound room = nodes.room;
-        out.levels = serve_first(table, start, blocked, room);
+        out.levels = give_min(table, start, blocked, room);
         if (std::ranges::count(out.levels, kWaits) > table.size() - served) return std::nullopt;
         const double short_by = grow(table, out.levels, room, likely);
         if (blocked == kNone) out.bound = worth_of(table, out.levels).sum + short_by;
@@ -96,7 +96,7 @@ struct Shortcut {
 
 Shortcut propose_shortcut(const SizeTable &table, const EmptyNodes &nodes) {
     BlockBound room = nodes.room;
-    Proposal out{.levels = serve_first(table, Start::from_present, kNone, room)};
+    Proposal out{.levels = give_min(table, Start::from_present, kNone, room)};
     grow(table, out.levels, room);
     const double refused = largest_next_gain(table, out.levels);
     if (!is_growth_from_min(table, room, out.levels, refused)) return {.refused = refused};
@@ -113,10 +113,10 @@ Proposal best_proposal(const SizeTable &table, const EmptyNodes &nodes, bool may
     Shortcut shortcut = propose_shortcut(table, nodes);
     if (shortcut.proposal) return *std::move(shortcut.proposal);
     Proposal best = *propose(table, nodes, Start::from_min, nullptr, shortcut.refused);
-    std::optional<Proposal> calm = propose(table, nodes, Start::from_present, &best);
-    if (!calm || is_better(best.worth, calm->worth)) return best;
-    calm->bound = best.bound;  // holds for every decision
-    return *std::move(calm);
+    std::optional<Proposal> from_present = propose(table, nodes, Start::from_present, &best);
+    if (!from_present || is_better(best.worth, from_present->worth)) return best;
+    from_present->bound = best.bound;  // holds for every decision
+    return *std::move(from_present);
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ std::vector<Allotment> decide_doubling_fast(std::span<const Job> jobs, const Cap
     const SizeTable table(jobs, capacity, options);
     const EmptyNodes nodes(capacity);
     const bool present_fits = fits_as_it_is(table, nodes.room);
-    Proposal best = best_proposal(table, nodes, present_fits && table.anybody_runs());
+    Proposal best = best_proposal(table, nodes, present_fits && table.has_running_job());
     if (options.gain != GainRule::absolute)
         improve_with_knapsack(table, capacity, nodes, options, best);
     return allotments(table, best.levels, capacity, present_fits, options);

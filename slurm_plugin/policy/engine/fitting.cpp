@@ -153,8 +153,8 @@ void fill_leftovers(const SizeTable &table, Packing &packing, std::vector<Level>
 // Places all jobs without failure: running jobs keep their places or parts of them, and leave them
 // only for a larger place that is free. So pending jobs are served from what other jobs return,
 // however fragmented the nodes are.
-void place_without_moving(const SizeTable &table, const EmptyNodes &nodes,
-                          std::vector<Level> &levels) {
+void place_keeping_running(const SizeTable &table, const EmptyNodes &nodes,
+                           std::vector<Level> &levels) {
     Packing packing = nodes.packing;
     std::vector<uint64_t> to_place;
     for (int rank = 0; rank < table.size(); ++rank) {
@@ -206,7 +206,7 @@ void fit_to_nodes(const SizeTable &table, const EmptyNodes &nodes, std::vector<L
     std::vector<Level> settled = levels;
     const bool repaired = place_with_retries(table, nodes, levels);
     if (repaired && first_dropped(settled, levels) == kNone) return;
-    place_without_moving(table, nodes, settled);
+    place_keeping_running(table, nodes, settled);
     if (!repaired || is_better(worth_of(table, settled), worth_of(table, levels)))
         levels = std::move(settled);
 }

@@ -51,7 +51,7 @@ Choices choices_of(const Job &job, const Options &options) {
 struct Counted {
     int served = -1;  // -1: impossible
     double sum = 0;
-    static Counted nobody() { return {.served = 0}; }
+    static Counted none() { return {.served = 0}; }
     [[nodiscard]] Counted with(const Size &size) const {
         if (served < 0) return *this;
         return {.served = served + (size.gpus > 0), .sum = sum + size.worth};
@@ -64,7 +64,7 @@ struct Counted {
 // The same if there are enough GPUs for every job, so that none needs to stay pending.
 struct Summed {
     double sum = -std::numeric_limits<double>::infinity();  // impossible
-    static Summed nobody() { return {.sum = 0}; }
+    static Summed none() { return {.sum = 0}; }
     [[nodiscard]] Summed with(const Size &size) const { return {.sum = sum + size.worth}; }
     [[nodiscard]] bool is_less(const Summed &o) const { return sum < o.sum; }
 };
@@ -72,7 +72,7 @@ struct Summed {
 // By job and number of GPUs: the size of the job in the best solution.
 template <class Cell>
 std::vector<uint8_t> best_choices(std::span<const Choices> jobs, std::size_t width, bool wait) {
-    std::vector<Cell> best(width, Cell::nobody()), next(width);
+    std::vector<Cell> best(width, Cell::none()), next(width);
     std::vector<uint8_t> choice(jobs.size() * width);
     std::size_t so_far = 0, later = 0;  // the most GPUs for jobs up to here and later ones
     for (const Choices &job : jobs) later += job.most();

@@ -84,7 +84,7 @@ class SizeTable {
     [[nodiscard]] Level level_of(int rank, int gpus) const {
         return static_cast<Level>(Ladder{row(rank).min, row(rank).max}.level(gpus));
     }
-    [[nodiscard]] bool anybody_runs() const { return !rows_.empty() && rows_[0].now > 0; }
+    [[nodiscard]] bool has_running_job() const { return !rows_.empty() && rows_[0].now > 0; }
 
   private:
     void add(const Job &job, int stay_gpus, const Options &options);

@@ -71,7 +71,7 @@ Share memory_of(const JobRecord &job, int held, int most_on_a_node) {
 
 Share share_of(const JobRecord &job, const std::string &tres, int most_on_a_node) {
     const int held = gpus_held(job);
-    if (tres == "gres/gpu" || (!job.gpu_kind.empty() && tres == "gres/gpu:" + job.gpu_kind))
+    if (tres == "gres/gpu" || (!job.gpu_type.empty() && tres == "gres/gpu:" + job.gpu_type))
         return {.amount = 1, .held = static_cast<double>(held)};
     if (tres == "cpu")
         return {.amount = cpus_per_gpu(job, held),

@@ -85,12 +85,12 @@ std::string kind_in(std::string_view name) {
 
 }  // namespace
 
-std::string gpu_kind(std::string_view text) {
+std::string gpu_type(std::string_view text) {
     const std::optional<GpuTres> gpus = parse_gpu_tres(text);
     return gpus ? kind_in(gpus->name) : std::string();
 }
 
-std::vector<std::string> gpu_kinds(std::string_view list) {
+std::vector<std::string> gpu_types(std::string_view list) {
     std::vector<std::string> kinds;
     bool untyped = false;
     for_each_item(list, [&](std::string_view item) {

@@ -19,10 +19,10 @@ struct GpuTres {
 [[nodiscard]] std::optional<GpuTres> parse_gpu_tres(std::string_view text);
 
 // "a100" of "gres/gpu:a100:4"; empty: any kind.
-[[nodiscard]] std::string gpu_kind(std::string_view text);
+[[nodiscard]] std::string gpu_type(std::string_view text);
 
 // The kinds in such a list, each once; empty if an item has no kind.
-[[nodiscard]] std::vector<std::string> gpu_kinds(std::string_view list);
+[[nodiscard]] std::vector<std::string> gpu_types(std::string_view list);
 
 [[nodiscard]] bool mentions_gpu(std::string_view text);
 

@@ -40,7 +40,7 @@ void JobArrays::note_in(const slurm_job_info_t &job, controller::JobRecord &reco
     const auto found = limited_.find(job.array_job_id);
     if (found == limited_.end()) return;
     const auto &[most, run, others_wait] = found->second;
-    record.array_is_full = others_wait && run >= most;
+    record.array_at_limit = others_wait && run >= most;
     const uint32_t room = std::min<uint32_t>(most > run ? most - run : 1, kTasksMost);
     record.tasks_waiting = std::min(record.tasks_waiting, static_cast<int>(room));
 }

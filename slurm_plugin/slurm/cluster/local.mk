@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Also in programs that link libslurm: no symbol that only slurmctld has. A module takes a convenience
-# library whole, so none here brings another along: link libcontroller.la beside them.
+# Programs that link libslurm use it as well, so it must use no symbol that only slurmctld has. A module takes
+# a whole convenience library, so none here contains another: link libcontroller.la in addition.
 noinst_LTLIBRARIES += libslurmcluster.la
 libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/cluster/allowed_size.cpp slurm_plugin/slurm/cluster/allowed_size.h \

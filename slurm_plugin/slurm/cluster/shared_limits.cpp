@@ -43,7 +43,7 @@ bool is_meant(const JobRecord &job, const std::string &tres) {
     switch (job.at_limit.what) {
         case What::gpus:
             return tres == "gres/gpu" ||
-                   (!job.gpu_kind.empty() && tres == "gres/gpu:" + job.gpu_kind);
+                   (!job.gpu_type.empty() && tres == "gres/gpu:" + job.gpu_type);
         case What::cpus:
             return tres == "cpu";
         case What::nodes:

@@ -186,7 +186,7 @@ bool SlurmCluster::note_limits() {
 
 controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
     controller::JobRecord record = job_record(job, seen_.nodes);
-    record.told_s = static_cast<double>(told);
+    record.slurmctld_s = static_cast<double>(told);
     const bool may_be_limited = record.intent || record.at_limit.of_qos;
     const auto partition = partitions_.find(record.partition);
     if (may_be_limited && partition != partitions_.end())

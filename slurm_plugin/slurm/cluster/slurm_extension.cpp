@@ -26,7 +26,7 @@ namespace {
 constexpr char kPath[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
 // For the ID of its "nobody", Slurm uses the submitter.
-bool names_somebody(uint32_t id) {
+bool is_real_id(uint32_t id) {
     constexpr uint32_t kSlurmsNobody = 99;
     return id != NO_VAL && id != INFINITE && id != kSlurmsNobody;
 }
@@ -147,8 +147,8 @@ RpcStatus SlurmCluster::extend(uint32_t base_id, const controller::PendingUpdate
     const bool runs = (base.job_state & JOB_STATE_BASE) == JOB_RUNNING &&
                       (base.job_state & JOB_COMPLETING) == 0 && base.restart_cnt == extension.run;
     if (!runs) return RpcStatus::busy;
-    if (!names_somebody(base.user_id) || !names_somebody(base.group_id) ||
-        base.work_dir == nullptr || size.gpus < 1 || size.nodes < 1)
+    if (!is_real_id(base.user_id) || !is_real_id(base.group_id) || base.work_dir == nullptr ||
+        size.gpus < 1 || size.nodes < 1)
         return RpcStatus::refused;
     Texts texts = texts_of(base, size, extension, place);
     job_desc_msg_t job;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <functional>
 
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 #include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
@@ -273,7 +273,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     };
     for (const char *tres :
          {job.tres_per_job, job.tres_per_node, job.tres_per_task, job.tres_per_socket})
-        if (record.gpu_kind.empty()) record.gpu_kind = gpu_kind(bounded_text(tres));
+        if (record.gpu_type.empty()) record.gpu_type = gpu_type(bounded_text(tres));
     add_shares(job, record);
     record.features = bounded_text(job.features, kNameBytesMax);
     for_each_node(job.exc_node_inx, nodes.size(), [&](std::size_t node) {
@@ -314,7 +314,7 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
         NodeRecord record{.name = bounded_text(node.name, kNameBytesMax), .usable = false};
         if (!record.name.empty()) {
             record.gpus = count_gpus(bounded_text(node.gres));
-            record.gpu_kinds = gpu_kinds(bounded_text(node.gres));
+            record.gpu_types = gpu_types(bounded_text(node.gres));
             record.features = split(
                 bounded_text(node.features_act != nullptr ? node.features_act : node.features));
             record.cpus = node.cpus;

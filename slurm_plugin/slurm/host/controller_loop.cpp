@@ -152,7 +152,7 @@ void ControllerLoop::begin(Life &life) {
         life.controller.emplace(life.fenced, life.events, options_.controller);
         if (!acts_since_s_) acts_since_s_ = unix_now_s();
         controller::Journal journal = life.events.journal.read();
-        journal.goes_on = host_.take_reconfigured();
+        journal.continues = host_.take_reconfigured();
         life.controller->restore(std::move(journal), acts_since_s_);
     }
     life.diag.options = &life.controller->options();

@@ -154,7 +154,7 @@ std::optional<SubmitFacts> read_facts(const std::string &path, uid_t owner) {
     const auto text = read_trusted(path, kFactsBytesMax, owner);
     auto facts = text ? parse_facts(*text) : std::nullopt;
     const double now_s = boottime_s();
-    if (!facts || facts->at_s > now_s || now_s - facts->at_s > kFactsStale_s) return std::nullopt;
+    if (!facts || facts->at_s > now_s || now_s - facts->at_s > kFactsMaxAge_s) return std::nullopt;
     return facts;
 }
 

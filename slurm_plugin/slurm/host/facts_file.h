@@ -22,7 +22,7 @@ namespace ringrt::slurm {
 inline constexpr char kFactsPath[] = "/run/ringrt/facts";
 inline constexpr char kFactsVariable[] = "RINGRT_FACTS";  // environment variable with another path
 inline constexpr std::size_t kFactsBytesMax = 64 << 10, kIntentsBytesMax = 4 << 20;
-inline constexpr double kFactsStale_s = 30;
+inline constexpr double kFactsMaxAge_s = 30;
 inline constexpr int kHoldMax_s = 3600, kGpusInAllMax = 1 << 20;
 
 struct SubmitFacts {
@@ -54,7 +54,7 @@ struct SubmitFacts {
 // its owner.
 [[nodiscard]] std::optional<std::string> read_trusted(const std::string &path,
                                                       std::size_t bytes_max, uid_t owner);
-// nullopt: missing, untrusted, incomplete, or older than kFactsStale_s.
+// nullopt: missing, untrusted, incomplete, or older than kFactsMaxAge_s.
 [[nodiscard]] std::optional<SubmitFacts> read_facts(const std::string &path, uid_t owner);
 
 }  // namespace ringrt::slurm

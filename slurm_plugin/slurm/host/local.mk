@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Apart, so that the tests link it too
+# Separate, so that the tests can link it
 noinst_LTLIBRARIES += libyamloptions.la
 libyamloptions_la_SOURCES = \
 	slurm_plugin/slurm/base/option_table.h \
@@ -9,7 +9,7 @@ libyamloptions_la_SOURCES = \
 	slurm_plugin/slurm/host/yaml_options.cpp slurm_plugin/slurm/host/yaml_options.h
 libyamloptions_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 
-# What the controller's two hosts share; no symbol here that only slurmctld has, either.
+# Shared by the controller's two hosts. It must use no symbol that only slurmctld has.
 noinst_LTLIBRARIES += libhost.la
 libhost_la_SOURCES = \
 	slurm_plugin/slurm/host/controller_loop.cpp slurm_plugin/slurm/host/controller_loop.h \

@@ -83,7 +83,7 @@ std::string_view tres_text(const char *text) {
 // The same sizes that the controller sets later (SlurmCluster::update_pending()). Sets nodes only
 // if the layout gives the GPUs per node.
 void set_size(job_desc_msg_t &job, const Start &start) {
-    const std::string kind = gpu_kind(job);
+    const std::string kind = gpu_type(job);
     const records::Layout &layout = start.layout;
     const int nodes = nodes_of(layout, start.gpus, layout.gpus_per_node);
     const bool is_laid_out = layout.gpus_per_node > 0;
@@ -103,7 +103,7 @@ void set_size(job_desc_msg_t &job, const Start &start) {
 }
 
 // How slurmstepd starts the job's tasks. sbatch's SPANK has added an entry for it.
-void tell_steps(job_desc_msg_t &job, const records::Layout &layout) {
+void set_step_layout(job_desc_msg_t &job, const records::Layout &layout) {
     constexpr uint32_t kEntriesMax = 65536;
     const std::string name = std::string(kLayoutInJob) + "=";
     const uint32_t entries = std::min(job.env_size, kEntriesMax);
@@ -115,7 +115,7 @@ void tell_steps(job_desc_msg_t &job, const records::Layout &layout) {
 }
 
 // Whether the user declares at submission what the runtime reports later: that extensions can join.
-bool says_live(const job_desc_msg_t &job) {
+bool declares_live(const job_desc_msg_t &job) {
     constexpr uint32_t kEntriesMax = 65536;
     const uint32_t entries = std::min(job.env_size, kEntriesMax);
     for (uint32_t i = 0; i < entries && job.environment != nullptr; ++i)
@@ -137,7 +137,7 @@ void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) 
         .since_s = static_cast<double>(std::time(nullptr)),
         .begin_s = job.begin_time,
         .limit_by_slurm = job.time_limit == NO_VAL,
-        .live = says_live(job),
+        .live = declares_live(job),
     };
     replace(job.admin_comment, records::format_into(site_text, intent));
 }
@@ -162,14 +162,14 @@ std::variant<std::string, Refusal> make_malleable(job_desc_msg_t &job, const Fla
     const Start &start = std::get<Start>(chosen);
     if (auto refusal = refuse_node(start.layout, job.partition, view)) return *refusal;
     set_size(job, start);
-    tell_steps(job, start.layout);
+    set_step_layout(job, start.layout);
     record_intent(job, flags, start);
     prepare_for_requeue(job, view.hold_s);
     return start.note;
 }
 
 // sbatch shows the line, whether the job was accepted or not, below the messages of other plugins.
-void tell_user(const std::string &line, char **err_msg) {
+void notify_user(const std::string &line, char **err_msg) {
     if (err_msg == nullptr || line.empty()) return;
     const std::string before = *err_msg == nullptr ? std::string() : std::string(*err_msg) + "\n";
     replace(*err_msg, before + line);
@@ -184,10 +184,10 @@ int submit(job_desc_msg_t &job, char **err_msg) {
     else
         outcome = make_malleable(job, std::get<Flags>(*asked));
     if (const auto *note = std::get_if<std::string>(&outcome)) {
-        tell_user(*note, err_msg);
+        notify_user(*note, err_msg);
         return SLURM_SUCCESS;
     }
-    tell_user(std::get<Refusal>(outcome).message, err_msg);
+    notify_user(std::get<Refusal>(outcome).message, err_msg);
     return ESLURM_INVALID_GRES;
 }
 
@@ -229,7 +229,7 @@ int modify(job_desc_msg_t *job, char **err_msg) noexcept {
     if (job == nullptr) return SLURM_SUCCESS;
     return guarded("job_modify", [=]() -> int {
         if (keep_intent(*job)) return SLURM_SUCCESS;
-        tell_user(
+        notify_user(
             "AdminComment: expected one task of this array of malleable jobs (for example 100_3), "
             "because each has its own record there",
             err_msg);

@@ -159,7 +159,7 @@ std::variant<Header, Refusal> header_of(const job_desc_msg_t &job) {
         const std::string_view tres = bounded(text, kTresBytesMax);
         const auto gpus = parse_gpu_tres(tres);
         if (!gpus && mentions_gpu(tres))
-            return Refusal{"--malleable: expected one kind of GPU (for example --gpus=2), got " +
+            return Refusal{"--malleable: expected one GPU type (for example --gpus=2), got " +
                            shown(text)};
         if (gpus && gpus->count > 0) *count = at_most(static_cast<uint32_t>(gpus->count));
     }
@@ -171,7 +171,7 @@ std::variant<Header, Refusal> header_of(const job_desc_msg_t &job) {
     return header;
 }
 
-std::string gpu_kind(const job_desc_msg_t &job) {
+std::string gpu_type(const job_desc_msg_t &job) {
     for (const char *text : {job.tres_per_job, job.tres_per_node, job.tres_per_task})
         if (const auto gpus = parse_gpu_tres(bounded(text, kTresBytesMax)))
             return gpus->name + ":1";

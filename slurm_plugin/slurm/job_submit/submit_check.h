@@ -40,6 +40,6 @@ struct Flags {
 [[nodiscard]] std::variant<Header, Refusal> header_of(const job_desc_msg_t &job);
 
 // The option that names the job's kind of GPU, in Slurm's spelling; empty: none does.
-[[nodiscard]] std::string gpu_kind(const job_desc_msg_t &job);
+[[nodiscard]] std::string gpu_type(const job_desc_msg_t &job);
 
 }  // namespace ringrt::slurm

@@ -23,7 +23,7 @@ namespace ringrt::slurm {
 namespace {
 
 constexpr double kAskEvery_s = 1;    // whether slurmctld is still the same
-constexpr double kFactsEvery_s = 5;  // facts are stale after kFactsStale_s
+constexpr double kFactsEvery_s = 5;  // facts are stale after kFactsMaxAge_s
 constexpr char kSilent[] = "slurmctld does not answer";
 constexpr char kDoubling[] = "sched/doubling";
 
@@ -52,7 +52,7 @@ LeaseTimes times_for(int message_timeout_s) {
 
 }  // namespace
 
-std::string misfit(const SlurmSetup &setup, uint32_t user_id) {
+std::string why_incompatible(const SlurmSetup &setup, uint32_t user_id) {
     if (release_of(setup.version) != own_release())
         return "built for Slurm " + own_release() + ", and slurmctld is " + setup.version +
                "; install the ringrtd of that version";
@@ -91,12 +91,12 @@ bool DaemonThread::fits(const SlurmSetup &setup) {
         asked_s_ = boottime_s();
         boot_s_ = setup.boot_s;
         if (std::exchange(was_unreachable_, false)) info("slurmctld answers");
-        why = misfit(setup, geteuid());
+        why = why_incompatible(setup, geteuid());
     } else if (boottime_s() >= asked_s_ + kAskEvery_s) {
         std::string unused;
         const auto now = ask_slurm_setup(&unused);
         asked_s_ = boottime_s();
-        if (now) why = misfit(*now, geteuid());
+        if (now) why = why_incompatible(*now, geteuid());
         if (now && std::exchange(boot_s_, now->boot_s) != now->boot_s) {
             restarted_ = true;
             info("slurmctld was restarted: the controller restarts as well");
@@ -121,7 +121,7 @@ Duty DaemonThread::duty(const SlurmSetup &setup) {
     // At most a look, a creation and its confirmation.
     for (int i = 0; i < 4 && lease_step(); ++i) {
     }
-    say_duty();
+    log_lease_state();
     refresh_facts();
     return may_act() ? Duty::act : Duty::stand_by;
 }
@@ -147,7 +147,7 @@ bool DaemonThread::lease_step() {
     return !failed;
 }
 
-void DaemonThread::say_duty() {
+void DaemonThread::log_lease_state() {
     std::string now = "standby: no lease yet";
     const LeaseSeen &seen = lease_->seen();
     if (may_act())

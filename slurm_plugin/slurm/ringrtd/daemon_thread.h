@@ -19,7 +19,7 @@
 namespace ringrt::slurm {
 
 // Why this daemon must not run beside that slurmctld, in one line; empty: it may run.
-[[nodiscard]] std::string misfit(const SlurmSetup &setup, uint32_t user_id);
+[[nodiscard]] std::string why_incompatible(const SlurmSetup &setup, uint32_t user_id);
 
 class DaemonThread final : public ControllerThread {
   public:
@@ -49,7 +49,7 @@ class DaemonThread final : public ControllerThread {
     void ended() override;
     bool fits(const SlurmSetup &setup);
     bool lease_step();
-    void say_duty();
+    void log_lease_state();
     void refresh_facts();
 
     const DaemonOptions &options_;

@@ -5,7 +5,7 @@ slurmplugin_LTLIBRARIES += malleable.la
 malleable_la_SOURCES = \
 	slurm_plugin/slurm/spank/beside_tasks.cpp slurm_plugin/slurm/spank/beside_tasks.h \
 	slurm_plugin/slurm/slurm_compat.h \
-	slurm_plugin/slurm/spank/spank_calm.cpp \
+	slurm_plugin/slurm/spank/spank_notice.cpp \
 	slurm_plugin/slurm/spank/spank_channel.cpp \
 	slurm_plugin/slurm/spank/spank_contexts.h \
 	slurm_plugin/slurm/spank/spank_malleable.cpp \

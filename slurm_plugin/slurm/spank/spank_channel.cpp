@@ -199,10 +199,10 @@ void serve_channel(spank_t spank) {
 // slurmstepd has already reaped it, its number is not used.
 void close_channel() {
     if (lifeline >= 0) close(std::exchange(lifeline, -1));
-    constexpr int kPatience_ms = 200;
-    for (int ms = 0; service > 0 && ms < 2 * kPatience_ms; ++ms) {
+    constexpr int kReapTimeout_ms = 200;
+    for (int ms = 0; service > 0 && ms < 2 * kReapTimeout_ms; ++ms) {
         if (waitpid(service, nullptr, WNOHANG) != 0) service = -1;
-        if (service > 0 && ms == kPatience_ms) (void)kill(service, SIGKILL);
+        if (service > 0 && ms == kReapTimeout_ms) (void)kill(service, SIGKILL);
         if (service > 0) usleep(1000);
     }
 }

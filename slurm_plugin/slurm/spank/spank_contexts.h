@@ -69,7 +69,7 @@ void record_srun(spank_t spank);
 void forget_srun();
 
 // In the slurmstepd of the job's script, after its start and after its end.
-void say_it_goes_on(spank_t spank);
-void say_it_is_resized(spank_t spank);
+void report_restart(spank_t spank);
+void report_resize(spank_t spank);
 
 }  // namespace ringrt::slurm

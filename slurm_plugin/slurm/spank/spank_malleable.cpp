@@ -5,7 +5,7 @@
 // srun                   spank_record.cpp   records its call, for extensions
 // slurmstepd             spank_step.cpp     fixes the environment of the job's script and ranks
 //                        spank_channel.cpp  connects the ranks with Slurm
-//                        spank_calm.cpp     reports a resize in the job's output
+//                        spank_notice.cpp     reports a resize in the job's output
 //
 // No function here ever returns an error: a plugin that does can make every job on a cluster fail.
 #include <exception>
@@ -59,12 +59,12 @@ RINGRT_PLUGIN_SYMBOL int slurm_spank_task_init(spank_t spank, int, char **) {
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_post_fork(spank_t spank, int, char **) {
     return guarded([=] {
         ringrt::slurm::serve_channel(spank);
-        ringrt::slurm::say_it_goes_on(spank);
+        ringrt::slurm::report_restart(spank);
     });
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_task_exit(spank_t spank, int, char **) {
-    return guarded([=] { ringrt::slurm::say_it_is_resized(spank); });
+    return guarded([=] { ringrt::slurm::report_resize(spank); });
 }
 
 RINGRT_PLUGIN_SYMBOL int slurm_spank_exit(spank_t, int, char **) {

@@ -40,7 +40,7 @@ int value_or(const std::variant<int, records::FlagError> &parsed, int otherwise)
 }
 
 // The range as given, the signal as a number, the grace time in seconds.
-void tell_library(spank_t spank, const std::string &range) {
+void set_library_environment(spank_t spank, const std::string &range) {
     const records::Intent defaults;
     const auto signal = job_variable(spank, kFlags[1].in_job);
     const auto grace = job_variable(spank, kFlags[2].in_job);
@@ -141,7 +141,7 @@ void fix_environment(spank_t spank) {
     const bool is_step = number_of(spank, S_JOB_STEPID) < SLURM_MAX_NORMAL_STEP_ID;
     if (!range && is_step && is_present(spank, records::kExtends)) set_step_variables(spank, true);
     if (!range || !std::holds_alternative<records::GpuRange>(records::parse_range(*range))) return;
-    tell_library(spank, *range);
+    set_library_environment(spank, *range);
     if (is_batch_step(spank))
         set_task_counts(spank);
     else if (is_step)

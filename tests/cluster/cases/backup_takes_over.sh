@@ -29,7 +29,7 @@ two_take_overs() { # NAME CLUSTER_OPTION
     wait_for 90 "primary back" is_up first
     wait_for 30 "backup back" is_up second
     sleep 3
-    has_thread bckfl && fail "the backup goes on to backfill beside the primary"
+    has_thread bckfl && fail "the backup still backfills beside the primary"
     take_over 2
 }
 

@@ -45,5 +45,5 @@ wait_for 150 "second start" bash -c "[ \"\$(grep -c ^start '$folder/log')\" = 2 
 wait_for 10 "word of the start" told "ringrt: job $job continues with 4 GPUs$"
 scancel "$job"
 wait_for 30 "its end" is_state "$job" CANCELLED
-told 'is being resized' && fail "a resize was told of that did not happen"
+told 'is being resized' && fail "a resize that did not happen was reported"
 [ "$(grep -c 'ringrt: ' "$folder/out")" = 1 ] || fail "said: $(grep 'ringrt: ' "$folder/out")"

@@ -7,7 +7,7 @@ check_cancelled() { # WHEN
     local before
     before=$(starts)
     sleep 3
-    is_state "$job" CANCELLED && [ "$(starts)" = "$before" ] || fail "the job cancelled $1 came back"
+    is_state "$job" CANCELLED && [ "$(starts)" = "$before" ] || fail "the job cancelled $1 started again"
 }
 
 start_job queued --malleable=1:8 --begin=now+60 -- 100000 100
@@ -37,4 +37,4 @@ clear_jobs
 start_job back --malleable=1:16 -- 100000 100
 wait_for 30 "start" runs_with "$job" 16
 fill_gap
-check_cancelled "while it waits to come back"
+check_cancelled "while it waits to restart"

@@ -96,7 +96,7 @@ one_point() { # POINT
     timeout 20 scancel "$guest" # it is gone if it was not saved
     sleep 1.5 # the job is asked to grow again, or has just left for that
     primary_back
-    goes_on "after the primary came back ($1)"
+    goes_on "after the primary returned ($1)"
     wait_for 200 "end ($1)" has_line '^end step=900 '
     wait_for 60 "completed job ($1)" is_state "$job" COMPLETED
     sleep 6

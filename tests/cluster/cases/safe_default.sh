@@ -77,4 +77,4 @@ lines=$(grep -c 'sched/doubling: mode' "$out/log/slurmctld.log")
 one_more() { [ "$(grep -c 'sched/doubling: mode' "$out/log/slurmctld.log")" -gt "$lines" ]; }
 wait_for 30 "the start" one_more
 grep 'sched/doubling: mode' "$out/log/slurmctld.log" | tail -1 | grep -q 'mode observe' ||
-    fail "what was accepted before came back: $(grep 'sched/doubling: ' "$out/log/slurmctld.log" | tail -3)"
+    fail "the configuration accepted before returned: $(grep 'sched/doubling: ' "$out/log/slurmctld.log" | tail -3)"

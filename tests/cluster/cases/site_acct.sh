@@ -57,4 +57,4 @@ acct | grep -q '^2 trainings, 3 runs, 1 extension: ' || fail "the sums are other
 # Without arguments: her own jobs, and no other user's.
 as alice "$ringstat" acct | grep -q "^ *$job " || fail "alice does not see her training"
 as carol "$ringstat" acct "$blocker" 2>"$work/err" && fail "a rigid job was shown"
-grep -q 'none of these malleable jobs' "$work/err" || fail "she was told: $(cat "$work/err")"
+grep -q 'none of these malleable jobs' "$work/err" || fail "the message: $(cat "$work/err")"

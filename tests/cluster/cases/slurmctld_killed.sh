@@ -15,7 +15,7 @@ ends_well() { # WHEN GPUS...: the job continues at one of these sizes
     [[ " $* " != *" 8 "* ]] || [ -z "$(timeout 10 sinfo -h -t drain,draining,drained -o %N)" ] || set -- "$@" 4
     [[ " $* " == *" $(ranks_now) "* ]] || fail "after a crash $when the job has $(ranks_now) ranks"
     # Just after the restart Slurm may have lost that run: its steps are done again.
-    if [ "$when" = "just after it came back" ]; then check_runs; else check_steps; fi
+    if [ "$when" = "just after its return" ]; then check_runs; else check_steps; fi
     clear_jobs
 }
 # As an administrator does after checking why slurmctld drained them.
@@ -52,9 +52,9 @@ ends_well "while it leaves" 8 16
 begin back
 wait_for_gap
 crash
-ends_well "while it waits to come back" 8 16
+ends_well "while it waits to restart" 8 16
 
 begin again
 wait_for 30 "second start" bash -c "[ \"\$(grep -c ^start $folder/log)\" = 2 ]"
 crash
-ends_well "just after it came back" 8 16
+ends_well "just after its return" 8 16

@@ -34,7 +34,7 @@ wait_for 20 "standby" says_last ringrtd 'standby: ringrtd on'
 stopped=$("$cluster" daemon "$dir" pid ringrtd-2)
 kill -STOP "$stopped"
 began=$SECONDS
-wait_for 90 "take-over from one that stands still" says_last ringrtd active
+wait_for 90 "take-over from a stopped daemon" says_last ringrtd active
 [ $((SECONDS - began)) -ge 30 ] || fail "taken over after $((SECONDS - began)) s: before the lease had expired"
 note "measured: $((SECONDS - began)) s from a standstill to the other's take-over"
 kill -CONT "$stopped"

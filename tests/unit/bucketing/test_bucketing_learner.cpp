@@ -70,7 +70,8 @@ class Model {
     double jitter() { return uniform(random_, 0.98, 1.04); }
 
     void step() {
-        if (learner_.steps() > 0 && learner_.steps() % kAgreeEvery == 0 && learner_.take_due()) {
+        if (learner_.steps() > 0 && learner_.steps() % kAgreeEvery == 0 &&
+            learner_.take_replan_due()) {
             if (auto plan = better_plan(kPredictive, learner_.profile(), learner_.network(), plan_))
                 plan_ = *std::move(plan);
         }
@@ -180,7 +181,7 @@ TEST(damaged_text_does_no_harm) {
             text[random() % text.size()] = static_cast<char>(random());
         if (random() % 4 == 0) text.resize(random() % text.size());
         const auto read = parse_learned(text);
-        if (!read || round % 50) continue;  // accepted text gives sound plans
+        if (!read || round % 50) continue;  // accepted text gives is_valid plans
         const Network network{std::max(read->gbps, 1e-3), read->alpha_us, 4};
         const Profile profile = profile_at(*read, 4);
         ck_assert(!fault_of(predictive(profile, network), profile));
@@ -194,14 +195,14 @@ TEST(a_resize_carries_the_profile_and_the_link_over) {
     std::vector<uint64_t> bytes;
     for (const Gradient &gradient : carried.profile.gradients) bytes.push_back(gradient.bytes);
     Learner four(bytes, 4);
-    ck_assert(four.recall(carried, 16));  // the same batch on twice the ranks
+    ck_assert(four.restore(carried, 16));  // the same batch on twice the ranks
     ck_assert_double_eq_tol(backward_us(four.profile()), 100e3, 5e3);
     ck_assert_double_eq_tol(four.network().gbps, 3, 0.3);
     ck_assert_int_eq(four.network().ranks, 4);
     bytes.pop_back();
-    ck_assert(!Learner(bytes, 4).recall(carried, 16));
+    ck_assert(!Learner(bytes, 4).restore(carried, 16));
     bytes.push_back(1);
-    ck_assert(!Learner(bytes, 4).recall(carried, 16));
+    ck_assert(!Learner(bytes, 4).restore(carried, 16));
 }
 
 // More ranks share the same batch: computation shrinks, communication does not.

@@ -242,7 +242,7 @@ TEST(another_key_is_not_accepted) {
     ck_assert(!rank->is_there());
 }
 
-TEST(another_user_is_told_nothing) {
+TEST(another_user_gets_no_message) {
     if (getuid() != 0) return;
     const ChannelService service(answers(0, ""));
     const int fd = service.connect_here();  // its credentials are taken at connect()

@@ -309,7 +309,7 @@ TEST(shards_of_the_wrong_size_or_number_fall_back) {
 }
 
 // F15: never a silent fresh start, even at the second try.
-TEST(all_corrupt_is_said_and_stays_said) {
+TEST(all_corrupt_is_reported_every_time) {
     auto files = with_steps({1000, 1100, 1200});
     for (const char *step : {"1000", "1100", "1200"})
         files->data(std::string(kFolder) + "/step-00000000" + step + "/manifest")[40] ^=

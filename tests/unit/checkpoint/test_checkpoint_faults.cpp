@@ -201,7 +201,7 @@ TEST(an_error_at_any_operation_costs_one_save_at_most) {
     }
 }
 
-TEST(a_disk_that_fails_for_ever_costs_only_the_new_checkpoint) {
+TEST(a_disk_that_fails_forever_costs_only_the_new_checkpoint) {
     auto before = with_steps({1000, 1100});
     for (const char *broken :
          {"open_new", "write", "sync_data", "close", "sync_folder", "rename", "make_folder"}) {
@@ -218,7 +218,7 @@ TEST(a_disk_that_fails_for_ever_costs_only_the_new_checkpoint) {
     }
 }
 
-TEST(short_and_interrupted_writes_and_reads_are_gone_on_with) {
+TEST(short_and_interrupted_writes_and_reads_are_continued) {
     MemoryFiles files;
     files.write_max = 7;
     files.fault = [](int64_t number, const char *name) {
@@ -264,7 +264,7 @@ Status load_with_retries(MemoryFiles &files, uint64_t &step, uint32_t restart) {
 
 // A file system that has lost its server returns EIO for every operation, for a moment or forever.
 // That is not damage: nothing is set aside, and no older checkpoint is taken instead.
-TEST(an_unreadable_checkpoint_is_not_taken_for_a_damaged_one) {
+TEST(an_unreadable_checkpoint_does_not_count_as_damaged) {
     auto before = with_steps({1000, 1100});
     int loaded = 0, refused = 0;
     for (int error : {EIO, ESTALE, EACCES})
@@ -294,7 +294,7 @@ TEST(an_unreadable_checkpoint_is_not_taken_for_a_damaged_one) {
 }
 
 // One node sees another folder, or does not yet see what the others see. Rank 0 reads everything.
-TEST(what_one_node_cannot_see_stays_what_it_is) {
+TEST(a_checkpoint_that_one_node_cannot_see_is_kept) {
     for (int looks_until_seen : {0, 1, 3, 1000}) {
         auto files = with_steps({1000, 1100});
         MemoryFiles elsewhere;

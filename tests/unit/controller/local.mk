@@ -3,7 +3,7 @@
 check_LTLIBRARIES += libfakecluster.la
 libfakecluster_la_SOURCES = tests/support/agreeing.h tests/support/fake_cluster.cpp \
 	tests/support/fake_cluster.h tests/support/fake_faults.cpp tests/support/fake_requests.cpp \
-	tests/support/happenings.h tests/support/world.h
+	tests/support/perturbations.h tests/support/world.h
 libfakecluster_la_LIBADD = libslurmctld.la libruntime.la libbase.la
 world_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 world_ldadd = libfakecluster.la $(CHECK_LIBS)

@@ -51,7 +51,7 @@ TEST(nothing_is_shared_between_users_kinds_of_gpu_and_nameless_jobs) {
     known.learn(telling("conv", {{1, 100}}), 5);
     ck_assert_ptr_null(known.find(job_of("conv", 1001)));
     JobRecord other_kind = job_of("conv");
-    other_kind.gpu_kind = "h100";
+    other_kind.gpu_type = "h100";
     ck_assert_ptr_null(known.find(other_kind));
     for (const char *name : {"", "wrap", "sbatch", "bash"}) {
         known.learn(telling(name, {{1, 100}}), 5);

@@ -97,7 +97,7 @@ TEST(no_task_grows_out_of_a_full_array) {
     Site site({4, 4});
     JobRecord &task = site.add(1, 8, {{0, 2}});
     ck_assert(site.sizes() == std::vector<int>{8});
-    task.array_is_full = true;
+    task.array_at_limit = true;
     ck_assert(site.sizes() == std::vector<int>{2});
     EXPECT_TEXT(explain(site.seen, site.options).at(0).text.substr(0, 6), "2 GPUs");
     ck_assert(
@@ -117,7 +117,7 @@ TEST(no_task_grows_out_of_a_full_array) {
 // In place it does not leave.
 TEST(a_full_array_grows_in_place) {
     Site site({4, 4});
-    site.add(1, 8, {{0, 2}}).array_is_full = true;
+    site.add(1, 8, {{0, 2}}).array_at_limit = true;
     std::vector<MalleableJob> jobs = site.jobs();
     jobs.at(0).is_live = true;
     ck_assert_int_eq(decide(site.seen, jobs, {}, site.options).targets.at(0).allotment.gpus, 8);

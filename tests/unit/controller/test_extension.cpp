@@ -118,7 +118,7 @@ TEST(the_drawing_shows_exactly_the_possible_changes) {
     for (const Facts &a : all_facts())
         for (const Facts &b : all_facts()) {
             const auto arrow = std::pair(stage_of_facts(a), stage_of_facts(b));
-            // A pending extension was never asked. (may_follow() covers the ranks' count.)
+            // A new extension was never asked, and counts only once it runs.
             const bool is_real = !(a.phase == JobPhase::pending && a.asked) &&
                                  !(b.phase == JobPhase::pending && b.asked);
             if (arrow.first == arrow.second || !is_real || !may_follow(a, b)) continue;
@@ -149,8 +149,8 @@ TEST(a_training_is_one_job) {
     seen.jobs = {extension_job(9, 2, 2), base_job(2), extension_job(8, 1, 1),
                  extension_job(10, 3, 4, JobPhase::pending)};
     Extensions extensions;
-    extensions.take_from(seen);
-    extensions.take_from(seen);  // the same version: counted once
+    extensions.extract_from(seen);
+    extensions.extract_from(seen);  // the same version: counted once
     ck_assert(seen.jobs.size() == 1);
     ck_assert(seen.jobs[0].gpus_requested == 4);
     int held = 0;
@@ -174,10 +174,10 @@ TEST(extensions_gpus_count_toward_the_bases_limit) {
     seen.jobs = {base_job(2), extension_job(8, 1, 1), extension_job(9, 2, 2),
                  extension_job(10, 3, 4, JobPhase::pending)};
     seen.jobs[0].gpus_allowed = 5;  // a limit of 8: its extensions use three
-    Extensions().take_from(seen);
+    Extensions().extract_from(seen);
     ck_assert(seen.jobs[0].gpus_allowed == 8);
     seen.jobs = {base_job(2), extension_job(8, 1, 1)};
-    Extensions().take_from(seen);
+    Extensions().extract_from(seen);
     ck_assert(seen.jobs[0].gpus_allowed == std::nullopt);
 }
 
@@ -186,7 +186,7 @@ TEST(an_extension_without_its_base_is_a_stray) {
         Observation seen{.version = 1};
         seen.jobs = {std::move(base), extension_job(8, 1, 1)};
         Extensions extensions;
-        extensions.take_from(seen);
+        extensions.extract_from(seen);
         return extensions.strays(seen).size();
     };
     JobRecord base = base_job(2);

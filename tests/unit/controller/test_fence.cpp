@@ -81,7 +81,7 @@ TEST(a_job_whose_node_was_lost_unseen_is_not_started_beside_itself) {
 // From Slurm 23.11 on `scontrol reconfigure` starts a new slurmctld that keeps its whole state.
 TEST(a_reconfigured_slurmctld_makes_no_job_wait) {
     // How long the job takes to run again.
-    const auto gap_s = [](bool goes_on, double silent_s, bool one_is_down) {
+    const auto gap_s = [](bool continues, double silent_s, bool one_is_down) {
         World world({4, 4, 4});
         world.cluster.lose_node(2);
         const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
@@ -92,7 +92,7 @@ TEST(a_reconfigured_slurmctld_makes_no_job_wait) {
         if (!one_is_down) world.return_node(2);
         world.cluster.advance(2);
         world.restart();
-        Journal journal{.goes_on = goes_on};
+        Journal journal{.continues = goes_on};
         if (silent_s > 0) journal.under_way_s[id] = world.cluster.now_s() - silent_s;
         world.controller->restore(journal);
         const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
@@ -106,7 +106,7 @@ TEST(a_reconfigured_slurmctld_makes_no_job_wait) {
     ck_assert_msg(gap_s(true, 2, true) >= 19, "a node is lost: perhaps its own");
 }
 
-TEST(a_job_waits_for_what_is_left_on_a_node_that_comes_back) {
+TEST(a_job_waits_for_remains_on_a_node_that_returns) {
     // Just before the remains count as gone, and much later with no other node free.
     for (const double away_s : {17.0, 60.0})
         expect_late_return("back", [away_s](World &world, uint32_t) {
@@ -155,13 +155,13 @@ struct Fenced {
     void runs(double now_s) { fence.update(job, Stage::running, false, nodes, gap_end_s, now_s); }
     void completes(double now_s) {
         if (!job.gpus_on_node.empty()) job.gpus_on_node.pop_back();
-        job.told_s = std::floor(now_s);
+        job.slurmctld_s = std::floor(now_s);
         fence.update(job, Stage::completing, true, nodes, gap_end_s, now_s);
     }
     // Pending since 101, in an answer of that second. Returns whether its credential is new at
     // `now_s`.
     [[nodiscard]] bool may_launch_at(double now_s) {
-        job.told_s = std::floor(now_s);
+        job.slurmctld_s = std::floor(now_s);
         fence.update(job, Stage::unsized, true, nodes, gap_end_s, now_s);
         return fence.has_new_credential(job, 1, now_s);
     }

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "tests/support/check.h"
-#include "tests/support/happenings.h"
+#include "tests/support/perturbations.h"
 #include "tests/support/world.h"
 
 using namespace ringrt::controller;
@@ -27,14 +27,14 @@ int setting(const char *name, int otherwise) {
 
 struct Choice {
     int moment = 0;
-    std::size_t happening = 0;
+    std::size_t perturbation = 0;
 };
 
 std::string name_of(const std::vector<Choice> &choices) {
     std::string name;
     for (const Choice &c : choices)
         name += (name.empty() ? "" : ",") + std::to_string(c.moment) + ":" +
-                kHappenings[c.happening].name;
+                kPerturbations[c.perturbation].name;
     return name.empty() ? "nothing" : name;
 }
 
@@ -54,7 +54,7 @@ int play(const std::vector<Choice> &choices) {
     FakeCluster &cluster = world.cluster;
     const uint32_t id =
         cluster.submit_malleable(1, 8, {.steps = 180, .save_s = 0.25, .telemetry_s = 1});
-    std::vector<std::pair<double, const Happening *>> ends;
+    std::vector<std::pair<double, const Perturbation *>> ends;
     std::string last;
     std::size_t next = 0;
     int moment = 0, quiet_ticks = 0;
@@ -67,19 +67,20 @@ int play(const std::vector<Choice> &choices) {
             cluster.submit_malleable(1, 4, {.steps = 40, .save_s = 0.25, .telemetry_s = 1});
             second = true;
         }
-        for (auto &[end_s, happening] : ends)
-            if (happening && cluster.now_s() >= end_s) {
-                happening->end(world, id);
-                happening = nullptr;
+        for (auto &[end_s, perturbation] : ends)
+            if (perturbation && cluster.now_s() >= end_s) {
+                perturbation->end(world, id);
+                perturbation = nullptr;
             }
         std::string now = signature(cluster, id);
         quiet_ticks = now == last ? quiet_ticks + 1 : 0;
         last = std::move(now);
         if (quiet_ticks != 0 && !(fine && (quiet_ticks == 4 || quiet_ticks == 12))) continue;
         for (; next < choices.size() && choices[next].moment == moment; ++next) {
-            const Happening &happening = kHappenings[choices[next].happening];
-            happening.begin(world, id);
-            if (happening.end) ends.push_back({cluster.now_s() + happening.lasts_s, &happening});
+            const Perturbation &perturbation = kPerturbations[choices[next].perturbation];
+            perturbation.begin(world, id);
+            if (perturbation.end)
+                ends.push_back({cluster.now_s() + perturbation.lasts_s, &perturbation});
         }
         ++moment;
     }
@@ -101,9 +102,10 @@ void explore(std::vector<Choice> &choices, int depth, int stride, long &skipped,
     if (depth == 0) return;
     const int first = choices.empty() ? 0 : choices.back().moment;
     for (int moment = first; moment < moments; ++moment)
-        for (std::size_t happening = 0; happening < std::size(kHappenings); ++happening) {
-            if (!kHappenings[happening].in_model) continue;
-            choices.push_back({moment, happening});
+        for (std::size_t perturbation = 0; perturbation < std::size(kPerturbations);
+             ++perturbation) {
+            if (!kPerturbations[perturbation].in_model) continue;
+            choices.push_back({moment, perturbation});
             explore(choices, depth - 1, stride, skipped, runs);
             choices.pop_back();
         }
@@ -127,8 +129,8 @@ TEST(one_named_run) {
         const std::string part = text.substr(0, text.find(','));
         text.erase(0, part.size() + 1);
         const std::string name = part.substr(part.find(':') + 1);
-        for (std::size_t h = 0; h < std::size(kHappenings); ++h)
-            if (name == kHappenings[h].name) choices.push_back({std::atoi(part.c_str()), h});
+        for (std::size_t h = 0; h < std::size(kPerturbations); ++h)
+            if (name == kPerturbations[h].name) choices.push_back({std::atoi(part.c_str()), h});
     }
     ck_assert(play(choices) > 10);
 }

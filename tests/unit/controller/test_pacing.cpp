@@ -191,14 +191,14 @@ void expect_others_resized(const Options &options, const Program &program) {
     ck_assert_msg(world.cluster.intent(other).resizes > 0, "%s", world.cluster.story().c_str());
 }
 
-TEST(silent_jobs_of_a_user_stop_nobody_else) {
+TEST(silent_jobs_of_a_user_block_no_other_user) {
     Options options = quick_options();
     options.resizes_in_flight = 4;
     options.grace_most_s = 86400;
     expect_others_resized(options, {.steps = 100000, .heeds_signal = false, .grace_s = 86400});
 }
 
-TEST(failing_jobs_of_a_user_stop_nobody_else) {
+TEST(failing_jobs_of_a_user_block_no_other_user) {
     Options options = quick_options();
     options.breaker_jobs = 3;
     expect_others_resized(options, {.steps = 100000, .heeds_signal = false, .grace_s = 1});

@@ -15,7 +15,7 @@ TEST(partitions_kinds_features_and_excluded_nodes_count) {
     const NodeRecord node{.name = "n3",
                           .gpus = 4,
                           .partitions = {"main", "large"},
-                          .gpu_kinds = {"a100"},
+                          .gpu_types = {"a100"},
                           .features = {"ib", "nvme"}};
     const auto may = [&](JobRecord job) {
         if (job.partition.empty()) job.partition = "main";
@@ -23,12 +23,12 @@ TEST(partitions_kinds_features_and_excluded_nodes_count) {
     };
     ck_assert(may({}) && may({.partition = "other,large"}) && !may({.partition = "other"}));
     ck_assert(!may({.partition = "mai"}) && !may({.partition = "mainly"}));
-    ck_assert(may({.gpu_kind = "a100"}) && !may({.gpu_kind = "h100"}));
+    ck_assert(may({.gpu_type = "a100"}) && !may({.gpu_type = "h100"}));
     ck_assert(may({.features = "ib"}) && may({.features = "ib&nvme"}));
     ck_assert(!may({.features = "ib&gold"}) && !may({.features = "gold"}));
     ck_assert(may({.features = "[gold*2&ib*1]"}) && may({.features = "gold|ib"}));
     ck_assert(may({.excluded_nodes = {2, 4}}) && !may({.excluded_nodes = {2, 3}}));
-    ck_assert(may_use({.partition = "any", .gpu_kind = "h100"}, {.name = "n1", .gpus = 4}, 0));
+    ck_assert(may_use({.partition = "any", .gpu_type = "h100"}, {.name = "n1", .gpus = 4}, 0));
 }
 
 // n0 and n1: a100, partitions main and large; n2: h100, only in large.
@@ -42,7 +42,7 @@ struct Site {
                                   .gpus = 4,
                                   .partitions = i < 2 ? std::vector<std::string>{"large", "main"}
                                                       : std::vector<std::string>{"large"},
-                                  .gpu_kinds = {i < 2 ? "a100" : "h100"}});
+                                  .gpu_types = {i < 2 ? "a100" : "h100"}});
     }
     JobRecord &add(const std::string &partition, int gpus) {
         seen.jobs.push_back({.id = static_cast<uint32_t>(seen.jobs.size() + 1),
@@ -83,7 +83,7 @@ TEST(a_job_that_waits_for_another_kind_of_gpu_gets_none_back) {
     site.seen.jobs.back().id = 9;
     site.seen.jobs.back().gpus_on_node = {{1, 4}};
     ck_assert_int_eq(site.plan().targets.at(0).allotment.gpus, 1);  // of any kind: it gives
-    site.seen.jobs[2].gpu_kind = "h100";
+    site.seen.jobs[2].gpu_type = "h100";
     ck_assert_int_eq(site.plan().targets.at(0).allotment.gpus, 4);
     const Plan plan = site.plan();
     ck_assert_uint_eq(plan.pools.at(0).unserved.size(), 1);
@@ -117,7 +117,7 @@ TEST(a_job_gets_no_node_whose_reservation_it_would_meet) {
     ck_assert(is_reserved_too_soon(job, node));
     ck_assert(!is_reserved_too_soon(job, {.name = "n2", .gpus = 4}));
     // A pending job's limit counts from now, or from its earliest start.
-    JobRecord waits{.time_limit_s = 3'000, .told_s = 6'000};
+    JobRecord waits{.time_limit_s = 3'000, .slurmctld_s = 6'000};
     ck_assert(!is_reserved_too_soon(waits, node));
     waits.begin_s = 7'500;
     ck_assert(is_reserved_too_soon(waits, node));

@@ -341,7 +341,7 @@ TEST(a_job_without_nodes_is_cancelled_and_requeued) {
 }
 
 // Otherwise a job whose end slurmctld has lost would be completed again.
-TEST(only_a_completed_job_is_said_to_have_ended) {
+TEST(only_a_completed_job_is_reported_as_ended) {
     const auto said_of = [](End end, bool asked) {
         Agreeing cluster;
         Controller controller(cluster, cluster, quick_options());

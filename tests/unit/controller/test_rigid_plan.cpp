@@ -5,7 +5,7 @@
 
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/explain.h"
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 #include "slurm_plugin/controller/rigid_plan.h"
 #include "tests/support/agreeing.h"
 #include "tests/support/check.h"
@@ -331,7 +331,7 @@ TEST(plans_take_only_available_gpus) {
 TEST(a_lent_list_is_distinguished_from_the_users_own) {
     const std::vector<NodeRecord> nodes{{.name = "a"}, {.name = "b"}, {.name = "c"}};
     JobRecord job{.excluded_nodes = {2, 0}};
-    job.intent = ringrt::records::Intent{.kept_off = checksum_of({0, 2}, nodes)};
+    job.intent = ringrt::records::Intent{.exclusions_checksum = checksum_of({0, 2}, nodes)};
     take_out_lent_list(job, nodes);
     ck_assert(!job.lent_exclusions.empty() && job.excluded_nodes.empty() && !names_nodes(job));
     job.lent_exclusions.clear();

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tests/support/check.h"
-#include "tests/support/happenings.h"
+#include "tests/support/perturbations.h"
 #include "tests/support/world.h"
 
 using namespace ringrt::controller;
@@ -180,8 +180,8 @@ Stage stage_in(const FakeCluster &cluster, uint32_t id, const Options &options) 
 // between its turn and the controller's.
 class Followed {
   public:
-    Followed(const Happening &happening, double after_s, bool late, std::set<Arrow> &taken)
-        : happening_(happening), begins_s_(world_.cluster.now_s() + after_s), taken_(taken) {
+    Followed(const Perturbation &perturbation, double after_s, bool late, std::set<Arrow> &taken)
+        : happening_(perturbation), begins_s_(world_.cluster.now_s() + after_s), taken_(taken) {
         id_ = world_.cluster.submit_malleable(1, 8, {.steps = 250, .telemetry_s = 1});
         last_ = stage_in(world_.cluster, id_, world_.options);
         const double start_s = world_.cluster.now_s();
@@ -218,7 +218,7 @@ class Followed {
     }
 
     World world_{{4, 4}};
-    const Happening &happening_;
+    const Perturbation &happening_;
     double begins_s_;
     std::set<Arrow> &taken_;
     uint32_t id_ = 0;
@@ -235,7 +235,7 @@ void cancel(World &world, uint32_t id) { world.cluster.cancel_as_user(id); }
 // A crash of slurmctld may take a job from any stage to any other. All other changes follow the
 // arrows, and each arrow occurs.
 TEST(the_stages_follow_the_drawing) {
-    const Happening happenings[] = {
+    const Perturbation perturbations[] = {
         {"cancel", cancel},
         {"hold", hold, 5, [](World &w, uint32_t id) { w.cluster.hold(id, false); }},
         {"hold, cancel", hold, 3, cancel},
@@ -249,8 +249,8 @@ TEST(the_stages_follow_the_drawing) {
     };
     std::set<Arrow> taken;
     for (double after_s = 0; after_s < 20; after_s += FakeCluster::kTick_s)
-        for (const Happening &happening : happenings)
-            for (const bool late : {false, true}) Followed(happening, after_s, late, taken);
+        for (const Perturbation &perturbation : perturbations)
+            for (const bool late : {false, true}) Followed(perturbation, after_s, late, taken);
     for (const auto &[from, to] : taken)
         ck_assert_msg(drawn().contains({from, to}), "%s -> %s is not drawn",
                       std::string(to_string(from)).c_str(), std::string(to_string(to)).c_str());

@@ -29,7 +29,7 @@ TEST(a_size_that_a_user_set_stands) {
     world.run(5);
     ck_assert_int_eq(world.cluster.count(EventKind::user_override), 1);
     world.cluster.submit_malleable(1, 8, {.steps = 100});
-    expect_all_finish(world, 1000, "somebody's size");
+    expect_all_finish(world, 1000, "another size");
     ck_assert_int_eq(world.cluster.intent(a).resize_id, 0);
     ck_assert_int_eq(world.cluster.job(a).gpus_requested, 3);
 }

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "tests/support/check.h"
-#include "tests/support/happenings.h"
+#include "tests/support/perturbations.h"
 #include "tests/support/world.h"
 
 using namespace ringrt::controller;
@@ -70,9 +70,9 @@ void reach(World &world, uint32_t id, const State &state, const std::string &whe
     while (!reached() && world.cluster.now_s() < world.cluster.job(id).submit_s + 20) world.tick();
 }
 
-void try_one(std::size_t index, const Happening &happening) {
+void try_one(std::size_t index, const Perturbation &perturbation) {
     const State &state = kStates[index];
-    const std::string where = std::string(state.name) + " x " + happening.name;
+    const std::string where = std::string(state.name) + " x " + perturbation.name;
     World world({4, 4});
     const Program program{.steps = 400};
     if (state.is_crowded) {
@@ -83,11 +83,11 @@ void try_one(std::size_t index, const Happening &happening) {
     if (index > kRunningState) reach(world, id, kStates[kRunningState], where);
     if (index >= kSignalledState) world.cluster.submit_malleable(1, 8, program);
     reach(world, id, state, where);
-    happening.begin(world, id);
-    world.run(happening.lasts_s);
-    if (happening.end) happening.end(world, id);
+    perturbation.begin(world, id);
+    world.run(perturbation.lasts_s);
+    if (perturbation.end) perturbation.end(world, id);
     expect_all_finish(world, 6000, where.c_str());
-    ck_assert_msg(happening.ends_job || world.cluster.completed(id), "%s\n%s", where.c_str(),
+    ck_assert_msg(perturbation.ends_job || world.cluster.completed(id), "%s\n%s", where.c_str(),
                   world.cluster.story().c_str());
     ck_assert_msg(world.cluster.lost_steps(id) == 0, "%s: lost steps", where.c_str());
 }
@@ -96,7 +96,7 @@ void try_one(std::size_t index, const Happening &happening) {
 
 TEST(every_state_and_every_happening) {
     for (std::size_t state = 0; state < std::size(kStates); ++state)
-        for (const Happening &happening : kHappenings) try_one(state, happening);
+        for (const Perturbation &perturbation : kPerturbations) try_one(state, perturbation);
 }
 
 // ---- a random walk ----------------------------------------------------------------------------

@@ -75,7 +75,7 @@ std::vector<int> sizes(Settings settings, int first, std::vector<Telemetry> *tel
     checkpoint::Manifest manifest{.ranks = 1};
     for (int i = 0; i < 4; ++i) {
         Progress progress(settings, out.back());
-        progress.recall(manifest);
+        progress.restore(manifest);
         train(progress, out.back(), 100);
         const Telemetry telemetry = told(progress, out.back());
         if (tells) tells->push_back(telemetry);
@@ -162,7 +162,7 @@ TEST(a_checkpoint_of_another_batch_is_read_in_its_own_terms) {
     Progress two(settings_of(RINGRT_FIXED_GLOBAL_BATCH, 2 * kBatch), 2);
     train(two, 2, 100);
     Progress eight(settings_of(RINGRT_FIXED_GLOBAL_BATCH, 8 * kBatch), 8);
-    eight.recall(saved(two));
+    eight.restore(saved(two));
     train(eight, 8, 100);
     const Telemetry telemetry = told(eight, 8);
     ck_assert_int_eq(telemetry.samples, 2);
@@ -177,7 +177,7 @@ TEST(an_older_checkpoint_counts_the_jobs_own_steps) {
     checkpoint::Manifest manifest{.step = 50, .samples = 50 * 2 * kBatch};
     manifest.speeds = {{1, 100}, {2, 120}};
     Progress progress(settings_of(RINGRT_FIXED_BATCH_PER_GPU), 4);
-    progress.recall(manifest);
+    progress.restore(manifest);
     const Telemetry telemetry = told(progress, 4);
     ck_assert_double_eq(telemetry.speed[0].step_ms, 100);
     ck_assert_double_eq(telemetry.speed[1].step_ms, 60);
@@ -191,7 +191,7 @@ TEST(the_loss_is_a_curve_over_samples) {
     checkpoint::Manifest manifest{.ranks = 1};
     for (const int gpus : {1, 8}) {
         Progress progress(settings, gpus);
-        progress.recall(manifest);
+        progress.restore(manifest);
         for (int i = 0; i < 4000 / gpus; ++i) {
             const double at = static_cast<double>(progress.samples()) / kBatch + gpus;
             progress.record_loss(truth.loss(at), 0.33);

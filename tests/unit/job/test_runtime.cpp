@@ -268,7 +268,7 @@ TEST(steps_left_follow_from_the_loss) {
         if (left) ck_assert_double_le(*left, 100 * double(step));
         if (step % 1000 == 500) {
             job::LossCurve back;
-            back.recall(to_goal.text());
+            back.restore(to_goal.text());
             EXPECT_TEXT(back.text(), to_goal.text());
             to_goal = back;
         }
@@ -294,7 +294,7 @@ TEST(a_loss_curve_that_cannot_be_read_changes_nothing) {
           std::string("1 0 1:2x"), std::string("1 0 1,2"), std::string("1 0  1:2"),
           std::string("1 -1 1:2"), std::string("1 1:2"), good + good.substr(3),
           std::string("1e300 0 1:2")}) {
-        curve.recall(bad);
+        curve.restore(bad);
         ck_assert_msg(curve.text() == good, "taken: %s", bad.c_str());
     }
     std::mt19937_64 random(4);
@@ -302,7 +302,7 @@ TEST(a_loss_curve_that_cannot_be_read_changes_nothing) {
         std::string noise = good;
         noise[random() % noise.size()] = static_cast<char>(' ' + random() % 95);
         job::LossCurve other;
-        other.recall(noise);
+        other.restore(noise);
         const auto left = other.steps_left(100);
         if (left) ck_assert_double_le(*left, 10000);
     }

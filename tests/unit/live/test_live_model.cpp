@@ -53,7 +53,8 @@ class Explorer {
                         story += std::string(kMoves[each.moves[each.next - 1].kind]) + " " +
                                  std::to_string(each.moves[each.next - 1].rank) + ", ";
             ck_assert_msg(world.violation.empty(), "%s\n%s", story.c_str(), world.text().c_str());
-            ck_assert_msg(!stuck, "nothing can go on: %s\n%s", story.c_str(), world.text().c_str());
+            ck_assert_msg(!stuck, "no rank can continue: %s\n%s", story.c_str(),
+                          world.text().c_str());
             note(path.back().world);
         }
         result_.states = seen_.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equal shares: every job gets the same number of GPUs, as far as its ladder allows. New jobs wait
-// if each would get fewer than `equal_share_least`.
+// Equal shares: every job gets the same number of GPUs, as far as its ladder goes; newcomers wait
+// while there are fewer than `equal_share_least` for each.
 #include <algorithm>
 
 #include "slurm_plugin/policy/policy.h"
@@ -8,7 +8,7 @@
 namespace ringrt::policy {
 namespace {
 
-enum { kLeast };  // indices into Options::own
+enum { kLeast };  // places in Options::own
 constexpr Param kParams[] = {
     {"equal_share_least", 1, 65536, 1, "GPUs that each job gets at least where a newcomer starts"},
 };

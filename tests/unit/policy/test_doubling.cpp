@@ -363,7 +363,7 @@ TEST(the_optimum_is_never_worse_and_doubling_is_near) {
 
 // The limit of every rule that resizes jobs but does not move them: half a node is free on each of
 // two, and the optimum, which ignores nodes, counts a whole one.
-TEST(moving_nobody_has_a_price) {
+TEST(moving_no_job_has_a_price) {
     std::vector<Job> jobs(3);
     for (int i = 0; i < 2; ++i) {
         jobs[std::size_t(i)] = {.id = uint32_t(i + 1), .gpus_min = 2, .gpus_max = 2, .gpus_now = 2};

@@ -89,7 +89,7 @@ TEST(no_job_starves) {
 
 // The same on nodes that never become empty: each runs jobs of one GPU that are never resized, and
 // more arrive forever. A job that needs whole nodes arrives among them.
-TEST(nobody_starves_on_broken_nodes) {
+TEST(no_job_starves_on_fragmented_nodes) {
     constexpr int kLasts = 20, kNodes = 4;  // rounds
     std::mt19937_64 random(12);
     for (int life = 0; life < 40; ++life) {

@@ -54,7 +54,8 @@ Intent random_intent(std::mt19937_64 &random) {
     i.start_s = upto(1) * 1763721600;
     i.limit_s = upto(1) ? -1 : upto(31536000);
     i.used_s = upto(31536000);
-    // Belongs to a later run, and only without a limit to note: then the limit is the controller's.
+    // In a later run Slurm chooses only if there is no limit to note. Otherwise the controller set
+    // it.
     i.limit_by_slurm = i.limit_s == -1 && upto(1) != 0;
     i.run = static_cast<int>(upto(10)) - 1;
     i.base_step = upto(1'000'000'000) - 1;
@@ -62,7 +63,7 @@ Intent random_intent(std::mt19937_64 &random) {
     i.gap_s = static_cast<double>(upto(1000)) / 10;
     i.restart_s = static_cast<double>(upto(1000)) / 10;
     if (upto(1) != 0) i.own_nice = upto(2'000'000) - 1'000'000;
-    i.kept_off = upto(1) ? static_cast<uint32_t>(random()) : 0;
+    i.exclusions_checksum = upto(1) ? static_cast<uint32_t>(random()) : 0;
     i.own_mails = static_cast<uint8_t>(upto(3));
     i.good = static_cast<int>(upto(64));
     i.bad = static_cast<int>(upto(64));
@@ -93,7 +94,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_double_eq_tol(a.gap_s, b.gap_s, 1e-9);
     ck_assert_double_eq_tol(a.restart_s, b.restart_s, 1e-9);
     ck_assert(a.own_nice == b.own_nice);
-    ck_assert_uint_eq(a.kept_off, b.kept_off);
+    ck_assert_uint_eq(a.exclusions_checksum, b.exclusions_checksum);
     ck_assert_uint_eq(a.own_mails, b.own_mails);
     ck_assert_int_eq(a.good, b.good);
     ck_assert_int_eq(a.bad, b.bad);
@@ -246,7 +247,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .gap_s = 1e300,
              .restart_s = 1e300,
              .own_nice = INT64_MIN,
-             .kept_off = UINT32_MAX,
+             .exclusions_checksum = UINT32_MAX,
              .own_mails = 255,
              .good = INT32_MAX,
              .bad = INT32_MAX,

@@ -56,7 +56,7 @@ struct Slurm {
     int node_count = 0;                          // n1, n2, ...
     std::string excluded_given = kAsItIs;
     int32_t excluded[3] = {-1, -1, -1};  // a range of nodes, as Slurm lists it
-    uint32_t kept_off = 0;               // in the intent: the checksum of such a list
+    uint32_t exclusions_checksum = 0;    // in the intent: the checksum of such a list
     std::function<int(uint32_t)> requeue = [](uint32_t) { return 0; };  // flags -> error
     int update_answer = 0;
     uint16_t enforce = 0;  // from AccountingStorageEnforce
@@ -98,7 +98,7 @@ void set_nice(uint32_t nice) {
 std::string intent_text() {
     ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4};
     intent.own_nice = the_slurm.own_nice;
-    intent.kept_off = the_slurm.kept_off;
+    intent.exclusions_checksum = the_slurm.exclusions_checksum;
     return ringrt::records::format_into("", intent);
 }
 

@@ -100,7 +100,7 @@ struct Site {
 
         if (is_over_partition) the_qos.flags = QOS_FLAG_OVER_PART_QOS;
 
-        std::string parent = "science", root = "root", name = "somebody";
+        std::string parent = "science", root = "root", name = "alice";
         Association the_account(account, account_group, in_account),
             the_user(account, user_group, of_user), the_parent(parent, parent_group, in_parent);
         the_account.record.parent_acct = parent.data();
@@ -268,9 +268,9 @@ TEST(a_limit_of_a_kind_applies_to_jobs_that_request_it) {
     site.qos_group = limit(a100, 2);
     ck_assert(site.allow(waiting_job()) == std::nullopt);
     JobRecord job = waiting_job();
-    job.gpu_kind = "a100";
+    job.gpu_type = "a100";
     ck_assert(site.allow(job) == 2);
-    job.gpu_kind = "h100";
+    job.gpu_type = "h100";
     ck_assert(site.allow(job) == std::nullopt);
 }
 

@@ -114,7 +114,7 @@ TEST(only_a_trusted_and_fresh_file_counts) {
     }
     facts.at_s = boottime_s() + 100;  // from another boot
     ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
-    facts.at_s = boottime_s() - kFactsStale_s - 1;
+    facts.at_s = boottime_s() - kFactsMaxAge_s - 1;
     ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
     std::ofstream(path, std::ios::app) << std::string(kFactsBytesMax, '\n');
     ck_assert(!read_facts(path, 12345));

@@ -127,16 +127,16 @@ TEST(tasks_of_arrays_are_identified) {
     EXPECT_TEXT(told(jobs, 1).array_task, "7_1");
     EXPECT_TEXT(told(jobs, 2).array_task, "7_2");
     EXPECT_TEXT(told(jobs, 3).array_task, "");
-    ck_assert(told(jobs, 0).array_is_full && told(jobs, 1).array_is_full);
-    ck_assert(!told(jobs, 3).array_is_full);
+    ck_assert(told(jobs, 0).array_at_limit && told(jobs, 1).array_at_limit);
+    ck_assert(!told(jobs, 3).array_at_limit);
     jobs[1].job_state = JOB_COMPLETE;  // there is room for one more
-    ck_assert(!told(jobs, 0).array_is_full);
+    ck_assert(!told(jobs, 0).array_at_limit);
     jobs[1].job_state = JOB_RUNNING;
     jobs[2].job_state = JOB_RUNNING;  // no task is pending
-    ck_assert(!told(jobs, 0).array_is_full);
+    ck_assert(!told(jobs, 0).array_at_limit);
     for (slurm_job_info_t &job : jobs) job.array_max_tasks = 0;  // no limit
     jobs[2].job_state = JOB_PENDING;
-    ck_assert(!told(jobs, 0).array_is_full);
+    ck_assert(!told(jobs, 0).array_at_limit);
     // The tasks without a record yet: 70 of them, and with a limit no more than may start.
     bitstr_t *tasks = slurm_bit_alloc(128);
     slurm_bit_nset(tasks, 30, 99);

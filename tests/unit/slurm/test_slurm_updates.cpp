@@ -2,7 +2,7 @@
 // SlurmCluster: updates of a job.
 #include <slurm/slurm_errno.h>
 
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
 #include "tests/support/check.h"
 #include "tests/unit/slurm/one_job.h"
@@ -221,7 +221,7 @@ TEST(excluded_nodes_are_lent_and_taken_back) {
         the_slurm = {.state = JOB_PENDING, .node_count = 4};
         the_slurm.excluded[0] = 1;
         the_slurm.excluded[1] = is_ours ? 2 : 3;
-        the_slurm.kept_off = lent;
+        the_slurm.exclusions_checksum = lent;
         SlurmCluster another;
         const Observation shown = look(another);
         ck_assert(shown.jobs.at(0).lent_exclusions.empty() != is_ours);

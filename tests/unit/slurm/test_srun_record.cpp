@@ -66,7 +66,7 @@ TEST(a_shell_repeats_it_word_by_word) {
 
 // Another user may also write into the job's folder: that user's file is not run as the job's
 // owner.
-TEST(a_record_of_somebody_else_is_not_run) {
+TEST(a_record_of_another_user_is_not_run) {
     if (getuid() != 0) return;  // cannot create one
     const TemporaryFolder folder;
     const std::string name = folder.path + "/" + ringrt::records::srun_record_name(7);

@@ -73,7 +73,7 @@ class Rank {
         (void)library_->enqueue(calls, after, &made);
         return made.ended;
     }
-    void let_wait(const Gpu::Event &event) { (void)library_->let_wait(event); }
+    void make_stream_wait(const Gpu::Event &event) { (void)library_->make_stream_wait(event); }
     // As a program does at the end, with the watching thread.
     std::string synchronize() {
         if (all_over()) return "";
@@ -179,7 +179,7 @@ std::string two_gradients(LazyWorld &world, int rank) {
     for (int g : {0, 1})
         sum[g] = me.enqueue({call(Gpu::Call::AllGather, gradient[g] + rank, gradient[g])}, {});
     for (int g : {0, 1}) {
-        me.let_wait(sum[g]);
+        me.make_stream_wait(sum[g]);
         me.launch(0, [from = gradient[g], to = read[g]] {
             std::copy_n(from, kCount, to);
             std::fill_n(from, kCount, -1.0F);

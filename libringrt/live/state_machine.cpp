@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "libringrt/live/machine.h"
+#include "libringrt/live/state_machine.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ Act Machine::voted(const std::vector<Vote> &votes) {
     if (const int leaving = leaving_level(votes); leaving > 0) return narrow(leaving);
     auto any = [&](auto what) { return std::any_of(votes.begin(), votes.end(), what); };
     if (phase_ != Phase::forming) {
-        if (votes.empty() || votes[0].offer == 0 || votes[0].offer_ranks == 0) return Act::go_on;
+        if (votes.empty() || votes[0].offer == 0 || votes[0].offer_ranks == 0) return Act::train;
         offer_ = votes[0].offer;
         offer_ranks_ = votes[0].offer_ranks;
         phase_ = Phase::forming;
@@ -34,7 +34,7 @@ Act Machine::voted(const std::vector<Vote> &votes) {
     if (any([](const Vote &vote) { return vote.formed == Formed::failed; }))
         return stay(Act::call_off);
     if (any([](const Vote &vote) { return vote.formed != Formed::done || vote.hold; }))
-        return Act::go_on;
+        return Act::train;
     phase_ = Phase::transferring;
     return Act::transfer;
 }
@@ -61,7 +61,7 @@ Act Machine::confirmed(bool everywhere) {
     return stay(Act::adopt);
 }
 
-Act Machine::settled() { return stay(Act::go_on); }
+Act Machine::settled() { return stay(Act::train); }
 
 Act Machine::lost() {
     if (level() <= 0 && own_level_ == 0) return Act::fail;
@@ -85,7 +85,7 @@ Act Machine::finished() {
 void Machine::joined(std::vector<int> sizes) {
     sizes_ = std::move(sizes);
     own_level_ = level();
-    (void)stay(Act::go_on);
+    (void)stay(Act::train);
 }
 
 // Returns to steady; the formed level is adopted or dropped.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slurm_plugin/controller/kept_off.h"
+#include "slurm_plugin/controller/lent_exclusions.h"
 
 #include <algorithm>
 #include <string>
@@ -22,8 +22,9 @@ uint32_t checksum_of(const std::vector<int> &excluded, std::span<const NodeRecor
 }
 
 void take_out_lent_list(JobRecord &record, std::span<const NodeRecord> nodes) {
-    if (!record.intent || record.intent->kept_off == 0 || record.excluded_nodes.empty()) return;
-    if (checksum_of(record.excluded_nodes, nodes) != record.intent->kept_off) return;
+    if (!record.intent || record.intent->exclusions_checksum == 0 || record.excluded_nodes.empty())
+        return;
+    if (checksum_of(record.excluded_nodes, nodes) != record.intent->exclusions_checksum) return;
     record.lent_exclusions = std::exchange(record.excluded_nodes, {});
 }
 

@@ -7,7 +7,7 @@
 
 namespace ringrt::test {
 
-struct Happening {
+struct Perturbation {
     const char *name;
     void (*begin)(World &, uint32_t id);
     double lasts_s = 0;  // until `end`
@@ -16,7 +16,7 @@ struct Happening {
     bool ends_job = false;
 };
 
-inline const Happening kHappenings[] = {
+inline const Perturbation kPerturbations[] = {
     {"busy", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::busy; }},
     {"refused", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::refused; }},
     {"not_found", [](World &w, uint32_t) { w.cluster.next_answer = RpcStatus::not_found; }},

@@ -79,7 +79,7 @@ bool is_malleable_script(spank_t spank) {
 
 // Only the record shows whether this is a restart: Slurm does not report it to the batch step. The
 // old size is left out if the controller has already recorded that the job runs.
-void say_it_goes_on(spank_t spank) {
+void report_restart(spank_t spank) {
     if (!is_malleable_script(spank)) return;
     const uint32_t job_id = number_of(spank, S_JOB_ID);
     const auto seen = ask_slurmctld(job_id);
@@ -93,7 +93,7 @@ void say_it_goes_on(spank_t spank) {
 
 // The end of the script proves nothing: ranks that leave let it end in any way. The proof is that
 // Slurm has requeued the job.
-void say_it_is_resized(spank_t spank) {
+void report_resize(spank_t spank) {
     if (!is_malleable_script(spank)) return;
     const uint32_t job_id = number_of(spank, S_JOB_ID);
     const auto seen = ask_slurmctld(job_id);

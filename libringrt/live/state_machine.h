@@ -48,12 +48,12 @@ struct Vote {
 
 enum class Phase : uint8_t { steady, forming, transferring, confirming, settling, outside, ended };
 
-// A rank's next action. All but the last five end at once or are followed by go_on.
+// A rank's next action. All but the last five end at once or are followed by train.
 enum class Act : uint8_t {
-    go_on,     // train
-    form,      // start to form the next level during training, then go on
-    call_off,  // drop the formed level, then go on
-    adopt,     // the formed level becomes the present one, then go on
+    train,     // continue training
+    form,      // start to form the next level during training, then continue
+    call_off,  // drop the formed level, then continue
+    adopt,     // the formed level becomes the present one, then continue
     transfer,  // on the formed level: send the state to the joining ranks; then transferred()
     confirm,   // on the present level: agree on whether all have it; then confirmed()
     settle,    // drop all above level(), agree there on the newest step; then settled() or lost()

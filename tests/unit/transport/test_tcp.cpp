@@ -232,7 +232,7 @@ TEST(an_abort_notice_gets_through_a_full_connection) {
 
 // Data of a peer that called another operation, or with another count, is never used, even if that
 // peer is gone while a message to it is half sent.
-TEST(what_does_not_match_is_dropped) {
+TEST(mismatching_data_is_dropped) {
     for (const bool other_call : {true, false}) {
         std::mt19937 random(3);
         Pair pair;

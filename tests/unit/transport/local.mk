@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A transport in one process
+check_PROGRAMS += tests/unit/transport/test_tcp
+TESTS += tests/unit/transport/test_tcp
+tests_unit_transport_test_tcp_SOURCES = tests/unit/transport/test_tcp.cpp tests/support/check.h tests/support/ranks.h
+tests_unit_transport_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_transport_test_tcp_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
