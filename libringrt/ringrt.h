@@ -22,10 +22,11 @@
  *     ringrt_finalize(rt);
  *
  * Every function marked "collective" must be called by all ranks in the same order. Every function
- * returns a status. On any status but RINGRT_OK the outputs are unchanged, and ringrt_last_error()
- * returns one line with the cause and the remedy. No function exits, aborts or throws. A handle
- * belongs to the process that created it: after fork() the child's copy returns RINGRT_FORKED. Only
- * ringrt_abort() may be called from another thread while a call is in progress.
+ * returns a status. On any status but RINGRT_OK the output parameters are unchanged unless the
+ * function's comment says otherwise, and ringrt_last_error() returns one line with the cause and
+ * the remedy. No function exits, aborts or throws. A handle belongs to the process that created it:
+ * after fork() the child's copy returns RINGRT_FORKED. Only ringrt_abort() may be called from
+ * another thread while a call is in progress.
  */
 #ifndef RINGRT_H
 #define RINGRT_H
@@ -121,7 +122,7 @@ inline ringrt_config_t ringrt_config_init() {
  * without configuration the job is a single rank. */
 RINGRT_API ringrt_status_t ringrt_init(ringrt_t **out, const ringrt_config_t *config);
 
-/* Collective if the run succeeded; after an error it only frees. `rt` may be NULL. */
+/* Collective if the run succeeded; after an error it only frees this rank's resources. `rt` may be NULL. */
 RINGRT_API ringrt_status_t ringrt_finalize(ringrt_t *rt);
 
 /* Makes every call of this rank, in progress or later, return RINGRT_ABORTED, and its peers' calls
@@ -319,9 +320,9 @@ typedef enum ringrt_action {
 
 /* Collective; call it after every finished step. The ranks agree whether the scheduler has requested a resize
  * or a periodic save is due. If so, they save. For a resize rank 0 then has the job requeued, and all ranks wait
- * until Slurm stops the job. If any part of this fails, the resize is called off, a line gives the cause, and *action
- * is RINGRT_CONTINUE. A failed periodic save is also reported by a line, with RINGRT_OK. After any other status
- * (RINGRT_SUPERSEDED, or the ranks cannot communicate) end the program. */
+ * until Slurm stops the job. If any part of this fails, the resize is called off, a line on stderr gives the
+ * cause, and *action is RINGRT_CONTINUE. A failed periodic save is also reported on stderr only, with RINGRT_OK.
+ * After any other status (RINGRT_SUPERSEDED, or the ranks cannot communicate) end the program. */
 RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action);
 
 /* Sets the number of remaining steps, at the current size and batch, if it is not steps_total − step (early

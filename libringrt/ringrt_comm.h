@@ -76,7 +76,7 @@ typedef enum ringrt_dtype {
     RINGRT_FLOAT64,
     RINGRT_FLOAT16,            /* short floats are reduced in float32, and rounded once */
     RINGRT_BFLOAT16,
-    RINGRT_INT32,              /* integers wrap around, also below an average */
+    RINGRT_INT32,              /* integers wrap around, also in the sum of an average */
     RINGRT_INT64,
     RINGRT_UINT8,
     RINGRT_INT8,

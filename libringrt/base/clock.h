@@ -19,7 +19,7 @@ inline double monotonic_s() {
     return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-// Processor time of the calling thread so far.
+// CPU time of the calling thread so far.
 inline double thread_cpu_us() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

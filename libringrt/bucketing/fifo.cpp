@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One allreduce per gradient in ready order, then a barrier: a loop over the parameters.
+// One allreduce per gradient in ready order, then a barrier, like a plain loop.
 #include "libringrt/bucketing/rules.h"
 
 namespace ringrt::bucketing {

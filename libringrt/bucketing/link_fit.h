@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// α and bandwidth of the ring, fitted on completed blocks.
+// Fits the latency α and the bandwidth B of the ring to completed blocks.
 //
 // A phase of s bytes on w ranks takes (w−1)·α + ((w−1)/w)·s/B. Both are fitted by weighted least
 // squares of the relative error. Older blocks count less (a factor per block), and an outlier (a

@@ -96,8 +96,9 @@ Status Store::check_fence() {
     return newest ? Status{} : make_claim();  // the folder was emptied
 }
 
-// Removes what an earlier incarnation left or is still writing. LATEST's successor goes first. A
-// folder is renamed before its files are removed, because its owner may rename it at any moment.
+// Removes what an earlier incarnation left or is still writing, first its prepared LATEST file
+// (.latest-*). A folder is renamed before its files are removed, because its owner may rename it at
+// any moment.
 void Store::remove_leftovers() {
     std::vector<std::string> names;
     files_.list(folder_, names);
@@ -259,7 +260,7 @@ void Store::started_from(const std::string &name, uint64_t manifest_hash) {
     log_line("LATEST not updated: " + named.message);
 }
 
-// Hidden first, so that a crash midway leaves no partial checkpoint to find.
+// Renamed first, so that a crash midway leaves no partial checkpoint under a checkpoint's name.
 void Store::remove_checkpoint(const std::string &name) {
     const std::string hidden = at(".tmp-" + hex(fence_.nonce) + "-old-" + name);
     if (files_.rename(at(name), hidden) == 0) remove_flat_folder(files_, hidden);

@@ -13,7 +13,8 @@ namespace ringrt {
 
 [[nodiscard]] std::vector<uint64_t> packed(const bucketing::Plan &plan);
 
-// Nothing if the words are not a plan. fault_of() checks it against the gradients.
+// std::nullopt if the words are not a plan. fault_of() (bucketing/plan.h) then checks the plan
+// against the gradients.
 [[nodiscard]] std::optional<bucketing::Plan> unpacked(std::span<const uint64_t> words);
 
 }  // namespace ringrt

@@ -24,9 +24,9 @@
 // clang-format on
 //
 // All ranks that see a ballot's votes see the same votes, and so decide alike. If a rank dies in a
-// ballot, some ranks may see its votes and others a loss. The ranks that see a loss drop every
-// level above the base's, which aborts what the other ranks do there, so that all meet in one
-// settling.
+// ballot, some ranks may see the votes and others a loss. The ranks that see a loss drop every
+// level above the base's. This aborts the other ranks' calls on those levels, so all settle
+// together.
 #pragma once
 
 #include <cstdint>
@@ -42,13 +42,13 @@ struct Vote {
     uint32_t offer_ranks = 0;  // ranks of the extension that asks for it
     Formed formed = Formed::not_asked;
     uint8_t leave = 0;  // this rank's job is signalled to leave
-    uint8_t hold = 0;   // a checkpoint is under way: do not scale up now
+    uint8_t hold = 0;   // a checkpoint is under way: no join now
     uint8_t zero = 0;
 };
 
 enum class Phase : uint8_t { steady, forming, transferring, confirming, settling, outside, ended };
 
-// A rank's next action. All but the last five end at once or are followed by train.
+// A rank's next action. After train, form, call_off and adopt the program continues at once.
 enum class Act : uint8_t {
     train,     // continue training
     form,      // start to form the next level during training, then continue

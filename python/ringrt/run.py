@@ -13,7 +13,7 @@ from .state import State
 class Run(HasHandle):
     """`with Run(state) as run: while run.step(): ...`
 
-    `state` is a State, or the mapping that makes one. Entering restores it from the newest
+    `state` is a State, or a mapping from which one is made. Entering restores it from the newest
     checkpoint. Each step() is a step boundary: all ranks agree whether to save and whether to
     leave. When the job is resized, step() returns False, and the end of the `with` block ends the
     program (SystemExit). So code after the block runs only when training is complete.
