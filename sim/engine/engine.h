@@ -107,7 +107,7 @@ struct RunResult {
     std::vector<JobResult> jobs;
     std::vector<Span> spans;
     double makespan_s = 0, wall_s = 0;
-    double decide_ms_max = 0;  // processor time of the longest decision
+    double decide_ms_max = 0;  // CPU time of the longest decision
     uint64_t decisions = 0;
     uint64_t graded = 0;              // decisions compared with the exact optimum
     double gap_sum = 0, gap_max = 0;  // the shares of the optimum that they missed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processor time of the calling thread, so that other load on the machine does not count.
+// CPU time of the calling thread, so that other load on the machine does not count.
 #pragma once
 
 #include <ctime>

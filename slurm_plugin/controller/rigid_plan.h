@@ -42,8 +42,8 @@ class RigidPlanner {
     RigidPlanner(const Observation &observation, const Pool &pool);
 
     // room: for each node, the GPUs that rigid jobs could have now if all borrowed GPUs were
-    // returned; promised: those of them that malleable jobs without GPUs get first. None: no such
-    // place within a day.
+    // returned; promised: how many of them pending malleable jobs get first. Returns nothing if
+    // there is no such place within a day.
     [[nodiscard]] std::optional<RigidPlan> plan(const JobRecord &rigid,
                                                 const std::vector<int> &room,
                                                 const std::vector<Movable> &movable,

@@ -15,7 +15,7 @@ namespace ringrt::controller {
 // clang-format off
 //
 //   submit ─► unsized ──(size, start now)──► eligible ──(Slurm starts it)──► starting
-//                ▲                                                              │ noted
+//                ▲                                                              │ start recorded
 //                │                                       ┌────(called off)────┐ ▼
 //           completing ◄──(it requeues itself)── signalled ◄──(intent, signal)── running
 //
@@ -31,7 +31,7 @@ namespace ringrt::controller {
 // clang-format on
 enum class Stage : uint8_t {
     held_back,   // pending, and a hold, dependency or start time blocks it: left alone
-    unsized,     // pending without a decided size: new, or requeued
+    unsized,     // pending, and its next size is not set yet: new, or requeued
     eligible,    // pending with its size: Slurm may start it
     starting,    // running, and the intent does not record the start yet
     running,     // running, with no resize under way
@@ -49,7 +49,7 @@ struct Holds {
     double submit_s = 10;    // the start delay that job_submit sets
 };
 
-// `hold`: the record's own, or none if it is treated like a user's hold.
+// `hold`: the record's slurm_hold, or none if Slurm's hold is to count as a user's.
 [[nodiscard]] Stage stage_of(const JobRecord &record, const records::Intent &intent, SlurmHold hold,
                              const Holds &holds, double now_s);
 

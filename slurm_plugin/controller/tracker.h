@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the controller keeps about a job between passes. It sets the controller's pace, and its
-// fence keeps a job from starting beside its old run. After a loss (a restart) the fence is up.
+// What the controller remembers about a job between passes: what delays its next resize, and the
+// fence, which prevents it from starting while its old run may be alive. A controller that restarts
+// has lost this, and begins with the fence up.
 #pragma once
 
 #include <optional>
@@ -44,10 +45,12 @@ struct JobTracker {
     uint32_t user_id = 0;
     uint64_t pass = 0;  // number of the last pass that saw the job
 
-    // Slurm's hold as it counts here: none after too many failed launches. Logs new failures.
+    // The record's slurm_hold; none after too many failed launches, so that the hold counts as a
+    // user's. Appends an event for a new failure.
     [[nodiscard]] SlurmHold hold_of(const JobRecord &record, std::vector<Event> &events);
-    // Updates from this pass, and appends events for changes since the last one.
+    // Notes since when an extension runs and has not joined.
     void note_joining(const std::vector<Extension> &extensions, double now_s);
+    // Updates from this pass, and appends events for changes since the last one.
     void update(const MalleableJob &job, const std::vector<NodeRecord> &nodes, double gap_end_s,
                 double now_s, bool was_watched, std::vector<Event> &events);
 

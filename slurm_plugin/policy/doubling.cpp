@@ -30,8 +30,8 @@ namespace ringrt::policy {
 namespace {
 enum class Start : uint8_t { from_min, from_present };
 
-// First GPUs by rank: running jobs come before pending jobs. No pending job is served behind a job
-// that finds no GPUs, or that is known to find no nodes (`blocked`).
+// Gives each job its first GPUs, in rank order (size_table.h). Once a pending job gets none, or is
+// known to get no nodes (`blocked`), no pending job after it is served.
 std::vector<Level> give_min(const SizeTable &table, Start start, int blocked, BlockBound &room) {
     std::vector<Level> levels;
     bool is_blocked = false;
@@ -47,7 +47,7 @@ std::vector<Level> give_min(const SizeTable &table, Start start, int blocked, Bl
     return levels;
 }
 
-// The growth with the most value per GPU, up to level `most`; comparisons avoid rounding divisions.
+// The growth with the most value per added GPU, up to level `most`; compared without division.
 Growth best_growth(const SizeTable &table, int rank, Level from, Level most, GainRule rule) {
     if (from == kWaits) return {};
     Growth best;

@@ -17,7 +17,7 @@ constexpr double kAnyGain = std::numeric_limits<double>::infinity();
 
 enum class Start : uint8_t { from_min, from_present };
 
-// First GPUs, as in give_min of doubling.cpp.
+// Gives each job its first GPUs, as give_min() of doubling.cpp does.
 std::vector<Level> give_min(const SizeTable &table, Start start, int blocked, BlockBound &room) {
     std::vector<Level> levels(at(table.size()), kWaits);
     bool is_blocked = false;

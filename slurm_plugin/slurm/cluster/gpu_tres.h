@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The GPUs in Slurm's TRES texts: "gres:gpu:4" (22.05, 23.02), "gres/gpu:a100:4" (later), and as
+// The GPUs in Slurm's TRES strings: "gres:gpu:4" (22.05, 23.02), "gres/gpu:a100:4" (later), and as
 // nodes and allocations show them: "gpu:4(S:0-1)", "gpu:a100:2(IDX:0-1)".
 #pragma once
 
@@ -15,13 +15,13 @@ struct GpuTres {
     int count = 0;
 };
 
-// nullopt: no GPUs, or more than one item of GPUs. An item without a plain count means one GPU.
+// nullopt: no GPUs, or more than one GPU item. An item without a plain count means one GPU.
 [[nodiscard]] std::optional<GpuTres> parse_gpu_tres(std::string_view text);
 
-// "a100" of "gres/gpu:a100:4"; empty: any kind.
+// "a100" of "gres/gpu:a100:4"; empty: any type.
 [[nodiscard]] std::string gpu_type(std::string_view text);
 
-// The kinds in such a list, each once; empty if an item has no kind.
+// The types in such a list, each once; empty if an item has no type.
 [[nodiscard]] std::vector<std::string> gpu_types(std::string_view list);
 
 [[nodiscard]] bool mentions_gpu(std::string_view text);
@@ -30,14 +30,14 @@ struct GpuTres {
 // `count`.
 [[nodiscard]] std::string format_gpu_tres(std::string_view like, int count);
 
-// The list with its GPUs replaced by `count` GPUs of its own kind, or else of the kind in `like`.
+// The list with its GPUs replaced by `count` GPUs of its own type, or else of the type in `like`.
 // The other items stay.
 [[nodiscard]] std::string with_gpus(std::string_view list, std::string_view like, int count);
 
 // The list's items that are not GPUs.
 [[nodiscard]] std::string without_gpus(std::string_view list);
 
-// The number of GPUs of any kind in a comma-separated list, as nodes and allocations show them.
+// The number of GPUs of any type in a comma-separated list, as nodes and allocations show them.
 [[nodiscard]] int count_gpus(std::string_view list);
 
 }  // namespace ringrt::slurm

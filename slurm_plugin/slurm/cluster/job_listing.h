@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's jobs as squeue lists them, for tools, by the public API. This header exposes no Slurm
-// type.
+// Slurm's jobs as squeue lists them, for tools, through the public API. This header exposes no
+// Slurm type.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct Listing {
     std::string error;  // empty, or one line: why there are no jobs
 };
 
-// All jobs that slurmctld has, finished jobs included. Blocks until slurmctld answers or Slurm's
+// All jobs that slurmctld knows, including finished ones. Blocks until slurmctld answers or Slurm's
 // timeout (MessageTimeout) expires.
 [[nodiscard]] Listing list_jobs();
 
-// Of all nodes. away: GPUs of nodes that are down or drained.
+// The GPUs of all nodes. away: those of nodes that are down or drained.
 struct ClusterGpus {
     int total = 0, away = 0;
 };
@@ -41,6 +41,6 @@ struct ClusterGpus {
 
 [[nodiscard]] std::vector<std::string> list_partitions();   // empty: slurmctld does not answer
 [[nodiscard]] std::vector<std::string_view> state_names();  // of jobs: "PENDING", "PD", …
-[[nodiscard]] bool is_user(const std::string &name);        // or a number
+[[nodiscard]] bool is_user(const std::string &name);        // a name or a numeric ID
 
 }  // namespace ringrt::slurm

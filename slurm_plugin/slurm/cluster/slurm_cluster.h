@@ -76,7 +76,7 @@ class SlurmCluster final : public controller::Cluster {
   private:
     // The fields that a job's update needs and the controller does not have.
     struct Details {
-        std::string tres_per_job;  // keeps the kind of GPU that the user requested
+        std::string tres_per_job;  // keeps the GPU type that the user requested
         std::string tres_per_node;
         std::string name;        // in requests: its number, or "100_3" of an array's task
         std::string batch_host;  // empty unless it runs

@@ -35,7 +35,8 @@ std::string shown(const char *text) {
     return out;
 }
 
-// The value of NAME in "SPANK_NAME=value" or "NAME=value", cut to one byte more than any valid one.
+// The value of NAME in "SPANK_NAME=value" or "NAME=value", truncated to one byte more than the
+// longest valid value.
 std::optional<std::string_view> spank_value(const job_desc_msg_t &job, std::string_view name) {
     if (job.spank_job_env == nullptr) return std::nullopt;
     for (char *entry :

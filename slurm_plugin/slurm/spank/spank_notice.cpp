@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One plain line in the job's output at each end of a resize. Slurm's own lines ("CANCELLED ... DUE
-// TO JOB REQUEUE", "tasks 0-3: Terminated") look like a crash.
+// One plain line in the job's output when a resize ends the old run, and one when the new run
+// starts. Slurm's own lines ("CANCELLED ... DUE TO JOB REQUEUE", "tasks 0-3: Terminated") look like
+// a crash.
 //
 // Written by the batch step's slurmstepd, whose stderr is the job's: no file is opened here.
 #include <unistd.h>
@@ -91,8 +92,8 @@ void report_restart(spank_t spank) {
     say(line);
 }
 
-// The end of the script proves nothing: ranks that leave let it end in any way. The proof is that
-// Slurm has requeued the job.
+// The script's exit status proves nothing: after its ranks have left, the script may end with any
+// status. The proof is that Slurm has requeued the job.
 void report_resize(spank_t spank) {
     if (!is_malleable_script(spank)) return;
     const uint32_t job_id = number_of(spank, S_JOB_ID);
