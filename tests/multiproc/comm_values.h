@@ -58,7 +58,7 @@ inline void encode(std::byte *at, int64_t value, ringrt_dtype_t dtype) {
 }
 
 // Whether reduced() can predict the reduction of the values that encode() writes. test_collectives
-// tests the other types.
+// tests the other pairs of type and operation.
 inline bool is_foretold(ringrt_dtype_t dtype, ringrt_op_t op) {
     if (dtype == RINGRT_UINT8) return op == RINGRT_SUM || op == RINGRT_PROD;  // modulo 256
     if (dtype == RINGRT_INT8) return op != RINGRT_AVG;
