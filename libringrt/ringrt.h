@@ -25,8 +25,8 @@
  * returns a status. On any status but RINGRT_OK the output parameters are unchanged unless the
  * function's comment says otherwise, and ringrt_last_error() returns one line with the cause and
  * the remedy. No function exits, aborts or throws. A handle belongs to the process that created it:
- * after fork() the child's copy returns RINGRT_FORKED. Only ringrt_abort() may be called from
- * another thread while a call is in progress.
+ * after fork() the child's copy returns RINGRT_FORKED. Only ringrt_abort() and
+ * ringrt_gradient_ready() may be called from another thread while a call is in progress.
  */
 #ifndef RINGRT_H
 #define RINGRT_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ringrt-check, and the packages (the latter as root in a separate root folder: see tests/packages)
+# ringrt-check, and the packages (the latter as root in a separate chroot: see tests/packages)
 if HAVE_SLURM
 if HAVE_YAML
 TESTS += tests/ringrt-check-cli tests/slurm-update

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# contrib/test --slurm: runs on other versions of Slurm, each in the root folder of a distribution
+# contrib/test --slurm: runs on other versions of Slurm, each in the chroot of a distribution
 # that has it (contrib/root). Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 
@@ -90,7 +90,7 @@ run_version() { # VERSION STAGES: its whole output; what it needs is prepared
     fi
 }
 
-# The packages of the version that is installed here. They are also installed in a root folder, from
+# The packages of the version that is installed here. They are also installed in a chroot, from
 # the tarball of the stage dist.
 native_packages_in_root() {
     local to=$build_dir/$native
