@@ -48,7 +48,7 @@ HelloResult say(std::string_view input, bool has_secret) {
          {std::string_view(said).substr(0, cut), std::string_view(said).substr(cut)}) {
         if (verdict == HelloResult::unauthenticated) return verdict;
         std::memcpy(visit.rest().data(), part.data(), part.size());
-        visit.heard += part.size();
+        visit.received += part.size();
         verdict = classify(visit, kServer);
         if (verdict != HelloResult::authenticated) continue;
         expect(has_secret && visit.hello.purpose == 1 && visit.hello.size == 4 &&

@@ -84,7 +84,7 @@ TEST(a_kind_that_was_never_tried_is_estimated_from_another) {
     job.gpus = 1;
     job.starts = 1;
     job.shape = {1};
-    job.go_on(*job.spec->profile, job.shape, job.spec->batch);
+    job.resume(*job.spec->profile, job.shape, job.spec->batch);
     ringrt::policy::Job out;
     slow->describe(job, out);
     slow->ran(job, 2);
@@ -110,7 +110,7 @@ TEST(an_estimator_alone_ignores_other_jobs) {
     }
     jobs[0].gpus = 2;
     jobs[0].shape = {2};
-    jobs[0].go_on(*jobs[0].spec->profile, jobs[0].shape, jobs[0].spec->batch);
+    jobs[0].resume(*jobs[0].spec->profile, jobs[0].shape, jobs[0].spec->batch);
     alone->ran(jobs[0], 2);
     ringrt::policy::Job out;
     alone->describe(jobs[0], out);
