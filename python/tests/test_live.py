@@ -21,10 +21,11 @@ SAMPLES, STEPS = 203, 13  # of an epoch: 203 samples in steps of 16
 class Training(support.Job):
     """A base job, and extensions of it by number. While it is slow a step takes a second and more."""
 
-    def __init__(self, test, epochs, kind="distributed", workers=0):
-        super().__init__(TRAIN, kind, 0.005, workers, epochs, environment={"RINGRT_LIVE_RESIZE": "1"})
+    def __init__(self, test, epochs, kind="distributed", workers=0, steps=STEPS, command=None, package=support.PACKAGE):
+        super().__init__(*(command or (TRAIN, kind, 0.005, workers, epochs)), package=package,
+                         environment={"RINGRT_LIVE_RESIZE": "1"})
         test.addCleanup(self.close_all)
-        self.test, self.epochs, self.extensions = test, epochs, {}
+        self.test, self.epochs, self.steps, self.extensions = test, epochs, steps, {}
 
     def close_all(self):
         for one in (one for ranks in self.extensions.values() for one in ranks):
@@ -69,11 +70,11 @@ class Training(support.Job):
                     for line in self.text(os.path.join(folder, name)).splitlines():
                         epoch, step, *samples = map(int, line.split())
                         seen.setdefault((epoch, step), set()).update(samples)
-        self.test.assertEqual(sorted(step for _, step in seen), list(range(self.epochs * STEPS)))
+        self.test.assertEqual(sorted(step for _, step in seen), list(range(self.epochs * self.steps)))
         for epoch in range(self.epochs):
             samples = sorted(i for (e, _), some in seen.items() if e == epoch for i in some)
             self.test.assertEqual(samples, list(range(SAMPLES)), f"epoch {epoch}: not each sample once")
-        return torch.load(self.path("result"))
+        return torch.load(self.path("result"), weights_only=False)
 
 
 @unittest.skipIf(torch is None, "" if torch else why)

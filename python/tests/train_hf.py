@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An ordinary script of the Hugging Face Trainer, with not a word of ringrt. Each rank writes down which samples
-it has trained with."""
+it has trained with. A file `break` slows it; a file `die` ends this rank in its next validation."""
 import os
+import signal
 import sys
 import time
 
@@ -10,10 +11,12 @@ import transformers
 from torch.utils.data import Dataset
 
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
+FOLDER = os.environ["FOLDER"]
 
 
 class Noted(Dataset):
-    def __init__(self):
+    def __init__(self, label):
+        self.label = label
         generator = torch.Generator().manual_seed(3)
         self.x = torch.randn(SAMPLES, 16, generator=generator, dtype=torch.float64)
         self.y = self.x @ torch.randn(16, 1, generator=generator, dtype=torch.float64)
@@ -23,7 +26,7 @@ class Noted(Dataset):
 
     def __getitem__(self, index):
         noisy = self.x[index] + 0.01 * torch.randn(16, dtype=torch.float64)
-        return {"index": index, "x": noisy, "y": self.y[index]}
+        return {"index": index, "x": noisy, self.label: self.y[index]}
 
 
 class Net(torch.nn.Module):
@@ -37,25 +40,38 @@ class Net(torch.nn.Module):
         return {"loss": torch.nn.functional.mse_loss(out, y), "out": out}
 
 
+class Counting(Net):
+    """Its loss is a sum, divided by the number of labels in the whole step, as a language model's."""
+
+    def forward(self, index, x, labels, num_items_in_batch=None, **kwargs):
+        out = self.net(x)
+        total = torch.nn.functional.mse_loss(out, labels, reduction="sum")
+        return {"loss": total / (len(x) if num_items_in_batch is None else num_items_in_batch), "out": out}
+
+
 class Noting(transformers.Trainer):
     def compute_loss(self, model, inputs, *args, **kwargs):
         if model.training:
             print(int(self.state.epoch or 0), self.state.global_step, *inputs["index"].tolist(), file=self.notes)
-            time.sleep(self.pause_s)
+            time.sleep(0.3 if os.path.exists(os.path.join(FOLDER, "break")) else self.pause_s)
+        elif os.path.exists(os.path.join(FOLDER, "die")):
+            os.kill(os.getpid(), signal.SIGKILL)
         return super().compute_loss(model, inputs, *args, **kwargs)
 
 
-def main(pause_s, workers):
+def main(pause_s, workers, epochs=EPOCHS, every=1, tokens=0, counts=0):
+    label = "labels" if counts else "y"
     args = transformers.TrainingArguments(
-        output_dir=os.path.join(os.environ["FOLDER"], "out"), num_train_epochs=EPOCHS, per_device_train_batch_size=BATCH,
+        output_dir=os.path.join(FOLDER, "out"), num_train_epochs=epochs, per_device_train_batch_size=BATCH,
         learning_rate=1e-2, lr_scheduler_type="cosine", use_cpu=True, save_strategy="no", report_to=[], seed=7,
-        disable_tqdm=True, remove_unused_columns=False, eval_strategy="epoch", label_names=["y"],
-        dataloader_num_workers=workers)
+        disable_tqdm=True, remove_unused_columns=False, eval_strategy="epoch", label_names=[label],
+        dataloader_num_workers=workers, gradient_accumulation_steps=every,
+        include_num_input_tokens_seen="all" if tokens else "no")
     torch.manual_seed(7)
-    model = Net()
-    trainer = Noting(model=model, args=args, train_dataset=Noted(), eval_dataset=Noted())
+    model = Counting() if counts else Net()
+    trainer = Noting(model=model, args=args, train_dataset=Noted(label), eval_dataset=Noted(label))
     run = os.environ.get("SLURM_RESTART_COUNT", "0")
-    trainer.notes = open(os.path.join(os.environ["FOLDER"], f"seen.{run}.{args.process_index}"), "w", buffering=1,
+    trainer.notes = open(os.path.join(FOLDER, f"seen.{run}.{args.process_index}"), "w", buffering=1,
                          encoding="ascii")
     trainer.pause_s = pause_s
     trainer.train()
@@ -63,8 +79,8 @@ def main(pause_s, workers):
         torch.save({"net": model.state_dict(), "opt": trainer.optimizer.optimizer.state_dict(),
                     "sched": trainer.lr_scheduler.state_dict(), "steps": trainer.state.global_step,
                     "validated": [one["step"] for one in trainer.state.log_history if "eval_loss" in one],
-                    "epochs": trainer.state.epoch}, os.path.join(os.environ["FOLDER"], "result"))
+                    "epochs": trainer.state.epoch}, os.path.join(FOLDER, "result"))
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]))
+    main(float(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -16,6 +16,7 @@ from torch.utils.data import BatchSampler, IterableDataset
 from ..errors import Error
 from ..handle import Handle
 from ..hooks import warn
+from . import live
 from .accumulate import GradientScale
 from .loader import epoch_order
 from .plan import MicroBatch, Plan, reference_of, seed_of
@@ -28,6 +29,12 @@ class Declined(Exception):
     """This training cannot be made malleable without its author."""
 
 
+def end_extension() -> None:
+    """Call after the line about a failure: an extension alone is no training."""
+    if live.is_extension():
+        raise SystemExit(1)
+
+
 def innermost(batch_sampler: Any) -> BatchSampler:
     """The program's own batch sampler, inside the framework's wrappers."""
     while hasattr(batch_sampler, "batch_sampler"):
@@ -38,7 +45,10 @@ def innermost(batch_sampler: Any) -> BatchSampler:
 
 
 class Course:
-    def __init__(self, framework: str, save: Callable[[str], None], world: "dict[str, Any]") -> None:
+    def __init__(self, framework: str, save: Callable[[str], None], world: "dict[str, Any]",
+                 in_place: "Optional[Callable[[Handle], None]]" = None) -> None:
+        """`in_place`: the training is resized in place, and this is called before the handle has a saver. Then a
+        micro-batch of the framework is this rank's whole share of a step, and an extension has no state yet."""
         self.framework = framework
         self.folder: Optional[str] = None  # of the checkpoint to continue from
         self.plan: Optional[Plan] = None
@@ -47,13 +57,18 @@ class Course:
         self._scale: Optional[GradientScale] = None
         self._epoch = self._index = 0  # of the next micro-batch
         self._told = 0  # the last step reported to the library
-        self.handle: Optional[Handle] = Handle(**world)
+        self.handle: Optional[Handle] = Handle(**world, live_resize=int(in_place is not None))
         self.rank, self.size = self.handle.rank, self.handle.size
-        self._reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), self.size)
-        self.accumulate = self._reference // self.size  # this rank's micro-batches for one at the most ranks
+        self._reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), self.size, evenly=in_place is None)
+        # This rank's micro-batches for one at the most ranks.
+        self.accumulate = self._reference // self.size if in_place is None else 1
+        if in_place is not None:
+            in_place(self.handle)
         self.handle.set_saver(self._save, self._load)
-        self._told = self.handle.restore() or 0
-        self.seed = self._saved.get("seed", self._shared_seed())
+        self.seed = 0
+        if not live.is_extension():  # an extension joins later
+            self._told = self.handle.restore() or 0
+            self.seed = self._saved.get("seed", self._shared_seed())
 
     def _shared_seed(self) -> int:
         seed = torch.tensor([torch.initial_seed() >> 1], dtype=torch.int64)
@@ -66,19 +81,26 @@ class Course:
     def _save(self, folder: str, _step: int) -> None:
         self._save_files(folder)
         if self.rank == 0:
-            plan = self.plan
-            assert plan is not None
             with open(os.path.join(folder, POSITION), "x", encoding="ascii") as file:
-                json.dump({"framework": self.framework, "seed": self.seed, "epoch": self._epoch,
-                           "epoch_step": self._index // self.accumulate, "samples": plan.samples,
-                           "steps": plan.steps, "batch": plan.batch, "reference": plan.reference, "every": self.every}, file)
+                json.dump(self.position(), file)
+
+    def position(self) -> "dict[str, Any]":
+        plan = self.plan
+        assert plan is not None
+        return {"framework": self.framework, "seed": self.seed, "epoch": self._epoch,
+                "epoch_step": self._index // self.accumulate, "samples": plan.samples, "steps": plan.steps,
+                "batch": plan.batch, "reference": plan.reference, "every": self.every}
 
     def _load(self, folder: str, _step: int) -> None:
         with open(os.path.join(folder, POSITION), encoding="ascii") as file:
-            self._saved = json.load(file)
-        if self._saved["framework"] != self.framework:
-            raise ValueError(f"the checkpoint is one of {self._saved['framework']}")
+            self.take(json.load(file))
         self.folder = folder
+
+    def take(self, position: "dict[str, Any]") -> None:
+        """Begins at the position of a checkpoint, or of the ranks that this one joins."""
+        if position["framework"] != self.framework:
+            raise ValueError(f"the checkpoint is one of {position['framework']}")
+        self._saved, self.seed = position, position["seed"]
 
     # ---- samples ---------------------------------------------------------------------------------
 
@@ -93,7 +115,9 @@ class Course:
                            ("every", every)):
             if self._saved and self._saved[name] != mine:
                 raise Declined(f"the checkpoint was made with {name}={self._saved[name]}, this run has {mine}")
-        self.plan, self.every, self._scale = plan, every, GradientScale(model)
+        self.plan, self.every = plan, every
+        if self._scale is None:  # an extension that joins again has one, with hooks
+            self._scale = GradientScale(model)
         return Batches(self, own.sampler)
 
     @property
@@ -115,16 +139,26 @@ class Course:
         step, number = divmod(index, self.accumulate)
         return self.plan.of_step(range(self.plan.samples), step, self.rank, self.size)[number]
 
+    def share(self, index: int) -> "list[MicroBatch]":
+        """Resized in place: all of this rank's micro-batches of one at the most ranks."""
+        assert self.plan is not None
+        return self.plan.of_step(range(self.plan.samples), index, self.rank, self.size)
+
     def seed_of(self, epoch: int, micro: MicroBatch) -> int:
         return seed_of(self.seed, epoch, micro.step, micro.worker)
 
     def begin(self, epoch: int, index: int, is_mean: bool = True) -> None:
         """Call before a micro-batch's forward pass. `is_mean`: the framework divides the loss by the number of
         micro-batches; otherwise it has weighted the loss by samples."""
+        self.begin_micro(epoch, self.micro(index), is_mean)
+
+    def begin_micro(self, epoch: int, micro: MicroBatch, is_mean: bool) -> float:
+        """Returns the weight of its gradients."""
         assert self._scale is not None
-        micro = self.micro(index)
-        self._scale.set(micro.scale * self.accumulate if is_mean or not micro.scale else 1.0)
+        scale = micro.scale * self.accumulate if is_mean or not micro.scale else 1.0
+        self._scale.set(scale)
         seed_all(self.seed_of(epoch, micro))
+        return scale
 
     # ---- the boundary ----------------------------------------------------------------------------
 
@@ -133,7 +167,7 @@ class Course:
         requeued."""
         if self.handle is None or steps <= self._told:
             return
-        self._told, self._epoch, self._index = steps, epoch, index
+        self.note(steps, epoch, index)
         try:
             left = self.handle.step(steps)
         except Error as error:
@@ -142,6 +176,10 @@ class Course:
         if left:
             self.finish()
             raise SystemExit(0)  # Slurm restarts the job
+
+    def note(self, steps: int, epoch: int, index: int) -> None:
+        """The position that a checkpoint made now has."""
+        self._told, self._epoch, self._index = steps, epoch, index
 
     def steps_left(self, steps: float) -> None:
         if self.handle is not None and 0 <= steps < float("inf"):
@@ -159,6 +197,7 @@ class Course:
         if handle is not None:
             handle.abort()
             handle.finalize()
+        end_extension()
 
 
 class Batches:

@@ -2,20 +2,22 @@
 """The Hugging Face Trainer: makes train() of an unmodified script malleable. There is no entry point, so train()
 is wrapped after the import of transformers.trainer. Inside it, only the Trainer's own methods and a callback
 are used. The step boundary is on_step_begin: by then, everything of the previous step is done, including its
-evaluation, logging and saving."""
+evaluation, logging and saving. hf_live.py resizes the Trainer in place."""
 from __future__ import annotations
 
 import functools
 import os
 from types import ModuleType
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import torch
 
 from ..handle import ranks_from_environment
 from ..hooks import warn
-from .course import Course, Declined
+from . import live
+from .course import Batches, Course, Declined, end_extension
 
+STATE_FILE = "trainer_state.json"
 _used = False  # only the first train() of a program is malleable
 
 
@@ -26,23 +28,21 @@ def adapt(module: ModuleType) -> None:
 
     @functools.wraps(train)
     def malleable_train(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
-        run: Optional[_Train] = None
+        run: Optional[Train] = None
         try:
             run = _open(self, module)
         except Exception as error:
             warn(error)
+            end_extension()
         if run is None:
             return train(self, resume_from_checkpoint, *args, **kwargs)
-        try:
-            return train(self, run.course.folder or resume_from_checkpoint, *args, **kwargs)
-        finally:
-            run.take_away()
+        return run.train(lambda folder: train(self, folder or resume_from_checkpoint, *args, **kwargs))
 
     malleable_train._ringrt = True  # type: ignore[attr-defined]
     module.Trainer.train = malleable_train
 
 
-def _open(trainer: Any, module: ModuleType) -> "Optional[_Train]":
+def _open(trainer: Any, module: ModuleType) -> "Optional[Train]":
     global _used
     if _used:
         return None
@@ -55,36 +55,62 @@ def _open(trainer: Any, module: ModuleType) -> "Optional[_Train]":
     ranks = ranks_from_environment().get("size", 1)
     if args.world_size != ranks:
         raise Declined(f"the Trainer has {args.world_size} ranks, the job step has {ranks}")
+    why = None
+    if live.is_asked():
+        from . import hf_live
+
+        why = hf_live.why_not(trainer, module)
+        if why is None:
+            _used = True
+            return hf_live.InPlace(trainer, module)
+        live.decline(why, args.process_index == 0)
     _used = True
-    return _Train(trainer, module)
+    return Train(trainer, module)
 
 
-class _Train:
+class Train:
     """One train() that can be resized."""
 
+    methods: "tuple[str, ...]" = ("get_train_dataloader", "training_step")  # of the Trainer, replaced by ours
+
     def __init__(self, trainer: Any, module: ModuleType) -> None:
-        self.trainer = trainer
+        self.trainer, self._module = trainer, module
         self._every = trainer.args.gradient_accumulation_steps
         self._index = 0  # of the next micro-batch in the epoch
-        self.course = Course("transformers", self._save, ranks_from_environment())
-        self._inner = {name: getattr(trainer, name) for name in ("get_train_dataloader", "training_step")}
-        trainer.get_train_dataloader = self._get_train_dataloader
-        trainer.training_step = self._training_step
-        trainer.add_callback(_callback(module.TrainerCallback, self))
+        self.course = self._make_course()
+        self._inner = {name: getattr(trainer, name) for name in self.methods}
+        for name in self.methods:
+            setattr(trainer, name, getattr(self, "_" + name.lstrip("_")))
 
-    def take_away(self) -> None:
-        self.course.finish()
+    def _make_course(self) -> Course:
+        course = Course("transformers", self._save, ranks_from_environment())
+        self.trainer.add_callback(_callback(self._module.TrainerCallback, self))
+        return course
+
+    def train(self, inner: "Callable[[Optional[str]], Any]") -> Any:
+        """`inner`: the Trainer's own train(), from a checkpoint's folder."""
+        try:
+            return inner(self.course.folder)
+        finally:
+            self.course.finish()
+            self._take_away()
+
+    def _take_away(self) -> None:
         for name in self._inner:
             self.trainer.__dict__.pop(name, None)
         self.trainer.args.gradient_accumulation_steps = self._every
 
+    def _attach(self, loader: Any) -> "tuple[Any, Batches]":
+        """The loader inside accelerate's, and what replaces its batch sampler."""
+        if type(loader).__name__ == "DataLoaderDispatcher":
+            raise Declined("rank 0 reads the data for all ranks (dispatch_batches)")
+        base = getattr(loader, "base_dataloader", loader)
+        return base, self.course.attach(base, self.trainer.model, self._every)
+
     def _get_train_dataloader(self) -> Any:
         loader, course, trainer = self._inner["get_train_dataloader"](), self.course, self.trainer
         try:
-            if type(loader).__name__ == "DataLoaderDispatcher":
-                raise Declined("rank 0 reads the data for all ranks (dispatch_batches)")
-            base = getattr(loader, "base_dataloader", loader)  # the loader inside accelerate's
-            batches = course.attach(base, trainer.model, self._every)
+            base, batches = self._attach(loader)
         except Exception as error:
             course.close(error)
             return loader
@@ -110,15 +136,20 @@ class _Train:
         course.boundary(state.global_step, self._epoch(), self._index)
 
     def _training_step(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        course, trainer = self.course, self.trainer
+        course = self.course
         if course.plan is not None:
             counted = args[0] if args else kwargs.get("num_items_in_batch")
-            weighed = getattr(trainer, "loss_is_scaled_for_ga", None)
-            if weighed is None:
-                weighed = counted is not None and trainer.model_accepts_loss_kwargs or bool(trainer.compute_loss_func)
-            course.begin(self._epoch(), self._index, is_mean=not weighed)
+            course.begin(self._epoch(), self._index, self._is_mean(counted))
             self._index += 1
         return self._inner["training_step"](model, inputs, *args, **kwargs)
+
+    def _is_mean(self, counted: Any) -> bool:
+        """Whether the Trainer divides the loss by its number of micro-batches. `counted`: num_items_in_batch."""
+        trainer = self.trainer
+        weighed = getattr(trainer, "loss_is_scaled_for_ga", None)
+        if weighed is None:
+            weighed = counted is not None and trainer.model_accepts_loss_kwargs or bool(trainer.compute_loss_func)
+        return not weighed
 
     def _save(self, folder: str) -> None:
         """Writes a checkpoint like the Trainer's own, without its rotation and its hub."""
@@ -131,13 +162,18 @@ class _Train:
         scaler = getattr(trainer.accelerator, "scaler", None)
         if scaler is not None:
             torch.save(scaler.state_dict(), os.path.join(folder, "scaler.pt"))
+        self._note_callbacks()
+        trainer.state.save_to_json(os.path.join(folder, STATE_FILE))
+
+    def _note_callbacks(self) -> None:
+        """Updates the callbacks' part of the Trainer's state."""
+        trainer = self.trainer
         for one in [*trainer.callback_handler.callbacks, trainer.control]:
             if type(one).__name__ in trainer.state.stateful_callbacks and hasattr(one, "state"):
                 trainer.state.stateful_callbacks[type(one).__name__] = one.state()
-        trainer.state.save_to_json(os.path.join(folder, "trainer_state.json"))
 
 
-def _callback(base: Any, run: _Train) -> Any:
+def _callback(base: Any, run: Train) -> Any:
     class Malleable(base):
         def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             run.begin_step(args, state)

@@ -18,7 +18,8 @@ from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, Sequ
 
 from ..handle import ranks_from_environment
 from ..hooks import warn
-from .course import Batches, Course, Declined
+from . import live
+from .course import Batches, Course, Declined, end_extension
 
 FILE = "lightning.ckpt"
 _used = False  # only the first fit() of a program is malleable
@@ -59,6 +60,7 @@ def _fit(fit: Any, self: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
     except Exception as error:
         run = None
         warn(error)
+        end_extension()
     if run is None:
         return fit(self, model, *args, **kwargs)
     if run.course.folder:
@@ -78,6 +80,8 @@ def _open(given: "dict[str, Any]") -> "Optional[_Fit]":
     is_loader = source is not None and not hasattr(source, "train_dataloader")
     if is_loader:
         check_one_loader(source)
+    if live.is_asked():
+        live.decline("Lightning keeps the number of ranks that it started with", trainer.is_global_zero)
     _take_signals()
     _used = True
     callback.ringrt_fit = run = _Fit(trainer, given["model"])

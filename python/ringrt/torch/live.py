@@ -33,20 +33,23 @@ def is_asked() -> bool:
     return os.environ.get("RINGRT_LIVE_RESIZE") == "1" or is_extension()
 
 
-def why_not(model: torch.nn.Module, ddp: "list[Any]", options: "dict[str, bool]") -> Optional[str]:
-    """Why this training is resized only by requeue, or None. `options`: those of malleable() that are set."""
+def why_not(model: torch.nn.Module, ddp: "Optional[list[Any]]", options: "dict[str, bool]") -> Optional[str]:
+    """Why this training is resized only by requeue, or None. `ddp`: None if the adapter makes it later.
+    `options`: those that are set."""
     for name, is_set in options.items():
         if is_set:
             return f"{name} cannot be resized in place"
     if os.environ.get("RINGRT_CHECKPOINT_LOCAL"):
         return "RINGRT_CHECKPOINT_LOCAL cannot be combined with it"
-    if not ddp or not torch.distributed.is_initialized():
+    if not torch.distributed.is_initialized():
+        return "torch.distributed has no process group"
+    if ddp is not None and not ddp:
         return "model has no DistributedDataParallel"
     if hasattr(model, "_orig_mod"):
         return "model is compiled"
     if any(parameter.device.type != "cpu" for parameter in model.parameters()):
         return "model is not in ordinary memory"
-    for one in ddp:
+    for one in ddp or []:
         if one.process_group.size() != torch.distributed.get_world_size():
             return "its DistributedDataParallel has its own process group"
         why = why_not_rebuilt(one)
@@ -57,6 +60,13 @@ def why_not(model: torch.nn.Module, ddp: "list[Any]", options: "dict[str, bool]"
 
 def say(line: str) -> None:
     sys.stderr.write(f"ringrt: {line}\n")
+
+
+def decline(why: str, is_first: bool) -> None:
+    if is_extension():
+        raise ValueError(f"this training cannot be an extension: {why}")
+    if is_first:
+        say(f"not resized in place, but by requeue: {why}")
 
 
 class Live:
@@ -121,10 +131,10 @@ class Live:
     def join(self) -> None:
         """On an extension: call before its first epoch."""
         if self.extension and not self.moves:
-            self._await_base()
+            self.await_base()
             self._form()
 
-    def _await_base(self) -> None:
+    def await_base(self) -> None:
         try:
             self.handle.restore()
         except Aborted as error:
@@ -134,7 +144,7 @@ class Live:
 
     def _join_again(self, in_tail: bool) -> None:
         epoch = self.run.epoch
-        self._await_base()
+        self.await_base()
         self.returns += 1
         self._redo = self.run.epoch != epoch and not in_tail
         self._form()

@@ -144,13 +144,9 @@ class Malleable(HasHandle):
     def _can_be_live(self, model: torch.nn.Module, same_bits: bool, plan_buckets: bool) -> bool:
         why = live.why_not(model, self._ddp, {"fully_shard()": self.sharded, "same_bits": same_bits,
                                               "plan_buckets": plan_buckets})
-        if why is None:
-            return True
-        if live.is_extension():
-            raise ValueError(f"this training cannot be an extension: {why}")
-        if not dist.is_initialized() or dist.get_rank() == 0:
-            live.say(f"not resized in place, but by requeue: {why}")
-        return False
+        if why is not None:
+            live.decline(why, not dist.is_initialized() or dist.get_rank() == 0)
+        return why is None
 
     def _share_seed(self) -> None:
         if self.handle.size > 1:
