@@ -92,7 +92,7 @@ TEST(a_reconfigured_slurmctld_makes_no_job_wait) {
         if (!one_is_down) world.return_node(2);
         world.cluster.advance(2);
         world.restart();
-        Journal journal{.continues = goes_on};
+        Journal journal{.continues = continues};
         if (silent_s > 0) journal.under_way_s[id] = world.cluster.now_s() - silent_s;
         world.controller->restore(journal);
         const auto runs = [&] { return world.cluster.job(id).phase == JobPhase::running; };
