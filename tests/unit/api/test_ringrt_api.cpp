@@ -214,8 +214,8 @@ TEST(a_child_forked_while_another_thread_fails_does_not_hang) {
 TEST(gradients_without_type_or_operation_are_refused_at_registration) {
     Alone alone;
     int id = -1;
-    const char *line = "dtype must be one of the numbers (not uint8), op one of the five";
-    expect(alone.rt, ringrt_gradient_register(alone.rt, "g", 4, RINGRT_UINT8, RINGRT_SUM, &id),
+    const char *line = "dtype or op is not one of ringrt.h, or it is the average of bool";
+    expect(alone.rt, ringrt_gradient_register(alone.rt, "g", 4, RINGRT_BOOL, RINGRT_AVG, &id),
            RINGRT_INVALID_ARGUMENT, line);
     expect(alone.rt,
            ringrt_gradient_register(alone.rt, "g", 4, static_cast<ringrt_dtype_t>(99), RINGRT_SUM,
