@@ -19,8 +19,8 @@ refused 'for example URG' "${job[@]}" --malleable-signal=KILL
 for signal in CHLD TERM 15 INT 2 HUP QUIT CONT SEGV 32; do
     refused 'expected a signal that nothing else sends' "${job[@]}" --malleable-signal=$signal
 done
-refused 'expected --malleable too' sbatch --wrap true --malleable-grace=30
-refused 'expected --malleable too' sbatch --wrap true --malleable-signal=USR1
+refused 'expected --malleable as well' sbatch --wrap true --malleable-grace=30
+refused 'expected --malleable as well' sbatch --wrap true --malleable-signal=USR1
 refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
 for option in --nodes=1-4 --exclusive --no-requeue --nodelist=n1 --mincpus=8; do
     refused "leave out --" "${job[@]}" "$option"
