@@ -22,13 +22,4 @@ ringsim_SOURCES = tools/ringsim/main.cpp
 ringsim_LDADD = libringsim.la
 dist_man_MANS += man/ringsim.1
 EXTRA_DIST += doc/policies.md
-
-# ringfit: samples -> models
-noinst_LTLIBRARIES += libringfit.la
-libringfit_la_SOURCES = tools/ringfit/fit.cpp tools/ringfit/fit.h
-libringfit_la_LIBADD = libringsim.la
-bin_PROGRAMS += ringfit
-dist_man_MANS += man/ringfit.1
-ringfit_SOURCES = tools/ringfit/main.cpp
-ringfit_LDADD = libringfit.la
 endif
