@@ -3,6 +3,8 @@
 # limit has borrowed, even if enough GPUs are free for both. No job is asked in vain or grows meanwhile.
 . "$here/site.sh"
 site_up
+# A new slurmctld starts jobs before the nodes register. Their steps then fail: "Invalid generic resource".
+registered() { ! timeout 10 scontrol show node | grep -q SlurmdStartTime=None; }
 waits_at() { timeout 10 squeue -h -j "$1" -o %r | grep -q "$2"; }
 end_all() {
     timeout 10 scancel "$@"
@@ -60,6 +62,7 @@ sed -i 's/^SelectTypeParameters=.*/SelectTypeParameters=CR_CPU_Memory/' "$dir/sl
 echo DefMemPerCPU=1 >>"$dir/slurm.conf"
 kill_slurmctld
 start_slurmctld
+wait_for 30 "registration of the nodes" registered
 limit qos team set GrpTRES=gres/gpu=-1,mem=500
 borrows alice memory -q team --gpus=1 --mem-per-gpu=100
 waiting=$(user_rigid bob 600 -q team --gpus=1 --mem=250)
