@@ -66,6 +66,18 @@ void add_policy_params(std::vector<Row> &rows) {
                      &param});
 }
 
+void add_live_rows(std::vector<Row> &table) {
+    table.push_back(choice("resize", &Options::resize, "requeue|live",
+                           "How a running job changes its size: by a requeue, or by extension "
+                           "jobs that join and leave it, if its program supports that"));
+    table.push_back(name("extension_partition", &Options::extension_partition,
+                         "Partition of extension jobs, for example one whose jobs Slurm preempts; "
+                         "if it is not set, the base's partition"));
+    table.push_back(name("extension_qos", &Options::extension_qos,
+                         "QOS of extension jobs; if it is not set, the base's QOS; their owners "
+                         "must be allowed to use it"));
+}
+
 std::vector<Row> all_rows() {
     static const std::string policy_choices = policy_names();
     std::vector<Row> table{
@@ -114,16 +126,8 @@ std::vector<Row> all_rows() {
         choice(
             "reclaim", &Options::reclaim, "any|higher-priority",
             "Which pending rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
-        choice("resize", &Options::resize, "requeue|live",
-               "How a running job changes its size: by a requeue, or by extension jobs that join "
-               "and leave it, if its program supports that"),
-        name("extension_partition", &Options::extension_partition,
-             "Partition of extension jobs, for example one whose jobs Slurm preempts; if it is not "
-             "set, the base's partition"),
-        name("extension_qos", &Options::extension_qos,
-             "QOS of extension jobs; if it is not set, the base's QOS; their owners must be "
-             "allowed to use it"),
     };
+    add_live_rows(table);
     add_policy_params(table);
     return table;
 }
