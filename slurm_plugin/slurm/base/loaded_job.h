@@ -33,7 +33,7 @@ class LoadedJob {
     const slurm_job_info_t &operator*() const { return *job_; }
     const slurm_job_info_t *operator->() const { return job_; }
     // The time of slurmctld's answer, by its own clock.
-    [[nodiscard]] time_t told() const { return answer_->last_update; }
+    [[nodiscard]] time_t reported_at() const { return answer_->last_update; }
 
   private:
     struct Free {

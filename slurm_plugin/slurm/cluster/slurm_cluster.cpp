@@ -248,7 +248,7 @@ RpcStatus SlurmCluster::load_hot() {
             continue;
         else if (said != RpcStatus::ok)
             return said;
-        controller::JobRecord record = convert(*found, found.told());
+        controller::JobRecord record = convert(*found, found.reported_at());
         keep_noted(seen_.jobs[index], record);
         if (is_hot(record)) still.push_back(index);
         if (record == seen_.jobs[index]) continue;
