@@ -135,13 +135,13 @@ RINGRT_API int ringrt_local_rank(const ringrt_t *rt); /* the GPU to use: one ran
 RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was requeued */
 
 /* Sets the CUDA stream (a cudaStream_t) for buffers in GPU memory; initially the default stream.
- * ringrt_allreduce(), ringrt_allreduce_start() and gradients accept GPU buffers if send and recv are on the
- * rank's GPU at all ranks. The other collectives copy them through host memory. For registered buffers see
- * ringrt_register().
+ * ringrt_allreduce(), ringrt_allreduce_start() and gradients accept GPU buffers if send and recv are on the rank's
+ * GPU at all ranks; so do ringrt_reduce_scatter() and ringrt_all_gather() if all shares are equal. Otherwise a
+ * collective copies them through host memory. For registered buffers see ringrt_register().
  *
  * A reduction starts after all work enqueued on `stream` before the call. If each rank has its own GPU, NCCL
- * performs the reduction (not in rank order) and ringrt_allreduce() is stream-ordered: it returns at once, and
- * work enqueued on `stream` afterwards runs after the reduction. If a rank is lost, NCCL fails or the timeout
+ * performs these (sums not in rank order) and all but _start() are stream-ordered: they return at once, and
+ * work enqueued on `stream` afterwards runs after them. If a rank is lost, NCCL fails or the timeout
  * expires, the stream's wait ends and the next call returns the error: check a status before you use earlier
  * results. Ranks that call different reductions get RINGRT_MISMATCH from their next call on host memory, at the
  * latest from ringrt_step().

@@ -14,7 +14,7 @@ namespace {
 
 // With live_resize, ranks continue after a loss with the state in memory, so an update must not use
 // a failed sum. The call therefore waits for a result on a GPU.
-OnGpu on_gpu(const ringrt_t &rt) { return {.waits = rt.resizer != nullptr, .behind = nullptr}; }
+OnGpu on_gpu(const ringrt_t &rt) { return {.waits = rt.resizer != nullptr}; }
 
 }  // namespace
 

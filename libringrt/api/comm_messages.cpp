@@ -14,7 +14,7 @@ Status check_message(const ringrt_comm_t &comm, const void *data, size_t count,
     const size_t each = dtype_bytes(dtype);
     if (each == 0) return invalid("no such dtype");
     RINGRT_TRY(check_count(count, each));
-    return check(comm, {data, count, nullptr, 0, kApart, true}, each);
+    return check(comm, host_only({data, count, nullptr, 0}), each);
 }
 
 ringrt_status_t pass(bool send, void *data, size_t count, ringrt_dtype_t dtype, int peer, int tag,

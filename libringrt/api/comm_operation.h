@@ -24,8 +24,13 @@ struct CommBuffers {
     const void *recv;
     size_t recv_count;
     size_t in_place = kApart;  // the element of recv at which send may begin
-    bool host_only = false;    // neither may be in a GPU's memory
+    bool host_only = false;    // neither may be in GPU memory
 };
+
+inline CommBuffers host_only(CommBuffers buffers) {
+    buffers.host_only = true;
+    return buffers;
+}
 
 inline Status check(const ringrt_comm_t &comm, const CommBuffers &buffers, size_t each) {
     if (each == 0) return invalid("no such dtype");

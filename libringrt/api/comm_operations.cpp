@@ -18,7 +18,7 @@ Status check_rooted(const ringrt_comm_t &comm, const void *block, const void *bl
     const auto ranks = static_cast<size_t>(comm.communicator.size());
     const auto rank = static_cast<size_t>(comm.communicator.rank());
     const size_t all = comm.communicator.rank() == root ? count * ranks : 0;
-    return check(comm, {block, count, blocks, all, count * rank, true}, each);
+    return check(comm, host_only({block, count, blocks, all, count * rank}), each);
 }
 
 // An allreduce does not copy between the host and the GPU.
@@ -151,7 +151,7 @@ ringrt_status_t ringrt_comm_alltoall(const void *send, void *recv, size_t count,
         [&]() -> Status {
             RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
             const size_t all = count * static_cast<size_t>(of(comm).size());
-            return check(*comm, {send, all, recv, all, kApart, true}, dtype_bytes(dtype));
+            return check(*comm, host_only({send, all, recv, all}), dtype_bytes(dtype));
         },
         [=] { return of(comm).all_to_all(send, recv, count, dtype); });
 }

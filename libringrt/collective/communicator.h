@@ -35,8 +35,8 @@ class Gpu;
 // Of an operation on buffers in GPU memory.
 struct OnGpu {
     bool waits = false;  // the call returns with the result; otherwise it is stream-ordered
-    std::shared_ptr<void>
-        behind;  // a Gpu::Event: start after it, not after the whole stream; waits
+    // A Gpu::Event: starts after it instead of after the whole stream, and waits.
+    std::shared_ptr<void> behind = nullptr;
 };
 
 struct CommunicatorConfig {

@@ -14,19 +14,31 @@ std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() {
 
 namespace {
 
-ringrt_status_t sum_with(uint32_t live_resize) {
+enum class Call { allreduce, reduce_scatter, all_gather };
+constexpr Call kCalls[] = {Call::allreduce, Call::reduce_scatter, Call::all_gather};
+
+ringrt_status_t status_of(Call call, uint32_t live_resize) {
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.timeout_ms = 300;
     config.live_resize = live_resize;
     const Alone alone(config);
     auto *data = static_cast<float *>(FakeGpu::make(4096));
+    auto *other = static_cast<float *>(FakeGpu::make(4096));
+    if (call == Call::reduce_scatter)
+        return ringrt_reduce_scatter(alone.rt, data, other, 8, RINGRT_FLOAT32, RINGRT_SUM);
+    if (call == Call::all_gather)
+        return ringrt_all_gather(alone.rt, data, other, 8, RINGRT_FLOAT32);
     return ringrt_allreduce(alone.rt, data, data, 8, RINGRT_FLOAT32, RINGRT_SUM);
 }
 
-TEST(a_sum_is_in_stream_order) { ck_assert_int_eq(sum_with(0), RINGRT_OK); }
+TEST(a_sum_is_in_stream_order) {
+    for (const Call call : kCalls) ck_assert_int_eq(status_of(call, 0), RINGRT_OK);
+}
 
 // Otherwise ranks could continue with an update from a failed sum.
-TEST(with_live_resize_the_call_waits_for_the_sum) { ck_assert_int_eq(sum_with(1), RINGRT_TIMEOUT); }
+TEST(with_live_resize_the_call_waits_for_the_sum) {
+    for (const Call call : kCalls) ck_assert_int_eq(status_of(call, 1), RINGRT_TIMEOUT);
+}
 
 }  // namespace
 
