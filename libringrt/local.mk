@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# libringrt: each folder's sources are listed in its local.mk. Folders that are only used together form one
+# libringrt: each directory's sources are listed in its local.mk. Directories that are only used together form one
 # convenience library. (Few of these contain another: libtool cannot extract files of the same name from
 # both.)
 noinst_LTLIBRARIES += libbase.la libcollective.la libbucketing.la libgradients.la libruntime.la libapi.la

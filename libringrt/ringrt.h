@@ -258,9 +258,9 @@ RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, 
                                                 ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
                                                 uint64_t first_row, uint64_t rows);
 
-/* Writes the program's own files into `folder`, or reads them from there. Returns 0 on success; otherwise
+/* Writes the program's own files into `directory`, or reads them from there. Returns 0 on success; otherwise
  * `error` gets one line with the cause, of at most error_bytes including its 0. */
-typedef int (*ringrt_saver_fn)(void *context, const char *folder, uint64_t step, char *error,
+typedef int (*ringrt_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
                                size_t error_bytes);
 
 /* Sets callbacks for a program with its own checkpoint format, beside registered buffers or without any. Call
@@ -269,7 +269,7 @@ typedef int (*ringrt_saver_fn)(void *context, const char *folder, uint64_t step,
  * Every save calls `save` on every rank, after the ranks have agreed on the step. The program chooses which
  * ranks write what, but together they must write at least one file. Files are plain files named [A-Za-z0-9._-],
  * not "manifest" or "shard-…", and closed when `save` returns. The library syncs and hashes them, and renames
- * the folder to its final name only when everything is on disk. If `save` fails at one rank, the checkpoint
+ * the directory to its final name only when everything is on disk. If `save` fails at one rank, the checkpoint
  * fails: a resize is called off and training continues. ringrt_restore() calls `load` on every rank, for the
  * newest checkpoint in which every file is intact; if `load` fails, it returns RINGRT_SYSTEM_ERROR with the
  * callback's line.

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_LIB_SLURM: Slurm's public headers and its plugin folder. Sets HAVE_SLURM (conditional),
+# RINGRT_LIB_SLURM: Slurm's public headers and its plugin directory. Sets HAVE_SLURM (conditional),
 # SLURM_CPPFLAGS, SLURM_LIBS (for programs only: a plugin uses the symbols of the daemon that loads it),
 # slurmplugindir, slurmconffile, SLURM_VERSION_TEXT; and slurm_running, slurm_match for the summary.
 AC_DEFUN([RINGRT_LIB_SLURM], [
   AC_ARG_WITH([slurm],
-    [AS_HELP_STRING([--with-slurm=DIR], [Slurm's installation prefix: DIR/include/slurm must hold its headers (default: the compiler's own folders); --without-slurm leaves the plugins out])],
+    [AS_HELP_STRING([--with-slurm=DIR], [Slurm's installation prefix: DIR/include/slurm must hold its headers (default: the compiler's own directories); --without-slurm leaves the plugins out])],
     [], [with_slurm=check])
   AC_ARG_WITH([slurm-plugin-dir],
-    [AS_HELP_STRING([--with-slurm-plugin-dir=DIR], [where Slurm loads plugins from, its PluginDir (default: the folder that holds sched_backfill.so below --with-slurm, else below /usr and /usr/local; nothing is asked of a running Slurm)])],
+    [AS_HELP_STRING([--with-slurm-plugin-dir=DIR], [where Slurm loads plugins from, its PluginDir (default: the directory that holds sched_backfill.so below --with-slurm, else below /usr and /usr/local; nothing is asked of a running Slurm)])],
     [slurmplugindir="$withval"], [slurmplugindir=])
   AC_ARG_WITH([slurm-conf],
     [AS_HELP_STRING([--with-slurm-conf=FILE], [the slurm.conf that ringrt-check reads where SLURM_CONF is not set (default: etc/slurm.conf below --with-slurm, else /etc/slurm/slurm.conf)])],
@@ -60,7 +60,7 @@ AC_DEFUN([RINGRT_SLURM_HEADERS], [
 ])
 
 # slurm_headers.h: every file compiled with Slurm's headers includes it. It is rewritten only if these headers
-# or Slurm's folders change, so after a Slurm update make recompiles only those files. The headers' own times
+# or Slurm's directories change, so after a Slurm update make recompiles only those files. The headers' own times
 # are no guide: a package's files are as old as the package.
 AC_DEFUN([RINGRT_SLURM_STAMP], [
   ringrt_dir=`$CXX $CPPFLAGS $SLURM_CPPFLAGS -M -x c++ -include slurm/spank.h /dev/null 2>/dev/null |
@@ -92,7 +92,7 @@ AC_DEFUN([RINGRT_SLURM_RUNNING], [
 ])
 
 AC_DEFUN([RINGRT_SLURM_PLUGIN_DIR], [
-  AC_MSG_CHECKING([for Slurm's plugin folder])
+  AC_MSG_CHECKING([for Slurm's plugin directory])
   AS_CASE([$with_slurm], [check|yes|/usr|/usr/],
     [ringrt_dirs="/usr/lib/*/slurm-wlm /usr/lib/*/slurm /usr/lib64/slurm /usr/lib/slurm /usr/local/lib/slurm"
      ringrt_default='${libdir}/slurm'],
@@ -101,7 +101,7 @@ AC_DEFUN([RINGRT_SLURM_PLUGIN_DIR], [
   for ringrt_dir in $ringrt_dirs; do
     AS_IF([test -z "$slurmplugindir" && test -e "$ringrt_dir/sched_backfill.so"], [slurmplugindir="$ringrt_dir"])
   done
-  # Only the headers are installed: Debian's libslurm-dev leaves the folder behind
+  # Only the headers are installed: Debian's libslurm-dev leaves the directory behind
   for ringrt_dir in $ringrt_dirs; do
     AS_IF([test -z "$slurmplugindir" && test -d "$ringrt_dir"], [slurmplugindir="$ringrt_dir"])
   done

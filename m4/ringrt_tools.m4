@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# RINGRT_HAS_HEADER(HEADER, FOUND, NOT_FOUND): searches the compiler's folders and compiles nothing.
+# RINGRT_HAS_HEADER(HEADER, FOUND, NOT_FOUND): searches the compiler's directories and compiles nothing.
 # AC_CHECK_HEADER takes seconds for a header-only library.
 AC_DEFUN([RINGRT_HAS_HEADER], [
   AC_CACHE_CHECK([for $1], [AS_TR_SH([ac_cv_header_$1])],

@@ -23,9 +23,9 @@ class BuildWithLibrary(build_py):
             return
         if not os.path.isfile(BUNDLE):
             raise SystemExit(f"RINGRT_BUNDLE={BUNDLE}: there is no such file; build it by `make libringrt.la`")
-        folder = os.path.join(self.build_lib, "ringrt", "lib")
-        os.makedirs(folder, exist_ok=True)
-        library = shutil.copy(os.path.realpath(BUNDLE), os.path.join(folder, "libringrt.so"))
+        directory = os.path.join(self.build_lib, "ringrt", "lib")
+        os.makedirs(directory, exist_ok=True)
+        library = shutil.copy(os.path.realpath(BUNDLE), os.path.join(directory, "libringrt.so"))
         if shutil.which("strip"):
             subprocess.run(["strip", "--strip-unneeded", library], check=True)
 

@@ -44,7 +44,7 @@ make_site() {
     chmod 755 "$dir/prolog"
 }
 
-# The users exist only in the folder: nothing is added to this machine's users.
+# The users exist only in the directory: nothing is added to this machine's users.
 site_program() { # CMD...: sets $program
     # shellcheck disable=SC2016 # for the shell in there
     program=(unshare --mount sh -c 'mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/group" /etc/group || exit

@@ -30,9 +30,9 @@ def moments(paths, pattern, pick):
 
 
 class Logs:
-    def __init__(self, folder):
-        controller = [os.path.join(folder, "log", "slurmctld.log")]
-        nodes = glob.glob(os.path.join(folder, "log", "n[0-9].log"))
+    def __init__(self, directory):
+        controller = [os.path.join(directory, "log", "slurmctld.log")]
+        nodes = glob.glob(os.path.join(directory, "log", "n[0-9].log"))
         self.submitted = moments(controller, r"submit_batch_job: JobId=(\d+)", min)
         self.started = moments(controller, r"(?:Started|Allocate) JobId=(\d+)", min)
         self.done = moments(controller, r"_job_complete: JobId=(\d+) done", max)
@@ -70,10 +70,10 @@ def times(training, mine, logs):
 
 
 def main():
-    folder = sys.argv[1]
-    way = demo_result.load("live", folder, demo_jobs.load(os.path.join(HERE, "jobs.tsv")))
-    logs = Logs(folder)
-    events = demo_result.read_events(os.path.join(folder, "malleable_events.jsonl"))
+    directory = sys.argv[1]
+    way = demo_result.load("live", directory, demo_jobs.load(os.path.join(HERE, "jobs.tsv")))
+    logs = Logs(directory)
+    events = demo_result.read_events(os.path.join(directory, "malleable_events.jsonl"))
     bases = {training.id for training in way.results}
     all_of = extensions(events, sorted(set(logs.submitted) - bases))
     sums = [0.0] * len(PARTS)

@@ -62,9 +62,9 @@ def read_events(path):
     return events
 
 
-def result_of(record, job, folder, events, held):
-    rows = steplog.read(os.path.join(folder, job.name + ".csv"))
-    told = read_json(os.path.join(folder, job.name + ".json"))
+def result_of(record, job, directory, events, held):
+    rows = steplog.read(os.path.join(directory, job.name + ".csv"))
+    told = read_json(os.path.join(directory, job.name + ".json"))
     phases = steplog.phases(rows)
     mine = [event for event in events if event.get("job") == record["id"]]
     return Result(
@@ -104,11 +104,11 @@ class Way:
         return gpu_time.idle_share([result.use for result in self.results])
 
 
-def load(name, folder, jobs):
-    run = read_json(os.path.join(folder, "run.json"))
+def load(name, directory, jobs):
+    run = read_json(os.path.join(directory, "run.json"))
     if not run:
-        raise SystemExit(f"demo: {folder}/run.json is missing: that run did not end")
-    events = read_events(os.path.join(folder, "malleable_events.jsonl"))
+        raise SystemExit(f"demo: {directory}/run.json is missing: that run did not end")
+    events = read_events(os.path.join(directory, "malleable_events.jsonl"))
     records = {record["name"]: record for record in run["jobs"]}
     return Way(name, run["start_s"],
-               [result_of(records[job.name], job, folder, events, run.get("held", [])) for job in jobs])
+               [result_of(records[job.name], job, directory, events, run.get("held", [])) for job in jobs])

@@ -31,7 +31,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--samples", type=int, default=1003)
     parser.add_argument("--batch", type=int, default=8, help="of one GPU at the most GPUs")
-    parser.add_argument("--output", default="hf_run", help="folder for the Trainer's own checkpoints")
+    parser.add_argument("--output", default="hf_run", help="directory for the Trainer's own checkpoints")
     options = parser.parse_args()
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=97, n_positions=4, n_embd=32, n_layer=2,
                                                                  n_head=2, bos_token_id=0, eos_token_id=0))

@@ -113,7 +113,7 @@ tarball_is_whole() {
 
 # The tests already ran out of tree. This stage checks what the tarball builds, installs and
 # removes, and that it holds every file, including those of the tests. ccache has compiled
-# everything already if the build folder is two levels below the checkout, like distcheck's: the
+# everything already if the build directory is two levels below the checkout, like distcheck's: the
 # relative paths are the same.
 stage_dist() {
     has_tarball=1

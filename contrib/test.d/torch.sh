@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/test --stages torch: the Python package with the real PyTorch and frameworks, which pip
-# installs into the build folder; torch-short: some of its tests with only PyTorch. The download
+# installs into the build directory; torch-short: some of its tests with only PyTorch. The download
 # runs beside the other stages. Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 

@@ -42,7 +42,7 @@ void make_resizer(ringrt_t &rt) {
             .rank = settings.rank,
             .size = settings.size,
             .local_rank = settings.local_rank,
-            .folder = settings.checkpoint_dir,
+            .directory = settings.checkpoint_dir,
             .timeout_ms = settings.timeout_ms,
             .start_timeout_ms = settings.start_timeout_ms,
             .use =
@@ -62,7 +62,7 @@ Status start(ringrt_t &rt) {
     using namespace checkpoint;
     if (Status caught = rt.file_limit.start(SIGXFSZ); !caught.ok()) return caught;
     if (rt.settings.size > 1 && !rt.settings.allgather)  // ranks meet in a file there
-        if (int made = make_folders(real_files(), rt.settings.checkpoint_dir); made < 0)
+        if (int made = make_directories(real_files(), rt.settings.checkpoint_dir); made < 0)
             return write_failure(made, rt.settings.checkpoint_dir);
     Fence fence;
     if (!rt.settings.is_extension) {

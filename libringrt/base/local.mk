@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Shared by all folders: status, types, clocks, threads, sockets
+# Shared by all directories: status, types, clocks, threads, sockets
 libbase_la_SOURCES += \
 	libringrt/base/affinity.cpp \
 	libringrt/base/affinity.h \

@@ -66,7 +66,7 @@ Status RootBootstrap::open_as_hub(Fd listener, const Secret &secret) {
         if (status.code == RINGRT_TIMEOUT) {
             status.message = format_text(
                 "rank 0: rank%s %s of %d did not connect within %.0f s of start-up; "
-                "were all started, and do they share the rendezvous folder?",
+                "were all started, and do they share the rendezvous directory?",
                 missing.size() > 1 ? "s" : "", list_ranks(missing).c_str(), self_.size,
                 double(deadline_->waited_ms()) / 1e3);
         }
@@ -161,15 +161,15 @@ Status listen_as_hub(Rendezvous *rendezvous, Fd *listener) {
     return {};
 }
 
-// Rank 0, rendezvous by file: creates the folder, listens, writes the file, and removes it at the
-// end.
+// Rank 0, rendezvous by file: creates the directory, listens, writes the file, and removes it at
+// the end.
 Status host_by_file(const std::string &path, RootBootstrap *star) {
     Rendezvous rendezvous;
     Fd listener;
     RINGRT_TRY(listen_as_hub(&rendezvous, &listener));
     std::error_code ignored;
-    std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+    std::filesystem::path directory = std::filesystem::path(path).parent_path();
+    if (!directory.empty()) std::filesystem::create_directories(directory, ignored);
     RINGRT_TRY(write_rendezvous(path, rendezvous));
     Status status = star->open_as_hub(std::move(listener), rendezvous.secret);
     unlink(path.c_str());
@@ -188,7 +188,7 @@ Status join(const RankContext &self, const std::string &path, std::optional<Rend
             status.message =
                 format_text("rank %d: rank 0 was not reached within %.0f s of start-up at %s%s%s",
                             self.rank, double(deadline->waited_ms()) / 1e3, path.c_str(),
-                            last.message.empty() ? "; is it started, and is the folder shared?"
+                            last.message.empty() ? "; is it started, and is the directory shared?"
                                                  : "; last try: ",
                             last.message.c_str());
         }

@@ -22,9 +22,9 @@ bool is_address(std::string_view text) {
     return !text.empty() && text.size() < 64 && text.find_first_not_of(kAllowed) == text.npos;
 }
 
-void list_folder(const std::string &path) {
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    DIR *listing = opendir(folder.empty() ? "." : folder.c_str());
+void list_directory(const std::string &path) {
+    std::string directory = std::filesystem::path(path).parent_path().string();
+    DIR *listing = opendir(directory.empty() ? "." : directory.c_str());
     if (listing == nullptr) return;
     while (readdir(listing) != nullptr) {
     }
@@ -34,7 +34,7 @@ void list_folder(const std::string &path) {
 Status failed(const char *what, const std::string &path) {
     return {RINGRT_SYSTEM_ERROR,
             format_text("cannot %s rendezvous file %s: %s; all ranks must share "
-                        "this folder",
+                        "this directory",
                         what, path.c_str(), strerror(errno))};
 }
 
@@ -93,11 +93,11 @@ Status write_rendezvous(const std::string &path, const Rendezvous &rendezvous) {
 
 Status read_rendezvous(const std::string &path, std::optional<Rendezvous> *out) {
     out->reset();
-    list_folder(path);
+    list_directory(path);
     // Non-blocking, in case the path is a pipe without a writer.
     Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!fd.valid()) {
-        // Rank 0 may create the folder later.
+        // Rank 0 may create the directory later.
         return errno == ENOENT || errno == ESTALE ? Status{} : failed("open", path);
     }
     struct stat info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rendezvous file: rank 0's endpoint for the other ranks, in a folder that all share.
+// The rendezvous file: rank 0's endpoint for the other ranks, in a directory that all share.
 //
 //   ringrt-rendezvous/1
 //   secret=0123456789abcdef0123456789abcdef
@@ -28,7 +28,7 @@ struct Rendezvous {
 [[nodiscard]] std::optional<Rendezvous> parse_rendezvous(std::string_view text);
 
 Status write_rendezvous(const std::string &path, const Rendezvous &rendezvous);
-// Empty if the file does not exist (yet). Lists the folder first, so that an NFS client asks its
+// Empty if the file does not exist (yet). Lists the directory first, so that an NFS client asks its
 // server instead of answering "no such file" from its cache.
 Status read_rendezvous(const std::string &path, std::optional<Rendezvous> *out);
 

@@ -2,7 +2,7 @@
 // Which incarnation may write a job's checkpoints. PURE: file names hold all the data and their
 // order.
 //
-// An incarnation claims the folder with an empty file `fence-<number>-<job>-<restart>-<nonce>`,
+// An incarnation claims the directory with an empty file `fence-<number>-<job>-<restart>-<nonce>`,
 // where number is one more than the largest there. No claim overwrites another, so two concurrent
 // claims cannot hide each other.
 // cannot hide one another.

@@ -20,8 +20,8 @@ Number checked(Number result) {
     return result < 0 ? -errno : result;
 }
 
-struct CloseFolder {
-    void operator()(DIR *folder) const { closedir(folder); }
+struct CloseDirectory {
+    void operator()(DIR *directory) const { closedir(directory); }
 };
 
 class RealFiles final : public Files {
@@ -50,8 +50,10 @@ class RealFiles final : public Files {
     }
     int sync_data(int fd) override { return checked(fdatasync(fd)); }
     int close(int fd) override { return checked(::close(fd)); }
-    int make_folder(const std::string &path) override { return checked(mkdir(path.c_str(), 0777)); }
-    int sync_folder(const std::string &path) override {
+    int make_directory(const std::string &path) override {
+        return checked(mkdir(path.c_str(), 0777));
+    }
+    int sync_directory(const std::string &path) override {
         int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0) return -errno;
         int result = checked(fsync(fd));
@@ -62,13 +64,13 @@ class RealFiles final : public Files {
         return checked(::rename(from.c_str(), to.c_str()));
     }
     int remove(const std::string &path) override { return checked(unlink(path.c_str())); }
-    int remove_folder(const std::string &path) override { return checked(rmdir(path.c_str())); }
+    int remove_directory(const std::string &path) override { return checked(rmdir(path.c_str())); }
     int list(const std::string &path, std::vector<std::string> &names) override {
-        const std::unique_ptr<DIR, CloseFolder> folder(opendir(path.c_str()));
-        if (!folder) return -errno;
+        const std::unique_ptr<DIR, CloseDirectory> directory(opendir(path.c_str()));
+        if (!directory) return -errno;
         names.clear();
         errno = 0;
-        while (const dirent *entry = readdir(folder.get())) {
+        while (const dirent *entry = readdir(directory.get())) {
             std::string name = entry->d_name;
             if (name != "." && name != "..") names.push_back(name);
         }
@@ -139,26 +141,26 @@ int read_file(Files &files, const std::string &path, size_t bytes_max, std::stri
     return result;
 }
 
-int make_folders(Files &files, const std::string &path) {
+int make_directories(Files &files, const std::string &path) {
     const size_t slash = path.find_last_of('/');
     const std::string parent = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-    int result = files.make_folder(path);
+    int result = files.make_directory(path);
     if (result == -EEXIST) return 0;
     if (result == -ENOENT && parent.size() > 1) {
-        if (result = make_folders(files, parent); result < 0) return result;
-        result = files.make_folder(path);
+        if (result = make_directories(files, parent); result < 0) return result;
+        result = files.make_directory(path);
     }
     if (result == -EEXIST) return 0;  // another rank created it first
-    return result < 0 ? result : files.sync_folder(parent);
+    return result < 0 ? result : files.sync_directory(parent);
 }
 
-int remove_flat_folder(Files &files, const std::string &path) {
+int remove_flat_directory(Files &files, const std::string &path) {
     std::vector<std::string> names;
     int result = files.list(path, names);
     if (result == -ENOENT) return 0;
     if (result < 0) return result;
     for (const std::string &name : names) files.remove(path + "/" + name);
-    return files.remove_folder(path);
+    return files.remove_directory(path);
 }
 
 Status write_failure(int negative_errno, const std::string &path) {

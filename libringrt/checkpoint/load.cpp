@@ -37,15 +37,15 @@ Status same_parameters(const Manifest &manifest, const std::vector<Buffer> &buff
     return {};
 }
 
-Part read_shards(Files &files, const std::string &folder, const Manifest &manifest,
+Part read_shards(Files &files, const std::string &directory, const Manifest &manifest,
                  const std::vector<Buffer> &buffers) {
     std::vector<Piece> pieces;
     Staging staging;
     for (size_t i = 0; i < manifest.shards.size(); ++i) {
         const Shard &shard = manifest.shards[i];
         ShardReader reader(files);
-        Status outcome =
-            reader.open(folder + "/" + shard_name(shard.rank), shard, manifest.parameters.size());
+        Status outcome = reader.open(directory + "/" + shard_name(shard.rank), shard,
+                                     manifest.parameters.size());
         if (outcome.ok()) outcome = reader.read_into(buffers, staging);
         if (!outcome.ok()) return {outcome, static_cast<int32_t>(i), staging.failed()};
         for (const TableRow &row : reader.table())
@@ -62,7 +62,7 @@ Part load_from(Store &store, const std::string &name, const std::string &manifes
                const std::vector<Buffer> &buffers, Manifest &manifest) {
     if (Status parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return {parsed};
     if (Status same = same_parameters(manifest, buffers); !same.ok()) return {same};
-    return read_shards(store.files(), store.folder() + "/" + name, manifest, buffers);
+    return read_shards(store.files(), store.directory() + "/" + name, manifest, buffers);
 }
 
 namespace {
@@ -140,9 +140,9 @@ class Walk {
 
     Status nothing_left() {
         std::vector<std::string> bad = store_.set_aside_names();
-        if (bad.empty()) return {RINGRT_NOT_FOUND, "no checkpoint in " + store_.folder()};
+        if (bad.empty()) return {RINGRT_NOT_FOUND, "no checkpoint in " + store_.directory()};
         return {RINGRT_CORRUPT,
-                "every checkpoint in " + store_.folder() + " is damaged (" + join(bad) +
+                "every checkpoint in " + store_.directory() + " is damaged (" + join(bad) +
                     "): restore one from a copy, or remove them to start from step 0"};
     }
 
@@ -178,7 +178,7 @@ Status read_again(Store &store, const std::string &name, const Manifest &manifes
     if (shard < 0 || static_cast<size_t>(shard) >= manifest.shards.size()) return mine.outcome;
     const Shard &expected = manifest.shards[static_cast<size_t>(shard)];
     ShardReader reader(store.files());
-    Status seen = reader.open(store.folder() + "/" + name + "/" + shard_name(expected.rank),
+    Status seen = reader.open(store.directory() + "/" + name + "/" + shard_name(expected.rank),
                               expected, manifest.parameters.size());
     return seen.ok() ? reader.verify() : seen;
 }
@@ -204,11 +204,12 @@ Status try_one(Group &group, Store &store, const std::string &name,
             format_text("rank %td on %s: ", failed - all.begin(), failed->node) + why.message +
             (seen.ok() ? ", but rank 0 can read it" : "");
         if (tries == pauses_s.size())
-            return {RINGRT_SYSTEM_ERROR, "cannot load " + store.folder() + "/" + name + ": " + who};
+            return {RINGRT_SYSTEM_ERROR,
+                    "cannot load " + store.directory() + "/" + name + ": " + who};
         if (group.rank() == 0) log_retry(who, pauses_s[tries]);
         wait_s(pauses_s[tries]);
         std::vector<std::string> names;  // a listing makes a network file system refresh its cache
-        store.files().list(store.folder() + "/" + name, names);
+        store.files().list(store.directory() + "/" + name, names);
     }
 }
 

@@ -27,7 +27,7 @@ Status with_retries(const Pauses &pauses_s, const std::function<Status()> &what)
 //   CORRUPT       there were checkpoints, and all are damaged; the message names them
 //   SYSTEM_ERROR  it cannot be read; the message names the rank. Nothing was changed
 //   MISMATCH      an intact checkpoint of other parameters: nothing is set aside
-//   SUPERSEDED    a newer incarnation holds the folder
+//   SUPERSEDED    a newer incarnation holds the directory
 // After any other outcome than ok and NOT_FOUND, the buffers' contents are undefined. `buffers` are
 // sorted by name; `store` is used only on rank 0.
 Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Manifest &out,

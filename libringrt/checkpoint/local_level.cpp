@@ -59,12 +59,12 @@ Offer offer_of(Store &store) {
 
 }  // namespace
 
-LocalLevel::LocalLevel(Group &group, Files &files, const std::string &folder,
+LocalLevel::LocalLevel(Group &group, Files &files, const std::string &directory,
                        const std::string &node, Fence fence, LayoutOptions options)
     : group_(group),
-      store_(files, folder, fence, kKept),
+      store_(files, directory, fence, kKept),
       options_(options),
-      node_(folder.empty() ? 0 : hash_text(node + "/" + folder) | 1) {}
+      node_(directory.empty() ? 0 : hash_text(node + "/" + directory) | 1) {}
 
 Status LocalLevel::join() {
     if (Status told = gather(group_, node_, node_of_); !told.ok()) return told;
@@ -92,7 +92,7 @@ Status LocalLevel::write(const std::vector<Buffer> &buffers, const std::string &
                          Shard &shard) {
     const std::vector<Source> sources = sources_to_write(buffers, node_rank_, node_size_, options_);
     if (sources.empty()) return {};
-    const std::string path = store_.folder() + "/" + fresh + "/" + shard_name(shard.rank);
+    const std::string path = store_.directory() + "/" + fresh + "/" + shard_name(shard.rank);
     return as_checkpoint_failure(write_shard(store_.files(), path, sources, shard));
 }
 
@@ -189,8 +189,8 @@ struct SharedNewest {
     int64_t step = -1;
 };
 
-// Rank 0 claims before any rank lists the folder. An unreadable folder is an error, not an empty
-// one: the nodes' own checkpoint may be older.
+// Rank 0 claims before any rank lists the directory. An unreadable directory is an error, not an
+// empty one: the nodes' own checkpoint may be older.
 Status shared_newest(Group &group, Store &shared, const Pauses &pauses_s, int64_t &step) {
     SharedNewest found;
     if (group.rank() == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast level below the shared folder: a folder on each node (NVMe). The ranks of a node write a
-// whole checkpoint into it, with its own claim and commit (store.h).
+// The fast level below the shared directory: a directory on each node (NVMe). The ranks of a node
+// write a whole checkpoint into it, with its own claim and commit (store.h).
 //
 // It covers failures between two saves to a slow shared file system: lost ranks, or a requeue onto
 // the same nodes. A checkpoint is valid only if every node of the current run has a whole copy of
@@ -19,11 +19,12 @@ namespace ringrt::checkpoint {
 
 class LocalLevel {
   public:
-    // `folder` empty: this rank has no local level. `node`: equal only on the ranks of one node.
-    LocalLevel(Group &group, Files &files, const std::string &folder, const std::string &node,
+    // `directory` empty: this rank has no local level. `node`: equal only on the ranks of one node.
+    LocalLevel(Group &group, Files &files, const std::string &directory, const std::string &node,
                Fence fence, LayoutOptions options);
 
-    // Collective, once, before all other calls. The level exists only if every rank has a folder.
+    // Collective, once, before all other calls. The level exists only if every rank has a
+    // directory.
     Status join();
     [[nodiscard]] bool is_there() const { return there_; }
 

@@ -257,19 +257,20 @@ Status parse_manifest(std::string_view text, Manifest &out) {
 }
 
 std::string format_latest(const Latest &latest) {
-    return seal(std::string(kLatestHead) + "\n" + latest.folder +
+    return seal(std::string(kLatestHead) + "\n" + latest.directory +
                 format_text(" %016llx\n", static_cast<u64>(latest.manifest_hash)));
 }
 
 bool parse_latest(std::string_view text, Latest &out) {
-    std::string_view head, line, folder;
+    std::string_view head, line, directory;
     if (text.size() > kLatestBytesMax || !strip_seal(text) || !take_line(text, head) ||
         head != kLatestHead || !take_line(text, line) || !text.empty())
         return false;
     Words words(line);
     Latest latest;
-    if (!words.take(folder) || !words.hash(latest.manifest_hash) || !words.at_end()) return false;
-    latest.folder = folder;
+    if (!words.take(directory) || !words.hash(latest.manifest_hash) || !words.at_end())
+        return false;
+    latest.directory = directory;
     out = latest;
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text that makes a folder of shards a checkpoint, and LATEST beside it. PURE.
+// The text that makes a directory of shards a checkpoint, and LATEST beside it. PURE.
 //
 // Lines of words without nesting, parsed as hostile input: every count, length and number is
 // bounded, every key comes once and in order, and the last line is the hash of all lines before it.
@@ -78,15 +78,15 @@ struct Manifest {
 // RINGRT_CORRUPT with the line number and the error.
 Status parse_manifest(std::string_view text, Manifest &out);
 
-// `folder 0123456789abcdef`: the folder's name and its manifest's hash, sealed with a hash.
+// `directory 0123456789abcdef`: the directory's name and its manifest's hash, sealed with a hash.
 struct Latest {
-    std::string folder;
+    std::string directory;
     uint64_t manifest_hash = 0;
 };
 [[nodiscard]] std::string format_latest(const Latest &latest);
 [[nodiscard]] bool parse_latest(std::string_view text, Latest &out);
 
-// Whether the library reserves this name in a checkpoint's folder.
+// Whether the library reserves this name in a checkpoint's directory.
 [[nodiscard]] bool is_reserved_name(std::string_view name);
 // Valid names of program files: 1 to 200 of [A-Za-z0-9._-], not reserved by the library.
 [[nodiscard]] bool valid_file_name(std::string_view name);

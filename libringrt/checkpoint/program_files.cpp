@@ -16,10 +16,10 @@ constexpr size_t kErrorBytes = 200;  // of the program's line: what a rank can s
 constexpr size_t kReadBytes = 4 << 20;
 
 // Runs one program callback, which leaves one line on failure.
-bool call(ringrt_saver_fn function, void *context, const std::string &folder, uint64_t step,
+bool call(ringrt_saver_fn function, void *context, const std::string &directory, uint64_t step,
           std::string &why) {
     char error[kErrorBytes] = {};
-    const int result = function(context, folder.c_str(), step, error, sizeof error);
+    const int result = function(context, directory.c_str(), step, error, sizeof error);
     if (result == 0) return true;
     why.assign(error, strnlen(error, sizeof error));
     std::ranges::replace(why, '\n', ' ');
@@ -65,8 +65,8 @@ int sync_file(Files &files, const std::string &path) {
     return result;
 }
 
-int list_names(Files &files, const std::string &folder, std::vector<std::string> &names) {
-    const int result = files.list(folder, names);
+int list_names(Files &files, const std::string &directory, std::vector<std::string> &names) {
+    const int result = files.list(directory, names);
     std::erase_if(names, [](const std::string &name) { return is_reserved_name(name); });
     std::ranges::sort(names);
     return result;
@@ -75,29 +75,30 @@ int list_names(Files &files, const std::string &folder, std::vector<std::string>
 }  // namespace
 
 // Other ranks may still be writing: some files are synced twice, but every file is synced.
-Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &folder,
+Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &directory,
                            uint64_t step) {
     std::string why;
-    if (!call(saver.save, saver.context, folder, step, why))
+    if (!call(saver.save, saver.context, directory, step, why))
         return {RINGRT_CHECKPOINT_FAILED, "checkpoint failed: the program could not save: " + why};
     std::vector<std::string> names;
-    if (int result = list_names(files, folder, names); result < 0)
-        return write_failure(result, folder);
+    if (int result = list_names(files, directory, names); result < 0)
+        return write_failure(result, directory);
     for (const std::string &name : names) {
-        const int result = sync_file(files, folder + "/" + name);
+        const int result = sync_file(files, directory + "/" + name);
         if (result == -ENOENT) continue;  // another rank renamed it meanwhile
-        if (result < 0) return write_failure(result, folder + "/" + name);
+        if (result < 0) return write_failure(result, directory + "/" + name);
     }
     return {};
 }
 
-Status list_program_files(Files &files, const std::string &folder, std::vector<ProgramFile> &out) {
+Status list_program_files(Files &files, const std::string &directory,
+                          std::vector<ProgramFile> &out) {
     std::vector<std::string> names;
-    if (int result = list_names(files, folder, names); result < 0)
-        return write_failure(result, folder);
+    if (int result = list_names(files, directory, names); result < 0)
+        return write_failure(result, directory);
     if (names.empty())
         return {RINGRT_CHECKPOINT_FAILED,
-                "checkpoint failed: the program's save wrote no file into " + folder};
+                "checkpoint failed: the program's save wrote no file into " + directory};
     if (names.size() > kProgramFilesMax)
         return {RINGRT_CHECKPOINT_FAILED,
                 format_text("checkpoint failed: the program's save wrote %zu files, at most %zu "
@@ -105,7 +106,7 @@ Status list_program_files(Files &files, const std::string &folder, std::vector<P
                             names.size(), kProgramFilesMax)};
     for (const std::string &name : names) {
         ProgramFile file{.name = name};
-        const std::string path = folder + "/" + name;
+        const std::string path = directory + "/" + name;
         if (!valid_file_name(name)) return no_plain_file(path);
         const int result = describe(files, path, file);
         if (result == -EINVAL) return no_plain_file(path);
@@ -115,11 +116,11 @@ Status list_program_files(Files &files, const std::string &folder, std::vector<P
     return {};
 }
 
-Status verify_program_files(Files &files, const std::string &folder,
+Status verify_program_files(Files &files, const std::string &directory,
                             const std::vector<ProgramFile> &expected) {
     for (const ProgramFile &file : expected) {
         ProgramFile found;
-        if (int result = describe(files, folder + "/" + file.name, found); result < 0)
+        if (int result = describe(files, directory + "/" + file.name, found); result < 0)
             return read_failure(result, file.name);
         if (found.bytes != file.bytes || found.hash != file.hash)
             return {RINGRT_CORRUPT, file.name + ": not what was written"};
@@ -134,7 +135,7 @@ Status load_program_files(Group &group, const ProgramSaver &saver, const Store &
     } from;
     if (group.rank() == 0) store.started_from().copy(from.name, sizeof from.name - 1);
     if (Status sent = broadcast(group, from); !sent.ok()) return sent;
-    const std::string folder = store.folder() + "/" + from.name;
+    const std::string directory = store.directory() + "/" + from.name;
     Status mine;
     std::string why;
     if (!manifest.files.empty() && !saver)
@@ -142,8 +143,8 @@ Status load_program_files(Group &group, const ProgramSaver &saver, const Store &
                 "the checkpoint holds files of the program's: call ringrt_set_saver() first"};
     else if (manifest.files.empty() && saver)
         mine = {RINGRT_MISMATCH, "the checkpoint holds no files for ringrt_set_saver()'s load"};
-    else if (saver && !call(saver.load, saver.context, folder, manifest.step, why))
-        mine = {RINGRT_SYSTEM_ERROR, "the program could not load " + folder + ": " + why};
+    else if (saver && !call(saver.load, saver.context, directory, manifest.step, why))
+        mine = {RINGRT_SYSTEM_ERROR, "the program could not load " + directory + ": " + why};
     return agree(group, mine);
 }
 

@@ -22,17 +22,18 @@ struct ProgramSaver {
     explicit operator bool() const { return save != nullptr; }
 };
 
-// This rank's part: the program writes its files into `folder`, then they are synced.
+// This rank's part: the program writes its files into `directory`, then they are synced.
 // CHECKPOINT_FAILED with the program's own error line.
-Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &folder,
+Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &directory,
                            uint64_t step);
 
-// The files in `folder` that are not the library's, with hashes, sorted by name. CHECKPOINT_FAILED
-// if there is none, or one is not a plain file.
-Status list_program_files(Files &files, const std::string &folder, std::vector<ProgramFile> &out);
+// The files in `directory` that are not the library's, with hashes, sorted by name.
+// CHECKPOINT_FAILED if there is none, or one is not a plain file.
+Status list_program_files(Files &files, const std::string &directory,
+                          std::vector<ProgramFile> &out);
 
 // CORRUPT if one of `expected` is missing or differs from what was written.
-Status verify_program_files(Files &files, const std::string &folder,
+Status verify_program_files(Files &files, const std::string &directory,
                             const std::vector<ProgramFile> &expected);
 
 // Collective: the program reads its files from the checkpoint that `store` started from.

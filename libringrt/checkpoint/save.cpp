@@ -135,8 +135,8 @@ void Saver::write_programs(uint64_t step) {
     try {
         Status wrote;
         if (program_)
-            wrote =
-                write_program_files(store_.files(), program_, store_.folder() + "/" + fresh_, step);
+            wrote = write_program_files(store_.files(), program_, store_.directory() + "/" + fresh_,
+                                        step);
         program_wrote_ = std::move(wrote);
     } catch (const std::bad_alloc &) {  // finish() reports it to all ranks
     }
@@ -168,7 +168,7 @@ void Saver::write(const std::vector<Source> &sources) {
         Status wrote;
         if (!sources.empty())
             wrote = write_shard(store_.files(),
-                                store_.folder() + "/" + fresh_ + "/" + shard_name(shard_.rank),
+                                store_.directory() + "/" + fresh_ + "/" + shard_name(shard_.rank),
                                 sources, shard_);
         wrote_ = as_checkpoint_failure(std::move(wrote));
     } catch (const std::bad_alloc &) {  // wrote_ already holds this error
@@ -227,7 +227,8 @@ Status Saver::finish() {
         if (written.shard.pieces > 0) manifest_.shards.push_back(written.shard);
     }
     if (group_.rank() == 0 && worst.ok() && program_)
-        worst = list_program_files(store_.files(), store_.folder() + "/" + fresh_, manifest_.files);
+        worst =
+            list_program_files(store_.files(), store_.directory() + "/" + fresh_, manifest_.files);
     if (group_.rank() == 0 && worst.ok())
         worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
     if (group_.rank() == 0 && !worst.ok()) store_.discard(fresh_);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves a checkpoint. Collective:
 //
-//     start()   agree on what to save; rank 0: fence, free space, a fresh folder; the program's own
+//     start()   agree on what to save; rank 0: fence, free space, a fresh directory; the program's
+//     own
 //               files, on this thread (program_files.h)
 //     (write)   each rank its shard: inline, or from a copy on a thread while training continues
-//     finish()  all ranks agree; rank 0 writes the manifest and renames the folder into place
+//     finish()  all ranks agree; rank 0 writes the manifest and renames the directory into place
 #pragma once
 
 #include <atomic>
@@ -70,7 +71,7 @@ class Saver {
     Store &store_;
     LayoutOptions options_;
     bool under_way_ = false;
-    std::string fresh_;  // name of the folder
+    std::string fresh_;  // name of the directory
     Manifest manifest_;
     std::vector<std::byte> copy_;
     ProgramSaver program_;

@@ -63,8 +63,8 @@ std::optional<uint64_t> step_of(const std::string &name) {
 
 Status Store::claim() {
     if (claim_) return check_fence();
-    if (int result = make_folders(files_, folder_); result < 0)
-        return write_failure(result, folder_);
+    if (int result = make_directories(files_, directory_); result < 0)
+        return write_failure(result, directory_);
     if (Status made = make_claim(); !made.ok()) return made;
     remove_leftovers();
     return {};
@@ -72,15 +72,15 @@ Status Store::claim() {
 
 Status Store::make_claim() {
     std::vector<std::string> names;
-    int result = files_.list(folder_, names);
-    if (result < 0) return write_failure(result, folder_);
+    int result = files_.list(directory_, names);
+    if (result < 0) return write_failure(result, directory_);
     Claim mine{.number = 1, .fence = fence_};
     for (const Claim &claim : claims_in(names))
         mine.number = std::max(mine.number, claim.number + 1);
     for (const Claim &claim : claims_in(names))
         if (supersedes(claim, mine)) return superseded(claim.fence, fence_);
     result = make_empty_file(files_, at(claim_name(mine)));  // its name is its content
-    if (result == 0) result = files_.sync_folder(folder_);
+    if (result == 0) result = files_.sync_directory(directory_);
     if (result < 0) return write_failure(result, at(claim_name(mine)));
     claim_ = mine;
     return check_fence();
@@ -88,20 +88,21 @@ Status Store::make_claim() {
 
 Status Store::check_fence() {
     std::vector<std::string> names;
-    if (int result = files_.list(folder_, names); result < 0) return write_failure(result, folder_);
+    if (int result = files_.list(directory_, names); result < 0)
+        return write_failure(result, directory_);
     std::optional<Claim> newest;
     for (const Claim &claim : claims_in(names))
         if (!newest || supersedes(claim, *newest)) newest = claim;
     if (newest && *newest != *claim_) return superseded(newest->fence, fence_);
-    return newest ? Status{} : make_claim();  // the folder was emptied
+    return newest ? Status{} : make_claim();  // the directory was emptied
 }
 
 // Removes what an earlier incarnation left or is still writing, first its prepared LATEST file
-// (.latest-*). A folder is renamed before its files are removed, because its owner may rename it at
-// any moment.
+// (.latest-*). A directory is renamed before its files are removed, because its owner may rename it
+// at any moment.
 void Store::remove_leftovers() {
     std::vector<std::string> names;
-    files_.list(folder_, names);
+    files_.list(directory_, names);
     for (const std::string &name : names)
         if (name.starts_with(".latest-")) files_.remove(at(name));
     int number = 0;
@@ -109,26 +110,26 @@ void Store::remove_leftovers() {
         if (!name.starts_with(".tmp-")) continue;
         const std::string gone =
             at(".tmp-" + hex(fence_.nonce) + format_text("-gone-%d", number++));
-        if (files_.rename(at(name), gone) == 0) remove_flat_folder(files_, gone);
+        if (files_.rename(at(name), gone) == 0) remove_flat_directory(files_, gone);
     }
     for (const Claim &claim : claims_in(names))
         if (supersedes(*claim_, claim)) files_.remove(at(claim_name(claim)));
 }
 
 Status Store::check_space(uint64_t bytes) {
-    int64_t available = files_.free_bytes(folder_);
+    int64_t available = files_.free_bytes(directory_);
     if (available < 0 || static_cast<uint64_t>(available) >= bytes) return {};  // unknown: try
     return {RINGRT_CHECKPOINT_FAILED,
             format_text("checkpoint failed: no space left (needs %s, has %s): free some in %s",
                         bytes_text(bytes).c_str(),
-                        bytes_text(static_cast<uint64_t>(available)).c_str(), folder_.c_str())};
+                        bytes_text(static_cast<uint64_t>(available)).c_str(), directory_.c_str())};
 }
 
 Status Store::begin(uint64_t step, std::string &fresh) {
     std::string name =
         ".tmp-" + hex(fence_.nonce) + format_text("-%llu", static_cast<unsigned long long>(step));
-    remove_flat_folder(files_, at(name));  // of a failed save at this step
-    if (int result = files_.make_folder(at(name)); result < 0)
+    remove_flat_directory(files_, at(name));  // of a failed save at this step
+    if (int result = files_.make_directory(at(name)); result < 0)
         return write_failure(result, at(name));
     fresh = name;
     return {};
@@ -139,7 +140,7 @@ Status Store::commit(const std::string &fresh, const Manifest &manifest) {
     const std::string content = format_manifest(manifest);
     const std::string name = free_name(manifest.step);
     int result = write_new_file(files_, path + "/" + kManifest, content);
-    if (result == 0) result = files_.sync_folder(path);
+    if (result == 0) result = files_.sync_directory(path);
     if (result < 0) return write_failure(result, path);
     if (Status ready = prepare_latest({name, hash_text(content)}); !ready.ok()) return ready;
     if (Status own = check_fence(); !own.ok()) return own;
@@ -148,7 +149,7 @@ Status Store::commit(const std::string &fresh, const Manifest &manifest) {
         Status own = check_fence();
         return own.ok() ? write_failure(result, path) : own;
     }
-    if (result == 0) result = files_.sync_folder(folder_);
+    if (result == 0) result = files_.sync_directory(directory_);
     if (result < 0) return write_failure(result, at(name));
     if (Status named = publish_latest(); !named.ok()) return named;
     rotate();
@@ -156,14 +157,14 @@ Status Store::commit(const std::string &fresh, const Manifest &manifest) {
 }
 
 void Store::discard(const std::string &fresh) {
-    remove_flat_folder(files_, at(fresh));
+    remove_flat_directory(files_, at(fresh));
     files_.remove(at(".latest-" + hex(fence_.nonce)));
 }
 
 // After a restart from an older step, a step can be saved again. The first copy stays unchanged.
 std::string Store::free_name(uint64_t step) {
     std::vector<std::string> names;
-    files_.list(folder_, names);
+    files_.list(directory_, names);
     const std::string plain = format_text("step-%012llu", static_cast<unsigned long long>(step));
     std::string name = plain;
     for (int copy = 1; std::ranges::find(names, name) != names.end(); ++copy)
@@ -180,7 +181,7 @@ Status Store::prepare_latest(const Latest &latest) {
 
 Status Store::publish_latest() {
     int result = files_.rename(at(".latest-" + hex(fence_.nonce)), at("LATEST"));
-    if (result == 0) result = files_.sync_folder(folder_);
+    if (result == 0) result = files_.sync_directory(directory_);
     return result < 0 ? write_failure(result, at("LATEST")) : Status{};
 }
 
@@ -188,19 +189,19 @@ std::optional<Latest> Store::read_latest() {
     std::string content;
     Latest latest;
     if (read_file(files_, at("LATEST"), kLatestBytesMax, content) < 0) return std::nullopt;
-    if (!parse_latest(content, latest) || !is_checkpoint(latest.folder)) return std::nullopt;
+    if (!parse_latest(content, latest) || !is_checkpoint(latest.directory)) return std::nullopt;
     return latest;
 }
 
 Status Store::candidates(std::vector<std::string> &names) {
     std::vector<std::string> all;
-    int result = files_.list(folder_, all);
+    int result = files_.list(directory_, all);
     if (result < 0)
         return {RINGRT_SYSTEM_ERROR,
-                format_text("cannot list %s: %s", folder_.c_str(), strerror(-result))};
+                format_text("cannot list %s: %s", directory_.c_str(), strerror(-result))};
     names = only(all, is_checkpoint);
     if (std::optional<Latest> latest = read_latest()) {
-        auto found = std::ranges::find(names, latest->folder);
+        auto found = std::ranges::find(names, latest->directory);
         if (found != names.end()) std::rotate(names.begin(), found, found + 1);
     } else if (std::ranges::find(all, "LATEST") != all.end()) {
         log_line("LATEST is damaged: trying the newest checkpoint");
@@ -215,7 +216,7 @@ Status Store::claim_and_look(std::vector<std::string> &names) {
 
 std::vector<std::string> Store::set_aside_names() {
     std::vector<std::string> names;
-    files_.list(folder_, names);
+    files_.list(directory_, names);
     return only(names, is_bad);
 }
 
@@ -225,7 +226,7 @@ Status Store::read_manifest(const std::string &name, std::string &manifest_text)
     Manifest manifest;
     if (Status parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return parsed;
     std::optional<Latest> latest = read_latest();
-    if (latest && latest->folder == name && latest->manifest_hash != hash_text(manifest_text))
+    if (latest && latest->directory == name && latest->manifest_hash != hash_text(manifest_text))
         return {RINGRT_CORRUPT, "manifest: not the one that LATEST names"};
     if (manifest.step != step_of(name)) return {RINGRT_CORRUPT, "manifest: of another step"};
     std::vector<std::string> present;
@@ -241,9 +242,9 @@ Status Store::read_manifest(const std::string &name, std::string &manifest_text)
 
 void Store::quarantine(const std::string &name) {
     std::string to = at(name) + ".bad";
-    remove_flat_folder(files_, to);
+    remove_flat_directory(files_, to);
     int result = files_.rename(at(name), to);
-    if (result == 0) result = files_.sync_folder(folder_);
+    if (result == 0) result = files_.sync_directory(directory_);
     if (result < 0)
         log_line(format_text("cannot set %s aside: %s", name.c_str(), strerror(-result)));
 }
@@ -251,7 +252,7 @@ void Store::quarantine(const std::string &name) {
 void Store::started_from(const std::string &name, uint64_t manifest_hash) {
     started_from_ = name;
     std::optional<Latest> latest = read_latest();
-    if (latest && latest->folder == name) return;
+    if (latest && latest->directory == name) return;
     Status named = prepare_latest({name, manifest_hash});
     if (named.ok()) named = check_fence();  // the load took time
     if (named.ok()) named = publish_latest();
@@ -263,22 +264,22 @@ void Store::started_from(const std::string &name, uint64_t manifest_hash) {
 // Renamed first, so that a crash midway leaves no partial checkpoint under a checkpoint's name.
 void Store::remove_checkpoint(const std::string &name) {
     const std::string hidden = at(".tmp-" + hex(fence_.nonce) + "-old-" + name);
-    if (files_.rename(at(name), hidden) == 0) remove_flat_folder(files_, hidden);
+    if (files_.rename(at(name), hidden) == 0) remove_flat_directory(files_, hidden);
 }
 
 // Best effort: what cannot be deleted now is deleted after a later save.
 void Store::rotate() {
     std::vector<std::string> all;
-    if (files_.list(folder_, all) < 0) return;
+    if (files_.list(directory_, all) < 0) return;
     const std::optional<Latest> latest = read_latest();
     size_t kept = 0;
     for (const std::string &name : only(all, is_checkpoint)) {
-        bool needed = name == started_from_ || (latest && name == latest->folder);
+        bool needed = name == started_from_ || (latest && name == latest->directory);
         if (!needed && ++kept >= keep_) remove_checkpoint(name);
     }
     size_t bad = 0;
     for (const std::string &name : only(all, is_bad))
-        if (++bad > kBadKept) remove_flat_folder(files_, at(name));
+        if (++bad > kBadKept) remove_flat_directory(files_, at(name));
 }
 
 }  // namespace ringrt::checkpoint

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder of a job's checkpoints. Only rank 0 uses it.
+// The directory of a job's checkpoints. Only rank 0 uses it.
 //
 //     fence-4-77-3-9f3c5a1e…      the incarnation that may write (fence.h)
 //     LATEST                      names the newest committed checkpoint
@@ -11,8 +11,8 @@
 // Fencing: a new incarnation first creates its fence- file, then removes all .latest-*, renames and
 // removes all .tmp-*, then lists the checkpoints. An old incarnation that is still alive checks for
 // newer fences after its .tmp-* and .latest-* exist and before it renames them. So either it
-// committed before the new one listed the folder, or it sees the new fence, or its rename finds no
-// file. No order of events lets both commit.
+// committed before the new one listed the directory, or it sees the new fence, or its rename finds
+// no file. No order of events lets both commit.
 #pragma once
 
 #include <optional>
@@ -26,10 +26,10 @@ namespace ringrt::checkpoint {
 
 class Store {
   public:
-    Store(Files &files, std::string folder, Fence fence, size_t keep)
-        : files_(files), folder_(std::move(folder)), fence_(fence), keep_(keep) {}
+    Store(Files &files, std::string directory, Fence fence, size_t keep)
+        : files_(files), directory_(std::move(directory)), fence_(fence), keep_(keep) {}
 
-    const std::string &folder() const { return folder_; }
+    const std::string &directory() const { return directory_; }
     const Fence &fence() const { return fence_; }
     Files &files() { return files_; }
 
@@ -41,18 +41,18 @@ class Store {
     // CHECKPOINT_FAILED if `bytes` do not fit.
     Status check_space(uint64_t bytes);
 
-    // Creates the empty folder for a save at `step`; `fresh` is its name in folder().
+    // Creates the empty directory for a save at `step`; `fresh` is its name in directory().
     Status begin(uint64_t step, std::string &fresh);
 
     // Commits: manifest, sync, rename into place, sync, LATEST the same way; then rotates.
     Status commit(const std::string &fresh, const Manifest &manifest);
     void discard(const std::string &fresh);  // after a failed save
 
-    // Folder names to try in order: the one in LATEST, then newest to oldest.
+    // Directory names to try in order: the one in LATEST, then newest to oldest.
     Status candidates(std::vector<std::string> &names);
     // claim(), then candidates(): no older incarnation commits afterwards.
     Status claim_and_look(std::vector<std::string> &names);
-    // Names of the folders set aside.
+    // Names of the directories set aside.
     std::vector<std::string> set_aside_names();
 
     // Reads and checks the manifest of `name`, against LATEST's hash if LATEST names it. Checks the
@@ -68,7 +68,7 @@ class Store {
     const std::string &started_from() const { return started_from_; }
 
   private:
-    std::string at(const std::string &name) const { return folder_ + "/" + name; }
+    std::string at(const std::string &name) const { return directory_ + "/" + name; }
     Status make_claim();
     void remove_leftovers();
     std::string free_name(uint64_t step);
@@ -80,7 +80,7 @@ class Store {
     std::optional<Latest> read_latest();
 
     Files &files_;
-    std::string folder_;
+    std::string directory_;
     Fence fence_;
     size_t keep_;
     std::optional<Claim> claim_;

@@ -56,10 +56,10 @@ struct Round {
 bool can_be_run(const std::string &program) {
     const auto is_program = [](const std::string &path) { return access(path.c_str(), X_OK) == 0; };
     if (program.find('/') != program.npos) return is_program(program);
-    const char *folders = getenv("PATH");
-    std::istringstream list(folders ? folders : "/bin:/usr/bin");
-    for (std::string folder; std::getline(list, folder, ':');)
-        if (is_program((folder.empty() ? "." : folder) + "/" + program)) return true;
+    const char *directories = getenv("PATH");
+    std::istringstream list(directories ? directories : "/bin:/usr/bin");
+    for (std::string directory; std::getline(list, directory, ':');)
+        if (is_program((directory.empty() ? "." : directory) + "/" + program)) return true;
     return false;
 }
 

@@ -144,26 +144,27 @@ std::string bounded(const char *path) {
     return path ? std::string(path, strnlen(path, 4096)) : std::string();
 }
 
-std::string folder_of_job(uint64_t job) {
+std::string directory_of_job(uint64_t job) {
     return job ? format_text("ringrt-%llu", static_cast<unsigned long long>(job)) : "ringrt-local";
 }
 
-// Absolute, so that the program may change its folder later. The nodes' local folder is shared by
-// many jobs.
-Status read_folders(const ringrt_config_t &config, const Environment &environment, Settings &out) {
-    const char *folder = config.checkpoint_dir;
-    if (!folder) folder = environment("RINGRT_CHECKPOINT_DIR");
-    std::string name = bounded(folder), local = bounded(environment("RINGRT_CHECKPOINT_LOCAL"));
-    if (name.empty()) name = folder_of_job(out.is_extension ? out.base_job : out.job);
-    if (!local.empty()) local += "/" + folder_of_job(out.job);
+// Absolute, so that the program may change its directory later. The nodes' local directory is
+// shared by many jobs.
+Status read_directories(const ringrt_config_t &config, const Environment &environment,
+                        Settings &out) {
+    const char *directory = config.checkpoint_dir;
+    if (!directory) directory = environment("RINGRT_CHECKPOINT_DIR");
+    std::string name = bounded(directory), local = bounded(environment("RINGRT_CHECKPOINT_LOCAL"));
+    if (name.empty()) name = directory_of_job(out.is_extension ? out.base_job : out.job);
+    if (!local.empty()) local += "/" + directory_of_job(out.job);
     char here[4096];
     for (std::string *path : {&name, &local})
         if (!path->empty() && path->front() != '/' && getcwd(here, sizeof here))
             *path = std::string(here) + "/" + *path;
     if (name.size() > 3900 || local.size() > 3900)
-        return invalid("the checkpoint folder's path is too long");
+        return invalid("the checkpoint directory's path is too long");
     if (name == local)
-        return invalid("RINGRT_CHECKPOINT_LOCAL: expected another folder than the shared one");
+        return invalid("RINGRT_CHECKPOINT_LOCAL: expected another directory than the shared one");
     out.checkpoint_dir = name;
     out.checkpoint_local = local;
     return {};
@@ -216,7 +217,7 @@ Status resolve(const ringrt_config_t *given, const Environment &environment, Set
     if (outcome.ok()) outcome = read_extension(config, environment, settings);
     if (outcome.ok()) outcome = read_signal(environment, settings);
     if (outcome.ok()) outcome = read_batch(config, settings);
-    if (outcome.ok()) outcome = read_folders(config, environment, settings);
+    if (outcome.ok()) outcome = read_directories(config, environment, settings);
     if (!outcome.ok()) return outcome;
     outcome = read_transport(config, environment, settings);
     if (!outcome.ok()) return outcome;

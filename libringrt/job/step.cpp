@@ -86,7 +86,7 @@ Status StepBoundary::restore(uint64_t &step) {
     if (!loaded.ok()) {
         if (loaded.code == RINGRT_NOT_FOUND) report(0);
         if (loaded.code == RINGRT_NOT_FOUND && settings_.restart > 0)
-            log(format_text("restart %u, but %s: if one was saved, it is in another folder",
+            log(format_text("restart %u, but %s: if one was saved, it is in another directory",
                             static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
         return loaded;
     }

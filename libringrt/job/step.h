@@ -111,7 +111,7 @@ class StepBoundary {
     uint64_t step_ = 0;         // last finished step
     uint64_t timed_step_ = 0;   // last step whose end ringrt_step() saw
     int64_t saved_step_ = -1;   // of the newest checkpoint; −1: none
-    int64_t shared_step_ = -1;  // of the newest that is known to be in the shared folder
+    int64_t shared_step_ = -1;  // of the newest that is known to be in the shared directory
     uint64_t saving_step_ = 0;
     double save_ms_ = 0, load_ms_ = 0;
 };

@@ -36,8 +36,8 @@ void refuse(int fd, const std::string &why) {
 
 }  // namespace
 
-JoinListener::JoinListener(std::string folder, uint64_t layout)
-    : folder_(std::move(folder)), layout_(layout) {
+JoinListener::JoinListener(std::string directory, uint64_t layout)
+    : directory_(std::move(directory)), layout_(layout) {
     self_.size = kAtOnce;
     self_.warn = log_line;
 }
@@ -45,7 +45,7 @@ JoinListener::JoinListener(std::string folder, uint64_t layout)
 JoinListener::~JoinListener() {
     end_ = true;
     if (thread_.joinable()) thread_.join();
-    if (listener_.valid()) unlink(listener_file(folder_).c_str());
+    if (listener_.valid()) unlink(listener_file(directory_).c_str());
 }
 
 Status JoinListener::start() {
@@ -54,7 +54,7 @@ Status JoinListener::start() {
     secret_ = rendezvous.secret;
     RINGRT_TRY(listen_on(&rendezvous.endpoint.port, &listener_));
     rendezvous.endpoint.addresses = own_addresses();
-    RINGRT_TRY(write_rendezvous(listener_file(folder_), rendezvous));
+    RINGRT_TRY(write_rendezvous(listener_file(directory_), rendezvous));
     thread_ = start_thread([this] { run(); },
                            [](ringrt_status_t, const char *what) {
                                log_line(std::string("extensions can no longer join: ") + what);

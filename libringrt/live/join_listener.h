@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank 0 of the base accepts extensions that want to join, on its own thread. A secret in a file of
-// the checkpoint folder, readable only by its owner, authenticates them.
+// the checkpoint directory, readable only by its owner, authenticates them.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace ringrt::live {
 class JoinListener {
   public:
     // `layout`: as in JoinRequest.
-    JoinListener(std::string folder, uint64_t layout);
+    JoinListener(std::string directory, uint64_t layout);
     ~JoinListener();  // closes all connections, so that waiting ranks see that the base is gone
     JoinListener(const JoinListener &) = delete;
     JoinListener &operator=(const JoinListener &) = delete;
@@ -56,7 +56,7 @@ class JoinListener {
     void drop_closed();
     Extension *find(uint32_t number);
 
-    const std::string folder_;
+    const std::string directory_;
     const uint64_t layout_;
     RankContext self_;
     Fd listener_;

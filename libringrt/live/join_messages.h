@@ -28,13 +28,13 @@ struct JoinAnswer {
 };
 
 // The rendezvous file of a join's ranks.
-inline std::string join_file(const std::string &folder, uint32_t number) {
-    return folder + "/rendezvous-join-" + std::to_string(number);
+inline std::string join_file(const std::string &directory, uint32_t number) {
+    return directory + "/rendezvous-join-" + std::to_string(number);
 }
 
 // The file in which rank 0 of the base listens for extensions while it runs.
-inline std::string listener_file(const std::string &folder) {
-    return folder + "/rendezvous-extensions";
+inline std::string listener_file(const std::string &directory) {
+    return directory + "/rendezvous-extensions";
 }
 
 }  // namespace ringrt::live

@@ -20,14 +20,14 @@ constexpr std::chrono::milliseconds kAgain(100);
 Status try_once(const std::string &file, const RankContext &self, Deadline *deadline, Fd *out) {
     std::optional<Rendezvous> found;
     RINGRT_TRY(read_rendezvous(file, &found));
-    if (!found) return {RINGRT_TIMEOUT, "no base job with live_resize uses this folder"};
+    if (!found) return {RINGRT_TIMEOUT, "no base job with live_resize uses this directory"};
     RINGRT_TRY(connect_to(found->endpoint, deadline, 0, out));
     return connect_handshake(out->get(), found->secret, Purpose::Join, self, 0);
 }
 
 }  // namespace
 
-Status JoinConnection::ask(const std::string &folder, const JoinRequest &request,
+Status JoinConnection::ask(const std::string &directory, const JoinRequest &request,
                            Deadline *deadline, const std::function<bool()> &give_up) {
     RankContext self;
     self.rank = static_cast<int>(request.rank), self.size = static_cast<int>(request.size);
@@ -35,14 +35,14 @@ Status JoinConnection::ask(const std::string &folder, const JoinRequest &request
     heard_ = 0;
     for (;;) {
         fd_ = Fd();
-        Status met = try_once(listener_file(folder), self, deadline, &fd_);
+        Status met = try_once(listener_file(directory), self, deadline, &fd_);
         if (met.ok())
             return write_all(fd_.get(), std::as_bytes(std::span(&request, 1)), deadline, 0);
         if (give_up()) return {RINGRT_ABORTED, "signalled to leave before it had joined"};
         if (Status in_time = deadline->check(-1); !in_time.ok())
             return {RINGRT_PEER_LOST,
                     format_text("the base job was not found at %s: %s",
-                                listener_file(folder).c_str(), met.message.c_str())};
+                                listener_file(directory).c_str(), met.message.c_str())};
         std::this_thread::sleep_for(kAgain);
     }
 }

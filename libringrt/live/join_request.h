@@ -13,7 +13,7 @@ namespace ringrt::live {
 class JoinConnection {
   public:
     // Finds the base and sends the request; retries until the deadline. `give_up` ends it sooner.
-    Status ask(const std::string &folder, const JoinRequest &request, Deadline *deadline,
+    Status ask(const std::string &directory, const JoinRequest &request, Deadline *deadline,
                const std::function<bool()> &give_up);
 
     // Waits up to `wait_ms`. INVALID_ARGUMENT: refused. PEER_LOST: the base closed the connection,

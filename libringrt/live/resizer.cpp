@@ -49,7 +49,7 @@ CommunicatorConfig Resizer::config(uint32_t number, int rank, int size) const {
     CommunicatorConfig out;
     out.rank = rank, out.size = size;
     out.local_rank = options_.local_rank;
-    out.rendezvous = join_file(options_.folder, number);
+    out.rendezvous = join_file(options_.directory, number);
     out.timeout_ms = options_.timeout_ms, out.start_timeout_ms = options_.start_timeout_ms;
     out.warn = log_line;
     return out;
@@ -63,7 +63,7 @@ Vote Resizer::vote(bool leave, bool hold) {
     if (forming_) out.formed = forming_->state();
     if (options_.extension || options_.rank != 0) return out;
     if (!listener_) {
-        listener_ = std::make_unique<JoinListener>(options_.folder, options_.layout());
+        listener_ = std::make_unique<JoinListener>(options_.directory, options_.layout());
         if (Status started = listener_->start(); !started.ok()) log_line(started.message);
     }
     if (forming_ && out.formed == Formed::under_way && listener_->is_gone(number_))
@@ -255,7 +255,7 @@ Status Resizer::join(Position &position) {
                                       : options_.start_timeout_ms);
         JoinConnection base;
         JoinAnswer answer;
-        RINGRT_TRY(base.ask(options_.folder, request, &deadline, options_.asked_to_leave));
+        RINGRT_TRY(base.ask(options_.directory, request, &deadline, options_.asked_to_leave));
         Status invited = await_invitation(base, &answer);
         if (invited.ok()) invited = receive(base, answer, position);
         if (invited.code != RINGRT_PEER_LOST) return invited;

@@ -37,7 +37,7 @@ struct ResizerOptions {
     uint64_t job = 0;        // this rank's own job
     int rank = 0, size = 1;  // in that job
     int local_rank = -1;
-    std::string folder;  // checkpoints; extensions also find the base here
+    std::string directory;  // checkpoints; extensions also find the base here
     uint32_t timeout_ms = 0, start_timeout_ms = 0;
     std::function<void(Communicator &)> use;  // makes this the ranks' communicator
     std::function<bool()> asked_to_leave;     // whether an extension's rank is signalled to leave

@@ -14,7 +14,7 @@ from .library import AllGather, Config, Pack, Piece, Saver, Share, Unpack, libra
 
 # Takes this rank's bytes, returns those of all ranks in rank order.
 Gather = Callable[[bytes], "list[bytes]"]
-# Takes the checkpoint's folder and the step.
+# Takes the checkpoint's directory and the step.
 FilesFunction = Callable[[str, int], None]
 # Returns the state's pieces as (address, bytes); takes one address and its bytes.
 PackFunction = Callable[[], "list[tuple[int, int]]"]
@@ -228,9 +228,9 @@ def _gather_function(gather: Gather):
 
 
 def _saver_function(function: FilesFunction):
-    def call(_context, folder, step, error, error_bytes):
+    def call(_context, directory, step, error, error_bytes):
         try:
-            function(os.fsdecode(folder), step)
+            function(os.fsdecode(directory), step)
             return 0
         except BaseException as failure:
             return _told(failure, error, error_bytes)

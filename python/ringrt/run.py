@@ -34,8 +34,8 @@ class Run(HasHandle):
     def __enter__(self) -> "Run":
         self._handle = handle = Handle(**self._options)
         try:
-            handle.set_saver(lambda folder, step: self._state.save(handle.rank, folder),
-                             lambda folder, step: self._state.load(folder))
+            handle.set_saver(lambda directory, step: self._state.save(handle.rank, directory),
+                             lambda directory, step: self._state.load(directory))
             self.steps_done = handle.restore() or 0
         except BaseException:
             self._close(aborted=True)

@@ -73,9 +73,9 @@ class State:
         with open(path, "rb") as file:  # the job's own file, checked by its hash
             return pickle.load(file)
 
-    def save(self, rank: int, folder: str) -> None:
+    def save(self, rank: int, directory: str) -> None:
         if rank == 0:
-            self.write(self.content(), os.path.join(folder, FILE))
+            self.write(self.content(), os.path.join(directory, FILE))
 
-    def load(self, folder: str) -> None:
-        self.fill(self.read(os.path.join(folder, FILE)))
+    def load(self, directory: str) -> None:
+        self.fill(self.read(os.path.join(directory, FILE)))

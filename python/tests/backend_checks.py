@@ -278,15 +278,15 @@ class Checks:
 
         net = trained(self.ring, 6)
         torch.testing.assert_close(shard(net), shard(trained(dist.group.WORLD, 6)), rtol=1e-6, atol=1e-6)
-        folder = [tempfile.mkdtemp() if self.rank == 0 else None]
-        dist.broadcast_object_list(folder, 0, group=self.ring)
-        dcp.save(net.state_dict(), checkpoint_id=folder[0], process_group=self.ring)
+        directory = [tempfile.mkdtemp() if self.rank == 0 else None]
+        dist.broadcast_object_list(directory, 0, group=self.ring)
+        dcp.save(net.state_dict(), checkpoint_id=directory[0], process_group=self.ring)
         fresh = trained(self.ring, 0)
-        dcp.load(fresh.state_dict(), checkpoint_id=folder[0], process_group=self.ring)
+        dcp.load(fresh.state_dict(), checkpoint_id=directory[0], process_group=self.ring)
         self.same(shard(fresh), shard(net), "what the checkpoint held")
         dist.barrier(group=self.ring)
         if self.rank == 0:
-            shutil.rmtree(folder[0])
+            shutil.rmtree(directory[0])
 
     # ---- what goes wrong -----------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def leave(ranks):
                       environment={"END_IN_ORDER": "1"})
     try:
         with open(job.path("scontrol"), "w", encoding="ascii") as script:
-            script.write(f"#!/bin/sh\ncd {job.folder}\n[ $1 = requeue ] || exit 0\ndate +%s.%N >asked\nsleep 0.05\n"
+            script.write(f"#!/bin/sh\ncd {job.directory}\n[ $1 = requeue ] || exit 0\ndate +%s.%N >asked\nsleep 0.05\n"
                          "date +%s.%N >ended\nkill -TERM $(ls pids)\n")
         job.start(ranks)
         job.wait_for("steps", lambda: all(job.text(f"seen.0.{rank}").count("\n") > 5 for rank in range(ranks)))

@@ -26,16 +26,16 @@ class Job:
         self.program, self.arguments, self.package = program, [str(argument) for argument in arguments], package
         self._environment = environment or {}
         self._temporary = tempfile.TemporaryDirectory(prefix="ringrt-python-")
-        self.folder = self._temporary.name
+        self.directory = self._temporary.name
         self.restart, self.ranks = 0, []
         os.mkdir(self.path("pids"))
         with open(self.path("scontrol"), "w", encoding="ascii") as script:
-            script.write(f"#!/bin/sh\ncd {self.folder}\necho \"$*\" >>calls\n"
+            script.write(f"#!/bin/sh\ncd {self.directory}\necho \"$*\" >>calls\n"
                          "[ $1 != requeue ] || { sleep 0.05; kill -TERM $(ls pids) 2>/dev/null; }\n")
         os.chmod(self.path("scontrol"), 0o755)
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def text(self, name):
         try:
@@ -62,10 +62,10 @@ class Job:
                 "RINGRT_SCONTROL": self.path("scontrol"), "RINGRT_CHECKPOINT_DIR": self.path("ckpt"),
                 "RINGRT_TELEMETRY_FILE": self.path("telemetry"), "RANK": str(rank), "WORLD_SIZE": str(size),
                 "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1", "FOLDER": self.folder, **self._environment, **more}
+                "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1", "DIRECTORY": self.directory, **self._environment, **more}
             with open(self.path(f"{output}.{rank}"), "w", encoding="utf-8") as out:
                 one = subprocess.Popen([sys.executable, self.program, *self.arguments], env=environment, stdout=out,
-                                       stderr=subprocess.STDOUT, cwd=self.folder)
+                                       stderr=subprocess.STDOUT, cwd=self.directory)
             started.append(one)
             with open(self.path(f"pids/{one.pid}"), "w", encoding="ascii"):
                 pass
@@ -79,7 +79,7 @@ class Job:
             time.sleep(0.01)
 
     def outputs(self):
-        return "\n".join(f"--- {name}\n{self.text(name)}" for name in sorted(os.listdir(self.folder))
+        return "\n".join(f"--- {name}\n{self.text(name)}" for name in sorted(os.listdir(self.directory))
                          if name.startswith("out."))
 
     def ask(self, rank=0):

@@ -33,7 +33,7 @@ class FrameworkTest:
         import torch
 
         seen = {}
-        for name in os.listdir(job.folder):
+        for name in os.listdir(job.directory):
             if name.startswith("seen."):
                 for line in job.text(name).splitlines():
                     epoch, step, *samples = map(int, line.split())
@@ -143,12 +143,12 @@ EXAMPLES = {
 
 class ExamplesTest(unittest.TestCase):
     def test_every_example_trains_without_slurm(self):
-        folder = os.path.join(support.PACKAGE, "..", "contrib", "examples")
+        directory = os.path.join(support.PACKAGE, "..", "contrib", "examples")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
         environment.update(PYTHONPATH=INSTALLED, RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", LOCAL_RANK="0")
         with tempfile.TemporaryDirectory() as work:
             running = {
-                name: subprocess.Popen([sys.executable, os.path.join(folder, name), *arguments], cwd=work, text=True,
+                name: subprocess.Popen([sys.executable, os.path.join(directory, name), *arguments], cwd=work, text=True,
                                        env={**environment, "MASTER_PORT": str(support.free_port())},
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 for name, (needs, arguments) in EXAMPLES.items() if all(map(has, needs))}

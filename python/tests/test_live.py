@@ -33,12 +33,12 @@ class Training(support.Job):
             one.wait()
         self.close()
 
-    def folders(self):
-        return [self.folder] + [self.path(f"ext{number}") for number in self.extensions]
+    def directories(self):
+        return [self.directory] + [self.path(f"ext{number}") for number in self.extensions]
 
     def slow(self, is_slow):
-        for folder in self.folders():
-            name = os.path.join(folder, "break")
+        for directory in self.directories():
+            name = os.path.join(directory, "break")
             if is_slow:
                 open(name, "w", encoding="ascii").close()
             elif os.path.exists(name):
@@ -47,7 +47,7 @@ class Training(support.Job):
     def extend(self, number, size):
         os.mkdir(self.path(f"ext{number}"))
         self.extensions[number] = self.spawn(size, "1:4", f"out.ext{number}", {
-            "RINGRT_EXTENDS": "7", "SLURM_JOB_ID": str(7 + number), "FOLDER": self.path(f"ext{number}")})
+            "RINGRT_EXTENDS": "7", "SLURM_JOB_ID": str(7 + number), "DIRECTORY": self.path(f"ext{number}")})
 
     def await_ranks(self, ranks, times=1):
         self.wait_for(f"{ranks} ranks", lambda: self.outputs().count(f": {ranks} ranks (were") >= times)
@@ -64,10 +64,10 @@ class Training(support.Job):
         """Each sample once an epoch, whoever trained with it; the result."""
         self.wait()
         seen = {}
-        for folder in self.folders():
-            for name in os.listdir(folder):
+        for directory in self.directories():
+            for name in os.listdir(directory):
                 if name.startswith("seen."):
-                    for line in self.text(os.path.join(folder, name)).splitlines():
+                    for line in self.text(os.path.join(directory, name)).splitlines():
                         epoch, step, *samples = map(int, line.split())
                         seen.setdefault((epoch, step), set()).update(samples)
         self.test.assertEqual(sorted(step for _, step in seen), list(range(self.epochs * self.steps)))

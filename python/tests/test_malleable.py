@@ -30,7 +30,7 @@ class MalleableTest(unittest.TestCase):
     def seen(self, job):
         """(epoch, step): the samples that were trained with, of all runs."""
         out = {}
-        for name in os.listdir(job.folder):
+        for name in os.listdir(job.directory):
             if name.startswith("seen."):
                 for line in job.text(name).splitlines():
                     epoch, step, *samples = map(int, line.split())
@@ -150,10 +150,10 @@ class MalleableTest(unittest.TestCase):
     def alone(self, data, model, **options):
         """malleable() in this process."""
         from ringrt.torch import malleable
-        folder = tempfile.TemporaryDirectory(prefix="ringrt-python-")
-        self.addCleanup(folder.cleanup)
+        directory = tempfile.TemporaryDirectory(prefix="ringrt-python-")
+        self.addCleanup(directory.cleanup)
         return malleable(torch.utils.data.DataLoader(data, 1), model=model, opt=[],
-                         options={"checkpoint_dir": folder.name}, **options)
+                         options={"checkpoint_dir": directory.name}, **options)
 
     def test_a_tree_is_the_same_at_every_number_of_ranks(self):
         from ringrt.torch.bits import TreeSum, sum_of_rows

@@ -96,8 +96,8 @@ class RunTest(unittest.TestCase):
         return job
 
     def test_library_errors_are_exceptions_with_its_line(self):
-        with tempfile.TemporaryDirectory() as folder:
-            handle = ringrt.Handle(checkpoint_dir=folder)
+        with tempfile.TemporaryDirectory() as directory:
+            handle = ringrt.Handle(checkpoint_dir=directory)
             with self.assertRaises(ringrt.InvalidArgument) as caught:
                 handle.set_steps_left(1 << 63)
             self.assertEqual(str(caught.exception), "steps_left is larger than 2^63 - 1")
@@ -108,8 +108,8 @@ class RunTest(unittest.TestCase):
             handle.finalize()
 
     def test_collectives_of_one_rank(self):
-        with tempfile.TemporaryDirectory() as folder:
-            handle = ringrt.Handle(checkpoint_dir=folder)
+        with tempfile.TemporaryDirectory() as directory:
+            handle = ringrt.Handle(checkpoint_dir=directory)
             numbers = (ctypes.c_float * 3)(1, 2, 3)
             handle.allreduce(ctypes.addressof(numbers), ctypes.addressof(numbers), 3, 0, 0)
             self.assertEqual(list(numbers), [1, 2, 3])

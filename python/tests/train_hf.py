@@ -11,7 +11,7 @@ import transformers
 from torch.utils.data import Dataset
 
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
-FOLDER = os.environ["FOLDER"]
+DIRECTORY = os.environ["DIRECTORY"]
 
 
 class Noted(Dataset):
@@ -53,8 +53,8 @@ class Noting(transformers.Trainer):
     def compute_loss(self, model, inputs, *args, **kwargs):
         if model.training:
             print(int(self.state.epoch or 0), self.state.global_step, *inputs["index"].tolist(), file=self.notes)
-            time.sleep(0.3 if os.path.exists(os.path.join(FOLDER, "break")) else self.pause_s)
-        elif os.path.exists(os.path.join(FOLDER, "die")):
+            time.sleep(0.3 if os.path.exists(os.path.join(DIRECTORY, "break")) else self.pause_s)
+        elif os.path.exists(os.path.join(DIRECTORY, "die")):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().compute_loss(model, inputs, *args, **kwargs)
 
@@ -62,7 +62,7 @@ class Noting(transformers.Trainer):
 def main(pause_s, workers, epochs=EPOCHS, every=1, tokens=0, counts=0):
     label = "labels" if counts else "y"
     args = transformers.TrainingArguments(
-        output_dir=os.path.join(FOLDER, "out"), num_train_epochs=epochs, per_device_train_batch_size=BATCH,
+        output_dir=os.path.join(DIRECTORY, "out"), num_train_epochs=epochs, per_device_train_batch_size=BATCH,
         learning_rate=1e-2, lr_scheduler_type="cosine", use_cpu=True, save_strategy="no", report_to=[], seed=7,
         disable_tqdm=True, remove_unused_columns=False, eval_strategy="epoch", label_names=[label],
         dataloader_num_workers=workers, gradient_accumulation_steps=every,
@@ -71,7 +71,7 @@ def main(pause_s, workers, epochs=EPOCHS, every=1, tokens=0, counts=0):
     model = Counting() if counts else Net()
     trainer = Noting(model=model, args=args, train_dataset=Noted(label), eval_dataset=Noted(label))
     run = os.environ.get("SLURM_RESTART_COUNT", "0")
-    trainer.notes = open(os.path.join(FOLDER, f"seen.{run}.{args.process_index}"), "w", buffering=1,
+    trainer.notes = open(os.path.join(DIRECTORY, f"seen.{run}.{args.process_index}"), "w", buffering=1,
                          encoding="ascii")
     trainer.pause_s = pause_s
     trainer.train()
@@ -79,7 +79,7 @@ def main(pause_s, workers, epochs=EPOCHS, every=1, tokens=0, counts=0):
         torch.save({"net": model.state_dict(), "opt": trainer.optimizer.optimizer.state_dict(),
                     "sched": trainer.lr_scheduler.state_dict(), "steps": trainer.state.global_step,
                     "validated": [one["step"] for one in trainer.state.log_history if "eval_loss" in one],
-                    "epochs": trainer.state.epoch}, os.path.join(FOLDER, "result"))
+                    "epochs": trainer.state.epoch}, os.path.join(DIRECTORY, "result"))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class Net(pl.LightningModule):
 
     def setup(self, stage):
         run = os.environ.get("SLURM_RESTART_COUNT", "0")
-        self.notes = open(os.path.join(os.environ["FOLDER"], f"seen.{run}.{self.global_rank}"), "w", buffering=1,
+        self.notes = open(os.path.join(os.environ["DIRECTORY"], f"seen.{run}.{self.global_rank}"), "w", buffering=1,
                           encoding="ascii")
 
     def training_step(self, batch, batch_idx):
@@ -73,12 +73,12 @@ def main(pause_s, devices, workers):
     trainer = pl.Trainer(max_epochs=EPOCHS, accelerator="cpu", devices=devices, num_nodes=1, strategy="ddp",
                          precision="64-true", gradient_clip_val=1.0, logger=False, enable_checkpointing=False,
                          enable_progress_bar=False, enable_model_summary=False,
-                         default_root_dir=os.environ["FOLDER"])
+                         default_root_dir=os.environ["DIRECTORY"])
     trainer.fit(model, DataLoader(Noted(), BATCH, shuffle=True, num_workers=workers), DataLoader(Noted(16), BATCH))
     if trainer.is_global_zero:
         torch.save({"net": model.state_dict(), "opt": trainer.optimizers[0].state_dict(), "steps": trainer.global_step,
                     "sched": trainer.lr_scheduler_configs[0].scheduler.state_dict(), "validated": model.validated,
-                    "epochs": trainer.current_epoch}, os.path.join(os.environ["FOLDER"], "result"))
+                    "epochs": trainer.current_epoch}, os.path.join(os.environ["DIRECTORY"], "result"))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def main(steps, fails):
             bag["rate"] *= 0.5
             run.loss(1.0 / counter.value)
             time.sleep(0.005)
-            with open(os.path.join(os.environ["FOLDER"], f"step.{run.rank}"), "w", encoding="ascii") as file:
+            with open(os.path.join(os.environ["DIRECTORY"], f"step.{run.rank}"), "w", encoding="ascii") as file:
                 file.write(str(counter.value))
     if os.environ["RANK"] == "0":
         print("finished", counter.value, *log)

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 import ringrt.torch
 
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
-BREAK = os.path.join(os.environ["FOLDER"], "break")
+BREAK = os.path.join(os.environ["DIRECTORY"], "break")
 
 
 class Noted(Dataset):
@@ -84,7 +84,7 @@ def planned():
 
     def noted(model, **options):
         rebuild_ddp(model, **options)
-        with open(os.path.join(os.environ["FOLDER"], "reformed"), "a", encoding="ascii") as file:
+        with open(os.path.join(os.environ["DIRECTORY"], "reformed"), "a", encoding="ascii") as file:
             print(len(options["bucket_cap_mb_list"]), file=file)
 
     grouping.measure_link, grouping.rebuild_ddp, grouping._GAIN = lambda *_: Link(0.0, 1e-7), noted, -1.0
@@ -92,7 +92,7 @@ def planned():
 
 def validated():
     """1.0, if all ranks are there. A file `die` ends this one just before."""
-    if os.path.exists(os.path.join(os.environ["FOLDER"], "die")):
+    if os.path.exists(os.path.join(os.environ["DIRECTORY"], "die")):
         os.kill(os.getpid(), signal.SIGKILL)
     value = torch.ones(1)
     dist.all_reduce(value)
@@ -117,7 +117,7 @@ def train_two(model, opts, run, x, y):
         model.module.updates[which] += run.last
         torch.nn.functional.mse_loss(model(x, which), y).backward()
         opt.step()
-        if which == 0 and run.last and os.path.exists(os.path.join(os.environ["FOLDER"], "die")):
+        if which == 0 and run.last and os.path.exists(os.path.join(os.environ["DIRECTORY"], "die")):
             os.kill(os.getpid(), signal.SIGKILL)
     for opt in opts:
         opt.zero_grad()
@@ -148,7 +148,7 @@ def main(kind, pause_s, workers, epochs):
         planned()
     run = ringrt.torch.malleable(loader, model=model, opt=opts, sched=[sched, plateau],
                                  same_bits=kind == "bits", plan_buckets=kind == "planned")
-    notes = open(os.path.join(os.environ["FOLDER"], f"seen.{os.environ.get('SLURM_RESTART_COUNT', 0)}.{rank}"), "w",
+    notes = open(os.path.join(os.environ["DIRECTORY"], f"seen.{os.environ.get('SLURM_RESTART_COUNT', 0)}.{rank}"), "w",
                  buffering=1, encoding="ascii")
     for epoch in run.epochs(epochs):
         if sampler is not None:
@@ -179,7 +179,7 @@ def main(kind, pause_s, workers, epochs):
     result = {"net": whole(net.state_dict()), "opt": whole(opt.state_dict()), "sched": sched.state_dict(),
               "steps": run.steps_done, "plateau": plateau.state_dict()}
     if rank == 0:
-        torch.save(result, os.path.join(os.environ["FOLDER"], "result"))
+        torch.save(result, os.path.join(os.environ["DIRECTORY"], "result"))
     dist.destroy_process_group()
 
 

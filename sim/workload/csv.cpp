@@ -30,12 +30,12 @@ TextFile read_file(const std::string &path) {
     return {path, std::move(text)};
 }
 
-std::vector<TextFile> read_tables(const std::string &folder) {
+std::vector<TextFile> read_tables(const std::string &directory) {
     std::error_code error;
     std::vector<std::string> paths;
-    for (const auto &entry : std::filesystem::directory_iterator(folder, error))
+    for (const auto &entry : std::filesystem::directory_iterator(directory, error))
         if (entry.path().extension() == ".csv") paths.push_back(entry.path().string());
-    if (error) throw InputError(folder + ": " + error.message());
+    if (error) throw InputError(directory + ": " + error.message());
     std::sort(paths.begin(), paths.end());
     std::vector<TextFile> files;
     for (const std::string &path : paths) files.push_back(read_file(path));

@@ -29,7 +29,7 @@ struct TextFile {
 // The whole file; an error if it is larger than kInputBytesMax or contains a NUL.
 [[nodiscard]] TextFile read_file(const std::string &path);
 // All *.csv files of a directory, by name.
-[[nodiscard]] std::vector<TextFile> read_tables(const std::string &folder);
+[[nodiscard]] std::vector<TextFile> read_tables(const std::string &directory);
 // "DIR/placements.csv": "placements".
 [[nodiscard]] std::string_view stem(std::string_view path);
 

@@ -25,12 +25,12 @@ Workload parse_workload(TextFile file, const WorkloadOptions &options) {
     if (head.find('|') != std::string_view::npos) return parse_sacct(std::move(file), options);
     if (head.find("submission_time") != std::string_view::npos) {
         auto tables = read_tables(profiles_dir(
-            file, options, "needs --profiles DIR, a folder of throughput tables (MODEL.csv)"));
+            file, options, "needs --profiles DIR, a directory of throughput tables (MODEL.csv)"));
         return parse_elasticflow(std::move(file), std::move(tables), options);
     }
     if (head.find("application") != std::string_view::npos) {
         const std::string &dir = profiles_dir(
-            file, options, "needs --profiles DIR, the folder of its applications' measurements");
+            file, options, "needs --profiles DIR, the directory of its applications' measurements");
         return parse_pollux(
             std::move(file),
             [&](const std::string &application) { return read_tables(dir + "/" + application); },

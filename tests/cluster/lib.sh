@@ -38,15 +38,15 @@ show_cluster() {
 
 # ---- jobs ----------------------------------------------------------------------------------------
 
-# start_job NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $folder
+# start_job NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $directory
 start_job() {
     local options=() name=$1
     shift
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
-    folder=$work/$name
-    mkdir -p "$folder"
-    job=$(timeout 20 sbatch --parsable -J "$name" -o "$folder/out" "${options[@]}" "$plain_job" "$folder" "$@") ||
+    directory=$work/$name
+    mkdir -p "$directory"
+    job=$(timeout 20 sbatch --parsable -J "$name" -o "$directory/out" "${options[@]}" "$plain_job" "$directory" "$@") ||
         fail "sbatch refused $name"
 }
 
@@ -85,7 +85,7 @@ clear_jobs() { wait_for 30 "end of all jobs" cancel_jobs; }
 # As the case's user, or root if it names none.
 as_user() {
     if [ -n "${user:-}" ]; then
-        timeout 20 setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="${folder:-/}" "$@"
+        timeout 20 setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="${directory:-/}" "$@"
     else
         timeout 20 "$@"
     fi
@@ -106,16 +106,16 @@ is_state() { [[ " $2 " == *" $(state_of "$1") "* ]]; }
 runs_with() { is_state "$1" RUNNING && [ "$(gpus_of "$1")" = "$2" ] && [ "$(ranks_now "$1")" = "$2" ]; }
 
 # From the job's own log, written by rank 0.
-ranks_now() { sed -n 's/^start .*ranks=\([0-9]*\) .*/\1/p' "$folder/log" 2>/dev/null | tail -1; }
-starts() { grep -c '^start' "$folder/log" 2>/dev/null; }
-has_line() { grep -q "$1" "$folder/log" 2>/dev/null; }
-steps_done() { grep -c '^step' "$folder/log" 2>/dev/null; }
+ranks_now() { sed -n 's/^start .*ranks=\([0-9]*\) .*/\1/p' "$directory/log" 2>/dev/null | tail -1; }
+starts() { grep -c '^start' "$directory/log" 2>/dev/null; }
+has_line() { grep -q "$1" "$directory/log" 2>/dev/null; }
+steps_done() { grep -c '^step' "$directory/log" 2>/dev/null; }
 has_steps() { [ "$(steps_done)" -ge "$1" ]; }
 
 # Each step once and in order across all resizes: none lost, none done twice.
 check_steps() {
     awk '$1 == "step" && $2 != last + 1 { print "# step " $2 " after " last; bad = 1 } $1 == "step" { last = $2 } END { exit bad }' \
-        "$folder/log" || fail "steps were lost or done twice"
+        "$directory/log" || fail "steps were lost or done twice"
 }
 
 # For runs with hard kills: each run begins at the last save (or at a save that was killed before it was
@@ -126,7 +126,7 @@ check_runs() {
                          if (last < saved + 0 || last > was + 0) { print "# starts at step " last ", saved was " saved + 0; bad = 1 } }
          $1 == "save" && $2 ~ /^[0-9]+$/ { saved = $2 }
          $1 == "step" { if ($2 != last + 1) { print "# step " $2 " after " last; bad = 1 }; last = $2 }
-         END { exit bad }' "$folder/log" || fail "saved steps were lost, or steps left out"
+         END { exit bad }' "$directory/log" || fail "saved steps were lost, or steps left out"
 }
 
 # ---- the controller's own log -----------------------------------------------------------------------

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by the cases of ringrt.torch.malleable() resized in place, which source it: job $job trains in
-# $folder.
+# $directory.
 # shellcheck shell=bash disable=SC2154
 . "$here/torch.sh"
 need_modules torch
 package=$here/../../python
 export PYTHONPATH=$package
-# An extension repeats the base's srun: each part has a folder for its ranks' records.
-rank_program() { # EPOCHS: sets $epochs, makes $folder/rank
+# An extension repeats the base's srun: each part has a directory for its ranks' records.
+rank_program() { # EPOCHS: sets $epochs, makes $directory/rank
     epochs=$1
-    mkdir -p "$folder"
-    cat >"$folder/rank" <<END
+    mkdir -p "$directory"
+    cat >"$directory/rank" <<END
 #!/bin/sh
-export FOLDER=$folder
-[ -z "\$RINGRT_EXTENDS" ] || export FOLDER=$folder/ext.\$SLURM_JOB_ID
-mkdir -p "\$FOLDER"
+export DIRECTORY=$directory
+[ -z "\$RINGRT_EXTENDS" ] || export DIRECTORY=$directory/ext.\$SLURM_JOB_ID
+mkdir -p "\$DIRECTORY"
 exec $python $package/tests/train_torch.py distributed 0.1 0 $epochs
 END
-    chmod +x "$folder/rank"
+    chmod +x "$directory/rank"
 }
 submit_live() { # MIN:MAX [OPTION...]: the base of a training that the controller resizes
-    job=$(RINGRT_LIVE_RESIZE=1 timeout 20 sbatch --parsable --malleable="$1" --chdir="$folder" --output="$folder/out" --export=ALL "${@:2}" \
-        --wrap "export RINGRT_CHECKPOINT_DIR=$folder/ckpt RINGRT_TELEMETRY_S=1; srun -n \$SLURM_NTASKS $folder/rank") || fail "sbatch refused it"
+    job=$(RINGRT_LIVE_RESIZE=1 timeout 20 sbatch --parsable --malleable="$1" --chdir="$directory" --output="$directory/out" --export=ALL "${@:2}" \
+        --wrap "export RINGRT_CHECKPOINT_DIR=$directory/ckpt RINGRT_TELEMETRY_S=1; srun -n \$SLURM_NTASKS $directory/rank") || fail "sbatch refused it"
 }
-sizes() { sed -n 's/.*resized in place at step [0-9]*: \([0-9]*\) ranks.*/\1/p' "$folder/out" | tr '\n' ' '; }
+sizes() { sed -n 's/.*resized in place at step [0-9]*: \([0-9]*\) ranks.*/\1/p' "$directory/out" | tr '\n' ' '; }
 last_size() { [ "$(sizes | awk '{ print $NF }')" = "$1" ]; }
 # Over all parts that trained: each sample is in one step of each epoch.
 each_sample_in_its_step() {
-    cat "$folder"/seen.* "$folder"/ext.*/seen.* | awk -v epochs="$epochs" '
+    cat "$directory"/seen.* "$directory"/ext.*/seen.* | awk -v epochs="$epochs" '
         { steps[$2] = 1; for (i = 3; i <= NF; i++) seen[$1 " " $2 " " $i] = $1 " " $i }
         END { for (s in steps) many++
               for (s in seen) { if (once[seen[s]]++) bad = 1; n++ }

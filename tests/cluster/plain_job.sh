@@ -3,10 +3,10 @@
 # A malleable job without libringrt, like a training framework. Each rank counts steps. On the signal rank 0
 # saves and has the job requeued. A restart continues from the save.
 #
-# usage: sbatch --malleable=MIN:MAX plain_job.sh FOLDER STEPS STEP_MS [ignore|die|again]
-# FOLDER/log has a line per step of rank 0, and per start. FOLDER/step is the checkpoint, or
-# PLAIN_JOB_CHECKPOINT. `again`: if a rank dies, the job requeues itself. A task of an array uses the folder
-# FOLDER/TASK.
+# usage: sbatch --malleable=MIN:MAX plain_job.sh DIRECTORY STEPS STEP_MS [ignore|die|again]
+# DIRECTORY/log has a line per step of rank 0, and per start. DIRECTORY/step is the checkpoint, or
+# PLAIN_JOB_CHECKPOINT. `again`: if a rank dies, the job requeues itself. A task of an array uses the directory
+# DIRECTORY/TASK.
 save() { # FILE STEP: keeps the old file if it fails
     echo "$2" >"$1.new" && [ "$(cat "$1.new")" = "$2" ] && mv "$1.new" "$1"
 }
@@ -22,29 +22,29 @@ fence=$$.$RANDOM
 is_mine() { local owner; read -r owner <"$1/owner" && [ "$owner" = "$fence" ]; }
 
 worker() {
-    local folder=$1 steps=$2 pause=$3 manner=$4 step=0 asked=0 since_save=0
-    local checkpoint=${PLAIN_JOB_CHECKPOINT:-$folder/step}
+    local directory=$1 steps=$2 pause=$3 manner=$4 step=0 asked=0 since_save=0
+    local checkpoint=${PLAIN_JOB_CHECKPOINT:-$directory/step}
     # shellcheck disable=SC2154 # Slurm sets them
     if [ "$SLURM_PROCID" != 0 ]; then
         trap '' URG USR1
-        until [ -e "$folder/done" ]; do sleep "${PLAIN_JOB_POLL_S:-0.5}"; done
+        until [ -e "$directory/done" ]; do sleep "${PLAIN_JOB_POLL_S:-0.5}"; done
         exit 0
     fi
     trap 'asked=1' URG USR1
     [ "$manner" = ignore ] && trap '' URG USR1
-    echo "$fence" >"$folder/owner.new" && mv "$folder/owner.new" "$folder/owner"
+    echo "$fence" >"$directory/owner.new" && mv "$directory/owner.new" "$directory/owner"
     [ -e "$checkpoint" ] && read -r step <"$checkpoint"
-    echo "start job=$SLURM_JOB_ID restarts=${SLURM_RESTART_COUNT:-0} ranks=$SLURM_NTASKS nodes=$SLURM_NNODES step=$step time=$EPOCHREALTIME" >>"$folder/log"
+    echo "start job=$SLURM_JOB_ID restarts=${SLURM_RESTART_COUNT:-0} ranks=$SLURM_NTASKS nodes=$SLURM_NNODES step=$step time=$EPOCHREALTIME" >>"$directory/log"
     while [ "$step" -lt "$steps" ]; do
         sleep "$pause"
-        is_mine "$folder" || { echo "superseded" >>"$folder/log"; exit 0; }
+        is_mine "$directory" || { echo "superseded" >>"$directory/log"; exit 0; }
         step=$((step + 1))
-        echo "step $step ranks=$SLURM_NTASKS time=$EPOCHREALTIME" >>"$folder/log"
+        echo "step $step ranks=$SLURM_NTASKS time=$EPOCHREALTIME" >>"$directory/log"
         if [ "$asked" = 0 ]; then
             since_save=$((since_save + 1))
             # as every training does now and then, in case a node fails
             if [ "$manner" = again ] && [ $since_save -ge 20 ] && save "$checkpoint" "$step"; then
-                echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
+                echo "save $step time=$EPOCHREALTIME" >>"$directory/log"
                 since_save=0
             fi
             continue
@@ -52,15 +52,15 @@ worker() {
         [ "$manner" = die ] && exit 9
         asked=0
         if ! save "$checkpoint" "$step"; then
-            echo "save failed at $step: training continues" >>"$folder/log"
+            echo "save failed at $step: training continues" >>"$directory/log"
             continue
         fi
-        echo "save $step time=$EPOCHREALTIME" >>"$folder/log"
+        echo "save $step time=$EPOCHREALTIME" >>"$directory/log"
         # Slurm takes the job down meanwhile (doc/slurm.md); if not, it continues
-        if scontrol requeue incomplete "$(me)" >>"$folder/log" 2>&1; then sleep 150; else asked=1; fi
+        if scontrol requeue incomplete "$(me)" >>"$directory/log" 2>&1; then sleep 150; else asked=1; fi
     done
-    echo "end step=$step time=$EPOCHREALTIME" >>"$folder/log"
-    touch "$folder/done"
+    echo "end step=$step time=$EPOCHREALTIME" >>"$directory/log"
+    touch "$directory/done"
 }
 
 if [ "${SLURM_PROCID:-}" != "" ] && [ "${1:-}" = --worker ]; then
@@ -68,14 +68,14 @@ if [ "${SLURM_PROCID:-}" != "" ] && [ "${1:-}" = --worker ]; then
     worker "$@"
     exit
 fi
-folder=$1${SLURM_ARRAY_TASK_ID:+/$SLURM_ARRAY_TASK_ID} steps=$2 pause=$(awk "BEGIN { print $3 / 1000 }") manner=${4:-save}
-mkdir -p "$folder"
+directory=$1${SLURM_ARRAY_TASK_ID:+/$SLURM_ARRAY_TASK_ID} steps=$2 pause=$(awk "BEGIN { print $3 / 1000 }") manner=${4:-save}
+mkdir -p "$directory"
 # one task per GPU, whatever the size
 if [ "$manner" = again ]; then
-    srun --kill-on-bad-exit "$0" --worker "$folder" "$steps" "$pause" "$manner" && exit
-    [ -e "$folder/done" ] && exit
+    srun --kill-on-bad-exit "$0" --worker "$directory" "$steps" "$pause" "$manner" && exit
+    [ -e "$directory/done" ] && exit
     sleep 2
     scontrol requeue incomplete "$(me)"
     sleep 60 # until Slurm takes the script down
 fi
-srun "$0" --worker "$folder" "$steps" "$pause" "$manner"
+srun "$0" --worker "$directory" "$steps" "$pause" "$manner"

@@ -22,15 +22,15 @@ site_up() { # OPTIONS... of contrib/cluster
 
 as() { "$cluster" as "$dir" "$@"; } # USER CMD...
 
-# user_job USER NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $folder
+# user_job USER NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $directory
 user_job() {
     local options=() user=$1 name=$2
     shift 2
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
-    folder=$dir/home/$user/$name
-    as "$user" mkdir -p "$folder"
-    job=$(as "$user" sbatch --parsable -J "$name" -D "$folder" -o "$folder/out" "${options[@]}" "$plain_job" "$folder" "$@") ||
+    directory=$dir/home/$user/$name
+    as "$user" mkdir -p "$directory"
+    job=$(as "$user" sbatch --parsable -J "$name" -D "$directory" -o "$directory/out" "${options[@]}" "$plain_job" "$directory" "$@") ||
         fail "sbatch refused $name of $user"
 }
 

@@ -70,13 +70,13 @@ class Tail:
         return whole.decode(errors="replace").split("\n") if whole else []
 
 
-def wrong_with_checkpoints(folder):
+def wrong_with_checkpoints(directory):
     """"" if LATEST names a complete checkpoint of libringrt, or none exists (I3). Checks that every
     part has its full size. The job checks the hashes when it loads the checkpoint."""
     try:
-        with open(f"{folder}/LATEST") as latest:
+        with open(f"{directory}/LATEST") as latest:
             name = latest.read(512).split("\n")[1].split()[0]
-        with open(f"{folder}/{name}/manifest", errors="replace") as manifest:
+        with open(f"{directory}/{name}/manifest", errors="replace") as manifest:
             lines = manifest.read().splitlines()
     except FileNotFoundError as error:
         return "" if error.filename.endswith("LATEST") else f"LATEST names what is not there: {error}"
@@ -85,7 +85,7 @@ def wrong_with_checkpoints(folder):
     if not lines or not lines[-1].startswith("end "):
         return f"{name}: its manifest is not whole"
     for rank, data, pieces in (line.split()[1:4] for line in lines if line.startswith("shard ")):
-        shard = f"{folder}/{name}/shard-{int(rank):05d}"
+        shard = f"{directory}/{name}/shard-{int(rank):05d}"
         size = os.path.getsize(shard) if os.path.exists(shard) else -1
         if size != int(data) + TABLE_ROW_BYTES * int(pieces):
             return f"{name}: shard {rank} has {size} bytes"
@@ -130,9 +130,9 @@ class View:
         for path in glob.glob(f"{self.work}/*/log"):
             now.logs[path] = self.logs.setdefault(path, Tail(path)).lines()
         for latest in glob.glob(f"{self.work}/**/LATEST", recursive=True):
-            folder = os.path.dirname(latest)
-            wrong = wrong_with_checkpoints(folder)
+            directory = os.path.dirname(latest)
+            wrong = wrong_with_checkpoints(directory)
             if wrong:  # it may have been renewed meanwhile
-                wrong = wrong_with_checkpoints(folder)
-            now.checkpoints[folder] = wrong
+                wrong = wrong_with_checkpoints(directory)
+            now.checkpoints[directory] = wrong
         return now

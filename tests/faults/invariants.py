@@ -24,7 +24,7 @@ class Snapshot:
     out: set = field(default_factory=set)       # nodes that accept no job
     events: list = field(default_factory=list)  # lines of the event log since the last snapshot
     logs: dict = field(default_factory=dict)    # a job's log -> its new lines
-    checkpoints: dict = field(default_factory=dict)  # folder -> what is wrong with it, or ""
+    checkpoints: dict = field(default_factory=dict)  # directory -> what is wrong with it, or ""
 
 
 def field_of(line, name):
@@ -119,8 +119,8 @@ class Watch:
         self.look_at_events(now)
         self.look_at_slurmctld(now)
         self.look_at_logs(now)
-        for folder, wrong in now.checkpoints.items():
-            self.check("I3", not wrong, f"{folder}: {wrong}")
+        for directory, wrong in now.checkpoints.items():
+            self.check("I3", not wrong, f"{directory}: {wrong}")
         if now.jobs is None or now.slurmctld != "up":
             self.waits_since.clear()
             self.away_s = now.time_s

@@ -5,7 +5,7 @@
 //
 //     TARGET [-runs=N] [-max_total_time=SECONDS] [-seed=S] [-max_len=BYTES]
 //     [-artifact_prefix=PREFIX]
-//            FILE|FOLDER...
+//            FILE|DIRECTORY...
 //
 // Mutates only if -runs or -max_total_time sets a limit. A failing input is written to
 // PREFIXcrash-SEED-NUMBER.
@@ -76,7 +76,7 @@ void catch_crashes() {
 [[noreturn]] void refuse(const std::string &what) {
     fprintf(
         stderr,
-        "expected [-runs=N] [-max_total_time=S] [-seed=S] [-max_len=N] FILE|FOLDER..., got %s\n",
+        "expected [-runs=N] [-max_total_time=S] [-seed=S] [-max_len=N] FILE|DIRECTORY..., got %s\n",
         what.c_str());
     exit(2);
 }

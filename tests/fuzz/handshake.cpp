@@ -71,7 +71,7 @@ void believe(std::string_view input) {
            "nobody without the secret is believed");
 }
 
-// A listening socket without a name in any folder.
+// A listening socket without a name in any directory.
 class Listener {
   public:
     Listener() {

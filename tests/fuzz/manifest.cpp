@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A checkpoint's manifest and LATEST, unchanged and with a correct hash as an attacker would write
-// it, and the names of files in the folder.
+// it, and the names of files in the directory.
 #include "libringrt/checkpoint/manifest.h"
 
 #include "libringrt/checkpoint/store.h"

@@ -21,7 +21,7 @@ void check_bounds(const Settings &s) {
     expect(s.save_interval_s >= 1 && s.keep_checkpoints >= 1, "checkpoints");
     expect(s.timeout_ms >= 1 && s.start_timeout_ms >= 1 && s.leave_timeout_s >= 1, "time-outs");
     expect(s.signal >= 1 && s.signal <= 64 && s.signal != SIGKILL && s.signal != SIGSTOP, "signal");
-    expect(s.checkpoint_dir.starts_with('/') && s.checkpoint_dir.size() <= 8100, "folder");
+    expect(s.checkpoint_dir.starts_with('/') && s.checkpoint_dir.size() <= 8100, "directory");
 }
 
 }  // namespace

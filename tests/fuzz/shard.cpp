@@ -30,11 +30,11 @@ class OneFile final : public Files {
     int64_t write(int, std::span<const std::byte>) override { return -EROFS; }
     int start_writeback(int, uint64_t, uint64_t) override { return -EROFS; }
     int sync_data(int) override { return -EROFS; }
-    int make_folder(const std::string &) override { return -EROFS; }
-    int sync_folder(const std::string &) override { return -EROFS; }
+    int make_directory(const std::string &) override { return -EROFS; }
+    int sync_directory(const std::string &) override { return -EROFS; }
     int rename(const std::string &, const std::string &) override { return -EROFS; }
     int remove(const std::string &) override { return -EROFS; }
-    int remove_folder(const std::string &) override { return -EROFS; }
+    int remove_directory(const std::string &) override { return -EROFS; }
     int list(const std::string &, std::vector<std::string> &) override { return -EROFS; }
     int64_t free_bytes(const std::string &) override { return -EROFS; }
 

@@ -209,21 +209,21 @@ int as_on_the_host(ringrt_t *rt, int rank) {
     return kGood;
 }
 
-ringrt_config_t config_of(const TemporaryFolder &folder, const std::string &meet, int rank,
+ringrt_config_t config_of(const TemporaryDirectory &directory, const std::string &meet, int rank,
                           int size) {
     ringrt_config_t config = ringrt_config_init();
     config.rank = rank, config.size = size;
-    config.checkpoint_dir = folder.path.c_str(), config.rendezvous = meet.c_str();
+    config.checkpoint_dir = directory.path.c_str(), config.rendezvous = meet.c_str();
     config.timeout_ms = 60000;
     return config;
 }
 
-int rank_of(const Job &job, const TemporaryFolder &folder, int rank) {
+int rank_of(const Job &job, const TemporaryDirectory &directory, int rank) {
     if (gpus() < (job.gpu_each ? job.ranks : 1)) return kNoGpu;
     setenv("RINGRT_GPU", job.route, 1);
     cudaSetDevice(job.gpu_each ? rank : 0);
-    std::string meet = folder.path + "/meet";
-    ringrt_config_t config = config_of(folder, meet, rank, job.ranks);
+    std::string meet = directory.path + "/meet";
+    ringrt_config_t config = config_of(directory, meet, rank, job.ranks);
     ringrt_t *rt = nullptr;
     EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
     if (int code = sums(rt, rank, job); code != kGood) return code;
@@ -235,11 +235,11 @@ int rank_of(const Job &job, const TemporaryFolder &folder, int rank) {
 }
 
 // A rank is killed between its sums: the others get an error and end.
-int survivor(const Job &job, const TemporaryFolder &folder, int rank) {
+int survivor(const Job &job, const TemporaryDirectory &directory, int rank) {
     if (gpus() < 1) return kNoGpu;
     setenv("RINGRT_GPU", job.route, 1);
-    std::string meet = folder.path + "/meet";
-    ringrt_config_t config = config_of(folder, meet, rank, job.ranks);
+    std::string meet = directory.path + "/meet";
+    ringrt_config_t config = config_of(directory, meet, rank, job.ranks);
     ringrt_t *rt = nullptr;
     EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
     void *data;
@@ -290,10 +290,10 @@ struct State {
 };
 
 // Saves GPU buffers that the stream has yet to write, or loads them into GPU or host memory.
-int checkpointed(const TemporaryFolder &folder, int rank, int size, bool saves, bool on_gpu) {
+int checkpointed(const TemporaryDirectory &directory, int rank, int size, bool saves, bool on_gpu) {
     if (gpus() < 1) return kNoGpu;
-    std::string meet = folder.path + "/meet-" + std::to_string(saves) + std::to_string(on_gpu);
-    ringrt_config_t config = config_of(folder, meet, rank, size);
+    std::string meet = directory.path + "/meet-" + std::to_string(saves) + std::to_string(on_gpu);
+    ringrt_config_t config = config_of(directory, meet, rank, size);
     ringrt_t *rt = nullptr;
     State state;
     cudaStream_t stream;
@@ -340,25 +340,25 @@ void report(const char *name, const std::vector<int> &codes, int except = -1) {
 }
 
 void run(const char *name, const Job &job) {
-    TemporaryFolder folder;
-    Ranks ranks(job.ranks, [&](int rank) { return rank_of(job, folder, rank); });
+    TemporaryDirectory directory;
+    Ranks ranks(job.ranks, [&](int rank) { return rank_of(job, directory, rank); });
     report(name, ranks.wait(240));
 }
 
 void lose_one(const char *name, const Job &job) {
-    TemporaryFolder folder;
-    Ranks ranks(job.ranks, [&](int rank) { return survivor(job, folder, rank); });
+    TemporaryDirectory directory;
+    Ranks ranks(job.ranks, [&](int rank) { return survivor(job, directory, rank); });
     report(name, ranks.wait(120, 1), 1);
 }
 
 // Saved at `saved` ranks and loaded at `loaded`, on one GPU.
 void save_and_load(const char *name, int saved, int loaded, bool to_gpu) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     std::vector<int> codes = Ranks(saved, [&](int rank) {
-                                 return checkpointed(folder, rank, saved, true, true);
+                                 return checkpointed(directory, rank, saved, true, true);
                              }).wait(120);
     const std::vector<int> then = Ranks(loaded, [&](int rank) {
-                                      return checkpointed(folder, rank, loaded, false, to_gpu);
+                                      return checkpointed(directory, rank, loaded, false, to_gpu);
                                   }).wait(120);
     codes.insert(codes.end(), then.begin(), then.end());
     report(name, codes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks with one communicator (ringrt_comm.h) each, created over a folder as their store.
+// Ranks with one communicator (ringrt_comm.h) each, created over a directory as their store.
 #pragma once
 
 #include <cstdio>
@@ -16,16 +16,16 @@
 namespace ringrt::test {
 
 // One file per key.
-struct FolderStore {
-    explicit FolderStore(std::string folder)
-        : path(std::move(folder)), callbacks{.context = this, .put = put, .get = get} {}
-    FolderStore(const FolderStore &) = delete;
-    FolderStore &operator=(const FolderStore &) = delete;
+struct DirectoryStore {
+    explicit DirectoryStore(std::string directory)
+        : path(std::move(directory)), callbacks{.context = this, .put = put, .get = get} {}
+    DirectoryStore(const DirectoryStore &) = delete;
+    DirectoryStore &operator=(const DirectoryStore &) = delete;
 
     static std::string file_of(void *context, std::string key) {
         for (char &each : key)
             if (each == '/') each = '+';
-        return static_cast<FolderStore *>(context)->path + "/" + key;
+        return static_cast<DirectoryStore *>(context)->path + "/" + key;
     }
     static int put(void *context, const char *key, const char *value) {
         const std::string file = file_of(context, key);
@@ -88,10 +88,10 @@ using CommBody = std::function<std::string(ringrt_comm_t *)>;
 inline void on_comms(Layout layout, const CommBody &body, int except = -1,
                      uint32_t timeout_ms = kTestTimeout_ms,
                      const std::function<void(int rank)> &before = {}) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(layout.ranks, [&](int rank) {
         if (before) before(rank);
-        FolderStore store(folder.path);
+        DirectoryStore store(directory.path);
         ringrt_comm_config_t config = config_of(layout, rank);
         config.store = &store.callbacks;
         config.timeout_ms = timeout_ms;

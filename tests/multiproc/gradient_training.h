@@ -39,14 +39,16 @@ inline float expected(int size, int gradient, uint64_t i, int step) {
 struct Job {
     Communicator communicator;
 
-    Job(int ranks, int rank, const TemporaryFolder &folder) : Job({.ranks = ranks}, rank, folder) {}
-    Job(test::Layout layout, int rank, const TemporaryFolder &folder)
-        : communicator(config(layout, rank, folder)) {
+    Job(int ranks, int rank, const TemporaryDirectory &directory)
+        : Job({.ranks = ranks}, rank, directory) {}
+    Job(test::Layout layout, int rank, const TemporaryDirectory &directory)
+        : communicator(config(layout, rank, directory)) {
         need(communicator.start() == RINGRT_OK, communicator.last_error());
     }
 
-    static CommunicatorConfig config(test::Layout layout, int rank, const TemporaryFolder &folder) {
-        CommunicatorConfig out = test::config_of(folder, layout, rank);
+    static CommunicatorConfig config(test::Layout layout, int rank,
+                                     const TemporaryDirectory &directory) {
+        CommunicatorConfig out = test::config_of(directory, layout, rank);
         out.timeout_ms = 8000;
         return out;
     }

@@ -15,12 +15,12 @@ struct Layout {
     int nodes = 1;  // ranks are distributed in blocks over this many nodes
 };
 
-inline CommunicatorConfig config_of(const TemporaryFolder &folder, Layout layout, int rank) {
+inline CommunicatorConfig config_of(const TemporaryDirectory &directory, Layout layout, int rank) {
     std::string node = std::to_string(rank * layout.nodes / layout.ranks);
     setenv("RINGRT_NODE", node.c_str(), 1);
     CommunicatorConfig config;
     config.rank = rank, config.size = layout.ranks;
-    config.rendezvous = folder.path + "/meet";
+    config.rendezvous = directory.path + "/meet";
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     config.timeout_ms = 100000, config.start_timeout_ms = 100000;  // like kTimeoutScale in check.h
 #else

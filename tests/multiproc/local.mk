@@ -23,7 +23,7 @@ tests_multiproc_test_collectives_SOURCES = tests/multiproc/test_collectives.cpp 
 tests_multiproc_test_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_collectives_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
-comm_support = tests/multiproc/comm_ranks.h tests/multiproc/comm_values.h tests/support/check.h tests/support/folder.h tests/support/ranks.h
+comm_support = tests/multiproc/comm_ranks.h tests/multiproc/comm_values.h tests/support/check.h tests/support/directory.h tests/support/ranks.h
 tests_multiproc_test_comm_SOURCES = tests/multiproc/test_comm.cpp $(comm_support)
 tests_multiproc_test_comm_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_comm_LDADD = libringrt.la $(CHECK_LIBS)
@@ -53,12 +53,12 @@ tests_multiproc_test_grouping_rules_LDADD = libapi.la libruntime.la libgradients
 	libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/check.h \
-	tests/support/folder.h tests/support/live_job.h tests/support/ranks.h
+	tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
 tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_state_SOURCES = tests/multiproc/test_live_state.cpp tests/support/check.h \
-	tests/support/folder.h tests/support/live_job.h tests/support/ranks.h
+	tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
 tests_multiproc_test_live_state_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_state_LDADD = libringrt.la $(CHECK_LIBS)
 
@@ -71,12 +71,12 @@ tests_multiproc_test_saver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_saver_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_step_SOURCES = tests/multiproc/test_step.cpp tests/support/check.h \
-	tests/support/folder.h tests/support/ranks.h tests/support/step_job.h
+	tests/support/directory.h tests/support/ranks.h tests/support/step_job.h
 tests_multiproc_test_step_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_step_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 
 tests_multiproc_test_step_channel_SOURCES = tests/multiproc/test_step_channel.cpp \
-	tests/support/channel_service.h tests/support/check.h tests/support/folder.h tests/support/ranks.h \
+	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/ranks.h \
 	tests/support/step_job.h
 tests_multiproc_test_step_channel_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_step_channel_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
@@ -122,7 +122,7 @@ tests_multiproc_test_gpu_order_LDADD = libapi.la libruntime.la libgradients.la l
 check_PROGRAMS += tests/multiproc/test_gpu_training
 TESTS += tests/multiproc/test_gpu_training
 tests_multiproc_test_gpu_training_SOURCES = tests/multiproc/test_gpu_training.cpp tests/support/check.h \
-	tests/support/fake_gpu.h tests/support/folder.h tests/support/hidden_gpu.h tests/support/ranks.h \
+	tests/support/fake_gpu.h tests/support/directory.h tests/support/hidden_gpu.h tests/support/ranks.h \
 	tests/support/step_job.h
 tests_multiproc_test_gpu_training_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_gpu_training_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
@@ -130,7 +130,7 @@ tests_multiproc_test_gpu_training_LDADD = libapi.la libruntime.la libgradients.l
 check_PROGRAMS += tests/multiproc/test_live_gpu
 TESTS += tests/multiproc/test_live_gpu
 tests_multiproc_test_live_gpu_SOURCES = tests/multiproc/test_live_gpu.cpp tests/support/check.h \
-	tests/support/fake_gpu.h tests/support/folder.h tests/support/hidden_gpu.h tests/support/live_job.h \
+	tests/support/fake_gpu.h tests/support/directory.h tests/support/hidden_gpu.h tests/support/live_job.h \
 	tests/support/ranks.h
 tests_multiproc_test_live_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gpu_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \

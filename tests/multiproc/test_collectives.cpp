@@ -20,9 +20,9 @@ namespace {
 
 // Runs `body` on every rank of every layout. It returns "" or an error.
 void on_ranks(Layout layout, const std::function<std::string(Communicator &)> &body) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(layout.ranks, [&](int rank) {
-        Communicator comm(config_of(folder, layout, rank));
+        Communicator comm(config_of(directory, layout, rank));
         std::string wrong;
         if (comm.start() == RINGRT_OK) {
             wrong = body(comm);

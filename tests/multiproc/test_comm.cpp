@@ -277,13 +277,13 @@ void meet(const std::function<void(ringrt_comm_config_t &, int rank)> &change) {
 }
 
 TEST(ranks_meet_by_a_file_an_address_or_the_environment) {
-    TemporaryFolder folder;
-    const std::string file = folder.path + "/meet";
+    TemporaryDirectory directory;
+    const std::string file = directory.path + "/meet";
     meet([&](ringrt_comm_config_t &config, int) { config.rendezvous = file.c_str(); });
     setenv("RINGRT_SECRET", "00112233445566778899aabbccddeeff", 1);
     const std::string address = "tcp:127.0.0.1:" + std::to_string(20000 + getpid() % 20000);
     meet([&](ringrt_comm_config_t &config, int) { config.rendezvous = address.c_str(); });
-    ck_assert_int_eq(chdir(folder.path.c_str()), 0);
+    ck_assert_int_eq(chdir(directory.path.c_str()), 0);
     meet([&](ringrt_comm_config_t &config, int rank) {
         config.size = 0;
         setenv("SLURM_JOB_ID", "77", 1);
@@ -291,7 +291,7 @@ TEST(ranks_meet_by_a_file_an_address_or_the_environment) {
         setenv("SLURM_STEP_NUM_TASKS", "2", 1);
         setenv("SLURM_PROCID", rank == 0 ? "0" : "1", 1);
     });
-    ck_assert(std::filesystem::is_empty(folder.path));
+    ck_assert(std::filesystem::is_empty(directory.path));
 }
 
 TEST(memory_of_the_node_is_allocated_and_freed) {

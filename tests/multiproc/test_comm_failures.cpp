@@ -110,10 +110,10 @@ TEST(destroy_ends_operations_in_progress) {
 }
 
 TEST(a_failing_store_is_reported) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     for (bool put_fails : {true, false}) {
         Ranks ranks(2, [&](int rank) {
-            FolderStore store(folder.path);
+            DirectoryStore store(directory.path);
             ringrt_comm_config_t config = config_of({2, 1}, rank);
             config.store = &store.callbacks;
             config.start_timeout_ms = 1000;

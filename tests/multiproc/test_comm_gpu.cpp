@@ -140,10 +140,10 @@ TEST(what_takes_host_memory_only_refuses_the_gpus) {
 // NCCL hangs: the operations are stream-ordered, so they return, and the time-out is a later
 // call's.
 TEST(nccl_is_stream_ordered) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
         plan = {.number = rank, .hang = true};
-        FolderStore store(folder.path);
+        DirectoryStore store(directory.path);
         ringrt_comm_config_t config = config_of({2, 1}, rank);
         config.store = &store.callbacks;
         config.timeout_ms = 300;

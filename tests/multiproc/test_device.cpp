@@ -25,9 +25,9 @@ struct Case {
     bool one_gpu_each, nccl, opens;
 };
 
-Communicator make(const TemporaryFolder &folder, Layout layout, int rank, FakeGpuPlan plan,
+Communicator make(const TemporaryDirectory &directory, Layout layout, int rank, FakeGpuPlan plan,
                   uint32_t timeout_ms = 20000) {
-    CommunicatorConfig config = config_of(folder, layout, rank);
+    CommunicatorConfig config = config_of(directory, layout, rank);
     config.timeout_ms = timeout_ms;
     config.warn = [](const std::string &) {};
     config.find_gpu = [plan] { return std::make_unique<FakeGpu>(plan); };
@@ -86,12 +86,12 @@ void expect_all(Ranks &ranks, int except = -1) {
 }
 
 void run(const Case &each) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(each.layout.ranks, [&](int rank) {
         setenv("RINGRT_GPU", each.wish, 1);
         FakeGpuPlan plan{
             .number = each.one_gpu_each ? rank : 0, .nccl = each.nccl, .opens = each.opens};
-        Communicator comm = make(folder, each.layout, rank, plan);
+        Communicator comm = make(directory, each.layout, rank, plan);
         if (comm.start() != RINGRT_OK) return explain(1, comm, "not started");
         int code = sums_are_right(comm);
         if (code != 0) return code;
@@ -111,10 +111,10 @@ TEST(shared_gpus_on_two_nodes) { run({"", {4, 2}, false, true, true}); }
 TEST(through_the_host) { run({"host", {3, 1}, true, true, true}); }
 
 TEST(what_is_impossible_is_refused) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
         setenv("RINGRT_GPU", "nccl", 1);
-        Communicator comm = make(folder, {2, 1}, rank, {.number = 0});  // one GPU, two ranks
+        Communicator comm = make(directory, {2, 1}, rank, {.number = 0});  // one GPU, two ranks
         if (comm.start() != RINGRT_OK) return 1;
         auto *data = static_cast<float *>(FakeGpu::make(4096));
         return comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_UNSUPPORTED ? 0
@@ -124,9 +124,9 @@ TEST(what_is_impossible_is_refused) {
 }
 
 TEST(one_rank_in_host_memory_is_a_mismatch) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        Communicator comm = make(folder, {2, 1}, rank, {.number = rank});
+        Communicator comm = make(directory, {2, 1}, rank, {.number = rank});
         if (comm.start() != RINGRT_OK) return 1;
         std::vector<float> mine(1000);
         void *data = rank == 0 ? FakeGpu::make(4096) : mine.data();
@@ -142,10 +142,10 @@ TEST(one_rank_in_host_memory_is_a_mismatch) {
 TEST(different_calls_on_gpus_are_a_mismatch_at_the_next_call) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
         for (size_t second : {0, 7, 8}) {  // elements of rank 1's second sum; 0: it makes none
-            TemporaryFolder folder;
+            TemporaryDirectory directory;
             Ranks ranks(2, [&](int rank) {
                 Communicator comm =
-                    make(folder, layout, rank, {.number = rank, .hang = second == 0});
+                    make(directory, layout, rank, {.number = rank, .hang = second == 0});
                 if (comm.start() != RINGRT_OK) return 1;
                 auto *data = static_cast<float *>(FakeGpu::make(4096));
                 const size_t mine = rank == 0 ? 7 : second;
@@ -192,9 +192,9 @@ class LateGpu : public FakeGpu {
 
 // On a mock GPU: a result does not overwrite what the program's stream still reads.
 TEST(a_result_waits_for_earlier_reads_of_its_buffer) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        CommunicatorConfig config = config_of(folder, {2, 1}, rank);
+        CommunicatorConfig config = config_of(directory, {2, 1}, rank);
         config.find_gpu = [rank] { return std::make_unique<LateGpu>(FakeGpuPlan{.number = rank}); };
         Communicator comm(std::move(config));
         if (comm.start() != RINGRT_OK) return explain(1, comm, "start");
@@ -239,8 +239,8 @@ TEST(an_abort_ends_a_hanging_sum) {
 }
 
 TEST(a_hanging_sum_times_out) {
-    TemporaryFolder folder;
-    Communicator comm = make(folder, {1, 1}, 0, {.hang = true}, 500);
+    TemporaryDirectory directory;
+    Communicator comm = make(directory, {1, 1}, 0, {.hang = true}, 500);
     ck_assert_int_eq(comm.start(), RINGRT_OK);
     void *data = FakeGpu::make(4096);
     ck_assert_int_eq(comm.allreduce(data, data, 4, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
@@ -280,9 +280,9 @@ TEST(a_rank_that_leaves_does_not_abort_nccl) {
 
 TEST(a_rank_that_dies_in_nccl_is_named) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(2, [&](int rank) {
-            Communicator comm = make(folder, layout, rank, {.number = rank, .hang = true});
+            Communicator comm = make(directory, layout, rank, {.number = rank, .hang = true});
             if (comm.start() != RINGRT_OK) return 1;
             auto *data = static_cast<float *>(FakeGpu::make(4096));
             std::thread other;

@@ -76,9 +76,9 @@ constexpr Route kRoutes[] = {
     {"", {3, 1}, 300000} /* staged */,
 };
 
-CommunicatorConfig config_of(const TemporaryFolder &folder, const Route &route, int rank) {
+CommunicatorConfig config_of(const TemporaryDirectory &directory, const Route &route, int rank) {
     setenv("RINGRT_ALGORITHM", route.algorithm, 1);
-    return config_of(folder, route.layout, rank);
+    return config_of(directory, route.layout, rank);
 }
 
 // The hops of `rank` in one allreduce, counted in a separate run.
@@ -87,9 +87,9 @@ int hops_of(const Route &route, int rank) {
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert(shared != MAP_FAILED);
     auto *hops = new (shared) std::atomic<int>(0);
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(route.layout.ranks, [&](int self) {
-        CommunicatorConfig config = config_of(folder, route, self);
+        CommunicatorConfig config = config_of(directory, route, self);
         bool counting = false;
         config.fault_point = [&] { *hops += counting ? 1 : 0; };
         Communicator comm(std::move(config));
@@ -112,12 +112,12 @@ int hops_of(const Route &route, int rank) {
 // One job whose `victim` sends itself `signal_number` at its `fault_point`th fault_point after the
 // start.
 struct HopCase {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     std::unique_ptr<Ranks> ranks;
 
     HopCase(const Route &route, int victim, int fault_point, int signal_number) {
         ranks = std::make_unique<Ranks>(route.layout.ranks, [&](int rank) {
-            CommunicatorConfig config = config_of(folder, route, rank);
+            CommunicatorConfig config = config_of(directory, route, rank);
             int left = -1;
             config.fault_point = [&] {
                 if (left > 0 && --left == 0) raise(signal_number);
@@ -172,10 +172,10 @@ TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
     for (Layout layout : kLayouts) {
         for (size_t count : {size_t(1), size_t(300000)}) {
             for (int victim : {0, layout.ranks - 1}) {
-                TemporaryFolder folder;
+                TemporaryDirectory directory;
                 Started started;
                 Ranks ranks(layout.ranks, [&](int rank) {
-                    Communicator comm(config_of(folder, layout, rank));
+                    Communicator comm(config_of(directory, layout, rank));
                     return expect_loss_of(comm, victim, count, &started);
                 });
                 started.await(layout.ranks);
@@ -189,14 +189,14 @@ TEST(a_killed_rank_is_named_by_all_others) {  // F01, F02
 
 // A child such as a data loader's worker must not keep the dead rank's connections open.
 TEST(a_killed_rank_is_missed_though_its_child_lives) {  // F01
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Layout layout{3, 3};
     Started started;
     int pipes[2];
     ck_assert_int_eq(pipe(pipes), 0);
     Ranks ranks(layout.ranks, [&](int rank) {
         close(pipes[1]);
-        Communicator comm(config_of(folder, layout, rank));
+        Communicator comm(config_of(directory, layout, rank));
         if (rank != 1) return expect_loss_of(comm, 1, 1000, &started);
         if (comm.start() != RINGRT_OK) return int(kNotStarted);
         char end;
@@ -213,10 +213,10 @@ TEST(a_killed_rank_is_missed_though_its_child_lives) {  // F01
 
 TEST(a_stopped_rank_causes_a_warning_and_then_a_timeout) {  // F03
     for (Layout layout : {Layout{3, 1}, Layout{3, 3}}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Started started;
         Ranks ranks(layout.ranks, [&](int rank) {
-            CommunicatorConfig config = config_of(folder, layout, rank);
+            CommunicatorConfig config = config_of(directory, layout, rank);
             config.timeout_ms = 5000;
             std::string warnings;
             config.warn = [&](const std::string &line) { warnings += line; };
@@ -242,10 +242,10 @@ TEST(a_stopped_rank_causes_a_warning_and_then_a_timeout) {  // F03
 
 TEST(a_pause_is_survived) {  // F03
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Started started;
         Ranks ranks(layout.ranks, [&](int rank) {
-            Communicator comm(config_of(folder, layout, rank));
+            Communicator comm(config_of(directory, layout, rank));
             if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
             started.one_more();
             for (int i = 0; i < 20; ++i) {
@@ -269,10 +269,10 @@ TEST(a_pause_is_survived) {  // F03
 
 TEST(a_slow_rank_is_warned_of_and_waited_for) {  // F04
     for (Layout layout : {Layout{3, 1}, Layout{3, 3}, Layout{4, 2}}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(layout.ranks, [&](int rank) {
             std::string warnings;
-            CommunicatorConfig config = config_of(folder, layout, rank);
+            CommunicatorConfig config = config_of(directory, layout, rank);
             config.warn = [&](const std::string &line) { warnings += line; };
             Communicator comm(std::move(config));
             if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
@@ -310,9 +310,9 @@ void reset_connections() {
 TEST(reset_connections_are_an_error_at_all_ranks) {  // F04
     for (const Route &route : kRoutes) {
         if (route.layout.nodes == 1) continue;
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(route.layout.ranks, [&](int rank) {
-            CommunicatorConfig config = config_of(folder, route, rank);
+            CommunicatorConfig config = config_of(directory, route, rank);
             int left = -1;
             config.fault_point = [&] {
                 if (left > 0 && --left == 0) reset_connections();
@@ -334,9 +334,9 @@ TEST(reset_connections_are_an_error_at_all_ranks) {  // F04
 
 TEST(an_abort_ends_all_ranks) {
     for (Layout layout : kLayouts) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(layout.ranks, [&](int rank) {
-            Communicator comm(config_of(folder, layout, rank));
+            Communicator comm(config_of(directory, layout, rank));
             if (rank != 0) return expect_loss_of(comm, 0, 1000);
             if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
             std::thread other([&] { wait_ms(200), comm.abort(); });
@@ -352,9 +352,9 @@ TEST(an_abort_ends_all_ranks) {
 }
 
 TEST(an_abort_ends_the_start) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {  // the third rank never connects
-        Communicator comm(config_of(folder, {3, 1}, rank));
+        Communicator comm(config_of(directory, {3, 1}, rank));
         std::thread other([&] { wait_ms(200), comm.abort(); });
         ringrt_status_t status = comm.start();
         other.join();
@@ -366,9 +366,9 @@ TEST(an_abort_ends_the_start) {
 }
 
 TEST(a_missing_rank_is_named) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(3, [&](int rank) {
-        CommunicatorConfig config = config_of(folder, {4, 1}, rank);
+        CommunicatorConfig config = config_of(directory, {4, 1}, rank);
         config.start_timeout_ms = 1500;
         Communicator comm(std::move(config));
         if (comm.start() != RINGRT_TIMEOUT && rank == 0)
@@ -382,9 +382,9 @@ TEST(a_missing_rank_is_named) {
 
 TEST(different_calls_are_an_error) {
     for (Layout layout : kLayouts) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(layout.ranks, [&](int rank) {
-            Communicator comm(config_of(folder, layout, rank));
+            Communicator comm(config_of(directory, layout, rank));
             std::vector<float> data(100);
             size_t count = rank == 1 ? 99 : 100;
             // The first two may see each other's calls while the others still start.
@@ -414,18 +414,18 @@ TEST(a_forked_child_is_refused) {
 }
 
 TEST(nothing_is_left_in_shared_memory) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        Communicator comm(config_of(folder, {2, 1}, rank));
+        Communicator comm(config_of(directory, {2, 1}, rank));
         if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "not started");
-        std::ofstream(folder.path + "/up" + std::to_string(rank)) << "up";
+        std::ofstream(directory.path + "/up" + std::to_string(rank)) << "up";
         wait_ms(60000);
         return 0;
     });
     for (const char *up : {"/up0", "/up1"})
-        for (int i = 0; i < 500 && !std::filesystem::exists(folder.path + up); ++i) wait_ms(10);
-    ck_assert(!std::filesystem::exists(folder.path + "/meet"));  // nor the rendezvous file
-    for (int rank : {0, 1}) {                                    // mapped, but without a name
+        for (int i = 0; i < 500 && !std::filesystem::exists(directory.path + up); ++i) wait_ms(10);
+    ck_assert(!std::filesystem::exists(directory.path + "/meet"));  // nor the rendezvous file
+    for (int rank : {0, 1}) {                                       // mapped, but without a name
         std::ifstream maps("/proc/" + std::to_string(ranks.pid(rank)) + "/maps");
         bool mapped = false;
         for (std::string line; std::getline(maps, line);) {

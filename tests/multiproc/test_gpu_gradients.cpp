@@ -23,16 +23,16 @@ constexpr auto kGpu = GradientReducer::Place::Gpu;
 struct GpuJob {
     Communicator communicator;
 
-    GpuJob(test::Layout layout, int rank, const TemporaryFolder &folder, FakeGpuPlan plan)
-        : GpuJob(config(layout, rank, folder, plan)) {}
+    GpuJob(test::Layout layout, int rank, const TemporaryDirectory &directory, FakeGpuPlan plan)
+        : GpuJob(config(layout, rank, directory, plan)) {}
     explicit GpuJob(CommunicatorConfig given) : communicator(std::move(given)) {
         need(communicator.start() == RINGRT_OK, communicator.last_error());
     }
 
     template <class Made = FakeGpu>
-    static CommunicatorConfig config(test::Layout layout, int rank, const TemporaryFolder &folder,
-                                     FakeGpuPlan plan) {
-        CommunicatorConfig out = Job::config(layout, rank, folder);
+    static CommunicatorConfig config(test::Layout layout, int rank,
+                                     const TemporaryDirectory &directory, FakeGpuPlan plan) {
+        CommunicatorConfig out = Job::config(layout, rank, directory);
         out.warn = [](const std::string &) {};
         out.find_gpu = [plan] { return std::make_unique<Made>(plan); };
         return out;
@@ -113,9 +113,9 @@ TEST(results_do_not_depend_on_the_plan_or_the_way) {
     for (const bool nccl : {true, false}) {
         for (const test::Layout layout : kLayouts) {
             for (const bucketing::Rule &rule : bucketing::all_rules()) {
-                TemporaryFolder folder;
+                TemporaryDirectory directory;
                 Ranks ranks(layout.ranks, [&](int rank) {
-                    GpuJob job(layout, rank, folder, {.number = rank, .nccl = nccl});
+                    GpuJob job(layout, rank, directory, {.number = rank, .nccl = nccl});
                     const bucketing::Network network{
                         .gbps = 0.01, .alpha_us = 10, .ranks = layout.ranks};
                     GradientReducer exchange(job.communicator,
@@ -138,9 +138,9 @@ TEST(results_do_not_depend_on_the_plan_or_the_way) {
 
 // Hooks run on many threads and in any order, and plans change meanwhile.
 TEST(any_thread_and_any_order_on_a_mock_gpu) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(3, [&](int rank) {
-        GpuJob job({.ranks = 3}, rank, folder, {.number = rank});
+        GpuJob job({.ranks = 3}, rank, directory, {.number = rank});
         GradientReducer exchange(job.communicator, {});
         GpuTraining training(job, exchange, kCounts);
         std::mt19937 random(static_cast<unsigned>(rank));
@@ -158,9 +158,9 @@ TEST(any_thread_and_any_order_on_a_mock_gpu) {
 // The same memory repeatedly replaces a missing gradient: it is zero each time.
 TEST(a_missing_gradient_on_a_mock_gpu_counts_as_zero) {
     for (const bool nccl : {true, false}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(3, [&](int rank) {
-            GpuJob job({.ranks = 3}, rank, folder, {.number = rank, .nccl = nccl});
+            GpuJob job({.ranks = 3}, rank, directory, {.number = rank, .nccl = nccl});
             GradientReducer exchange(job.communicator, {});
             GpuTraining training(job, exchange, {100, 20000, 300});
             for (int step = 0; step < 9; ++step) {
@@ -190,9 +190,9 @@ TEST(a_missing_gradient_on_a_mock_gpu_counts_as_zero) {
 // called.
 TEST(a_gradient_is_summed_after_its_computation) {
     for (const bool nccl : {true, false}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(2, [&](int rank) {
-            GpuJob job(GpuJob::config<LateGpu>({.ranks = 2}, rank, folder,
+            GpuJob job(GpuJob::config<LateGpu>({.ranks = 2}, rank, directory,
                                                {.number = rank, .nccl = nccl}));
             GradientReducer exchange(job.communicator, {});
             GpuTraining training(job, exchange, {3000, 20000, 7});
@@ -215,9 +215,9 @@ TEST(a_gradient_is_summed_after_its_computation) {
 }
 
 TEST(gradients_of_both_kinds_get_one_line) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(1, [&](int rank) {
-        GpuJob job({.ranks = 1}, rank, folder, {});
+        GpuJob job({.ranks = 1}, rank, directory, {});
         GradientReducer exchange(job.communicator, {});
         GpuTraining training(job, exchange, {0, 10, 10});
         std::vector<float> mine(10);
@@ -236,9 +236,9 @@ TEST(gradients_of_both_kinds_get_one_line) {
 
 // One rank's gradients are in host memory: both ranks get an error, and none waits forever.
 TEST(ranks_with_gradients_in_different_memory_get_an_error) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        GpuJob job({.ranks = 2}, rank, folder, {.number = rank});
+        GpuJob job({.ranks = 2}, rank, directory, {.number = rank});
         GradientReducer exchange(job.communicator, {});
         GpuTraining training(job, exchange, {5000});
         std::vector<float> mine(5000);
@@ -252,9 +252,9 @@ TEST(ranks_with_gradients_in_different_memory_get_an_error) {
 
 // NCCL waits for a lost rank. No call hangs, and a later call names the rank.
 TEST(a_lost_rank_is_named_and_no_call_hangs) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        GpuJob job({.ranks = 2}, rank, folder, {.number = rank, .hang = true});
+        GpuJob job({.ranks = 2}, rank, directory, {.number = rank, .hang = true});
         GradientReducer exchange(job.communicator, {});
         GpuTraining training(job, exchange, {5000});
         training.ready(0);
@@ -278,10 +278,11 @@ TEST(a_lost_rank_is_named_and_no_call_hangs) {
 // The mock GPU's time is the host's, because its streams run at once.
 TEST(the_profile_has_the_gpus_times) {
     for (const bool nccl : {true, false}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(2, [&](int rank) {
-            GpuJob job({.ranks = 2}, rank, folder, {.number = rank, .nccl = nccl});
-            GradientReducer exchange(job.communicator, {.trace_file = folder.path + "/trace.json"});
+            GpuJob job({.ranks = 2}, rank, directory, {.number = rank, .nccl = nccl});
+            GradientReducer exchange(job.communicator,
+                                     {.trace_file = directory.path + "/trace.json"});
             GpuTraining training(job, exchange, {40000, 40000, 100000});
             for (int step = 0; step < 12; ++step) {
                 for (size_t g = 3; g-- > 0;) {
@@ -304,7 +305,7 @@ TEST(the_profile_has_the_gpus_times) {
         });
         expect_all_zero(ranks.wait());
         if (nccl) {
-            const std::string text = text_of(folder.path + "/trace.1.json");
+            const std::string text = text_of(directory.path + "/trace.1.json");
             ck_assert(text.find("allreduce") != std::string::npos ||
                       text.find("all-gather") != std::string::npos);
         }

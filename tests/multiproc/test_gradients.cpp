@@ -27,9 +27,9 @@ TEST(results_do_not_depend_on_the_plan) {
           test::Layout{3, 2}, test::Layout{4, 2}, test::Layout{4, 4}}) {
         const int size = layout.ranks;
         for (const bucketing::Rule &rule : bucketing::all_rules()) {
-            TemporaryFolder folder;
+            TemporaryDirectory directory;
             Ranks ranks(size, [&](int rank) {
-                Job job(layout, rank, folder);
+                Job job(layout, rank, directory);
                 const bucketing::Network network{.gbps = 0.01, .alpha_us = 10, .ranks = size};
                 GradientReducer exchange(job.communicator,
                                          {.plan = rule.plan(profile_of(kCounts), network)});
@@ -50,9 +50,9 @@ TEST(results_do_not_depend_on_the_plan) {
 
 // Hooks run on many threads and in any order, differently on every rank. Plans change meanwhile.
 TEST(any_thread_and_any_order) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(3, [&](int rank) {
-        Job job(3, rank, folder);
+        Job job(3, rank, directory);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, kCounts);
         std::mt19937 random(static_cast<unsigned>(rank));
@@ -70,9 +70,9 @@ TEST(any_thread_and_any_order) {
 // A gradient that a rank does not have in a step counts as zero there, and the rank still gets the
 // sum.
 TEST(a_missing_gradient_counts_as_zero) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(3, [&](int rank) {
-        Job job(3, rank, folder);
+        Job job(3, rank, directory);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, {100, 200, 300});
         for (int step = 0; step < 9; ++step) {
@@ -98,9 +98,9 @@ TEST(a_missing_gradient_counts_as_zero) {
 }
 
 TEST(wrong_calls_get_one_line) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(1, [&](int rank) {
-        Job job(1, rank, folder);
+        Job job(1, rank, directory);
         GradientReducer exchange(job.communicator, {});
         const void *sum = &job;
         Training training(exchange, {10, 10});
@@ -126,9 +126,9 @@ TEST(wrong_calls_get_one_line) {
 
 // A rank dies within a step: the others' waits fail and name it.
 TEST(a_lost_rank_is_an_error_not_a_hang) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(3, [&](int rank) {
-        Job job(3, rank, folder);
+        Job job(3, rank, directory);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, {1000, 1000});
         for (int step = 0;; ++step) {
@@ -152,11 +152,12 @@ TEST(a_lost_rank_is_an_error_not_a_hang) {
 
 // Steps that take real time: the profile is learned, and the plan follows a change of the batch.
 TEST(the_profile_is_learned_and_the_plan_follows) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        Job job(2, rank, folder);
-        GradientReducer exchange(job.communicator, {.trace_file = folder.path + "/trace.json",
-                                                    .profile_file = folder.path + "/profile.csv"});
+        Job job(2, rank, directory);
+        GradientReducer exchange(job.communicator,
+                                 {.trace_file = directory.path + "/trace.json",
+                                  .profile_file = directory.path + "/profile.csv"});
         Training training(exchange, {40000, 40000, 400000});
         const auto steps = [&](int count, int ms) {
             for (int step = 0; step < count; ++step) {
@@ -179,12 +180,12 @@ TEST(the_profile_is_learned_and_the_plan_follows) {
     });
     expect_all_zero(ranks.wait());
     for (const char *name : {"/trace.0.json", "/trace.1.json"}) {
-        const std::string text = text_of(folder.path + name);
+        const std::string text = text_of(directory.path + name);
         ck_assert(text.find("all-gather") != std::string::npos);
         ck_assert(text.ends_with("]}\n"));
     }
     std::string error;
-    const auto profile = bucketing::parse_profile(text_of(folder.path + "/profile.csv"), error);
+    const auto profile = bucketing::parse_profile(text_of(directory.path + "/profile.csv"), error);
     ck_assert_msg(profile.has_value(), "%s", error.c_str());
     ck_assert_uint_eq(profile->gradients.size(), 3);
     ck_assert_str_eq(profile->gradients[2].name.c_str(), "g2");
@@ -199,9 +200,9 @@ TEST(a_learned_profile_gives_the_first_step_a_plan) {
     learned.profile.gradients[4].ready_us = 90e3;
     const std::string text = format_learned(learned);
     for (int size : {1, 3, 4}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(size, [&](int rank) {
-            Job job(size, rank, folder);
+            Job job(size, rank, directory);
             GradientReducer exchange(job.communicator,
                                      {.samples_per_rank = [](int n) { return 96.0 / n; }});
             exchange.restore(text);
@@ -231,9 +232,9 @@ void expect_told(const Thrown &thrown, ringrt_status_t expected) {
     Learned learned{.plan_version = 7, .samples_per_rank = 32, .gbps = 0.2, .alpha_us = 3000};
     learned.profile = profile_of(kCounts);
     const std::string text = format_learned(learned);
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        Job job(2, rank, folder);
+        Job job(2, rank, directory);
         const auto own_thread = std::this_thread::get_id();
         const auto samples = [&](int n) {
             if (std::this_thread::get_id() != own_thread) throw thrown;
@@ -265,9 +266,9 @@ TEST(an_exception_on_the_exchanges_thread_ends_the_step) {
 // The plan of a model with many gradients takes tens of milliseconds, which the caller must not
 // spend.
 TEST(the_first_gradient_is_ready_at_once) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        Job job(2, rank, folder);
+        Job job(2, rank, directory);
         GradientReducer exchange(job.communicator, {});
         Training training(exchange, std::vector<uint64_t>(1000, 16));
         training.fill(rank, 0);
@@ -287,9 +288,9 @@ TEST(profiles_learned_from_others_are_ignored) {
     other.profile = profile_of({1, 2, 3});
     for (const std::string &text :
          {std::string("garbage"), std::string(), format_learned(other), std::string(100000, '9')}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(2, [&](int rank) {
-            Job job(2, rank, folder);
+            Job job(2, rank, directory);
             GradientReducer exchange(job.communicator, {});
             exchange.restore(text);
             Training training(exchange, kCounts);

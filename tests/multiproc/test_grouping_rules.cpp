@@ -52,9 +52,9 @@ void train_by_the_public_calls(int rank, int size) {
 
 TEST(every_rule_of_the_environment_gives_the_same_sums) {
     for (const bucketing::Rule &rule : bucketing::all_rules()) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(3, [&](int rank) {
-            setenv("RINGRT_CHECKPOINT_DIR", folder.path.c_str(), 1);
+            setenv("RINGRT_CHECKPOINT_DIR", directory.path.c_str(), 1);
             setenv("RINGRT_GROUPING", rule.name.data(), 1);
             train_by_the_public_calls(rank, 3);
             return 0;
@@ -66,9 +66,9 @@ TEST(every_rule_of_the_environment_gives_the_same_sums) {
 // Plans are learned and change meanwhile, by the chosen rule.
 TEST(a_chosen_rule_makes_every_plan) {
     for (const bucketing::Rule &rule : bucketing::all_rules()) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(2, [&](int rank) {
-            Job job(2, rank, folder);
+            Job job(2, rank, directory);
             GradientReducer exchange(job.communicator, {.rule = &rule});
             Training training(exchange, kCounts);
             for (int step = 0; step < kSteps; ++step) {
@@ -88,9 +88,9 @@ TEST(a_chosen_rule_makes_every_plan) {
 
 // Two ranks with different environments: rank 0's rule applies to both.
 TEST(the_rule_of_rank_0_applies_to_all) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
-        Job job(2, rank, folder);
+        Job job(2, rank, directory);
         GradientReducer exchange(job.communicator,
                                  {.rule = bucketing::find_rule(rank == 0 ? "fifo" : "dear")});
         Training training(exchange, kCounts);

@@ -32,10 +32,10 @@ std::string run(Communicator &comm) {
 }
 
 bool passes(int nodes) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Layout layout{.ranks = kRanks, .nodes = nodes};
     Ranks ranks(kRanks, [&](int rank) {
-        Communicator comm(config_of(folder, layout, rank));
+        Communicator comm(config_of(directory, layout, rank));
         std::string wrong = run(comm);
         if (!wrong.empty()) fprintf(stderr, "rank %d: %s\n", rank, wrong.c_str());
         return wrong.empty() ? 0 : 1;

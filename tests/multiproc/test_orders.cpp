@@ -30,9 +30,9 @@ void on_ranks(Layout layout, Order order, const char *algorithm,
               const std::function<std::string(Communicator &)> &body) {
     setenv("RINGRT_ORDER", name_of(order), 1);
     setenv("RINGRT_ALGORITHM", algorithm, 1);
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(layout.ranks, [&](int rank) {
-        Communicator comm(config_of(folder, layout, rank));
+        Communicator comm(config_of(directory, layout, rank));
         std::string wrong = comm.start() == RINGRT_OK ? body(comm) : "start: " + comm.last_error();
         if (wrong.empty() && comm.finish() != RINGRT_OK) wrong = "finish: " + comm.last_error();
         if (!wrong.empty()) fprintf(stderr, "rank %d: %s\n", rank, wrong.c_str());
@@ -276,11 +276,11 @@ TEST(each_byte_leaves_its_node_once) {
 
 TEST(another_order_at_one_rank_is_an_error) {
     for (Layout layout : {Layout{2, 1}, Layout{2, 2}}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(layout.ranks, [&](int rank) {
             setenv("RINGRT_ALGORITHM", "", 1);
             setenv("RINGRT_ORDER", rank == 0 ? "tree" : "rank", 1);
-            Communicator comm(config_of(folder, layout, rank));
+            Communicator comm(config_of(directory, layout, rank));
             std::vector<float> data(100);
             // Between nodes the start measures a sum and detects it there.
             ringrt_status_t status = comm.start();
@@ -300,8 +300,8 @@ TEST(another_order_at_one_rank_is_an_error) {
 TEST(an_unknown_word_gets_one_line) {
     setenv("RINGRT_ORDER", "rank", 1);
     setenv("RINGRT_ALGORITHM", "ring", 1);
-    TemporaryFolder folder;
-    Communicator comm(config_of(folder, {1, 1}, 0));
+    TemporaryDirectory directory;
+    Communicator comm(config_of(directory, {1, 1}, 0));
     ck_assert_int_eq(comm.start(), RINGRT_INVALID_ARGUMENT);
     const std::string line = comm.last_error();
     ck_assert_str_eq(line.c_str(),

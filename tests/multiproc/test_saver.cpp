@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program with its own files in the checkpoints (ringrt_set_saver()): real processes, signals and
-// folders, and a script in place of Slurm.
+// directories, and a script in place of Slurm.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -32,7 +32,7 @@ bool wait_for(const std::function<bool()> &what) {
     return false;
 }
 
-enum class Fault { none, no_line, with_line, no_file, a_folder, bad_name, load_fails };
+enum class Fault { none, no_line, with_line, no_file, a_directory, bad_name, load_fails };
 
 struct Options {
     int restart = 0;
@@ -50,7 +50,8 @@ struct Program {
 
     bool fails(Fault what) const { return options.fault == what && rank == size - 1; }
 
-    static int save(void *context, const char *folder, uint64_t step, char *error, size_t bytes) {
+    static int save(void *context, const char *directory, uint64_t step, char *error,
+                    size_t bytes) {
         auto &me = *static_cast<Program *>(context);
         if (me.fails(Fault::no_line)) return 5;
         if (me.fails(Fault::with_line)) {
@@ -58,20 +59,21 @@ struct Program {
             return 1;
         }
         if (me.options.fault == Fault::no_file) return 0;
-        const std::string at = std::string(folder) + "/";
-        if (me.fails(Fault::a_folder)) mkdir((at + "folder").c_str(), 0777);
+        const std::string at = std::string(directory) + "/";
+        if (me.fails(Fault::a_directory)) mkdir((at + "directory").c_str(), 0777);
         if (me.fails(Fault::bad_name)) std::ofstream(at + "two words") << 1;
         std::ofstream(at + "rank-" + std::to_string(me.rank)) << step << " " << me.size;
         return 0;
     }
 
-    static int load(void *context, const char *folder, uint64_t step, char *error, size_t bytes) {
+    static int load(void *context, const char *directory, uint64_t step, char *error,
+                    size_t bytes) {
         auto &me = *static_cast<Program *>(context);
-        std::ifstream in(std::string(folder) + "/rank-0");
+        std::ifstream in(std::string(directory) + "/rank-0");
         int was = 0;
         in >> me.step >> was;
         for (int r = 0; in && r < was; ++r)
-            if (!fs::exists(std::string(folder) + "/rank-" + std::to_string(r))) return 1;
+            if (!fs::exists(std::string(directory) + "/rank-" + std::to_string(r))) return 1;
         if (in && me.step == step && !me.fails(Fault::load_fails)) return 0;
         snprintf(error, bytes, "not mine");
         return 1;
@@ -83,13 +85,13 @@ class Job {
     Job() {
         fs::create_directory(path("pids"));
         std::ofstream script(path("scontrol"));
-        script << "#!/bin/sh\ncd " << folder_.path << "\necho \"$*\" >>calls\n"
+        script << "#!/bin/sh\ncd " << directory_.path << "\necho \"$*\" >>calls\n"
                << "[ $1 != requeue ] || { sleep 0.05; kill -TERM $(ls pids) 2>/dev/null; }\n";
         script.close();
         fs::permissions(path("scontrol"), fs::perms::owner_all);
     }
 
-    std::string path(const std::string &name) const { return folder_.path + "/" + name; }
+    std::string path(const std::string &name) const { return directory_.path + "/" + name; }
     std::string log() const { return read(path("log")); }
     std::vector<std::string> checkpoints() const {
         std::vector<std::string> names;
@@ -148,7 +150,7 @@ class Job {
         return status;
     }
 
-    TemporaryFolder folder_;
+    TemporaryDirectory directory_;
 };
 
 std::vector<int> run(const Job &job, int size, const Options &options, int signalled) {
@@ -191,7 +193,7 @@ TEST(a_save_that_the_program_fails_is_called_off) {
         {Fault::no_line, "the program could not save: it returned 5 and no error line"},
         {Fault::with_line, "the program could not save: the moon is full"},
         {Fault::no_file, "the program's save wrote no file into "},
-        {Fault::a_folder, "/folder is no plain file: the program's save may make files only"},
+        {Fault::a_directory, "/directory is no plain file: the program's save may make files only"},
         {Fault::bad_name, "/two words is no plain file: "},
     };
     for (auto [fault, line] : rows) {

@@ -118,9 +118,9 @@ int move(Communicator &comm, const std::vector<Member> &members, ringrt_status_t
 // `expected`: per rank, in the first round.
 void run(const std::vector<Member> &members, const std::vector<ringrt_status_t> &expected) {
     const Layout layout{int(members.size()), 1};
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(layout.ranks, [&](int rank) {
-        CommunicatorConfig config = config_of(folder, layout, rank);
+        CommunicatorConfig config = config_of(directory, layout, rank);
         config.find_gpu = [] { return std::unique_ptr<Gpu>(); };
         Communicator comm(std::move(config));
         if (comm.start() != RINGRT_OK) return explain(kNotStarted, comm, "start");
@@ -135,9 +135,9 @@ void run_well(const std::vector<Member> &members) {
 
 // Rank 0 is killed at each of its messages while it sends a newer step. A rank whose buffers then
 // hold parts of two steps must have recorded that. Returns 9 if it holds parts of two.
-int behind_a_sender_that_dies(const TemporaryFolder &folder, test::Layout layout, int rank,
+int behind_a_sender_that_dies(const TemporaryDirectory &directory, test::Layout layout, int rank,
                               int dies_at) {
-    CommunicatorConfig config = config_of(folder, layout, rank);
+    CommunicatorConfig config = config_of(directory, layout, rank);
     config.warn = [](const std::string &) {};
     bool armed = false;
     config.fault_point = [&] {
@@ -179,9 +179,9 @@ TEST(a_rank_with_parts_of_two_steps_records_that) {
     int mixed = 0;
     for (const test::Layout layout : {test::Layout{3, 1}, test::Layout{3, 3}}) {
         for (int dies_at = 0; dies_at < 24; dies_at += 2) {
-            TemporaryFolder folder;
+            TemporaryDirectory directory;
             Ranks ranks(3, [&](int rank) {
-                return behind_a_sender_that_dies(folder, layout, rank, dies_at);
+                return behind_a_sender_that_dies(directory, layout, rank, dies_at);
             });
             const std::vector<int> ended = ranks.wait();
             for (size_t r = 1; r < 3; ++r) {

@@ -163,7 +163,7 @@ TEST(a_save_that_fails_calls_the_resize_off) {
     Ranks ranks = start(job, 2);
     expect_training(job, ranks, 2);
     fs::rename(job.path("ckpt"), job.path("elsewhere"));
-    std::ofstream(job.path("ckpt")) << "a file in the folder's place";
+    std::ofstream(job.path("ckpt")) << "a file in the directory's place";
     ranks.signal(0, SIGURG);
     expect_goes_on(ranks, job, "resize called off, training continues with 2 GPUs");
     expect_log(job, "checkpoint failed: ");
@@ -179,7 +179,7 @@ TEST(a_failed_periodic_save_is_reported_and_training_continues) {
         Ranks ranks = start(job, 2, options);
         expect_training(job, ranks, 2);
         fs::rename(job.path("ckpt"), job.path("elsewhere"));
-        std::ofstream(job.path("ckpt")) << "a file in the folder's place";
+        std::ofstream(job.path("ckpt")) << "a file in the directory's place";
         expect_goes_on(ranks, job, ": training continues\n");
     }
 }
@@ -244,10 +244,10 @@ int train_gradients(const Job &job, int rank, int size, uint64_t to, int layer_m
 
 // From the newest manifest's line "gradients 1 VERSION SAMPLES GBPS ALPHA 2 BYTES READY FORWARD …".
 std::vector<double> learned_in(const Job &job) {
-    char folder[32];
-    snprintf(folder, sizeof folder, "/step-%012llu",
+    char directory[32];
+    snprintf(directory, sizeof directory, "/step-%012llu",
              static_cast<unsigned long long>(job.latest_step()));
-    std::istringstream manifest(read(job.path("ckpt") + folder + "/manifest"));
+    std::istringstream manifest(read(job.path("ckpt") + directory + "/manifest"));
     std::vector<double> out;
     for (std::string line; std::getline(manifest, line);) {
         if (!line.starts_with("gradients 1 ")) continue;

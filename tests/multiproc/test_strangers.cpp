@@ -48,16 +48,16 @@ int start_and_train(CommunicatorConfig config) {
 }
 
 TEST(garbage_at_the_acceptor_does_no_harm) {  // F45
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Layout layout{3, 1};
     auto rank_body = [&](int rank) {
         if (rank == 2) wait_ms(1500);  // time for the unauthenticated peers
-        return start_and_train(config_of(folder, layout, rank));
+        return start_and_train(config_of(directory, layout, rank));
     };
     Ranks ranks(layout.ranks, rank_body);
     int port = 0;
     for (int i = 0; i < 100 && port == 0; ++i)
-        wait_ms(10), port = rendezvous_port(folder.path + "/meet");
+        wait_ms(10), port = rendezvous_port(directory.path + "/meet");
     ck_assert_int_gt(port, 0);
     std::mt19937 random(45);
     std::vector<int> slow;
@@ -129,14 +129,14 @@ class Relay {
 // Rank 1 connects to rank 0 through a relay, which replays rank 1's messages.
 TEST(a_replayed_hello_is_dropped) {  // F45
     setenv("RINGRT_SECRET", "00112233445566778899aabbccddeeff", 1);
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     int hub = 0, acceptor = 0, relay_fd = listen_anywhere(&acceptor);
     close(listen_anywhere(&hub));  // free a moment ago
-    std::string replayed = folder.path + "/replayed";
+    std::string replayed = directory.path + "/replayed";
     Ranks ranks(3, [&](int rank) {
         for (int i = 0; rank == 2 && i < 6000 && !std::filesystem::exists(replayed); ++i)
             wait_ms(10);
-        CommunicatorConfig config = config_of(folder, {3, 1}, rank);
+        CommunicatorConfig config = config_of(directory, {3, 1}, rank);
         config.rendezvous = "tcp:127.0.0.1:" + std::to_string(rank == 1 ? acceptor : hub);
         config.start_timeout_ms = 100000;
         return start_and_train(std::move(config));

@@ -10,7 +10,7 @@
 // read once before the measurement: a disk on another machine caches what was read last there, and
 // the same dd takes first 1.2 s and then 0.3 s.
 //
-//     checkpoint_speed [FOLDER [MiB [RANKS [ROUNDS]]]]
+//     checkpoint_speed [DIRECTORY [MiB [RANKS [ROUNDS]]]]
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,8 +50,8 @@ void drop_from_cache(const fs::path &path) {
     if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), close(fd);
 }
 
-void drop_all_from_cache(const fs::path &folder) {
-    for (auto &entry : fs::recursive_directory_iterator(folder))
+void drop_all_from_cache(const fs::path &directory) {
+    for (auto &entry : fs::recursive_directory_iterator(directory))
         if (entry.is_regular_file()) drop_from_cache(entry.path());
 }
 
@@ -76,14 +76,14 @@ struct Parameters {
 };
 
 // The life of one rank. Rank 0 writes its measured times.
-int rank_body(int rank, int ranks, const fs::path &folder, const Parameters &parameters,
+int rank_body(int rank, int ranks, const fs::path &directory, const Parameters &parameters,
               bool load) {
     unsigned char *data = parameters.of(rank);
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.rank = rank;
     config.size = ranks;
     config.keep_checkpoints = 1;
-    config.checkpoint_dir = folder.c_str();
+    config.checkpoint_dir = directory.c_str();
     ringrt_t *rt = nullptr;
     const uint64_t shape[] = {parameters.bytes};
     uint64_t step = 0;
@@ -94,18 +94,18 @@ int rank_body(int rank, int ranks, const fs::path &folder, const Parameters &par
     ringrt_status_t status = load ? ringrt_restore(rt, &step) : ringrt_save(rt, 1);
     if (status != RINGRT_OK) fprintf(stderr, "%s\n", ringrt_last_error(rt));
     const double took_s = now_s() - begun;
-    if (rank == 0) std::ofstream(folder / "time") << took_s;
+    if (rank == 0) std::ofstream(directory / "time") << took_s;
     ringrt_finalize(rt);
     return status == RINGRT_OK ? 0 : 1;
 }
 
-double ringrt_s(int ranks, const fs::path &folder, const Parameters &parameters, bool load) {
+double ringrt_s(int ranks, const fs::path &directory, const Parameters &parameters, bool load) {
     ringrt::test::Ranks group(
-        ranks, [&](int rank) { return rank_body(rank, ranks, folder, parameters, load); });
+        ranks, [&](int rank) { return rank_body(rank, ranks, directory, parameters, load); });
     for (int status : group.wait(600))
         if (status != 0) exit(1);
     double took_s = 0;
-    std::ifstream(folder / "time") >> took_s;
+    std::ifstream(directory / "time") >> took_s;
     return took_s;
 }
 
@@ -134,12 +134,12 @@ double hash_rate(std::span<const unsigned char> bytes) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    const fs::path folder =
+    const fs::path directory =
         fs::path(argc > 1 ? argv[1] : "/tmp") / ("checkpoint_speed." + std::to_string(getpid()));
     const size_t mib = argc > 2 ? strtoul(argv[2], nullptr, 10) : 1024;
     const int ranks = argc > 3 ? atoi(argv[3]) : 1, rounds = argc > 4 ? atoi(argv[4]) : 5;
     constexpr int kTurns = 4;  // reads of what was written once
-    const fs::path plain = folder / "plain", checkpoints = folder / "ckpt";
+    const fs::path plain = directory / "plain", checkpoints = directory / "ckpt";
     const Parameters parameters(ranks, mib << 20);
     std::vector<double> save, written, load, read;
     const auto in_turns = [&](int round, auto one, auto other) {
@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
         for (int turn = 0; turn < kTurns; ++turn)
             in_turns(
                 turn, [&] { read.push_back(read_shards()); }, [&] { load.push_back(restore()); });
-        fs::remove_all(folder);
+        fs::remove_all(directory);
     }
     printf("%zu MiB, %d ranks, medians of %d rounds, hash %.1f GB/s\n", mib, ranks, rounds,
            hash_rate({parameters.data, parameters.bytes}));

@@ -37,7 +37,7 @@ struct Board {
 };
 
 struct Setup {
-    std::string folder;
+    std::string directory;
     size_t floats;
     int nodes;
     Board *board;
@@ -51,8 +51,8 @@ void configure(const Setup &setup, int job, int rank, int size, ringrt_config_t 
     if (job > 0) setenv("RINGRT_EXTENDS", "1", 1);
     config = RINGRT_CONFIG_INIT;
     config.rank = rank, config.size = size;
-    config.checkpoint_dir = setup.folder.c_str();
-    meet = setup.folder + "/start-" + std::to_string(job);
+    config.checkpoint_dir = setup.directory.c_str();
+    meet = setup.directory + "/start-" + std::to_string(job);
     config.rendezvous = meet.c_str();
     config.global_batch = 64;
     config.live_resize = 1;
@@ -116,11 +116,11 @@ void show(const char *what, std::vector<double> gaps) {
 int main(int argc, char **argv) {
     const int rounds = argc > 1 ? atoi(argv[1]) : 20;
     const double mb = argc > 2 ? atof(argv[2]) : 100;
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     void *shared =
         mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || rounds < 1 || rounds > 1000) return 2;
-    const Setup setup{folder.path, size_t(mb * 1e6 / 4), argc > 3 ? atoi(argv[3]) : 1,
+    const Setup setup{directory.path, size_t(mb * 1e6 / 4), argc > 3 ? atoi(argv[3]) : 1,
                       new (shared) Board()};
     Board &board = *setup.board;
     Ranks base(kBase, [&](int rank) { return run(setup, 0, rank, kBase); });

@@ -11,19 +11,19 @@ namespace ringrt::test {
 struct Alone {
     explicit Alone(ringrt_config_t config = RINGRT_CONFIG_INIT) {
         for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
-        config.checkpoint_dir = folder.path.c_str();
+        config.checkpoint_dir = directory.path.c_str();
         ck_assert_msg(ringrt_init(&rt, &config) == RINGRT_OK, "%s", ringrt_last_error(nullptr));
     }
     ~Alone() { ringrt_finalize(rt); }
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     ringrt_t *rt = nullptr;
 };
 
-inline ringrt_config_t config_of(int rank, int size, const TemporaryFolder &folder) {
+inline ringrt_config_t config_of(int rank, int size, const TemporaryDirectory &directory) {
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.rank = rank;
     config.size = size;
-    config.checkpoint_dir = folder.path.c_str();
+    config.checkpoint_dir = directory.path.c_str();
     return config;
 }
 

@@ -15,7 +15,7 @@ namespace ringrt::test {
 
 using namespace checkpoint;
 
-inline constexpr const char *kFolder = "/run/ckpt";
+inline constexpr const char *kDirectory = "/run/ckpt";
 // Small pieces and writers, so that a few kilobytes make many of both.
 inline constexpr LayoutOptions kSmall{.piece_bytes = 256, .writer_bytes = 64};
 
@@ -81,10 +81,10 @@ inline Status save_with(Group &group, Store &store, const Model &model, uint64_t
 
 // Saves as one rank alone, in its own incarnation.
 inline Status save_alone(Files &files, uint64_t step, uint32_t restart = 0,
-                         const std::string &folder = kFolder) {
+                         const std::string &directory = kDirectory) {
     Status out;
     run_ranks(1, [&](Group &group) {
-        Store store(files, folder, incarnation(restart), 3);
+        Store store(files, directory, incarnation(restart), 3);
         Model model(0, 1);
         model.fill(step);
         out = save_with(group, store, model, step);
@@ -94,10 +94,10 @@ inline Status save_alone(Files &files, uint64_t step, uint32_t restart = 0,
 
 // Loads as one rank alone. Returns ok only if the content belongs to the step that it names.
 inline Status load_alone(Files &files, uint64_t &step, uint32_t restart = 1,
-                         const std::string &folder = kFolder) {
+                         const std::string &directory = kDirectory) {
     Status out;
     run_ranks(1, [&](Group &group) {
-        Store store(files, folder, incarnation(restart), 3);
+        Store store(files, directory, incarnation(restart), 3);
         Model model(0, 1);
         Manifest manifest;
         out = load(group, store, model.buffers(), manifest);
@@ -110,9 +110,9 @@ inline Status load_alone(Files &files, uint64_t &step, uint32_t restart = 1,
 }
 
 inline uint64_t loaded_step(Files &files, uint32_t restart = 1,
-                            const std::string &folder = kFolder) {
+                            const std::string &directory = kDirectory) {
     uint64_t step = 0;
-    Status out = load_alone(files, step, restart, folder);
+    Status out = load_alone(files, step, restart, directory);
     ck_assert_msg(out.ok(), "load: %s (%s)", ringrt::format_text("%d", out.code).c_str(),
                   out.message.c_str());
     return step;

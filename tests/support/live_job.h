@@ -178,7 +178,7 @@ class LiveTraining {
 
   private:
     std::string weights_file(int job, int rank) const {
-        return folder_.path + "/w." + std::to_string(job) + "." + std::to_string(rank);
+        return directory_.path + "/w." + std::to_string(job) + "." + std::to_string(rank);
     }
 
     static int failed(const ringrt_t *rt, int job, const char *what, ringrt_status_t status) {
@@ -193,11 +193,11 @@ class LiveTraining {
         setenv("RINGRT_ORDER", "tree", 1);
         setenv("RINGRT_NODE", nodes_apart ? std::to_string(job).c_str() : "n", 1);
         if (job > 0) setenv("RINGRT_EXTENDS", "1000", 1);
-        const std::string folder = folder_.path + "/ckpt";
+        const std::string directory = directory_.path + "/ckpt";
         ringrt_config_t config = RINGRT_CONFIG_INIT;
         config.rank = rank, config.size = size;
-        config.checkpoint_dir = folder.c_str();
-        const std::string meet = folder + "/start-" + std::to_string(job);
+        config.checkpoint_dir = directory.c_str();
+        const std::string meet = directory + "/start-" + std::to_string(job);
         config.rendezvous = meet.c_str();
         config.global_batch = kBatch;
         config.start_timeout_ms = start_timeout_ms;
@@ -269,7 +269,7 @@ class LiveTraining {
         return kTrained;
     }
 
-    TemporaryFolder folder_;
+    TemporaryDirectory directory_;
     LiveBoard *board_;
     std::map<int, std::unique_ptr<Ranks>> jobs_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file system in memory that tracks what is durable. A machine crash keeps the synced content of
-// files and the synced entries of folders, and a random part of the rest. Every operation can be
-// made to fail, or be the one at which the process dies.
+// files and the synced entries of directories, and a random part of the rest. Every operation can
+// be made to fail, or be the one at which the process dies.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class MemoryFiles final : public checkpoint::Files {
     using Link = std::shared_ptr<Node>;
     using Entries = std::map<std::string, Link>;
     struct Node {
-        bool folder = false;
+        bool directory = false;
         std::vector<std::byte> data, durable_data;
         Entries entries;
         std::vector<Entries> history = {Entries{}};  // states since the last sync, oldest first
@@ -77,7 +77,7 @@ class MemoryFiles final : public checkpoint::Files {
         for (auto &[name, child] : node->entries) {
             std::string whole = path + "/" + name;
             std::vector<std::string> deeper =
-                child->folder ? files_under(whole) : std::vector<std::string>{whole};
+                child->directory ? files_under(whole) : std::vector<std::string>{whole};
             out.insert(out.end(), deeper.begin(), deeper.end());
         }
         return out;
@@ -88,13 +88,13 @@ class MemoryFiles final : public checkpoint::Files {
         return bytes;
     }
     void put(const std::string &path, const std::string &text) {
-        auto [folder, name] = split(path);
+        auto [directory, name] = split(path);
         auto node = std::make_shared<Node>();
         auto bytes = std::as_bytes(std::span(text));
         node->data.assign(bytes.begin(), bytes.end());
         node->durable_data = node->data;
-        folder->entries[name] = node;
-        folder->history = {folder->entries};
+        directory->entries[name] = node;
+        directory->history = {directory->entries};
     }
     // Makes a copy that shares nothing with this one.
     void copy_from(const MemoryFiles &other) {
@@ -107,11 +107,11 @@ class MemoryFiles final : public checkpoint::Files {
     int open_new(const std::string &path) override {
         std::lock_guard lock(mutex_);
         if (int e = count("open_new")) return -e;
-        auto [folder, name] = split(path);
-        if (!folder) return -ENOENT;
-        if (folder->entries.contains(name)) return -EEXIST;
+        auto [directory, name] = split(path);
+        if (!directory) return -ENOENT;
+        if (directory->entries.contains(name)) return -EEXIST;
         auto node = std::make_shared<Node>();
-        change(*folder, [&](Entries &entries) { entries[name] = node; });
+        change(*directory, [&](Entries &entries) { entries[name] = node; });
         return opened(node);
     }
     int open_read(const std::string &path) override {
@@ -119,7 +119,7 @@ class MemoryFiles final : public checkpoint::Files {
         if (int e = count("open_read")) return -e;
         Link node = find(path);
         if (!node) return -ENOENT;
-        return node->folder ? -EISDIR : opened(node);
+        return node->directory ? -EISDIR : opened(node);
     }
     int64_t write(int fd, std::span<const std::byte> bytes) override {
         std::lock_guard lock(mutex_);
@@ -154,20 +154,20 @@ class MemoryFiles final : public checkpoint::Files {
         open_.erase(fd);  // as Linux does, even if it reports an error
         return -count("close");
     }
-    int make_folder(const std::string &path) override {
+    int make_directory(const std::string &path) override {
         std::lock_guard lock(mutex_);
-        if (int e = count("make_folder")) return -e;
-        auto [folder, name] = split(path);
-        if (!folder) return -ENOENT;
-        if (folder->entries.contains(name)) return -EEXIST;
+        if (int e = count("make_directory")) return -e;
+        auto [directory, name] = split(path);
+        if (!directory) return -ENOENT;
+        if (directory->entries.contains(name)) return -EEXIST;
         auto node = std::make_shared<Node>();
-        node->folder = true;
-        change(*folder, [&](Entries &entries) { entries[name] = node; });
+        node->directory = true;
+        change(*directory, [&](Entries &entries) { entries[name] = node; });
         return 0;
     }
-    int sync_folder(const std::string &path) override {
+    int sync_directory(const std::string &path) override {
         std::lock_guard lock(mutex_);
-        if (int e = count("sync_folder")) return -e;
+        if (int e = count("sync_directory")) return -e;
         Link node = find(path);
         if (!node) return -ENOENT;
         node->history = {node->entries};
@@ -176,16 +176,16 @@ class MemoryFiles final : public checkpoint::Files {
     int rename(const std::string &from, const std::string &to) override {
         std::lock_guard lock(mutex_);
         if (int e = count("rename")) return -e;
-        auto [folder, name] = split(from);
-        auto [to_folder, to_name] = split(to);
-        if (!folder || !to_folder || !folder->entries.contains(name)) return -ENOENT;
-        if (folder != to_folder) return -EXDEV;  // not needed here
-        Link moved = folder->entries[name];
-        auto target = folder->entries.find(to_name);
-        if (target != folder->entries.end() && target->second->folder &&
+        auto [directory, name] = split(from);
+        auto [to_directory, to_name] = split(to);
+        if (!directory || !to_directory || !directory->entries.contains(name)) return -ENOENT;
+        if (directory != to_directory) return -EXDEV;  // not needed here
+        Link moved = directory->entries[name];
+        auto target = directory->entries.find(to_name);
+        if (target != directory->entries.end() && target->second->directory &&
             !target->second->entries.empty())
             return -ENOTEMPTY;
-        change(*folder, [&, n = name, t = to_name](Entries &entries) {
+        change(*directory, [&, n = name, t = to_name](Entries &entries) {
             entries.erase(n);
             entries[t] = moved;
         });
@@ -196,9 +196,9 @@ class MemoryFiles final : public checkpoint::Files {
         if (int e = count("remove")) return -e;
         return erase(path, false);
     }
-    int remove_folder(const std::string &path) override {
+    int remove_directory(const std::string &path) override {
         std::lock_guard lock(mutex_);
-        if (int e = count("remove_folder")) return -e;
+        if (int e = count("remove_directory")) return -e;
         return erase(path, true);
     }
     int list(const std::string &path, std::vector<std::string> &names) override {
@@ -224,29 +224,29 @@ class MemoryFiles final : public checkpoint::Files {
     std::pair<Link, std::string> split(const std::string &path) const {
         size_t slash = path.find_last_of('/');
         if (slash == path.npos) return {root_, path};
-        Link folder = find(path.substr(0, slash));
-        return {folder && folder->folder ? folder : nullptr, path.substr(slash + 1)};
+        Link directory = find(path.substr(0, slash));
+        return {directory && directory->directory ? directory : nullptr, path.substr(slash + 1)};
     }
     int opened(const Link &node) {
         open_[next_fd_] = node;
         return next_fd_++;
     }
-    void change(Node &folder, const std::function<void(Entries &)> &how) {
-        how(folder.entries);
-        folder.history.push_back(folder.entries);
+    void change(Node &directory, const std::function<void(Entries &)> &how) {
+        how(directory.entries);
+        directory.history.push_back(directory.entries);
     }
-    int erase(const std::string &path, bool folder_wanted) {
-        auto [folder, name] = split(path);
-        if (!folder || !folder->entries.contains(name)) return -ENOENT;
-        Link node = folder->entries[name];
-        if (node->folder != folder_wanted) return folder_wanted ? -ENOTDIR : -EISDIR;
-        if (node->folder && !node->entries.empty()) return -ENOTEMPTY;
-        change(*folder, [&, n = name](Entries &entries) { entries.erase(n); });
+    int erase(const std::string &path, bool directory_wanted) {
+        auto [directory, name] = split(path);
+        if (!directory || !directory->entries.contains(name)) return -ENOENT;
+        Link node = directory->entries[name];
+        if (node->directory != directory_wanted) return directory_wanted ? -ENOTDIR : -EISDIR;
+        if (node->directory && !node->entries.empty()) return -ENOTEMPTY;
+        change(*directory, [&, n = name](Entries &entries) { entries.erase(n); });
         return 0;
     }
     static void lose(Node &node, Loss loss, std::mt19937_64 &random) {
-        if (node.folder) {
-            // A journal keeps the order of changes to a folder: a prefix of them survives.
+        if (node.directory) {
+            // A journal keeps the order of changes to a directory: a prefix of them survives.
             size_t kept = loss == Loss::unsynced ? 0 : random() % node.history.size();
             node.entries = node.history[kept];
             node.history = {node.entries};
@@ -275,7 +275,7 @@ class MemoryFiles final : public checkpoint::Files {
         if (auto found = done.find(&node); found != done.end()) return found->second;
         auto copy = std::make_shared<Node>();
         done[&node] = copy;
-        copy->folder = node.folder;
+        copy->directory = node.directory;
         copy->data = node.data;
         copy->durable_data = node.durable_data;
         for (auto &[name, child] : node.entries) copy->entries[name] = clone(*child, done);
@@ -289,7 +289,7 @@ class MemoryFiles final : public checkpoint::Files {
     }
     static Link make_root() {
         auto root = std::make_shared<Node>();
-        root->folder = true;
+        root->directory = true;
         return root;
     }
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/folder.h"
+#include "tests/support/directory.h"
 
 namespace ringrt::test {
 

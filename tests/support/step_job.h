@@ -43,14 +43,14 @@ inline size_t count(const std::string &text, const std::string &part) {
     return n;
 }
 
-// One job. Its folder holds the checkpoints, the log, the ranks' pids, and the arguments of
+// One job. Its directory holds the checkpoints, the log, the ranks' pids, and the arguments of
 // scontrol.
 class Job {
   public:
     explicit Job(const std::string &requeue_answer) {
         fs::create_directory(path("pids"));
         std::ofstream script(path("scontrol"));
-        script << "#!/bin/sh\ncd " << folder_.path << "\n"
+        script << "#!/bin/sh\ncd " << directory_.path << "\n"
                << "echo \"$*\" >>calls\n"
                << "case $1 in\n"
                << "show) printf 'JobId=7 JobName=x\\n   Comment=mine ringrt/1 run=0 gpus=1 "
@@ -61,7 +61,7 @@ class Job {
         fs::permissions(path("scontrol"), fs::perms::owner_all);
     }
 
-    std::string path(const std::string &name) const { return folder_.path + "/" + name; }
+    std::string path(const std::string &name) const { return directory_.path + "/" + name; }
     std::string log() const { return read(path("log")); }
     std::string calls() const { return read(path("calls")); }
     std::string steps(int rank) const { return read(path("step." + std::to_string(rank))); }
@@ -168,7 +168,7 @@ class Job {
         return RINGRT_OK;
     }
 
-    TemporaryFolder folder_;
+    TemporaryDirectory directory_;
     mutable bool left_ = false;
 };
 

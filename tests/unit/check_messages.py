@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "man/ringrt-messages.7"
-FOLDERS = ("model", "libringrt", "slurm_plugin", "sim", "tools")
+DIRECTORIES = ("model", "libringrt", "slurm_plugin", "sim", "tools")
 # Help texts and pictures: other pages list them.
 NOT_MESSAGES = re.compile(
     r"slurm_plugin/(controller/options|policy/(registry|value|doubling)"
@@ -63,8 +63,8 @@ def is_message(fragment):
 
 def said_by_code():
     out = {}
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.[ch]*")):
+    for directory in DIRECTORIES:
+        for path in sorted((ROOT / directory).rglob("*.[ch]*")):
             name = str(path.relative_to(ROOT))
             if NOT_MESSAGES.fullmatch(name):
                 continue

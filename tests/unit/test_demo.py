@@ -138,17 +138,17 @@ def test_the_totals_say_more_or_less():
 
 
 def test_a_run_is_read_back():
-    with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
+    with tempfile.TemporaryDirectory() as directory:
+        with open(os.path.join(directory, "run.json"), "w", encoding="utf-8") as file:
             json.dump({"start_s": 90, "jobs": [{"name": "a", "id": 7, "state": "COMPLETED", "submit_s": 99,
                                                 "end_s": 131, "restarts": 1}],
                        "held": [[99, {"a": 1}], [125, {"a": 4}]]}, file)
-        with open(os.path.join(folder, "a.csv"), "w", encoding="utf-8") as file:
+        with open(os.path.join(directory, "a.csv"), "w", encoding="utf-8") as file:
             for row in rows((1, 10, 1), (11, 22, 4)):
                 file.write(f"{row.step},0,1.0,{row.gpus},{row.restart},{row.time_s}\n")
-        with open(os.path.join(folder, "malleable_events.jsonl"), "w", encoding="utf-8") as file:
+        with open(os.path.join(directory, "malleable_events.jsonl"), "w", encoding="utf-8") as file:
             file.write('{"job": 7, "event": "resized", "gap_s": 2.5}\n{"job": 8, "event": "resized", "gap_s": 9}\n{"jo')
-        read = demo_result.load("requeue", folder, [JOB])
+        read = demo_result.load("requeue", directory, [JOB])
         one = read.results[0]
         assert (read.start_s, one.sizes, one.gaps_s, one.lost_steps, one.jct_s) == (90, [1, 4], [2.5], 0, 32)
         assert one.pauses_s == [9] and one.lost_samples == -1 and one.accuracy == 0 and one.use.held_s > 0

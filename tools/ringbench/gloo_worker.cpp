@@ -16,8 +16,8 @@ namespace {
 
 class Gloo : public ringrt::bench::Backend {
   public:
-    Gloo(int rank, int ranks, const char *folder)
-        : store_(std::make_shared<gloo::rendezvous::FileStore>(folder)) {
+    Gloo(int rank, int ranks, const char *directory)
+        : store_(std::make_shared<gloo::rendezvous::FileStore>(directory)) {
         gloo::transport::tcp::attr attributes;
         const char *interface = getenv("RINGRT_INTERFACE");
         attributes.iface = interface != nullptr ? interface : "lo";
@@ -60,7 +60,7 @@ class Gloo : public ringrt::bench::Backend {
 }  // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 4) return 2;  // RANK RANKS FOLDER
+    if (argc != 4) return 2;  // RANK RANKS DIRECTORY
     Gloo contestant(atoi(argv[1]), atoi(argv[2]), argv[3]);
     return ringrt::bench::serve(contestant);
 }

@@ -26,9 +26,9 @@ constexpr int kAnswerMs = 120000;
 // Beside this program in the build tree, otherwise in the installation.
 std::string worker_path(const std::string &name) {
     std::string self = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
-    for (const std::string &folder :
+    for (const std::string &directory :
          {self, self + "/tools/ringbench", std::string(RINGBENCH_LIBEXEC)}) {
-        std::string path = folder + "/ringbench-" + name;
+        std::string path = directory + "/ringbench-" + name;
         if (access(path.c_str(), X_OK) == 0) return path;
     }
     return "";
@@ -98,12 +98,12 @@ Groups::Groups(const std::vector<Implementation> &implementations, int ranks, do
     : ranks_(ranks),
       netns_(std::move(netns)),
       sockets_(implementations.size(), std::vector<int>(size_t(ranks), -1)) {
-    char folder[] = "/tmp/ringbench-XXXXXX";
-    if (mkdtemp(folder) == nullptr) throw std::runtime_error("cannot make a folder in /tmp");
-    folder_ = folder;
+    char directory[] = "/tmp/ringbench-XXXXXX";
+    if (mkdtemp(directory) == nullptr) throw std::runtime_error("cannot make a directory in /tmp");
+    directory_ = directory;
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", folder);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", directory);
     listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool bound = bind(listener_, reinterpret_cast<sockaddr *>(&address), sizeof address) == 0;
     if (!bound || listen(listener_, 1024) != 0) throw std::runtime_error("cannot listen in /tmp");
@@ -118,8 +118,8 @@ Groups::Groups(const std::vector<Implementation> &implementations, int ranks, do
 }
 
 void Groups::launch(const Implementation &implementation, size_t index) {
-    std::string folder = folder_ + "/" + std::to_string(index);
-    std::filesystem::create_directory(folder);
+    std::string directory = directory_ + "/" + std::to_string(index);
+    std::filesystem::create_directory(directory);
     bool mpi = !implementation.command.empty() && !implementation.each_rank;
     for (int rank = 0; rank < (mpi ? 1 : ranks_); ++rank) {
         pid_t pid = fork();
@@ -130,10 +130,10 @@ void Groups::launch(const Implementation &implementation, size_t index) {
         }
         setenv("RINGBENCH_INDEX", std::to_string(index).c_str(), 1);
         if (!mpi && !netns_.empty()) enter(netns_, rank);
-        if (implementation.command.empty()) _exit(run_ringrt_rank(rank, ranks_, folder));
+        if (implementation.command.empty()) _exit(run_ringrt_rank(rank, ranks_, directory));
         std::vector<std::string> arguments = implementation.command;
         if (!mpi) {
-            for (std::string each : {std::to_string(rank), std::to_string(ranks_), folder})
+            for (std::string each : {std::to_string(rank), std::to_string(ranks_), directory})
                 arguments.push_back(each);
         }
         exec(implementation, std::move(arguments));
@@ -203,7 +203,7 @@ Groups::~Groups() {
     }
     for (pid_t pid : children_) kill(pid, SIGTERM), waitpid(pid, nullptr, 0);
     std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    std::filesystem::remove_all(directory_, ignored);
 }
 
 }  // namespace ringrt::bench

@@ -17,7 +17,7 @@ struct Implementation {
     std::string name;
     // How its ranks are started; empty: forked from this process (ringrt).
     std::vector<std::string> command;
-    bool each_rank = false;  // the command starts one rank: "RANK RANKS FOLDER" are appended
+    bool each_rank = false;  // the command starts one rank: "RANK RANKS DIRECTORY" are appended
     std::map<std::string, std::string> environment;
 };
 
@@ -47,7 +47,7 @@ class Groups {
     void welcome(double start_s);
 
     int ranks_, listener_ = -1;
-    std::string netns_, folder_;
+    std::string netns_, directory_;
     std::vector<std::vector<int>> sockets_;  // by implementation and rank; -1: not connected
     std::vector<pid_t> children_;
 };

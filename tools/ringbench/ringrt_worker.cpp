@@ -40,9 +40,9 @@ class Ringrt : public Backend {
 
 }  // namespace
 
-int run_ringrt_rank(int rank, int ranks, const std::string &folder) {
+int run_ringrt_rank(int rank, int ranks, const std::string &directory) {
     CommunicatorConfig config;
-    config.rank = rank, config.size = ranks, config.rendezvous = folder + "/meet";
+    config.rank = rank, config.size = ranks, config.rendezvous = directory + "/meet";
     Ringrt contestant(std::move(config));
     return contestant.start() ? serve(contestant) : 1;
 }

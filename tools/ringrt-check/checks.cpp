@@ -15,7 +15,7 @@ constexpr const char *kOfSlurm[] = {"sched_backfill.so", "select_cons_tres.so", 
 
 std::string plugstack_path(const Site &site) {
     const std::string named = site.conf.value("PlugStackConfig");
-    return named.empty() ? folder_of(site.conf.path) + "/plugstack.conf" : named;
+    return named.empty() ? directory_of(site.conf.path) + "/plugstack.conf" : named;
 }
 
 std::string base_name(const std::string &path) {
@@ -28,7 +28,7 @@ void check_spank_file(const Site &site, const SpankLine &line, std::vector<Findi
     if (path.empty() || access(path.c_str(), R_OK) != 0) {
         out.push_back({Level::wrong, "spank_plugin",
                        shown(line.plugin) + " (" + line.where + ") does not exist" +
-                           (whole ? "" : ", looked in " + folders(site)) +
+                           (whole ? "" : ", looked in " + directories(site)) +
                            ": jobs cannot be malleable here; install the SPANK plugin"});
         return;
     }
@@ -82,7 +82,7 @@ std::string find_plugin(const Site &site, const std::string &name) {
     return "";
 }
 
-std::string folders(const Site &site) {
+std::string directories(const Site &site) {
     std::string out;
     for (const std::string &dir : site.plugin_dirs) out += (out.empty() ? "" : ":") + shown(dir);
     return out;
@@ -95,7 +95,7 @@ void check_slurm_version(const Site &site, std::vector<Finding> &out) {
     else
         out.push_back(
             {Level::wrong, "slurm_version",
-             "Slurm's own plugins were not found in " + folders(site) + ": check PluginDir"});
+             "Slurm's own plugins were not found in " + directories(site) + ": check PluginDir"});
 }
 
 void check_plugstack(const Site &site, Level absent, std::vector<Finding> &out) {

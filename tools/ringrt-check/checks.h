@@ -37,7 +37,7 @@ struct Site {
 
 // ---- shared by both
 [[nodiscard]] std::string find_plugin(const Site &site, const std::string &name);  // "": not found
-[[nodiscard]] std::string folders(const Site &site);
+[[nodiscard]] std::string directories(const Site &site);
 void check_slurm_version(const Site &site, std::vector<Finding> &out);
 // Whether plugstack.conf loads malleable.so. If not, the finding has the level `absent`.
 void check_plugstack(const Site &site, Level absent, std::vector<Finding> &out);

@@ -31,7 +31,7 @@ void check_plugin(const Site &site, const std::string &name, Findings &out) {
     if (path.empty())
         out.push_back(
             {Level::wrong, "plugin",
-             name + " is not in " + folders(site) +
+             name + " is not in " + directories(site) +
                  ": slurmctld would not start; install it, or take it out of slurm.conf"});
     else if (!built_for)
         out.push_back({Level::wrong, "plugin", path + ": " + error});
@@ -119,7 +119,7 @@ void check_gpus(const Site &site, Findings &out) {
 }
 
 void check_yaml(const Site &site, Findings &out) {
-    const std::string path = folder_of(site.conf.path) + "/malleable.yaml";
+    const std::string path = directory_of(site.conf.path) + "/malleable.yaml";
     const auto read = slurm::read_yaml(path);
     if (const auto *error = std::get_if<slurm::YamlError>(&read)) {
         out.push_back({Level::wrong, "yaml", error->message});

@@ -15,7 +15,8 @@ constexpr std::size_t kLinesMax = 10000;
 void read_into(const std::string &path, int depth, Plugstack &out);
 
 void include(const std::string &pattern, const std::string &from, int depth, Plugstack &out) {
-    const std::string whole = pattern.starts_with('/') ? pattern : folder_of(from) + "/" + pattern;
+    const std::string whole =
+        pattern.starts_with('/') ? pattern : directory_of(from) + "/" + pattern;
     glob_t found{};
     if (glob(whole.c_str(), 0, nullptr, &found) == 0)
         for (std::size_t at = 0; at < found.gl_pathc; ++at)

@@ -18,7 +18,7 @@ struct Plugstack {
     std::vector<SpankLine> lines;
 };
 
-// Follows include lines, ten deep (globs; relative ones start at the file's own folder).
+// Follows include lines, ten deep (globs; relative ones start at the file's own directory).
 [[nodiscard]] Plugstack read_plugstack(const std::string &path);
 
 }  // namespace ringrt::check

@@ -72,7 +72,7 @@ class Reader {
         if (words.empty()) return;
         if (words.size() == 2 && lower(words[0]) == "include") {
             const bool whole = words[1].starts_with('/');
-            read(whole ? words[1] : folder_of(out_.path) + "/" + words[1], depth + 1);
+            read(whole ? words[1] : directory_of(out_.path) + "/" + words[1], depth + 1);
             return;
         }
         const std::string kind = lower(words[0].substr(0, words[0].find('=')));

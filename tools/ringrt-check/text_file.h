@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "slurm_plugin/slurm/base/folder_of.h"
+#include "slurm_plugin/slurm/base/directory_of.h"
 
 namespace ringrt::check {
 

@@ -121,7 +121,7 @@ void add_compare(CLI::App &app, CompareArguments &a, std::vector<std::string> &n
                    "files: Pollux, ElasticFlow, SWF (*.swf), or the output of sacct -P")
         ->required();
     app.add_option("--profiles", a.profiles_dir,
-                   "folder of the applications' measurements (Pollux) or throughput tables "
+                   "directory of the applications' measurements (Pollux) or throughput tables "
                    "(ElasticFlow)");
     app.add_flag("--merge", a.merge, "treat all files as one workload");
     app.add_option("--malleable-max", a.malleable_max,

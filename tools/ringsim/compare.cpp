@@ -206,9 +206,10 @@ void write_reports(const CompareArguments &a, const std::vector<Workload> &workl
 void check_outputs(const CompareArguments &a) {
     for (const std::string *path :
          {&a.json_path, &a.csv_path, &a.svg_path, &a.html_path, &a.trace_path}) {
-        const std::filesystem::path folder = std::filesystem::path(*path).parent_path();
-        if (!folder.empty() && !std::filesystem::is_directory(folder))
-            throw InputError(*path + ": cannot be written: " + folder.string() + " is no folder");
+        const std::filesystem::path directory = std::filesystem::path(*path).parent_path();
+        if (!directory.empty() && !std::filesystem::is_directory(directory))
+            throw InputError(*path + ": cannot be written: " + directory.string() +
+                             " is no directory");
     }
 }
 

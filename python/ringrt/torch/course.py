@@ -50,7 +50,7 @@ class Course:
         """`in_place`: the training is resized in place, and this is called before the handle has a saver. Then a
         micro-batch of the framework is this rank's whole share of a step, and an extension has no state yet."""
         self.framework = framework
-        self.folder: Optional[str] = None  # of the checkpoint to continue from
+        self.directory: Optional[str] = None  # of the checkpoint to continue from
         self.plan: Optional[Plan] = None
         self.every = 1  # the script's own accumulation
         self._save_files, self._saved = save, {}
@@ -78,10 +78,10 @@ class Course:
 
     # ---- checkpoints -----------------------------------------------------------------------------
 
-    def _save(self, folder: str, _step: int) -> None:
-        self._save_files(folder)
+    def _save(self, directory: str, _step: int) -> None:
+        self._save_files(directory)
         if self.rank == 0:
-            with open(os.path.join(folder, POSITION), "x", encoding="ascii") as file:
+            with open(os.path.join(directory, POSITION), "x", encoding="ascii") as file:
                 json.dump(self.position(), file)
 
     def position(self) -> "dict[str, Any]":
@@ -91,10 +91,10 @@ class Course:
                 "epoch_step": self._index // self.accumulate, "samples": plan.samples, "steps": plan.steps,
                 "batch": plan.batch, "reference": plan.reference, "every": self.every}
 
-    def _load(self, folder: str, _step: int) -> None:
-        with open(os.path.join(folder, POSITION), encoding="ascii") as file:
+    def _load(self, directory: str, _step: int) -> None:
+        with open(os.path.join(directory, POSITION), encoding="ascii") as file:
             self.take(json.load(file))
-        self.folder = folder
+        self.directory = directory
 
     def take(self, position: "dict[str, Any]") -> None:
         """Begins at the position of a checkpoint, or of the ranks that this one joins."""

@@ -168,7 +168,7 @@ class InPlace(Train):
 
     def train(self, inner: "Callable[[Optional[str]], Any]") -> Any:
         try:
-            result = self._train_joined(inner) if self.live.extension else inner(self.course.folder)
+            result = self._train_joined(inner) if self.live.extension else inner(self.course.directory)
             if self.began and self.course.handle is not None:
                 self.steps_done = self.trainer.state.global_step
                 self.live.boundary(in_tail=True)
@@ -189,25 +189,25 @@ class InPlace(Train):
         while True:
             self.began, self.steps_done = False, 0
             self.live.await_base()
-            with tempfile.TemporaryDirectory(prefix="ringrt-") as folder:
+            with tempfile.TemporaryDirectory(prefix="ringrt-") as directory:
                 try:
-                    self._take_joined(folder)
-                    return inner(folder)
+                    self._take_joined(directory)
+                    return inner(directory)
                 except JoinAgain:
                     continue
 
-    def _take_joined(self, folder: str) -> None:
+    def _take_joined(self, directory: str) -> None:
         assert self.joined is not None
         self.course.take(self.joined["position"])
-        with open(os.path.join(folder, STATE_FILE), "w", encoding="utf-8") as file:
+        with open(os.path.join(directory, STATE_FILE), "w", encoding="utf-8") as file:
             json.dump(self.joined["trainer"], file)
         self.live._form()
 
-    def _load_from_checkpoint(self, _folder: str, _model: Any = None) -> None:
+    def _load_from_checkpoint(self, _directory: str, _model: Any = None) -> None:
         assert self.joined is not None
         self.trainer.model.load_state_dict(self.joined["model"])
 
-    def _load_optimizer_and_scheduler(self, _folder: str) -> None:
+    def _load_optimizer_and_scheduler(self, _directory: str) -> None:
         assert self.joined is not None
         optimizer = self.trainer.optimizer
         getattr(optimizer, "optimizer", optimizer).load_state_dict(self.joined["opt"])

@@ -36,7 +36,7 @@ def adapt(module: ModuleType) -> None:
             end_extension()
         if run is None:
             return train(self, resume_from_checkpoint, *args, **kwargs)
-        return run.train(lambda folder: train(self, folder or resume_from_checkpoint, *args, **kwargs))
+        return run.train(lambda directory: train(self, directory or resume_from_checkpoint, *args, **kwargs))
 
     malleable_train._ringrt = True  # type: ignore[attr-defined]
     module.Trainer.train = malleable_train
@@ -88,9 +88,9 @@ class Train:
         return course
 
     def train(self, inner: "Callable[[Optional[str]], Any]") -> Any:
-        """`inner`: the Trainer's own train(), from a checkpoint's folder."""
+        """`inner`: the Trainer's own train(), from a checkpoint's directory."""
         try:
-            return inner(self.course.folder)
+            return inner(self.course.directory)
         finally:
             self.course.finish()
             self._take_away()
@@ -151,19 +151,19 @@ class Train:
             weighed = counted is not None and trainer.model_accepts_loss_kwargs or bool(trainer.compute_loss_func)
         return not weighed
 
-    def _save(self, folder: str) -> None:
+    def _save(self, directory: str) -> None:
         """Writes a checkpoint like the Trainer's own, without its rotation and its hub."""
         trainer = self.trainer
-        trainer.save_model(folder, _internal_call=True)
+        trainer.save_model(directory, _internal_call=True)
         if not trainer.args.should_save:
             return
-        torch.save(trainer.optimizer.state_dict(), os.path.join(folder, "optimizer.pt"))
-        torch.save(trainer.lr_scheduler.state_dict(), os.path.join(folder, "scheduler.pt"))
+        torch.save(trainer.optimizer.state_dict(), os.path.join(directory, "optimizer.pt"))
+        torch.save(trainer.lr_scheduler.state_dict(), os.path.join(directory, "scheduler.pt"))
         scaler = getattr(trainer.accelerator, "scaler", None)
         if scaler is not None:
-            torch.save(scaler.state_dict(), os.path.join(folder, "scaler.pt"))
+            torch.save(scaler.state_dict(), os.path.join(directory, "scaler.pt"))
         self._note_callbacks()
-        trainer.state.save_to_json(os.path.join(folder, STATE_FILE))
+        trainer.state.save_to_json(os.path.join(directory, STATE_FILE))
 
     def _note_callbacks(self) -> None:
         """Updates the callbacks' part of the Trainer's state."""

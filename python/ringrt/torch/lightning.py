@@ -63,8 +63,8 @@ def _fit(fit: Any, self: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         end_extension()
     if run is None:
         return fit(self, model, *args, **kwargs)
-    if run.course.folder:
-        given["ckpt_path"] = os.path.join(run.course.folder, FILE)
+    if run.course.directory:
+        given["ckpt_path"] = os.path.join(run.course.directory, FILE)
         if "weights_only" in given:
             given["weights_only"] = False  # the job's own file, checked by its hash
     return fit(**given)
@@ -134,7 +134,7 @@ class _Fit:
         self._every = trainer.accumulate_grad_batches
         self._limits = trainer.limit_train_batches, trainer.val_check_interval
         self._began = False
-        self.course = Course("Lightning", lambda folder: trainer.save_checkpoint(os.path.join(folder, FILE)),
+        self.course = Course("Lightning", lambda directory: trainer.save_checkpoint(os.path.join(directory, FILE)),
                              ranks_from_environment())
 
     def attach(self, loader: Any) -> Any:
@@ -161,7 +161,7 @@ class _Fit:
 
     def place(self, checkpoint: "dict[str, Any]") -> None:
         course = self.course
-        if course.handle is not None and course.folder:
+        if course.handle is not None and course.directory:
             place(checkpoint["loops"]["fit_loop"], course.epoch, course.first_index(course.epoch),
                   course.saved_steps * course.accumulate)
 
@@ -172,7 +172,7 @@ class _Fit:
         if not self._began:
             self._began = True
             course.steps_left(trainer.estimated_stepping_batches - trainer.global_step)
-            if course.folder:
+            if course.directory:
                 # After its first batches, a resumed epoch is treated like any other: logged by steps, and a
                 # plateau scheduler moves at its end.
                 trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step

@@ -104,12 +104,12 @@ class Malleable(HasHandle):
             raise ValueError("plan_buckets groups what DistributedDataParallel exchanges: not with same_bits or fully_shard()")
         self._regrouping = Regrouping(model, self._ddp) if plan_buckets and ranks > 1 else None
         self.seed = torch.initial_seed() >> 1 if seed is None else seed
-        # Outside Slurm a second start in the same folder is a new training, unless a folder is named.
+        # Outside Slurm a second start in the same directory is a new training, unless a directory is named.
         kept = "checkpoint_dir" in options or any(
             os.environ.get(name) for name in ("SLURM_JOB_ID", "RINGRT_CHECKPOINT_DIR"))
         if not kept:
             options = {"save_interval_s": _NEVER_S, **options}
-        if in_place:  # the ranks meet in the folder, where extensions also look for them
+        if in_place:  # the ranks meet in the directory, where extensions also look for them
             options = {"live_resize": 1, **options}
             world.pop("gather", None)
         self._handle = Handle(global_batch=self.plan.step_samples, **world, **options)
@@ -127,8 +127,8 @@ class Malleable(HasHandle):
             self._live = live.Live(self, model, opts, small)
         if not joins:
             self._share_seed()
-        self.handle.set_saver(lambda folder, step: self._state.save(self.handle.rank, folder),
-                              lambda folder, step: self._state.load(folder))
+        self.handle.set_saver(lambda directory, step: self._state.save(self.handle.rank, directory),
+                              lambda directory, step: self._state.load(directory))
         self.resumed = kept and not joins and self.handle.restore() is not None
         accumulate_model(model, self._position)
         for opt in opts:

@@ -81,7 +81,7 @@ class ShardedState(TorchState):
         super().__init__(parts)
         self._mesh = mesh
 
-    def save(self, rank: int, folder: str) -> None:
+    def save(self, rank: int, directory: str) -> None:
         from torch.distributed import checkpoint
         shards: "dict[str, Any]" = {}
 
@@ -92,15 +92,15 @@ class ShardedState(TorchState):
             return Piece(tuple(leaf.shape), leaf.dtype, tuple(leaf.placements))
 
         content = _mapped(self.content(), "", take_out)
-        # The library syncs the folder's files before it gives the folder its final name.
+        # The library syncs the directory's files before it gives the directory its final name.
         try:
-            checkpoint.save(shards, storage_writer=checkpoint.FileSystemWriter(folder, sync_files=False))
+            checkpoint.save(shards, storage_writer=checkpoint.FileSystemWriter(directory, sync_files=False))
         except checkpoint.CheckpointException as failed:
             raise OSError(_one_line(failed)) from failed
         if rank == 0:
-            self.write(content, os.path.join(folder, FILE))
+            self.write(content, os.path.join(directory, FILE))
 
-    def load(self, folder: str) -> None:
+    def load(self, directory: str) -> None:
         from torch.distributed import checkpoint, tensor
         shards: "dict[str, Any]" = {}
 
@@ -111,9 +111,9 @@ class ShardedState(TorchState):
                                         placements=leaf.placements)
             return shards[name]
 
-        content = _mapped(self.read(os.path.join(folder, FILE)), "", put_in)
+        content = _mapped(self.read(os.path.join(directory, FILE)), "", put_in)
         try:
-            checkpoint.load(shards, storage_reader=checkpoint.FileSystemReader(folder))
+            checkpoint.load(shards, storage_reader=checkpoint.FileSystemReader(directory))
         except checkpoint.CheckpointException as failed:
             raise OSError(_one_line(failed)) from failed
         self.fill(content)

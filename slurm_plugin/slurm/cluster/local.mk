@@ -10,7 +10,7 @@ libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/cluster/gpu_tres.h \
 	slurm_plugin/slurm/cluster/reservations.cpp slurm_plugin/slurm/cluster/reservations.h \
 	slurm_plugin/slurm/cluster/slurm_cluster.cpp slurm_plugin/slurm/cluster/slurm_cluster.h \
-	slurm_plugin/slurm/base/folder_of.h \
+	slurm_plugin/slurm/base/directory_of.h \
 	slurm_plugin/slurm/base/loaded_job.h \
 	slurm_plugin/slurm/slurm_compat.h \
 	slurm_plugin/slurm/base/unix_time.h \

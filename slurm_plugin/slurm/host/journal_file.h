@@ -20,7 +20,8 @@ class JournalFile final : public controller::EventSink {
   public:
     JournalFile(Log &log, std::string path) : log_(log), path_(std::move(path)) {}
 
-    // On disk when it returns: another host that mounts the folder can read it if this one fails.
+    // On disk when it returns: another host that mounts the directory can read it if this one
+    // fails.
     void write(const controller::Event &event) override;
     [[nodiscard]] controller::Journal read() const;  // empty if there is no file
 

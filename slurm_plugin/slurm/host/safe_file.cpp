@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "slurm_plugin/slurm/base/folder_of.h"
+#include "slurm_plugin/slurm/base/directory_of.h"
 
 namespace ringrt::slurm {
 namespace {
@@ -48,11 +48,11 @@ bool write_all(int file, const std::string &content) {
 }
 
 // Otherwise a power failure may lose the new name, and with it the file.
-void sync_folder(const std::string &path) {
-    const int folder = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return;
-    (void)fsync(folder);
-    close(folder);
+void sync_directory(const std::string &path) {
+    const int directory = open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) return;
+    (void)fsync(directory);
+    close(directory);
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::optional<std::string> replace_file(const std::string &path, const std::stri
         (void)unlink(fresh.c_str());
         return error;
     }
-    sync_folder(path);
+    sync_directory(path);
     return std::nullopt;
 }
 

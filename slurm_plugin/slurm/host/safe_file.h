@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Files that an administrator names or may replace: whatever is at the path (a FIFO, a device, a
-// folder, a huge file), no call blocks, and no file is left partly written.
+// directory, a huge file), no call blocks, and no file is left partly written.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "slurm_plugin/slurm/base/folder_of.h"
+#include "slurm_plugin/slurm/base/directory_of.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
@@ -28,9 +28,9 @@ std::optional<SlurmSetup> ask_slurm_setup(std::string *error) {
     const std::unique_ptr<slurm_conf_t, FreeConf> conf(answer);
     const std::string state = bounded_text(conf->state_save_location);
     const std::string log = bounded_text(conf->slurmctld_logfile);
-    const std::string beside = log.starts_with('/') ? folder_of(log) : state;
+    const std::string beside = log.starts_with('/') ? directory_of(log) : state;
     return SlurmSetup{
-        .paths = {.yaml = folder_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
+        .paths = {.yaml = directory_of(bounded_text(conf->slurm_conf)) + "/malleable.yaml",
                   .last_good = state + "/malleable.yaml.accepted",
                   .journal = state + "/malleable_journal",
                   .event_log = beside + "/malleable_events.jsonl",

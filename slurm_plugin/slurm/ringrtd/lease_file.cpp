@@ -162,16 +162,16 @@ std::optional<LeaseRecord> parse_lease(std::string_view text) {
 }
 
 std::string LeaseFile::path_of(uint64_t number) const {
-    return folder_ + "/" + std::string(kPrefix) + std::to_string(number);
+    return directory_ + "/" + std::string(kPrefix) + std::to_string(number);
 }
 
 // A file that vanishes between the listing and the read was an old one. It then counts as
 // unreadable, and the next look shows the newest.
 LeaseSeen LeaseFile::look() const {
-    const std::unique_ptr<DIR, int (*)(DIR *)> dir(opendir(folder_.c_str()), closedir);
+    const std::unique_ptr<DIR, int (*)(DIR *)> dir(opendir(directory_.c_str()), closedir);
     LeaseSeen seen;
     if (!dir) {
-        error_ = "cannot list " + folder_ + ": " + std::strerror(errno);
+        error_ = "cannot list " + directory_ + ": " + std::strerror(errno);
         seen.failed = true;
         return seen;
     }
@@ -183,7 +183,7 @@ LeaseSeen LeaseFile::look() const {
         if (number && *number <= kNumberMax) seen.number = std::max(seen.number, *number);
     }
     if (errno != 0) {
-        error_ = "cannot list " + folder_ + ": " + std::strerror(errno);
+        error_ = "cannot list " + directory_ + ": " + std::strerror(errno);
         seen.failed = true;
         return seen;
     }
@@ -195,7 +195,7 @@ LeaseSeen LeaseFile::look() const {
 
 bool LeaseFile::write_fresh(const LeaseRecord &record, std::string &path) {
     const auto parts = parts_of(record.holder);
-    path = folder_ + "/ringrtd.fresh." + (parts ? parts->host + "." + parts->pid : "0");
+    path = directory_ + "/ringrtd.fresh." + (parts ? parts->host + "." + parts->pid : "0");
     const std::string text = format_lease(record, until_text(record.takeover_s));
     const int file =
         open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The leases of lease.h as files in a folder that all contenders share (StateSaveLocation, also on
-// NFS): ringrtd.lease.N. link() creates one and fails if the name exists. rename() renews it, so no
-// reader sees a partial file. The last few are kept: a contender that was suspended during some
+// The leases of lease.h as files in a directory that all contenders share (StateSaveLocation, also
+// on NFS): ringrtd.lease.N. link() creates one and fails if the name exists. rename() renews it, so
+// no reader sees a partial file. The last few are kept: a contender that was suspended during some
 // take-overs finds its number taken.
 #pragma once
 
@@ -27,7 +27,7 @@ inline constexpr uint64_t kLeasesKept = 8;
 
 class LeaseFile {
   public:
-    explicit LeaseFile(std::string folder) : folder_(std::move(folder)) {}
+    explicit LeaseFile(std::string directory) : directory_(std::move(directory)) {}
 
     [[nodiscard]] LeaseSeen look() const;
     [[nodiscard]] LeaseWrite create(uint64_t number, const LeaseRecord &record);
@@ -40,7 +40,7 @@ class LeaseFile {
     [[nodiscard]] bool write_fresh(const LeaseRecord &record, std::string &path);
     void remove_old(uint64_t number) const;
 
-    std::string folder_;
+    std::string directory_;
     mutable std::string error_;
 };
 

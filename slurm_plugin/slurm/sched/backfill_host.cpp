@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "slurm_plugin/slurm/base/folder_of.h"
+#include "slurm_plugin/slurm/base/directory_of.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -19,11 +19,11 @@ bool resolve(void *object, const char *name, Function *&function) {
     return function != nullptr;
 }
 
-// The folder of the object that holds `address`.
-std::string folder_of(const void *address) {
+// The directory of the object that holds `address`.
+std::string directory_of(const void *address) {
     Dl_info info{};
     if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
-    return ringrt::folder_of(std::string(info.dli_fname));
+    return ringrt::directory_of(std::string(info.dli_fname));
 }
 
 }  // namespace
@@ -44,10 +44,10 @@ bool BackfillHost::load(const std::string &path, std::string *error) {
 }
 
 // Searches beside this plugin, beside Slurm's own library (libslurmfull.so is in the plugin
-// folder), and where configure found Slurm's plugins.
+// directory), and where configure found Slurm's plugins.
 bool BackfillHost::start(std::string *error) {
-    const std::string dirs[] = {folder_of(kBackfill),
-                                folder_of(reinterpret_cast<void *>(slurm_info)),
+    const std::string dirs[] = {directory_of(kBackfill),
+                                directory_of(reinterpret_cast<void *>(slurm_info)),
                                 RINGRT_SLURM_PLUGIN_DIR};
     for (const std::string &dir : dirs) {
         const std::string path = dir + "/" + kBackfill;

@@ -17,12 +17,12 @@ namespace {
 
 std::vector<int> open_descriptors() {
     std::vector<int> out;
-    DIR *folder = opendir("/proc/self/fd");
-    if (folder == nullptr) return out;
-    while (const dirent *entry = readdir(folder))
+    DIR *directory = opendir("/proc/self/fd");
+    if (directory == nullptr) return out;
+    while (const dirent *entry = readdir(directory))
         if (entry->d_name[0] != '.') out.push_back(std::atoi(entry->d_name));
-    out.erase(std::remove(out.begin(), out.end(), dirfd(folder)), out.end());
-    closedir(folder);
+    out.erase(std::remove(out.begin(), out.end(), dirfd(directory)), out.end());
+    closedir(directory);
     return out;
 }
 
@@ -37,11 +37,11 @@ std::string mount_of(const std::string &controller) {
     std::string line;
     while (std::getline(mounts, line)) {
         std::istringstream words(line);
-        std::string device, folder, type, options;
-        words >> device >> folder >> type >> options;
+        std::string device, directory, type, options;
+        words >> device >> directory >> type >> options;
         if (controller.empty() ? type == "cgroup2"
                                : type == "cgroup" && has_word(options, controller))
-            return folder;
+            return directory;
     }
     return "";
 }

@@ -45,7 +45,7 @@ std::vector<std::string> words_in(const char *path) {
     return out;
 }
 
-std::string present_folder() {
+std::string present_directory() {
     char path[PATH_MAX];
     return getcwd(path, sizeof path) != nullptr ? path : "";
 }
@@ -105,12 +105,12 @@ void record_srun(spank_t spank) {
     const auto script = script_of({.arguments = words_in("/proc/self/cmdline"),
                                    .program_words = static_cast<std::size_t>(words),
                                    .environment = words_in("/proc/self/environ"),
-                                   .folder = present_folder(),
+                                   .directory = present_directory(),
                                    .umask = present_umask(),
                                    .open_files = open_files()});
-    const std::string folder = work_dir_of(job_id);
-    if (!script || folder.empty()) return;
-    const std::string path = folder + "/" + records::srun_record_name(job_id);
+    const std::string directory = work_dir_of(job_id);
+    if (!script || directory.empty()) return;
+    const std::string path = directory + "/" + records::srun_record_name(job_id);
     if (path.size() >= sizeof record_path || !write_private(path, *script)) return;
     path.copy(record_path, path.size());
     setenv(kExtendable, "1", 1);

@@ -101,7 +101,7 @@ std::optional<std::string> script_of(const SrunCall &call) {
     std::string out = "# An extension of this job repeats its srun.\numask " + std::string(mask);
     const std::string files = call.open_files ? std::to_string(*call.open_files) : "unlimited";
     out += "\nulimit -S -n " + files + " 2>/dev/null || :\ncd";
-    append_quoted(out, call.folder);
+    append_quoted(out, call.directory);
     out += " || exit 1\nexec env";
     for (const std::string &entry : call.environment)
         if (is_passed_on(entry)) append_quoted(out, entry);

@@ -19,7 +19,7 @@ struct SrunCall {
     std::vector<std::string> arguments;  // srun itself comes first
     std::size_t program_words = 0;  // the last words of `arguments`: the program and its arguments
     std::vector<std::string> environment;  // "NAME=value", as at srun's start
-    std::string folder;                    // srun's working directory at its start
+    std::string directory;                 // srun's working directory at its start
     mode_t umask = 022;
     std::optional<uint64_t> open_files;  // soft limit; none: unlimited
 };

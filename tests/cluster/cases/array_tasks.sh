@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each task of a malleable array is resized separately, including the last one, whose number is the array's.
 start_job sweep --malleable=1:8 --array=0-2 -- 200 100
-array=$job all=$folder
-task() { job=${array}_$1 folder=$all/$1; }
+array=$job all=$directory
+task() { job=${array}_$1 directory=$all/$1; }
 requeues() { timeout 10 scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p'; }
 resizes() { grep -c "\"event\":\"requeued\".*\"array_task\":\"$job\"" "$dir/log/malleable_events.jsonl"; }
 numbers() { timeout 10 squeue -h -o %A | sort -u | wc -l; }
@@ -33,7 +33,7 @@ clear_jobs
 guest=$(rigid 12 300 -N3)
 wait_for 60 "start of the rigid job" is_state "$guest" RUNNING
 start_job throttled --malleable=1:8 --array=0-3%2 -- 120 100
-array=$job all=$folder
+array=$job all=$directory
 task 1
 wait_for 30 "run with 2" runs_with "$job" 2
 timeout 10 scancel "$guest"

@@ -37,7 +37,7 @@ SCRIPT
 chmod 755 "$work/hostile.sh"
 before=$("$cluster" daemon "$dir" pid slurmctld)
 user_job bob bystander --malleable=2:2 --exclude=n[1-2] -- 100000 100
-bystander=$job its=$folder
+bystander=$job its=$directory
 wait_for 60 "run of bob's job" runs_with "$job" 2
 
 has_none() { [ -z "$(as "$1" squeue -h --me)" ]; } # USER
@@ -76,6 +76,6 @@ user_rigid dave 600 --gpus=6 --exclude=n3 >"$work/last"
 wait_for 60 "start of dave's last job" is_state "$(cat "$work/last")" RUNNING
 wait_for 60 "two GPUs" runs_with "$job" 2
 check_steps
-folder=$its
+directory=$its
 check_steps
 note "measured: $tried manners"

@@ -5,7 +5,7 @@
 echo 'breaker_jobs: 3' >>"$work/malleable.yaml"
 site_up
 user_job bob mine --malleable=1:2 --exclude=n[1-2] -- 100000 100
-bobs=$job its=$folder
+bobs=$job its=$directory
 wait_for 60 "two GPUs of bob's job" runs_with "$bobs" 2
 has_two() { [ "$(gpus_of "$1")" = 2 ] && is_state "$1" RUNNING; }
 ids=()
@@ -20,5 +20,5 @@ waiting=$(user_rigid carol 600 --gpus=1 --exclude=n[1-2])
 wait_for 30 "start of carol's job" is_state "$waiting" RUNNING
 wait_for 60 "resize of bob's job" has_event "$bobs" resized
 is_state "$(cat "$work/vain")" PENDING || fail "alice's jobs gave their GPUs: they were to fail"
-folder=$its
+directory=$its
 check_steps

@@ -6,7 +6,7 @@ submit_many=$(dirname "$plugins")/tests/faults/submit_many
 [ -x "$submit_many" ] || skip "submit_many is not built (make tests/faults/submit_many)"
 site_up
 user_job bob bystander --malleable=2:2 --exclude=n[1-2] -- 100000 100
-bystander=$job its=$folder
+bystander=$job its=$directory
 wait_for 60 "two GPUs of bob's job" runs_with "$job" 2
 as alice "$submit_many" 600 "sleep 600" malleable=1:4 >"$work/flood" || fail "the flood: $(cat "$work/flood")"
 note "measured: $(cat "$work/flood")"
@@ -18,5 +18,5 @@ wait_for 120 "end of alice's jobs" has_none
 user_job carol next --malleable=1:4 --exclude=n3 -- 100000 100
 wait_for 60 "four GPUs of carol's job" runs_with "$job" 4
 check_steps
-folder=$its
+directory=$its
 check_steps

@@ -11,7 +11,7 @@ refused() { # CMD...
 }
 comment_of() { timeout 10 scontrol -o show job "$1" | grep -o 'AdminComment=malleable/1.*'; }
 user_job bob victim --malleable=1:2 -- 100000 100
-victim=$job victims=$folder
+victim=$job victims=$directory
 wait_for 60 "run of bob's job" runs_with "$victim" 2
 user_job alice own --malleable=1:2 -- 100000 100
 own=$job
@@ -44,6 +44,6 @@ has_event "$victim" asked && fail "bob's job was asked to leave"
 [[ $(comment_of "$victim") == *state=running* ]] && [[ $(comment_of "$own") == *state=running* ]] ||
     fail "records: $(comment_of "$victim") $(comment_of "$own")"
 [ "$(field "$own" Nice)" = 0 ] || fail "alice's job has the nice value $(field "$own" Nice)"
-folder=$victims
+directory=$victims
 check_steps
 note "measured: $count attempts"

@@ -15,4 +15,4 @@ dir=$pair
 
 # A command after the program keeps the shell from exec'ing it.
 resize_below script "bash -c '\"\$@\"; exit \$?' - $digits"
-grep -q 'freezer:/slurm' "$folder/cgroup" || fail "the job is in no cgroup of Slurm's: $(cat "$folder/cgroup")"
+grep -q 'freezer:/slurm' "$directory/cgroup" || fail "the job is in no cgroup of Slurm's: $(cat "$directory/cgroup")"

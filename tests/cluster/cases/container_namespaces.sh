@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Ranks in a container, as enroot and apptainer build it: their own user and mount namespaces, and a root
-# folder without Slurm (no scontrol, no slurm.conf, no munge). Submitted by an ordinary user.
+# directory without Slurm (no scontrol, no slurm.conf, no munge). Submitted by an ordinary user.
 . "$here/below_script.sh"
 user=games
 as() { setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
@@ -19,7 +19,7 @@ chmod -R a+rX "$root"
 
 cat >"$work/enter" <<END
 #!/bin/bash
-# usage: enter FOLDER PROGRAM OPTION...
+# usage: enter DIRECTORY PROGRAM OPTION...
 mount --rbind /dev $root/dev && mount --rbind /proc $root/proc && mount --rbind "\$1" "$root\$1" || exit
 shift
 unset SLURM_CONF
@@ -29,5 +29,5 @@ chmod 755 "$work/enter"
 mkdir -p "$root$work/container"
 chmod -R a+rX "$root"
 resize_below container "unshare --user --map-root-user --mount $work/enter $work/container /bin/digits"
-[ "$(stat -c %U "$folder/steps.csv")" = "$user" ] || fail "it ran as $(stat -c %U "$folder/steps.csv")"
-grep -q 'signalled to save at step' "$folder/out" || fail "nothing was asked: $(tail -3 "$folder/out")"
+[ "$(stat -c %U "$directory/steps.csv")" = "$user" ] || fail "it ran as $(stat -c %U "$directory/steps.csv")"
+grep -q 'signalled to save at step' "$directory/out" || fail "nothing was asked: $(tail -3 "$directory/out")"

@@ -72,9 +72,9 @@ asked=$(count_events '[0-9]*' asked)
 start_slurmctld
 timeout 10 scontrol release "$held"
 for name in leaves stubborn held late; do
-    folder=$work/$name job=${!name}
+    directory=$work/$name job=${!name}
     wait_for 150 "end of $name" is_state "$job" COMPLETED
-    [ -e "$folder/done" ] || fail "$name has not done its steps"
+    [ -e "$directory/done" ] || fail "$name has not done its steps"
     check_steps
 done
 [ "$(count_events '[0-9]*' asked)" = "$asked" ] || fail "a job was asked"

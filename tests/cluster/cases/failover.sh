@@ -104,7 +104,7 @@ one_point() { # POINT
     has_line '^superseded' && fail "two runs of the job were at work at once ($1)"
     # A run that Slurm itself has lost restarts from its last save.
     if [ "$1" = released ]; then check_runs; else check_steps; fi
-    note "measured: $1: $(starts) starts of the job, $(grep -c ^save "$folder/log") saves"
+    note "measured: $1: $(starts) starts of the job, $(grep -c ^save "$directory/log") saves"
     clear_jobs
 }
 

@@ -10,29 +10,29 @@ tests=$here/../../python/tests top=$work/frameworks
 mkdir -p "$top"
 install_package "$top"
 own_port
-goes_on() { ! is_state "$job" "FAILED CANCELLED" || { tail -n 20 "$FOLDER/said" | cut -c1-200 | sed 's/^/# /'; fail "the training ended"; }; }
+goes_on() { ! is_state "$job" "FAILED CANCELLED" || { tail -n 20 "$DIRECTORY/said" | cut -c1-200 | sed 's/^/# /'; fail "the training ended"; }; }
 trained_at() { # GPUS STEPS: a run at that size has written at least that many lines
     local run
     goes_on
-    for run in "$FOLDER"/seen.*.0; do
+    for run in "$DIRECTORY"/seen.*.0; do
         [ "$(ls "${run%.0}".* 2>/dev/null | wc -l)" = "$1" ] && [ "$(wc -l <"$run")" -ge "$2" ] && return
     done
     return 1
 }
-submit() { # NAME COMMAND: sets $job and $FOLDER
-    export FOLDER=$top/$1
-    mkdir -p "$FOLDER"
-    printf '#!/bin/bash\n#SBATCH --job-name=%s\n#SBATCH --gpus=1\n#SBATCH --open-mode=append\nsrun %s\n' "$1" "$2" >"$FOLDER/job.sh"
-    job=$(timeout 20 sbatch --parsable --malleable=1:4 --chdir="$FOLDER" --output=said "$FOLDER/job.sh") || fail "sbatch refused it"
+submit() { # NAME COMMAND: sets $job and $DIRECTORY
+    export DIRECTORY=$top/$1
+    mkdir -p "$DIRECTORY"
+    printf '#!/bin/bash\n#SBATCH --job-name=%s\n#SBATCH --gpus=1\n#SBATCH --open-mode=append\nsrun %s\n' "$1" "$2" >"$DIRECTORY/job.sh"
+    job=$(timeout 20 sbatch --parsable --malleable=1:4 --chdir="$DIRECTORY" --output=said "$DIRECTORY/job.sh") || fail "sbatch refused it"
 }
 check() { # NAME: of both scripts: 3 epochs of 203 samples in 13 steps
-    ! grep -h 'not malleable' "$FOLDER/said" || fail "$1 was not made malleable"
-    cat "$FOLDER"/seen.* | awk '{ steps[$2] = 1; for (i = 3; i <= NF; i++) { seen[int($2 / 13) " " $i]++; n++ } }
+    ! grep -h 'not malleable' "$DIRECTORY/said" || fail "$1 was not made malleable"
+    cat "$DIRECTORY"/seen.* | awk '{ steps[$2] = 1; for (i = 3; i <= NF; i++) { seen[int($2 / 13) " " $i]++; n++ } }
         END { for (s in steps) many++
               for (s in seen) if (seen[s] != 1) { print "# epoch and sample " s ": " seen[s] " times"; bad = 1 }
               if (n != 203 * 3 || many != 39) { print "# " n " samples, " many " steps"; bad = 1 }
               exit bad }' || fail "$1: not each sample once an epoch"
-    note "measured: $1: $(ls "$FOLDER"/seen.*.0 | wc -l) runs, each of 203 samples once in each of 3 epochs, 39 steps once"
+    note "measured: $1: $(ls "$DIRECTORY"/seen.*.0 | wc -l) runs, each of 203 samples once in each of 3 epochs, 39 steps once"
 }
 
 most=$(rigid 12 900 -N3) more=$(rigid 3 900 -N1)

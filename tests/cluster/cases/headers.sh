@@ -7,16 +7,16 @@ trap 'scancel --user=$user; scancel --user=root' EXIT
 top=$work/headers
 mkdir -p "$top"
 
-# script NAME HEADER_LINES COMMAND: sets $script and $folder
+# script NAME HEADER_LINES COMMAND: sets $script and $directory
 script() {
-    folder=$top/$1 script=$top/$1/job.sh
-    mkdir -p "$folder"
+    directory=$top/$1 script=$top/$1/job.sh
+    mkdir -p "$directory"
     printf '#!/bin/bash\n%s\n%s\n' "$(sed 's/^ */#SBATCH /' <<<"$2")" "$3" >"$script"
     chmod 755 "$script"
-    chown -R $user "$folder"
+    chown -R $user "$directory"
 }
 submit() { # SBATCH_OPTIONS...: sets $job
-    job=$(as_user sbatch --parsable -o "$folder/out" "$@" "$script" 2>"$top/said") || fail "refused: $(cat "$top/said")"
+    job=$(as_user sbatch --parsable -o "$directory/out" "$@" "$script" 2>"$top/said") || fail "refused: $(cat "$top/said")"
 }
 
 # ---- what each header becomes ---------------------------------------------------------------------
@@ -86,14 +86,14 @@ END
 chmod 755 "$top/worker"
 grown() { # RUN: its tasks' variables, one task a line: nodes tasks, per node, GPUs there, what frameworks read
     local file
-    for file in "$folder/env.$1."*; do
+    for file in "$directory/env.$1."*; do
         (set -a && unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT && . <(grep -E '^(SLURM_|CUDA_|RANK=|WORLD|LOCAL_|MASTER_|PL_)' "$file" | sed "s/=\(.*\)/='\1'/")
             echo "$SLURM_NNODES $SLURM_NTASKS $SLURM_NTASKS_PER_NODE $(tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .)" \
                 "${RANK--} ${WORLD_SIZE--} ${LOCAL_RANK--} ${LOCAL_WORLD_SIZE--} ${PL_TRAINER_DEVICES--} ${PL_TRAINER_NUM_NODES--} ${MASTER_ADDR--}")
     done
 }
 has_tasks() { # RUN COUNT
-    [ "$(find "$folder" -name "env.$1.*" -size +0 | wc -l)" = "$2" ]
+    [ "$(find "$directory" -name "env.$1.*" -size +0 | wc -l)" = "$2" ]
 }
 run_of() { scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p'; }
 runs_on() { is_state "$job" RUNNING && [ "$(gpus_of "$job")" = "$1" ] && has_line "restarts=$(run_of) .*ranks=$2 nodes=$3 "; }
@@ -117,7 +117,7 @@ grown "$(run_of)" >"$top/got"
 printf '%s\n' '2 4 2 2 0 4 0 2 2 2 127.0.0.1' '2 4 2 2 1 4 1 2 2 2 127.0.0.1' \
     '2 4 2 2 2 4 0 2 2 2 127.0.0.1' '2 4 2 2 3 4 1 2 2 2 127.0.0.1' | diff - "$top/got" | sed 's/^/# /' | grep . &&
     fail "the tasks of the larger size (< expected, > found)"
-grep -Lx MASTER_PORT=29500 "$folder/env.$(run_of)."* | grep . && fail "the user's MASTER_PORT was changed"
+grep -Lx MASTER_PORT=29500 "$directory/env.$(run_of)."* | grep . && fail "the user's MASTER_PORT was changed"
 check_steps
 as_user scancel "$job"
 
@@ -136,7 +136,7 @@ wait_for 10 "two launchers" has_tasks "$(run_of)" 2
 grown "$(run_of)" >"$top/got"
 printf '2 2 1 4 - - - - - - 127.0.0.1\n%.0s' 1 2 | diff - "$top/got" | sed 's/^/# /' | grep . &&
     fail "the launchers of the larger size (< expected, > found)"
-grep -q 'per node: 4 GPUs, 1 tasks; 2 nodes' "$folder/out" || fail "the script: $(grep 'per node' "$folder/out")"
+grep -q 'per node: 4 GPUs, 1 tasks; 2 nodes' "$directory/out" || fail "the script: $(grep 'per node' "$directory/out")"
 check_steps
 as_user scancel "$job"
 
@@ -146,6 +146,6 @@ script rigid '--nodes=1
 --gpus-per-node=2' "srun $top/worker $top/rigid"
 submit
 wait_for 20 "tasks of a rigid job" has_tasks 0 2
-[ -z "$(cat "$folder"/env.* | grep -E '^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_|PL_TRAINER|RINGRT_STEP)')" ] || fail "a rigid job's tasks were changed"
+[ -z "$(cat "$directory"/env.* | grep -E '^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_|PL_TRAINER|RINGRT_STEP)')" ] || fail "a rigid job's tasks were changed"
 as_user scancel "$job"
 note "measured: $count headers taken; 2 tasks a node from 1 node to 2 and one task a node from 1 to 2, as $user"

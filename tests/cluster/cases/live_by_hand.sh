@@ -3,19 +3,19 @@
 # base job and leave it by a signal, by scancel and by kill -9 of a rank. The base never stops. Each step is
 # done once and in order.
 . "$here/live.sh"
-user=nobody folder=$work/live steps=600
-own_folder
+user=nobody directory=$work/live steps=600
+own_directory
 submit() { # NAME GPUS [VARIABLE=VALUE]
-    as_user env RINGRT_CHECKPOINT_DIR="$folder/checkpoints" "${@:3}" sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
-        -o "$folder/$1" --wrap "exec srun $live $steps 200"
+    as_user env RINGRT_CHECKPOINT_DIR="$directory/checkpoints" "${@:3}" sbatch --parsable -J "$1" --gpus="$2" --ntasks="$2" --no-requeue \
+        -o "$directory/$1" --wrap "exec srun $live $steps 200"
 }
 longest_ms() { # the longest time between two steps, by the reader's clock
-    awk '{ gap = $1 - was; if (was && gap > most) most = gap; was = $1 } END { printf "%.0f", 1000 * most }' "$folder/clock"
+    awk '{ gap = $1 - was; if (was && gap > most) most = gap; was = $1 } END { printf "%.0f", 1000 * most }' "$directory/clock"
 }
 
 base=$(submit base 2) || fail "sbatch refused the base"
 wait_for 30 "steps of the base" base_has 2
-tail -n +1 -f "$folder/base" | while IFS= read -r line; do [[ $line != step* ]] || echo "$EPOCHREALTIME $line"; done >"$folder/clock" &
+tail -n +1 -f "$directory/base" | while IFS= read -r line; do [[ $line != step* ]] || echo "$EPOCHREALTIME $line"; done >"$directory/clock" &
 reader=$!
 trap 'kill $reader 2>/dev/null; scancel --user=$user' EXIT
 grow() { # NAME GPUS RANKS: sets $extension
@@ -28,7 +28,7 @@ grow second 4 8
 as_user scancel -s URG "$extension"
 wait_for 20 "four ranks: the second left by the signal" base_has 4
 wait_for 20 "its end" is_state "$extension" COMPLETED
-grep -q '^left' "$folder/second" || fail "it did not leave: $(tail -n 3 "$folder/second")"
+grep -q '^left' "$directory/second" || fail "it did not leave: $(tail -n 3 "$directory/second")"
 
 grow third 3 7
 as_user scancel "$extension"

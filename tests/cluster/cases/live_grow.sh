@@ -3,12 +3,12 @@
 # it is alone on the cluster. It gives both back when a rigid job is pending. Its base is never restarted, and
 # does each step once and in order.
 . "$here/live.sh"
-user=nobody folder=$work/live_grow steps=400
-own_folder
+user=nobody directory=$work/live_grow steps=400
+own_directory
 set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"
-cd "$folder" || fail "no folder"
-base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$folder/base" --wrap "srun -n \$SLURM_NTASKS $live $steps 200") ||
+cd "$directory" || fail "no directory"
+base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$directory/base" --wrap "srun -n \$SLURM_NTASKS $live $steps 200") ||
     fail "sbatch refused the base"
 wait_for 30 "steps of the base" base_has 1
 wait_for 40 "four ranks" base_has 4

@@ -3,18 +3,18 @@
 # one extension of two nodes. It stays there, and regains all four while a rigid job has taken what is free
 # elsewhere.
 . "$here/live.sh"
-user=nobody folder=$work/live_scattered steps=400
-own_folder
+user=nobody directory=$work/live_scattered steps=400
+own_directory
 set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"
-cd "$folder" || fail "no folder"
+cd "$directory" || fail "no directory"
 on() { rigid "$2" 600 -w "$1" --nodes=1 --gpus-per-node="$2"; } # NODE GPUS
 for where in "n1 2" "n2 3" "n3 3" "n4 4"; do
     # shellcheck disable=SC2086 # two words
     id=$(on $where)
     wait_for 20 "start of a rigid job on $where" is_state "$id" RUNNING
 done
-base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=2:4 -o "$folder/base" --wrap "srun -n \$SLURM_NTASKS $live $steps 200") ||
+base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=2:4 -o "$directory/base" --wrap "srun -n \$SLURM_NTASKS $live $steps 200") ||
     fail "sbatch refused the base"
 wait_for 30 "steps of the base" base_has 2
 wait_for 40 "four ranks" base_has 4

@@ -5,7 +5,7 @@
 # extension jobs from 1 GPU to 4 while it is alone on the cluster, and gives GPUs back when a rigid job is
 # pending. Its base is never restarted.
 . "$here/live_torch.sh"
-folder=$work/torch
+directory=$work/torch
 rank_program 16
 set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"

@@ -4,18 +4,18 @@
 # ringrt.torch.malleable() with the real torch, and extensions started by hand on other nodes. The lower of
 # two extensions is signalled to leave, and the upper one rejoins without help. The base never stops.
 . "$here/live_torch.sh"
-folder=$work/torch_by_hand
+directory=$work/torch_by_hand
 rank_program 14
 # Without --malleable, this sets what malleable.so sets in the steps of a malleable job.
 by_hand() { # NODE GPUS OUTPUT [VARIABLE=VALUE]: prints the job's number
     own_port
-    timeout 20 env RINGRT_CHECKPOINT_DIR="$folder/ckpt" RINGRT_LIVE_RESIZE=1 MASTER_ADDR=127.0.0.1 "${@:4}" \
-        sbatch --parsable -w "$1" --gpus="$2" --ntasks="$2" --no-requeue --chdir="$folder" --output="$folder/$3" --export=ALL \
-        --wrap "exec srun --kill-on-bad-exit sh -c 'RINGRT_MALLEABLE=1:4 RANK=\$SLURM_PROCID WORLD_SIZE=\$SLURM_NTASKS exec $folder/rank'" ||
+    timeout 20 env RINGRT_CHECKPOINT_DIR="$directory/ckpt" RINGRT_LIVE_RESIZE=1 MASTER_ADDR=127.0.0.1 "${@:4}" \
+        sbatch --parsable -w "$1" --gpus="$2" --ntasks="$2" --no-requeue --chdir="$directory" --output="$directory/$3" --export=ALL \
+        --wrap "exec srun --kill-on-bad-exit sh -c 'RINGRT_MALLEABLE=1:4 RANK=\$SLURM_PROCID WORLD_SIZE=\$SLURM_NTASKS exec $directory/rank'" ||
         fail "sbatch refused it"
 }
 job=$(by_hand n1 1 out)
-wait_for 60 "steps of the base" test -s "$folder/seen.0.0"
+wait_for 60 "steps of the base" test -s "$directory/seen.0.0"
 lower=$(by_hand n2 1 lower RINGRT_EXTENDS="$job")
 wait_for 90 "2 ranks" last_size 2
 upper=$(by_hand n3 2 upper RINGRT_EXTENDS="$job")

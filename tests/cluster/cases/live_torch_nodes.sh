@@ -4,7 +4,7 @@
 # live_torch over nodes: one GPU is free on each of two nodes, so the training's extension is on another node
 # than its base, and the state is sent over TCP. A rigid job gets the extension's GPU.
 . "$here/live_torch.sh"
-folder=$work/torch_nodes
+directory=$work/torch_nodes
 rank_program 20
 set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"

@@ -3,11 +3,11 @@
 # would not start an extension of an ordinary user's training now, so none is submitted. The training grows
 # once those jobs are gone.
 . "$here/live.sh"
-user=nobody folder=$work/live_will_run steps=100000
-own_folder
+user=nobody directory=$work/live_will_run steps=100000
+own_directory
 set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"
-cd "$folder" || fail "no folder"
+cd "$directory" || fail "no directory"
 cpu_job() { # NODE CPUS
     timeout 20 sbatch --parsable -J cpus -o /dev/null -w "$1" -N1 -n1 -c "$2" --wrap 'sleep 600' || fail "sbatch refused it"
 }
@@ -15,7 +15,7 @@ cpus=()
 for node in n2 n3 n4; do cpus+=("$(cpu_job $node 16)"); done
 cpus+=("$(cpu_job n1 15)")
 for job in "${cpus[@]}"; do wait_for 30 "start of the CPUs' jobs" is_state "$job" RUNNING; done
-base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$folder/base" --wrap "srun -n \$SLURM_NTASKS $live $steps 200") ||
+base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:4 -o "$directory/base" --wrap "srun -n \$SLURM_NTASKS $live $steps 200") ||
     fail "sbatch refused the base"
 wait_for 30 "steps of the base" base_has 1
 told() { grep -q "$1" "$dir/log/malleable_events.jsonl"; }

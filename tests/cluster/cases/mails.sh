@@ -56,7 +56,7 @@ clear_jobs
 # were requeued.
 start_job tasks --malleable=1:8 --array=0-1 --mail-type=ALL -- 100 100
 array=$job
-job=${array}_0 folder=$folder/0
+job=${array}_0 directory=$directory/0
 wait_for 30 "start" runs_with "$job" 8
 guest=$(rigid 8 300 -N2)
 wait_for 60 "run with 4" runs_with "$job" 4

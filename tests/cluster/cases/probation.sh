@@ -2,24 +2,24 @@
 # A program that cannot run at a size fails there once: the job returns to its previous size, completes, and
 # is not asked for that size again, even by a slurmctld that was killed meanwhile. A program that is broken
 # ends as FAILED.
-folder=$work/probation
-mkdir -p "$folder"
+directory=$work/probation
+mkdir -p "$directory"
 reasons() { "$(dirname "$plugins")/ringstat" explain "$job"; }
 explained() { reasons | grep -q "$1"; }
 has_range() { timeout 10 scontrol -o show job "$job" | grep -q "malleable/1 $1 "; }
 starts_are() { [ "$(starts)" = "$1" ]; }
 
 # ---- too large: with 4 ranks it exits with 1 ---------------------------------------------------------
-cat >"$folder/rank" <<RANK
+cat >"$directory/rank" <<RANK
 #!/bin/bash
 [ "\$SLURM_NTASKS" -lt 4 ] || exit 1
 exec "$plain_job" --worker "\$@"
 RANK
-printf '#!/bin/bash\nexec srun "%s/rank" "%s" 400 0.1 save\n' "$folder" "$folder" >"$folder/script"
-chmod 755 "$folder/rank" "$folder/script"
+printf '#!/bin/bash\nexec srun "%s/rank" "%s" 400 0.1 save\n' "$directory" "$directory" >"$directory/script"
+chmod 755 "$directory/rank" "$directory/script"
 blocker=$(rigid 14 300 -N4) # 2 GPUs of one node are left
 wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
-job=$(timeout 20 sbatch --parsable -J probation -o "$folder/out" --malleable=1:4 "$folder/script") || fail "sbatch refused it"
+job=$(timeout 20 sbatch --parsable -J probation -o "$directory/out" --malleable=1:4 "$directory/script") || fail "sbatch refused it"
 wait_for 30 "start with 2" runs_with "$job" 2
 wait_for 20 "steps" has_steps 5
 before=$(starts) # 1, or 2 if it was submitted before ringrtd had recorded what is free
@@ -39,11 +39,11 @@ starts_are $((before + 1)) || fail "it started $(starts) times"
 check_steps
 
 # ---- too small: a step with --gpus of its own is refused ---------------------------------------------
-folder=$work/probation_small
-mkdir -p "$folder"
-printf '#!/bin/bash\nexec srun -n4 --gpus=4 "%s" --worker "%s" 100000 0.1 save\n' "$plain_job" "$folder" >"$folder/script"
-chmod 755 "$folder/script"
-job=$(timeout 20 sbatch --parsable -J probation_small -o "$folder/out" --malleable=1:4 "$folder/script") || fail "sbatch refused it"
+directory=$work/probation_small
+mkdir -p "$directory"
+printf '#!/bin/bash\nexec srun -n4 --gpus=4 "%s" --worker "%s" 100000 0.1 save\n' "$plain_job" "$directory" >"$directory/script"
+chmod 755 "$directory/script"
+job=$(timeout 20 sbatch --parsable -J probation_small -o "$directory/out" --malleable=1:4 "$directory/script") || fail "sbatch refused it"
 wait_for 30 "start with 4" runs_with "$job" 4
 wait_for 20 "steps" has_steps 5
 guest=$(rigid 14 300)
@@ -56,14 +56,14 @@ check_steps
 clear_jobs
 
 # ---- broken: it fails wherever it runs ------------------------------------------------------------------
-folder=$work/probation_broken
-mkdir -p "$folder"
-printf '#!/bin/bash\nsrun bash -c "[ ! -e %s/broken ]" || exit 3\nexec "%s" "%s" 100000 100\n' "$folder" "$plain_job" "$folder" >"$folder/script"
-chmod 755 "$folder/script"
-job=$(timeout 20 sbatch --parsable -J probation_broken -o "$folder/out" --malleable=4:8 "$folder/script") || fail "sbatch refused it"
+directory=$work/probation_broken
+mkdir -p "$directory"
+printf '#!/bin/bash\nsrun bash -c "[ ! -e %s/broken ]" || exit 3\nexec "%s" "%s" 100000 100\n' "$directory" "$plain_job" "$directory" >"$directory/script"
+chmod 755 "$directory/script"
+job=$(timeout 20 sbatch --parsable -J probation_broken -o "$directory/out" --malleable=4:8 "$directory/script") || fail "sbatch refused it"
 wait_for 30 "start with 8" runs_with "$job" 8
 wait_for 20 "steps" has_steps 5
-touch "$folder/broken"
+touch "$directory/broken"
 guest=$(rigid 12 300)
 wait_for 40 "start of the rigid job" is_state "$guest" RUNNING
 wait_for 60 "its failure with 4" has_range "min=8 max=8"

@@ -4,7 +4,7 @@
 # The same rigid workload with the controller and with Slurm's own sched/backfill. No job starts later after
 # submission than on stock Slurm (I10), within clock resolution and the 3 s by which stock Slurm itself is
 # late on a busy machine.
-workload() { # FOLDER OPTIONS...: prints "index start_s wait_s" of each job, by order of start
+workload() { # DIRECTORY OPTIONS...: prints "index start_s wait_s" of each job, by order of start
     local out=$1 i first
     shift
     "$cluster" start --dir "$out" --plugin-dir "$plugins" "$@" >/dev/null || fail "no cluster"

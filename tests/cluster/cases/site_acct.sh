@@ -35,11 +35,11 @@ wait_for 120 "end" is_state "$job" COMPLETED
 wait_for 30 "its line" line_is "$job" 2 2-8
 same_sum "$job"
 
-steps=100 folder=$dir/home/alice/live
-as alice mkdir -p "$folder"
+steps=100 directory=$dir/home/alice/live
+as alice mkdir -p "$directory"
 blocker=$(user_rigid bob 600 --gpus=8 --nodes=2 -w "n[1-2]")
 wait_for 30 "start of bob's job" is_state "$blocker" RUNNING
-base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:2 -D "$folder" -o "$folder/base" \
+base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:2 -D "$directory" -o "$directory/base" \
     --wrap "srun -n \$SLURM_NTASKS $live $steps 200") || fail "sbatch refused the base"
 wait_for 60 "two ranks" base_has 2
 wait_for 20 "its line while it runs" line_is "$base" 1+1 1-2

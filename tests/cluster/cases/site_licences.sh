@@ -5,11 +5,11 @@
 . "$here/live.sh"
 echo 'resize: live' >>"$work/malleable.yaml"
 site_up
-steps=150 folder=$dir/home/alice/live
+steps=150 directory=$dir/home/alice/live
 used() { timeout 10 scontrol -o show lic solver | sed -n 's/.* Used=\([0-9]*\).*/\1/p'; }
 are_used() { [ "$(used)" = "$1" ]; }
-as alice mkdir -p "$folder"
-base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train -L solver:4 --malleable=1:4 -D "$folder" -o "$folder/base" \
+as alice mkdir -p "$directory"
+base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train -L solver:4 --malleable=1:4 -D "$directory" -o "$directory/base" \
     --wrap "srun -n \$SLURM_NTASKS $live $steps 200") || fail "sbatch refused the base"
 wait_for 60 "four ranks" base_has 4
 are_used 4 || fail "$(used) licences are used"

@@ -6,9 +6,9 @@
 echo 'resize: live' >>"$work/malleable.yaml"
 site_up
 limit qos team set GrpTRES=gres/gpu=4
-steps=400 folder=$dir/home/alice/live
-as alice mkdir -p "$folder"
-base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train -q team --malleable=1:8 -D "$folder" -o "$folder/base" \
+steps=400 directory=$dir/home/alice/live
+as alice mkdir -p "$directory"
+base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train -q team --malleable=1:8 -D "$directory" -o "$directory/base" \
     --wrap "srun -n \$SLURM_NTASKS $live $steps 200") || fail "sbatch refused the base"
 wait_for 60 "four ranks" base_has 4
 sleep 8

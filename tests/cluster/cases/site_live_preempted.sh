@@ -6,14 +6,14 @@
 echo 'resize: live
 extension_qos: scavenger' >>"$work/malleable.yaml"
 site_up
-steps=600 folder=$dir/home/alice/live
+steps=600 directory=$dir/home/alice/live
 qos_of() { timeout 5 squeue -h -o '%j %q' | sed -n "s/^$1 //p"; }
 
 # The base starts on n3, because other jobs hold n1 and n2.
 filler=$(user_rigid dave 600 --gpus=8 --nodes=2 -w "n[1-2]")
 wait_for 30 "start of the filler" is_state "$filler" RUNNING
-as alice mkdir -p "$folder"
-base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train -q team --malleable=1:4 -D "$folder" -o "$folder/base" \
+as alice mkdir -p "$directory"
+base=$(as alice env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train -q team --malleable=1:4 -D "$directory" -o "$directory/base" \
     --wrap "srun -n \$SLURM_NTASKS $live $steps 200") || fail "sbatch refused the base"
 wait_for 60 "two ranks on n3" base_has 2
 timeout 10 scancel "$filler"

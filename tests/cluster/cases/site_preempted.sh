@@ -6,11 +6,11 @@
 need_digits
 [ ! -x "$plugins/digits" ] || digits=$plugins/digits # not libtool's script
 site_up
-folder=$dir/home/alice/trained
-as alice mkdir -p "$folder"
+directory=$dir/home/alice/trained
+as alice mkdir -p "$directory"
 cp "$data" "$dir/home/alice/digits.csv" && chmod 644 "$dir/home/alice/digits.csv"
-rows_now() { cat "$folder/steps.csv" 2>/dev/null | wc -l; }
-trains_on() { awk -F, -v gpus="$1" -v from="${rows:-1}" 'NR > from && $4 == gpus { n++ } END { exit n < 10 }' "$folder/steps.csv"; }
+rows_now() { cat "$directory/steps.csv" 2>/dev/null | wc -l; }
+trains_on() { awk -F, -v gpus="$1" -v from="${rows:-1}" 'NR > from && $4 == gpus { n++ } END { exit n < 10 }' "$directory/steps.csv"; }
 trains_after() { [ "$(rows_now)" -ge $((rows + 10)) ]; }
 urgent() { user_rigid carol 600 -p urgent -q urgent --gpus=8 --nodes=2 -w "n[1-2]"; }
 has_begun() { [ "$(field "$job" Restarts)" -gt "$1" ] && is_state "$job" "RUNNING"; }
@@ -28,17 +28,17 @@ preempt() { # WHEN RESTARTS: RESTARTS is the job's restart count so far
 }
 
 job=$(as alice env DIGITS="$digits" LD_LIBRARY_PATH="$plugins" RINGRT_TELEMETRY_S=1 sbatch --parsable -q scavenger --nice=100 \
-    --malleable=1:8 -D "$folder" -o "$folder/out" "$here/../../contrib/examples/train.sh" --data="$dir/home/alice/digits.csv" \
-    --epochs=30000 --device-ms-per-sample=5 --loss-csv="$folder/steps.csv") || fail "sbatch refused it"
+    --malleable=1:8 -D "$directory" -o "$directory/out" "$here/../../contrib/examples/train.sh" --data="$dir/home/alice/digits.csv" \
+    --epochs=30000 --device-ms-per-sample=5 --loss-csv="$directory/steps.csv") || fail "sbatch refused it"
 wait_for 90 "ten steps on 8 GPUs" trains_on 8
 preempt "while it trains" 0
 asked=$(count_events "$job" asked) restarts=$(field "$job" Restarts)
 asked_again() { [ "$(count_events "$job" asked)" -gt "$asked" ]; }
 wait_for 90 "resize" asked_again
 preempt "as it is asked" "$restarts"
-grep -q 'signalled to save at step .* requeued' "$folder/out" || fail "it did not save: $(tail -n 5 "$folder/out")"
+grep -q 'signalled to save at step .* requeued' "$directory/out" || fail "it did not save: $(tail -n 5 "$directory/out")"
 awk -F, 'NR > 1 && $1 != ++last { print "# step " $1 " where " last " was due"; bad = 1; exit } END { exit bad }' \
-    "$folder/steps.csv" || fail "steps were lost or done twice"
+    "$directory/steps.csv" || fail "steps were lost or done twice"
 ! as alice sacct -n -X -D -j "$job" -o state | grep -E 'FAILED|COMPLETED|CANCELLED' || fail "a run ended as none that is preempted"
 
 rows=$(rows_now)

@@ -14,7 +14,7 @@ as bob scancel "$blocker"
 wait_for 90 "growth" runs_with "$job" 4
 check_steps
 has_field "$job" Nice 5 || fail "its nice value is $(field "$job" Nice)"
-[ "$(stat -c %U "$folder/log" 2>/dev/null)" != root ] || fail "the job ran as root"
+[ "$(stat -c %U "$directory/log" 2>/dev/null)" != root ] || fail "the job ran as root"
 
 if [ -s "$dir/job_submit.lua" ] && grep -q 'JobSubmitPlugins=.*lua' "$dir/slurm.conf"; then
     as carol sbatch --malleable=1:2 --comment="refused by the site" -o /dev/null --wrap true 2>"$work/refusal" && fail "job_submit.lua was not asked"

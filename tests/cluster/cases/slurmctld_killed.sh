@@ -55,6 +55,6 @@ crash
 ends_well "while it waits to restart" 8 16
 
 begin again
-wait_for 30 "second start" bash -c "[ \"\$(grep -c ^start $folder/log)\" = 2 ]"
+wait_for 30 "second start" bash -c "[ \"\$(grep -c ^start $directory/log)\" = 2 ]"
 crash
 ends_well "just after its return" 8 16

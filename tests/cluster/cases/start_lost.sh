@@ -2,27 +2,27 @@
 # slurmctld is killed while a resized job's script is just starting, and the script fails, as when srun asks
 # for its allocation at that moment ("Unable to confirm allocation"). The job is started again. A job whose
 # script fails again returns to its previous size, and ends as FAILED if it fails there too.
-make_script() { # NAME: sets $folder
-    folder=$work/$1
-    mkdir -p "$folder"
-    cat >"$folder/script" <<SCRIPT
+make_script() { # NAME: sets $directory
+    directory=$work/$1
+    mkdir -p "$directory"
+    cat >"$directory/script" <<SCRIPT
 #!/bin/bash
-runs=\$(ls "$folder"/run.* 2>/dev/null | wc -l)
-touch "$folder/run.\$runs"
-if [ \$runs -ge 1 ] && [ \$runs -le "\$(cat "$folder/losses")" ]; then
-    until [ -e "$folder/away" ]; do sleep 0.1; done
+runs=\$(ls "$directory"/run.* 2>/dev/null | wc -l)
+touch "$directory/run.\$runs"
+if [ \$runs -ge 1 ] && [ \$runs -le "\$(cat "$directory/losses")" ]; then
+    until [ -e "$directory/away" ]; do sleep 0.1; done
     exit 1
 fi
-exec "$plain_job" "$folder" 100000 100
+exec "$plain_job" "$directory" 100000 100
 SCRIPT
-    chmod 755 "$folder/script"
+    chmod 755 "$directory/script"
 }
-runs() { find "$folder" -name 'run.*' | wc -l; }
+runs() { find "$directory" -name 'run.*' | wc -l; }
 has_runs() { [ "$(runs)" = "$1" ]; }
 lose_start() { # LOSSES: how many starts of the script fail
     make_script "start_lost$1"
-    echo "$1" >"$folder/losses"
-    job=$(timeout 20 sbatch --parsable -J start_lost -o "$folder/out" --malleable=1:16 "$folder/script") || fail "sbatch refused it"
+    echo "$1" >"$directory/losses"
+    job=$(timeout 20 sbatch --parsable -J start_lost -o "$directory/out" --malleable=1:16 "$directory/script") || fail "sbatch refused it"
     wait_for 30 "start" runs_with "$job" 16
     wait_for 10 "steps" has_steps 5
     sleep 6 # the running job is in the saved state
@@ -30,7 +30,7 @@ lose_start() { # LOSSES: how many starts of the script fail
     wait_for 60 "second start" has_runs 2
     sleep 6 # and so is the second start
     kill_slurmctld
-    touch "$folder/away"
+    touch "$directory/away"
     sleep 2
     start_slurmctld
 }

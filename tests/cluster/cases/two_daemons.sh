@@ -25,7 +25,7 @@ note "measured: $took_ms ms from the kill to the other's take-over on one host"
 sleep 3
 check_steps
 [ "$(starts)" = 2 ] || fail "the job started $(starts) times"
-[ "$(grep -h '^start' "$folder/log" | wc -l)" = "$(grep -h '^start' "$folder/log" | sort -u | wc -l)" ] ||
+[ "$(grep -h '^start' "$directory/log" | wc -l)" = "$(grep -h '^start' "$directory/log" | sort -u | wc -l)" ] ||
     fail "a run began twice"
 
 # The killed ringrtd is restarted and stands by.

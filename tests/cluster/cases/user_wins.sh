@@ -27,4 +27,4 @@ start_job requeued --malleable=1:4 -- 100000 100
 wait_for 30 "start" runs_with "$job" 4
 wait_for 10 "steps" has_steps 5
 timeout 10 scontrol requeue "$job"
-wait_for 60 "second start" bash -c "[ \"\$(grep -c ^start $folder/log)\" = 2 ]"
+wait_for 60 "second start" bash -c "[ \"\$(grep -c ^start $directory/log)\" = 2 ]"

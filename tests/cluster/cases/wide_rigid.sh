@@ -3,7 +3,7 @@
 # they make room for it. If one node of its plan is still in use, the other one is cleared meanwhile. The list
 # of excluded nodes that is lent to the job that moves is gone when that job is next pending. For a plan that
 # is impossible no job moves.
-folders=() jobs=()
+directories=() jobs=()
 sizes() { local i out=""; for i in "${jobs[@]}"; do out+=$(is_state "$i" RUNNING && gpus_of "$i"),; done; echo "$out"; }
 have() { [ "$(sizes)" = "$1" ]; }
 excluded() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* ExcNodeList=\([^ (]\+\).*/\1/p'; }
@@ -14,10 +14,10 @@ wide() { # GPUS NODES SECONDS: prints the job's number
 }
 for i in 1 2 3 4; do
     start_job "wide$i" --malleable=1:4 -- 4000 100
-    folders+=("$folder") jobs+=("$job")
+    directories+=("$directory") jobs+=("$job")
 done
 wait_for 60 "four jobs with four GPUs each" have 4,4,4,4,
-for folder in "${folders[@]}"; do wait_for 20 "steps" has_steps 5; done
+for directory in "${directories[@]}"; do wait_for 20 "steps" has_steps 5; done
 
 began=$SECONDS
 two=$(wide 8 2 4)
@@ -52,4 +52,4 @@ wait_for 40 "start of the job of two nodes" is_state "$two" RUNNING
 is_state "$moved" RUNNING || fail "the job that moved does not run"
 wait_for 60 "growth when it has ended" have 4,4,
 [ -z "$(excluded "$moved")" ] || fail "still kept off $(excluded "$moved")"
-for folder in "${folders[@]}"; do check_steps; done
+for directory in "${directories[@]}"; do check_steps; done

@@ -23,7 +23,7 @@ for pid in $(for p in /proc/[0-9]*; do grep -qx slurmstepd "$p/comm" 2>/dev/null
     [ "$(readlink "/proc/$pid/cwd")" = "$dir" ] && kill -KILL "$pid" && killed=1
 done
 [ "${killed:-0}" = 1 ] || fail "found no slurmstepd of the job"
-wait_for 150 "second start" bash -c "[ \"\$(grep -c ^start $folder/log)\" -ge 2 ]"
+wait_for 150 "second start" bash -c "[ \"\$(grep -c ^start $directory/log)\" -ge 2 ]"
 wait_for 60 "run" is_state "$job" RUNNING
 wait_for 30 "steps" has_steps $(($(steps_done) + 5))
 check_runs

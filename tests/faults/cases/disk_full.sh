@@ -13,9 +13,9 @@ wait_for 60 "steps on 16 GPUs" trained_on 10 16
 head -c 4000000 /dev/zero >"$disk/filler" 2>/dev/null
 guest=$(rigid 8 300 -N2)
 wait_for 30 "request" has_event "$job" asked
-wait_for 30 "word of the full disk in the job's log" grep -qiE 'no space left' "$folder/out"
-note "the job's log: $(grep -iE 'no space left' "$folder/out" | head -1)"
-before=$(wc -l <"$folder/steps.csv")
+wait_for 30 "word of the full disk in the job's log" grep -qiE 'no space left' "$directory/out"
+note "the job's log: $(grep -iE 'no space left' "$directory/out" | head -1)"
+before=$(wc -l <"$directory/steps.csv")
 wait_for 30 "ten more steps on 16 GPUs" trained $((before + 10))
 is_state "$job" RUNNING || fail "the job is $(state_of "$job")"
 # Without a checkpoint it asks for no requeue: on a disk that stays full it would restart forever.

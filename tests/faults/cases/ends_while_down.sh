@@ -11,23 +11,23 @@ exit 0
 END
 chmod +x "$work/until.sh"
 begin() { # NAME
-    folder=$work/$1
-    mkdir -p "$folder"
-    job=$(timeout 20 sbatch --parsable --malleable=1:16 --malleable-grace=0:05 -o /dev/null "$work/until.sh" "$folder") ||
+    directory=$work/$1
+    mkdir -p "$directory"
+    job=$(timeout 20 sbatch --parsable --malleable=1:16 --malleable-grace=0:05 -o /dev/null "$work/until.sh" "$directory") ||
         fail "sbatch refused $1"
     wait_for 30 "start" is_state "$job" RUNNING
-    wait_for 10 "line of the script" test -s "$folder/log.plain"
+    wait_for 10 "line of the script" test -s "$directory/log.plain"
     sleep 6 # the running job is in the saved state
 }
 ends_while_down() {
     kill_slurmctld
-    touch "$folder/end"
+    touch "$directory/end"
     sleep 13
     start_slurmctld
     wait_for 60 "end of the job that had ended" is_state "$job" COMPLETED
     sleep 6
     is_state "$job" COMPLETED || fail "the job was COMPLETED and is $(state_of "$job")"
-    [ "$(wc -l <"$folder/log.plain")" = 1 ] || fail "the job ran again after it had ended with 0"
+    [ "$(wc -l <"$directory/log.plain")" = 1 ] || fail "the job ran again after it had ended with 0"
     clear_jobs
 }
 
@@ -39,7 +39,7 @@ begin before
 sleep 15 # a job that was just launched is queried later
 scontrol update jobid="$job" comment=changed
 sleep 1 # slurmctld has saved that, and saves nothing more for five seconds
-touch "$folder/end"
+touch "$directory/end"
 wait_for 20 "word of its end" has_event "$job" ended
 kill_slurmctld
 start_slurmctld
@@ -47,7 +47,7 @@ is_state "$job" RUNNING || fail "slurmctld had saved the end of the job: nothing
 wait_for 60 "end of the job that had ended before" is_state "$job" COMPLETED
 sleep 15 # by now Slurm alone would have started it again
 is_state "$job" COMPLETED || fail "the job was COMPLETED and is $(state_of "$job")"
-[ "$(wc -l <"$folder/log.plain")" = 1 ] || fail "the job ran again after it had ended with 0"
+[ "$(wc -l <"$directory/log.plain")" = 1 ] || fail "the job ran again after it had ended with 0"
 clear_jobs
 
 begin asked

@@ -14,10 +14,10 @@ END
 chmod +x "$work/ends.sh"
 times=${RINGRT_TIMES:-12} again=0
 for ((i = 0; i < times; i++)); do
-    folder=$work/ends$i
-    mkdir -p "$folder"
+    directory=$work/ends$i
+    mkdir -p "$directory"
     # scontrol's requeue has the race; libringrt's own request is sent only while the job runs.
-    ids[i]=$(timeout 20 sbatch --parsable --malleable=1:2 -o /dev/null "$work/ends.sh" "$folder" $((RANDOM % 10)) 0$((RANDOM % 10))) ||
+    ids[i]=$(timeout 20 sbatch --parsable --malleable=1:2 -o /dev/null "$work/ends.sh" "$directory" $((RANDOM % 10)) 0$((RANDOM % 10))) ||
         fail "sbatch refused it"
 done
 all_ended() { [ "$(timeout 5 scontrol -o show job | grep -cE 'JobName=ends.sh .*JobState=COMPLETED')" = "$times" ]; }

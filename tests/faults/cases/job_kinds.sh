@@ -13,10 +13,10 @@ count=$((count + 1))
 # Two consecutive steps on all nodes. Concurrent steps on one node only: Slurm 22.05 itself refuses any `srun
 # --overlap` of a job with GPUs on several nodes ("Insufficient GRES available").
 two_steps() { # NAME MIN:MAX FIRST-STEP OPTION-OF-THE-SECOND GPUS-AFTER GUEST...: a job of two steps, resized
-    folder=$work/$1
-    mkdir -p "$folder"
-    printf '#!/bin/bash\n%s\nsrun %s %s --worker %s 100000 0.1 save\n' "$3" "$4" "$plain_job" "$folder" >"$folder.sh"
-    job=$(timeout 20 sbatch --parsable --malleable="$2" -o "$folder/out" "$folder.sh") || fail "sbatch refused two sruns"
+    directory=$work/$1
+    mkdir -p "$directory"
+    printf '#!/bin/bash\n%s\nsrun %s %s --worker %s 100000 0.1 save\n' "$3" "$4" "$plain_job" "$directory" >"$directory.sh"
+    job=$(timeout 20 sbatch --parsable --malleable="$2" -o "$directory/out" "$directory.sh") || fail "sbatch refused two sruns"
     wait_for 30 "start of a job of two steps" is_state "$job" RUNNING
     wait_for 40 "its steps" has_steps 10
     local guest

@@ -11,9 +11,9 @@ resume_nodes() {
 }
 choose() { # INDEX: of a job, or of a task
     if [ "$1" -lt 4 ]; then
-        job=${jobs[$1]} folder=$work/round$round.$1
+        job=${jobs[$1]} directory=$work/round$round.$1
     else
-        job=${array}_$(($1 - 4)) folder=$work/round$round.array/$(($1 - 4))
+        job=${array}_$(($1 - 4)) directory=$work/round$round.array/$(($1 - 4))
     fi
 }
 saved() { [ "$(cat "$work/round$round".*/log "$work/round$round.array"/*/log 2>/dev/null | grep -c ^save)" -ge 4 ]; }

@@ -8,11 +8,11 @@ echo "start $(date +%s)" >>"$1/log.plain"
 srun sleep 1000
 BATCH
 chmod +x "$work/blinks.sh"
-folder=$work/blinks
-mkdir -p "$folder"
-job=$(timeout 20 sbatch --parsable --malleable=1:2 --open-mode=append -o "$folder/out" "$work/blinks.sh" "$folder") ||
+directory=$work/blinks
+mkdir -p "$directory"
+job=$(timeout 20 sbatch --parsable --malleable=1:2 --open-mode=append -o "$directory/out" "$work/blinks.sh" "$directory") ||
     fail "sbatch refused it"
-lines_are() { [ "$(wc -l <"$folder/log.plain" 2>/dev/null)" = "$1" ]; }
+lines_are() { [ "$(wc -l <"$directory/log.plain" 2>/dev/null)" = "$1" ]; }
 for times in 1 2; do
     wait_for 90 "start" lines_are "$times"
     sleep 3
@@ -21,7 +21,7 @@ for times in 1 2; do
     timeout 10 scontrol update nodename="$node" state=down reason="test of a blink"
     timeout 10 scontrol update nodename="$node" state=resume
     wait_for 90 "next start" lines_are $((times + 1))
-    began=$(sed -n '$s/start //p' "$folder/log.plain")
+    began=$(sed -n '$s/start //p' "$directory/log.plain")
     note "measured: started again $((began - blinked)) s after the blink, on $(squeue -h -j "$job" -o %N)"
     [ $((began - blinked)) -ge 15 ] || fail "the job was started beside what may be left of it"
 done

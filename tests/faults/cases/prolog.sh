@@ -4,11 +4,11 @@
 out=$work/prolog
 cat >"$work/slow" <<'END'
 #!/bin/bash
-[ -e FOLDER/slow.on ] && sleep 8
-[ "$1" = epilog ] || [ ! -e FOLDER/fail ] || { rm -f FOLDER/fail; exit 1; }
+[ -e DIRECTORY/slow.on ] && sleep 8
+[ "$1" = epilog ] || [ ! -e DIRECTORY/fail ] || { rm -f DIRECTORY/fail; exit 1; }
 exit 0
 END
-sed -i "s|FOLDER|$work|g" "$work/slow"
+sed -i "s|DIRECTORY|$work|g" "$work/slow"
 sed 's/exit 1/exit 0/' "$work/slow" >"$work/epilog"
 chmod +x "$work/slow" "$work/epilog"
 "$cluster" start --dir "$out" --nodes 2 --plugin-dir "$plugins" --malleable --yaml "$work/malleable.yaml" \

@@ -9,7 +9,7 @@ log_began=$(wc -l <"$dir/log/slurmctld.log")
 munge_missed() { tail -n "+$((log_began + 1))" "$dir/log/slurmctld.log" | grep -q 'Munge decode failed: Failed to access "/'; }
 trap '[ $? = 0 ] || ! munge_missed || { note "skipped: slurmctld looked for munged at its default socket (stock Slurm 22.05)"; exit 77; }' EXIT
 
-saves() { grep -c '^save' "$folder/log" 2>/dev/null; }
+saves() { grep -c '^save' "$directory/log" 2>/dev/null; }
 has_saved() { [ "$(saves)" -gt "$1" ]; }
 now_ms() { date +%s%3N; }
 times=0 longest_ms=0 dead=0

@@ -2,10 +2,10 @@
 # Eight malleable jobs each hold one GPU above MIN, and rigid jobs want all of those. The number of concurrent
 # resizes never exceeds the limit. The other jobs wait and are resized in turn (F23).
 set_yaml "$(sed 's/^fit_wait.*/resizes_in_flight: 3/' "$work/malleable.yaml")"
-folders=()
+directories=()
 for i in 1 2 3 4 5 6 7 8; do
     start_job "storm$i" --malleable=1:2 -- 100000 200
-    folders+=("$folder") jobs+=("$job")
+    directories+=("$directory") jobs+=("$job")
 done
 all_run() { [ "$(timeout 5 scontrol -o show job | grep -c 'JobState=RUNNING .*TresPerJob=[^ ]*gpu:2')" = 8 ]; }
 wait_for 60 "eight jobs of two GPUs" all_run
@@ -23,6 +23,6 @@ done
 [ "$(timeout 5 squeue -h -t R -n rigid | wc -l)" = 8 ] || fail "not all rigid jobs got their GPU: $(squeue)"
 [ $most -le 3 ] || fail "$most resizes were under way at once"
 [ $most -ge 2 ] || fail "never more than $most at once: nothing was tried"
-for folder in "${folders[@]}"; do check_steps; done
+for directory in "${directories[@]}"; do check_steps; done
 note "measured: at most $most of 8 resizes at once"
 injected 8

@@ -11,7 +11,7 @@ check_PROGRAMS += $(api_tests)
 TESTS += $(api_tests)
 
 tests_unit_api_test_comm_config_SOURCES = tests/unit/api/test_comm_config.cpp tests/support/check.h \
-	tests/support/folder.h
+	tests/support/directory.h
 tests_unit_api_test_comm_config_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_api_test_comm_config_LDADD = libringrt.la $(CHECK_LIBS)
 

@@ -7,7 +7,7 @@
 
 #include "libringrt/ringrt_comm.h"
 #include "tests/support/check.h"
-#include "tests/support/folder.h"
+#include "tests/support/directory.h"
 
 using namespace ringrt::test;
 
@@ -158,13 +158,13 @@ TEST(a_handle_that_is_null_is_refused) {
 
 // Beside a training's handle: the training's environment settings do not apply here.
 TEST(a_communicator_ignores_a_trainings_settings) {
-    TemporaryFolder folder;
-    const std::string telemetry = folder.path + "/telemetry";
+    TemporaryDirectory directory;
+    const std::string telemetry = directory.path + "/telemetry";
     setenv("RINGRT_EXTENDS", "77", 1);
     setenv("RINGRT_LIVE_RESIZE", "1", 1);
     setenv("RINGRT_SAVE_INTERVAL_S", "no number", 1);
     setenv("RINGRT_TELEMETRY_FILE", telemetry.c_str(), 1);
-    ck_assert_int_eq(chdir(folder.path.c_str()), 0);
+    ck_assert_int_eq(chdir(directory.path.c_str()), 0);
     {
         Alone alone;
         float x = 3, sum = 0;
@@ -173,7 +173,7 @@ TEST(a_communicator_ignores_a_trainings_settings) {
             RINGRT_OK);
         ck_assert(sum == 3);
     }
-    ck_assert(std::filesystem::is_empty(folder.path));
+    ck_assert(std::filesystem::is_empty(directory.path));
 }
 
 // TSan detects a race.

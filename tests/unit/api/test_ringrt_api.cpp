@@ -56,10 +56,10 @@ TEST(a_restore_first_ends_the_save_in_progress) {
 // A rank that reads or writes files for longer than RINGRT_TIMEOUT_MS does not count as stopped.
 TEST(saves_and_restores_wait_for_late_ranks) {
     for (bool in_a_save : {true, false}) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Ranks ranks(2, [&](int rank) {
             for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
-            ringrt_config_t config = config_of(rank, 2, folder);
+            ringrt_config_t config = config_of(rank, 2, directory);
             config.timeout_ms = 3000;
             ringrt_t *rt = nullptr;
             if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
@@ -163,7 +163,7 @@ TEST(outputs_are_set_on_success_only) {
     uint64_t step = 77;
     ringrt_batch_t batch = {.global = 77};
     expect(alone.rt, ringrt_restore(alone.rt, &step), RINGRT_NOT_FOUND,
-           ("no checkpoint in " + alone.folder.path).c_str());
+           ("no checkpoint in " + alone.directory.path).c_str());
     ck_assert_uint_eq(step, 77);
     ck_assert_int_eq(ringrt_batch(alone.rt, &batch), RINGRT_INVALID_ARGUMENT);
     ck_assert_uint_eq(batch.global, 77);
@@ -281,9 +281,9 @@ TEST(an_aborted_handle_returns_aborted) {
 }
 
 TEST(a_rank_alone_saves_and_restores_every_type_and_rank_of_shape) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     ringrt_config_t config = RINGRT_CONFIG_INIT;
-    config.checkpoint_dir = folder.path.c_str();
+    config.checkpoint_dir = directory.path.c_str();
     for (int run = 0; run < 2; ++run) {
         ringrt_t *rt = nullptr;
         ck_assert_int_eq(ringrt_init(&rt, &config), RINGRT_OK);
@@ -341,7 +341,7 @@ TEST(outside_slurm_a_signal_saves_and_training_continues) {
     raise(SIGURG);
     ck_assert_int_eq(ringrt_step(alone.rt, 2, &action), RINGRT_OK);
     ck_assert_int_eq(action, RINGRT_CONTINUE);
-    ck_assert(std::ifstream(alone.folder.path + "/step-000000000002/manifest").good());
+    ck_assert(std::ifstream(alone.directory.path + "/step-000000000002/manifest").good());
 }
 
 TEST(a_configured_batch_may_change) {

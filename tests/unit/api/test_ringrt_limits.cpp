@@ -31,13 +31,13 @@ TEST(a_handler_that_calls_an_earlier_handle_makes_no_cycle) {
     raise(SIGURG);
     ringrt_action_t action;
     ck_assert_int_eq(ringrt_step(second.rt, 2, &action), RINGRT_OK);
-    ck_assert(std::ifstream(second.folder.path + "/step-000000000002/manifest").good());
+    ck_assert(std::ifstream(second.directory.path + "/step-000000000002/manifest").good());
 }
 
 // The job may restart on other nodes: a state that only the nodes' disks hold does not count as
 // saved.
 TEST(what_came_from_the_nodes_disks_is_saved_before_leaving) {
-    TemporaryFolder node, shared;
+    TemporaryDirectory node, shared;
     setenv("RINGRT_CHECKPOINT_LOCAL", node.path.c_str(), 1);
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.save_interval_s = 1;
@@ -120,10 +120,10 @@ TEST(a_step_of_gradients_has_the_connections_to_itself) {
 // Refused by every rank: otherwise some would wait for the others. A valid in-place call stays
 // valid.
 TEST(overlapping_null_and_huge_buffers_are_refused) {
-    TemporaryFolder folder;
+    TemporaryDirectory directory;
     Ranks ranks(2, [&](int rank) {
         for (const char *name : {"SLURM_JOB_ID", "SLURM_STEP_ID"}) unsetenv(name);
-        const ringrt_config_t config = config_of(rank, 2, folder);
+        const ringrt_config_t config = config_of(rank, 2, directory);
         ringrt_t *rt = nullptr;
         if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
         float x[4] = {1, 2, 3, 4}, all[4];

@@ -174,8 +174,8 @@ TEST(a_call_that_crashes_or_hangs_gives_no_answer) {
 }
 
 TEST(telemetry_arrives_while_a_requeue_hangs) {
-    const ringrt::test::TemporaryFolder folder;
-    const std::string file = folder.path + "/told";
+    const ringrt::test::TemporaryDirectory directory;
+    const std::string file = directory.path + "/told";
     channel::SlurmCalls slurm = answers(0, "");
     slurm.requeue = []() -> ChannelMessage {
         pause();
@@ -196,8 +196,8 @@ TEST(telemetry_arrives_while_a_requeue_hangs) {
 // slurmctld is slow, and a newer report arrives meanwhile: the first one continues, and the newest
 // follows it.
 TEST(a_slow_report_is_not_restarted) {
-    const ringrt::test::TemporaryFolder folder;
-    const std::string file = folder.path + "/told";
+    const ringrt::test::TemporaryDirectory directory;
+    const std::string file = directory.path + "/told";
     channel::SlurmCalls slurm = answers(0, "");
     slurm.report = [=](const Telemetry &t) {
         std::ofstream(file, std::ios::app) << "begun ";

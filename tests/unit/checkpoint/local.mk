@@ -31,7 +31,7 @@ tests_unit_checkpoint_test_checkpoint_faults_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_C
 tests_unit_checkpoint_test_checkpoint_faults_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 tests_unit_checkpoint_test_checkpoint_hostile_SOURCES = tests/unit/checkpoint/test_checkpoint_hostile.cpp \
-	tests/support/folder.h $(checkpoint_support)
+	tests/support/directory.h $(checkpoint_support)
 tests_unit_checkpoint_test_checkpoint_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_checkpoint_test_checkpoint_hostile_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 

@@ -154,7 +154,7 @@ TEST(every_size_reads_what_every_other_wrote) {
         MemoryFiles files;
         uint32_t restart = 0;
         run_ranks(n, [&](Group &group) {
-            Store store(files, kFolder, incarnation(0), 3);
+            Store store(files, kDirectory, incarnation(0), 3);
             Model model(group.rank(), n);
             model.fill(42);
             expect_ok(save_with(group, store, model, 42));
@@ -162,7 +162,7 @@ TEST(every_size_reads_what_every_other_wrote) {
         for (int m : {1, 2, 4, 8, 16, 3}) {
             ++restart;
             run_ranks(m, [&](Group &group) {
-                Store store(files, kFolder, incarnation(restart), 3);
+                Store store(files, kDirectory, incarnation(restart), 3);
                 Model model(group.rank(), m);
                 Manifest manifest;
                 expect_ok(load(group, store, model.buffers(), manifest));
@@ -181,7 +181,7 @@ TEST(a_chain_of_sizes_keeps_every_bit) {
     uint32_t restart = 0;
     for (int size : {1, 2, 4, 8, 4, 1, 16, 3}) {
         run_ranks(size, [&](Group &group) {
-            Store store(files, kFolder, incarnation(restart), 3);
+            Store store(files, kDirectory, incarnation(restart), 3);
             Model model(group.rank(), size);
             Manifest manifest;
             Status loaded = load(group, store, model.buffers(), manifest);
@@ -198,7 +198,7 @@ TEST(a_chain_of_sizes_keeps_every_bit) {
 TEST(a_background_save_keeps_its_step) {
     MemoryFiles files;
     run_ranks(4, [&](Group &group) {
-        Store store(files, kFolder, incarnation(0), 3);
+        Store store(files, kDirectory, incarnation(0), 3);
         Saver saver(group, store, kSmall);
         Model model(group.rank(), 4);
         model.fill(10);
@@ -219,7 +219,7 @@ TEST(first_start_is_not_found) {
 TEST(other_parameters_are_a_mismatch_and_not_set_aside) {
     auto files = with_steps({5});
     run_ranks(1, [&](Group &group) {
-        Store store(*files, kFolder, incarnation(1), 3);
+        Store store(*files, kDirectory, incarnation(1), 3);
         Model model(0, 1);
         Manifest manifest;
         std::vector<Buffer> fewer = {model.buffers()[0], model.buffers()[2]};
@@ -239,7 +239,7 @@ TEST(other_parameters_are_a_mismatch_and_not_set_aside) {
 TEST(ranks_that_disagree_are_a_mismatch) {
     MemoryFiles files;
     run_ranks(3, [&](Group &group) {
-        Store store(files, kFolder, incarnation(0), 3);
+        Store store(files, kDirectory, incarnation(0), 3);
         Model model(group.rank(), 3);
         std::vector<Buffer> buffers = model.buffers();
         if (group.rank() == 2) buffers[1].parameter.dtype = RINGRT_INT64;
@@ -258,7 +258,7 @@ TEST(ranks_that_disagree_are_a_mismatch) {
 // F14: a thousand single flipped bits anywhere.
 TEST(a_thousand_flipped_bits_are_all_found) {
     auto before = with_steps({1100, 1200});
-    std::vector<std::string> paths = before->files_under(kFolder);
+    std::vector<std::string> paths = before->files_under(kDirectory);
     std::erase_if(paths, [&](const std::string &path) { return before->data(path).empty(); });
     std::mt19937_64 random(14);
     int fell_back = 0;
@@ -273,7 +273,7 @@ TEST(a_thousand_flipped_bits_are_all_found) {
         const bool in_newest = contains(path, "step-000000001200/");
         ck_assert_msg(step == (in_newest ? 1100u : 1200u), "%s bit %d: step %d", path.c_str(),
                       int(bit), int(step));
-        ck_assert(!in_newest || files.find(std::string(kFolder) + "/step-000000001200.bad"));
+        ck_assert(!in_newest || files.find(std::string(kDirectory) + "/step-000000001200.bad"));
         fell_back += in_newest;
         ck_assert_uint_eq(loaded_step(files, 2), step);  // and remains so
     }
@@ -283,7 +283,7 @@ TEST(a_thousand_flipped_bits_are_all_found) {
 // F13: truncated, missing, or one too many.
 TEST(shards_of_the_wrong_size_or_number_fall_back) {
     auto before = with_steps({1100, 1200});
-    const std::string shard = std::string(kFolder) + "/step-000000001200/shard-00000";
+    const std::string shard = std::string(kDirectory) + "/step-000000001200/shard-00000";
     const size_t size = before->data(shard).size();
     for (size_t length : {size_t{0}, size_t{1}, size / 2, size - 1, size + 1, size + 32}) {
         MemoryFiles files;
@@ -294,17 +294,17 @@ TEST(shards_of_the_wrong_size_or_number_fall_back) {
     for (const char *name : {"/step-000000001200/shard-00000", "/step-000000001200/manifest"}) {
         MemoryFiles files;
         files.copy_from(*before);
-        ck_assert_int_eq(files.remove(kFolder + std::string(name)), 0);
+        ck_assert_int_eq(files.remove(kDirectory + std::string(name)), 0);
         ck_assert_uint_eq(loaded_step(files), 1100);
     }
     MemoryFiles files;
     files.copy_from(*before);
-    files.put(std::string(kFolder) + "/step-000000001200/shard-00001", "x");
+    files.put(std::string(kDirectory) + "/step-000000001200/shard-00001", "x");
     ck_assert_uint_eq(loaded_step(files), 1100);
     MemoryFiles named;
     named.copy_from(*before);
-    ck_assert_int_eq(named.remove(std::string(kFolder) + "/LATEST"), 0);
-    named.put(std::string(kFolder) + "/LATEST", "garbage");
+    ck_assert_int_eq(named.remove(std::string(kDirectory) + "/LATEST"), 0);
+    named.put(std::string(kDirectory) + "/LATEST", "garbage");
     ck_assert_uint_eq(loaded_step(named), 1200);
 }
 
@@ -312,7 +312,7 @@ TEST(shards_of_the_wrong_size_or_number_fall_back) {
 TEST(all_corrupt_is_reported_every_time) {
     auto files = with_steps({1000, 1100, 1200});
     for (const char *step : {"1000", "1100", "1200"})
-        files->data(std::string(kFolder) + "/step-00000000" + step + "/manifest")[40] ^=
+        files->data(std::string(kDirectory) + "/step-00000000" + step + "/manifest")[40] ^=
             std::byte{4};
     for (uint32_t restart : {1u, 2u, 3u}) {
         uint64_t step = 0;
@@ -327,34 +327,34 @@ TEST(all_corrupt_is_reported_every_time) {
 // F19: disk use is bounded, and the checkpoint from which this run started stays.
 TEST(a_thousand_saves_keep_three_and_the_start) {
     auto files = with_steps({1, 2, 3});
-    const uint64_t one = files->bytes_under(kFolder) / 3;
+    const uint64_t one = files->bytes_under(kDirectory) / 3;
     uint64_t started_from = loaded_step(*files, 1);
     run_ranks(1, [&](Group &group) {
-        Store store(*files, kFolder, incarnation(2), 3);
+        Store store(*files, kDirectory, incarnation(2), 3);
         Model model(0, 1);
         Manifest manifest;
         expect_ok(load(group, store, model.buffers(), manifest));
         for (uint64_t step = 4; step < 1004; ++step) {
             model.fill(step);
             expect_ok(save_with(group, store, model, step));
-            ck_assert(files->find(std::string(kFolder) +
+            ck_assert(files->find(std::string(kDirectory) +
                                   format_text("/step-%012d/manifest", int(started_from))));
-            ck_assert_uint_le(files->bytes_under(kFolder), 5 * one);
+            ck_assert_uint_le(files->bytes_under(kDirectory), 5 * one);
         }
     });
     ck_assert_uint_eq(loaded_step(*files, 3), 1003);
-    ck_assert_uint_eq(files->find(kFolder)->entries.size(),
+    ck_assert_uint_eq(files->find(kDirectory)->entries.size(),
                       6);  // 3 and the start, the fence, LATEST
 }
 
 // F19: each resize is a separate incarnation, and its start checkpoint outlives its saves.
 TEST(a_thousand_resizes_keep_the_disk_as_it_was) {
     auto files = with_steps({1, 2, 3});
-    const uint64_t one = files->bytes_under(kFolder) / 3;
+    const uint64_t one = files->bytes_under(kDirectory) / 3;
     for (uint32_t resize = 1; resize <= 1000; ++resize) {
         const int size = 1 << resize % 3;
         run_ranks(size, [&](Group &group) {
-            Store store(*files, kFolder, incarnation(resize), 3);
+            Store store(*files, kDirectory, incarnation(resize), 3);
             Model model(group.rank(), size);
             Manifest manifest;
             expect_ok(load(group, store, model.buffers(), manifest));
@@ -363,16 +363,16 @@ TEST(a_thousand_resizes_keep_the_disk_as_it_was) {
             model.fill(manifest.step + 1);
             expect_ok(save_with(group, store, model, manifest.step + 1));
         });
-        ck_assert(files->find(kFolder + format_text("/step-%012u/manifest", 2 + resize)));
-        ck_assert_uint_le(files->bytes_under(kFolder), 5 * one);
-        ck_assert_uint_le(files->find(kFolder)->entries.size(), 6);
+        ck_assert(files->find(kDirectory + format_text("/step-%012u/manifest", 2 + resize)));
+        ck_assert_uint_le(files->bytes_under(kDirectory), 5 * one);
+        ck_assert_uint_le(files->find(kDirectory)->entries.size(), 6);
     }
 }
 
 TEST(a_step_can_be_saved_again) {
     auto files = with_steps({1200, 1200, 1200, 1200});
     ck_assert_uint_eq(loaded_step(*files), 1200);
-    ck_assert(files->find(std::string(kFolder) + "/step-000000001200.3/manifest"));
+    ck_assert(files->find(std::string(kDirectory) + "/step-000000001200.3/manifest"));
 }
 
 int main() { return ringrt::test::run_all("checkpoint"); }

@@ -20,7 +20,7 @@ constexpr SaveMode kModes[] = {SaveMode::inline_write, SaveMode::in_background};
 
 Status save_of(Group &group, Files &files, DeviceModel &model, uint64_t step, SaveMode mode,
                uint32_t restart = 0) {
-    Store store(files, kFolder, incarnation(restart), 3);
+    Store store(files, kDirectory, incarnation(restart), 3);
     Saver saver(group, store, kSmall);
     Status out = saver.start(model.buffers, {.step = step}, mode);
     if (out.ok() && mode == SaveMode::in_background) model.fill(step + 1);  // training continues
@@ -42,7 +42,7 @@ void load_at(int size, Files &files, Where where, uint64_t step, uint32_t restar
     run_ranks(size, [&](Group &group) {
         DeviceModel model(group.rank(), size, where);
         model.device.eager = eager;
-        Store store(files, kFolder, incarnation(restart), 3);
+        Store store(files, kDirectory, incarnation(restart), 3);
         Manifest manifest;
         expect_ok(load(group, store, model.buffers, manifest, {}));
         ck_assert_uint_eq(manifest.step, step);
@@ -85,7 +85,7 @@ TEST(the_files_equal_those_from_host_memory) {
                 save_at(size, host, Where::host, 1200, SaveMode::inline_write);
                 save_at(size, other, where, 1200, mode);
                 int shards = 0;
-                for (const std::string &file : host.files_under(kFolder)) {
+                for (const std::string &file : host.files_under(kDirectory)) {
                     if (file.find("/shard-") == file.npos) continue;
                     ck_assert_msg(host.data(file) == other.data(file), "%s", file.c_str());
                     ++shards;
@@ -113,7 +113,7 @@ TEST(a_load_waits_for_the_streams_earlier_work) {
     run_ranks(2, [&](Group &group) {
         DeviceModel model(group.rank(), 2, Where::device);
         model.fill_later(7);
-        Store store(files, kFolder, incarnation(1), 3);
+        Store store(files, kDirectory, incarnation(1), 3);
         Manifest manifest;
         expect_ok(load(group, store, model.buffers, manifest, {}));
         model.device.synchronize();
@@ -130,7 +130,7 @@ TEST(staging_is_bounded_and_freed) {
             expect_ok(save_of(group, files, model, 1200, mode));
             ck_assert_uint_eq(model.device.pinned_most, kStagingBytes);
             model.device.pinned_most = 0;
-            Store store(files, kFolder, incarnation(0), 3);
+            Store store(files, kDirectory, incarnation(0), 3);
             Manifest manifest;
             expect_ok(load(group, store, model.buffers, manifest, {}));
             ck_assert_uint_eq(model.device.pinned_most, kStagingBytes);
@@ -183,7 +183,7 @@ TEST(a_copy_that_fails_ends_a_load) {
     int copies = 0;
     run_ranks(2, [&](Group &group) {
         DeviceModel model(group.rank(), 2, Where::device);
-        Store store(files, kFolder, incarnation(1), 3);
+        Store store(files, kDirectory, incarnation(1), 3);
         Manifest manifest;
         expect_ok(load(group, store, model.buffers, manifest, {}));
         if (group.rank() == 1) copies = model.device.copies;
@@ -194,7 +194,7 @@ TEST(a_copy_that_fails_ends_a_load) {
                 DeviceModel model(group.rank(), 2, Where::device);
                 if (group.rank() == 1) model.device.fails_at = at;
                 model.device.fails_late = late;
-                Store store(files, kFolder, incarnation(1), 3);
+                Store store(files, kDirectory, incarnation(1), 3);
                 Manifest manifest;
                 const Status out = load(group, store, model.buffers, manifest, {3600});
                 ck_assert_int_eq(out.code, RINGRT_SYSTEM_ERROR);
@@ -256,7 +256,7 @@ TEST(a_damaged_piece_is_not_copied_to_the_device) {
         MemoryFiles files;
         save_at(1, files, Where::device, 1100, SaveMode::inline_write);
         save_at(1, files, Where::device, 1200, SaveMode::inline_write);
-        files.data(std::string(kFolder) + "/step-000000001200/shard-00000")[at] ^= std::byte{1};
+        files.data(std::string(kDirectory) + "/step-000000001200/shard-00000")[at] ^= std::byte{1};
         load_at(1, files, Where::device, 1100, 1);
     }
 }

@@ -65,7 +65,7 @@ TEST(a_crash_of_four_ranks_in_a_background_save_leaves_the_old_or_the_new) {
         };
         bool returned = true;
         run_ranks(4, [&](Group &group) {
-            Store store(files, kFolder, incarnation(1), 3);
+            Store store(files, kDirectory, incarnation(1), 3);
             Saver saver(group, store, kSmall);
             Model model(group.rank(), 4);
             model.fill(1200);
@@ -100,7 +100,7 @@ TEST(a_background_save_that_fails_on_one_rank_fails_on_all) {
             };
             std::atomic<int> failed = 0;
             run_ranks(4, [&](Group &group) {
-                Store store(files, kFolder, incarnation(1), 3);
+                Store store(files, kDirectory, incarnation(1), 3);
                 Model model(group.rank(), 4);
                 model.fill(1200);
                 Status out = save_with(group, store, model, 1200, SaveMode::in_background);
@@ -129,7 +129,7 @@ TEST(all_wait_for_a_rank_that_writes_at_once) {
         return EIO;
     };
     run_ranks(2, [&](Group &group) {
-        Store store(files, kFolder, incarnation(1), 3);
+        Store store(files, kDirectory, incarnation(1), 3);
         Saver saver(group, store, {.piece_bytes = kRows, .writer_bytes = 64});
         writes_at_once = group.rank() == 1;
         std::byte row{};
@@ -148,7 +148,7 @@ TEST(all_wait_for_a_rank_that_writes_at_once) {
 
 TEST(a_crash_at_any_operation_of_a_load_harms_nothing) {
     auto before = with_steps({1000, 1100});
-    before->data(std::string(kFolder) + "/step-000000001100/shard-00000")[5] ^= std::byte{1};
+    before->data(std::string(kDirectory) + "/step-000000001100/shard-00000")[5] ^= std::byte{1};
     std::mt19937_64 random(5);
     for (int64_t at = 0;; ++at) {
         MemoryFiles files;
@@ -203,8 +203,8 @@ TEST(an_error_at_any_operation_costs_one_save_at_most) {
 
 TEST(a_disk_that_fails_forever_costs_only_the_new_checkpoint) {
     auto before = with_steps({1000, 1100});
-    for (const char *broken :
-         {"open_new", "write", "sync_data", "close", "sync_folder", "rename", "make_folder"}) {
+    for (const char *broken : {"open_new", "write", "sync_data", "close", "sync_directory",
+                               "rename", "make_directory"}) {
         MemoryFiles files;
         files.copy_from(*before);
         files.fault = [&](int64_t, const char *name) {
@@ -234,7 +234,7 @@ TEST(a_full_disk_is_seen_before_anything_is_written) {
     files->free_space = 1000;
     int64_t writes = 0;
     files->fault = [&](int64_t, const char *name) {
-        return writes += std::string(name) == "make_folder", 0;
+        return writes += std::string(name) == "make_directory", 0;
     };
     Status out = save_alone(*files, 1200);
     ck_assert_int_eq(out.code, RINGRT_CHECKPOINT_FAILED);
@@ -243,7 +243,7 @@ TEST(a_full_disk_is_seen_before_anything_is_written) {
             out.message,
             "checkpoint failed: no space left (needs 1.0 MiB, has 1000 B): free some in /run/ckpt"),
         "%s", out.message.c_str());
-    ck_assert_int_eq(writes, 1);  // the checkpoint folder's own write, no .tmp-
+    ck_assert_int_eq(writes, 1);  // the checkpoint directory's own write, no .tmp-
     ck_assert_uint_eq(loaded_step(*files), 1100);
 }
 
@@ -252,7 +252,7 @@ const Pauses kNoPauses = {0, 0, 0};
 Status load_with_retries(MemoryFiles &files, uint64_t &step, uint32_t restart) {
     Status out;
     run_ranks(1, [&](Group &group) {
-        Store store(files, kFolder, incarnation(restart), 3);
+        Store store(files, kDirectory, incarnation(restart), 3);
         Model model(0, 1);
         Manifest manifest;
         out = load(group, store, model.buffers(), manifest, kNoPauses);
@@ -285,7 +285,7 @@ TEST(an_unreadable_checkpoint_does_not_count_as_damaged) {
                               out.message.c_str(), int(step));
                 ++(out.ok() ? loaded : refused);
                 files.fault = nullptr;
-                ck_assert(!files.find(std::string(kFolder) + "/step-000000001100.bad"));
+                ck_assert(!files.find(std::string(kDirectory) + "/step-000000001100.bad"));
                 ck_assert_uint_eq(loaded_step(files, 2), 1100);
                 if (!failed) break;
             }
@@ -293,7 +293,8 @@ TEST(an_unreadable_checkpoint_does_not_count_as_damaged) {
     ck_assert_int_gt(refused, 50);
 }
 
-// One node sees another folder, or does not yet see what the others see. Rank 0 reads everything.
+// One node sees another directory, or does not yet see what the others see. Rank 0 reads
+// everything.
 TEST(a_checkpoint_that_one_node_cannot_see_is_kept) {
     for (int looks_until_seen : {0, 1, 3, 1000}) {
         auto files = with_steps({1000, 1100});
@@ -307,7 +308,7 @@ TEST(a_checkpoint_that_one_node_cannot_see_is_kept) {
         Status out[2];
         run_ranks(2, [&](Group &group) {
             const auto rank = static_cast<size_t>(group.rank());
-            Store store(rank == 0 ? *files : elsewhere, kFolder, incarnation(1), 3);
+            Store store(rank == 0 ? *files : elsewhere, kDirectory, incarnation(1), 3);
             Model model(group.rank(), 2);
             Manifest manifest;
             out[rank] = load(group, store, model.buffers(), manifest, kNoPauses);

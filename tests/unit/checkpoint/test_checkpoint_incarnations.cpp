@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two incarnations of a job use one folder: an old one that is still alive, and a new one (F17).
+// Two incarnations of a job use one directory: an old one that is still alive, and a new one (F17).
 #include <algorithm>
 #include <semaphore>
 #include <thread>
@@ -28,13 +28,13 @@ class Hooked final : public Files {
     int start_writeback(int, uint64_t, uint64_t) override { return 0; }
     int sync_data(int fd) override { return tick().sync_data(fd); }
     int close(int fd) override { return tick().close(fd); }
-    int make_folder(const std::string &path) override { return tick().make_folder(path); }
-    int sync_folder(const std::string &path) override { return tick().sync_folder(path); }
+    int make_directory(const std::string &path) override { return tick().make_directory(path); }
+    int sync_directory(const std::string &path) override { return tick().sync_directory(path); }
     int rename(const std::string &from, const std::string &to) override {
         return tick().rename(from, to);
     }
     int remove(const std::string &path) override { return tick().remove(path); }
-    int remove_folder(const std::string &path) override { return tick().remove_folder(path); }
+    int remove_directory(const std::string &path) override { return tick().remove_directory(path); }
     int list(const std::string &path, std::vector<std::string> &names) override {
         return tick().list(path, names);
     }
@@ -89,7 +89,7 @@ TEST(an_old_incarnation_never_commits_after_a_new_one_looked) {
 }
 
 // The reverse: the old incarnation is paused before one of its operations while the new one claims
-// the folder, and continues in the middle of that. Every named checkpoint is complete.
+// the directory, and continues in the middle of that. Every named checkpoint is complete.
 TEST(an_old_incarnation_may_go_on_at_any_operation_of_a_claim) {
     int before_it = 0, after_it = 0;
     for (int64_t pause = 0;; ++pause) {
@@ -123,9 +123,9 @@ TEST(an_old_incarnation_may_go_on_at_any_operation_of_a_claim) {
                           "pause %d, at %d: committed, but %d was read", int(pause), int(at),
                           int(seen));
             ck_assert_uint_eq(loaded_step(*files, 3), seen);
-            const std::string folder = std::string(kFolder) + "/step-000000001200";
+            const std::string directory = std::string(kDirectory) + "/step-000000001200";
             for (const char *file : {"/shard-00000", "/manifest"})  // no checkpoint is partial
-                ck_assert(!files->find(folder) || files->find(folder + file));
+                ck_assert(!files->find(directory) || files->find(directory + file));
             ++(seen == 1200 ? before_it : after_it);
             if (!in_the_middle) break;
         }

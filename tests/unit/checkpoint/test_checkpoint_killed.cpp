@@ -19,17 +19,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path make_folder() {
+fs::path make_directory() {
     const fs::path memory = "/dev/shm";  // fsync on a disk would take most of the time
     std::string name = (fs::exists(memory) ? memory : fs::temp_directory_path()) / "ringrt-XXXXXX";
     if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
     return name;
 }
 
-[[noreturn]] void save_and_exit(const fs::path &folder) {
+[[noreturn]] void save_and_exit(const fs::path &directory) {
     if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(77);
     raise(SIGSTOP);
-    _exit(save_alone(real_files(), 1200, 1, folder).ok() ? 0 : 1);
+    _exit(save_alone(real_files(), 1200, 1, directory).ok() ? 0 : 1);
 }
 
 // Stops at the entry of a system call, ignoring futexes: the hashing thread makes their number
@@ -59,30 +59,30 @@ int kill_after(pid_t pid, int calls) {
     }
 }
 
-int killed_save(const fs::path &folder, int calls) {
+int killed_save(const fs::path &directory, int calls) {
     fflush(nullptr);
     const pid_t pid = fork();
-    if (pid == 0) save_and_exit(folder);
+    if (pid == 0) save_and_exit(directory);
     return kill_after(pid, calls);
 }
 
 }  // namespace
 
 TEST(a_kill_at_any_system_call_leaves_the_old_or_the_new) {
-    const fs::path base = make_folder();
+    const fs::path base = make_directory();
     for (uint64_t step : {1000, 1100})
         expect_ok(save_alone(real_files(), step, 0, base / "before"));
     int old_ones = 0, new_ones = 0, ended = -1;
     for (int calls = 0; ended < 0; ++calls) {
-        const fs::path folder = base / "now";
-        fs::remove_all(folder);
-        fs::copy(base / "before", folder, fs::copy_options::recursive);
-        ended = killed_save(folder, calls);
-        const uint64_t step = loaded_step(real_files(), 2, folder);
+        const fs::path directory = base / "now";
+        fs::remove_all(directory);
+        fs::copy(base / "before", directory, fs::copy_options::recursive);
+        ended = killed_save(directory, calls);
+        const uint64_t step = loaded_step(real_files(), 2, directory);
         ck_assert_msg(step == 1100 || step == 1200, "after %d calls: step %d", calls, int(step));
         (step == 1200 ? new_ones : old_ones)++;
-        expect_ok(save_alone(real_files(), 1300, 3, folder));
-        ck_assert_uint_eq(loaded_step(real_files(), 4, folder), 1300);
+        expect_ok(save_alone(real_files(), 1300, 3, directory));
+        ck_assert_uint_eq(loaded_step(real_files(), 4, directory), 1300);
     }
     ck_assert_int_eq(ended, 0);
     ck_assert_int_gt(old_ones, 40);
@@ -91,9 +91,9 @@ TEST(a_kill_at_any_system_call_leaves_the_old_or_the_new) {
 }
 
 int main() {
-    const fs::path folder = make_folder();
-    const bool traced = killed_save(folder, 0) == -1;
-    fs::remove_all(folder);
+    const fs::path directory = make_directory();
+    const bool traced = killed_save(directory, 0) == -1;
+    fs::remove_all(directory);
     if (!traced) {
         puts("this system does not let a process trace its child");
         return 77;

@@ -16,7 +16,7 @@ constexpr int kRanks = 4;
 // Ranks 0 and 1 on one node, 2 and 3 on another; `nodes` moves them.
 struct Place {
     int nodes[2] = {0, 1};
-    std::string folder(int rank) const { return "/nvme" + std::to_string(nodes[rank / 2]); }
+    std::string directory(int rank) const { return "/nvme" + std::to_string(nodes[rank / 2]); }
 };
 
 // The parameters that all ranks hold completely.
@@ -43,9 +43,9 @@ Saved save_run(MemoryFiles &files, const Place &place, uint64_t step, uint32_t r
                bool shared_too = true) {
     Saved saved;
     run_ranks(kRanks, [&](Group &group) {
-        Store store(files, kFolder, incarnation(restart), 3);
+        Store store(files, kDirectory, incarnation(restart), 3);
         Saver saver(group, store, kSmall);
-        LocalLevel local(group, files, place.folder(group.rank()), "host", incarnation(restart),
+        LocalLevel local(group, files, place.directory(group.rank()), "host", incarnation(restart),
                          kSmall);
         expect_ok(local.join());
         Model model(group.rank(), kRanks);
@@ -65,8 +65,8 @@ Saved save_run(MemoryFiles &files, const Place &place, uint64_t step, uint32_t r
 uint64_t load_run(MemoryFiles &files, const Place &place, uint32_t restart) {
     uint64_t step = 0;
     run_ranks(kRanks, [&](Group &group) {
-        Store store(files, kFolder, incarnation(restart), 3);
-        LocalLevel local(group, files, place.folder(group.rank()), "host", incarnation(restart),
+        Store store(files, kDirectory, incarnation(restart), 3);
+        LocalLevel local(group, files, place.directory(group.rank()), "host", incarnation(restart),
                          kSmall);
         expect_ok(local.join());
         Model model(group.rank(), kRanks);
@@ -84,7 +84,7 @@ uint64_t load_run(MemoryFiles &files, const Place &place, uint32_t restart) {
 Status save_alone_whole(MemoryFiles &files, uint64_t step, uint32_t restart) {
     Status out;
     run_ranks(1, [&](Group &group) {
-        Store store(files, kFolder, incarnation(restart), 3);
+        Store store(files, kDirectory, incarnation(restart), 3);
         Saver saver(group, store, kSmall);
         Model model(0, 1);
         model.fill(step);
@@ -94,11 +94,12 @@ Status save_alone_whole(MemoryFiles &files, uint64_t step, uint32_t restart) {
     return out;
 }
 
-void lose(MemoryFiles &files, const std::string &folder) {
+void lose(MemoryFiles &files, const std::string &directory) {
     std::vector<std::string> names;
-    if (files.list(folder, names) < 0) return;
+    if (files.list(directory, names) < 0) return;
     for (const std::string &name : names)
-        if (files.remove(folder + "/" + name) < 0) remove_flat_folder(files, folder + "/" + name);
+        if (files.remove(directory + "/" + name) < 0)
+            remove_flat_directory(files, directory + "/" + name);
 }
 
 }  // namespace
@@ -166,7 +167,7 @@ TEST(the_nodes_stand_in_for_a_damaged_shared_checkpoint) {
     MemoryFiles files;
     save_run(files, {}, 100, 1);
     save_run(files, {}, 150, 1);
-    files.data(std::string(kFolder) + "/step-000000000150/shard-00000")[40] ^= std::byte{1};
+    files.data(std::string(kDirectory) + "/step-000000000150/shard-00000")[40] ^= std::byte{1};
     ck_assert_uint_eq(load_run(files, {}, 2), 150);
 }
 
@@ -218,9 +219,9 @@ TEST(an_unreadable_shared_level_is_not_taken_for_an_empty_one) {
                 return now ? EIO : 0;
             };
             run_ranks(kRanks, [&](Group &group) {
-                Store store(files, kFolder, incarnation(2), 3);
-                LocalLevel local(group, files, Place().folder(group.rank()), "host", incarnation(2),
-                                 kSmall);
+                Store store(files, kDirectory, incarnation(2), 3);
+                LocalLevel local(group, files, Place().directory(group.rank()), "host",
+                                 incarnation(2), kSmall);
                 expect_ok(local.join());
                 Model model(group.rank(), kRanks);
                 Manifest manifest;
@@ -247,7 +248,7 @@ TEST(a_full_disk_on_one_node_is_reported_to_all) {
         return std::string(name) == "write" ? ENOSPC : 0;
     };
     run_ranks(kRanks, [&](Group &group) {
-        LocalLevel local(group, files, Place().folder(group.rank()), "host", incarnation(1),
+        LocalLevel local(group, files, Place().directory(group.rank()), "host", incarnation(1),
                          kSmall);
         expect_ok(local.join());
         Model model(group.rank(), kRanks);
@@ -259,7 +260,7 @@ TEST(a_full_disk_on_one_node_is_reported_to_all) {
     ck_assert_uint_eq(load_run(files, {}, 2), 100);
 }
 
-// If a rank has no such folder, the level does not exist. Rows across nodes are refused.
+// If a rank has no such directory, the level does not exist. Rows across nodes are refused.
 TEST(the_level_exists_for_all_or_for_none) {
     MemoryFiles files;
     run_ranks(kRanks, [&](Group &group) {
@@ -267,7 +268,7 @@ TEST(the_level_exists_for_all_or_for_none) {
                         kSmall);
         expect_ok(none.join());
         ck_assert(!none.is_there());
-        LocalLevel local(group, files, Place().folder(group.rank()), "host", incarnation(1),
+        LocalLevel local(group, files, Place().directory(group.rank()), "host", incarnation(1),
                          kSmall);
         expect_ok(local.join());
         Model model(group.rank(), kRanks);

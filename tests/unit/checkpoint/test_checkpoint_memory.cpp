@@ -32,9 +32,9 @@ bool fails_now() { return allocations_left.load() != kNever && allocations_left.
 namespace {
 
 // Acts like a program that continues after NO_MEMORY. Returns whether the failure occurred.
-bool save_without_memory(Group &group, Files &files, const std::string &folder, SaveMode mode,
+bool save_without_memory(Group &group, Files &files, const std::string &directory, SaveMode mode,
                          int64_t allocation, bool &committed) {
-    Store store(files, folder, incarnation(1), 3);
+    Store store(files, directory, incarnation(1), 3);
     Model model(0, 1);
     model.fill(1200);
     Saver saver(group, store, kSmall);
@@ -62,18 +62,19 @@ void try_each_allocation(SaveMode mode) {
     int whole = 0, failed = 0;
     bool happened = true;
     for (int64_t allocation = 0; happened; ++allocation) {
-        TemporaryFolder folder;
+        TemporaryDirectory directory;
         Files &files = real_files();
-        expect_ok(save_alone(files, 1100, 0, folder.path));
+        expect_ok(save_alone(files, 1100, 0, directory.path));
         bool committed = false;
         run_ranks(1, [&](Group &group) {
-            happened = save_without_memory(group, files, folder.path, mode, allocation, committed);
+            happened =
+                save_without_memory(group, files, directory.path, mode, allocation, committed);
         });
-        const uint64_t step = loaded_step(files, 2, folder.path);
+        const uint64_t step = loaded_step(files, 2, directory.path);
         ck_assert_msg(step == 1200 || (step == 1100 && !committed), "allocation %d: step %d",
                       int(allocation), int(step));
         std::vector<std::string> names;
-        ck_assert_int_eq(files.list(folder.path, names), 0);
+        ck_assert_int_eq(files.list(directory.path, names), 0);
         for (const std::string &name : names)
             ck_assert_msg(!contains(name, ".bad"), "allocation %d: committed in part",
                           int(allocation));

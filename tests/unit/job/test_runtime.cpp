@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pure parts of the runtime: shares of a batch, the order of samples, settings, step times, the
-// meaning of Slurm's answers, claims on a folder.
+// meaning of Slurm's answers, claims on a directory.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 #include "tests/support/ranks.h"
 
 using namespace ringrt;
-using ringrt::test::TemporaryFolder;
+using ringrt::test::TemporaryDirectory;
 
 namespace {
 
@@ -223,14 +223,14 @@ TEST(bad_settings_are_refused_in_one_line) {
     }
 }
 
-TEST(each_job_has_its_own_folder_on_the_node) {
+TEST(each_job_has_its_own_directory_on_the_node) {
     const Settings none = settings_of({{"SLURM_JOB_ID", "12"}});
     ck_assert(none.checkpoint_local.empty());
     const Settings s = settings_of({{"SLURM_JOB_ID", "12"}, {"RINGRT_CHECKPOINT_LOCAL", "/nvme"}});
     EXPECT_TEXT(s.checkpoint_local, "/nvme/ringrt-12");
     EXPECT_TEXT(refusal({{"RINGRT_CHECKPOINT_LOCAL", "/nvme"},
                          {"RINGRT_CHECKPOINT_DIR", "/nvme/ringrt-local"}}),
-                "RINGRT_CHECKPOINT_LOCAL: expected another folder than the shared one");
+                "RINGRT_CHECKPOINT_LOCAL: expected another directory than the shared one");
 }
 
 TEST(step_times_are_medians) {
@@ -335,8 +335,8 @@ TEST(the_users_comment_is_found) {
 
 // scontrol of a job whose Comment is in a file.
 TEST(a_comment_that_the_user_changes_meanwhile_stays) {
-    TemporaryFolder folder;
-    const std::string comment = folder.path + "/comment", script = folder.path + "/scontrol";
+    TemporaryDirectory directory;
+    const std::string comment = directory.path + "/comment", script = directory.path + "/scontrol";
     std::ofstream(script) << "#!/bin/sh\ncase $1 in\n"
                           << "show) printf 'JobId=7\\n   Comment=%s \\n   Power=\\n' \"$(cat "
                           << comment << ")\" ;;\n"

@@ -12,7 +12,7 @@ tests_unit_live_test_live_model_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 # Not a test: measures how long training pauses. make live-gap
 EXTRA_PROGRAMS += tests/speed/live_gap
-tests_speed_live_gap_SOURCES = tests/speed/live_gap.cpp tests/support/folder.h tests/support/ranks.h
+tests_speed_live_gap_SOURCES = tests/speed/live_gap.cpp tests/support/directory.h tests/support/ranks.h
 tests_speed_live_gap_LDADD = libringrt.la libbase.la
 live-gap: tests/speed/live_gap
 	tests/speed/live_gap 20 100 1

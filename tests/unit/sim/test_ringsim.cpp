@@ -58,7 +58,7 @@ std::string file(const std::string &name, const std::string &text) {
     return path;
 }
 
-// The error line without the folder.
+// The error line without the directory.
 std::string refusal(const std::string &name, const std::string &text) {
     const std::string path = file(name, text);
     std::string what = "accepted";

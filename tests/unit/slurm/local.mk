@@ -30,7 +30,7 @@ tests_unit_slurm_test_slurm_records_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) 
 tests_unit_slurm_test_slurm_records_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
 
 tests_unit_slurm_test_srun_record_SOURCES = tests/unit/slurm/test_srun_record.cpp tests/support/check.h \
-	tests/support/folder.h slurm_plugin/slurm/spank/srun_record.cpp
+	tests/support/directory.h slurm_plugin/slurm/spank/srun_record.cpp
 tests_unit_slurm_test_srun_record_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_srun_record_LDADD = librecords.la $(CHECK_LIBS)
 
@@ -56,20 +56,20 @@ check_PROGRAMS += $(slurm_yaml_tests)
 TESTS += $(slurm_yaml_tests)
 
 tests_unit_slurm_test_accepted_options_SOURCES = \
-	tests/unit/slurm/test_accepted_options.cpp tests/support/check.h tests/support/folder.h
+	tests/unit/slurm/test_accepted_options.cpp tests/support/check.h tests/support/directory.h
 tests_unit_slurm_test_accepted_options_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_accepted_options_LDADD = libyamloptions.la libcontroller.la $(YAML_LIBS) $(CHECK_LIBS)
 
-tests_unit_slurm_test_facts_SOURCES = tests/unit/slurm/test_facts.cpp slurm_plugin/slurm/host/known_intents.cpp tests/support/check.h tests/support/folder.h
+tests_unit_slurm_test_facts_SOURCES = tests/unit/slurm/test_facts.cpp slurm_plugin/slurm/host/known_intents.cpp tests/support/check.h tests/support/directory.h
 tests_unit_slurm_test_facts_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_facts_LDADD = libringrtd.la librecords.la $(CHECK_LIBS)
 
-tests_unit_slurm_test_journal_SOURCES = tests/unit/slurm/test_journal.cpp tests/support/check.h tests/support/folder.h
+tests_unit_slurm_test_journal_SOURCES = tests/unit/slurm/test_journal.cpp tests/support/check.h tests/support/directory.h
 tests_unit_slurm_test_journal_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_journal_LDADD = libhost.la libslurmcluster.la libyamloptions.la \
 	libcontroller.la $(YAML_LIBS) $(SLURM_LIBS) $(CHECK_LIBS)
 
-tests_unit_slurm_test_lease_SOURCES = tests/unit/slurm/test_lease.cpp tests/support/check.h tests/support/folder.h
+tests_unit_slurm_test_lease_SOURCES = tests/unit/slurm/test_lease.cpp tests/support/check.h tests/support/directory.h
 tests_unit_slurm_test_lease_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_lease_LDADD = libringrtd.la librecords.la $(CHECK_LIBS)
 

@@ -16,7 +16,7 @@
 #include "slurm_plugin/slurm/host/accepted_options.h"
 #include "slurm_plugin/slurm/host/safe_file.h"
 #include "tests/support/check.h"
-#include "tests/support/folder.h"
+#include "tests/support/directory.h"
 
 namespace {
 
@@ -35,8 +35,8 @@ class Lines : public Host {
     std::vector<std::string> errors;
 };
 
-// A folder with malleable.yaml and the copy of the accepted configuration.
-struct Folder : ringrt::test::TemporaryFolder {
+// A directory with malleable.yaml and the copy of the accepted configuration.
+struct Directory : ringrt::test::TemporaryDirectory {
     [[nodiscard]] std::string yaml() const { return path + "/yaml"; }
     [[nodiscard]] std::string copy() const { return path + "/copy"; }
     void write(const std::string &text) const { std::ofstream(yaml()) << text; }
@@ -63,33 +63,34 @@ struct FullDisk {
 };
 
 TEST(without_a_file_nothing_is_changed) {
-    const Folder folder;
+    const Directory directory;
     Lines lines;
-    ck_assert(folder.mode(lines) == Mode::observe);
+    ck_assert(directory.mode(lines) == Mode::observe);
     for (const char *text : {"", "# mode: act\n", "interval_s: 5\n"}) {
-        folder.write(text);
-        ck_assert(folder.mode(lines) == Mode::observe);
+        directory.write(text);
+        ck_assert(directory.mode(lines) == Mode::observe);
     }
     ck_assert(lines.errors.empty());
-    folder.write("mode: act\n");
-    ck_assert(folder.mode(lines) == Mode::act);
-    ck_assert_int_eq(unlink(folder.yaml().c_str()), 0);
-    ck_assert(folder.mode(lines) == Mode::observe);
-    ck_assert(access(folder.copy().c_str(), F_OK) != 0);
+    directory.write("mode: act\n");
+    ck_assert(directory.mode(lines) == Mode::act);
+    ck_assert_int_eq(unlink(directory.yaml().c_str()), 0);
+    ck_assert(directory.mode(lines) == Mode::observe);
+    ck_assert(access(directory.copy().c_str(), F_OK) != 0);
 }
 
 TEST(a_broken_file_leaves_the_accepted_one_in_force) {
-    const Folder folder;
+    const Directory directory;
     Lines lines;
     AcceptedOptions here;
-    folder.write("mode: [act");
-    ck_assert(here.read(folder.yaml(), folder.copy(), lines).controller.mode == Mode::observe);
-    folder.write("mode: act\nsettle_s: 7\n");
-    ck_assert(here.read(folder.yaml(), folder.copy(), lines).controller.mode == Mode::act);
-    EXPECT_TEXT(folder.kept(), "mode: act\nsettle_s: 7\n");
-    folder.write("mode: [act");
-    ck_assert(here.read(folder.yaml(), folder.copy(), lines).controller.mode == Mode::act);
-    ck_assert(folder.mode(lines) == Mode::act);
+    directory.write("mode: [act");
+    ck_assert(here.read(directory.yaml(), directory.copy(), lines).controller.mode ==
+              Mode::observe);
+    directory.write("mode: act\nsettle_s: 7\n");
+    ck_assert(here.read(directory.yaml(), directory.copy(), lines).controller.mode == Mode::act);
+    EXPECT_TEXT(directory.kept(), "mode: act\nsettle_s: 7\n");
+    directory.write("mode: [act");
+    ck_assert(here.read(directory.yaml(), directory.copy(), lines).controller.mode == Mode::act);
+    ck_assert(directory.mode(lines) == Mode::act);
     ck_assert_int_eq(lines.errors.size(), 3);
     ck_assert(lines.errors[0].ends_with("no resizes until it is corrected (then: reload)"));
     ck_assert(lines.errors[1].ends_with("the previous configuration stays in force"));
@@ -100,43 +101,43 @@ TEST(a_broken_file_leaves_the_accepted_one_in_force) {
 // A full StateSaveLocation must not leave an empty copy, because an empty file is valid.
 TEST(a_full_disk_leaves_no_copy_that_was_not_accepted) {
     for (const rlim_t room : {0, 5}) {
-        const Folder folder;
+        const Directory directory;
         Lines lines;
-        folder.write("mode: act\n");
-        ck_assert(folder.mode(lines) == Mode::act);
-        folder.write("mode: observe # since the first of May\n");
+        directory.write("mode: act\n");
+        ck_assert(directory.mode(lines) == Mode::act);
+        directory.write("mode: observe # since the first of May\n");
         {
             const FullDisk full(room);
-            ck_assert(folder.mode(lines) == Mode::observe);
+            ck_assert(directory.mode(lines) == Mode::observe);
         }
         ck_assert_int_eq(lines.errors.size(), 1);
         ck_assert(lines.errors[0].starts_with("cannot keep a copy of malleable.yaml"));
-        EXPECT_TEXT(folder.kept(), "");
-        ck_assert(access((folder.copy() + ".new").c_str(), F_OK) != 0);
-        folder.write("mode: [observe");
-        ck_assert(folder.mode(lines) == Mode::observe);
-        folder.write("mode: observe\n");
-        ck_assert(folder.mode(lines) == Mode::observe);
-        EXPECT_TEXT(folder.kept(), "mode: observe\n");
+        EXPECT_TEXT(directory.kept(), "");
+        ck_assert(access((directory.copy() + ".new").c_str(), F_OK) != 0);
+        directory.write("mode: [observe");
+        ck_assert(directory.mode(lines) == Mode::observe);
+        directory.write("mode: observe\n");
+        ck_assert(directory.mode(lines) == Mode::observe);
+        EXPECT_TEXT(directory.kept(), "mode: observe\n");
     }
 }
 
 // None of them may block the thread: this test would fail by a timeout.
 TEST(an_object_that_is_not_a_file_is_refused_at_once) {
-    const Folder folder;
+    const Directory directory;
     Lines lines;
-    ck_assert_int_eq(mkfifo(folder.yaml().c_str(), 0600), 0);
-    ck_assert(folder.mode(lines) == Mode::observe);
-    unlink(folder.yaml().c_str());
-    ck_assert_int_eq(mkdir(folder.yaml().c_str(), 0700), 0);
-    ck_assert(folder.mode(lines) == Mode::observe);
-    rmdir(folder.yaml().c_str());
-    ck_assert_int_eq(symlink("/dev/zero", folder.yaml().c_str()), 0);
-    ck_assert(folder.mode(lines) == Mode::observe);
-    unlink(folder.yaml().c_str());
-    folder.write("mode: act\n");
-    ck_assert_int_eq(truncate(folder.yaml().c_str(), off_t{10} << 30), 0);
-    ck_assert(folder.mode(lines) == Mode::observe);
+    ck_assert_int_eq(mkfifo(directory.yaml().c_str(), 0600), 0);
+    ck_assert(directory.mode(lines) == Mode::observe);
+    unlink(directory.yaml().c_str());
+    ck_assert_int_eq(mkdir(directory.yaml().c_str(), 0700), 0);
+    ck_assert(directory.mode(lines) == Mode::observe);
+    rmdir(directory.yaml().c_str());
+    ck_assert_int_eq(symlink("/dev/zero", directory.yaml().c_str()), 0);
+    ck_assert(directory.mode(lines) == Mode::observe);
+    unlink(directory.yaml().c_str());
+    directory.write("mode: act\n");
+    ck_assert_int_eq(truncate(directory.yaml().c_str(), off_t{10} << 30), 0);
+    ck_assert(directory.mode(lines) == Mode::observe);
     const char *const kSaid[] = {
         ": expected a file, got a FIFO;", ": expected a file, got a directory;",
         ": expected a file, got a device;", ":1: longer than 65536 bytes;"};
@@ -147,18 +148,18 @@ TEST(an_object_that_is_not_a_file_is_refused_at_once) {
 }
 
 TEST(a_log_is_a_file) {
-    const Folder folder;
+    const Directory directory;
     std::string error;
-    ck_assert_int_eq(mkfifo(folder.yaml().c_str(), 0600), 0);
-    ck_assert_int_eq(open_to_append(folder.yaml(), error), -1);
+    ck_assert_int_eq(mkfifo(directory.yaml().c_str(), 0600), 0);
+    ck_assert_int_eq(open_to_append(directory.yaml(), error), -1);
     EXPECT_TEXT(error, "expected a file, got a FIFO or a socket");
-    const int reader = open(folder.yaml().c_str(), O_RDONLY | O_NONBLOCK);
-    ck_assert_int_eq(open_to_append(folder.yaml(), error), -1);
+    const int reader = open(directory.yaml().c_str(), O_RDONLY | O_NONBLOCK);
+    ck_assert_int_eq(open_to_append(directory.yaml(), error), -1);
     EXPECT_TEXT(error, "expected a file, got a FIFO");
     close(reader);
     ck_assert_int_eq(open_to_append("/dev/full", error), -1);
     EXPECT_TEXT(error, "expected a file, got a device");
-    const int file = open_to_append(folder.copy(), error);
+    const int file = open_to_append(directory.copy(), error);
     ck_assert_int_ge(file, 0);
     close(file);
 }

@@ -14,7 +14,7 @@
 #include "slurm_plugin/slurm/host/known_intents.h"
 #include "slurm_plugin/slurm/ringrtd/metrics_server.h"
 #include "tests/support/check.h"
-#include "tests/support/folder.h"
+#include "tests/support/directory.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ SubmitFacts some_facts() {
     return facts;
 }
 
-struct Folder : ringrt::test::TemporaryFolder {
+struct Directory : ringrt::test::TemporaryDirectory {
     [[nodiscard]] std::string file(const std::string &text) const {
         std::ofstream(path + "/facts", std::ios::trunc) << text;
         chmod((path + "/facts").c_str(), 0644);
@@ -95,27 +95,27 @@ TEST(jobs_that_do_not_fit_are_left_out) {
 }
 
 TEST(only_a_trusted_and_fresh_file_counts) {
-    const Folder folder;
+    const Directory directory;
     SubmitFacts facts = some_facts();
     facts.at_s = boottime_s();
-    const std::string path = folder.file(format_facts(facts));
+    const std::string path = directory.file(format_facts(facts));
     ck_assert(read_facts(path, geteuid()).has_value());
     chmod(path.c_str(), 0666);
     ck_assert(!read_facts(path, geteuid()));
     chmod(path.c_str(), 0644);
-    std::filesystem::create_symlink(path, folder.path + "/link");
-    ck_assert(!read_facts(folder.path + "/link", geteuid()));
-    ck_assert(!read_facts(folder.path, geteuid()) && !read_facts("/dev/zero", geteuid()));
-    ck_assert_int_eq(mkfifo((folder.path + "/fifo").c_str(), 0644), 0);
-    ck_assert(!read_facts(folder.path + "/fifo", geteuid()));  // and does not wait for a writer
+    std::filesystem::create_symlink(path, directory.path + "/link");
+    ck_assert(!read_facts(directory.path + "/link", geteuid()));
+    ck_assert(!read_facts(directory.path, geteuid()) && !read_facts("/dev/zero", geteuid()));
+    ck_assert_int_eq(mkfifo((directory.path + "/fifo").c_str(), 0644), 0);
+    ck_assert(!read_facts(directory.path + "/fifo", geteuid()));  // and does not wait for a writer
     if (geteuid() == 0) {
         ck_assert_int_eq(chown(path.c_str(), 12345, 12345), 0);
         ck_assert(!read_facts(path, 0) && read_facts(path, 12345).has_value());
     }
     facts.at_s = boottime_s() + 100;  // from another boot
-    ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
+    ck_assert(!read_facts(directory.file(format_facts(facts)), 12345));
     facts.at_s = boottime_s() - kFactsMaxAge_s - 1;
-    ck_assert(!read_facts(folder.file(format_facts(facts)), 12345));
+    ck_assert(!read_facts(directory.file(format_facts(facts)), 12345));
     std::ofstream(path, std::ios::app) << std::string(kFactsBytesMax, '\n');
     ck_assert(!read_facts(path, 12345));
 }

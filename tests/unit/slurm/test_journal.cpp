@@ -9,7 +9,7 @@
 
 #include "slurm_plugin/slurm/host/journal_file.h"
 #include "tests/support/check.h"
-#include "tests/support/folder.h"
+#include "tests/support/directory.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ using namespace ringrt::slurm;
 using ringrt::controller::Event;
 using ringrt::controller::EventKind;
 using ringrt::controller::Outcome;
-using ringrt::test::TemporaryFolder;
+using ringrt::test::TemporaryDirectory;
 
 struct Errors final : Log {
     void info(const std::string &) override {}
@@ -33,36 +33,38 @@ Event ended(uint32_t job_id, double time_s) {
 }
 
 TEST(another_controller_reads_how_a_job_ended) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     Errors errors;
-    JournalFile first(errors, folder.path + "/journal");
+    JournalFile first(errors, directory.path + "/journal");
     ck_assert(first.read().ended.empty());
     first.write({.time_s = 1, .job_id = 7, .kind = EventKind::asked});
     first.write(ended(7, 2));
     first.write({.time_s = 3, .kind = EventKind::error});
     first.write({.time_s = 3, .job_id = 7, .kind = EventKind::dry_run});
-    const auto journal = JournalFile(errors, folder.path + "/journal").read();
+    const auto journal = JournalFile(errors, directory.path + "/journal").read();
     ck_assert(journal.ended.contains(7) && journal.ended.at(7).completed);
     ck_assert(journal.asked_s.empty());
     ck_assert_int_eq(errors.count, 0);
 }
 
 TEST(it_is_bounded_and_keeps_the_last_thousand) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     Errors errors;
-    JournalFile events(errors, folder.path + "/journal");
+    JournalFile events(errors, directory.path + "/journal");
     for (uint32_t job = 1; job <= 9000; ++job) events.write(ended(job, job));
     const auto journal = events.read();
     ck_assert(journal.ended.contains(9000) && journal.ended.contains(8000));
     ck_assert(!journal.ended.contains(1));
-    ck_assert_uint_le(std::filesystem::file_size(folder.path + "/journal"), kJournalBytes + 1000);
-    ck_assert_uint_le(std::filesystem::file_size(folder.path + "/journal.1"), kJournalBytes + 1000);
+    ck_assert_uint_le(std::filesystem::file_size(directory.path + "/journal"),
+                      kJournalBytes + 1000);
+    ck_assert_uint_le(std::filesystem::file_size(directory.path + "/journal.1"),
+                      kJournalBytes + 1000);
 }
 
 TEST(an_object_that_is_not_a_file_is_reported_once_and_blocks_nothing) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     Errors errors;
-    const std::string path = folder.path + "/journal";
+    const std::string path = directory.path + "/journal";
     JournalFile events(errors, path);
     ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
     ck_assert(events.read().ended.empty());
@@ -70,9 +72,9 @@ TEST(an_object_that_is_not_a_file_is_reported_once_and_blocks_nothing) {
     events.write(ended(2, 2));
     ck_assert_int_eq(errors.count, 1);
     std::filesystem::remove(path);
-    std::filesystem::create_symlink(folder.path + "/elsewhere", path);
+    std::filesystem::create_symlink(directory.path + "/elsewhere", path);
     events.write(ended(3, 3));
-    ck_assert(!std::filesystem::exists(folder.path + "/elsewhere"));
+    ck_assert(!std::filesystem::exists(directory.path + "/elsewhere"));
     std::filesystem::remove(path);
     events.write(ended(4, 4));
     ck_assert(events.read().ended.contains(4));
@@ -80,11 +82,11 @@ TEST(an_object_that_is_not_a_file_is_reported_once_and_blocks_nothing) {
 }
 
 TEST(a_torn_last_line_spoils_no_other) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     Errors errors;
-    JournalFile events(errors, folder.path + "/journal");
+    JournalFile events(errors, directory.path + "/journal");
     events.write(ended(1, 1));
-    std::ofstream(folder.path + "/journal", std::ios::app)
+    std::ofstream(directory.path + "/journal", std::ios::app)
         << "event/1 time=2.0 job=2 kind=ended outcome=comp";
     events.write(ended(3, 3));
     events.write(ended(4, 4));

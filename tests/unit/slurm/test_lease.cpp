@@ -19,12 +19,12 @@
 #include "slurm_plugin/slurm/ringrtd/lease.h"
 #include "slurm_plugin/slurm/ringrtd/lease_file.h"
 #include "tests/support/check.h"
-#include "tests/support/folder.h"
+#include "tests/support/directory.h"
 
 namespace {
 
 using namespace ringrt::slurm;
-using ringrt::test::TemporaryFolder;
+using ringrt::test::TemporaryDirectory;
 
 // Small integers keep the number of distinct states small: the guard is 1 of 4 seconds.
 constexpr LeaseTimes kTimes{.lease_s = 3, .guard_s = 1, .margin_s = 1, .renew_s = 1, .look_s = 1};
@@ -352,49 +352,49 @@ TEST(a_lease_is_read_as_written) {
 }
 
 TEST(one_of_many_creates_a_number) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     constexpr int kProcesses = 8, kNumbers = 40;
     for (int i = 0; i < kProcesses; ++i) {
         if (fork() != 0) continue;
-        LeaseFile file(folder.path);
+        LeaseFile file(directory.path);
         LeaseRecord record = kRecord;
         record.holder = this_process();
         int won = 0;
         for (uint64_t number = 1; number <= kNumbers; ++number)
             won += file.create(number, record) == LeaseWrite::done;
-        std::ofstream(folder.path + "/won." + std::to_string(i)) << won;
+        std::ofstream(directory.path + "/won." + std::to_string(i)) << won;
         _exit(0);
     }
     for (int i = 0; i < kProcesses; ++i) wait(nullptr);
     int won = 0;
     for (int i = 0; i < kProcesses; ++i) {
         int one = 0;
-        std::ifstream(folder.path + "/won." + std::to_string(i)) >> one;
+        std::ifstream(directory.path + "/won." + std::to_string(i)) >> one;
         won += one;
     }
     // A process that is far behind may create one that was removed: it sees a higher one then.
     ck_assert_int_ge(won, kNumbers);
-    const LeaseSeen seen = LeaseFile(folder.path).look();
+    const LeaseSeen seen = LeaseFile(directory.path).look();
     ck_assert_int_eq(static_cast<int>(seen.number), kNumbers);
     ck_assert(seen.record && seen.holder_is_dead);
 }
 
 TEST(invalid_lease_files_do_no_harm) {
-    const TemporaryFolder folder;
-    LeaseFile file(folder.path);
+    const TemporaryDirectory directory;
+    LeaseFile file(directory.path);
     ck_assert(file.look().number == 0 && !file.look().failed);
     for (const char *name : {"x", "-1", "18446744073709551615", "3x", ""})
-        std::ofstream(folder.path + "/ringrtd.lease." + name) << "rubbish";
+        std::ofstream(directory.path + "/ringrtd.lease." + name) << "rubbish";
     ck_assert(file.look().number == 0);
-    std::ofstream(folder.path + "/ringrtd.lease.4") << "rubbish";
+    std::ofstream(directory.path + "/ringrtd.lease.4") << "rubbish";
     ck_assert(file.look().number == 4 && !file.look().record);
-    std::filesystem::remove(folder.path + "/ringrtd.lease.4");
-    std::filesystem::create_symlink("/etc/passwd", folder.path + "/ringrtd.lease.5");
+    std::filesystem::remove(directory.path + "/ringrtd.lease.4");
+    std::filesystem::create_symlink("/etc/passwd", directory.path + "/ringrtd.lease.5");
     ck_assert(file.look().number == 5 && !file.look().record);
     ck_assert(file.create(5, kRecord) == LeaseWrite::exists);
     ck_assert(file.create(6, kRecord) == LeaseWrite::done);
     ck_assert(file.look().record == kRecord);
-    LeaseFile nowhere(folder.path + "/nowhere");
+    LeaseFile nowhere(directory.path + "/nowhere");
     ck_assert(nowhere.look().failed && nowhere.create(1, kRecord) == LeaseWrite::failed);
     ck_assert(!nowhere.error().empty());
 }

@@ -14,7 +14,7 @@
 #include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/slurm/spank/srun_record.h"
 #include "tests/support/check.h"
-#include "tests/support/folder.h"
+#include "tests/support/directory.h"
 
 using namespace ringrt::slurm;
 using namespace ringrt::test;
@@ -24,20 +24,20 @@ namespace {
 using Words = std::vector<std::string>;
 
 // The arguments of the script's srun, one per line, then the environment.
-std::string repeated(const TemporaryFolder &folder, SrunCall call) {
-    const std::string srun = folder.path + "/srun";
+std::string repeated(const TemporaryDirectory &directory, SrunCall call) {
+    const std::string srun = directory.path + "/srun";
     std::ofstream(srun) << "#!/bin/sh\nfor word; do echo \"[$word]\"; done\n"
                            "echo \"A=$A B=$B SLURM_NTASKS=$SLURM_NTASKS mask=$(umask) in=$PWD\"\n";
     ck_assert(chmod(srun.c_str(), 0700) == 0);
     call.arguments.front() = srun;
     const auto script = script_of(call);
     ck_assert(script.has_value());
-    std::ofstream(folder.path + "/script") << *script;
-    const std::string command = "RINGRT_EXTENSION_TASKS=3 SLURM_NTASKS=own sh " + folder.path +
-                                "/script >" + folder.path + "/out";
+    std::ofstream(directory.path + "/script") << *script;
+    const std::string command = "RINGRT_EXTENSION_TASKS=3 SLURM_NTASKS=own sh " + directory.path +
+                                "/script >" + directory.path + "/out";
     ck_assert(std::system(command.c_str()) == 0);
     std::stringstream out;
-    out << std::ifstream(folder.path + "/out").rdbuf();
+    out << std::ifstream(directory.path + "/out").rdbuf();
     return out.str();
 }
 
@@ -48,33 +48,33 @@ bool has(const Words &words, const std::string &word) {
 }  // namespace
 
 TEST(a_shell_repeats_it_word_by_word) {
-    const TemporaryFolder folder;
+    const TemporaryDirectory directory;
     const std::string out = repeated(
-        folder,
+        directory,
         {.arguments = {"srun", "-n", "2", "--label", "./a b", "it's", "$HOME `x` \\", "two\nlines"},
          .program_words = 4,
          .environment = {"A=it's $B", "B=1\n2", "SLURM_NTASKS=2", "PATH=/usr/bin:/bin"},
-         .folder = folder.path,
+         .directory = directory.path,
          .umask = 027,
          .open_files = 64});
     EXPECT_TEXT(out,
                 "[--label]\n[-n]\n[3]\n[--open-mode=append]\n[--kill-on-bad-exit=1]\n[./a "
                 "b]\n[it's]\n[$HOME `x` \\]\n"
                 "[two\nlines]\nA=it's $B B=1\n2 SLURM_NTASKS=own mask=0027 in=" +
-                    folder.path + "\n");
+                    directory.path + "\n");
 }
 
-// Another user may also write into the job's folder: that user's file is not run as the job's
+// Another user may also write into the job's directory: that user's file is not run as the job's
 // owner.
 TEST(a_record_of_another_user_is_not_run) {
     if (getuid() != 0) return;  // cannot create one
-    const TemporaryFolder folder;
-    const std::string name = folder.path + "/" + ringrt::records::srun_record_name(7);
-    std::ofstream(folder.path + "/batch") << ringrt::records::extension_script(7);
+    const TemporaryDirectory directory;
+    const std::string name = directory.path + "/" + ringrt::records::srun_record_name(7);
+    std::ofstream(directory.path + "/batch") << ringrt::records::extension_script(7);
     const auto runs = [&] {
-        std::remove((folder.path + "/ran").c_str());
+        std::remove((directory.path + "/ran").c_str());
         const std::string command =
-            "cd " + folder.path + " && sh ./batch 2>/dev/null </dev/null; test -e ran";
+            "cd " + directory.path + " && sh ./batch 2>/dev/null </dev/null; test -e ran";
         return std::system(command.c_str()) == 0;
     };
     ck_assert(!runs());  // there is none
@@ -83,8 +83,8 @@ TEST(a_record_of_another_user_is_not_run) {
     ck_assert(runs());
     ck_assert(chown(name.c_str(), 65534, 65534) == 0);
     ck_assert(!runs());
-    ck_assert(std::rename(name.c_str(), (folder.path + "/own").c_str()) == 0);
-    ck_assert(chown((folder.path + "/own").c_str(), 0, 0) == 0);
+    ck_assert(std::rename(name.c_str(), (directory.path + "/own").c_str()) == 0);
+    ck_assert(chown((directory.path + "/own").c_str(), 0, 0) == 0);
     ck_assert(symlink("own", name.c_str()) == 0);
     ck_assert(!runs());  // the owner's file, but not the one that the job's srun wrote
     std::remove(name.c_str());
@@ -116,7 +116,7 @@ TEST(variables_that_slurm_sets_per_job_are_not_passed_on) {
 }
 
 TEST(a_call_that_cannot_be_recorded_is_not) {
-    SrunCall call{.arguments = {"srun", "x"}, .program_words = 1, .folder = "/"};
+    SrunCall call{.arguments = {"srun", "x"}, .program_words = 1, .directory = "/"};
     ck_assert(script_of(call).has_value());
     call.program_words = 0;
     ck_assert(!script_of(call));

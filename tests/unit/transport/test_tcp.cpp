@@ -23,7 +23,7 @@
 #include "tests/support/ranks.h"
 
 using namespace ringrt;
-using ringrt::test::TemporaryFolder;
+using ringrt::test::TemporaryDirectory;
 
 namespace {
 
@@ -314,8 +314,8 @@ TEST(operations_are_counted_beyond_32_bits) {
 }
 
 TEST(a_pipe_at_the_rendezvous_blocks_no_rank) {
-    TemporaryFolder folder;
-    const std::string path = folder.path + "/meet";
+    TemporaryDirectory directory;
+    const std::string path = directory.path + "/meet";
     ck_assert_int_eq(mkfifo(path.c_str(), 0600), 0);
     std::optional<Rendezvous> found;
     ck_assert_int_eq(read_rendezvous(path, &found).code, RINGRT_SYSTEM_ERROR);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// folder_of: the folder of a file.
+// directory_of: the directory of a file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace ringrt {
 
 // The path up to the last '/', "/" for a file in the root; "." for a bare name.
-[[nodiscard]] inline std::string folder_of(const std::string &path) {
+[[nodiscard]] inline std::string directory_of(const std::string &path) {
     const std::size_t slash = path.find_last_of('/');
     if (slash == std::string::npos) return ".";
     return path.substr(0, slash == 0 ? 1 : slash);

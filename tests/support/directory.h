@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder that is removed when the test ends.
+// A directory that is removed when the test ends.
 #pragma once
 
 #include <cstdlib>
@@ -8,19 +8,19 @@
 
 namespace ringrt::test {
 
-struct TemporaryFolder {
+struct TemporaryDirectory {
     std::string path;
-    TemporaryFolder() {
+    TemporaryDirectory() {
         char name[] = "/tmp/ringrt-test-XXXXXX";
         if (mkdtemp(name) == nullptr) abort();
         path = name;
     }
-    ~TemporaryFolder() {
+    ~TemporaryDirectory() {
         std::error_code ignored;
         std::filesystem::remove_all(path, ignored);
     }
-    TemporaryFolder(const TemporaryFolder &) = delete;
-    TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+    TemporaryDirectory(const TemporaryDirectory &) = delete;
+    TemporaryDirectory &operator=(const TemporaryDirectory &) = delete;
 };
 
 }  // namespace ringrt::test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The cluster's folder and its configuration files. Sourced by contrib/cluster.
+# The cluster's directory and its configuration files. Sourced by contrib/cluster.
 # shellcheck shell=bash disable=SC2154
 
 free_port_range() { # COUNT: the first port of a range on which no socket listens
@@ -15,7 +15,7 @@ free_port_range() { # COUNT: the first port of a range on which no socket listen
     die "found no free ports between 20000 and 32000; give --port"
 }
 
-make_folder() {
+make_directory() {
     local node
     if [ -z "$dir" ]; then dir=$(mktemp -d /tmp/ringrt-cluster.XXXXXX) || exit; fi
     [ ${#dir} -le 60 ] || die "--dir: at most 60 characters (sockets live inside), got ${#dir}: $dir"
@@ -23,7 +23,7 @@ make_folder() {
         daemon_alive slurmctld && die "a cluster runs in $dir already; stop it: contrib/cluster stop $dir"
         stop_cluster "$dir"
     elif [ -n "$(ls -A "$dir" 2>/dev/null)" ]; then
-        die "--dir: $dir exists and is no cluster's folder"
+        die "--dir: $dir exists and is no cluster's directory"
     fi
     ours=1
     mkdir -p "$dir"/{dev,log,munge,run,state} || die "cannot make $dir"
