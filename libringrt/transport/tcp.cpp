@@ -113,20 +113,31 @@ Status Tcp::sleep(int sleep_ms) {
     return {RINGRT_SYSTEM_ERROR, format_text("rank %d: poll: %s", self_.rank, strerror(errno))};
 }
 
+// Sends and receives what is outstanding, and looks at the other peers only once a millisecond, or
+// before a sleep: with p ranks an operation mostly waits for one or two of the p-1 others.
 Status Tcp::progress(int sleep_ms, bool *moved) {
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        for (size_t r = 0; r < peers_.size(); ++r) {
-            TcpPeer &peer = peers_[r];
-            if (!peer.fd.valid()) continue;
-            // After a sleep only peers with events.
-            if (attempt == 1 && polled_[r].revents == 0) continue;
-            if (!peer.outgoing.empty()) RINGRT_TRY(push(int(r), moved));
-            RINGRT_TRY(pull(int(r), moved));
-        }
-        if (*moved || sleep_ms == 0) break;
-        if (attempt == 0) RINGRT_TRY(sleep(sleep_ms));
+    for (size_t r = 0; r < peers_.size(); ++r) {
+        TcpPeer &peer = peers_[r];
+        if (!peer.outgoing.empty()) RINGRT_TRY(push(int(r), moved));
+        if (peer.is_awaited()) RINGRT_TRY(pull(int(r), moved));
     }
+    const bool rests = !*moved && sleep_ms > 0;
+    if (rests || Clock::now() - looked_at_all_ >= kLookAtAll)
+        RINGRT_TRY(look_at_all(rests ? sleep_ms : 0, moved));
     if (*moved) wait_chain_.moved();
+    return {};
+}
+
+Status Tcp::look_at_all(int sleep_ms, bool *moved) {
+    RINGRT_TRY(sleep(sleep_ms));
+    for (size_t r = 0; r < peers_.size(); ++r) {
+        TcpPeer &peer = peers_[r];
+        const bool ready = polled_[r].revents != 0;
+        if (ready && !peer.outgoing.empty()) RINGRT_TRY(push(int(r), moved));
+        // A held frame is compared with each new operation.
+        if (ready || peer.held) RINGRT_TRY(pull(int(r), moved));
+    }
+    looked_at_all_ = Clock::now();
     return {};
 }
 

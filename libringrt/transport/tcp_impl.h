@@ -21,6 +21,7 @@ inline constexpr size_t kBufferBytes = 64 << 10;  // one read takes many small f
 inline constexpr size_t kPiecesMax = 64;          // per system call
 // Time for peers to take the rest of a message and the abort notice after it.
 inline constexpr auto kSettle = std::chrono::seconds(1);
+inline constexpr auto kLookAtAll = std::chrono::milliseconds(1);  // at peers that are not awaited
 inline constexpr int kLookMs = 5;  // how often to check that the peer's host has it
 
 // `pieces` without their first `skip` bytes, at most `room` of them.
@@ -64,6 +65,9 @@ struct TcpPeer {
     bool gone = false;       // finished normally
     size_t notice_sent = 0;  // bytes of our own abort notice sent
     Message waiting;         // a kWaiting frame in progress, unless done
+
+    // Its next bytes may finish a message that this rank waits for.
+    [[nodiscard]] bool is_awaited() const { return !expected.empty() || (in_frame && !held); }
 };
 
 class Tcp : public Transport {
@@ -89,11 +93,13 @@ class Tcp : public Transport {
     Status connection_ended(int rank, bool in_order, const char *why);
     bool send_notice(int rank, std::span<const std::byte> notice);
     Status sleep(int sleep_ms);
+    Status look_at_all(int sleep_ms, bool *moved);
     int first_outstanding() const;
 
     const RankContext &self_;
     std::vector<TcpPeer> peers_;
     std::vector<pollfd> polled_;
+    Clock::time_point looked_at_all_{};
     OpHeader call_;
     WaitChain wait_chain_;
     // This rank is about to stop: data that is not expected yet is dropped, because an abort notice
