@@ -13,7 +13,7 @@ libsim_la_SOURCES = \
 	sim/workload/read_elasticflow.cpp sim/workload/read_history.cpp \
 	sim/workload/read_pollux.cpp sim/workload/read_workload.cpp sim/workload/workload.h \
 	sim/engine/engine.cpp sim/engine/engine.h sim/engine/fairness.cpp sim/engine/learned.cpp \
-	sim/engine/kinds.cpp sim/engine/oracle.cpp sim/engine/placer.cpp sim/engine/placer.h \
+	sim/engine/gpu_types.cpp sim/engine/oracle.cpp sim/engine/placer.cpp sim/engine/placer.h \
 	sim/engine/pool.cpp sim/engine/pool.h \
 	sim/engine/policy_spec.cpp sim/engine/policy_spec.h sim/engine/processor_time.h \
 	sim/engine/training.h \

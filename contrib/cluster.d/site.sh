@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/cluster --site: what a production cluster has and the bare one lacks: slurmdbd on MariaDB,
-# a SlurmUser that is not root, ordinary users in accounts with limits, fairshare, QOS, two kinds of
+# a SlurmUser that is not root, ordinary users in accounts with limits, fairshare, QOS, two types of
 # GPU on uneven nodes, overlapping partitions, preemption, licences, prolog and epilog, another
 # job_submit plugin. Sourced by contrib/cluster.
 # shellcheck shell=bash disable=SC2154

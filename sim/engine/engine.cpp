@@ -16,9 +16,9 @@ double restart_seconds(const JobSpec &spec, const SimOptions &options) {
 }
 
 int SimOptions::total_gpus() const {
-    if (kinds.empty()) return nodes * gpus_per_node;
+    if (gpu_types.empty()) return nodes * gpus_per_node;
     int sum = 0;
-    for (const GpuKind &kind : kinds) sum += kind.nodes * kind.gpus_per_node;
+    for (const GpuType &gpu_type : gpu_types) sum += gpu_type.nodes * gpu_type.gpus_per_node;
     return sum;
 }
 
@@ -50,18 +50,18 @@ Engine::Engine(const Workload &workload, const PolicySpec &policy, const SimOpti
     result_.workload = workload.name;
     result_.policy = policy.name;
     result_.jobs.resize(workload.jobs.size());
-    if (options.kinds.empty()) {
+    if (options.gpu_types.empty()) {
         pools_.push_back(std::make_unique<Pool>(workload.jobs, policy, options, 0, result_));
         return;
     }
     int first_node = 0;
     std::vector<Estimator *> estimators;
-    for (std::size_t k = 0; k < options.kinds.size(); ++k) {
+    for (std::size_t k = 0; k < options.gpu_types.size(); ++k) {
         SimOptions here = options;
-        here.nodes = options.kinds[k].nodes;
-        here.gpus_per_node = options.kinds[k].gpus_per_node;
+        here.nodes = options.gpu_types[k].nodes;
+        here.gpus_per_node = options.gpu_types[k].gpus_per_node;
         pools_.push_back(
-            std::make_unique<Pool>(workload.kinds.at(k), policy, here, first_node, result_));
+            std::make_unique<Pool>(workload.gpu_types.at(k), policy, here, first_node, result_));
         first_node += here.nodes;
         estimators.push_back(&pools_.back()->estimator());
     }
@@ -95,7 +95,7 @@ void Engine::pass(double next, std::atomic<uint64_t> *done) {
     for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submit_s <= now_;
          ++arrived_)
         pools_[0]->admit(arrived_);
-    if (pools_.size() > 1) choose_kinds(pools_, policy_, now_);
+    if (pools_.size() > 1) choose_gpu_types(pools_, policy_, now_);
     for (const auto &pool : pools_) pool->decide(now_);
 }
 

@@ -22,7 +22,7 @@
 
 namespace ringrt::sim {
 
-struct GpuKind {
+struct GpuType {
     std::string name;
     int nodes = 1, gpus_per_node = 1;
 };
@@ -30,8 +30,8 @@ struct GpuKind {
 struct SimOptions {
     int nodes = 16;
     int gpus_per_node = 4;
-    std::vector<GpuKind> kinds;  // GPU types, each on its own nodes; empty: one, as above
-    bool moves_kinds = true;     // running jobs may move to another type
+    std::vector<GpuType> gpu_types;  // GPU types, each on its own nodes; empty: one, as above
+    bool moves_gpu_types = true;     // running jobs may move to another type
     double restart_s = 30;   // GPUs are idle this long at a stop and restart; a job may override it
     double start_s = 30;     // the same at a first start
     double interval_s = 60;  // decisions at multiples of this; 0: at each arrival and finish

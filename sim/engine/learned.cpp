@@ -68,7 +68,7 @@ struct Family {
 struct Known {
     const Family *family;
     double scale = 1;
-    std::size_t kind = 0;
+    std::size_t gpu_type = 0;
 
     [[nodiscard]] int largest() const { return family->largest; }
     [[nodiscard]] double step_ms_at(int gpus, int nodes, BatchPlan plan) const {
@@ -86,7 +86,7 @@ struct Stretch {
 struct Curve {
     std::vector<float> ms;
     uint64_t version = 0;
-    std::size_t kind = 0;
+    std::size_t gpu_type = 0;
     int epoch = -1;
 };
 
@@ -126,7 +126,7 @@ class Learned final : public Estimator {
                                                      : options_.restart_s;
         const Known known = known_of(job);
         Curve &curve = curves_[job.index];
-        if (curve.version != known.family->version || curve.kind != known.kind ||
+        if (curve.version != known.family->version || curve.gpu_type != known.gpu_type ||
             (adapts_ && curve.epoch != job.epoch))
             redraw(job, known, curve);
         out.curve_ms = curve.ms;
@@ -149,7 +149,7 @@ class Learned final : public Estimator {
     }
 
     void meet(std::span<Estimator *const> all) override {
-        for (Estimator *other : all) kinds_.push_back(static_cast<Learned *>(other));
+        for (Estimator *other : all) gpu_types_.push_back(static_cast<Learned *>(other));
     }
 
     void forget(const JobState &job) override {
@@ -172,11 +172,13 @@ class Learned final : public Estimator {
                           (1000 * plan_step_s(profile, {1}, {.local = profile.batch.local_max}));
         Known best{.family = &own};
         if (own.largest == 0)
-            for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-                Family &other = kinds_[kind]->family_of(job);
+            for (std::size_t gpu_type = 0; gpu_type < gpu_types_.size(); ++gpu_type) {
+                Family &other = gpu_types_[gpu_type]->family_of(job);
                 if (other.largest <= best.largest() || other.one_gpu == 0) continue;
                 if (other.stale) other.refit();
-                best = {.family = &other, .scale = other.one_gpu / own.one_gpu, .kind = kind + 1};
+                best = {.family = &other,
+                        .scale = other.one_gpu / own.one_gpu,
+                        .gpu_type = gpu_type + 1};
             }
         if (own.stale) own.refit();
         return best;
@@ -228,7 +230,7 @@ class Learned final : public Estimator {
             ms = static_cast<float>(known.step_ms_at(gpus, nodes, plan));
         }
         curve.version = known.family->version;
-        curve.kind = known.kind;
+        curve.gpu_type = known.gpu_type;
         curve.epoch = job.epoch;
     }
 
@@ -236,7 +238,7 @@ class Learned final : public Estimator {
     bool adapts_;
     bool is_alone_;
     const SimOptions &options_;
-    std::vector<Learned *> kinds_;  // of all GPU types; empty: there is one
+    std::vector<Learned *> gpu_types_;  // of all GPU types; empty: there is one
     std::map<std::string, Family> families_;
     std::map<std::size_t, Curve> curves_;
     std::map<std::size_t, Stretch> stretches_;

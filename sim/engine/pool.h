@@ -67,8 +67,9 @@ class Pool {
 };
 
 // Chooses the GPU type of each job. Pending jobs go where their value is highest. A running job
-// moves if that is worth its restart (SimOptions::moves_kinds). Moves jobs one by one as long as
-// the decisions of the two pools gain value in sum.
-void choose_kinds(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy, double now);
+// moves if that is worth its restart (SimOptions::moves_gpu_types). Moves jobs one by one as long
+// as the decisions of the two pools gain value in sum.
+void choose_gpu_types(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy,
+                      double now);
 
 }  // namespace ringrt::sim

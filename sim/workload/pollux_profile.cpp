@@ -71,7 +71,7 @@ std::string rotated_least(const Shape &shape) {
 class PolluxProfile final : public Profile {
   public:
     PolluxProfile(const std::string &application, std::vector<TextFile> files,
-                  const std::string &kind);
+                  const std::string &gpu_type);
     StepTime step_time(const Shape &shape, double local_batch) const override;
     double step_progress(int total_batch, int epoch) const override;
     Gradient gradient(int total_batch, int epoch) const override;
@@ -166,16 +166,16 @@ void PolluxProfile::read_training(TextFile file, int batch_size) {
 }
 
 PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFile> files,
-                             const std::string &kind) {
-    const std::string of_kind = kind.empty() ? "" : "-" + kind;
+                             const std::string &gpu_type) {
+    const std::string of_type = gpu_type.empty() ? "" : "-" + gpu_type;
     constexpr std::string_view kTraining = "validation-";
     name = application;
     std::map<int, TextFile *> trainings;
     for (TextFile &file : files) {
         const std::string_view about = stem(file.path);
-        if (about == "placements" + of_kind) {
+        if (about == "placements" + of_type) {
             read_placements(std::move(file));
-        } else if (about == "scalability" + of_kind) {
+        } else if (about == "scalability" + of_type) {
             read_scalability(std::move(file));
         } else if (about.starts_with(kTraining)) {
             const auto batch_size = parse_number(about.substr(kTraining.size()));
@@ -187,7 +187,7 @@ PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFil
     for (const auto &[size, file] : trainings) read_training(std::move(*file), size);
     if (placements_.empty())
         throw InputError(application + ": no placements.csv" +
-                         (kind.empty() ? "" : " of kind " + kind));
+                         (gpu_type.empty() ? "" : " of GPU type " + gpu_type));
     if (trainings_.empty()) throw InputError(application + ": no validation-BATCH.csv");
     find_epoch_ends();
     if (const auto one = by_nodes_.find(1); one != by_nodes_.end())
@@ -263,8 +263,8 @@ double PolluxProfile::step_progress(int total_batch, int epoch) const {
 
 std::shared_ptr<Profile> parse_pollux_profile(const std::string &application,
                                               std::vector<TextFile> files,
-                                              const std::string &kind) {
-    return std::make_shared<PolluxProfile>(application, std::move(files), kind);
+                                              const std::string &gpu_type) {
+    return std::make_shared<PolluxProfile>(application, std::move(files), gpu_type);
 }
 
 }  // namespace ringrt::sim

@@ -82,10 +82,10 @@ class Profile {
                                                      std::vector<double> step_s, double steps);
 
 // An application measured for Pollux: placements.csv, validation-BATCH.csv and, if measured,
-// scalability.csv; for one GPU type placements-KIND.csv and scalability-KIND.csv. Throws
+// scalability.csv; for one GPU type placements-TYPE.csv and scalability-TYPE.csv. Throws
 // InputError.
 [[nodiscard]] std::shared_ptr<Profile> parse_pollux_profile(const std::string &application,
                                                             std::vector<TextFile> files,
-                                                            const std::string &kind = "");
+                                                            const std::string &gpu_type = "");
 
 }  // namespace ringrt::sim

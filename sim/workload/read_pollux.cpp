@@ -32,16 +32,16 @@ Fact facts_of(std::string_view application) {
 
 std::shared_ptr<const Profile> profile_of(const std::string &application,
                                           const ReadApplication &applications,
-                                          const std::string &kind, double slowdown) {
+                                          const std::string &gpu_type, double slowdown) {
     for (const char c : application)
         if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'))
             throw InputError("application: expected letters, digits, - and _, got \"" +
                              printable(application) + "\"");
     std::shared_ptr<Profile> profile =
-        parse_pollux_profile(application, applications(application), kind);
+        parse_pollux_profile(application, applications(application), gpu_type);
     profile->slowdown = slowdown;
     const int most = facts_of(application).local_max;
-    if (most > 0 && kind.empty()) profile->batch.local_max = most;
+    if (most > 0 && gpu_type.empty()) profile->batch.local_max = most;
     return profile;
 }
 
@@ -65,11 +65,13 @@ Workload parse_pollux(TextFile file, const ReadApplication &applications,
         job.start_s = table.number_or(row, "start_s", 0, 1e6, -1);
         const double slowdown = table.number_or(row, "slowdown", 1e-3, 1e3, 1);
         std::shared_ptr<const Profile> &profile = profiles[{job.application, slowdown}];
-        if (!profile) profile = profile_of(job.application, applications, options.kind, slowdown);
+        if (!profile)
+            profile = profile_of(job.application, applications, options.gpu_type, slowdown);
         job.batch = table.integer(row, batch, 1, profile->batch.total_max);
         job.profile = profile;
         // Every GPU needs at least the application's smallest local batch.
-        const int gpus_here = options.kind_gpus > 0 ? options.kind_gpus : options.cluster_gpus;
+        const int gpus_here =
+            options.gpus_of_type > 0 ? options.gpus_of_type : options.cluster_gpus;
         int most = std::clamp(job.batch / profile->batch.local_min, 1, gpus_here);
         if (const int limit = facts_of(job.application).gpus_max) most = std::min(most, limit);
         job.gpus_limit = most;

@@ -43,7 +43,7 @@ struct Workload {
     std::string name;           // the file's name without its extension
     std::vector<JobSpec> jobs;  // by submit_s
     // The same jobs on each GPU type: their profiles, and the sizes that fit. Empty: one type.
-    std::vector<std::vector<JobSpec>> kinds;
+    std::vector<std::vector<JobSpec>> gpu_types;
     ReadNotes notes;
     bool has_dates = false;  // submit_s are Unix times
 };
@@ -51,8 +51,8 @@ struct Workload {
 // The readers' input besides the file.
 struct WorkloadOptions {
     std::string profiles_dir;  // of applications (pollux) or of throughput tables (elasticflow)
-    std::string kind;   // GPU type: its measurements are in placements-KIND.csv; empty: one type
-    int kind_gpus = 0;  // number of GPUs of that type; 0: all
+    std::string gpu_type;  // GPU type: its measurements are in placements-TYPE.csv; empty: one type
+    int gpus_of_type = 0;  // number of GPUs of that type; 0: all
     int cluster_gpus = 64;  // no job may request more
     int gpus_per_node = 4;
     int malleable_max = 64;  // upper end of the ladder if the format has none

@@ -47,5 +47,5 @@ has_field() { [ "$(field "$1" "$2")" = "$3" ]; }
 site_slurm() { slurmctld -V | sed 's/.* //'; }
 slurm_at_least() { [ "$(printf '%s\n' "$1" "$(site_slurm)" | sort -V | head -n 1)" = "$1" ]; }
 
-# Runs with this many GPUs and ranks. The GPU's kind precedes its number.
+# Runs with this many GPUs and ranks. The GPU's type precedes its number.
 runs_with() { is_state "$1" RUNNING && [ "$(gpus_of "$1")" = "$2" ] && [ "$(ranks_now "$1")" = "$2" ]; }

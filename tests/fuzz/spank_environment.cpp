@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const Flags flags = std::get<Flags>(*asked);
     check_flags(flags);
     check_refusal(refuse_partition(flags, job.description.array_inx, {.gpus_in_all = 4}));
-    expect(gpu_type(job.description).size() <= 300, "a kind of GPU is bounded");
+    expect(gpu_type(job.description).size() <= 300, "a GPU type is bounded");
     const auto header = header_of(job.description);
     if (const auto *refusal = std::get_if<Refusal>(&header)) {
         check_refusal(*refusal);

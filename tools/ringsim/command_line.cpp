@@ -28,20 +28,20 @@ std::string policy_help() {
 }
 
 // NAME=NODESxGPUS
-GpuKind parse_kind(const std::string &text) {
-    GpuKind kind;
+GpuType parse_gpu_type(const std::string &text) {
+    GpuType gpu_type;
     int read = 0;
     const std::size_t at = std::min(text.find('='), text.size());
-    kind.name = text.substr(0, at);
-    const bool fits =
-        at < text.size() && at > 0 && kind.name.find_first_of("/.") == std::string::npos &&
-        std::sscanf(text.c_str() + at, "=%5dx%2d%n", &kind.nodes, &kind.gpus_per_node, &read) ==
-            2 &&
-        text.size() == at + static_cast<std::size_t>(read) && kind.nodes >= 1 &&
-        kind.gpus_per_node >= 1 && kind.gpus_per_node <= 64;
+    gpu_type.name = text.substr(0, at);
+    const bool fits = at < text.size() && at > 0 &&
+                      gpu_type.name.find_first_of("/.") == std::string::npos &&
+                      std::sscanf(text.c_str() + at, "=%5dx%2d%n", &gpu_type.nodes,
+                                  &gpu_type.gpus_per_node, &read) == 2 &&
+                      text.size() == at + static_cast<std::size_t>(read) && gpu_type.nodes >= 1 &&
+                      gpu_type.gpus_per_node >= 1 && gpu_type.gpus_per_node <= 64;
     if (!fits)
-        throw CLI::ValidationError("--kinds", "expected NAME=NODESxGPUS, got \"" + text + "\"");
-    return kind;
+        throw CLI::ValidationError("--gpu-types", "expected NAME=NODESxGPUS, got \"" + text + "\"");
+    return gpu_type;
 }
 
 void add_cluster(CLI::App &app, CompareArguments &a) {
@@ -52,15 +52,16 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     app.add_option_function<std::vector<std::string>>(
-           "--kinds",
-           [&a](const std::vector<std::string> &kinds) {
-               for (const std::string &kind : kinds) a.sim.kinds.push_back(parse_kind(kind));
+           "--gpu-types",
+           [&a](const std::vector<std::string> &gpu_types) {
+               for (const std::string &gpu_type : gpu_types)
+                   a.sim.gpu_types.push_back(parse_gpu_type(gpu_type));
            },
-           "NAME=NODESxGPUS,...: a cluster of several kinds of GPU; placements-NAME.csv has their "
+           "NAME=NODESxGPUS,...: a cluster of several GPU types; placements-NAME.csv has their "
            "speeds")
         ->delimiter(',');
-    app.add_flag("!--keep-kind", a.sim.moves_kinds,
-                 "with --kinds: a job stays on the kind of GPU that it started on");
+    app.add_flag("!--keep-gpu-type", a.sim.moves_gpu_types,
+                 "with --gpu-types: a job stays on the GPU type that it started on");
     app.add_option("--restart", a.sim.restart_s,
                    "seconds for which a resize stops a job (stock Slurm: 121)")
         ->check(CLI::Range(0.0, 86400.0))

@@ -105,30 +105,31 @@ void set_plugin(PolicySpec &policy, const std::vector<std::string> &settings) {
     }
 }
 
-// A workload with its jobs on each kind of GPU.
-Workload read_kinds(const std::string &path, WorkloadOptions options, const SimOptions &sim) {
+// A workload with its jobs on each GPU type.
+Workload read_gpu_types(const std::string &path, WorkloadOptions options, const SimOptions &sim) {
     Workload out;
-    for (const GpuKind &kind : sim.kinds) {
-        options.kind = kind.name;
-        options.kind_gpus = kind.nodes * kind.gpus_per_node;
-        options.gpus_per_node = kind.gpus_per_node;
+    for (const GpuType &gpu_type : sim.gpu_types) {
+        options.gpu_type = gpu_type.name;
+        options.gpus_of_type = gpu_type.nodes * gpu_type.gpus_per_node;
+        options.gpus_per_node = gpu_type.gpus_per_node;
         Workload on = read_workload(path, options);
-        if (out.kinds.empty()) out = on;
-        out.kinds.push_back(std::move(on.jobs));
+        if (out.gpu_types.empty()) out = on;
+        out.gpu_types.push_back(std::move(on.jobs));
     }
     return out;
 }
 
-// Rejects options that do not support several kinds of GPU.
-void check_kinds(const CompareArguments &a) {
-    if (a.sim.kinds.empty()) return;
+// Rejects options that do not support several GPU types.
+void check_gpu_types(const CompareArguments &a) {
+    if (a.sim.gpu_types.empty()) return;
     for (const PolicySpec &policy : a.policies)
         if (!std::holds_alternative<policy::Decide>(policy.decide) || policy.plugin)
-            throw InputError("--kinds: " + policy.name + " supports one GPU type");
+            throw InputError("--gpu-types: " + policy.name + " supports one GPU type");
     if (a.merge || a.share < 1 || a.restart_spread > 0 || a.sim.grade_every > 0 ||
         !a.svg_path.empty() || !a.html_path.empty())
         throw InputError(
-            "--kinds goes with none of --merge, --share, --restart-spread, --grade, --svg, --html");
+            "--gpu-types goes with none of --merge, --share, --restart-spread, --grade, --svg, "
+            "--html");
 }
 
 std::vector<Workload> read_all(const CompareArguments &a) {
@@ -140,8 +141,8 @@ std::vector<Workload> read_all(const CompareArguments &a) {
     options.malleable_max = a.malleable_max > 0 ? a.malleable_max : options.cluster_gpus;
     std::vector<Workload> workloads;
     for (const std::string &path : a.workloads) {
-        workloads.push_back(a.sim.kinds.empty() ? read_workload(path, options)
-                                                : read_kinds(path, options, a.sim));
+        workloads.push_back(a.sim.gpu_types.empty() ? read_workload(path, options)
+                                                    : read_gpu_types(path, options, a.sim));
         if (workloads.back().jobs.empty()) throw InputError(path + ": no jobs in it");
     }
     if (a.merge) workloads = {merge_workloads(workloads)};
@@ -219,7 +220,7 @@ int run_compare(const CompareArguments &given) {
     CompareArguments a = given;
     check_outputs(a);
     infer_cluster(a);
-    check_kinds(a);
+    check_gpu_types(a);
     for (PolicySpec &policy : a.policies)
         if (policy.plugin) set_plugin(policy, a.plugin_settings);
     return run_compared(a, read_all(a));

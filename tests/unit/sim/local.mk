@@ -3,7 +3,7 @@
 if HAVE_TOOL_HEADERS
 sim_tests = \
 	tests/unit/sim/test_estimators \
-	tests/unit/sim/test_kinds \
+	tests/unit/sim/test_gpu_types \
 	tests/unit/sim/test_plugin_run \
 	tests/unit/sim/test_ringsim
 check_PROGRAMS += $(sim_tests)
@@ -13,9 +13,9 @@ tests_unit_sim_test_estimators_SOURCES = tests/unit/sim/test_estimators.cpp test
 tests_unit_sim_test_estimators_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_sim_test_estimators_LDADD = libsim.la $(CHECK_LIBS)
 
-tests_unit_sim_test_kinds_SOURCES = tests/unit/sim/test_kinds.cpp tests/support/check.h
-tests_unit_sim_test_kinds_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_sim_test_kinds_LDADD = libsim.la $(CHECK_LIBS)
+tests_unit_sim_test_gpu_types_SOURCES = tests/unit/sim/test_gpu_types.cpp tests/support/check.h
+tests_unit_sim_test_gpu_types_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_sim_test_gpu_types_LDADD = libsim.la $(CHECK_LIBS)
 
 tests_unit_sim_test_plugin_run_SOURCES = tests/unit/sim/test_plugin_run.cpp tests/support/check.h
 tests_unit_sim_test_plugin_run_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

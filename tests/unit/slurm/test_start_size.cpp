@@ -208,8 +208,8 @@ TEST(any_header_is_survived) {
     }
 }
 
-// --gpus-per-task=a100:1 requests that kind at every size.
-TEST(a_jobs_gpus_stay_of_their_kind) {
+// --gpus-per-task=a100:1 requests that type at every size.
+TEST(a_jobs_gpus_stay_of_their_type) {
     using ringrt::slurm::with_gpus;
     using ringrt::slurm::without_gpus;
     const std::string plain = ringrt::slurm::kGpuTres;

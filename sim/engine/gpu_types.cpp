@@ -36,34 +36,36 @@ class Assignment {
         std::vector<Job> on;          // by type
     };
     void see(const JobState &job, std::size_t from, double now);
-    [[nodiscard]] Worth worth_of(std::size_t kind);
+    [[nodiscard]] Worth worth_of(std::size_t gpu_type);
     void level(Row &row) const;
     [[nodiscard]] double moved(const Row &row, int gpus, double value, const Job &job) const;
     bool improve(Row &row);
 
     std::vector<std::unique_ptr<Pool>> &pools_;
     const PolicySpec &policy_;
-    bool moves_kinds_;
+    bool moves_gpu_types_;
     std::vector<Row> rows_;
     std::vector<Worth> worth_;  // by type
 };
 
 Assignment::Assignment(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy,
                        double now)
-    : pools_(pools), policy_(policy), moves_kinds_(pools[0]->options().moves_kinds) {
-    for (std::size_t kind = 0; kind < pools.size(); ++kind)
-        for (std::size_t i = 0; i < pools[kind]->size(); ++i) see(pools[kind]->job(i), kind, now);
+    : pools_(pools), policy_(policy), moves_gpu_types_(pools[0]->options().moves_gpu_types) {
+    for (std::size_t gpu_type = 0; gpu_type < pools.size(); ++gpu_type)
+        for (std::size_t i = 0; i < pools[gpu_type]->size(); ++i)
+            see(pools[gpu_type]->job(i), gpu_type, now);
     std::sort(rows_.begin(), rows_.end(),
               [](const Row &a, const Row &b) { return a.index < b.index; });
-    for (std::size_t kind = 0; kind < pools.size(); ++kind) worth_.push_back(worth_of(kind));
+    for (std::size_t gpu_type = 0; gpu_type < pools.size(); ++gpu_type)
+        worth_.push_back(worth_of(gpu_type));
 }
 
 void Assignment::see(const JobState &job, std::size_t from, double now) {
     Row &row = rows_.emplace_back(Row{.index = job.index, .from = from, .to = from, .on = {}});
     policy::SimFacts facts;
     row.on.resize(pools_.size());
-    for (std::size_t kind = 0; kind < pools_.size(); ++kind)
-        pools_[kind]->describe(job, now, row.on[kind], facts);
+    for (std::size_t gpu_type = 0; gpu_type < pools_.size(); ++gpu_type)
+        pools_[gpu_type]->describe(job, now, row.on[gpu_type], facts);
     for (Job &seen : row.on) seen.weight = job.spec->weight;
     level(row);
     if (job.gpus > 0)
@@ -93,24 +95,24 @@ double Assignment::moved(const Row &row, int gpus, double value, const Job &job)
     return value * seconds / (seconds + restart_s * (1 + row.present_s / options.size_lasts_s));
 }
 
-Worth Assignment::worth_of(std::size_t kind) {
+Worth Assignment::worth_of(std::size_t gpu_type) {
     std::vector<Job> jobs;
     std::vector<const Row *> rows;
     for (const Row &row : rows_) {
-        if (row.to != kind) continue;
-        jobs.push_back(row.on[kind]);
+        if (row.to != gpu_type) continue;
+        jobs.push_back(row.on[gpu_type]);
         rows.push_back(&row);
     }
     if (jobs.empty()) return {};
     const std::vector<policy::SimFacts> facts(jobs.size());
-    const auto decision = policy_.run({jobs, facts}, pools_[kind]->capacity());
+    const auto decision = policy_.run({jobs, facts}, pools_[gpu_type]->capacity());
     Worth worth;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         const int gpus = decision[i].gpus;
         if (gpus == 0) continue;
         ++worth.served;
         const double value = policy::value(jobs[i], gpus, policy_.options);
-        const bool comes = rows[i]->present_s > 0 && rows[i]->from != kind;
+        const bool comes = rows[i]->present_s > 0 && rows[i]->from != gpu_type;
         worth.sum += comes ? moved(*rows[i], gpus, value, jobs[i]) : value;
     }
     return worth;
@@ -122,17 +124,17 @@ bool Assignment::improve(Row &row) {
     Worth before, best_total, best_from, best_to;
     row.to = pools_.size();  // on no type
     const Worth without = worth_of(from);
-    for (std::size_t kind = 0; kind < pools_.size(); ++kind) {
-        if (kind == from) continue;
-        row.to = kind;
-        const Worth with = worth_of(kind);
-        before = sum_of(worth_[from], worth_[kind]);
+    for (std::size_t gpu_type = 0; gpu_type < pools_.size(); ++gpu_type) {
+        if (gpu_type == from) continue;
+        row.to = gpu_type;
+        const Worth with = worth_of(gpu_type);
+        before = sum_of(worth_[from], worth_[gpu_type]);
         const Worth total = sum_of(without, with);
         if (!is_better(total, before)) continue;
         // Relative to staying, so that types compare with each other.
         const Worth gain{total.served - before.served, total.sum - before.sum};
         if (best != from && !is_better(gain, best_total)) continue;
-        best = kind;
+        best = gpu_type;
         best_total = gain;
         best_from = without;
         best_to = with;
@@ -149,7 +151,7 @@ void Assignment::improve() {
     for (int round = 0; round < kRounds; ++round) {
         bool better = false;
         for (Row &row : rows_)
-            if (row.present_s == 0 || moves_kinds_) better |= improve(row);
+            if (row.present_s == 0 || moves_gpu_types_) better |= improve(row);
         if (!better) return;
     }
 }
@@ -163,7 +165,8 @@ void Assignment::carry_out(double now) {
 
 }  // namespace
 
-void choose_kinds(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy, double now) {
+void choose_gpu_types(std::vector<std::unique_ptr<Pool>> &pools, const PolicySpec &policy,
+                      double now) {
     Assignment assignment(pools, policy, now);
     assignment.improve();
     assignment.carry_out(now);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Two kinds of GPU, and overlapping partitions. A job that waits for one kind makes no job give up the other,
+# Two GPU types, and overlapping partitions. A job that waits for one type makes no job give up the other,
 # and a job counts only the GPUs of its own partition.
 . "$here/site.sh"
 site_up
@@ -17,10 +17,10 @@ wait_for 30 "start of carol's job" is_state "$holder" RUNNING
 waiting=$(user_rigid dave 600 -p large --gpus=h100:4)
 sleep 8
 is_state "$waiting" PENDING || fail "dave's job is $(state_of "$waiting")"
-has_event "$job" asked && fail "alice's job was asked for the sake of one that waits for another kind of GPU"
+has_event "$job" asked && fail "alice's job was asked for the sake of one that waits for another GPU type"
 runs_with "$job" 4 || fail "alice's job does not run with its 4 GPUs"
 
-# Idle GPUs of her kind are used meanwhile.
+# Idle GPUs of her type are used meanwhile.
 as bob scancel "$blocker"
 wait_for 60 "growth beside one that waits for h100" runs_with "$job" 8
 check_steps

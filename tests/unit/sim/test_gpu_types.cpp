@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cluster of several kinds of GPU: doubling within a kind, and moves across kinds.
+// A cluster of several GPU types: doubling within a type, and moves across types.
 #include "sim/engine/engine.h"
 #include "tests/support/check.h"
 
@@ -7,7 +7,7 @@ using namespace ringrt::sim;
 
 namespace {
 
-// Linear speedup on up to 4 GPUs, with this step time on one GPU of each kind.
+// Linear speedup on up to 4 GPUs, with this step time on one GPU of each type.
 JobSpec job_of(const char *name, double submit_s, double step_s, double steps) {
     JobSpec job;
     job.name = job.application = name;
@@ -19,17 +19,17 @@ JobSpec job_of(const char *name, double submit_s, double step_s, double steps) {
 
 struct Site {
     Workload workload;
-    SimOptions options{.kinds = {{"slow", 1, 4}, {"fast", 1, 4}},
+    SimOptions options{.gpu_types = {{"slow", 1, 4}, {"fast", 1, 4}},
                        .restart_s = 10,
                        .start_s = 0,
                        .interval_s = 10,
                        .knowledge = Knowledge::oracle};
 
-    Site() { workload.kinds.resize(2); }
+    Site() { workload.gpu_types.resize(2); }
     void add(const char *name, double submit_s, double slow_s, double fast_s, double steps) {
-        workload.kinds[0].push_back(job_of(name, submit_s, slow_s, steps));
-        workload.kinds[1].push_back(job_of(name, submit_s, fast_s, steps));
-        workload.jobs = workload.kinds[0];
+        workload.gpu_types[0].push_back(job_of(name, submit_s, slow_s, steps));
+        workload.gpu_types[1].push_back(job_of(name, submit_s, fast_s, steps));
+        workload.jobs = workload.gpu_types[0];
     }
     [[nodiscard]] RunResult run() const {
         return simulate(workload, parse_policy("doubling@oracle"), options);
@@ -38,7 +38,7 @@ struct Site {
 
 }  // namespace
 
-TEST(a_job_doubles_on_the_kind_that_is_fastest_for_it) {
+TEST(a_job_doubles_on_the_gpu_type_that_is_fastest_for_it) {
     Site site;
     site.add("a", 0, 4, 1, 1000);
     site.add("b", 0, 1, 4, 1000);
@@ -49,14 +49,14 @@ TEST(a_job_doubles_on_the_kind_that_is_fastest_for_it) {
     }
 }
 
-TEST(a_running_job_moves_to_a_faster_kind_when_that_is_free) {
+TEST(a_running_job_moves_to_a_faster_gpu_type_when_that_is_free) {
     Site site;
     site.add("first", 0, 4, 1, 400);     // fast: done after 100 s
     site.add("second", 0, 4, 2, 10000);  // slow: 10,000 s; fast: 5,000 s
     const RunResult across = site.run();
     ck_assert_int_ge(across.jobs[1].restarts, 1);
     ck_assert_double_lt(across.jobs[1].finish_s, 5300);
-    site.options.moves_kinds = false;
+    site.options.moves_gpu_types = false;
     const RunResult within = site.run();
     ck_assert_double_gt(within.jobs[1].finish_s, 9000);
 }
@@ -69,7 +69,7 @@ TEST(a_move_must_be_worth_its_restart) {
     ck_assert_int_eq(run.jobs[1].restarts, 0);
 }
 
-TEST(a_kind_that_was_never_tried_is_estimated_from_another) {
+TEST(a_gpu_type_that_was_never_tried_is_estimated_from_another) {
     Site site;
     site.add("a", 0, 4, 1, 1000);
     site.options.knowledge = Knowledge::learned;
@@ -80,7 +80,7 @@ TEST(a_kind_that_was_never_tried_is_estimated_from_another) {
     slow->meet(both);
     fast->meet(both);
     JobState job;
-    job.spec = &site.workload.kinds[0][0];
+    job.spec = &site.workload.gpu_types[0][0];
     job.gpus = 1;
     job.starts = 1;
     job.shape = {1};
@@ -89,10 +89,10 @@ TEST(a_kind_that_was_never_tried_is_estimated_from_another) {
     slow->describe(job, out);
     slow->ran(job, 2);
     JobState there;
-    there.spec = &site.workload.kinds[1][0];
+    there.spec = &site.workload.gpu_types[1][0];
     fast->describe(there, out);
     ck_assert_double_eq_tol(step_ms(out, 1), 1000, 1);  // measured 4 s; four times as fast
-    ck_assert_int_eq(out.gpus_cap, 1);                  // as on the kind where it was measured
+    ck_assert_int_eq(out.gpus_cap, 1);                  // as on the type where it was measured
     slow->describe(job, out);
     ck_assert_double_eq_tol(step_ms(out, 1), 4000, 1);
     ck_assert_int_eq(out.gpus_cap, 2);
@@ -120,7 +120,7 @@ TEST(an_estimator_alone_ignores_other_jobs) {
     ck_assert_int_eq(out.gpus_cap, 1);  // of the same application
 }
 
-TEST(measurements_are_per_kind_and_application) {
+TEST(measurements_are_per_gpu_type_and_application) {
     const auto tables = [](const std::string &) {
         return std::vector<TextFile>{
             {"app/placements-slow.csv", "placement,local_bsz,step_time,sync_time\n1,8,4,0\n"},
@@ -130,8 +130,9 @@ TEST(measurements_are_per_kind_and_application) {
     const TextFile jobs{"w.csv",
                         "name,time,application,num_replicas,batch_size,restart_s,start_s,slowdown\n"
                         "a,0,app,1,8,50,20,1.5\n"};
-    for (const auto &[kind, step_s] : {std::pair("slow", 6.0), std::pair("fast", 1.5)}) {
-        const Workload workload = parse_pollux(jobs, tables, {.kind = kind, .kind_gpus = 4});
+    for (const auto &[gpu_type, step_s] : {std::pair("slow", 6.0), std::pair("fast", 1.5)}) {
+        const Workload workload =
+            parse_pollux(jobs, tables, {.gpu_type = gpu_type, .gpus_of_type = 4});
         const JobSpec &job = workload.jobs[0];
         ck_assert_double_eq_tol(plan_step_s(*job.profile, {1}, {.local = 8}), step_s, 1e-9);
         ck_assert_double_eq(job.restart_s, 50);
@@ -139,11 +140,11 @@ TEST(measurements_are_per_kind_and_application) {
     }
     bool refused = false;
     try {
-        (void)parse_pollux(jobs, tables, {.kind = "other"});
+        (void)parse_pollux(jobs, tables, {.gpu_type = "other"});
     } catch (const InputError &) {
         refused = true;
     }
     ck_assert(refused);
 }
 
-int main() { return ringrt::test::run_all("kinds"); }
+int main() { return ringrt::test::run_all("gpu_types"); }
