@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The policies that malleable.yaml may name: file names without .cpp. make compiles them, and registry.cpp
-# finds them. A new policy needs one line here and its file (doc/policies.md).
+# The policies that malleable.yaml may name: file names without .cpp. make compiles them, and
+# policy_lookup.cpp finds them. To add a policy: its file and one line here (doc/policies.md).
 policies =
 policies += slurm_plugin/policy/doubling

@@ -25,6 +25,7 @@
 #include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "slurm_plugin/slurm/spank/beside_tasks.h"
+#include "slurm_plugin/slurm/spank/sbatch_flags.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
 
 namespace ringrt::slurm {

@@ -21,6 +21,7 @@
 #include "slurm_plugin/records/fields.h"
 #include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank/sbatch_flags.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
 #include "slurm_plugin/slurm/spank/srun_record.h"
 

@@ -7,6 +7,7 @@
 
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank/sbatch_flags.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
 #include "slurm_plugin/slurm/spank/step_variables.h"
 

@@ -30,7 +30,7 @@ tests_unit_policy_test_policy_contract_LDADD = libbaselines.la libpolicy.la $(CH
 check_PROGRAMS += tests/unit/policy/test_own_policy
 TESTS += tests/unit/policy/test_own_policy
 tests_unit_policy_test_own_policy_SOURCES = tests/unit/policy/test_own_policy.cpp tests/unit/policy/equal_share.cpp \
-	slurm_plugin/policy/registry.cpp $(policy_test_support)
+	slurm_plugin/policy/policy_lookup.cpp $(policy_test_support)
 tests_unit_policy_test_own_policy_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) \
 	-D'RINGRT_POLICIES(X)=X(doubling) X(equal_share)'
 tests_unit_policy_test_own_policy_LDADD = libcontroller.la $(CHECK_LIBS)
