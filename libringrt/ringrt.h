@@ -263,7 +263,7 @@ RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, 
 typedef int (*ringrt_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
                                size_t error_bytes);
 
-/* Sets callbacks for a program with its own checkpoint format, beside registered buffers or without any. Call
+/* Sets callbacks for a program with its own checkpoint format, in addition to registered buffers or without any. Call
  * it on all ranks before the first restore, save or step.
  *
  * Every save calls `save` on every rank, after the ranks have agreed on the step. The program chooses which

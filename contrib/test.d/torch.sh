@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/test --stages torch: the Python package with the real PyTorch and frameworks, which pip
 # installs into the build directory; torch-short: some of its tests with only PyTorch. The download
-# runs beside the other stages. Sourced by contrib/test.
+# runs at the same time as the other stages. Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 
 # PyPI's torch is built for CUDA, but imports on a CPU if it finds the CUDA toolkit's libraries. The

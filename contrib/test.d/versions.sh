@@ -18,7 +18,7 @@ choose_versions() { # VERSION|NAME|all
 }
 
 # Processes that wait and measure in the foreground must not be disturbed. Only for work without a
-# time limit: beside a build, downloads would exceed theirs.
+# time limit: during a build, downloads would exceed theirs.
 stand_back() { chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID"; } >/dev/null
 
 # What git would commit; outside git, everything that is not a build.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text that makes a directory of shards a checkpoint, and LATEST beside it. PURE.
+// The text that makes a directory of shards a checkpoint, and LATEST next to it. PURE.
 //
 // Lines of words without nesting, parsed as hostile input: every count, length and number is
 // bounded, every key comes once and in order, and the last line is the hash of all lines before it.

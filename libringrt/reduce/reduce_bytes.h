@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce() for the types of one byte. A file of its own, so that it is compiled beside the others.
+// reduce() for the types of one byte. A file of its own, so that it is compiled in parallel with
+// the others.
 #pragma once
 
 #include "libringrt/reduce/reduce.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One rank of test_backend.py: the backend "ringrt" beside Gloo, in the same processes."""
+"""One rank of test_backend.py: the backend "ringrt" compared with Gloo, in the same processes."""
 import os
 import shutil
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The backend "ringrt" beside Gloo: medians of interleaved runs. `measure_backend.py RANKS [ROUNDS]` with the library
+"""The backend "ringrt" against Gloo: medians of interleaved runs. `measure_backend.py RANKS [ROUNDS]` with the library
 of RINGRT_LIBRARY; a table of microseconds per all_reduce, and of milliseconds per DDP step."""
 import os
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The backend "ringrt" of torch.distributed, with the real torch: its results beside Gloo's."""
+"""The backend "ringrt" of torch.distributed, with the real torch: its results compared with Gloo's."""
 import os
 import subprocess
 import sys

@@ -47,8 +47,8 @@ struct Queue {
     std::function<policy::Reservation(int gpus)> reserve;
 
     // Starts jobs by nice value and priority. The first that cannot start gets a reservation from
-    // the time limits of the running jobs, if these show when room is free; others start beside it
-    // (EASY, as `fifo`). True if the pending reason of a job changed.
+    // the time limits of the running jobs, if these show when room is free; others start in the
+    // meantime (EASY, as `fifo`). True if the pending reason of a job changed.
     bool start_all();
 };
 

@@ -32,7 +32,7 @@ struct JobSpec {
     std::shared_ptr<const Profile> profile;
 };
 
-// How a reader treated its file: shown beside the results, which depend on it.
+// How a reader treated its file: shown with the results, which depend on it.
 struct ReadNotes {
     std::size_t steps = 0, without_gpus = 0, never_ran = 0;  // rows left out
     std::size_t cut = 0;       // jobs of more GPUs than the cluster has, reduced to these

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node's side of the channel (doc/channel.md): one process per step and node, beside the tasks,
-// with the rights of the job's owner. It receives the signals that Slurm sends to the step,
-// forwards them to the connected clients, and calls Slurm for rank 0.
+// The node's side of the channel (doc/channel.md): one process per step and node, in addition to
+// the tasks, with the rights of the job's owner. It receives the signals that Slurm sends to the
+// step, forwards them to the connected clients, and calls Slurm for rank 0.
 //
 // SIGTERM may mean the end, or the start of the GraceTime when Slurm preempts the job. The service
 // asks Slurm which; a preempted job gets `asked`, so that it saves and restarts later.

@@ -56,7 +56,7 @@ class Ceiling {
     int gpus_ = 0;
 };
 
-// Slurm holds a job after a failed launch, for example one that started beside the remains of its
+// Slurm holds a job after a failed launch, for example one that started while remains of its
 // old run. The controller undoes this hold, but not indefinitely: a node may be broken.
 class LaunchFailures {
   public:

@@ -17,7 +17,7 @@ me() {
     echo "$SLURM_JOB_ID"
 }
 
-# Only one incarnation writes: after a kill slurmctld may start a job beside its own old run.
+# Only one incarnation writes: after a kill slurmctld may start a job while its own old run lives.
 fence=$$.$RANDOM
 is_mine() { local owner; read -r owner <"$1/owner" && [ "$owner" = "$fence" ]; }
 

@@ -3,8 +3,8 @@
 // into caches, where the memory traffic bound does not apply. Two threads on one core each do the
 // minimum work and meet by spinning on one cache line: each reads half of both buffers and writes
 // the reduction into both. Every kind of store is tried, and the fastest is printed. It is not a
-// test. Run it beside ringbench --buffers shared on an idle machine; its result is the limit of
-// MEDIAN_US there.
+// test. Run it in turns with ringbench --buffers shared on an idle machine; its result is the limit
+// of MEDIAN_US there.
 //
 //     direct_limit [KiB...]        (default 1024 4096 16384)
 #include <sched.h>

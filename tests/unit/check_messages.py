@@ -27,7 +27,7 @@ TOKEN = re.compile(
     r"(?<![0-9])'(?:[^'\\\n]|\\[^'\n]+|\\')'", re.S)  # no 999'999
 # Slurm's answers, and the names of ringrt's plugins.
 NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs: --malleable=MIN:MAX",
-            "Malleable jobs beside Slurm's backfill", "systemctl reload ringrtd",
+            "Malleable jobs in addition to Slurm's backfill", "systemctl reload ringrtd",
             "sched/doubling: JobId=%u %s",
             "exit status: 0 success; 1 failure; 2 usage error",
             ": (where it is by default)",

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kAnswerMs = 120000;
 
-// Beside this program in the build tree, otherwise in the installation.
+// Next to this program in the build tree, otherwise in the installation.
 std::string worker_path(const std::string &name) {
     std::string self = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
     for (const std::string &directory :

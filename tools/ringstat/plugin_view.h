@@ -21,7 +21,7 @@ struct PluginView {
     std::string note;     // empty, or one line: why the options are the defaults
 };
 
-// From malleable.yaml beside the slurm.conf in use.
+// From malleable.yaml next to the slurm.conf in use.
 [[nodiscard]] PluginView view_plugin();
 
 struct Explanations {

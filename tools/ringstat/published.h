@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The explanations that the controller publishes in a file beside its report
+// The explanations that the controller publishes in a file next to its report
 // (malleable_explain.json).
 #pragma once
 

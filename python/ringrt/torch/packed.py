@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-_SMALL = 16384  # a tensor of at most this many bytes is copied beside the tree
+_SMALL = 16384  # a tensor of at most this many bytes is copied with the tree
 _BEGINNING = struct.Struct("<QQ")  # bytes of the tree, and of the small tensors
 
 

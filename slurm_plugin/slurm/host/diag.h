@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The report for `ringstat diag`: one JSON object in a file beside the event log. It is written
+// The report for `ringstat diag`: one JSON object in a file next to the event log. It is written
 // periodically, so if the thread hangs, the file's time shows since when.
 #pragma once
 

@@ -33,7 +33,7 @@ class Host : public Log {
     [[nodiscard]] virtual bool is_reload_due() = 0;
     // The administrator's command to reload malleable.yaml.
     [[nodiscard]] virtual std::string_view reload_command() const = 0;
-    // The file to read; empty: malleable.yaml beside slurm.conf.
+    // The file to read; empty: malleable.yaml next to slurm.conf.
     [[nodiscard]] virtual std::string yaml() const { return {}; }
 
     // Called before each pass and, between passes, every duty_every_s().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The journal (controller/journal.h) as a file in StateSaveLocation, which a backup slurmctld
-// always shares. (The event log is for people: it is beside slurmctld's log, on a local disk.)
+// always shares. (The event log is for people: it is next to slurmctld's log, on a local disk.)
 #pragma once
 
 #include <cstddef>

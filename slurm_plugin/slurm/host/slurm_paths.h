@@ -10,16 +10,16 @@
 namespace ringrt::slurm {
 
 struct SlurmPaths {
-    std::string yaml;       // malleable.yaml beside slurm.conf
+    std::string yaml;       // malleable.yaml next to slurm.conf
     std::string last_good;  // copy of the last accepted one, in StateSaveLocation
     std::string journal;    // malleable_journal in StateSaveLocation
-    // Beside slurmctld's log, or in StateSaveLocation if it logs to syslog:
+    // Next to slurmctld's log, or in StateSaveLocation if it logs to syslog:
     std::string event_log;  // malleable_events.jsonl
     std::string diag;       // malleable_diag.json
     std::string explain;    // malleable_explain.json
 };
 
-// The other facts that a daemon beside slurmctld needs.
+// The other facts that a daemon outside slurmctld needs.
 struct SlurmSetup {
     SlurmPaths paths;
     std::string state;      // StateSaveLocation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// malleable.yaml: the controller's parameters, one `key: value` per line, beside slurm.conf.
+// malleable.yaml: the controller's parameters, one `key: value` per line, next to slurm.conf.
 //
 // The keys are those of controller/options.h, plus `event_log` and `metrics_file`. The text is
 // bounded before parsing (64 KiB, nesting 16, no aliases). Unknown or repeated keys and invalid
@@ -20,7 +20,7 @@ inline constexpr int kYamlDepthMax = 16;
 
 struct PluginOptions {
     controller::Options controller;
-    std::string event_log;     // path; empty: malleable_events.jsonl beside slurmctld's log
+    std::string event_log;     // path; empty: malleable_events.jsonl next to slurmctld's log
     std::string metrics_file;  // path, rewritten every few seconds; empty: not written
     bool found = true;         // the file exists
     std::string text;          // its content

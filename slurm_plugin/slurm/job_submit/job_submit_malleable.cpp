@@ -42,7 +42,7 @@ Function sched_function(const char *name) {
     return reinterpret_cast<Function>(symbol);
 }
 
-// The file in which ringrtd publishes its facts, if it runs beside this slurmctld.
+// The file in which ringrtd publishes its facts, if it runs with this slurmctld.
 std::string facts_path() {
     const char *path = std::getenv(kFactsVariable);
     return path != nullptr ? path : kFactsPath;

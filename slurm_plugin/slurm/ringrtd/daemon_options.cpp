@@ -33,14 +33,14 @@ std::optional<int> parse_daemon_options(int argc, char **argv, DaemonOptions &op
     return parse_options(
         argc, argv,
         {.program = "ringrtd",
-         .about = "The controller of malleable jobs, as a daemon beside slurmctld. Runs in the\n"
+         .about = "The controller of malleable jobs, as a daemon outside slurmctld. Runs in the\n"
                   "foreground, as SlurmUser. If several run for one cluster, one is active.",
          .below = "Signals: SIGHUP rereads the configuration and reopens the logs, SIGUSR1\n"
                   "reopens its own log, SIGTERM and SIGINT end it. Exit status: 0 success;\n"
                   "1 failure; 2 something must be corrected first: the command line, the\n"
                   "configuration, the user, Slurm's version or SchedulerType. See ringrtd(8).",
          .options = {
-             {"config", 0, "FILE", "read this instead of malleable.yaml beside slurm.conf",
+             {"config", 0, "FILE", "read this instead of malleable.yaml next to slurm.conf",
               path_into(options.config)},
              {"log-file", 0, "FILE", "log there instead of standard error",
               path_into(options.log_file)},

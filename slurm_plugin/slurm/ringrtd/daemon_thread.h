@@ -18,7 +18,7 @@
 
 namespace ringrt::slurm {
 
-// Why this daemon must not run beside that slurmctld, in one line; empty: it may run.
+// Why this daemon must not run with that slurmctld, in one line; empty: it may run.
 [[nodiscard]] std::string why_incompatible(const SlurmSetup &setup, uint32_t user_id);
 
 class DaemonThread final : public ControllerThread {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# ringrtd: the same controller as a daemon beside slurmctld
+# ringrtd: the same controller as a daemon outside slurmctld
 noinst_LTLIBRARIES += libringrtd.la
 libringrtd_la_SOURCES = \
 	slurm_plugin/slurm/ringrtd/daemon_log.cpp slurm_plugin/slurm/ringrtd/daemon_log.h \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// ringrtd: the controller of malleable jobs as a daemon beside slurmctld.
+// ringrtd: the controller of malleable jobs as a daemon outside slurmctld.
 #include <unistd.h>
 
 #include <csignal>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::chrono::seconds kEndWait{10};
 
-// Works without Slurm: looks for malleable.yaml beside the slurm.conf that Slurm's programs would
+// Works without Slurm: looks for malleable.yaml next to the slurm.conf that Slurm's programs would
 // read.
 int check(const DaemonOptions &options) {
     std::string path = options.config;

@@ -43,7 +43,7 @@ bool BackfillHost::load(const std::string &path, std::string *error) {
     return false;
 }
 
-// Searches beside this plugin, beside Slurm's own library (libslurmfull.so is in the plugin
+// Searches next to this plugin, next to Slurm's own library (libslurmfull.so is in the plugin
 // directory), and where configure found Slurm's plugins.
 bool BackfillHost::start(std::string *error) {
     const std::string dirs[] = {directory_of(kBackfill),

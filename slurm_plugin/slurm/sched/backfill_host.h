@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Slurm's own backfill scheduler, loaded beside this plugin's thread. slurm.conf's SchedulerType
-// names only one plugin, and every rigid job must be scheduled exactly as without this plugin.
+// Slurm's own backfill scheduler, run at the same time as this plugin's thread. slurm.conf's
+// SchedulerType names only one plugin, and every rigid job must be scheduled exactly as without
+// this plugin.
 #pragma once
 
 #include <mutex>

@@ -99,7 +99,8 @@ int start_backfill() noexcept {
 
 extern "C" {
 
-extern RINGRT_PLUGIN_SYMBOL const char plugin_name[] = "Malleable jobs beside Slurm's backfill";
+extern RINGRT_PLUGIN_SYMBOL const char plugin_name[] =
+    "Malleable jobs in addition to Slurm's backfill";
 extern RINGRT_PLUGIN_SYMBOL const char plugin_type[] = "sched/doubling";
 extern RINGRT_PLUGIN_SYMBOL const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Sets up a service process beside a step's tasks: it receives Slurm's signals as they do, and has
-// the rights of the job's owner.
+// Sets up a service process in addition to a step's tasks: it receives Slurm's signals as they do,
+// and has the rights of the job's owner.
 #pragma once
 
 #include <sys/types.h>

@@ -3,7 +3,7 @@
 # seconds: 400
 # Hostile programs react to the resize signal: they stop themselves, crash, end, requeue again and again, hold
 # or change their job, flood themselves with signals, or write a huge or a false Comment. slurmctld and the
-# controller continue, another user's job beside them is never touched, and pending jobs start once the
+# controller continue, another user's job on the same cluster is never touched, and pending jobs start once the
 # hostile jobs are gone.
 . "$here/site.sh"
 site_up

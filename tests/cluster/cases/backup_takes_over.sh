@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A backup slurmctld takes over, gives back and takes over again. It backfills each time, and the controller
-# runs where Slurm does. A cluster of stock Slurm does the same beside it, to tell Slurm's faults from
+# runs where Slurm does. A cluster of stock Slurm does the same at the same time, to tell Slurm's faults from
 # ringrt's.
 # seconds: 400
 only_with plugin "the controller is inside of slurmctld; two_daemons tells of two ringrtd"
@@ -22,14 +22,14 @@ two_take_overs() { # NAME CLUSTER_OPTION
     wait_for 30 "primary" is_up first
     wait_for 30 "backup" is_up second
     sleep 2
-    has_thread bckfl && fail "the backup backfills beside the primary"
+    has_thread bckfl && fail "the backup backfills while the primary does"
     take_over 1
     "$cluster" daemon "$pair" start slurmctld
     # From 24.11 on the backup waits 29 s for its own answer to the primary before it gives back.
     wait_for 90 "primary back" is_up first
     wait_for 30 "backup back" is_up second
     sleep 3
-    has_thread bckfl && fail "the backup still backfills beside the primary"
+    has_thread bckfl && fail "the backup still backfills while the primary does"
     take_over 2
 }
 

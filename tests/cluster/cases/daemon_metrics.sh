@@ -30,7 +30,7 @@ all = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(
 time.sleep(60)' $port &
 slow=$!
 start_job busy --malleable=1:16 -- 100000 100
-wait_for 30 "16 GPUs beside slow clients" runs_with "$job" 16
+wait_for 30 "16 GPUs in spite of slow clients" runs_with "$job" 16
 ask GET /metrics | grep -q ^200 || fail "no answer after the slow clients"
 kill $slow $daemon
 wait $daemon || fail "it did not end as asked"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Beside a setup that it must not run with, ringrtd ends with status 2 and one clear line. It waits for a
+# With a setup that it must not run with, ringrtd ends with status 2 and one clear line. It waits for a
 # slurmctld that does not answer.
 only_with daemon "these are ringrtd's own words"
 ringrtd=$(cat "$dir/run/ringrtd.program")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Beside ringrtd, other users' heterogeneous jobs are accepted and run, even while a malleable job is resized
+# With ringrtd, other users' heterogeneous jobs are accepted and run, even while a malleable job is resized
 # for them. Slurm refuses them all if SchedulerType is not sched/backfill.
-only_with daemon "Slurm refuses heterogeneous jobs beside SchedulerType=sched/doubling"
+only_with daemon "Slurm refuses heterogeneous jobs with SchedulerType=sched/doubling"
 start_job wide --malleable=1:16 -- 100000 100
 wait_for 30 "start with 16 GPUs" runs_with "$job" 16
 het=$(timeout 20 sbatch --parsable -J het -o "$work/het.out" -n1 --gpus=2 : -n1 --gpus=4 \

@@ -24,7 +24,7 @@ preemptor=$(user_rigid carol 8 -p urgent -q urgent --gpus=8 --nodes=2 -w "n[1-2]
 asked=$SECONDS
 wait_for 30 "start of the preemptor" is_state "$preemptor" "RUNNING COMPLETED"
 note "measured: the preemptor waited $((SECONDS - asked)) s"
-wait_for 20 "two ranks beside it" base_has 2
+wait_for 20 "two ranks at the same time" base_has 2
 wait_for 90 "four ranks again" base_has 4
 wait_for 120 "end of the base" is_state "$base" COMPLETED
 wait_for 30 "end of its extensions" no_jobs

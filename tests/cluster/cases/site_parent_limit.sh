@@ -24,5 +24,5 @@ check_steps
 waiting=$(user_rigid dave 600 --gpus=2 --nodes=1)
 wait_for 20 "wait at the limit of the account above" waits_at "$waiting" AssocGrpGRES
 wait_for 60 "start of dave's job" is_state "$waiting" RUNNING
-wait_for 60 "run with 2 beside it" runs_with "$job" 2
+wait_for 60 "run with 2 at the same time" runs_with "$job" 2
 check_steps

@@ -22,7 +22,7 @@ preempt() { # WHEN RESTARTS: RESTARTS is the job's restart count so far
     wait_for 40 "start of the preemptor $1" is_state "$preemptor" RUNNING
     wait_for 60 "requeue $1" has_begun "$2"
     rows=$(rows_now)
-    wait_for 60 "ten steps beside the preemptor, preempted $1" trains_after
+    wait_for 60 "ten steps while the preemptor runs, preempted $1" trains_after
     [ "$(field "$job" Nice)" = 100 ] || fail "preempted $1: its nice value is $(field "$job" Nice)"
     timeout 10 scancel "$preemptor"
 }

@@ -22,5 +22,5 @@ runs_with "$job" 4 || fail "alice's job does not run with its 4 GPUs"
 
 # Idle GPUs of her type are used meanwhile.
 as bob scancel "$blocker"
-wait_for 60 "growth beside one that waits for h100" runs_with "$job" 8
+wait_for 60 "growth while another job waits for h100" runs_with "$job" 8
 check_steps

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A resize under site conditions: an ordinary user's job, SlurmUser=slurm, slurmdbd, a prolog and an epilog, a
-# job_submit.lua beside ringrt's plugin, and cgroups if the machine has them.
+# job_submit.lua in addition to ringrt's plugin, and cgroups if the machine has them.
 . "$here/site.sh"
 site_up
 echo 1 >"$dir/prolog_seconds"

@@ -11,7 +11,7 @@ ends_well() { # WHEN GPUS...: the job continues at one of these sizes
     wait_for 60 "run after a crash $when" is_state "$job" RUNNING
     wait_for 60 "steps after a crash $when" has_steps $(($(steps_done) + 10))
     # slurmctld drains a node on which it finds a run that it has lost ("Duplicate jobid") until an
-    # administrator resumes it. A job that left then has four GPUs beside the guest's eight.
+    # administrator resumes it. A job that left then has four GPUs, and the guest eight.
     [[ " $* " != *" 8 "* ]] || [ -z "$(timeout 10 sinfo -h -t drain,draining,drained -o %N)" ] || set -- "$@" 4
     [[ " $* " == *" $(ranks_now) "* ]] || fail "after a crash $when the job has $(ranks_now) ranks"
     # Just after the restart Slurm may have lost that run: its steps are done again.

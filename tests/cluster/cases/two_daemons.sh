@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Two ringrtd beside one cluster: one acts. The active one is killed during a resize: the other takes over at
+# Two ringrtd for one cluster: one acts. The active one is killed during a resize: the other takes over at
 # once, the resize ends, and nothing runs twice. Then the active one is paused (SIGSTOP) for longer than its
 # lease: it does not act when it continues.
 # seconds: 300

@@ -31,7 +31,7 @@ wait_for 90 "growth over all nodes" have 4,4,4,4,
 before=$(asked)
 never=$(wide 16 4 1)
 sleep 6
-is_state "$never" PENDING || fail "a job of all nodes runs beside four others"
+is_state "$never" PENDING || fail "a job of all nodes runs at the same time as four others"
 [ "$(asked)" = "$before" ] || fail "jobs were asked in vain"
 scancel "$never" "${jobs[2]}" "${jobs[3]}"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Forged SPANK environments through libslurm alone: 10,000 entries, an entry of a megabyte, hostile values.
-# They are ignored or refused, and cost slurmctld no more memory than a stock slurmctld beside it (F42). Slurm
+# They are ignored or refused, and cost slurmctld no more memory than a stock slurmctld at the same time (F42). Slurm
 # itself keeps the environments of ended jobs for MinJobAge.
 submit_many=$(dirname "$plugins")/tests/faults/submit_many
 [ -x "$submit_many" ] || { note "skipped: submit_many is not built (make tests/faults/submit_many)"; exit 77; }

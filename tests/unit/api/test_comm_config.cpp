@@ -156,7 +156,7 @@ TEST(a_handle_that_is_null_is_refused) {
     ck_assert_int_eq(ringrt_comm_destroy(nullptr), RINGRT_OK);
 }
 
-// Beside a training's handle: the training's environment settings do not apply here.
+// In addition to a training's handle: the training's environment settings do not apply here.
 TEST(a_communicator_ignores_a_trainings_settings) {
     TemporaryDirectory directory;
     const std::string telemetry = directory.path + "/telemetry";

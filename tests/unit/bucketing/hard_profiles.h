@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Profiles that are hard for a grouping rule: very uneven sizes, 1 byte beside 4 GB, thousands of
+// Profiles that are hard for a grouping rule: very uneven sizes, 1 byte next to 4 GB, thousands of
 // tiny layers, forward and random order, no computation in one or both passes, stages.
 #pragma once
 

@@ -47,7 +47,7 @@ TEST(servers_pull_while_the_next_gradient_is_pushed) {
     // second: pushed 4–9, pulled 9–14; first: pushed 10–13, pulled 14–17; then 3 + 5 of forward
     for (const char *rule : {"fifo", "tictac", "p3", "bytescheduler", "priority"})
         ck_assert_double_eq_tol(iteration_us(rule, kTwo, servers), 25, 1e-9);
-    // second completely, then first beside its pull: 4–8, 10–12, at least 12–14, 8 of forward
+    // second completely, then first during its pull: 4–8, 10–12, at least 12–14, 8 of forward
     ck_assert_double_eq_tol(bound_of(kTwo, servers).fluid_us, 20, 1e-9);
     // predictive delays the second's pull: first pulled 13–16, second 16–21 behind the first layer
     ck_assert_double_le(iteration_us("predictive", kTwo, servers), 25 + 1e-9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job does not start beside remains of its last run (I1).
+// A job does not start while remains of its last run exist (I1).
 #include <cmath>
 
 #include "slurm_plugin/controller/fence.h"

@@ -119,7 +119,7 @@ TEST(uneven_shares_come_from_few_jobs) {
 TEST(free_gpus_are_used_if_no_more_jobs_must_give) {
     Site site({4, 4});
     site.malleable(1, 4, {{0, 4}});
-    site.malleable(1, 2, {{1, 2}});  // beside two free GPUs
+    site.malleable(1, 2, {{1, 2}});  // and two GPUs are free
     site.waits(3, 1);
     ck_assert(site.giving() == Ids{2});
 }

@@ -45,7 +45,7 @@ struct Failing {
     World world{{4, 4}};
     uint32_t id = 0;
 
-    // Begins with 2 GPUs beside rigid jobs. Until 60 s after slurmctld's start each failed start
+    // Begins with 2 GPUs while rigid jobs run. Until 60 s after slurmctld's start each failed start
     // would be retried (recovery.h).
     explicit Failing(const Program &program, double rigid_s = 70) {
         for (const int gpus : {4, 2}) world.cluster.submit_rigid(gpus, rigid_s, 10);

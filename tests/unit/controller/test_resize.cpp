@@ -209,7 +209,7 @@ TEST(the_cost_of_a_restart_is_learned_for_each_job) {
     }
 }
 
-// Many rigid jobs are pending: those that fit beside the malleable job's MIN start, and it
+// Many rigid jobs are pending: those that fit in addition to the malleable job's MIN start, and it
 // restarts.
 TEST(a_queue_of_rigid_jobs_gets_its_gpus) {
     World world({4, 4});

@@ -279,7 +279,7 @@ TEST(a_job_that_is_to_move_names_the_rigid_job) {
     const std::map<uint32_t, JobTracker> none;
     const Plan plan = decide(site.seen, site.jobs, none, options);
     const auto said = explain(site.seen, site.jobs, plan, none, {}, options);
-    // One job moves to the GPU that is free beside the rigid job.
+    // One job moves to the GPU that is free on the rigid job's node.
     ck_assert_uint_eq(plan.targets.at(1).moves_for, waits.id);
     EXPECT_TEXT(said.at(1).text,
                 "has 4 GPUs, target 1 GPU on other nodes: job 4 waits for its nodes");

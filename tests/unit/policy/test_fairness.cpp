@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What jobs may expect from doubling beside other jobs: no job starves, no job waits for GPUs that
-// others can give, and weights and priorities are respected.
+// What jobs may expect from doubling while other jobs run: no job starves, no job waits for GPUs
+// that others can give, and weights and priorities are respected.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -108,8 +108,8 @@ TEST(no_job_waits_needlessly) {
             for (std::size_t i = 0; i < out.size(); ++i)
                 if (out[i].gpus == 0)
                     ck_assert_msg(left < (one_gpu_starts ? 1 : SimJobs{jobs, facts}.rigid_size(i)),
-                                  "%s: job %u waits beside %d free GPUs", policy.name, jobs[i].id,
-                                  left);
+                                  "%s: job %u waits although %d GPUs are free", policy.name,
+                                  jobs[i].id, left);
         }
     }
 }

@@ -363,7 +363,7 @@ TEST(the_shortfall_at_a_parent_account_or_the_partitions_qos) {
     Site in_large;
     in_large.partition_group = limit(gpu, 4);
     in_large.in_partition = used(3);
-    in_large.qos_group = limit(gpu, 2);  // does not apply beside it
+    in_large.qos_group = limit(gpu, 2);  // does not apply in addition to it
     in_large.in_qos = used(2);
     waiting.at_limit = {.what = gpus, .of_qos = true};
     waiting.partition_qos = "largest";
