@@ -187,7 +187,7 @@ PolluxProfile::PolluxProfile(const std::string &application, std::vector<TextFil
     for (const auto &[size, file] : trainings) read_training(std::move(*file), size);
     if (placements_.empty())
         throw InputError(application + ": no placements.csv" +
-                         (gpu_type.empty() ? "" : " of GPU type " + gpu_type));
+                         (gpu_type.empty() ? "" : " of type " + gpu_type));
     if (trainings_.empty()) throw InputError(application + ": no validation-BATCH.csv");
     find_epoch_ends();
     if (const auto one = by_nodes_.find(1); one != by_nodes_.end())
