@@ -28,9 +28,13 @@ struct Pool {
     std::vector<const JobRecord *> unserved;
     std::vector<bool> has_node;  // which nodes belong to the pool
     // The nodes reserved for a rigid job's planned place, and the jobs (indices into the views)
-    // that must leave them, each with that rigid job's ID (rigid_plan.h).
+    // that must leave them, each with that rigid job's ID and a place for its MIN (rigid_plan.h).
+    struct Move {
+        uint32_t rigid = 0;
+        std::vector<policy::NodeShare> to;
+    };
     std::vector<int> reserved_nodes;
-    std::map<std::size_t, uint32_t> moving;
+    std::map<std::size_t, Move> moving;
     bool is_mixed = false;        // its nodes differ in partitions, GPU types or reservations
     bool has_pending = false;     // a pending malleable job, or a rigid job with reserved GPUs
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs

@@ -191,14 +191,22 @@ void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &
 }
 
 // A moving job holds no place in the policy's input. A job that is to be asked to move is passed to
-// the policy as one that is pending.
-void let_move(const Pool &pool, std::size_t index, Target &target, policy::Job &seen) {
+// the policy as one that is pending. The policy does not know which nodes a job may use: if they
+// differ, the job moves with MIN to the planned place, and what others have borrowed there is
+// returned.
+void let_move(const Pool &pool, std::size_t index, const JobRecord &record, Target &target,
+              policy::Job &seen) {
     const auto found = pool.moving.find(index);
     if (found == pool.moving.end()) return;
+    const auto &[rigid, to] = found->second;
+    const bool is_to_planned_place = pool.is_mixed || !record.features.empty();
     seen.held.clear();
-    if (target.job.pinned) return;
-    target.moves_for = found->second;
-    seen.gpus_now = 0;
+    if (!target.job.pinned) {
+        target.moves_for = rigid;
+        seen.gpus_now = is_to_planned_place ? seen.gpus_min : 0;
+        seen.pinned = is_to_planned_place;
+    }
+    if (is_to_planned_place && seen.gpus_now == seen.gpus_min) seen.held = to;
 }
 
 // A job without a place elsewhere stays. What other jobs give is for the jobs that move, and so in
@@ -266,7 +274,7 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         set_present(target, jobs[i], tracker, observation, pool,
                     pool.has_pending || target.gap_contended, options);
         input.push_back(target.job);
-        let_move(pool, i, target, input.back());
+        let_move(pool, i, *jobs[i].record, target, input.back());
         in_input.push_back(i);
     }
     const std::size_t count = input.size();

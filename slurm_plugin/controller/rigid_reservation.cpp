@@ -98,7 +98,9 @@ class RigidReservation {
             for (const auto &[node, gpus] : to) subtract(node, gpus);
             one.min = to;
             lenders_.remove(*one.malleable);
-            pool_.moving.try_emplace(one.job, rigid.id);
+            // A second plan may move it on: that place counts, for the first rigid job.
+            pool_.moving.try_emplace(one.job, Pool::Move{.rigid = rigid.id, .to = {}})
+                .first->second.to = to;
         }
         for (const auto &[index, gpus, freed] : plan->shares) {
             const auto node = static_cast<std::size_t>(index);

@@ -286,6 +286,35 @@ TEST(a_job_that_is_to_move_names_the_rigid_job) {
     ck_assert_uint_eq(plan.targets.at(0).moves_for, 0);
 }
 
+// Two partitions share three of four nodes. The jobs may not use the large node outside theirs, so
+// they move to the small one, each with its MIN. A job there gives back what it has borrowed.
+TEST(jobs_move_to_nodes_that_they_may_use) {
+    for (const bool is_one_there : {false, true}) {
+        Site site(4);
+        for (NodeRecord &node : site.seen.nodes) node.partitions = {"large"};
+        for (int i = 0; i < 3; ++i) site.seen.nodes[i].partitions = {"main", "large"};
+        site.seen.nodes[2].gpus = 2;
+        site.malleable(1, 4, 0);
+        site.malleable(1, is_one_there ? 2 : 4, is_one_there ? 2 : 1);
+        JobRecord &waits = site.add(8, 0);
+        waits.phase = JobPhase::pending;
+        waits.pending_reason = PendingReason::resources;
+        waits.nodes_requested = waits.nodes_most = 2;
+        waits.gpus_on_node.clear();
+        for (JobRecord &job : site.seen.jobs) job.partition = "main";
+        const Plan plan = decide(site.seen, site.jobs, {}, {.mode = Mode::act});
+        for (int i = 0; i < 2; ++i) {
+            const Target &target = plan.targets.at(i);
+            const bool moves = i == 0 || !is_one_there;
+            ck_assert_uint_eq(target.moves_for, moves ? waits.id : 0);
+            ck_assert_int_eq(target.allotment.gpus, 1);
+            // The place of the job that gives is not free yet.
+            ck_assert_int_eq(target.placeable_gpus, moves && is_one_there ? 0 : 1);
+            ck_assert(target.allotment.reason == ringrt::policy::Reason::gave_to_rigid);
+        }
+    }
+}
+
 // Random plans: the nodes in a plan have the GPUs, and each job that moves gets a place of its own.
 TEST(plans_take_only_available_gpus) {
     std::mt19937_64 random(7);
