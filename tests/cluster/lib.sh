@@ -38,6 +38,15 @@ show_cluster() {
 
 # ---- jobs ----------------------------------------------------------------------------------------
 
+# As the case's user, or root if it sets none (user=nobody), for at most user_seconds.
+as_user() {
+    if [ -n "${user:-}" ]; then
+        timeout "${user_seconds:-20}" setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="${directory:-/}" "$@"
+    else
+        timeout "${user_seconds:-20}" "$@"
+    fi
+}
+
 # start_job NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $directory
 start_job() {
     local options=() name=$1
@@ -46,14 +55,15 @@ start_job() {
     shift
     directory=$work/$name
     mkdir -p "$directory"
-    job=$(timeout 20 sbatch --parsable -J "$name" -o "$directory/out" "${options[@]}" "$plain_job" "$directory" "$@") ||
+    [ -z "${user:-}" ] || chown "$user" "$directory"
+    job=$(as_user sbatch --parsable -J "$name" -o "$directory/out" "${options[@]}" "$plain_job" "$directory" "$@") ||
         fail "sbatch refused $name"
 }
 
 rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
     local gpus=$1 seconds=$2
     shift 2
-    timeout 20 sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
+    as_user sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
 }
 
 # The gap of a resize lasts less than a second, so this polls without a pause.
@@ -67,7 +77,7 @@ wait_for_gap() {
 # other two in the gap of the resize. The resized job waits until $blocker is gone.
 fill_gap() {
     blocker=$(timeout 20 sbatch --parsable -J blocker -o /dev/null -N2 --exclusive --nice=-1000 --wrap "sleep 300")
-    guest=$(rigid 8 300 -N2 --nice=-2000)
+    guest=$(user='' rigid 8 300 -N2 --nice=-2000)
     wait_for 30 "requeue" is_state "$job" PENDING
     wait_for 30 "start of the job without a GPU" is_state "$blocker" RUNNING
 }
@@ -77,19 +87,10 @@ no_jobs() { local queue; queue=$(timeout 5 squeue -h) && [ -z "$queue" ]; }
 next_cancel=0
 cancel_jobs() {
     no_jobs && return
-    [ $SECONDS -lt $next_cancel ] || { timeout 10 scancel --user=root; next_cancel=$((SECONDS + 2)); }
+    [ $SECONDS -lt $next_cancel ] || { timeout 10 squeue -h -o %u | sort -u | xargs -r -n 1 timeout 10 scancel --user; next_cancel=$((SECONDS + 2)); }
     return 1
 }
 clear_jobs() { wait_for 30 "end of all jobs" cancel_jobs; }
-
-# As the case's user, or root if it names none.
-as_user() {
-    if [ -n "${user:-}" ]; then
-        timeout 20 setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env HOME="${directory:-/}" "$@"
-    else
-        timeout 20 "$@"
-    fi
-}
 
 # For a case that may not be possible here.
 skip() { echo "# skipped: $*"; exit 77; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # An administrator's AdminComment is kept before the job's record. The record stays, and the job stays
 # malleable. So with a long text: Slurm sets no bound.
+user=nobody
 text="ticket 17 $(printf 'x%.0s' {1..6000}) end"
 comment_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* AdminComment=\(.*\) malleable\/1 .*/\1/p'; }
 start_job commented --malleable=1:16 -- 100000 100

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each task of a malleable array is resized separately, including the last one, whose number is the array's.
+user=nobody
 start_job sweep --malleable=1:8 --array=0-2 -- 200 100
 array=$job all=$directory
 task() { job=${array}_$1 directory=$all/$1; }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # 4 -> 16 -> 4 GPUs: one node, four nodes, one node.
+user=nobody
 blocker=$(rigid 12 300 -N3)
 wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
 start_job both --malleable=1:16 -- 100000 100

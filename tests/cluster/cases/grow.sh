@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A job that shares the cluster with a rigid job has one node. When the rigid job ends, it grows over two.
+user=nobody
 blocker=$(rigid 12 300 -N3)
 wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
 start_job grow --malleable=1:8 -- 100000 100

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A user holds a job that was released for a resize and has yet to start. The lent nice value is taken back,
 # and the job stays held (priority/basic releases a held job whose nice value changes).
+user=nobody
 nice_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* Nice=\(-\?[0-9]*\) .*/\1/p'; }
 nice_is() { [ "$(nice_of "$1")" = "$2" ]; }
 is_held() { timeout 10 squeue -h -j "$1" -o '%T %r' | grep -qE "^PENDING JobHeld$2"; }
@@ -12,7 +13,7 @@ for hold in User Admin; do
     wait_for 10 "steps" has_steps 5
     fill_gap
     wait_for 30 "release" is_lent
-    if [ "$hold" = User ]; then timeout 10 scontrol uhold "$job"; else timeout 10 scontrol hold "$job"; fi
+    if [ "$hold" = User ]; then as_user scontrol hold "$job"; else timeout 10 scontrol hold "$job"; fi
     wait_for 20 "own nice value" nice_is "$job" 0
     sleep 3
     is_held "$job" "$hold" || fail "held by $hold, the job is $(timeout 10 squeue -h -j "$job" -o '%T %r')"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A resize lends the job a place in the queue for its one restart. A user must not gain another one from it,
 # and the user's own nice value is restored.
+user=nobody
 nice_of() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* Nice=\(-\?[0-9]*\) .*/\1/p'; }
 nice_is() { [ "$(nice_of "$1")" = "$2" ]; }
 
@@ -12,7 +13,7 @@ wait_for 5 "own nice value, while it runs" nice_is "$job" 700
 is_state "$job" RUNNING || fail "the job does not run"
 
 # Its user requeues it: whatever happens first, it waits with its own nice value.
-timeout 10 scontrol requeue "$job"
+as_user scontrol requeue "$job"
 wait_for 20 "requeue" is_state "$job" PENDING
 nice_is "$job" 700 || fail "requeued with nice $(nice_of "$job")"
 wait_for 60 "run after its user's requeue" is_state "$job" RUNNING

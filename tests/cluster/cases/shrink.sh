@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A job has all 16 GPUs. A rigid job is submitted and gets the half that is borrowed.
+user=nobody
 start_job shrink --malleable=1:16 -- 100000 100
 wait_for 30 "start with 16 GPUs" runs_with "$job" 16
 wait_for 20 "ten steps" has_steps 10

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # 4 -> 2 -> 1 on one node: from Slurm 24.11 on, the CPUs required per node must be lowered as well.
+user=nobody
 blocker=$(rigid 12 300 -N3)
 wait_for 20 "start of the rigid job" is_state "$blocker" RUNNING
 start_job in_node --malleable=1:4 -- 100000 100

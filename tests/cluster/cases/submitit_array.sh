@@ -5,7 +5,7 @@
 # 2 by submitit's own signal, save and requeue.
 . "$here/torch.sh"
 need_modules submitit
-top=$work/sweep
+user=nobody top=$work/sweep
 mkdir -p "$top/run"
 own_port
 cat >"$top/sweep.py" <<'END'
@@ -38,9 +38,10 @@ executor.update_parameters(nodes=1, tasks_per_node=1, gpus_per_node=1, timeout_m
 jobs = executor.map_array(Training(), [0, 1, 2], [sys.argv[1]] * 3)
 print("results", *[job.result() for job in jobs])
 END
+chown -R "$user" "$top"
 most=$(rigid 12 900 -N3)
 wait_for 20 "start of the rigid job" is_state "$most" RUNNING
-(cd "$top" && SBATCH_MALLEABLE=1:2 SBATCH_MALLEABLE_SIGNAL=USR2 exec "$python" sweep.py "$top/run") >"$top/said" 2>&1 &
+(cd "$top" && user_seconds=300 as_user env SBATCH_MALLEABLE=1:2 SBATCH_MALLEABLE_SIGNAL=USR2 "$python" sweep.py "$top/run") >"$top/said" 2>&1 &
 submitter=$!
 size_is() { [ "$(tail -n 1 "$top/run/log$1" | cut -d' ' -f1)" = "$2" ]; }
 for i in 0 1 2; do wait_for 60 "steps of task $i on 1 GPU" size_is $i 1; done

@@ -3,6 +3,7 @@
 # they make room for it. If one node of its plan is still in use, the other one is cleared meanwhile. The list
 # of excluded nodes that is lent to the job that moves is gone when that job is next pending. For a plan that
 # is impossible no job moves.
+user=nobody
 directories=() jobs=()
 sizes() { local i out=""; for i in "${jobs[@]}"; do out+=$(is_state "$i" RUNNING && gpus_of "$i"),; done; echo "$out"; }
 have() { [ "$(sizes)" = "$1" ]; }
@@ -10,7 +11,7 @@ excluded() { timeout 10 scontrol -o show job "$1" | sed -n 's/.* ExcNodeList=\([
 node_of() { timeout 10 squeue -h -j "$1" -o %N; }
 asked() { grep -c '"event":"asked"' "$dir/log/malleable_events.jsonl"; }
 wide() { # GPUS NODES SECONDS: prints the job's number
-    timeout 20 sbatch --parsable -J wide -o /dev/null --gpus="$1" --nodes="$2" --ntasks="$2" --time=2 --wrap "sleep $3"
+    as_user sbatch --parsable -J wide -o /dev/null --gpus="$1" --nodes="$2" --ntasks="$2" --time=2 --wrap "sleep $3"
 }
 for i in 1 2 3 4; do
     start_job "wide$i" --malleable=1:4 -- 4000 100
