@@ -19,6 +19,16 @@ def free_port():
         return one.getsockname()[1]
 
 
+NO_BACKEND = "accepts no backend written in Python"
+
+
+def torch_lacks_backends():
+    """Why the backend "ringrt", and resizes in place, cannot be tested with this torch; empty if they can."""
+    import torch
+    from torch.distributed import Backend
+    return "" if hasattr(Backend, "_ensure_backend_registered") else f"torch {torch.__version__} {NO_BACKEND}"
+
+
 class Job:
     """A job's life over several runs: `start(size)`, `resize()`, `wait()`."""
 

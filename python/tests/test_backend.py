@@ -10,6 +10,7 @@ import support  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # As pip installs the package, torch finds it by the backend's name; else it is imported first.
+LACKS = support.torch_lacks_backends()
 INSTALLED = os.environ.get("RINGRT_INSTALLED")
 WORLD = f"""
 import os, torch, torch.distributed as dist
@@ -26,7 +27,19 @@ dist.barrier()
 dist.destroy_process_group()
 """
 
+# As a torch that has no backends in Python; those of now need more of it to ask for one.
+OLDER = """
+import torch.distributed as dist
+from ringrt.torch import registration
+if hasattr(dist.Backend, "_ensure_backend_registered"):
+    del dist.Backend._ensure_backend_registered
+    registration._create(None, 0, 1, None)
+else:
+    dist.init_process_group("ringrt", store=dist.HashStore(), rank=0, world_size=1)
+"""
 
+
+@unittest.skipIf(LACKS, LACKS)
 class BackendTest(unittest.TestCase):
     def run_ranks(self, size, *command, nodes=1):
         port, second = support.free_port(), support.free_port()
@@ -64,10 +77,12 @@ class BackendTest(unittest.TestCase):
         self.run_ranks(2, "-c", WORLD)
 
 
+class OlderTorchTest(unittest.TestCase):
+    def test_it_is_refused_with_one_line(self):
+        said = subprocess.run([sys.executable, "-c", OLDER], stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "PYTHONPATH": INSTALLED or support.PACKAGE}).stderr
+        self.assertRegex(said, f"\nRuntimeError: the backend ringrt cannot be used: torch .* {support.NO_BACKEND}.*\n$")
+
+
 if __name__ == "__main__":
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        print(f"skipped: torch cannot be imported: {error}")
-        sys.exit(77)
     unittest.main()

@@ -13,6 +13,8 @@ try:
     import torch
 except ImportError as error:
     torch, why = None, f"torch cannot be imported: {error}"
+else:
+    why = support.torch_lacks_backends()
 
 TRAIN = os.path.join(support.PACKAGE, "tests", "train_torch.py")
 SAMPLES, STEPS = 203, 13  # of an epoch: 203 samples in steps of 16
@@ -77,7 +79,7 @@ class Training(support.Job):
         return torch.load(self.path("result"), weights_only=False)
 
 
-@unittest.skipIf(torch is None, "" if torch else why)
+@unittest.skipIf(why, why)
 class LiveTest(unittest.TestCase):
     def difference(self, one, epochs, kind="distributed"):
         alone = support.Job(TRAIN, kind, 0, 0, epochs)
@@ -182,16 +184,22 @@ class LiveTest(unittest.TestCase):
         got = self.killed_where_it_says("two", 6)
         self.assertLess(self.difference(got, 6, "two"), 1e-9)
 
+
+@unittest.skipIf(torch is None, why)
+class DeclinedTest(unittest.TestCase):
     def test_what_cannot_be_resized_in_place_says_so(self):
-        for kind, what in (("bits", "same_bits"), ("sharded", "fully_shard()")):
+        declined = {kind: f"{what} cannot be resized in place" for kind, what in
+                    (("bits", "same_bits"), ("sharded", "fully_shard()"))}
+        if why:
+            declined["distributed"] = why
+        for kind, line in declined.items():
             training = Training(self, 1, kind)
             training.start(1)
             training.extend(1, 1)
             training.await_end(1, 1)
             training.check()
-            self.assertIn(f"not resized in place, but by requeue: {what} cannot be resized in place", training.text("out.0.0"))
-            self.assertIn(f"ValueError: this training cannot be an extension: {what} cannot be resized in place",
-                          training.text("out.ext1.0"))
+            self.assertIn(f"not resized in place, but by requeue: {line}", training.text("out.0.0"))
+            self.assertIn(f"ValueError: this training cannot be an extension: {line}", training.text("out.ext1.0"))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from ..errors import Aborted, Error, PeerLost, TimedOut
 from .grouping import why_not_rebuilt
 from .live_world import LiveWorld
 from .packed import Packed, unpacked, unpacked_bytes
+from .registration import why_not as why_no_backend
 from .step_stage import Stage
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def why_not(model: torch.nn.Module, ddp: "Optional[list[Any]]", options: "dict[s
             return f"{name} cannot be resized in place"
     if os.environ.get("RINGRT_CHECKPOINT_LOCAL"):
         return "RINGRT_CHECKPOINT_LOCAL cannot be combined with it"
+    if why_no_backend():
+        return why_no_backend()
     if not torch.distributed.is_initialized():
         return "torch.distributed has no process group"
     if ddp is not None and not ddp:
