@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/test --stages torch: the Python package with the real PyTorch and frameworks, which pip
 # installs into the build directory; torch-short: some of its tests with only PyTorch. The download
-# runs at the same time as the other stages. Sourced by contrib/test.
+# runs at the same time as the other stages. torch-versions: with the last three minor versions of each.
+# Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 
 # PyPI's torch is built for CUDA, but imports on a CPU if it finds the CUDA toolkit's libraries. The
@@ -49,6 +50,15 @@ stage_torch_short() {
 }
 
 stage_torch() { test_torch wheel torch frameworks jax; }
+
+stage_torch_versions() {
+    local result=PASS begin=$SECONDS log=$logs/torch-versions.log
+    echo "torch, the last three minor versions:"
+    (cd "$build_dir" && "$source_dir/python/tests/versions") >"$log" 2>&1 || { [ $? = 77 ] && result=SKIP || result=FAIL; }
+    tell python/tests/versions $result "$log"
+    sed -n '/ # SKIP /!s,^ok [0-9]* - ,    ,p' "$log"
+    echo "  took $((SECONDS - begin)) s"
+}
 
 test_torch() { # CHECK...: of python/tests
     local name log begin result python=${RINGRT_TORCH_PYTHON:-$build_dir/torch-venv/bin/python}
