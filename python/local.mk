@@ -16,7 +16,7 @@ EXTRA_DIST += $(python_tests) python/tests/install python/tests/versions python/
 	python/tests/test_frameworks.py python/tests/test_jax.py python/tests/test_live.py python/tests/test_live_frameworks.py python/tests/test_malleable.py python/tests/test_plan.py \
 	python/tests/test_run.py python/tests/test_step_stage.py python/tests/test_versions.py python/tests/train_hf.py python/tests/train_lightning.py python/tests/train_run.py python/tests/train_torch.py
 TESTS += $(python_tests)
-# The last three minor versions of torch and the frameworks, from PyPI: 9 GB, and as long as check-torch and check-frameworks
+# The last three minor versions of torch and the frameworks, from PyPI: 6.3 GB, and as long as check-torch and check-frameworks
 # three times.
 check-torch-versions: libringrt.la
 	$(srcdir)/python/tests/versions $(SETS)
