@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Mapping, Optional, Type, Union
 
 from .handle import Gather, Handle, HasHandle
+from .leaving import Leave
 from .library import Share
 from .state import State
 
@@ -47,7 +48,7 @@ class Run(HasHandle):
         if self._handle:
             self._close(aborted=kind is not None)
         if self.left and kind is None:
-            raise SystemExit(0)
+            raise Leave(0)
 
     def _close(self, aborted: bool) -> None:
         handle, self._handle = self.handle, None

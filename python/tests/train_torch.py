@@ -184,14 +184,8 @@ def main(kind, pause_s, workers, epochs):
 
 
 if __name__ == "__main__":
-    status = 0
-    try:
-        main(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else EPOCHS)
-    except SystemExit as left:
-        status = left.code
+    main(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else EPOCHS)
     # Not by the interpreter's end: a thread of torch's that waits for the GIL then makes the process abort ("terminate
     # called without an active exception", PyTorch's issue 38228). FSDP2 has eight threads more than DDP.
-    if "END_IN_ORDER" in os.environ:
-        sys.exit(status)
     sys.stdout.flush()
-    os._exit(status)
+    os._exit(0)

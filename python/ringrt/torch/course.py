@@ -16,6 +16,7 @@ from torch.utils.data import BatchSampler, IterableDataset
 from ..errors import Error
 from ..handle import Handle
 from ..hooks import warn
+from ..leaving import Leave
 from . import live
 from .accumulate import GradientScale
 from .loader import epoch_order
@@ -175,7 +176,7 @@ class Course:
             return
         if left:
             self.finish()
-            raise SystemExit(0)  # Slurm restarts the job
+            raise Leave(0)  # Slurm restarts the job
 
     def note(self, steps: int, epoch: int, index: int) -> None:
         """The position that a checkpoint made now has."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Optional
 import torch
 
 from ..errors import Aborted, Error, PeerLost, TimedOut
+from ..leaving import Leave
 from .grouping import why_not_rebuilt
 from .live_world import LiveWorld
 from .packed import Packed, unpacked, unpacked_bytes
@@ -167,7 +168,7 @@ class Live:
             self.handle.finalize()
         except Error:
             pass
-        raise SystemExit(status)
+        raise Leave(status)
 
     def boundary(self, in_tail: bool) -> None:
         """The ballot after a step, or after an epoch (`in_tail`: after the epoch's body)."""
@@ -183,7 +184,7 @@ class Live:
             return
         if self.run.left:
             self.handle.finalize()
-            raise SystemExit(0)
+            raise Leave(0)
         self.handle.refresh_ranks()
         if (self.handle.rank, self.handle.size) == before:
             self._keep()
@@ -258,6 +259,6 @@ class Live:
         self.world.drain()
         if self.extension:
             self.handle.finalize()
-            raise SystemExit(0)  # only the base runs what follows the training
+            raise Leave(0)  # only the base runs what follows the training
         self.handle.finalize()
         self.world.close()

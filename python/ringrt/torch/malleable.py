@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader
 
 from ..handle import Handle, HasHandle
+from ..leaving import Leave
 from . import bits, live
 from .accumulate import (GradientScale, Position, accumulate_model, accumulate_optimizer, act_at_end,
                          ddp_modules)
@@ -267,7 +268,7 @@ class Malleable(HasHandle):
         self.left = self.handle.step(self.steps_done)
         if self.left:
             self.handle.finalize()
-            raise SystemExit(0)  # the job was requeued: Slurm restarts it
+            raise Leave(0)  # the job was requeued: Slurm restarts it
 
 
 def malleable(loader: DataLoader, *, model: torch.nn.Module, opt: Union[Any, Sequence[Any]],
