@@ -157,7 +157,7 @@ raise Leave(0)
     def test_children_of_multiprocessing_are_ended(self):
         status, said, errors = self.run_program(LEAVE + """
 import multiprocessing, time
-def stay(): time.sleep(600)
+def stay(): time.sleep(60)
 if __name__ == "__main__":
     context = multiprocessing.get_context("fork")
     child = context.Process(target=stay, daemon=True)
