@@ -20,4 +20,3 @@ TESTS += $(python_tests)
 # three times.
 check-torch-versions: libringrt.la
 	$(srcdir)/python/tests/versions $(SETS)
-.PHONY: check-torch-versions

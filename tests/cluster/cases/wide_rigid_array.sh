@@ -31,6 +31,6 @@ wait_for 30 "start of task 2" is_state "${array}_2" RUNNING
 wait_for 60 "start of the job of a node" is_state "$wide" RUNNING
 for i in 1 2; do
     job=${array}_$i directory=$all/$i
-    wait_for 20 "run of task $i beside it" is_state "$job" RUNNING
+    wait_for 20 "run of task $i next to it" is_state "$job" RUNNING
     check_steps
 done
