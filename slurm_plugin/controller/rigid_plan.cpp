@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "slurm_plugin/controller/reach.h"
-#include "slurm_plugin/policy/engine/packing.h"
 
 namespace ringrt::controller {
 
@@ -29,8 +28,8 @@ double end_of(const JobRecord &job) {
 }
 
 // Places the job's MIN according to its layout, off these nodes.
-bool place(Packing &packing, const MalleableJob &job, const std::vector<NodeShare> &off,
-           std::vector<NodeShare> &where) {
+bool place_min(Packing &packing, const MalleableJob &job, const std::vector<NodeShare> &off,
+               std::vector<NodeShare> &where) {
     const int gpus = job.intent.gpus_min, most = job.intent.layout.gpus_per_node;
     Packing rest = packing;
     rest.occupy(off);
@@ -145,10 +144,25 @@ std::optional<RigidPlan> RigidPlanner::any_shares(const JobRecord &rigid,
     return RigidPlan{.ready_s = *found, .shares = shares_at(*found), .moves = {}};
 }
 
-// Finds another place for the MIN of each job that has to leave; false: not every job has one, or
-// fewer than `promised` GPUs stay free.
-bool RigidPlanner::move(RigidPlan &plan, std::vector<int> room, const std::vector<Movable> &movable,
-                        int promised) const {
+// A place for the job's MIN on nodes that it may use.
+bool RigidPlanner::place(const MalleableJob &job, const std::vector<int> &room, Packing &packing,
+                         std::vector<NodeShare> &where) const {
+    std::vector<NodeShare> off;
+    if (is_choosy(*job.record, pool_))
+        for (std::size_t i = 0; i < room.size(); ++i)
+            if (room[i] > 0 && !may_use(*job.record, observation_.nodes[i], static_cast<int>(i)))
+                off.emplace_back(static_cast<int>(i), room[i]);
+    return place_min(packing, job, off, where);
+}
+
+// Finds another place for the MIN of each job that has to leave, and one for that of each
+// restarting job; false: not every job has one, or too few GPUs stay free for those that were
+// promised some.
+bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room,
+                                const std::vector<Movable> &movable,
+                                const std::vector<const MalleableJob *> &restarting,
+                                int promised) const {
+    if (plan.moves.empty() && restarting.empty()) return true;
     std::ranges::sort(plan.moves, std::greater<>(), [&](const RigidPlan::Move &move) {
         return movable[move.movable].malleable->intent.gpus_min;
     });
@@ -159,24 +173,20 @@ bool RigidPlanner::move(RigidPlan &plan, std::vector<int> room, const std::vecto
     for (std::size_t i = 0; i < room.size(); ++i)
         room[i] = observation_.nodes[i].usable ? std::max(0, room[i]) : -1;
     Packing packing({.node_gpus = room, .gpus_per_node = pool_.capacity.gpus_per_node});
-    for (RigidPlan::Move &move : plan.moves) {
-        const MalleableJob &job = *movable[move.movable].malleable;
-        std::vector<NodeShare> off;
-        if (is_choosy(*job.record, pool_))
-            for (std::size_t i = 0; i < room.size(); ++i)
-                if (room[i] > 0 &&
-                    !may_use(*job.record, observation_.nodes[i], static_cast<int>(i)))
-                    off.emplace_back(static_cast<int>(i), room[i]);
-        if (!place(packing, job, off, move.to)) return false;
+    for (const MalleableJob *job : restarting) {
+        std::vector<NodeShare> where;
+        if (!place(*job, room, packing, where)) return false;
+        promised -= job->intent.gpus_min;
     }
-    return packing.free_gpus() >= promised;
+    for (RigidPlan::Move &move : plan.moves)
+        if (!place(*movable[move.movable].malleable, room, packing, move.to)) return false;
+    return plan.moves.empty() || packing.free_gpus() >= promised;
 }
 
 // The same number of GPUs on each of `count` nodes.
 std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int count,
                                                     const std::vector<int> &room,
-                                                    const std::vector<Movable> &movable,
-                                                    int promised) const {
+                                                    const std::vector<Movable> &movable) const {
     const int most = (rigid.gpus_requested + count - 1) / count;
     const std::vector<Candidate> nodes = soonest(rigid, most, at(count), room, movable);
     if (nodes.empty()) return std::nullopt;
@@ -204,22 +214,26 @@ std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int 
             lacking += less;
         }
     }
-    if (!out.moves.empty() && !move(out, room, movable, promised)) return std::nullopt;
     return out;
 }
 
 std::optional<RigidPlan> RigidPlanner::plan(const JobRecord &rigid, const std::vector<int> &room,
                                             const std::vector<Movable> &movable,
+                                            const std::vector<const MalleableJob *> &restarting,
                                             int promised) const {
+    const auto checked = [&](std::optional<RigidPlan> plan) {
+        if (plan && !place_others(*plan, room, movable, restarting, promised)) plan.reset();
+        return plan;
+    };
     const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
     const bool any_nodes = rigid.any_shares && !is_for_one_node;
     std::optional<RigidPlan> any;
-    if (any_nodes) any = any_shares(rigid, room);
+    if (any_nodes) any = checked(any_shares(rigid, room));
     if (any_nodes && rigid.nodes_most <= 0) return any;
     // If so few nodes are allowed that MINs are in the way: all allowed nodes, in equal shares.
     const int nodes = any_nodes ? rigid.nodes_most : rigid.nodes_requested;
     const int count = std::clamp(nodes, 1, std::max(1, rigid.gpus_requested));
-    std::optional<RigidPlan> equal = equal_shares(rigid, count, room, movable, promised);
+    std::optional<RigidPlan> equal = checked(equal_shares(rigid, count, room, movable));
     return any && (!equal || any->ready_s <= equal->ready_s) ? any : equal;
 }
 

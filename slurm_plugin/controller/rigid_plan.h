@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/capacity.h"
+#include "slurm_plugin/policy/engine/packing.h"
 
 namespace ringrt::controller {
 
@@ -42,11 +43,15 @@ class RigidPlanner {
     RigidPlanner(const Observation &observation, const Pool &pool);
 
     // room: for each node, the GPUs that rigid jobs could have now if all borrowed GPUs were
-    // returned; promised: how many of them pending malleable jobs get first. Returns nothing if
-    // there is no such place within a day.
+    // returned; restarting: the jobs that hold no GPUs because they restart at another size. Each
+    // keeps a place for its MIN outside the plan, as it had before it was signalled; otherwise it
+    // would restart at MIN, grow, and lose its place again. promised: how many GPUs pending
+    // malleable jobs get first, the restarting ones included. Returns nothing if there is no such
+    // place within a day.
     [[nodiscard]] std::optional<RigidPlan> plan(const JobRecord &rigid,
                                                 const std::vector<int> &room,
                                                 const std::vector<Movable> &movable,
+                                                const std::vector<const MalleableJob *> &restarting,
                                                 int promised) const;
 
   private:
@@ -65,10 +70,13 @@ class RigidPlanner {
                                                       const std::vector<int> &room) const;
     [[nodiscard]] std::optional<RigidPlan> equal_shares(const JobRecord &rigid, int count,
                                                         const std::vector<int> &room,
-                                                        const std::vector<Movable> &movable,
-                                                        int promised) const;
-    [[nodiscard]] bool move(RigidPlan &plan, std::vector<int> room,
-                            const std::vector<Movable> &movable, int promised) const;
+                                                        const std::vector<Movable> &movable) const;
+    [[nodiscard]] bool place_others(RigidPlan &plan, std::vector<int> room,
+                                    const std::vector<Movable> &movable,
+                                    const std::vector<const MalleableJob *> &restarting,
+                                    int promised) const;
+    [[nodiscard]] bool place(const MalleableJob &job, const std::vector<int> &room,
+                             policy::Packing &packing, std::vector<policy::NodeShare> &where) const;
 
     const Observation &observation_;
     const Pool &pool_;

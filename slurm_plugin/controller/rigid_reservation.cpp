@@ -35,6 +35,7 @@ class RigidReservation {
                 lenders_.add(job);
                 if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
             } else if (job.is_resizing()) {
+                restarting_.push_back(&job);
                 promised_min_ += job.intent.gpus_min;
             } else {
                 by_priority_.push_back(&job);
@@ -90,7 +91,8 @@ class RigidReservation {
         if (planned_ == kPlannedMost) return;
         ++planned_;
         if (!planner_) planner_.emplace(observation_, pool_);
-        const std::optional<RigidPlan> plan = planner_->plan(rigid, room_, movable_, promised_min_);
+        const std::optional<RigidPlan> plan =
+            planner_->plan(rigid, room_, movable_, restarting_, promised_min_);
         if (!plan) return;
         for (const auto &[index, to] : plan->moves) {
             Movable &one = movable_[index];
@@ -268,6 +270,7 @@ class RigidReservation {
     const std::vector<NodeRecord> &nodes_;
     Lenders lenders_;
     std::vector<Movable> movable_;
+    std::vector<const MalleableJob *> restarting_;
     std::optional<RigidPlanner> planner_;
     int planned_ = 0;
     std::vector<int> room_;  // GPUs that rigid jobs may have, per node

@@ -81,8 +81,10 @@ struct Site {
             movable.push_back({i, &jobs[i], {{node, jobs[i].intent.gpus_min}}});
         }
         return RigidPlanner(seen, pool)
-            .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, movable, promised);
+            .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, movable, restarting,
+                  promised);
     }
+    std::vector<const MalleableJob *> restarting;
 };
 
 std::vector<int> nodes_of(const RigidPlan &plan) {
@@ -179,33 +181,25 @@ TEST(a_lent_list_is_taken_back_when_the_job_is_pending_again) {
     }
 }
 
-// Another job takes its new place in the gap. If no rigid job needs its old nodes any more, it
-// returns at once. Otherwise it returns after a while and is not asked again soon.
+// Another job takes its new place in the gap. Then the rigid job has no place either, so the job
+// returns at once to its old nodes, and is not asked again soon.
 TEST(a_job_without_another_place_returns) {
-    for (const bool is_cancelled : {true, false}) {
-        Options options = quick_options();
-        options.back_off_s = 40;
-        World world({4, 4, 4}, options);
-        FakeCluster &cluster = world.cluster;
-        const uint32_t id = one_that_will_move(world);
-        const uint32_t wide = cluster.submit_rigid(8, 100, 1, 2);
-        ck_assert(world.run_until([&] { return !runs(world, id); }, 30) >= 0);
-        cluster.set_time_limit(cluster.submit_rigid(2, 12, 100), 600);
-        ck_assert(world.run_until([&] { return !cluster.job(id).excluded_nodes.empty(); }, 5) >= 0);
-        world.run(2);
-        ck_assert(cluster.job(id).phase == JobPhase::pending);
-        if (is_cancelled) cluster.cancel_as_user(wide);
-        const double in_s = is_cancelled ? 3 : world.options.fit_wait_s + 1;
-        ck_assert_msg(world.run_until([&] { return runs(world, id); }, in_s) >= 0, "%s",
-                      cluster.story().c_str());
-        ck_assert(cluster.job(id).excluded_nodes.empty());
-        if (is_cancelled) continue;
-        world.run(18);
-        const auto moves = std::ranges::count_if(cluster.events, [](const Event &event) {
-            return event.kind == EventKind::asked && event.reason == "gave_to_rigid";
-        });
-        ck_assert_msg(moves == 1, "%s", cluster.story().c_str());
-    }
+    Options options = quick_options();
+    options.back_off_s = 40;
+    World world({4, 4, 4}, options);
+    FakeCluster &cluster = world.cluster;
+    const uint32_t id = one_that_will_move(world);
+    (void)cluster.submit_rigid(8, 100, 1, 2);
+    ck_assert(world.run_until([&] { return !runs(world, id); }, 30) >= 0);
+    cluster.set_time_limit(cluster.submit_rigid(2, 12, 100), 600);
+    ck_assert_msg(world.run_until([&] { return runs(world, id); }, 4) >= 0, "%s",
+                  cluster.story().c_str());
+    ck_assert(cluster.job(id).excluded_nodes.empty());
+    world.run(18);
+    const auto moves = std::ranges::count_if(cluster.events, [](const Event &event) {
+        return event.kind == EventKind::asked && event.reason == "gave_to_rigid";
+    });
+    ck_assert_msg(moves == 1, "%s", cluster.story().c_str());
 }
 
 // One node has free GPUs, and its job is in the way: another job must give GPUs before that one can
@@ -264,6 +258,45 @@ TEST(a_job_that_need_not_move_stays) {
     site.rigid(4, 2, 1030);  // ends in half the time that a move counts
     const auto plan = site.plan(4, 1);
     ck_assert(plan && nodes_of(*plan) == std::vector<int>{2} && plan->moves.empty());
+}
+
+TEST(a_restarting_job_keeps_a_place_for_its_min) {
+    Site site(3), fuller(2);
+    JobRecord record{.id = 50};
+    const MalleableJob job{.record = &record, .intent = {.gpus_min = 1, .gpus_max = 4}};
+    for (Site *each : {&site, &fuller}) {
+        each->rigid(4, 0, 9000);
+        each->rigid(4, 1, 1500);
+        each->restarting = {&job};
+    }
+    const auto plan = site.plan(8, 2);  // n1 and n2; n0 is not free yet
+    ck_assert(!plan);
+    site.malleable(1, 4, 2);
+    ck_assert(!site.plan(8, 2));
+    site.restarting.clear();
+    site.jobs.clear();
+    ck_assert(site.plan(8, 2) && site.plan(8, 2)->moves.empty());
+    ck_assert(!fuller.plan(4, 1));
+}
+
+// Two rigid jobs: one that the job shrinks for, and behind it one that would need all nodes, also
+// the one of the job's MIN. The second does not take the place of the job while it restarts.
+TEST(a_job_that_shrinks_keeps_its_size_before_a_rigid_job_of_all_nodes) {
+    World world({4, 4, 4, 4});
+    FakeCluster &cluster = world.cluster;
+    const uint32_t id = cluster.submit_malleable(1, 16, {.steps = 4000});
+    ck_assert(world.run_until([&] { return cluster.job(id).gpus_requested == 16; }, 60) >= 0);
+    const uint32_t big = cluster.submit_rigid(16, 10, 1, 4);
+    world.run(10);
+    ck_assert(runs(world, id) && !runs(world, big));
+    const uint32_t guest = cluster.submit_rigid(8, 40, 2, 2);
+    cluster.set_time_limit(guest, 60);
+    ck_assert(world.run_until([&] { return runs(world, guest); }, 30) >= 0);
+    world.run(20);
+    ck_assert_msg(runs(world, id) && cluster.job(id).gpus_requested == 8, "%s",
+                  cluster.story().c_str());
+    ck_assert_msg(cluster.count(EventKind::asked) == 1, "%s", cluster.story().c_str());
+    ck_assert(!runs(world, big));
 }
 
 TEST(a_job_that_is_to_move_names_the_rigid_job) {
