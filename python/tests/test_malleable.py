@@ -169,6 +169,25 @@ class MalleableTest(unittest.TestCase):
                 sums.append(sum_of_rows(ranks))
             self.assertTrue(all(torch.equal(one, sums[0]) for one in sums), sizes)
 
+    def test_a_step_that_is_left_out_stays_out_below_a_scheduler(self):
+        from types import SimpleNamespace
+
+        from ringrt.torch.accumulate import step_at_end
+
+        for scheduled in (False, True):  # a scheduler replaces step() of the object
+            weight = torch.nn.Parameter(torch.ones(1))
+            opt = torch.optim.SGD([weight], lr=0.5)
+            sched = torch.optim.lr_scheduler.StepLR(opt, 1, 1.0) if scheduled else None
+            position = SimpleNamespace(completes=False)
+            step_at_end(opt, position)
+            for completes, expected in ((False, 1.0), (True, 0.5), (False, 0.5)):
+                position.completes = completes
+                weight.grad = torch.ones(1)
+                opt.step()
+                self.assertEqual(weight.item(), expected)
+            if sched is not None:
+                sched.step()
+
     def test_same_bits_refuses_what_it_cannot_add(self):
         dist = torch.distributed
         from torch.distributed.fsdp import fully_shard

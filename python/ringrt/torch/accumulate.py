@@ -71,6 +71,17 @@ def accumulate_optimizer(opt: torch.optim.Optimizer, position: Position) -> None
     replace_method(opt, "zero_grad", accumulated_zero_grad)
 
 
+def step_at_end(opt: torch.optim.Optimizer, position: Position) -> None:
+    """Makes step() of an optimizer do nothing before a step's last micro-batch. By the object's attribute, because
+    schedulers have put theirs there, which would hide that of a subclass."""
+    step = opt.step
+
+    def acting_step(_self, *args, **kwargs):
+        return step(*args, **kwargs) if position.completes else None
+
+    replace_method(opt, "step", acting_step)
+
+
 def accumulate_model(model: torch.nn.Module, position: Position) -> None:
     zero_grad = model.zero_grad
 

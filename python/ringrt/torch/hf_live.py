@@ -23,7 +23,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ..handle import Handle, ranks_from_environment
 from . import live
-from .accumulate import Position, act_at_end
+from .accumulate import Position, act_at_end, step_at_end
 from .course import Course
 from .hf_trainer import STATE_FILE, Train
 from .live import Live
@@ -255,7 +255,7 @@ class InPlace(Train):
         opt = getattr(trainer.optimizer, "optimizer", trainer.optimizer)
         if opt not in self._opts:
             self._opts.append(opt)
-            act_at_end(opt, ["step"], self)  # type: ignore[arg-type]
+            step_at_end(opt, self)  # type: ignore[arg-type]
         act_at_end(trainer.lr_scheduler, ["step"], self)  # type: ignore[arg-type]
         self.began = True
         if self.joined is not None:
