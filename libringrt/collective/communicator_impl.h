@@ -95,6 +95,9 @@ struct Communicator::Impl {
     Status exchange(std::vector<PointToPoint> messages);
     Status move_blocks(OpKind kind, const void *send, void *recv, size_t count,
                        ringrt_dtype_t dtype, int root);
+    Status identify();
+    Status connect(Deadline *deadline);
+    void count_local_ranks();
     Status measure();
     // The forced schedule, or else the cheapest between `ranks` that adds in the chosen order.
     [[nodiscard]] Schedule schedule_for(const Work &work, int rank, int ranks, int per_node) const;

@@ -30,6 +30,21 @@ Status open_bootstrap_of(const RankContext &self, const CommunicatorConfig &conf
 
 Status Communicator::Impl::start() {
     RINGRT_TRY(parse_choice(getenv("RINGRT_ORDER"), getenv("RINGRT_ALGORITHM"), &choice));
+    RINGRT_TRY(identify());
+    Deadline deadline(self, "start-up", config.start_timeout_ms);
+    topology = {.hosts = {"localhost"}, .node_of_rank = {0}, .endpoints = {}, .nodes = 1};
+    if (self.size > 1) RINGRT_TRY(connect(&deadline));
+    if (config.messenger != nullptr && transport == nullptr)  // one node: nothing to send
+        config.messenger->release(config.messenger->context, 1);
+    count_local_ranks();
+    if (transport != nullptr) RINGRT_TRY(measure());
+    device = make_device();
+    started = true;
+    return {};
+}
+
+// Rank and size, by default from Slurm's environment, and where the ranks meet.
+Status Communicator::Impl::identify() {
     SlurmIdentity slurm;
     Status in_slurm = slurm_identity(getenv, &slurm);
     if (config.size == 0) {
@@ -43,35 +58,37 @@ Status Communicator::Impl::start() {
             format_text("rank %d of %d: a rank is between 0 and size-1", config.rank, config.size)};
     }
     self.rank = config.rank, self.size = config.size;
-    if (config.rendezvous.empty()) {
+    if (config.rendezvous.empty())
         config.rendezvous = config.rendezvous_dir + "/rendezvous-" + slurm.run;
+    return {};
+}
+
+// Finds the other ranks, the shared memory of this node, and a transport if there are other nodes.
+Status Communicator::Impl::connect(Deadline *deadline) {
+    std::unique_ptr<Bootstrap> bootstrap;
+    RINGRT_TRY(open_bootstrap_of(self, config, deadline, &bootstrap));
+    Fd listener;
+    int port = 0;
+    RINGRT_TRY(listen_on(&port, &listener));
+    topology = {};
+    RINGRT_TRY(find_topology(self, bootstrap.get(), port, config.messenger != nullptr, &topology));
+    self.hosts = topology.hosts;
+    RINGRT_TRY(open_shm(self, bootstrap.get(), &topology, &memory));
+    if (memory != nullptr) node = std::make_unique<ShmCollectives>(*memory);
+    if (topology.nodes == 1) return {};
+    if (config.messenger != nullptr) {
+        transport = make_host_transport(self, *config.messenger);
+        return {};
     }
-    Deadline deadline(self, "start-up", config.start_timeout_ms);
-    topology = {.hosts = {"localhost"}, .node_of_rank = {0}, .endpoints = {}, .nodes = 1};
-    if (self.size > 1) {
-        std::unique_ptr<Bootstrap> bootstrap;
-        RINGRT_TRY(open_bootstrap_of(self, config, &deadline, &bootstrap));
-        Fd listener;
-        int port = 0;
-        RINGRT_TRY(listen_on(&port, &listener));
-        topology = {};
-        RINGRT_TRY(
-            find_topology(self, bootstrap.get(), port, config.messenger != nullptr, &topology));
-        self.hosts = topology.hosts;
-        RINGRT_TRY(open_shm(self, bootstrap.get(), &topology, &memory));
-        if (memory != nullptr) node = std::make_unique<ShmCollectives>(*memory);
-        std::vector<Fd> peers;
-        if (topology.nodes > 1 && config.messenger != nullptr) {
-            transport = make_host_transport(self, *config.messenger);
-        } else if (topology.nodes > 1) {
-            RINGRT_TRY(connect_all(self, topology.endpoints, std::move(listener),
-                                   bootstrap->secret(), &deadline, &peers));
-            transport = make_tcp(self, std::move(peers));
-        }
-    }
-    if (config.messenger != nullptr && transport == nullptr)  // one node: nothing to send
-        config.messenger->release(config.messenger->context, 1);
-    std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(self.rank)]);
+    std::vector<Fd> peers;
+    RINGRT_TRY(connect_all(self, topology.endpoints, std::move(listener), bootstrap->secret(),
+                           deadline, &peers));
+    transport = make_tcp(self, std::move(peers));
+    return {};
+}
+
+void Communicator::Impl::count_local_ranks() {
+    const std::vector<int> here = topology.ranks_of(topology.node_of_rank[size_t(self.rank)]);
     local_size = int(here.size());
     local_rank = config.local_rank;
     for (int i = 0; local_rank < 0; ++i) {
@@ -80,10 +97,6 @@ Status Communicator::Impl::start() {
     by_rails = topology.nodes > 1 && local_size > 1 && topology.regular() && memory != nullptr;
     for (int n = 0; n < topology.nodes; ++n)
         ranks_per_node = std::max(ranks_per_node, int(topology.ranks_of(n).size()));
-    if (transport != nullptr) RINGRT_TRY(measure());
-    device = make_device();
-    started = true;
-    return {};
 }
 
 // Measures α from barriers of ceil(log2 p) messages, β from allreduces and γ from a reduction. All
