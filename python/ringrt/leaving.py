@@ -39,7 +39,8 @@ class Leave(SystemExit):
 
 
 def _end_soon(code: Any) -> None:
-    if (code is None or isinstance(code, int)) and "mpi4py.MPI" not in sys.modules:
+    known = hasattr(atexit, "_ncallbacks") and hasattr(atexit, "_run_exitfuncs")  # CPython's own
+    if known and (code is None or isinstance(code, int)) and "mpi4py.MPI" not in sys.modules:
         atexit.register(_end, code or 0, atexit._ncallbacks() + 1)
 
 
