@@ -124,13 +124,13 @@ raise Leave(0)
         self.assertEqual(status, 120)
         self.assertIn("No space left", errors)
 
-    def test_a_program_that_goes_on_ends_as_always(self):
+    def test_a_program_that_continues_ends_as_always(self):
         caught = LEAVE + "try:\n    raise Leave(0)\nexcept SystemExit as left:\n    assert left.code == 0 and left.args == (0,)\n"
-        for rest, status, error in (("print('went on')", 0, ""), ("sys.exit(left.code)", 0, ""), ("sys.exit(5)", 5, ""),
+        for rest, status, error in (("print('continued')", 0, ""), ("sys.exit(left.code)", 0, ""), ("sys.exit(5)", 5, ""),
                                     ("raise ValueError('another')", 1, "another")):
             got, said, errors = self.run_program(caught.replace("left.args == (0,)", "left.args == (0,)\n    kept = left") +
                                                  rest.replace("left", "kept"))
-            self.assertEqual((got, said), (status, ["went on"] * ("went on" in rest) + ["torn down"]), rest)
+            self.assertEqual((got, said), (status, ["continued"] * ("continued" in rest) + ["torn down"]), rest)
             self.assertIn(error, errors)
         status, said, errors = self.run_program(LEAVE + "try:\n    raise Leave(0)\nfinally:\n    1 / 0")
         self.assertEqual((status, said), (1, ["torn down"]))
@@ -208,7 +208,7 @@ def main(catches):
                     file.write(" ".join(str(worker.pid) for worker in loader._iterator._workers))
     except SystemExit:
         if not catches: raise
-        print("went on")
+        print("continued")
     finally:
         print("finally")
 if __name__ == "__main__":
@@ -244,9 +244,9 @@ class TorchTest(unittest.TestCase):
         for said in self.left():
             self.assertEqual(said, ["finally", "thread", "atexit after ringrt", "atexit before ringrt"])
 
-    def test_a_program_that_catches_it_goes_on(self):
+    def test_a_program_that_catches_it_continues(self):
         for said in self.left("catches"):
-            self.assertEqual(said, ["went on", "finally", "thread", "atexit after ringrt", "atexit before ringrt", "torn down"])
+            self.assertEqual(said, ["continued", "finally", "thread", "atexit after ringrt", "atexit before ringrt", "torn down"])
 
 
 if __name__ == "__main__":

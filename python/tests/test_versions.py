@@ -31,7 +31,7 @@ class VersionsTest(unittest.TestCase):
         self.assertEqual(kept, "".join(line + "\n" for line in METADATA.splitlines()
                                        if line.split(": ")[0] != "Requires-Dist" or "filelock" in line or "sympy" in line))
         self.assertEqual(len(left), 4)
-        self.assertEqual(versions.few_of(left), ['nvidia-nccl-cu13==2.30.7; platform_system == "Linux"',
+        self.assertEqual(versions.needed_with_toolkit(left), ['nvidia-nccl-cu13==2.30.7; platform_system == "Linux"',
                                                  'cuda-toolkit[cufile]==13.2.2; platform_system == "Linux"'])
         self.assertEqual(versions.split_metadata(kept), (kept, []))
 
