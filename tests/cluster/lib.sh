@@ -84,10 +84,12 @@ fill_gap() {
 
 no_jobs() { local queue; queue=$(timeout 5 squeue -h) && [ -z "$queue" ]; }
 # Fails while jobs exist. A scancel may not reach a busy slurmctld, so it is repeated at intervals.
+# By number: from Slurm 26.05 on, scancel rejects nobody as the name of a user.
+scancel_all() { timeout 10 squeue -h -o %F | sort -u | xargs -r timeout 10 scancel; }
 next_cancel=0
 cancel_jobs() {
     no_jobs && return
-    [ $SECONDS -lt $next_cancel ] || { timeout 10 squeue -h -o %u | sort -u | xargs -r -n 1 timeout 10 scancel --user; next_cancel=$((SECONDS + 2)); }
+    [ $SECONDS -lt $next_cancel ] || { scancel_all; next_cancel=$((SECONDS + 2)); }
     return 1
 }
 clear_jobs() { wait_for 30 "end of all jobs" cancel_jobs; }

@@ -29,5 +29,5 @@ kill_first_rank() { # EXTENSION
 own_directory() { # belongs to the ordinary user $user, whose jobs end with the case
     mkdir -p "$directory"
     chown "$user" "$directory"
-    trap 'scancel --user=$user' EXIT
+    trap scancel_all EXIT
 }

@@ -3,7 +3,7 @@
 # ordinary user. Their headers become a start size and a layout that holds at every size. Each task finds the
 # variables that its framework reads.
 user=nobody
-trap 'scancel --user=$user; scancel --user=root' EXIT
+trap scancel_all EXIT
 top=$work/headers
 mkdir -p "$top"
 

@@ -17,7 +17,7 @@ base=$(submit base 2) || fail "sbatch refused the base"
 wait_for 30 "steps of the base" base_has 2
 tail -n +1 -f "$directory/base" | while IFS= read -r line; do [[ $line != step* ]] || echo "$EPOCHREALTIME $line"; done >"$directory/clock" &
 reader=$!
-trap 'kill $reader 2>/dev/null; scancel --user=$user' EXIT
+trap 'kill $reader 2>/dev/null; scancel_all' EXIT
 grow() { # NAME GPUS RANKS: sets $extension
     extension=$(submit "$1" "$2" RINGRT_EXTENDS="$base") || fail "sbatch refused $1"
     wait_for 30 "$3 ranks" base_has "$3"
