@@ -117,8 +117,10 @@ Status ShmSegment::wait(GateKind kind, uint64_t chunk, const OpHeader &call) {
         if (Clock::now() - looked < std::chrono::milliseconds(slice_ms)) continue;
         looked = Clock::now();
         slice_ms = std::min(2 * slice_ms, kSliceMs);
+        const Status peers = check_peers(call);
+        // The last rank may arrive, and then leave, before its liveness is checked.
         if (is_open(kind, chunk)) break;
-        RINGRT_TRY(check_peers(call));
+        RINGRT_TRY(peers);
         RINGRT_TRY(deadline.check(waiting_for(kind, chunk)));
     }
     return {};

@@ -155,7 +155,10 @@ TEST(different_calls_on_gpus_are_a_mismatch_at_the_next_call) {
                         return explain(2, comm, "sum");
                 }
                 const ringrt_status_t status = comm.barrier();
-                if (second == 7) return status == RINGRT_OK ? 0 : explain(3, comm, "barrier");
+                if (second == 7) {
+                    if (status != RINGRT_OK) return explain(3, comm, "barrier");
+                    return comm.finish() == RINGRT_OK ? 0 : explain(5, comm, "finish");
+                }
                 const bool named =
                     comm.last_error().find("barrier after 2 calls on GPUs") != std::string::npos;
                 const bool told = status == RINGRT_MISMATCH || status == RINGRT_PEER_LOST;

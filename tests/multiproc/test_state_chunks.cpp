@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transfer of a step's state to ranks that join, from and to a mock GPU whose memory the host
 // cannot touch: real ranks, and states larger than a chunk.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
 #include "libringrt/gpu/gpu_memory.h"
 #include "libringrt/live/resizer.h"
 #include "libringrt/live/state_chunks.h"
@@ -133,6 +138,21 @@ void run_well(const std::vector<Member> &members) {
     run(members, std::vector<ringrt_status_t>(members.size(), RINGRT_OK));
 }
 
+// Rank 0 may die only after the others have started: otherwise their start would fail.
+bool have_started(const TemporaryDirectory &directory, int rank, int ranks) {
+    const auto mark = [&](int r) { return directory.path + "/started" + std::to_string(r); };
+    Fd(open(mark(rank).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    for (int r = 0, tries = 0; rank == 0 && r < ranks; ++tries) {
+        if (access(mark(r).c_str(), F_OK) == 0) {
+            ++r;
+        } else {
+            if (tries == 20000 * kTimeoutScale) return false;
+            usleep(1000);
+        }
+    }
+    return true;
+}
+
 // Rank 0 is killed at each of its messages while it sends a newer step. A rank whose buffers then
 // hold parts of two steps must have recorded that. Returns 9 if it holds parts of two.
 int behind_a_sender_that_dies(const TemporaryDirectory &directory, test::Layout layout, int rank,
@@ -144,7 +164,7 @@ int behind_a_sender_that_dies(const TemporaryDirectory &directory, test::Layout 
         if (armed && rank == 0 && dies_at-- == 0) raise(SIGKILL);
     };
     Communicator comm(std::move(config));
-    if (comm.start() != RINGRT_OK) return 1;
+    if (comm.start() != RINGRT_OK || !have_started(directory, rank, layout.ranks)) return 1;
     const std::byte mine{static_cast<unsigned char>(rank == 0 ? 2 : 1)};
     std::vector<std::vector<std::byte>> memory;
     std::vector<checkpoint::Buffer> buffers;
