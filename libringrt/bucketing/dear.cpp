@@ -14,9 +14,8 @@ namespace {
 constexpr std::array kBucketsKiB = {64,    256,   512,   1024,  2048,   4096,   8192,   16384,
                                     25600, 32768, 51200, 65536, 131072, 262144, 1048576};
 
-Plan in_buckets(const Profile &profile, const std::vector<uint32_t> &order, uint64_t bytes) {
+Plan in_buckets(const Profile &profile, std::vector<std::vector<uint32_t>> buckets) {
     Plan plan;
-    auto buckets = buckets_in_ready_order(profile, order, bytes, bytes);
     for (const auto &ids : buckets) {
         plan.blocks.push_back(whole_block(profile, Phase::reduce_scatter, ids));
     }
@@ -33,12 +32,18 @@ Plan in_buckets(const Profile &profile, const std::vector<uint32_t> &order, uint
 
 }  // namespace
 
-Plan dear(const Profile &profile, const Network &network) {
+void offer_dear(const Profile &profile, const Network & /*network*/, BestPlan &best) {
     const std::vector<uint32_t> order = ready_order(profile);
-    BestPlan best(profile, network);
     for (int kib : kBucketsKiB) {
-        best.offer(in_buckets(profile, order, static_cast<uint64_t>(kib) << 10));
+        const uint64_t bytes = static_cast<uint64_t>(kib) << 10;
+        auto buckets = buckets_in_ready_order(profile, order, bytes, bytes);
+        if (best.can_improve(buckets.size())) best.offer(in_buckets(profile, std::move(buckets)));
     }
+}
+
+Plan dear(const Profile &profile, const Network &network) {
+    BestPlan best(profile, network);
+    offer_dear(profile, network, best);
     return best.take();
 }
 

@@ -203,8 +203,9 @@ Plan predictive(const Profile &profile, const Network &network) {
     // have a plan that the search did not find.
     BestPlan any(profile, network);
     any.offer(std::move(plan));
-    for (const auto rule : {dear, priority, prophet, bytescheduler, p3, tictac})
-        any.offer(rule(profile, network));
+    for (const auto offer : {offer_dear, offer_priority, offer_prophet, offer_p3})
+        offer(profile, network, any);
+    for (const auto rule : {bytescheduler, tictac}) any.offer(rule(profile, network));
     if (any.iteration_us() <= least_with_barrier_us(profile, network)) return any.take();
     for (const auto rule : {fifo, ddp, mgwfbp, fusion}) any.offer(rule(profile, network));
     return any.take();

@@ -49,23 +49,35 @@ Plan p3(const Profile &profile, const Network &network) {
     return by_priority(profile, ready_order(profile), network, slice, kOneByOne);
 }
 
+void offer_p3(const Profile &profile, const Network &network, BestPlan &best) {
+    const uint64_t slice = partition_of(profile, kP3Bytes, kMostPartitions);
+    if (best.can_improve(total_bytes(profile) / slice)) best.offer(p3(profile, network));
+}
+
 Plan bytescheduler(const Profile &profile, const Network &network) {
     const uint64_t partition = partition_of(profile, kByteSchedulerBytes, kMostPartitions);
     return by_priority(profile, ready_order(profile), network, partition,
                        std::max(kByteSchedulerCredit, partition));
 }
 
-Plan priority(const Profile &profile, const Network &network) {
+void offer_priority(const Profile &profile, const Network &network, BestPlan &best) {
     const std::vector<uint32_t> order = ready_order(profile);
-    BestPlan best(profile, network);
+    const uint64_t bytes = total_bytes(profile);
     for (int kib : kPartitionsKiB) {
         for (int credit : kCredits) {
             const uint64_t partition =
                 partition_of(profile, static_cast<uint64_t>(kib) << 10, 4096);
-            best.offer(by_priority(profile, order, network, partition,
-                                   partition * static_cast<uint64_t>(credit)));
+            const uint64_t window = partition * static_cast<uint64_t>(credit);
+            // A window is exceeded by less than one partition.
+            if (!best.can_improve(bytes / (window + partition))) continue;
+            best.offer(by_priority(profile, order, network, partition, window));
         }
     }
+}
+
+Plan priority(const Profile &profile, const Network &network) {
+    BestPlan best(profile, network);
+    offer_priority(profile, network, best);
     return best.take();
 }
 

@@ -53,17 +53,26 @@ Plan before_last_stage(const Profile &profile, const Network &network, uint64_t 
 
 }  // namespace
 
-Plan prophet(const Profile &profile, const Network &network) {
+void offer_prophet(const Profile &profile, const Network &network, BestPlan &best) {
     const uint64_t partition = partition_of(profile, kPartitionBytes, kMostPartitions);
     PartitionQueue left(profile);
     const Plan start = before_last_stage(profile, network, partition, left);
-    BestPlan best(profile, network);
+    uint64_t left_bytes = total_bytes(profile);
+    for (const Block &block : start.blocks) left_bytes -= block_bytes(block);
     for (const uint64_t partitions : kWindows) {
+        const uint64_t window = partition * partitions;
+        // A window is exceeded by less than one partition.
+        if (!best.can_improve(start.blocks.size() + left_bytes / (window + partition))) continue;
         Plan plan = start;
         for (PartitionQueue queue = left; !queue.empty();)
-            queue.send_window(network, partition, partition * partitions, plan);
+            queue.send_window(network, partition, window, plan);
         best.offer(std::move(plan));
     }
+}
+
+Plan prophet(const Profile &profile, const Network &network) {
+    BestPlan best(profile, network);
+    offer_prophet(profile, network, best);
     return best.take();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/bucketing/rules.h"
 
+#include <algorithm>
 #include <array>
 
 namespace ringrt::bucketing {
@@ -44,6 +45,28 @@ const Rule *find_rule(std::string_view name) {
         if (rule.name == name) return &rule;
     }
     return nullptr;
+}
+
+BestPlan::BestPlan(const Profile &profile, const Network &network)
+    : profile_(profile), network_(network) {
+    double first_ready_us = 0, last_forward_us = 0;
+    bool any = false;
+    for (const Gradient &gradient : profile.gradients) {
+        last_forward_us += gradient.forward_us;
+        if (gradient.bytes == 0) continue;
+        first_ready_us = any ? std::min(first_ready_us, gradient.ready_us) : gradient.ready_us;
+        last_forward_us = gradient.forward_us;
+        any = true;
+    }
+    const double us_per_byte = network.phases_held() * network.us_per_byte();
+    without_start_ups_us_ =
+        first_ready_us + static_cast<double>(total_bytes(profile)) * us_per_byte + last_forward_us;
+}
+
+bool BestPlan::can_improve(uint64_t blocks) const {
+    if (best_us_ < 0) return true;
+    const double start_ups_us = static_cast<double>(blocks) * network_.held_us(0);
+    return (without_start_ups_us_ + start_ups_us) * (1 - 1e-9) < best_us_;
 }
 
 void BestPlan::offer(Plan plan) {

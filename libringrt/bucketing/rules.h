@@ -27,6 +27,15 @@ Plan dear(const Profile &profile, const Network &network);
 Plan prophet(const Profile &profile, const Network &network);
 Plan predictive(const Profile &profile, const Network &network);
 
+class BestPlan;
+
+// The same rules, but only plans that may be faster than the best so far are built. Each offers the
+// plans of its grid to `best`, which was made for the same profile and network.
+void offer_p3(const Profile &profile, const Network &network, BestPlan &best);
+void offer_priority(const Profile &profile, const Network &network, BestPlan &best);
+void offer_dear(const Profile &profile, const Network &network, BestPlan &best);
+void offer_prophet(const Profile &profile, const Network &network, BestPlan &best);
+
 struct Rule {
     std::string_view name;
     std::string_view summary;
@@ -43,9 +52,12 @@ struct Rule {
 // Keeps the plan with the shortest iteration of those offered; the first of equals.
 class BestPlan {
   public:
-    BestPlan(const Profile &profile, const Network &network)
-        : profile_(profile), network_(network) {}
+    BestPlan(const Profile &profile, const Network &network);
     void offer(Plan plan);
+    // False if no plan that reduces the gradients in at least `blocks` blocks is faster than the
+    // best: after the first gradient is ready, the link is held for all bytes and all start-ups,
+    // and the last layer with a gradient runs after that.
+    [[nodiscard]] bool can_improve(uint64_t blocks) const;
     [[nodiscard]] double iteration_us() const { return best_us_; }
     [[nodiscard]] Plan take() { return std::move(best_); }
 
@@ -54,7 +66,8 @@ class BestPlan {
     const Network &network_;
     Plan best_;
     double best_us_ = -1;
-    Timeline timeline_;  // of the last plan; reuses its memory
+    double without_start_ups_us_ = 0;  // no plan's iteration is shorter
+    Timeline timeline_;                // of the last plan; reuses its memory
 };
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;

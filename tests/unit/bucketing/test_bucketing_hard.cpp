@@ -2,6 +2,7 @@
 // The rule `predictive` is slower than no other rule, on hard profiles and on networks on and off
 // the grid of "ringplan grade", with rings and parameter servers. "make check" runs a few points of
 // each. The argument "all" ("make check-grouping-hard") runs all 54 networks for 240 profiles.
+#include <algorithm>
 #include <cstring>
 
 #include "libringrt/bucketing/rules.h"
@@ -63,6 +64,36 @@ TEST(never_slower_off_the_grid) {
                                     .alpha_us = log_uniform(random, 1, 500),
                                     .ranks = 2 + static_cast<int>(random() % 30),
                                     .servers = round % 3 == 0});
+    }
+}
+
+// A rule that skips plans by the number of their blocks skips none that is faster.
+TEST(no_plan_is_faster_than_its_blocks_allow) {
+    struct Timed {
+        double iteration_us;
+        Plan plan;
+    };
+    const std::vector<Network> grid = networks();
+    for (uint32_t seed = 0; seed < 72; ++seed) {
+        const Profile profile = ringrt::test::hard(seed);
+        Network network = grid[seed * 7 % grid.size()];
+        network.servers = seed % 3 == 0;
+        std::vector<Timed> plans;
+        for (const Rule &rule : all_rules()) {
+            Plan plan = rule.plan(profile, network);
+            plans.push_back({simulate(profile, network, plan).iteration_us, std::move(plan)});
+        }
+        std::ranges::sort(plans, {}, &Timed::iteration_us);
+        BestPlan best(profile, network);
+        ck_assert(best.can_improve(1'000'000));  // nothing was offered
+        best.offer(plans.back().plan);
+        for (const Timed &faster : plans) {
+            if (faster.iteration_us >= plans.back().iteration_us * (1 - 1e-6)) break;
+            const auto reduces = [](const Block &b) { return b.phase != Phase::all_gather; };
+            const auto blocks = std::ranges::count_if(faster.plan.blocks, reduces);
+            ck_assert_msg(best.can_improve(static_cast<uint64_t>(blocks)), "%s, %g Gb/s: %zd",
+                          profile.name.c_str(), network.gbps, blocks);
+        }
     }
 }
 
