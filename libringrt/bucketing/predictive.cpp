@@ -141,10 +141,38 @@ std::vector<Ending> endings() {
     return out;
 }
 
-void add(SlotRater &rater, std::vector<Slot> slots, std::vector<Candidate> &out) {
-    const double cost = rater.rate(slots);
-    out.push_back({cost, std::move(slots)});
-}
+// The candidates that improve_best() looks at, best first; the first of equals.
+class BestSeeds {
+  public:
+    BestSeeds(const Units &units, const Network &network) : rater_(units, network) {}
+
+    // Returns the cost.
+    double add(std::vector<Slot> slots) {
+        const double cost = rater_.rate(slots);
+        if (cost < worst()) insert(cost, std::move(slots));
+        return cost;
+    }
+
+    // The same, but stops as soon as the cost is known to be too high.
+    void add_if_good(std::vector<Slot> slots) {
+        const double cost = rater_.rate(slots, 0, worst());
+        if (cost < kAll) insert(cost, std::move(slots));
+    }
+
+    [[nodiscard]] std::vector<Candidate> take() { return std::move(best_); }
+
+  private:
+    [[nodiscard]] double worst() const { return best_.size() < kStarts ? kAll : best_.back().cost; }
+
+    void insert(double cost, std::vector<Slot> slots) {
+        const auto at = std::ranges::upper_bound(best_, cost, {}, &Candidate::cost);
+        best_.insert(at, {cost, std::move(slots)});
+        if (best_.size() > kStarts) best_.pop_back();
+    }
+
+    SlotRater rater_;
+    std::vector<Candidate> best_;
+};
 
 // Every collection time with the simplest ending, then every ending with the best of them.
 std::vector<Candidate> seeds(const Units &units, const Network &network) {
@@ -152,14 +180,12 @@ std::vector<Candidate> seeds(const Units &units, const Network &network) {
         double cost = 0;
         Seed seed;
     };
-    SlotRater rater(units, network);
-    std::vector<Candidate> out;
+    BestSeeds best(units, network);
     std::vector<Start> starts;
     for (double collect_us : collect_times(units, network)) {
         for (bool gather_early : {false, true}) {
-            starts.push_back({0, {collect_us, gather_early, {}}});
-            add(rater, Layout(units, network, starts.back().seed).slots(), out);
-            starts.back().cost = out.back().cost;
+            const Seed seed{collect_us, gather_early, {}};
+            starts.push_back({best.add(Layout(units, network, seed).slots()), seed});
         }
     }
     std::ranges::stable_sort(starts, {}, &Start::cost);
@@ -167,15 +193,13 @@ std::vector<Candidate> seeds(const Units &units, const Network &network) {
     for (Start &start : starts) {
         for (const Ending &ending : endings()) {
             start.seed.ending = ending;
-            add(rater, Layout(units, network, start.seed).slots(), out);
+            best.add_if_good(Layout(units, network, start.seed).slots());
         }
     }
-    for (double windows : {64.0, 32.0, 16.0, 8.0, 4.0, 2.0}) {
-        add(rater, urgent_first(units, network, units.bytes / windows), out);
-    }
-    add(rater, urgent_first(units, network, 0), out);
-    std::ranges::stable_sort(out, {}, &Candidate::cost);
-    return out;
+    for (double windows : {64.0, 32.0, 16.0, 8.0, 4.0, 2.0})
+        best.add_if_good(urgent_first(units, network, units.bytes / windows));
+    best.add_if_good(urgent_first(units, network, 0));
+    return best.take();
 }
 
 // A lower bound for rules with a barrier: each ready byte is sent once each way, then the whole

@@ -6,7 +6,6 @@
 namespace ringrt::bucketing {
 namespace {
 
-constexpr int kStarts = 2;
 constexpr int64_t kWork = 120'000;  // slots and units visited, per start: a few ms
 constexpr size_t kMaxSlots = 64;
 
@@ -167,7 +166,7 @@ Candidate improve_best(const Units &units, const Network &network, std::vector<C
                        double bound_us) {
     const double enough = bound_us * 1.001;
     Candidate best;
-    for (size_t i = 0; i < found.size() && i < kStarts; ++i) {
+    for (size_t i = 0; i < found.size(); ++i) {
         Candidate end = Climb(units, network, std::move(found[i]), enough).run();
         if (i == 0 || end.cost < best.cost) best = std::move(end);
         if (best.cost <= enough) break;

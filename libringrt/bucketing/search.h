@@ -13,8 +13,10 @@ struct Candidate {
     std::vector<Slot> slots;
 };
 
-// `found` is sorted by cost and not empty. Improves the best few and returns the best. Stops if one
-// comes within a thousandth of `bound_us`, the lower bound.
+inline constexpr size_t kStarts = 2;  // candidates worth improving: each takes a few ms
+
+// `found` is sorted by cost and not empty. Improves each and returns the best. Stops if one comes
+// within a thousandth of `bound_us`, the lower bound.
 [[nodiscard]] Candidate improve_best(const Units &units, const Network &network,
                                      std::vector<Candidate> found, double bound_us);
 

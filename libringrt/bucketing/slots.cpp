@@ -37,12 +37,14 @@ struct Taken {
 
 class SlotRun {
   public:
-    SlotRun(const Units &units, const Network &network) : units_(&units), network_(&network) {
+    SlotRun(const Units &units, const Network &network)
+        : units_(&units),
+          phase_alpha_us_(network.phase_alpha_us()),
+          us_per_byte_(network.us_per_byte()) {
         for (size_t i = 0; i < units.units.size(); ++i) to_reduce_[i] = units.units[i].bytes;
         iteration_us_ = units.compute_us;
         pull_ = network.servers ? 1 : 0;
-        for (const size_t lane : {kPush, pull_})
-            left_us_[lane] += units.bytes * network.us_per_byte();
+        for (const size_t lane : {kPush, pull_}) left_us_[lane] += units.bytes * us_per_byte_;
     }
 
     SlotUse run(const Slot &slot, std::vector<Taken> *pieces) {
@@ -105,8 +107,9 @@ class SlotRun {
     [[nodiscard]] double link_end_us() const { return std::max(now_us_[0], now_us_[1]); }
 
     void send(size_t lane, double bytes) {
-        if (bytes > 0) now_us_[lane] = start_us_ + network_->phase_us(bytes);
-        left_us_[lane] -= bytes * network_->us_per_byte();
+        const double us = bytes * us_per_byte_;
+        if (bytes > 0) now_us_[lane] = start_us_ + (phase_alpha_us_ + us);
+        left_us_[lane] -= us;
     }
 
     [[nodiscard]] double ready_us(size_t position) const {
@@ -141,7 +144,7 @@ class SlotRun {
     }
 
     const Units *units_;
-    const Network *network_;
+    double phase_alpha_us_, us_per_byte_;  // of the network: divisions, too slow for each slot
     std::array<double, kMaxUnits> to_reduce_{}, to_gather_{};
     UnitSet ready_, reduced_;
     size_t released_ = 0;
