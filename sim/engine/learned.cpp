@@ -90,6 +90,14 @@ struct Curve {
     int epoch = -1;
 };
 
+// What is known of one job.
+struct Record {
+    Family *family = nullptr;
+    Stretch stretch;
+    Curve curve;
+    Mean restart_s;  // its own
+};
+
 class Learned final : public Estimator {
   public:
     Learned(const PolicySpec &policy, const SimOptions &options)
@@ -102,11 +110,12 @@ class Learned final : public Estimator {
         const std::array<int, 4> key{job.gpus, int(job.shape.size()), job.plan.passes,
                                      job.plan.local};
         // A step may take longer than the time between two decisions.
-        Stretch &stretch = stretches_[job.index];
+        Record &record = record_of(job);
+        Stretch &stretch = record.stretch;
         if (stretch.key != key || stretch.start != job.starts) stretch = {key, job.starts, 0};
         stretch.steps += steps;
         if (stretch.steps < 1) return;
-        Family &family = family_of(job);
+        Family &family = *record.family;
         if (family.step_ms.size() >= kSamplesMax) return;
         if (!family.step_ms.emplace(key, job.step_s * 1000).second) return;
         family.largest = std::max(family.largest, job.gpus);
@@ -114,18 +123,19 @@ class Learned final : public Estimator {
     }
 
     void restarted(const JobState &job, double seconds) override {
-        family_of(job).restart_s.add(seconds);
-        restarts_[job.index].add(seconds);
+        Record &record = record_of(job);
+        record.family->restart_s.add(seconds);
+        record.restart_s.add(seconds);
     }
 
     void describe(const JobState &job, policy::Job &out) override {
-        Family &family = family_of(job);
-        const auto own = restarts_.find(job.index);
-        out.restart_s = own != restarts_.end()       ? own->second.value()
+        Record &record = record_of(job);
+        const Family &family = *record.family;
+        out.restart_s = record.restart_s.count > 0   ? record.restart_s.value()
                         : family.restart_s.count > 0 ? family.restart_s.value()
                                                      : options_.restart_s;
-        const Known known = known_of(job);
-        Curve &curve = curves_[job.index];
+        const Known known = known_of(job, record);
+        Curve &curve = record.curve;
         if (curve.version != known.family->version || curve.gpu_type != known.gpu_type ||
             (adapts_ && curve.epoch != job.epoch))
             redraw(job, known, curve);
@@ -144,19 +154,15 @@ class Learned final : public Estimator {
     }
 
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {
-        return best_batch(job, known_of(job), noise_now(job), gpus_of(shape), int(shape.size()))
-            .plan;
+        const Known known = known_of(job, record_of(job));
+        return best_batch(job, known, noise_now(job), gpus_of(shape), int(shape.size())).plan;
     }
 
     void meet(std::span<Estimator *const> all) override {
         for (Estimator *other : all) gpu_types_.push_back(static_cast<Learned *>(other));
     }
 
-    void forget(const JobState &job) override {
-        curves_.erase(job.index);
-        stretches_.erase(job.index);
-        restarts_.erase(job.index);
-    }
+    void forget(const JobState &job) override { records_.erase(job.index); }
 
   private:
     [[nodiscard]] std::string key_of(const JobState &job) const {
@@ -164,8 +170,14 @@ class Learned final : public Estimator {
     }
     Family &family_of(const JobState &job) { return families_[key_of(job)]; }
 
-    Known known_of(const JobState &job) {
-        Family &own = family_of(job);
+    Record &record_of(const JobState &job) {
+        Record &record = records_[job.index];
+        if (record.family == nullptr) record.family = &family_of(job);
+        return record;
+    }
+
+    Known known_of(const JobState &job, const Record &record) {
+        Family &own = *record.family;
         const Profile &profile = *job.spec->profile;
         if (own.one_gpu == 0)
             own.one_gpu = profile.batch.local_max /
@@ -240,9 +252,7 @@ class Learned final : public Estimator {
     const SimOptions &options_;
     std::vector<Learned *> gpu_types_;  // of all GPU types; empty: there is one
     std::map<std::string, Family> families_;
-    std::map<std::size_t, Curve> curves_;
-    std::map<std::size_t, Stretch> stretches_;
-    std::map<std::size_t, Mean> restarts_;  // of jobs that restarted
+    std::map<std::size_t, Record> records_;  // by JobState::index
 };
 
 }  // namespace
