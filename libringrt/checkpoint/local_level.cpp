@@ -103,36 +103,45 @@ Status LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &b
     return as_checkpoint_failure(store_.commit(fresh, manifest));
 }
 
+// The first rank of each node begins. All learn the directory on their node and the worst status.
+Status LocalLevel::begin_all(uint64_t step, uint64_t bytes, std::string &fresh, Status &worst) {
+    Begun mine;
+    if (leads()) mine.status_message = StatusMessage::of(begin(step, bytes, fresh));
+    put(mine.fresh, fresh);
+    std::vector<Begun> all;
+    RINGRT_TRY(gather(group_, mine, all));
+    worst = worst_of(all);
+    fresh = all[static_cast<size_t>(first_)].fresh;
+    return {};
+}
+
+// Nothing is written if some rank has failed. `shards` are those of this node.
+Status LocalLevel::write_all(const std::vector<Buffer> &buffers, const std::string &fresh,
+                             Status &worst, std::vector<Shard> &shards) {
+    Written mine{.status_message = {}, .shard = {.rank = static_cast<uint32_t>(node_rank_)}};
+    if (worst.ok()) mine.status_message = StatusMessage::of(write(buffers, fresh, mine.shard));
+    std::vector<Written> all;
+    RINGRT_TRY(gather(group_, mine, all));
+    if (worst.ok()) worst = worst_of(all);
+    for (size_t rank = 0; rank < all.size(); ++rank)
+        if (node_of_[rank] == node_ && all[rank].shard.pieces > 0)
+            shards.push_back(all[rank].shard);
+    return {};
+}
+
 Status LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
     const bool by_rows =
         std::ranges::any_of(buffers, [](const Buffer &buffer) { return buffer.parameter.by_rows; });
     if (by_rows && nodes_ > 1)
         return {RINGRT_CHECKPOINT_FAILED,
                 "checkpoint failed: buffers by rows over several nodes have no node-local level"};
-    if (Status agreed = agree_on_parameters(group_, buffers, meta.step); !agreed.ok())
-        return agreed;
+    RINGRT_TRY(agree_on_parameters(group_, buffers, meta.step));
     std::string fresh;
-    Begun mine;
-    if (leads())
-        mine.status_message = StatusMessage::of(begin(meta.step, total_bytes(buffers), fresh));
-    put(mine.fresh, fresh);
-    std::vector<Begun> begun;
-    if (Status told = gather(group_, mine, begun); !told.ok()) return told;
-    Status worst = worst_of(begun);
-    fresh = begun[static_cast<size_t>(first_)].fresh;
-
-    Written wrote{.status_message = {}, .shard = {.rank = static_cast<uint32_t>(node_rank_)}};
-    if (worst.ok()) wrote.status_message = StatusMessage::of(write(buffers, fresh, wrote.shard));
-    std::vector<Written> written;
-    if (Status told = gather(group_, wrote, written); !told.ok()) return told;
-    if (worst.ok()) worst = worst_of(written);
-    if (leads() && worst.ok()) {
-        std::vector<Shard> shards;
-        for (size_t rank = 0; rank < written.size(); ++rank)
-            if (node_of_[rank] == node_ && written[rank].shard.pieces > 0)
-                shards.push_back(written[rank].shard);
-        worst = commit(fresh, buffers, meta, std::move(shards));
-    }
+    Status worst;
+    RINGRT_TRY(begin_all(meta.step, total_bytes(buffers), fresh, worst));
+    std::vector<Shard> shards;
+    RINGRT_TRY(write_all(buffers, fresh, worst, shards));
+    if (leads() && worst.ok()) worst = commit(fresh, buffers, meta, std::move(shards));
     if (leads() && !worst.ok() && !fresh.empty()) store_.discard(fresh);
     return agree(group_, worst);
 }

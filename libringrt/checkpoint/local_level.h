@@ -42,7 +42,10 @@ class LocalLevel {
   private:
     [[nodiscard]] bool leads() const { return node_rank_ == 0; }
     Status begin(uint64_t step, uint64_t bytes, std::string &fresh);
+    Status begin_all(uint64_t step, uint64_t bytes, std::string &fresh, Status &worst);
     Status write(const std::vector<Buffer> &buffers, const std::string &fresh, Shard &shard);
+    Status write_all(const std::vector<Buffer> &buffers, const std::string &fresh, Status &worst,
+                     std::vector<Shard> &shards);
     Status commit(const std::string &fresh, const std::vector<Buffer> &buffers, const Meta &meta,
                   std::vector<Shard> shards);
     Status follow_manifest(std::string &manifest_text, Manifest &out);
