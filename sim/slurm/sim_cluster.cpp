@@ -219,6 +219,8 @@ void SimCluster::report(Job &job) {
     told.step = static_cast<uint64_t>(job.steps);
     told.ckpt_step = static_cast<uint64_t>(job.first_step);
     told.step_ms = 1000 * job.training.step_s;
+    told.batch = static_cast<uint32_t>(job.spec->batch);
+    told.trained = static_cast<uint64_t>(job.steps) * told.batch;
     told.steps_left = std::llround((profile.epoch_ends().back() - job.training.progress) /
                                    job.training.step_progress);
     told.up = true;

@@ -27,21 +27,30 @@ bool has_own_name(const JobRecord &job) {
 void Applications::learn(const JobRecord &job, double now_s) {
     if (!has_own_name(job) || !job.telemetry || !(job.telemetry->step_ms > 0)) return;
     const records::Telemetry &telemetry = *job.telemetry;
-    Application &application = insert(key_of(job));
-    if (application.batch != telemetry.batch) application = {.batch = telemetry.batch};
+    Application &application = insert(key_of(job, telemetry.batch));
+    application.batch = telemetry.batch;
     for (int i = 0; i < telemetry.samples; ++i)
         set_speed(application, telemetry.speed[i].gpus, telemetry.speed[i].step_ms);
     set_speed(application, telemetry.gpus, telemetry.step_ms);
-    if (job.intent && job.intent->restart_s > 0) application.restart_s = job.intent->restart_s;
+    if (job.intent && job.intent->restart_s > 0 && telemetry.run == job.restarts)
+        application.restart_s = job.intent->restart_s + telemetry.load_ms / 1000;
     if (telemetry.steps_left >= 0)
         application.steps_total =
             telemetry.steps_done() + static_cast<double>(telemetry.steps_left);
     application.reported_s = now_s;
 }
 
+// A job that has not reported a batch yet is taken for one of the batch that was reported last.
 const Application *Applications::find(const JobRecord &job) const {
-    const auto found = known_.find(key_of(job));
-    return found == known_.end() ? nullptr : &found->second;
+    if (job.telemetry && job.telemetry->step_ms > 0) {
+        const auto found = known_.find(key_of(job, job.telemetry->batch));
+        return found == known_.end() ? nullptr : &found->second;
+    }
+    const Application *newest = nullptr;
+    const auto end = known_.upper_bound(key_of(job, UINT32_MAX));
+    for (auto at = known_.lower_bound(key_of(job, 0)); at != end; ++at)
+        if (newest == nullptr || at->second.reported_s > newest->reported_s) newest = &at->second;
+    return newest;
 }
 
 Application &Applications::insert(const Key &key) {

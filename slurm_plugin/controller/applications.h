@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measurements of jobs, by application: the jobs of one user with one name. A new job is valued by
-// the measurements of its application's earlier jobs, and each job by those of all.
+// Measurements of jobs, by application: the jobs of one user with one name and one batch. A new job
+// is valued by the measurements of its application's earlier jobs, and each job by those of all.
 //
 // Telemetry can be forged (records/telemetry.h), so users share nothing. The data is lost with the
 // controller; running jobs report it again.
@@ -20,7 +20,7 @@ namespace ringrt::controller {
 struct Application {
     uint32_t batch = 0;                      // of the steps below; 0: each job's own steps
     std::vector<model::SpeedSample> speeds;  // the newest for each size, by rising size
-    double restart_s = 0;                    // of the last job that measured it; 0: not known
+    double restart_s = 0;                    // of the last job that restarted; 0: not known
     double steps_total = 0;                  // of a whole training, done and left; 0: not known
     double reported_s = 0;                   // when a job last reported anything
 
@@ -32,14 +32,17 @@ class Applications {
     static constexpr std::size_t kMost = 1000;  // the one silent for longest is dropped
 
     // Learns from the job's telemetry, except for a job without a name of its own ("wrap"). Another
-    // batch size is treated as another program: the old data is dropped.
+    // batch is another application: its steps take another time.
     void learn(const JobRecord &job, double now_s);
     // nullptr: nothing is known. Valid until the next learn().
     [[nodiscard]] const Application *find(const JobRecord &job) const;
 
   private:
-    using Key = std::tuple<uint32_t, std::string, std::string>;  // user, name, GPU type
-    static Key key_of(const JobRecord &job) { return {job.user_id, job.name, job.gpu_type}; }
+    // User, name, GPU type, batch.
+    using Key = std::tuple<uint32_t, std::string, std::string, uint32_t>;
+    static Key key_of(const JobRecord &job, uint32_t batch) {
+        return {job.user_id, job.name, job.gpu_type, batch};
+    }
     Application &insert(const Key &key);
 
     std::map<Key, Application> known_;

@@ -18,17 +18,21 @@ namespace {
 // valued.
 void add_telemetry(const MalleableJob &malleable, const Application &application,
                    const Options &options, policy::Job &job) {
-    const double measured_s =
-        malleable.intent.restart_s > 0 ? malleable.intent.restart_s : application.restart_s;
-    job.restart_s = measured_s > 0 ? measured_s : options.restart_s;
+    const double gap_s = malleable.intent.restart_s;  // until it ran again, without the load
+    job.restart_s = application.restart_s > 0 ? application.restart_s : options.restart_s;
+    if (gap_s > 0) job.restart_s = gap_s;
     job.speed = speed_of(application);
+    job.measured = measured_speeds(application);
     if (application.steps_total > 0) job.steps_left = application.steps_total;
     if (!malleable.record->telemetry) return;
     const records::Telemetry &telemetry = *malleable.record->telemetry;
     job.steps_done = telemetry.steps_done();
     if (telemetry.steps_left >= 0) job.steps_left = static_cast<double>(telemetry.steps_left);
-    job.speed = speed_of(telemetry, application);
-    if (measured_s > 0) job.restart_s += telemetry.load_ms / 1000;
+    if (telemetry.step_ms > 0 || telemetry.samples > 0) {
+        job.speed = speed_of(telemetry, application);
+        job.measured = measured_speeds(telemetry, application);
+    }
+    if (gap_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
 // Cost of a resize in place. Training pauses for less than 0.1 s, but the GPUs that join or leave

@@ -58,17 +58,32 @@ void add_planned(const records::Telemetry &telemetry, std::vector<model::SpeedSa
             samples.push_back({size.gpus, scale * size.step_ms, kPlannedWeight});
 }
 
-}  // namespace
-
-model::SpeedModel speed_of(const records::Telemetry &telemetry, const Application &application) {
+std::vector<model::SpeedSample> own_speeds(const records::Telemetry &telemetry) {
     std::vector<model::SpeedSample> samples;
     for (int i = 0; i < telemetry.samples; ++i)
         samples.push_back({telemetry.speed[i].gpus, telemetry.speed[i].step_ms, 1});
-    const bool has_present =
-        std::any_of(telemetry.speed.begin(), telemetry.speed.begin() + telemetry.samples,
-                    [&](const records::SpeedSample &s) { return s.gpus == telemetry.gpus; });
-    if (!has_present) samples.push_back({telemetry.gpus, telemetry.step_ms, 1});
+    if (!has_size(samples, telemetry.gpus))
+        samples.push_back({telemetry.gpus, telemetry.step_ms, 1});
     std::erase_if(samples, [](const model::SpeedSample &s) { return !(s.step_ms > 0); });
+    return samples;
+}
+
+}  // namespace
+
+std::vector<model::SpeedSample> measured_speeds(const records::Telemetry &telemetry,
+                                                const Application &application) {
+    if (telemetry.batch == 0) return {};
+    std::vector<model::SpeedSample> samples = own_speeds(telemetry);
+    add_application(telemetry, application, samples);
+    return samples;
+}
+
+std::vector<model::SpeedSample> measured_speeds(const Application &application) {
+    return application.batch > 0 ? application.speeds : std::vector<model::SpeedSample>{};
+}
+
+model::SpeedModel speed_of(const records::Telemetry &telemetry, const Application &application) {
+    std::vector<model::SpeedSample> samples = own_speeds(telemetry);
     add_application(telemetry, application, samples);
     add_planned(telemetry, samples);
     return model::fit_speed_model(samples);

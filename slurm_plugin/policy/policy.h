@@ -42,6 +42,7 @@ struct Job {
     double steps_done = 0;
     double restart_s = 10;  // cost of one stop and restart
     model::SpeedModel speed;
+    std::vector<model::SpeedSample> measured;  // step times that take precedence over `speed`
     bool by_parts = false;    // keeps its GPUs; each doubling is placed separately (doc/live.md)
     int gpus_cap = kAnySize;  // limit on growth: the speed above it is a guess
     double weight = 1;        // of one second of this job
@@ -54,9 +55,11 @@ struct Job {
     }
 };
 
-// Milliseconds per step on `gpus` GPUs: from the curve if it covers this size, otherwise from the
-// model.
+// Milliseconds per step on `gpus` GPUs: as measured, or from the curve if it covers this size, or
+// from the model.
 [[nodiscard]] inline double step_ms(const Job &job, int gpus) {
+    for (const model::SpeedSample &sample : job.measured)
+        if (sample.gpus == gpus) return sample.step_ms;
     if (gpus >= 1 && static_cast<std::size_t>(gpus) <= job.curve_ms.size())
         return job.curve_ms[static_cast<std::size_t>(gpus) - 1];
     return job.speed.step_ms(gpus);

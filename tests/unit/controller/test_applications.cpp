@@ -66,13 +66,33 @@ TEST(a_job_without_measurements_teaches_nothing) {
     ck_assert_ptr_null(known.find(job_of("conv")));
 }
 
-TEST(another_batch_is_another_program) {
+TEST(another_batch_is_another_application) {
     Applications known;
     known.learn(telling("conv", {{1, 100}, {8, 30}}), 5);
     known.learn(telling("conv", {{1, 900}}, 512), 6);
-    const Application *conv = known.find(job_of("conv"));
-    ck_assert_uint_eq(conv->speeds.size(), 1);
-    ck_assert_double_eq(conv->speeds[0].step_ms, 900);
+    ck_assert_uint_eq(known.find(telling("conv", {{1, 100}}))->speeds.size(), 2);
+    ck_assert_double_eq(known.find(telling("conv", {{1, 100}}, 512))->speeds[0].step_ms, 900);
+    ck_assert_ptr_null(known.find(telling("conv", {{1, 100}}, 128)));
+    // A job that has measured nothing is taken for one of the newest batch.
+    ck_assert_uint_eq(known.find(job_of("conv"))->batch, 512);
+    ck_assert_uint_eq(known.find(telling("conv", {{1, 0}}, 0))->batch, 512);
+    known.learn(telling("conv", {{1, 100}}), 7);
+    ck_assert_uint_eq(known.find(job_of("conv"))->batch, 64);
+}
+
+// What a restart of the job cost counts whole for the next one of its name, load included.
+TEST(the_cost_of_a_restart_includes_the_load) {
+    Applications known;
+    JobRecord job = telling("conv", {{1, 100}, {2, 60}});
+    job.restarts = 1;
+    job.intent = ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8};
+    job.intent->restart_s = 2;
+    known.learn(job, 5);  // it has started, and what it told is of its run before
+    ck_assert_double_eq(known.find(job)->restart_s, 0);
+    job.telemetry->run = 1;
+    job.telemetry->load_ms = 30'000;
+    known.learn(job, 6);
+    ck_assert_double_eq(known.find(job)->restart_s, 32);
 }
 
 TEST(the_application_silent_for_longest_is_forgotten) {
@@ -102,6 +122,20 @@ TEST(other_jobs_measurements_are_scaled_to_the_jobs_own) {
     ck_assert_double_eq(speed_of(far, conv).step_ms(8), speed_of(far).step_ms(8));
     const Telemetry other_batch = *telling("conv", {{1, 150}}, 128).telemetry;
     ck_assert_double_eq(speed_of(other_batch, conv).step_ms(8), speed_of(other_batch).step_ms(8));
+}
+
+// At measured sizes no model is used. Jobs without a batch may differ, whatever their name.
+TEST(a_measured_step_time_comes_before_the_model) {
+    const Application conv{.batch = 64, .speeds = {{1, 100}, {4, 60}}};
+    const Telemetry own = *telling("conv", {{2, 80}, {1, 110}}).telemetry;
+    ringrt::policy::Job job{.speed = speed_of(own, conv), .measured = measured_speeds(own, conv)};
+    ck_assert_double_eq(step_ms(job, 1), 110);
+    ck_assert_double_eq(step_ms(job, 2), 80);
+    ck_assert_double_eq_tol(step_ms(job, 4), 66, 1e-9);  // 1.1 times as slow as its application
+    ck_assert_double_eq(step_ms(job, 8), job.speed.step_ms(8));
+    ck_assert_uint_eq(measured_speeds(conv).size(), 2);
+    ck_assert(measured_speeds(*telling("conv", {{2, 80}}, 0).telemetry, {}).empty());
+    ck_assert(measured_speeds(Application{.speeds = {{1, 100}}}).empty());
 }
 
 // A job that waits for its first GPUs in an idle cluster of eight.
