@@ -12,6 +12,5 @@ wait_for 10 "event" has_event "$job" resized
 wait_for 20 "more steps" has_steps $(($(steps_done) + 5))
 check_steps
 note "measured: $(gap_of "$job") s from signal to running again (1 node to 2)"
-awk "BEGIN { exit !($(gap_of "$job") < 12) }" || fail "gap of $(gap_of "$job") s"
 grep -q FAILED "$dir/log/slurmctld.log" && fail "something FAILED"
 true
