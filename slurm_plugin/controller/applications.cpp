@@ -27,7 +27,7 @@ bool has_own_name(const JobRecord &job) {
 void Applications::learn(const JobRecord &job, double now_s) {
     if (!has_own_name(job) || !job.telemetry || !(job.telemetry->step_ms > 0)) return;
     const records::Telemetry &telemetry = *job.telemetry;
-    Application &application = insert(key_of(job, telemetry.batch));
+    Application &application = insert(job, telemetry.batch);
     application.batch = telemetry.batch;
     for (int i = 0; i < telemetry.samples; ++i)
         set_speed(application, telemetry.speed[i].gpus, telemetry.speed[i].step_ms);
@@ -46,17 +46,20 @@ const Application *Applications::find(const JobRecord &job) const {
         const auto found = known_.find(key_of(job, job.telemetry->batch));
         return found == known_.end() ? nullptr : &found->second;
     }
-    const Application *newest = nullptr;
-    const auto end = known_.upper_bound(key_of(job, UINT32_MAX));
-    for (auto at = known_.lower_bound(key_of(job, 0)); at != end; ++at)
-        if (newest == nullptr || at->second.reported_s > newest->reported_s) newest = &at->second;
-    return newest;
+    const auto [begin, end] = batches_of(job);
+    const auto newest = std::max_element(begin, end, reported_before);
+    return newest == end ? nullptr : &newest->second;
 }
 
-Application &Applications::insert(const Key &key) {
-    if (known_.size() >= kMost && !known_.contains(key))
-        known_.erase(std::ranges::min_element(
-            known_, {}, [](const auto &entry) { return entry.second.reported_s; }));
+// A job that reports ever new batches drops its own, not those of others.
+Application &Applications::insert(const JobRecord &job, uint32_t batch) {
+    const Key key = key_of(job, batch);
+    if (known_.contains(key)) return known_[key];
+    const auto [begin, end] = batches_of(job);
+    if (std::distance(begin, end) >= static_cast<std::ptrdiff_t>(kBatchesMost))
+        known_.erase(std::min_element(begin, end, reported_before));
+    else if (known_.size() >= kMost)
+        known_.erase(std::min_element(known_.cbegin(), known_.cend(), reported_before));
     return known_[key];
 }
 

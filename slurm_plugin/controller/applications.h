@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "model/speed.h"
@@ -29,7 +30,9 @@ struct Application {
 
 class Applications {
   public:
-    static constexpr std::size_t kMost = 1000;  // the one silent for longest is dropped
+    // The one silent for longest is dropped.
+    static constexpr std::size_t kMost = 1000;
+    static constexpr std::size_t kBatchesMost = 8;  // of one user, name and GPU type
 
     // Learns from the job's telemetry, except for a job without a name of its own ("wrap"). Another
     // batch is another application: its steps take another time.
@@ -43,9 +46,17 @@ class Applications {
     static Key key_of(const JobRecord &job, uint32_t batch) {
         return {job.user_id, job.name, job.gpu_type, batch};
     }
-    Application &insert(const Key &key);
+    using Known = std::map<Key, Application>;
+    static bool reported_before(const Known::value_type &a, const Known::value_type &b) {
+        return a.second.reported_s < b.second.reported_s;
+    }
+    [[nodiscard]] std::pair<Known::const_iterator, Known::const_iterator> batches_of(
+        const JobRecord &job) const {
+        return {known_.lower_bound(key_of(job, 0)), known_.upper_bound(key_of(job, UINT32_MAX))};
+    }
+    Application &insert(const JobRecord &job, uint32_t batch);
 
-    std::map<Key, Application> known_;
+    Known known_;
 };
 
 }  // namespace ringrt::controller

@@ -104,6 +104,18 @@ TEST(the_application_silent_for_longest_is_forgotten) {
     ck_assert_ptr_nonnull(known.find(job_of("app2")));
 }
 
+TEST(a_job_that_reports_ever_new_batches_drops_only_its_own) {
+    Applications known;
+    known.learn(telling("lstm", {{1, 100}}), 1);
+    for (uint32_t batch = 1; batch <= 2 * Applications::kMost; ++batch)
+        known.learn(telling("conv", {{1, 100}}, batch), 10 + batch);
+    ck_assert_ptr_nonnull(known.find(telling("lstm", {{1, 100}})));
+    ck_assert_uint_eq(known.find(job_of("conv"))->batch, 2 * Applications::kMost);
+    const uint32_t oldest = 2 * Applications::kMost - Applications::kBatchesMost + 1;
+    ck_assert_ptr_nonnull(known.find(telling("conv", {{1, 100}}, oldest)));
+    ck_assert_ptr_null(known.find(telling("conv", {{1, 100}}, oldest - 1)));
+}
+
 TEST(excess_sizes_are_left_out) {
     Applications known;
     for (int gpus = 1; gpus < 40; ++gpus) known.learn(telling("conv", {{gpus, 100.0 / gpus}}), 5);
