@@ -49,15 +49,10 @@ const Rule *find_rule(std::string_view name) {
 
 BestPlan::BestPlan(const Profile &profile, const Network &network)
     : profile_(profile), network_(network) {
-    double first_ready_us = 0, last_forward_us = 0;
-    bool any = false;
-    for (const Gradient &gradient : profile.gradients) {
-        last_forward_us += gradient.forward_us;
-        if (gradient.bytes == 0) continue;
-        first_ready_us = any ? std::min(first_ready_us, gradient.ready_us) : gradient.ready_us;
-        last_forward_us = gradient.forward_us;
-        any = true;
-    }
+    const std::vector<uint32_t> order = ready_order(profile);
+    if (order.empty()) return;
+    const double first_ready_us = profile.gradients[order.front()].ready_us;
+    const double last_forward_us = forward_left_us(profile)[std::ranges::max(order)];
     const double us_per_byte = network.phases_held() * network.us_per_byte();
     without_start_ups_us_ =
         first_ready_us + static_cast<double>(total_bytes(profile)) * us_per_byte + last_forward_us;
