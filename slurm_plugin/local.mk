@@ -8,7 +8,8 @@ librecords_la_SOURCES = \
 	slurm_plugin/records/fields.cpp slurm_plugin/records/fields.h \
 	slurm_plugin/records/flag.cpp slurm_plugin/records/flag.h \
 	slurm_plugin/records/intent.cpp slurm_plugin/records/intent.h \
-	slurm_plugin/records/telemetry.cpp slurm_plugin/records/telemetry.h
+	slurm_plugin/records/telemetry.cpp slurm_plugin/records/telemetry.h \
+	slurm_plugin/records/unix_time.h
 
 include slurm_plugin/policy/local.mk
 

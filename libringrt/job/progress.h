@@ -41,6 +41,8 @@ class Progress {
     [[nodiscard]] const BatchRule &batch() const { return batch_; }
     [[nodiscard]] uint64_t samples() const { return samples_; }
     [[nodiscard]] uint64_t steps() const { return steps_; }
+    // The time of a step at the current size and batch; 0: not measured yet.
+    [[nodiscard]] double step_s() const { return clock_.step_ms() * per_step() / 1e3; }
 
     void restore(const checkpoint::Manifest &manifest);
     void add_to(checkpoint::Meta &meta, bool with_losses) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "libringrt/base/clock.h"
+#include "slurm_plugin/records/unix_time.h"
 
 namespace ringrt {
 namespace {
@@ -90,7 +91,6 @@ Status StepBoundary::restore(uint64_t &step) {
                             static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
         return loaded;
     }
-    load_ms_ = (step_begun_s_ - begun_s) * 1e3;
     step_ = timed_step_ = step = manifest.step;
     saved_step_ = static_cast<int64_t>(manifest.step);
     shared_step_ = has_local() ? -1 : saved_step_;  // the checkpoint may be from the nodes' disks
@@ -98,7 +98,7 @@ Status StepBoundary::restore(uint64_t &step) {
     restored_gradients_ = manifest.gradients;
     log(format_text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
                     static_cast<unsigned long long>(step), group_.size(), manifest.ranks,
-                    load_ms_ / 1e3));
+                    step_begun_s_ - begun_s));
     if (manifest.seed != settings_.seed)
         log(format_text(
             "the checkpoint was made with seed %llu, this run has %llu: the order of samples "
@@ -128,6 +128,7 @@ Status StepBoundary::finish() {
 
 Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     if (Status caught = catch_sigterm(); !caught.ok()) return caught;
+    if (first_step_end_s_ == 0) first_step_end_s_ = unix_now_s();
     if (step == timed_step_ + 1) progress_.timed((monotonic_s() - step_begun_s_) * 1e3);
     timed_step_ = step;
     advance(step);
@@ -330,12 +331,15 @@ void StepBoundary::log(const std::string &line) const {
 
 void StepBoundary::report(uint64_t step) {
     if (!reporter_) return progress_.note_speed();
+    // Fixed when first known: the controller notes each change in the job's record.
+    if (began_s_ == 0 && first_step_end_s_ > 0 && progress_.step_s() > 0)
+        began_s_ = first_step_end_s_ - progress_.step_s();
     records::Telemetry out{.run = static_cast<int>(settings_.restart),
                            .gpus = group_.size(),
                            .step = step,
                            .ckpt_step = saved_step_ < 0 ? 0 : static_cast<uint64_t>(saved_step_),
                            .save_ms = save_ms_,
-                           .load_ms = load_ms_,
+                           .began_s = began_s_,
                            .up = true,
                            .live = settings_.extendable};
     if (gradients_.add_planned) gradients_.add_planned(out);

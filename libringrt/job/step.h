@@ -113,7 +113,8 @@ class StepBoundary {
     int64_t saved_step_ = -1;   // of the newest checkpoint; −1: none
     int64_t shared_step_ = -1;  // of the newest that is known to be in the shared directory
     uint64_t saving_step_ = 0;
-    double save_ms_ = 0, load_ms_ = 0;
+    double save_ms_ = 0;
+    double first_step_end_s_ = 0, began_s_ = 0;  // Unix times; 0: not known yet
 };
 
 }  // namespace ringrt

@@ -224,8 +224,7 @@ void SimCluster::report(Job &job) {
     told.steps_left = std::llround((profile.epoch_ends().back() - job.training.progress) /
                                    job.training.step_progress);
     told.up = true;
-    if (job.program->reload_s > 0 && job.record.restarts > 0)
-        told.load_ms = 1000 * job.program->reload_s;
+    told.began_s = job.up_at_s;
     // The speeds at earlier sizes, which a job keeps in its checkpoint.
     if (const auto &before = job.record.telemetry) {
         told.samples = before->samples;

@@ -32,8 +32,8 @@ void Applications::learn(const JobRecord &job, double now_s) {
     for (int i = 0; i < telemetry.samples; ++i)
         set_speed(application, telemetry.speed[i].gpus, telemetry.speed[i].step_ms);
     set_speed(application, telemetry.gpus, telemetry.step_ms);
-    if (job.intent && job.intent->restart_s > 0 && telemetry.run == job.restarts)
-        application.restart_s = job.intent->restart_s + telemetry.load_ms / 1000;
+    if (job.intent && job.intent->restart_s > 0)
+        application.restart_s = job.intent->restart_s + job.intent->start_up_s;
     if (telemetry.steps_left >= 0)
         application.steps_total =
             telemetry.steps_done() + static_cast<double>(telemetry.steps_left);

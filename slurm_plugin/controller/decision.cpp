@@ -14,13 +14,21 @@ using records::IntentState;
 
 namespace {
 
+// From the signal until the job trains again: the gap, and what a run does before its first step.
+// Before its own first restart, that of its application's last one counts. If none restarted yet,
+// its first start-up is a lower bound.
+double restart_cost_s(const records::Intent &intent, const Application &application,
+                      const Options &options) {
+    if (intent.restart_s > 0) return intent.restart_s + intent.start_up_s;
+    if (application.restart_s > 0) return application.restart_s;
+    return std::max(options.restart_s, intent.start_up_s);
+}
+
 // Adds the job's own telemetry. A job may forge it, but that only changes how its own GPUs are
 // valued.
 void add_telemetry(const MalleableJob &malleable, const Application &application,
                    const Options &options, policy::Job &job) {
-    const double gap_s = malleable.intent.restart_s;  // until it ran again, without the load
-    job.restart_s = application.restart_s > 0 ? application.restart_s : options.restart_s;
-    if (gap_s > 0) job.restart_s = gap_s;
+    job.restart_s = restart_cost_s(malleable.intent, application, options);
     job.speed = speed_of(application);
     job.measured = measured_speeds(application);
     if (application.steps_total > 0) job.steps_left = application.steps_total;
@@ -32,7 +40,6 @@ void add_telemetry(const MalleableJob &malleable, const Application &application
         job.speed = speed_of(telemetry, application);
         job.measured = measured_speeds(telemetry, application);
     }
-    if (gap_s > 0) job.restart_s += telemetry.load_ms / 1000;
 }
 
 // Cost of a resize in place. Training pauses for less than 0.1 s, but the GPUs that join or leave

@@ -24,6 +24,7 @@ using Kind = Action::Kind;
 
 constexpr double kDetachWait_s = 120;  // for a resize under way, in mode detach
 constexpr double kSmoothing = 0.3;     // weight of the newest gap
+constexpr double kStartUpNews_s = 1;   // as Slurm's start, which is in whole seconds
 
 // ---- running ----------------------------------------------------------------------------------
 
@@ -37,6 +38,30 @@ void note_gap(const MalleableJob &job, double now_s, Intent &intent) {
     intent.restart_s = intent.restart_s > 0
                            ? (1 - kSmoothing) * intent.restart_s + kSmoothing * intent.gap_s
                            : intent.gap_s;
+}
+
+// Notes how long the run took from its start in Slurm until it trained: prolog, imports,
+// communicator, load. True: this is news.
+bool note_start_up(const JobRecord &record, const records::Telemetry &heard, double now_s,
+                   Intent &intent) {
+    if (heard.began_s <= 0 || record.start_s <= 0) return false;
+    // A node's clock may be wrong, and a job may forge the time.
+    const double start_up_s = std::max(0.0, std::min(heard.began_s, now_s) - record.start_s);
+    const bool is_news = std::abs(start_up_s - intent.start_up_s) > kStartUpNews_s;
+    if (is_news) intent.start_up_s = start_up_s;
+    return is_news;
+}
+
+// Notes what a run reports about itself. True: something is new.
+bool note_report(const JobRecord &record, const records::Telemetry &heard, double now_s,
+                 Intent &intent) {
+    const bool is_first = intent.base_step < 0;
+    if (is_first) {
+        intent.base_step = static_cast<int64_t>(heard.step);
+        intent.live |= heard.live;
+    }
+    const bool is_news = note_start_up(record, heard, now_s, intent);
+    return is_first || is_news;
 }
 
 // Notes a start, whether a resize ends with it or not.
@@ -126,12 +151,9 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
     note_times(record, note.intent);
     if (note.intent.limit_s != job.intent.limit_s || note.intent.start_s != job.intent.start_s)
         return note;
-    const records::Telemetry *heard = job.current_telemetry();
-    if (heard && job.intent.base_step < 0) {
-        note.intent.base_step = static_cast<int64_t>(heard->step);
-        note.intent.live |= heard->live;
+    if (const records::Telemetry *heard = job.current_telemetry();
+        heard && note_report(record, *heard, pass.now_s, note.intent))
         return note;
-    }
     const int wanted = target.allotment.gpus;
     const bool is_worth_it = target.job.id != 0 && !target.job.pinned && wanted > 0 &&
                              (wanted != record.gpus_requested || target.moves_for != 0);

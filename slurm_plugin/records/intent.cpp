@@ -73,6 +73,8 @@ constexpr std::array kAll{
     Key{"gap", [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.gap_s); }},
     Key{"cost",
         [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.restart_s); }},
+    Key{"startup",
+        [](std::string_view v, Intent &i) { return read_number(v, 0, kCostMax, i.start_up_s); }},
     Key{"nice",
         [](std::string_view v, Intent &i) {
             int64_t nice = 0;
@@ -146,6 +148,7 @@ std::string format_intent(const Intent &intent) {
     append_nonzero(out, "n", intent.resizes, kCountMax);
     if (intent.gap_s > 0) append_number(out, "gap", std::min(intent.gap_s, kCostMax));
     if (intent.restart_s > 0) append_number(out, "cost", std::min(intent.restart_s, kCostMax));
+    if (intent.start_up_s > 0) append_number(out, "startup", std::min(intent.start_up_s, kCostMax));
     if (intent.own_nice) append_int(out, "nice", std::clamp(*intent.own_nice, -kNiceMax, kNiceMax));
     append_nonzero(out, "off", intent.exclusions_checksum, UINT32_MAX);
     append_nonzero(out, "mail", intent.own_mails, kRunMailsAll);

@@ -70,7 +70,8 @@ struct Intent {
     int64_t base_step = -1;       // first step reported in that run: a resize needs later steps
     int resizes = 0;              // completed resizes
     double gap_s = 0;             // time of the last resize from the signal to the restart
-    double restart_s = 0;  // smoothed gaps: measured cost of a stop and restart (0: not known)
+    double restart_s = 0;         // smoothed gaps (0: not known)
+    double start_up_s = 0;        // from a run's start until it trained, last known (0: not known)
     // The job's own nice value while a lower one is lent to it for a restart; else none.
     std::optional<int64_t> own_nice;
     // Checksum of the list of excluded nodes that is lent to the job while it is pending; 0: none.

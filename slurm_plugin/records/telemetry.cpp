@@ -60,7 +60,8 @@ constexpr std::array kAll{
     Key{"ckpt",
         [](std::string_view v, Telemetry &t) { return read_into(v, 0, kStepMax, t.ckpt_step); }},
     Key{"save_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.save_ms); }},
-    Key{"load_ms", [](std::string_view v, Telemetry &t) { return read_ms(v, t.load_ms); }},
+    Key{"began",
+        [](std::string_view v, Telemetry &t) { return read_number(v, 0, kTimeMax, t.began_s); }},
     Key{"up", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.up); }},
     Key{"live", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.live); }},
     Key{"speed",
@@ -108,7 +109,7 @@ std::string format_telemetry(const Telemetry &t) {
     }
     append_int(out, "ckpt", clipped(t.ckpt_step));
     if (t.save_ms > 0) append_number(out, "save_ms", std::min(t.save_ms, kMillisecondsMax));
-    if (t.load_ms > 0) append_number(out, "load_ms", std::min(t.load_ms, kMillisecondsMax));
+    if (t.began_s >= 0.1) append_time(out, "began", std::min(t.began_s, 1.0 * kTimeMax));
     append_int(out, "up", t.up ? 1 : 0);
     if (t.live) append_int(out, "live", 1);
     append_speeds(out, "speed", first(t.speed, t.samples));

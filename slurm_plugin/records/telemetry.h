@@ -6,7 +6,7 @@
 // how the job's own GPUs between MIN and MAX are valued.
 //
 //   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 batch=256 samples=307200 ckpt=1180
-//   save_ms=210 load_ms=95 up=1 speed=1:520,2:270,4:132.5 plan=2:268,4:131,8:70
+//   save_ms=210 began=1763721600.5 up=1 speed=1:520,2:270,4:132.5 plan=2:268,4:131,8:70
 //
 // Step times and the steps left refer to steps of `batch` samples, at every size. So batch /
 // step_ms is a speed and left x batch a number of samples, whatever the job's own step trains.
@@ -42,10 +42,12 @@ struct Telemetry {
     uint64_t trained = 0;     // samples, in all runs
     uint64_t ckpt_step = 0;   // step of the newest committed checkpoint
     double save_ms = 0;       // last save; 0: none
-    double load_ms = 0;       // last load at start; 0: none
-    bool up = false;          // the runtime polls for the signal: a resize may be asked
-    bool live = false;        // extensions may join and leave (doc/live.md)
-    int samples = 0;          // number in `speed`
+    // Unix time at which this run's training began: the end of its first step, less the time of a
+    // step. So what a first step compiles comes before it. 0: not measured yet.
+    double began_s = 0;
+    bool up = false;    // the runtime polls for the signal: a resize may be asked
+    bool live = false;  // extensions may join and leave (doc/live.md)
+    int samples = 0;    // number in `speed`
     std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size of any run
     int planned_sizes = 0;  // number in `planned`: predicted by its plans, by rising size
     std::array<SpeedSample, kPlannedSpeedsMax> planned{};

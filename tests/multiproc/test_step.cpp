@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resizes as the ranks see them: real processes, real signals, real checkpoints on disk, and a
 // script in place of Slurm that gives the configured answers.
+#include "slurm_plugin/records/unix_time.h"
 #include "tests/support/step_job.h"
 
 using namespace ringrt::test;
@@ -207,6 +208,21 @@ TEST(a_job_is_resized_up_and_down_without_losing_a_step) {
     ck_assert_int_eq(told->samples, 3);  // the checkpoints carried the speeds at 1, 2 and 4 ranks
     ck_assert_msg(count(job.calls(), "update JobId=7 Comment=mine ringrt/1 run=5 gpus=4") >= 1,
                   "%s", job.calls().c_str());
+}
+
+// A first step that compiles for half a second belongs to the run's start-up.
+TEST(training_begins_when_its_first_step_would_have_begun) {
+    Job job(kAccept);
+    const double started_s = ringrt::unix_now_s();
+    const auto compile = [](int, uint64_t step) {
+        if (step == 1) usleep(500'000);
+    };
+    Ranks ranks = start(job, 2, {.steps = 100, .at_step = compile});
+    expect_all(ranks.wait(), kEnded, job);
+    const auto told = parse_telemetry(read(job.path("telemetry")));
+    ck_assert(told.has_value());
+    ck_assert_double_gt(told->began_s, started_s + 0.4);
+    ck_assert_double_lt(told->began_s, ringrt::unix_now_s() - 0.1);
 }
 
 // The life of one rank that sums gradients up to step `to`. The backward pass takes `layer_ms` for

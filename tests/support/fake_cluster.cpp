@@ -142,6 +142,7 @@ void FakeCluster::report(Ctld &ctld, Real &real) {
         t.steps_left = static_cast<int64_t>(std::max(0.0, real.program.steps - real.step));
     else if (const auto left = real.losses.steps_left(std::floor(real.step)))
         t.steps_left = static_cast<int64_t>(*left);
+    t.began_s = real.started_s + real.program.start_s;
     t.up = true;
     ctld.record.telemetry = records::parse_telemetry(records::format_into("user text", t));
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "slurm_plugin/slurm/base/unix_time.h"
+#include "slurm_plugin/records/unix_time.h"
 
 namespace ringrt::ringstat {
 

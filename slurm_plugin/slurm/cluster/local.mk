@@ -13,7 +13,6 @@ libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/base/directory_of.h \
 	slurm_plugin/slurm/base/loaded_job.h \
 	slurm_plugin/slurm/slurm_compat.h \
-	slurm_plugin/slurm/base/unix_time.h \
 	slurm_plugin/slurm/cluster/shared_limits.cpp slurm_plugin/slurm/cluster/shared_limits.h \
 	slurm_plugin/slurm/cluster/slurm_extension.cpp \
 	slurm_plugin/slurm/cluster/slurm_lists.h slurm_plugin/slurm/cluster/slurm_mails.h \

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "slurm_plugin/controller/controller.h"
-#include "slurm_plugin/slurm/base/unix_time.h"
+#include "slurm_plugin/records/unix_time.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
 #include "slurm_plugin/slurm/host/diag.h"
 #include "slurm_plugin/slurm/host/event_log.h"

@@ -2,7 +2,7 @@
 # ringfit reads the speed that a running job reports, with only its user's rights.
 ringfit=$plugins/../ringfit
 [ -x "$ringfit" ] || { echo "# skipped: ringfit was not built"; exit 77; }
-told='ringrt/1 run=0 gpus=4 step=1200 step_ms=140 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1 speed=1:520,2:270,4:140'
+told='ringrt/1 run=0 gpus=4 step=1200 step_ms=140 left=8800 ckpt=1180 save_ms=210 began=1763721600.5 up=1 speed=1:520,2:270,4:140'
 job=$(rigid 1 120 --comment="my run $told") || fail "sbatch"
 silent=$(rigid 1 120) || fail "sbatch"
 wait_for 20 "start" is_state "$job" RUNNING

@@ -4,6 +4,7 @@
 
 #include "slurm_plugin/controller/applications.h"
 #include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/job_machine.h"
 #include "slurm_plugin/controller/speed.h"
 #include "tests/support/agreeing.h"
 #include "tests/support/check.h"
@@ -80,19 +81,45 @@ TEST(another_batch_is_another_application) {
     ck_assert_uint_eq(known.find(job_of("conv"))->batch, 64);
 }
 
-// What a restart of the job cost counts whole for the next one of its name, load included.
-TEST(the_cost_of_a_restart_includes_the_load) {
+// What a restart of the job cost counts whole for the next one of its name, start-up included.
+TEST(the_cost_of_a_restart_includes_the_start_up) {
     Applications known;
     JobRecord job = telling("conv", {{1, 100}, {2, 60}});
     job.restarts = 1;
     job.intent = ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8};
+    job.intent->start_up_s = 30;
+    known.learn(job, 5);
+    ck_assert_double_eq(known.find(job)->restart_s, 0);  // it has not restarted yet
     job.intent->restart_s = 2;
-    known.learn(job, 5);  // it has started, and what it told is of its run before
-    ck_assert_double_eq(known.find(job)->restart_s, 0);
-    job.telemetry->run = 1;
-    job.telemetry->load_ms = 30'000;
     known.learn(job, 6);
     ck_assert_double_eq(known.find(job)->restart_s, 32);
+}
+
+// The time at which a run began to train comes from its node, and its owner can forge it.
+TEST(a_start_up_is_within_the_run) {
+    constexpr double kStart_s = 1000, kNow_s = 1060;
+    for (const auto &[began_s, start_s, expected_s] : {std::array{1040.0, kStart_s, 40.0},
+                                                       {9e9, kStart_s, 60.0},
+                                                       {500.0, kStart_s, 0.0},
+                                                       {1060.5, kNow_s + 1, 0.0},
+                                                       {1040.5, kStart_s, 40.5}}) {
+        JobRecord record = telling("conv", {{2, 100}});
+        record.phase = JobPhase::running;
+        record.gpus_requested = 2;
+        record.start_s = start_s;
+        record.telemetry->began_s = began_s;
+        MalleableJob job{.record = &record, .stage = Stage::running};
+        job.intent = {.gpus_max = 8, .state = ringrt::records::IntentState::running, .gpus = 2};
+        const PassContext pass{.now_s = kNow_s};
+        int notes = 0;
+        for (; notes < 5; ++notes) {
+            const Action action = next_action(job, {}, {}, pass, {});
+            if (action.kind != Action::Kind::note) break;
+            job.intent = action.intent;
+        }
+        ck_assert_double_eq(job.intent.start_up_s, expected_s);
+        ck_assert_int_le(notes, 2);  // it is noted once
+    }
 }
 
 TEST(the_application_silent_for_longest_is_forgotten) {

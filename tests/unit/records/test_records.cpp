@@ -62,6 +62,7 @@ Intent random_intent(std::mt19937_64 &random) {
     i.resizes = static_cast<int>(upto(9999));
     i.gap_s = static_cast<double>(upto(1000)) / 10;
     i.restart_s = static_cast<double>(upto(1000)) / 10;
+    i.start_up_s = static_cast<double>(upto(1000)) / 10;
     if (upto(1) != 0) i.own_nice = upto(2'000'000) - 1'000'000;
     i.exclusions_checksum = upto(1) ? static_cast<uint32_t>(random()) : 0;
     i.own_mails = static_cast<uint8_t>(upto(3));
@@ -93,6 +94,7 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert_int_eq(a.resizes, b.resizes);
     ck_assert_double_eq_tol(a.gap_s, b.gap_s, 1e-9);
     ck_assert_double_eq_tol(a.restart_s, b.restart_s, 1e-9);
+    ck_assert_double_eq_tol(a.start_up_s, b.start_up_s, 1e-9);
     ck_assert(a.own_nice == b.own_nice);
     ck_assert_uint_eq(a.exclusions_checksum, b.exclusions_checksum);
     ck_assert_uint_eq(a.own_mails, b.own_mails);
@@ -104,7 +106,8 @@ void expect_equal(const Intent &a, const Intent &b) {
 }
 
 constexpr std::string_view kTelemetry =
-    "ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 ckpt=1180 save_ms=210 load_ms=95 up=1 "
+    "ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 ckpt=1180 save_ms=210 "
+    "began=1763721600.5 up=1 "
     "speed=1:520,2:270,4:132.5";
 
 // Random bytes, biased toward those with a meaning to the parsers.
@@ -246,6 +249,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .resizes = INT32_MAX,
              .gap_s = 1e300,
              .restart_s = 1e300,
+             .start_up_s = 1e300,
              .own_nice = INT64_MIN,
              .exclusions_checksum = UINT32_MAX,
              .own_mails = 255,
@@ -378,7 +382,7 @@ TEST(telemetry_stays_bounded) {
                 .trained = UINT64_MAX,
                 .ckpt_step = UINT64_MAX,
                 .save_ms = 1e300,
-                .load_ms = 1e300,
+                .began_s = 1e300,
                 .up = true,
                 .samples = kSpeedSamplesMax,
                 .planned_sizes = kPlannedSpeedsMax};
