@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/controller/rigid_reservation.h"
 
 namespace ringrt::controller {
@@ -72,8 +73,8 @@ Holdings holdings(const Observation &observation, PoolNames &names) {
 // Slurm gives a job no reason until it next scans the queue, at most this long.
 constexpr double kNotLookedAt_s = 3;
 
-bool waits_for_gpus(const JobRecord &job, double now_s) {
-    if (job.phase != JobPhase::pending || job.gpus_requested == 0) return false;
+bool waits_for_room(const JobRecord &job, double now_s) {
+    if (job.phase != JobPhase::pending) return false;
     const double since_s = std::max(job.submit_s, job.begin_s);
     return job.pending_reason == PendingReason::resources ||
            job.pending_reason == PendingReason::priority ||
@@ -103,10 +104,21 @@ bool are_mixed(const std::vector<NodeRecord> &nodes, const std::vector<bool> &of
     return false;
 }
 
+// Idle GPUs without CPUs or memory are of no use.
+void drop_unusable(Pool &pool, const NodeRoom &node_room) {
+    for (std::size_t i = 0; i < pool.free.node_gpus.size(); ++i) {
+        int &free = pool.free.node_gpus[i];
+        const int unusable = std::max(0, free) - node_room.usable_gpus(static_cast<int>(i));
+        if (!pool.has_node[i] || unusable <= 0) continue;
+        free -= unusable;
+        pool.capacity.node_gpus[i] -= unusable;
+    }
+}
+
 }  // namespace
 
 std::vector<Pool> make_pools(const Observation &observation, const std::vector<MalleableJob> &jobs,
-                             const Options &options) {
+                             NodeRoom &node_room, const Options &options) {
     const std::size_t nodes = observation.nodes.size();
     PoolNames names(observation.nodes);
     const Holdings held = holdings(observation, names);
@@ -133,12 +145,13 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
     for (Pool &pool : pools) pool.is_mixed = are_mixed(observation.nodes, pool.has_node);
     std::map<int, std::vector<const JobRecord *>> waiting;
     for (const JobRecord &job : observation.jobs)
-        if (waits_for_gpus(job, observation.now_s) && !job.intent)
+        if (waits_for_room(job, observation.now_s) && !job.intent)
             waiting[names.find(job.partition)].push_back(&job);
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
-            reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation, jobs,
+            reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation, jobs, node_room,
                               std::move(rigid), options.reclaim);
+    for (Pool &pool : pools) drop_unusable(pool, node_room);
     return pools;
 }
 

@@ -19,6 +19,8 @@ namespace ringrt::controller {
 
 // Nodes that share partitions, and the malleable jobs that may run on them. Node indices are those
 // of the observation; nodes of other pools have no GPUs here.
+class NodeRoom;
+
 struct Pool {
     std::vector<std::size_t> jobs;  // indices into the views
     policy::Capacity capacity;      // for the policy
@@ -40,8 +42,9 @@ struct Pool {
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };
 
+// node_room: of the observation. What pending rigid jobs get is taken from it.
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
                                            const std::vector<MalleableJob> &jobs,
-                                           const Options &options);
+                                           NodeRoom &node_room, const Options &options);
 
 }  // namespace ringrt::controller

@@ -122,16 +122,17 @@ struct JobRecord {
     int64_t nice = 0;                 // current value, with the lent part
     records::RunMails run_mails = 0;  // mails that its user gets now
     SlurmHold slurm_hold = SlurmHold::none;
-    SharedLimit at_limit;     // while pending_reason is limit
-    int restarts = 0;         // Slurm's restart_cnt (also counts requeues other than resizes)
-    int gpus_requested = 0;   // of the whole job
-    int nodes_requested = 1;  // at least
-    int nodes_most = 0;       // if any_shares; 0: as many as it needs
-    bool any_shares = false;  // its nodes may have different numbers of GPUs (--gpus alone)
+    SharedLimit at_limit;      // while pending_reason is limit
+    int restarts = 0;          // Slurm's restart_cnt (also counts requeues other than resizes)
+    int gpus_requested = 0;    // of the whole job
+    int nodes_requested = 1;   // at least
+    int nodes_most = 0;        // if any_shares; 0: as many as it needs
+    bool any_shares = false;   // its nodes may have different numbers of GPUs (--gpus alone)
+    bool whole_nodes = false;  // --exclusive; gpus_requested then counts all GPUs of its nodes
     int cpus_per_task = 1;
-    int cpus_requested = 0;  // of the whole job
-    MemoryRequest memory;    // of malleable jobs, and of jobs pending at a limit
-    double billing = 0;      // of malleable jobs: billable TRES of the present run; 0: not known
+    int cpus_requested = 0;  // of the whole job; of a running one: allocated
+    MemoryRequest memory;
+    double billing = 0;  // of malleable jobs: billable TRES of the present run; 0: not known
     // GPUs that the limits of its account, user and QOS allow it, with those that it holds; of
     // malleable jobs. None: not limited, or not known. Need not be a size of the job.
     std::optional<int> gpus_allowed;
@@ -163,7 +164,11 @@ struct JobRecord {
 struct NodeRecord {
     std::string name;
     int gpus = 0;
-    int cpus = 0;                         // 0: not known
+    // CPUs and MB of memory that jobs can use; 0: not known. Memory is free if the site does not
+    // allocate it.
+    int cpus = 0, cpus_free = 0;
+    int64_t mb = 0, mb_free = 0;
+    int threads = 1;                      // of a core
     bool usable = true;                   // up, not drained, not reserved for others
     double reserved_from_s = 0;           // Unix time of the next reservation; 0: none is known
     std::vector<std::string> partitions;  // that start jobs on it; empty: all
@@ -174,10 +179,11 @@ struct NodeRecord {
 };
 
 struct Observation {
-    uint64_t version = 0;         // changes whenever jobs or nodes change; 0: not known
-    double now_s = 0;             // Unix time
-    std::vector<JobRecord> jobs;  // malleable and rigid; may omit finished jobs, and rigid jobs
-                                  // without GPUs that are pending at no limit
+    uint64_t version = 0;  // changes whenever jobs or nodes change; 0: not known
+    double now_s = 0;      // Unix time
+    // Malleable and rigid. May omit finished jobs, and rigid jobs that hold no GPUs and are neither
+    // pending at a limit nor for a node with GPUs.
+    std::vector<JobRecord> jobs;
     std::vector<NodeRecord> nodes;
 };
 

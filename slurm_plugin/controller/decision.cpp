@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "slurm_plugin/controller/free_places.h"
+#include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/shared_limit.h"
 #include "slurm_plugin/controller/speed.h"
@@ -142,8 +143,9 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
 // Whether another job would take the place when this job stops: a pending rigid job without
 // reserved GPUs, or a job that is pending at a shared limit. During its restart of two seconds a
 // job cannot be first in the queue. Shrinks for rigid jobs are made anyway.
-bool is_gap_contended(const Observation &observation, const Pool &pool, const policy::Job &job,
-                      bool at_limit, policy::Reason reason) {
+bool is_gap_contended(const Observation &observation, const Pool &pool, const NodeRoom &node_room,
+                      const JobRecord &record, const policy::Job &job, bool at_limit,
+                      policy::Reason reason) {
     if (reason == policy::Reason::gave_to_rigid) return false;
     if (at_limit) return true;
     if (pool.unserved.empty()) return false;
@@ -151,6 +153,7 @@ bool is_gap_contended(const Observation &observation, const Pool &pool, const po
     for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
     // A job without nodes yet may be placed on any.
     const auto could_use = [&](const JobRecord *rigid) {
+        if (rigid->gpus_requested == 0) return node_room.could_follow(*rigid, record);
         return rigid->gpus_requested <= free_gpus + job.gpus_now &&
                (job.held.empty() || std::ranges::any_of(job.held, [&](const auto &share) {
                     const auto node = static_cast<std::size_t>(share.first);
@@ -264,7 +267,8 @@ void join_siblings(std::size_t count, const std::vector<std::size_t> &in_input,
 }
 
 // The policy's sizes for the jobs of one pool.
-void decide_pool(int index, const Observation &observation, const std::vector<MalleableJob> &jobs,
+void decide_pool(int index, const Observation &observation, const NodeRoom &node_room,
+                 const std::vector<MalleableJob> &jobs,
                  const std::map<uint32_t, JobTracker> &trackers,
                  const std::vector<const JobRecord *> &at_limits, const policy::Policy &policy,
                  const Options &options, Plan &out) {
@@ -299,8 +303,9 @@ void decide_pool(int index, const Observation &observation, const std::vector<Ma
         take_moves(pool, target);
         const bool in_place = jobs[in_input[k]].is_live;
         target.gap_contended =
-            !in_place && is_gap_contended(observation, pool, target.job, target.gap_contended,
-                                          target.allotment.reason);
+            !in_place &&
+            is_gap_contended(observation, pool, node_room, *jobs[in_input[k]].record, target.job,
+                             target.gap_contended, target.allotment.reason);
     }
     match_free(observation, pool, jobs, out.targets);
 }
@@ -324,14 +329,15 @@ void note_room_coming(const std::vector<MalleableJob> &jobs, Plan &plan) {
 
 Plan decide(const Observation &observation, const std::vector<MalleableJob> &jobs,
             const std::map<uint32_t, JobTracker> &trackers, const Options &options) {
-    Plan out{.pools = make_pools(observation, jobs, options),
+    NodeRoom node_room(observation);
+    Plan out{.pools = make_pools(observation, jobs, node_room, options),
              .targets = std::vector<Target>(jobs.size())};
     const policy::Policy *policy = policy::find_policy(options.policy);
     if (!policy) return out;
     const std::vector<const JobRecord *> at_limits = waiting_at_limits(observation);
     for (std::size_t p = 0; p < out.pools.size(); ++p)
-        decide_pool(static_cast<int>(p), observation, jobs, trackers, at_limits, *policy, options,
-                    out);
+        decide_pool(static_cast<int>(p), observation, node_room, jobs, trackers, at_limits, *policy,
+                    options, out);
     give_at_limits(at_limits, jobs, observation.now_s, out);
     note_room_coming(jobs, out);
     return out;

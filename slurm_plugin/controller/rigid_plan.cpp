@@ -72,11 +72,18 @@ int RigidPlanner::freed_by(int node, double time_s) const {
     return gpus;
 }
 
+bool RigidPlanner::is_candidate(const JobRecord &rigid, int node, int gpus,
+                                const NodeRoom &node_room) const {
+    const NodeRecord &record = observation_.nodes[at(node)];
+    return pool_.has_node[at(node)] && record.usable && may_use(rigid, record, node) &&
+           node_room.fits_without_gpu_jobs(node, node_room.demand(rigid, node, gpus));
+}
+
 // The `count` nodes on which such a share is ready first; empty if there are fewer. Among nodes
 // that are ready no later than the last one, nodes that no job has to leave come first.
 std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     const JobRecord &rigid, int share, std::size_t count, const std::vector<int> &room,
-    const std::vector<Movable> &movable) const {
+    const NodeRoom &node_room, const std::vector<Movable> &movable) const {
     std::vector<int> min(room.size());
     for (const Movable &one : movable)
         for (const auto &[node, gpus] : one.min)
@@ -84,8 +91,7 @@ std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     std::vector<Candidate> out;
     for (std::size_t i = 0; i < room.size(); ++i) {
         const int node = static_cast<int>(i), lacking = share - room[i];
-        const NodeRecord &record = observation_.nodes[i];
-        if (!pool_.has_node[i] || !record.usable || !may_use(rigid, record, node)) continue;
+        if (!is_candidate(rigid, node, share, node_room)) continue;
         const double as_it_is = ready_s(node, lacking);
         const double moved = min[i] > 0 ? ready_s(node, lacking - min[i]) + kMove_s : kNever;
         const double ready = std::min(as_it_is, moved);
@@ -109,14 +115,13 @@ std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
 
 // Takes all GPUs that each node has, the largest share first. No MIN is in the way of that.
 std::optional<RigidPlan> RigidPlanner::any_shares(const JobRecord &rigid,
-                                                  const std::vector<int> &room) const {
+                                                  const std::vector<int> &room,
+                                                  const NodeRoom &node_room) const {
     std::vector<int> nodes;
     std::vector<double> times{observation_.now_s};
     for (std::size_t i = 0; i < room.size(); ++i) {
         const int node = static_cast<int>(i);
-        if (!pool_.has_node[i] || !observation_.nodes[i].usable ||
-            !may_use(rigid, observation_.nodes[i], node))
-            continue;
+        if (!is_candidate(rigid, node, 1, node_room)) continue;
         nodes.push_back(node);
         for (const auto &[end_s, gpus] : ends_[i])
             if (end_s > observation_.now_s && end_s <= observation_.now_s + kAhead_s)
@@ -158,7 +163,7 @@ bool RigidPlanner::place(const MalleableJob &job, const std::vector<int> &room, 
 // Finds another place for the MIN of each job that has to leave, and one for that of each
 // restarting job; false: not every job has one, or too few GPUs stay free for those that were
 // promised some.
-bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room,
+bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room, const NodeRoom &node_room,
                                 const std::vector<Movable> &movable,
                                 const std::vector<const MalleableJob *> &restarting,
                                 int promised) const {
@@ -171,7 +176,9 @@ bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room,
             if (node >= 0 && at(node) < room.size()) room[at(node)] += gpus;
     for (const RigidPlan::Share &share : plan.shares) room[at(share.node)] -= share.gpus;
     for (std::size_t i = 0; i < room.size(); ++i)
-        room[i] = observation_.nodes[i].usable ? std::max(0, room[i]) : -1;
+        room[i] = observation_.nodes[i].usable
+                      ? std::clamp(room[i], 0, node_room.gpus_for_malleable(static_cast<int>(i)))
+                      : -1;
     Packing packing({.node_gpus = room, .gpus_per_node = pool_.capacity.gpus_per_node});
     for (const MalleableJob *job : restarting) {
         std::vector<NodeShare> where;
@@ -186,9 +193,10 @@ bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room,
 // The same number of GPUs on each of `count` nodes.
 std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int count,
                                                     const std::vector<int> &room,
+                                                    const NodeRoom &node_room,
                                                     const std::vector<Movable> &movable) const {
     const int most = (rigid.gpus_requested + count - 1) / count;
-    const std::vector<Candidate> nodes = soonest(rigid, most, at(count), room, movable);
+    const std::vector<Candidate> nodes = soonest(rigid, most, at(count), room, node_room, movable);
     if (nodes.empty()) return std::nullopt;
     RigidPlan out{.ready_s = nodes[0].ready_s, .shares = {}, .moves = {}};
     std::vector<bool> moves(movable.size());
@@ -218,22 +226,24 @@ std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int 
 }
 
 std::optional<RigidPlan> RigidPlanner::plan(const JobRecord &rigid, const std::vector<int> &room,
+                                            const NodeRoom &node_room,
                                             const std::vector<Movable> &movable,
                                             const std::vector<const MalleableJob *> &restarting,
                                             int promised) const {
     const auto checked = [&](std::optional<RigidPlan> plan) {
-        if (plan && !place_others(*plan, room, movable, restarting, promised)) plan.reset();
+        if (plan && !place_others(*plan, room, node_room, movable, restarting, promised))
+            plan.reset();
         return plan;
     };
     const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
     const bool any_nodes = rigid.any_shares && !is_for_one_node;
     std::optional<RigidPlan> any;
-    if (any_nodes) any = checked(any_shares(rigid, room));
+    if (any_nodes) any = checked(any_shares(rigid, room, node_room));
     if (any_nodes && rigid.nodes_most <= 0) return any;
     // If so few nodes are allowed that MINs are in the way: all allowed nodes, in equal shares.
     const int nodes = any_nodes ? rigid.nodes_most : rigid.nodes_requested;
     const int count = std::clamp(nodes, 1, std::max(1, rigid.gpus_requested));
-    std::optional<RigidPlan> equal = checked(equal_shares(rigid, count, room, movable));
+    std::optional<RigidPlan> equal = checked(equal_shares(rigid, count, room, node_room, movable));
     return any && (!equal || any->ready_s <= equal->ready_s) ? any : equal;
 }
 

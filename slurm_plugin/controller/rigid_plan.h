@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/capacity.h"
+#include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/policy/engine/packing.h"
 
 namespace ringrt::controller {
@@ -47,9 +48,10 @@ class RigidPlanner {
     // keeps a place for its MIN outside the plan, as it had before it was signalled; otherwise it
     // would restart at MIN, grow, and lose its place again. promised: how many GPUs pending
     // malleable jobs get first, the restarting ones included. Returns nothing if there is no such
-    // place within a day.
+    // place within a day. CPUs and memory that jobs without GPUs hold are not expected back.
     [[nodiscard]] std::optional<RigidPlan> plan(const JobRecord &rigid,
                                                 const std::vector<int> &room,
+                                                const NodeRoom &node_room,
                                                 const std::vector<Movable> &movable,
                                                 const std::vector<const MalleableJob *> &restarting,
                                                 int promised) const;
@@ -63,16 +65,21 @@ class RigidPlanner {
     };
     [[nodiscard]] double ready_s(int node, int lacking) const;
     [[nodiscard]] int freed_by(int node, double time_s) const;
+    [[nodiscard]] bool is_candidate(const JobRecord &rigid, int node, int gpus,
+                                    const NodeRoom &node_room) const;
     [[nodiscard]] std::vector<Candidate> soonest(const JobRecord &rigid, int share,
                                                  std::size_t count, const std::vector<int> &room,
+                                                 const NodeRoom &node_room,
                                                  const std::vector<Movable> &movable) const;
     [[nodiscard]] std::optional<RigidPlan> any_shares(const JobRecord &rigid,
-                                                      const std::vector<int> &room) const;
+                                                      const std::vector<int> &room,
+                                                      const NodeRoom &node_room) const;
     [[nodiscard]] std::optional<RigidPlan> equal_shares(const JobRecord &rigid, int count,
                                                         const std::vector<int> &room,
+                                                        const NodeRoom &node_room,
                                                         const std::vector<Movable> &movable) const;
     [[nodiscard]] bool place_others(RigidPlan &plan, std::vector<int> room,
-                                    const std::vector<Movable> &movable,
+                                    const NodeRoom &node_room, const std::vector<Movable> &movable,
                                     const std::vector<const MalleableJob *> &restarting,
                                     int promised) const;
     [[nodiscard]] bool place(const MalleableJob &job, const std::vector<int> &room,

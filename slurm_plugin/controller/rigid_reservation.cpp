@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "slurm_plugin/controller/lenders.h"
+#include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/rigid_plan.h"
 
@@ -19,10 +20,11 @@ constexpr int kPlannedMost = 8;  // the next jobs get their turn later
 class RigidReservation {
   public:
     RigidReservation(Pool &pool, const Observation &observation,
-                     const std::vector<MalleableJob> &jobs, Reclaim reclaim)
+                     const std::vector<MalleableJob> &jobs, NodeRoom &node_room, Reclaim reclaim)
         : pool_(pool),
           observation_(observation),
           nodes_(observation.nodes),
+          node_room_(node_room),
           lenders_(observation.nodes.size()) {
         room_ = pool.capacity.node_gpus;
         for (std::size_t node = 0; node < room_.size(); ++node)
@@ -61,15 +63,20 @@ class RigidReservation {
             note_unserved(rigid);
             return;
         }
-        for (const auto &[index, share] : shares) {
+        for (const auto &[index, gpus] : shares) {
             const auto node = static_cast<std::size_t>(index);
-            lenders_.take(index, share - std::min(share, free_on(index)));
-            room_[node] -= share;
-            pool_.capacity.node_gpus[node] -= share;
+            const NodeDemand demand = node_room_.demand(rigid, index, gpus);
+            const int kept =
+                node_room_.kept_gpus(index, demand, free_on(index), room_on(index)).value_or(gpus);
+            const int returned = kept - std::min(kept, free_on(index));
+            node_room_.take(index, demand, returned);
+            lenders_.take(index, returned);
+            room_[node] -= kept;
+            pool_.capacity.node_gpus[node] -= kept;
             int &free = pool_.free.node_gpus[node];
-            free = std::max(std::min(0, free), free - share);
+            free = std::max(std::min(0, free), free - kept);
+            pool_.capacity.kept_for_rigid += kept;
         }
-        pool_.capacity.kept_for_rigid += rigid.gpus_requested;
         pool_.has_pending = true;
     }
 
@@ -82,17 +89,18 @@ class RigidReservation {
         });
         if (found == pool_.unserved.end())
             pool_.unserved.push_back(&rigid);
-        else if (rigid.gpus_requested < (*found)->gpus_requested)
+        else if (std::pair(rigid.gpus_requested, rigid.cpus_requested) <
+                 std::pair((*found)->gpus_requested, (*found)->cpus_requested))
             *found = &rigid;
     }
 
     // Reserves the nodes where the job will start.
     void plan_for(const JobRecord &rigid) {
-        if (planned_ == kPlannedMost) return;
+        if (planned_ == kPlannedMost || rigid.gpus_requested == 0) return;
         ++planned_;
         if (!planner_) planner_.emplace(observation_, pool_);
         const std::optional<RigidPlan> plan =
-            planner_->plan(rigid, room_, movable_, restarting_, promised_min_);
+            planner_->plan(rigid, room_, node_room_, movable_, restarting_, promised_min_);
         if (!plan) return;
         for (const auto &[index, to] : plan->moves) {
             Movable &one = movable_[index];
@@ -154,6 +162,26 @@ class RigidReservation {
         return std::max(0, pool_.free.node_gpus[static_cast<std::size_t>(node)]);
     }
 
+    [[nodiscard]] int room_on(int node) const {
+        return std::max(0, room_[static_cast<std::size_t>(node)]);
+    }
+
+    // How many of the node's GPUs are kept from malleable jobs if the job gets this many; nothing:
+    // it lacks GPUs, CPUs or memory there even if all borrowed GPUs are returned.
+    [[nodiscard]] std::optional<int> kept_for(const JobRecord &rigid, int node, int gpus) const {
+        if (gpus > room_on(node)) return std::nullopt;
+        return node_room_.kept_gpus(node, node_room_.demand(rigid, node, gpus), free_on(node),
+                                    room_on(node));
+    }
+
+    // Whether the job could be placed on the node at all.
+    [[nodiscard]] bool is_candidate(const JobRecord &rigid, int node) const {
+        const auto index = static_cast<std::size_t>(node);
+        const bool is_open = pool_.has_node[index] && pool_.free.node_gpus[index] >= 0;
+        return is_open && (room_[index] > 0 || rigid.gpus_requested == 0) &&
+               may_use(rigid, nodes_[index], node);
+    }
+
     // The GPUs that jobs there must return for this many.
     [[nodiscard]] Lenders::Cost cost_at(int node, int gpus) const {
         return lenders_.cost(node, gpus - std::min(gpus, free_on(node)));
@@ -171,7 +199,7 @@ class RigidReservation {
 
     // Both choose the nodes on which the job could start if malleable jobs returned what they
     // borrowed: the fewest jobs to shrink, then the most free GPUs; empty: it could not start.
-    // In equal shares on the requested number of nodes:
+    // In equal shares on the requested number of nodes (a job without GPUs: shares of none).
     [[nodiscard]] std::vector<policy::NodeShare> equal_shares_for(const JobRecord &rigid) const {
         struct Place {
             Lenders::Cost cost;
@@ -179,17 +207,20 @@ class RigidReservation {
 
             auto operator<=>(const Place &) const = default;
         };
-        const std::size_t count = static_cast<std::size_t>(std::max(1, rigid.nodes_requested));
+        const std::size_t count = static_cast<std::size_t>(
+            rigid.gpus_requested == 0 ? node_room_.nodes_for(rigid)
+                                      : std::max(1, rigid.nodes_requested));
         const int most =
             (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
         std::vector<Place> places;
         int total = -promised_min_;
         for (std::size_t i = 0; i < room_.size(); ++i) {
             const int node = static_cast<int>(i);
-            if (room_[i] <= 0 || !may_use(rigid, nodes_[i], node)) continue;
-            total += room_[i];
-            if (room_[i] >= most)
-                places.push_back({cost_at(node, most), most - std::min(most, free_on(node)), node});
+            if (!is_candidate(rigid, node)) continue;
+            total += room_on(node);
+            if (const std::optional<int> kept = kept_for(rigid, node, most))
+                places.push_back(
+                    {cost_at(node, *kept), *kept - std::min(*kept, free_on(node)), node});
         }
         if (total < rigid.gpus_requested || places.size() < count) return {};
         std::ranges::partial_sort(places, places.begin() + static_cast<long>(count));
@@ -204,13 +235,17 @@ class RigidReservation {
 
     // In any shares, on as many nodes as needed: free GPUs first, or other nodes if that costs less
     // or if those are too many nodes.
-    [[nodiscard]] std::vector<policy::NodeShare> any_shares_for(const JobRecord &rigid) const {
+    [[nodiscard]] std::vector<policy::NodeShare> any_shares_for(const JobRecord &rigid) {
         std::vector<int> nodes;
         int total = -promised_min_;
+        room_for_ = room_;
         for (std::size_t i = 0; i < room_.size(); ++i) {
-            if (room_[i] <= 0 || !may_use(rigid, nodes_[i], static_cast<int>(i))) continue;
-            total += room_[i];
-            nodes.push_back(static_cast<int>(i));
+            const int node = static_cast<int>(i);
+            int &room = room_for_[i];
+            while (room > 0 && !kept_for(rigid, node, room)) --room;
+            if (room <= 0 || !is_candidate(rigid, node)) continue;
+            total += room;
+            nodes.push_back(node);
         }
         const auto least = static_cast<std::size_t>(std::max(1, rigid.nodes_requested));
         if (total < rigid.gpus_requested || nodes.size() < least) return {};
@@ -240,7 +275,7 @@ class RigidReservation {
         for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = order[i].second;
     }
 
-    [[nodiscard]] int room_at(int node) const { return room_[static_cast<std::size_t>(node)]; }
+    [[nodiscard]] int room_at(int node) const { return room_for_[static_cast<std::size_t>(node)]; }
 
     // On the first nodes that have enough room, at least `least` of them: one GPU on each, then the
     // free GPUs there, then the lent ones.
@@ -268,13 +303,15 @@ class RigidReservation {
     Pool &pool_;
     const Observation &observation_;
     const std::vector<NodeRecord> &nodes_;
+    NodeRoom &node_room_;
     Lenders lenders_;
     std::vector<Movable> movable_;
     std::vector<const MalleableJob *> restarting_;
     std::optional<RigidPlanner> planner_;
     int planned_ = 0;
-    std::vector<int> room_;  // GPUs that rigid jobs may have, per node
-    int promised_min_ = 0;   // to malleable jobs that hold none and come first
+    std::vector<int> room_;      // GPUs that rigid jobs may have, per node
+    std::vector<int> room_for_;  // the same for the present job, given its CPUs and memory
+    int promised_min_ = 0;       // to malleable jobs that hold none and come first
     std::vector<const MalleableJob *>
         by_priority_;  // jobs ahead of rigid jobs of lower or equal priority only
     std::size_t next_ = 0;
@@ -283,7 +320,7 @@ class RigidReservation {
 }  // namespace
 
 void reserve_for_rigid(Pool &pool, const Observation &observation,
-                       const std::vector<MalleableJob> &jobs,
+                       const std::vector<MalleableJob> &jobs, NodeRoom &node_room,
                        std::vector<const JobRecord *> waiting, Reclaim reclaim) {
     std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
         if (a->priority != b->priority) return a->priority > b->priority;
@@ -291,7 +328,7 @@ void reserve_for_rigid(Pool &pool, const Observation &observation,
     });
     // As many as Slurm's own backfill examines: later ones have no chance yet.
     if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
-    RigidReservation reservation(pool, observation, jobs, reclaim);
+    RigidReservation reservation(pool, observation, jobs, node_room, reclaim);
     for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
 }
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Removes GPUs from a pool for the rigid jobs that are pending in it, on the nodes where they could
-// start if malleable jobs returned what they borrowed. For the first rigid job that could not start
+// start if malleable jobs returned what they borrowed: as many as they need themselves, and as many
+// as hold CPUs and memory that they need. For the first rigid job that could not start
 // that way, it takes the nodes where that job will start (rigid_plan.h).
 #pragma once
 
 #include <vector>
 
 #include "slurm_plugin/controller/capacity.h"
+#include "slurm_plugin/controller/node_room.h"
 
 namespace ringrt::controller {
 
 void reserve_for_rigid(Pool &pool, const Observation &observation,
-                       const std::vector<MalleableJob> &jobs,
+                       const std::vector<MalleableJob> &jobs, NodeRoom &node_room,
                        std::vector<const JobRecord *> waiting, Reclaim reclaim);
 
 }  // namespace ringrt::controller

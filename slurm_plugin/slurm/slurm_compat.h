@@ -140,6 +140,27 @@ inline int complete(uint32_t job_id) {
 #endif
 }
 
+// CPUs and MB of a node that jobs hold.
+struct Allocated {
+    int cpus = 0;
+    uint64_t mb = 0;
+};
+
+inline Allocated allocated_on(const node_info_t &node) {
+#if RINGRT_SLURM_AT_LEAST(25, 5)
+    return {node.alloc_cpus, node.alloc_memory};
+#else
+    uint16_t cpus = 0;
+    uint64_t mb = 0;
+    if (node.select_nodeinfo == nullptr) return {};
+    slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_SUBCNT, NODE_STATE_ALLOCATED,
+                              &cpus);
+    slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_MEM_ALLOC, NODE_STATE_ALLOCATED,
+                              &mb);
+    return {cpus, mb};
+#endif
+}
+
 // Whether the description requests whole nodes (--exclusive). Unset fields are not 0 here.
 inline bool wants_whole_nodes(const job_desc_msg_t &job) { return job.shared == JOB_SHARED_NONE; }
 

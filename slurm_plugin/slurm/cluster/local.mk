@@ -8,6 +8,7 @@ libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/cluster/api_times.h \
 	slurm_plugin/slurm/cluster/job_arrays.cpp slurm_plugin/slurm/cluster/job_arrays.h \
 	slurm_plugin/slurm/cluster/gpu_tres.cpp slurm_plugin/slurm/cluster/gpu_tres.h \
+	slurm_plugin/slurm/cluster/listed_amounts.h \
 	slurm_plugin/slurm/cluster/reservations.cpp slurm_plugin/slurm/cluster/reservations.h \
 	slurm_plugin/slurm/cluster/slurm_cluster.cpp slurm_plugin/slurm/cluster/slurm_cluster.h \
 	slurm_plugin/slurm/base/directory_of.h \

@@ -103,12 +103,14 @@ RpcStatus SlurmCluster::load_jobs() {
     });
     last_full_ = Clock::now();
     if (rc != SLURM_SUCCESS && jobs_ && errno == SLURM_NO_CHANGE_IN_DATA) {
+        if (listed_.has_raised()) convert_nodes_afresh();
         if (limits_.is_due() && note_limits()) ++seen_.version;
         return load_hot();  // for slurmctld's clock
     }
     if (rc != SLURM_SUCCESS) return status_of(rc, "slurm_load_jobs");
     jobs_.reset(fresh);
     wants_all_ = false;
+    convert_nodes_afresh();
     convert_jobs();
     ++seen_.version;
     return RpcStatus::ok;
@@ -142,20 +144,28 @@ RpcStatus SlurmCluster::load_partitions() {
     return RpcStatus::ok;
 }
 
+// With the listing of jobs that has just been made.
+void SlurmCluster::convert_nodes_afresh() {
+    listed_.forget();
+    convert_nodes();
+    listed_.note(seen_.nodes);
+}
+
 void SlurmCluster::convert_nodes() {
     std::vector<controller::NodeRecord> nodes = node_records(*nodes_, *parts_);
     reservations_.note_in(nodes);
+    listed_.apply_to(nodes);
     std::map<std::string, PartitionLimits, std::less<>> partitions;
     for (const partition_info_t &partition :
          std::span(parts_->partition_array, parts_->record_count))
         partitions[bounded_text(partition.name, 256)] = limits_of(partition, nodes);
-    // The version stays if only the allocation of the nodes changed.
     if (nodes != seen_.nodes || partitions != partitions_) ++seen_.version;
     seen_.nodes = std::move(nodes);
     partitions_ = std::move(partitions);
 }
 
-// Keeps only rigid jobs that request or hold GPUs, or are pending at a shared limit.
+// Keeps only rigid jobs that request or hold GPUs, are pending for nodes with GPUs, or are pending
+// at a shared limit.
 void SlurmCluster::convert_jobs() {
     seen_.jobs.clear();
     malleable_.clear();
@@ -164,7 +174,8 @@ void SlurmCluster::convert_jobs() {
     arrays_ = JobArrays(jobs);
     for (const slurm_job_info_t &job : jobs) {
         const bool may_be_malleable = job.admin_comment != nullptr && job.admin_comment[0] != '\0';
-        const bool may_need = gpus_requested(job) > 0 || waits_at_limit(job);
+        const bool may_need = gpus_requested(job) > 0 || job.gres_detail_cnt > 0 ||
+                              waits_at_limit(job) || may_need_gpu_node(job);
         if (!may_be_malleable && !may_need) continue;
         controller::JobRecord record = convert(job, jobs_->last_update);
         if (!record.intent && (record.phase == controller::JobPhase::finished || !may_need))
@@ -173,6 +184,24 @@ void SlurmCluster::convert_jobs() {
         seen_.jobs.push_back(std::move(record));
     }
     note_limits();
+}
+
+// Of the largest node of these partitions.
+int SlurmCluster::gpus_per_node(std::string_view partitions) const {
+    int gpus = 0;
+    while (!partitions.empty()) {
+        const std::size_t end = std::min(partitions.find(','), partitions.size());
+        const auto found = partitions_.find(partitions.substr(0, end));
+        if (found != partitions_.end()) gpus = std::max(gpus, found->second.gpus_per_node);
+        partitions.remove_prefix(std::min(end + 1, partitions.size()));
+    }
+    return gpus;
+}
+
+// A job without GPUs may lack CPUs or memory that malleable jobs hold with theirs.
+bool SlurmCluster::may_need_gpu_node(const slurm_job_info_t &job) const {
+    const bool waits = (job.job_state & JOB_STATE_BASE) == JOB_PENDING;
+    return waits && gpus_per_node(bounded_text(job.partition, 256)) > 0;
 }
 
 bool SlurmCluster::note_limits() {
@@ -187,6 +216,9 @@ bool SlurmCluster::note_limits() {
 controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
     controller::JobRecord record = job_record(job, seen_.nodes);
     record.slurmctld_s = static_cast<double>(told);
+    if (record.whole_nodes && !record.intent && record.phase == controller::JobPhase::pending)
+        record.gpus_requested = std::max(record.gpus_requested,
+                                         record.nodes_requested * gpus_per_node(record.partition));
     const bool may_be_limited = record.intent || record.at_limit.of_qos;
     const auto partition = partitions_.find(record.partition);
     if (may_be_limited && partition != partitions_.end())

@@ -23,6 +23,7 @@
 #include "slurm_plugin/slurm/base/loaded_job.h"
 #include "slurm_plugin/slurm/cluster/api_times.h"
 #include "slurm_plugin/slurm/cluster/job_arrays.h"
+#include "slurm_plugin/slurm/cluster/listed_amounts.h"
 #include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/cluster/shared_limits.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
@@ -139,8 +140,11 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus load_nodes();
     controller::RpcStatus load_partitions();
     void convert_jobs();
+    [[nodiscard]] int gpus_per_node(std::string_view partitions) const;
+    [[nodiscard]] bool may_need_gpu_node(const slurm_job_info_t &job) const;
     bool note_limits();  // whether a job's record changed
     void convert_nodes();
+    void convert_nodes_afresh();
     controller::RpcStatus status_of(int return_code, std::string_view what);
 
     JobMessage jobs_;
@@ -148,6 +152,7 @@ class SlurmCluster final : public controller::Cluster {
     std::unique_ptr<partition_info_msg_t, Freed<slurm_free_partition_info_msg>> parts_;
     Reservations reservations_;
     SharedLimits limits_;
+    ListedAmounts listed_;
     controller::Observation seen_;
     std::map<uint32_t, Details> malleable_;
     JobArrays arrays_;  // as of the last full listing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A job's memory request, and the billing of its present run.
+// A job's memory request, the billing of its present run, and the CPUs and memory of a node.
 #pragma once
 
 #include <slurm/slurm.h>
@@ -35,6 +35,22 @@ namespace ringrt::slurm {
 [[nodiscard]] inline double billing_of(const slurm_job_info_t &job) {
     const bool is_told = std::isfinite(job.billable_tres) && job.billable_tres < 1e12;
     return is_told ? std::max(0.0, job.billable_tres) : 0;
+}
+
+// A node's CPUs and memory, and what of them is free.
+inline void note_amounts(const node_info_t &node, controller::NodeRecord &record) {
+    const Allocated used = allocated_on(node);
+    const int usable = node.cpus_efctv > 0 ? node.cpus_efctv : node.cpus;
+    record.cpus = usable;
+    record.cpus_free = std::max(0, usable - used.cpus);
+    record.threads = std::max<int>(1, node.threads);
+    // Slurm's default for a node without RealMemory is 1.
+    const auto mb =
+        static_cast<int64_t>(node.real_memory) - static_cast<int64_t>(node.mem_spec_limit);
+    if (node.real_memory > 1 && mb > 0) {
+        record.mb = mb;
+        record.mb_free = std::max<int64_t>(0, mb - static_cast<int64_t>(used.mb));
+    }
 }
 
 }  // namespace ringrt::slurm

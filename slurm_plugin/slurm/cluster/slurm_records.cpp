@@ -290,8 +290,9 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     if (record.intent || waits_at_limit(job)) {
         record.account = bounded_text(job.account, kNameBytesMax);
         record.qos = bounded_text(job.qos, kNameBytesMax);
-        record.memory = memory_of(job);
     }
+    record.memory = memory_of(job);
+    record.whole_nodes = job.shared == JOB_SHARED_NONE;
     if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
     if (record.phase == JobPhase::pending) {
         record.pending_reason = waits_of(job);
@@ -317,7 +318,7 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
             record.gpu_types = gpu_types(bounded_text(node.gres));
             record.features = split(
                 bounded_text(node.features_act != nullptr ? node.features_act : node.features));
-            record.cpus = node.cpus;
+            note_amounts(node, record);
             record.usable = is_usable(node.node_state);
         }
         records.push_back(std::move(record));

@@ -17,6 +17,7 @@ controller_tests = \
 	tests/unit/controller/test_lenders \
 	tests/unit/controller/test_live_resize \
 	tests/unit/controller/test_model \
+	tests/unit/controller/test_node_room \
 	tests/unit/controller/test_pacing \
 	tests/unit/controller/test_probation \
 	tests/unit/controller/test_reach \
@@ -62,6 +63,10 @@ tests_unit_controller_test_live_resize_LDADD = $(world_ldadd)
 tests_unit_controller_test_model_SOURCES = tests/unit/controller/test_model.cpp tests/support/check.h
 tests_unit_controller_test_model_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_model_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_node_room_SOURCES = tests/unit/controller/test_node_room.cpp tests/support/check.h
+tests_unit_controller_test_node_room_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_node_room_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_pacing_SOURCES = tests/unit/controller/test_pacing.cpp tests/support/check.h
 tests_unit_controller_test_pacing_CPPFLAGS = $(world_cppflags)

@@ -81,8 +81,8 @@ struct Site {
             movable.push_back({i, &jobs[i], {{node, jobs[i].intent.gpus_min}}});
         }
         return RigidPlanner(seen, pool)
-            .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, movable, restarting,
-                  promised);
+            .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, NodeRoom(seen), movable,
+                  restarting, promised);
     }
     std::vector<const MalleableJob *> restarting;
 };

@@ -7,7 +7,9 @@
 
 #include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/controller/job.h"
+#include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/slurm/cluster/job_arrays.h"
+#include "slurm_plugin/slurm/cluster/listed_amounts.h"
 #include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
@@ -95,11 +97,34 @@ TEST(nodes_and_partitions_that_start_no_jobs_are_in_no_pool) {
         {.id = 2, .phase = JobPhase::running, .partition = "down", .gpus_on_node = {{1, 4}}}};
     for (auto &job : seen.jobs)
         job.intent = ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8, .gpus = 4};
-    const auto pools = make_pools(seen, malleable_jobs(seen, {}), {});
+    ringrt::controller::NodeRoom node_room(seen);
+    const auto pools = make_pools(seen, malleable_jobs(seen, {}), node_room, {});
     ck_assert_uint_eq(pools.at(0).jobs.size(), 1);
     ck_assert_uint_eq(pools.at(0).jobs.at(0), 0);
     ck_assert(pools.at(0).free.node_gpus == (std::vector<int>{4, 0, 0, 4}));
     for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
+}
+
+// A pending job of the last listing may have started since. Its CPUs do not count as in use too.
+TEST(free_cpus_are_at_least_those_of_the_last_listing_of_jobs) {
+    const auto nodes = [](int cpus_free, int64_t mb_free) {
+        return std::vector<NodeRecord>{
+            {.cpus = 16, .cpus_free = cpus_free, .mb = 4000, .mb_free = mb_free}};
+    };
+    ringrt::slurm::ListedAmounts listed;
+    const auto seen = [&](std::vector<NodeRecord> now) {
+        listed.apply_to(now);
+        return std::pair(now[0].cpus_free, now[0].mb_free);
+    };
+    ck_assert(seen(nodes(4, 1000)) == std::pair(4, int64_t{1000}));
+    listed.note(nodes(12, 2000));
+    ck_assert(seen(nodes(4, 3000)) == std::pair(12, int64_t{3000}));
+    ck_assert(seen(nodes(14, 1000)) == std::pair(14, int64_t{2000}));
+    std::vector<NodeRecord> more(2);  // slurm.conf has changed
+    listed.apply_to(more);
+    ck_assert(more == std::vector<NodeRecord>(2));
+    listed.forget();
+    ck_assert(seen(nodes(4, 1000)) == std::pair(4, int64_t{1000}));
 }
 
 TEST(tasks_of_arrays_are_identified) {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/node_room.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ringrt::controller {
+
+namespace {
+
+// `amount` for `part` of `all`, rounded up.
+int64_t share_of(int64_t amount, int64_t part, int64_t all) {
+    return all > 0 ? (amount * part + all - 1) / all : amount;
+}
+
+int64_t mb_of(const JobRecord &job, int64_t gpus, int64_t cpus) {
+    return static_cast<int64_t>(job.memory.total_mb(gpus, cpus, 1));
+}
+
+int64_t held_gpus(const JobRecord &job) {
+    int64_t held = 0;
+    for (const auto &[node, gpus] : job.gpus_on_node) held += gpus;
+    return held;
+}
+
+}  // namespace
+
+NodeRoom::NodeRoom(const Observation &observation) {
+    bool is_known = false;
+    nodes_.reserve(observation.nodes.size());
+    for (const NodeRecord &node : observation.nodes) {
+        nodes_.push_back({.cpus = {.all = node.cpus, .free = node.cpus_free},
+                          .mb = {.all = node.mb, .free = node.mb_free},
+                          .threads = std::max(1, node.threads)});
+        cpus_most_ = std::max<int64_t>(cpus_most_, node.cpus);
+        is_known |= node.cpus > 0 || node.mb > 0;
+    }
+    if (!is_known) return;
+    for (const JobRecord &job : observation.jobs) add(job);
+}
+
+void NodeRoom::add(const JobRecord &job) {
+    const int64_t held = held_gpus(job);
+    for (const auto &[index, gpus] : job.gpus_on_node) {
+        if (at(index) == nullptr) continue;
+        Node &node = nodes_[static_cast<std::size_t>(index)];
+        const int64_t cpus = share_of(job.cpus_requested, gpus, held);
+        const int64_t mb = mb_of(job, gpus, cpus);
+        node.cpus.of_gpu_jobs += cpus;
+        node.mb.of_gpu_jobs += mb;
+        if (!job.intent) continue;
+        node.lent_gpus += gpus;
+        node.cpus.lent += cpus;
+        node.mb.lent += mb;
+    }
+    if (!job.intent || job.phase == JobPhase::finished) return;
+    const int64_t cpus = job.intent->layout.task_per_node ? 1 : std::max(1, job.cpus_per_task);
+    const int64_t mb = job.memory.per == MemoryRequest::Per::node ? 0 : mb_of(job, 1, cpus);
+    cpus_per_gpu_ = std::min(cpus_per_gpu_.value_or(cpus), cpus);
+    mb_per_gpu_ = std::min(mb_per_gpu_.value_or(mb), mb);
+}
+
+int NodeRoom::nodes_for(const JobRecord &rigid) const {
+    const int64_t by_cpus =
+        cpus_most_ > 0 ? (rigid.cpus_requested + cpus_most_ - 1) / cpus_most_ : 1;
+    return static_cast<int>(std::max<int64_t>({1, rigid.nodes_requested, by_cpus}));
+}
+
+const NodeRoom::Node *NodeRoom::at(int node) const {
+    const bool is_node = node >= 0 && static_cast<std::size_t>(node) < nodes_.size();
+    return is_node ? &nodes_[static_cast<std::size_t>(node)] : nullptr;
+}
+
+NodeDemand NodeRoom::demand(const JobRecord &rigid, int node, int gpus) const {
+    const Node &here = *at(node);
+    NodeDemand out{.gpus = gpus};
+    if (rigid.whole_nodes)
+        out.cpus = here.cpus.all;
+    else if (rigid.gpus_requested > 0)
+        out.cpus = share_of(rigid.cpus_requested, gpus, rigid.gpus_requested);
+    else
+        out.cpus = share_of(rigid.cpus_requested, 1, nodes_for(rigid));
+    // Slurm allocates whole cores.
+    out.cpus = (out.cpus + here.threads - 1) / here.threads * here.threads;
+    out.mb = mb_of(rigid, gpus, out.cpus);
+    return out;
+}
+
+// What malleable jobs free with this many GPUs, on average.
+int64_t NodeRoom::returned(const Amount &amount, const Node &node, int gpus) {
+    return node.lent_gpus > 0 ? amount.lent * std::min(gpus, node.lent_gpus) / node.lent_gpus : 0;
+}
+
+// How many GPUs malleable jobs can use with what is left then.
+int NodeRoom::usable_after(const Node &node, const NodeDemand &demand) const {
+    int64_t usable = std::numeric_limits<int>::max();
+    const auto limit = [&](const Amount &amount, int64_t wanted, int64_t per_gpu) {
+        if (amount.all <= 0 || per_gpu <= 0) return;
+        usable = std::min(usable, std::max<int64_t>(0, amount.free - wanted) / per_gpu);
+    };
+    limit(node.cpus, demand.cpus, cpus_per_gpu_.value_or(1));
+    limit(node.mb, demand.mb, mb_per_gpu_.value_or(0));
+    return static_cast<int>(usable);
+}
+
+std::optional<int> NodeRoom::kept_gpus(int index, const NodeDemand &demand, int free,
+                                       int room) const {
+    const Node &node = *at(index);
+    for (int back = std::max(0, demand.gpus - free); back <= std::max(0, room - free); ++back) {
+        const bool fits = node.cpus.has(demand.cpus - returned(node.cpus, node, back)) &&
+                          node.mb.has(demand.mb - returned(node.mb, node, back));
+        if (!fits) continue;
+        // Until they are returned, no other malleable job gets idle GPUs there, even if it needs
+        // fewer CPUs: the policy would see no need to return any.
+        const int idle = free + back - demand.gpus;
+        const int usable = back > 0 ? 0 : usable_after(node, demand);
+        return demand.gpus + std::max(0, idle - usable);
+    }
+    return std::nullopt;
+}
+
+bool NodeRoom::fits_without_gpu_jobs(int index, const NodeDemand &demand) const {
+    const Node &node = *at(index);
+    const auto fits = [](const Amount &amount, int64_t wanted) {
+        return amount.all <= 0 || amount.free + amount.of_gpu_jobs >= wanted;
+    };
+    return fits(node.cpus, demand.cpus) && fits(node.mb, demand.mb);
+}
+
+void NodeRoom::take(int index, const NodeDemand &demand, int returned_gpus) {
+    Node &node = nodes_[static_cast<std::size_t>(index)];
+    const int back = std::min(returned_gpus, node.lent_gpus);
+    for (const auto &[amount, wanted] :
+         {std::pair{&node.cpus, demand.cpus}, std::pair{&node.mb, demand.mb}}) {
+        const int64_t freed = returned(*amount, node, back);
+        amount->free += freed - wanted;
+        amount->lent -= freed;
+    }
+    node.lent_gpus -= back;
+}
+
+int NodeRoom::usable_gpus(int index) const { return usable_after(*at(index), {}); }
+
+int NodeRoom::gpus_for_malleable(int index) const {
+    const int64_t usable = usable_gpus(index);
+    return static_cast<int>(std::min<int64_t>(at(index)->lent_gpus + usable, 1 << 20));
+}
+
+bool NodeRoom::could_follow(const JobRecord &rigid, const JobRecord &leaving) const {
+    int places = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const int node = static_cast<int>(i);
+        const NodeDemand wanted = demand(rigid, node, 0);
+        const auto held =
+            std::ranges::find(leaving.gpus_on_node, node, &std::pair<int, int>::first);
+        const int gpus = held == leaving.gpus_on_node.end() ? 0 : held->second;
+        const int64_t cpus = share_of(leaving.cpus_requested, gpus, held_gpus(leaving));
+        if (nodes_[i].cpus.has(wanted.cpus - cpus) &&
+            nodes_[i].mb.has(wanted.mb - mb_of(leaving, gpus, cpus)))
+            ++places;
+    }
+    return places >= nodes_for(rigid);
+}
+
+}  // namespace ringrt::controller

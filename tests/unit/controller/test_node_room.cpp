@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rigid jobs that lack CPUs, memory or whole nodes get them back from malleable jobs, and idle GPUs
+// without CPUs are no capacity.
+#include <algorithm>
+#include <random>
+
+#include "slurm_plugin/controller/decision.h"
+#include "slurm_plugin/controller/node_room.h"
+#include "tests/support/agreeing.h"
+#include "tests/support/check.h"
+
+using namespace ringrt::controller;
+using namespace ringrt::test;
+
+namespace {
+
+constexpr int kNodeGpus = 4, kNodeCpus = 16;
+constexpr int64_t kNodeMb = 16'000;
+
+// Nodes of four GPUs, 16 CPUs and 16 GB, and the jobs on them.
+struct Site {
+    Observation seen;
+    std::vector<MalleableJob> jobs;
+
+    explicit Site(int nodes) {
+        seen.now_s = 5000;
+        for (int i = 0; i < nodes; ++i)
+            seen.nodes.push_back({.name = "n",
+                                  .gpus = kNodeGpus,
+                                  .cpus = kNodeCpus,
+                                  .cpus_free = kNodeCpus,
+                                  .mb = kNodeMb,
+                                  .mb_free = kNodeMb});
+        seen.jobs.reserve(100);
+        jobs.reserve(100);
+    }
+
+    JobRecord &add(const std::vector<std::pair<int, int>> &gpus_on_node, int cpus_per_gpu) {
+        JobRecord job{.id = static_cast<uint32_t>(seen.jobs.size() + 1),
+                      .phase = JobPhase::running,
+                      .start_s = 4000,
+                      .cpus_per_task = cpus_per_gpu,
+                      .memory = {.per = MemoryRequest::Per::gpu, .mb = 1000},
+                      .gpus_on_node = gpus_on_node};
+        for (const auto &[node, gpus] : gpus_on_node) {
+            job.gpus_requested += gpus;
+            use(node, gpus * cpus_per_gpu, 1000 * gpus);
+        }
+        job.cpus_requested = job.gpus_requested * cpus_per_gpu;
+        seen.jobs.push_back(job);
+        return seen.jobs.back();
+    }
+
+    void use(int node, int cpus, int64_t mb) {
+        seen.nodes[node].cpus_free -= cpus;
+        seen.nodes[node].mb_free -= mb;
+    }
+
+    void malleable(int min, const std::vector<std::pair<int, int>> &gpus_on_node,
+                   int cpus_per_gpu) {
+        JobRecord &record = add(gpus_on_node, cpus_per_gpu);
+        set_intent(record, {.gpus_min = min,
+                            .gpus_max = 64,
+                            .state = ringrt::records::IntentState::running,
+                            .gpus = record.gpus_requested,
+                            .run = 0});
+        jobs.push_back({.record = &record,
+                        .intent = *record.intent,
+                        .stage = Stage::running,
+                        .may_move = true});
+    }
+
+    JobRecord &waiting(int gpus, int nodes, int cpus) {
+        JobRecord &job = add({}, 1);
+        job.phase = JobPhase::pending;
+        job.pending_reason = PendingReason::resources;
+        job.gpus_requested = gpus;
+        job.nodes_requested = nodes;
+        job.cpus_requested = cpus;
+        job.memory = {};
+        return job;
+    }
+
+    [[nodiscard]] Plan plan() const {
+        return decide(seen, jobs, {}, {.mode = Mode::act, .interval_s = 30});
+    }
+    // The size that the plan has for the first malleable job.
+    [[nodiscard]] int target() const { return plan().targets.at(0).allotment.gpus; }
+};
+
+}  // namespace
+
+TEST(a_job_without_gpus_gets_back_the_cpus_that_it_lacks) {
+    // With 28 CPUs it needs 14 on the node where the job's MIN has 4.
+    for (const auto &[cpus, nodes, kept] :
+         {std::array{4, 1, 1}, {16, 1, 4}, {17, 2, 6}, {24, 2, 6}, {28, 2, 0}}) {
+        Site site(2);
+        site.malleable(1, {{0, 4}, {1, 4}}, 4);
+        site.waiting(0, nodes, cpus);
+        // A malleable job that could do with fewer CPUs changes nothing.
+        set_intent(site.waiting(1, 1, 1), {.gpus_min = 1, .gpus_max = 1});
+        const Plan plan = site.plan();
+        ck_assert_msg(plan.pools[0].capacity.kept_for_rigid == kept, "%d CPUs: %d GPUs", cpus,
+                      plan.pools[0].capacity.kept_for_rigid);
+        const int left = 8 - kept;
+        ck_assert_int_le(plan.targets[0].allotment.gpus, left);
+        ck_assert(kept > 0 || plan.targets[0].allotment.gpus == 8);
+    }
+}
+
+TEST(a_job_without_gpus_gets_back_the_memory_that_it_lacks) {
+    for (const auto &[mb, expected] :
+         {std::pair{12'001, 4}, {12'000, 8}, {15'001, 4}, {16'001, 8}}) {
+        Site site(2);
+        site.malleable(1, {{0, 4}, {1, 4}}, 1);
+        site.waiting(0, 1, 1).memory = {.per = MemoryRequest::Per::node,
+                                        .mb = static_cast<uint64_t>(mb)};
+        ck_assert_msg(site.target() == expected, "%d MB: %d GPUs", mb, site.target());
+    }
+}
+
+TEST(whole_nodes_are_given_back) {
+    Site site(4);
+    site.malleable(1, {{0, 4}, {1, 4}, {2, 4}, {3, 4}}, 1);
+    JobRecord &whole = site.waiting(12, 3, 3);
+    whole.whole_nodes = true;
+    ck_assert_int_eq(site.target(), 4);
+    // A job without GPUs holds a CPU of one of these nodes: the job moves there with its MIN.
+    site.use(2, 1, 0);
+    ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 12);
+    ck_assert_uint_eq(site.plan().targets[0].moves_for, whole.id);
+    // With a CPU of a second node in use, three are not whole.
+    site.use(1, 1, 0);
+    ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 0);
+}
+
+// Its GPUs are idle, but a job without GPUs has the CPUs.
+TEST(nothing_is_kept_for_a_job_that_lacks_other_jobs_cpus) {
+    Site site(2);
+    site.malleable(1, {{0, 2}}, 1);
+    site.use(1, kNodeCpus, 0);
+    ck_assert_int_eq(site.plan().pools[0].free.node_gpus[1], 0);
+    site.waiting(4, 1, 4);
+    const Plan plan = site.plan();
+    ck_assert_int_eq(plan.pools[0].capacity.kept_for_rigid, 0);
+    ck_assert_int_eq(plan.pools[0].unserved.size(), 1);
+    ck_assert_int_eq(plan.pools[0].free.node_gpus[0], 2);
+}
+
+TEST(idle_gpus_whose_cpus_another_job_gets_are_left_alone) {
+    Site site(1);
+    site.malleable(1, {{0, 1}}, 4);
+    ck_assert_int_eq(site.plan().pools[0].free.node_gpus[0], 3);
+    site.waiting(0, 1, 8);  // 4 CPUs are left, for one GPU
+    ck_assert_int_eq(site.plan().pools[0].free.node_gpus[0], 1);
+    ck_assert_int_eq(site.plan().pools[0].capacity.node_gpus[0], 2);
+}
+
+TEST(whole_cores_are_allocated) {
+    Site site(1);
+    site.malleable(1, {{0, 4}}, 1);
+    site.use(0, 9, 0);  // 3 CPUs are left
+    site.waiting(0, 1, 3);
+    ck_assert_int_eq(site.target(), 4);
+    site.seen.nodes[0].threads = 2;
+    ck_assert_int_le(site.target(), 2);
+}
+
+// A job that restarts at another size gives up its CPUs for two seconds.
+TEST(no_job_grows_while_another_would_take_its_cpus) {
+    for (const auto &[cpus, is_contended] : {std::pair{3, true}, {9, false}}) {
+        Site site(2);
+        site.malleable(2, {{0, 2}}, 1);
+        site.use(0, 13, 0);  // one CPU is left there, and 3 if the job leaves
+        site.use(1, 15, 0);
+        JobRecord &waits = site.waiting(0, 1, cpus);
+        waits.cpus_requested = cpus;
+        const Target target = site.plan().targets.at(0);
+        ck_assert(target.gap_contended == is_contended);
+    }
+}
+
+// Against every number of returned GPUs, one by one.
+TEST(as_few_gpus_are_kept_as_the_demand_needs) {
+    std::mt19937 random(3);
+    const auto upto = [&](int n) { return std::uniform_int_distribution<int>(0, n)(random); };
+    int none = 0, returning = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        Site site(1);
+        const int per_gpu = 1 + upto(3), held = 1 + upto(3);
+        site.malleable(1, {{0, held}}, per_gpu);
+        site.use(0, upto(site.seen.nodes[0].cpus_free), upto(8000));
+        const NodeDemand demand{.gpus = upto(4), .cpus = upto(kNodeCpus), .mb = 1000L * upto(16)};
+        const int free = kNodeGpus - held, room = free + upto(held);
+        const NodeRecord &node = site.seen.nodes[0];
+        const NodeRoom node_room(site.seen);
+        std::optional<int> back;
+        for (int gpus = 0; gpus <= room - free && !back; ++gpus)
+            if (demand.gpus <= free + gpus && demand.cpus <= node.cpus_free + gpus * per_gpu &&
+                demand.mb <= node.mb_free + 1000L * gpus)
+                back = gpus;
+        const std::optional<int> kept = node_room.kept_gpus(0, demand, free, room);
+        ck_assert(kept.has_value() == back.has_value());
+        if (!kept) {
+            ++none;
+            continue;
+        }
+        returning += *back > 0;
+        // What is not kept has its CPUs and its memory, and no more could be. While GPUs are
+        // returned, all idle ones are kept.
+        const int left = free + *back - *kept;
+        const auto fits = [&](int gpus) {
+            return demand.cpus + gpus * per_gpu <= node.cpus_free &&
+                   demand.mb + 1000L * gpus <= node.mb_free;
+        };
+        ck_assert_int_ge(left, 0);
+        if (*back > 0)
+            ck_assert_int_eq(left, 0);
+        else
+            ck_assert(fits(left) && (*kept == demand.gpus || !fits(left + 1)));
+        ck_assert_int_ge(*kept, std::max(demand.gpus, *back));
+    }
+    ck_assert_int_gt(none, 1000);
+    ck_assert_int_gt(returning, 1000);
+}
+
+int main() { return run_all("node_room"); }
