@@ -21,14 +21,22 @@ namespace {
 using records::ChannelMessage;
 using records::ChannelWord;
 
+constexpr int kConnectTries = 100;
+constexpr useconds_t kConnectAgain_us = 10'000;
+
+// Tries for a second: the service may not have accepted other connections yet.
 Fd connect_to_name(const std::string &name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path + 1, name.data(), name.size());  // the parser bounds its size
     const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (fd.valid() && connect(fd.get(), reinterpret_cast<sockaddr *>(&address), bytes) != 0)
-        fd.close();
+    for (int i = 0; fd.valid() && i < kConnectTries; ++i) {
+        if (connect(fd.get(), reinterpret_cast<sockaddr *>(&address), bytes) == 0) return fd;
+        if (errno != EAGAIN) break;
+        usleep(kConnectAgain_us);
+    }
+    fd.close();
     return fd;
 }
 

@@ -108,8 +108,8 @@ bool are_mixed(const std::vector<NodeRecord> &nodes, const std::vector<bool> &of
 void drop_unusable(Pool &pool, const NodeRoom &node_room) {
     for (std::size_t i = 0; i < pool.free.node_gpus.size(); ++i) {
         int &free = pool.free.node_gpus[i];
-        const int unusable = std::max(0, free) - node_room.usable_gpus(static_cast<int>(i));
-        if (!pool.has_node[i] || unusable <= 0) continue;
+        if (!pool.has_node[i] || free <= 0) continue;
+        const int unusable = free - node_room.usable_gpus(static_cast<int>(i), free);
         free -= unusable;
         pool.capacity.node_gpus[i] -= unusable;
     }

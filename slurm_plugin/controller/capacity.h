@@ -26,7 +26,7 @@ struct Pool {
     policy::Capacity capacity;      // for the policy
     policy::Capacity free;  // free now, minus GPUs reserved for pending rigid jobs; -1: closed
     // The smallest pending rigid job without reserved GPUs, for each combination of partition, GPU
-    // type, features and excluded nodes.
+    // type, features, required and excluded nodes.
     std::vector<const JobRecord *> unserved;
     std::vector<bool> has_node;  // which nodes belong to the pool
     // The nodes reserved for a rigid job's planned place, and the jobs (indices into the views)

@@ -141,6 +141,7 @@ struct JobRecord {
     std::vector<std::string> accounts_above;  // above its own, nearest first; of malleable jobs
     std::string gpu_type;                     // requested; empty: any
     std::string features;                     // requested of nodes, in Slurm's syntax
+    std::vector<int> required_nodes;          // of a rigid job, indices into nodes; empty: any
     std::vector<int> excluded_nodes;          // indices into nodes; without the lent ones
     std::vector<int> lent_exclusions;         // lent excluded nodes (lent_exclusions.h)
     bool has_node_list = false;               // it requests specific nodes

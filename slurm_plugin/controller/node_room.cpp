@@ -91,12 +91,15 @@ int64_t NodeRoom::returned(const Amount &amount, const Node &node, int gpus) {
     return node.lent_gpus > 0 ? amount.lent * std::min(gpus, node.lent_gpus) / node.lent_gpus : 0;
 }
 
-// How many GPUs malleable jobs can use with what is left then.
-int NodeRoom::usable_after(const Node &node, const NodeDemand &demand) const {
-    int64_t usable = std::numeric_limits<int>::max();
+// How many of the idle GPUs malleable jobs can use once the demand is met. A node that has fewer
+// CPUs than its GPUs would need has all of them: the job's reach allows for that (reach.h).
+int NodeRoom::usable_after(const Node &node, const NodeDemand &demand, int idle) const {
+    int64_t usable = idle;
     const auto limit = [&](const Amount &amount, int64_t wanted, int64_t per_gpu) {
         if (amount.all <= 0 || per_gpu <= 0) return;
-        usable = std::min(usable, std::max<int64_t>(0, amount.free - wanted) / per_gpu);
+        const int64_t left = std::max<int64_t>(0, amount.free - wanted) / per_gpu;
+        const int64_t without_others = (amount.all - amount.of_gpu_jobs) / per_gpu;
+        if (left < std::min<int64_t>(idle, without_others)) usable = std::min(usable, left);
     };
     limit(node.cpus, demand.cpus, cpus_per_gpu_.value_or(1));
     limit(node.mb, demand.mb, mb_per_gpu_.value_or(0));
@@ -113,8 +116,7 @@ std::optional<int> NodeRoom::kept_gpus(int index, const NodeDemand &demand, int 
         // Until they are returned, no other malleable job gets idle GPUs there, even if it needs
         // fewer CPUs: the policy would see no need to return any.
         const int idle = free + back - demand.gpus;
-        const int usable = back > 0 ? 0 : usable_after(node, demand);
-        return demand.gpus + std::max(0, idle - usable);
+        return demand.gpus + idle - (back > 0 ? 0 : usable_after(node, demand, idle));
     }
     return std::nullopt;
 }
@@ -139,11 +141,11 @@ void NodeRoom::take(int index, const NodeDemand &demand, int returned_gpus) {
     node.lent_gpus -= back;
 }
 
-int NodeRoom::usable_gpus(int index) const { return usable_after(*at(index), {}); }
+int NodeRoom::usable_gpus(int index, int idle) const { return usable_after(*at(index), {}, idle); }
 
 int NodeRoom::gpus_for_malleable(int index) const {
-    const int64_t usable = usable_gpus(index);
-    return static_cast<int>(std::min<int64_t>(at(index)->lent_gpus + usable, 1 << 20));
+    constexpr int kMost = 1 << 20;
+    return std::min(kMost, at(index)->lent_gpus + usable_gpus(index, kMost));
 }
 
 bool NodeRoom::could_follow(const JobRecord &rigid, const JobRecord &leaving) const {

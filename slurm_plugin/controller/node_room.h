@@ -40,8 +40,8 @@ class NodeRoom {
     // The demand is met there after this many GPUs have been returned.
     void take(int node, const NodeDemand &demand, int returned_gpus);
 
-    // How many more GPUs malleable jobs can use with the CPUs and the memory that are left.
-    [[nodiscard]] int usable_gpus(int node) const;
+    // How many of the idle GPUs malleable jobs can use with the CPUs and the memory that are left.
+    [[nodiscard]] int usable_gpus(int node, int idle) const;
 
     // How many GPUs malleable jobs can hold there: those that they hold, and these.
     [[nodiscard]] int gpus_for_malleable(int node) const;
@@ -66,7 +66,7 @@ class NodeRoom {
     };
     [[nodiscard]] const Node *at(int node) const;
     [[nodiscard]] static int64_t returned(const Amount &amount, const Node &node, int gpus);
-    [[nodiscard]] int usable_after(const Node &node, const NodeDemand &demand) const;
+    [[nodiscard]] int usable_after(const Node &node, const NodeDemand &demand, int idle) const;
 
     void add(const JobRecord &job);
 

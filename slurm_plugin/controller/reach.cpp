@@ -46,6 +46,9 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
         return false;
     if (!job.gpu_type.empty() && !node.gpu_types.empty() && !contains(node.gpu_types, job.gpu_type))
         return false;
+    if (!job.required_nodes.empty() &&
+        std::ranges::find(job.required_nodes, node_index) == job.required_nodes.end())
+        return false;
     if (std::ranges::find(job.excluded_nodes, node_index) != job.excluded_nodes.end()) return false;
     if (job.features.empty() || job.features.find_first_of("|,[]()*") != std::string::npos)
         return true;

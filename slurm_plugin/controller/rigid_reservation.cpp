@@ -85,6 +85,7 @@ class RigidReservation {
         const auto found = std::ranges::find_if(pool_.unserved, [&](const JobRecord *other) {
             return other->partition == rigid.partition && other->gpu_type == rigid.gpu_type &&
                    other->features == rigid.features &&
+                   other->required_nodes == rigid.required_nodes &&
                    other->excluded_nodes == rigid.excluded_nodes;
         });
         if (found == pool_.unserved.end())

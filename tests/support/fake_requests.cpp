@@ -41,12 +41,17 @@ RpcStatus FakeCluster::observe(controller::Observation &out) {
         out.nodes.push_back({.name = "n" + std::to_string(i),
                              .gpus = node_gpus_[i],
                              .cpus = node_cpus,
+                             .cpus_free = node_cpus,
                              .usable = is_open(i)});
     for (const auto &[id, ctld] : ctld_) {
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
         if (!frozen_.contains(id)) out.jobs.back().slurmctld_s = std::floor(now_s_);
         out.jobs.back().intent = records::parse_intent(out.jobs.back().admin_comment);
         controller::take_out_lent_list(out.jobs.back(), out.nodes);
+        controller::JobRecord &job = out.jobs.back();
+        job.cpus_requested = job.gpus_requested * job.cpus_per_task;
+        for (const auto &[node, gpus] : job.gpus_on_node)
+            out.nodes[static_cast<std::size_t>(node)].cpus_free -= gpus * job.cpus_per_task;
     }
     return RpcStatus::ok;
 }

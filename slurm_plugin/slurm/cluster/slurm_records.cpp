@@ -287,6 +287,13 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         record.constraints = constraints_of(job, checksum_of(record.excluded_nodes, nodes));
         if (record.phase == JobPhase::running) record.billing = billing_of(job);
     }
+    // With more nodes than it names, a job gets others too.
+    if (!record.intent && record.phase == JobPhase::pending)
+        for_each_node(job.req_node_inx, nodes.size(), [&](std::size_t node) {
+            record.required_nodes.push_back(static_cast<int>(node));
+        });
+    if (static_cast<int>(record.required_nodes.size()) < record.nodes_requested)
+        record.required_nodes.clear();
     if (record.intent || waits_at_limit(job)) {
         record.account = bounded_text(job.account, kNameBytesMax);
         record.qos = bounded_text(job.qos, kNameBytesMax);

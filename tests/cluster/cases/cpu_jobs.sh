@@ -11,8 +11,8 @@ start_job cpu_jobs --malleable=1:16 --cpus-per-task="$per_gpu" -- 100000 100
 wait_for 40 "start with 16 GPUs" runs_with "$job" 16
 wait_for 20 "ten steps" has_steps 10
 
-# ---- a job without GPUs -------------------------------------------------------------------------------
-guest=$(submit -n1 -c2) || fail "sbatch refused it"
+# ---- a job without GPUs, on a node that it names -------------------------------------------------------------------------------
+guest=$(submit -n1 -c2 -w n4) || fail "sbatch refused it"
 wait_for 40 "start of the job with two CPUs" is_state "$guest" RUNNING
 wait_for 40 "the malleable job again" is_state "$job" RUNNING
 scancel "$guest"

@@ -134,6 +134,18 @@ TEST(whole_nodes_are_given_back) {
     ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 0);
 }
 
+TEST(a_job_that_names_its_node_gets_that_one) {
+    for (const int node : {0, 1, 2}) {
+        Site site(3);
+        site.malleable(1, {{0, 4}, {1, 4}}, 4);
+        site.use(2, kNodeCpus, 0);
+        site.waiting(0, 1, 8).required_nodes = {node};
+        const Plan plan = site.plan();
+        ck_assert_int_eq(plan.pools[0].capacity.kept_for_rigid, node == 2 ? 0 : 2);
+        if (node < 2) ck_assert_int_eq(plan.pools[0].capacity.node_gpus[node], 2);
+    }
+}
+
 // Its GPUs are idle, but a job without GPUs has the CPUs.
 TEST(nothing_is_kept_for_a_job_that_lacks_other_jobs_cpus) {
     Site site(2);
