@@ -43,15 +43,19 @@ void add_telemetry(const MalleableJob &malleable, const Application &application
     }
 }
 
-// Cost of a resize in place. Training pauses for less than 0.1 s, but the GPUs that join or leave
-// compute nothing while Slurm starts or ends an extension (measured: doc/live.md).
+// Training pauses for less than 0.1 s, but the GPUs that join or leave, half of a doubled job,
+// compute nothing while Slurm starts or ends an extension (doc/live.md) and its program starts.
 constexpr double kLiveResize_s = 1;
+
+double live_cost_s(const records::Intent &intent) {
+    return std::max(kLiveResize_s, intent.start_up_s / 2);
+}
 
 // A training that is resized in place starts with MIN: it can return the base's GPUs only by a
 // requeue.
 void cap_if_live(const MalleableJob &malleable, const JobTracker &tracker, double now_s,
                  const Options &options, policy::Job &job) {
-    if (malleable.is_live) job.restart_s = kLiveResize_s;
+    if (malleable.is_live) job.restart_s = live_cost_s(malleable.intent);
     job.by_parts = malleable.is_live && malleable.intent.layout.gpus_per_node == 0;
     if (malleable.is_live && tracker.growth.holds(now_s))
         job.gpus_cap = std::min(job.gpus_cap, malleable.record->gpus_requested);

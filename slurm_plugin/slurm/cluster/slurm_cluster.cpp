@@ -76,6 +76,7 @@ PartitionLimits limits_of(const partition_info_t &partition,
     limits.gpus_per_node = gpus.empty() ? 0 : gpus.front();
     limits.qos = bounded_text(partition.qos_char, 256);
     limits.is_default = (partition.flags & PART_FLAG_DEFAULT) != 0;
+    limits.whole_nodes = partition.max_share == 0;
     return limits;
 }
 

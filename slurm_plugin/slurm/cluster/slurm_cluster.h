@@ -35,7 +35,8 @@ struct PartitionLimits {
     int gpus_in_all = 0;    // of the partition's nodes, at most the MaxNodes largest
     int gpus_per_node = 0;  // of its largest node
     bool is_default = false;
-    std::string qos;  // its limits also hold for the partition's jobs
+    bool whole_nodes = false;  // it allocates nothing less
+    std::string qos;           // its limits also hold for the partition's jobs
 
     bool operator==(const PartitionLimits &) const = default;
 };

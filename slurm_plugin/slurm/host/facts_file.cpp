@@ -40,18 +40,21 @@ bool is_name(std::string_view name) {
            std::ranges::all_of(name, [](unsigned char c) { return c > ' ' && c < 0x7f; });
 }
 
-// partition NAME GPUS_IN_ALL GPUS_PER_NODE DEFAULT
+constexpr int kIsDefault = 1, kWholeNodes = 2;  // FLAGS
+
+// partition NAME GPUS_IN_ALL GPUS_PER_NODE FLAGS
 bool read_partition(std::string_view line, SubmitFacts &facts) {
     SubmitFacts::Partition partition;
-    int32_t is_default = 0;
+    int32_t flags = 0;
     if (take_word(line) != "partition") return false;
     const std::string_view name = take_word(line);
     if (!is_name(name) ||
         !records::read_into(take_word(line), 0, kGpusInAllMax, partition.gpus_in_all) ||
         !records::read_into(take_word(line), 0, kGpusInAllMax, partition.gpus_per_node) ||
-        !records::read_into(take_word(line), 0, 1, is_default) || !line.empty())
+        !records::read_into(take_word(line), 0, kIsDefault | kWholeNodes, flags) || !line.empty())
         return false;
-    partition.is_default = is_default == 1;
+    partition.is_default = (flags & kIsDefault) != 0;
+    partition.whole_nodes = (flags & kWholeNodes) != 0;
     return facts.partitions.emplace(name, partition).second;
 }
 
@@ -71,9 +74,11 @@ std::string format_facts(const SubmitFacts &facts) {
         const auto bounded = [](int32_t gpus) {
             return " " + std::to_string(std::clamp(gpus, 0, kGpusInAllMax));
         };
+        const int flags =
+            (partition.is_default ? kIsDefault : 0) | (partition.whole_nodes ? kWholeNodes : 0);
         const std::string line = "partition " + name + bounded(partition.gpus_in_all) +
-                                 bounded(partition.gpus_per_node) +
-                                 (partition.is_default ? " 1\n" : " 0\n");
+                                 bounded(partition.gpus_per_node) + " " + std::to_string(flags) +
+                                 "\n";
         if (is_name(name) && out.size() + line.size() + kEnd.size() <= kFactsBytesMax) out += line;
     }
     return out + std::string(kEnd);
@@ -98,7 +103,8 @@ std::optional<SubmitFacts> parse_facts(std::string_view text) {
 }
 
 RingrtPartitionView view_in(const SubmitFacts &facts, std::string_view partition) {
-    RingrtPartitionView view{.hold_s = facts.hold_s, .gpus_in_all = 0, .gpus_per_node = 0};
+    RingrtPartitionView view{};
+    view.hold_s = facts.hold_s;
     const auto found =
         partition.empty()
             ? std::ranges::find_if(facts.partitions,
@@ -107,6 +113,7 @@ RingrtPartitionView view_in(const SubmitFacts &facts, std::string_view partition
     if (found == facts.partitions.end()) return view;
     view.gpus_in_all = found->second.gpus_in_all;
     view.gpus_per_node = found->second.gpus_per_node;
+    view.whole_nodes = found->second.whole_nodes ? 1 : 0;
     return view;
 }
 

@@ -121,6 +121,10 @@ std::optional<Refusal> refuse_layout(const job_desc_msg_t &job) {
 
 std::optional<Refusal> refuse_partition(const Flags &flags, const char *partition,
                                         const RingrtPartitionView &view) {
+    if (view.whole_nodes != 0)
+        return Refusal{"--malleable: expected a partition that allocates single GPUs, got " +
+                       name_of(partition) +
+                       ", which allocates whole nodes (OverSubscribe=EXCLUSIVE)"};
     const int most = view.gpus_in_all;
     if (most <= 0 || flags.range.max <= most) return std::nullopt;
     const std::string range =

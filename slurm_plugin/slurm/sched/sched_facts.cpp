@@ -24,13 +24,15 @@ bool SchedFacts::partition(const char *name, RingrtPartitionView *out) {
     const std::string_view wanted =
         name != nullptr ? std::string_view(name, strnlen(name, 256)) : "";
     const std::scoped_lock lock(mutex_);
-    *out = {.hold_s = hold_s_, .gpus_in_all = 0, .gpus_per_node = 0};
+    *out = {};
+    out->hold_s = hold_s_;
     const auto found =
         wanted.empty() ? std::ranges::find_if(
                              partitions_, [](const auto &entry) { return entry.second.is_default; })
                        : partitions_.find(wanted);
     if (found == partitions_.end()) return true;
     out->gpus_in_all = found->second.gpus_in_all;
+    out->whole_nodes = found->second.whole_nodes ? 1 : 0;
     out->gpus_per_node = found->second.gpus_per_node;
     return true;
 }

@@ -35,6 +35,15 @@ refused '(for example 3:12)' sbatch --wrap true --malleable=3:96
 refused '(for example 1:16)' sbatch --wrap true --malleable=20:40
 refused 'expected a batch job' srun --malleable=1:8 true
 refused 'expected a batch job' salloc --malleable=1:8 true
+# A partition of whole nodes. The controller lists partitions every few seconds.
+whole() { timeout 20 sbatch -o /dev/null --wrap true --malleable=1:8 2>&1 | grep -q "got the default partition, which allocates whole nodes"; }
+timeout 10 scontrol update partitionname=main oversubscribe=exclusive
+wait_for 40 "refusal in a partition of whole nodes" whole
+count=$((count + 1))
+timeout 10 scontrol update partitionname=main oversubscribe=no
+is_usual() { ! whole; }
+wait_for 40 "the usual partition" is_usual
+clear_jobs
 # A profile may set how malleable jobs are signalled. Other jobs are not affected.
 other=$(SBATCH_MALLEABLE_GRACE=5:00 SBATCH_MALLEABLE_SIGNAL=USR1 timeout 20 sbatch --parsable -o /dev/null --wrap true) ||
     fail "a variable made a job that is not malleable fail"

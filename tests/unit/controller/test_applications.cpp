@@ -122,6 +122,23 @@ TEST(a_start_up_is_within_the_run) {
     }
 }
 
+// In place only the GPUs that join compute nothing while their program starts.
+TEST(a_resize_in_place_costs_half_a_start_up) {
+    for (const auto &[start_up_s, expected_s] : {std::pair{0.5, 1.0}, {30.0, 15.0}}) {
+        Observation seen{.now_s = 100};
+        seen.nodes = {{.name = "n", .gpus = 8}};
+        seen.jobs = {telling("conv", {{2, 100}})};
+        JobRecord &record = seen.jobs[0];
+        record.phase = JobPhase::running;
+        record.gpus_requested = 2;
+        record.gpus_on_node = {{0, 2}};
+        MalleableJob job{.record = &record, .stage = Stage::running, .is_live = true};
+        job.intent = {.gpus_max = 8, .gpus = 2, .restart_s = 3, .start_up_s = start_up_s};
+        const Plan plan = decide(seen, {job}, {}, {.resize = Resize::live});
+        ck_assert_double_eq(plan.targets.at(0).job.restart_s, expected_s);
+    }
+}
+
 TEST(the_application_silent_for_longest_is_forgotten) {
     Applications known;
     for (std::size_t i = 0; i <= Applications::kMost; ++i)

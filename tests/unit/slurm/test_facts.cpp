@@ -24,8 +24,8 @@ SubmitFacts some_facts() {
     SubmitFacts facts;
     facts.at_s = 12.5;
     facts.hold_s = 10;
-    facts.partitions["main"] = {16, 4, true};
-    facts.partitions["short"] = {8, 8, false};
+    facts.partitions["main"] = {16, 4, true, false};
+    facts.partitions["short"] = {8, 8, false, true};
     return facts;
 }
 
@@ -44,6 +44,7 @@ TEST(facts_are_read_as_written) {
     ck_assert_int_eq(view_in(facts, "").gpus_per_node, 4);  // the default one
     ck_assert_int_eq(view_in(facts, "none").gpus_in_all, 0);
     ck_assert_int_eq(view_in(facts, "none").hold_s, 10);
+    ck_assert(view_in(facts, "short").whole_nodes == 1 && view_in(facts, "").whole_nodes == 0);
 }
 
 TEST(a_truncated_file_does_not_count) {
@@ -55,7 +56,7 @@ TEST(a_truncated_file_does_not_count) {
          {"end\n", "ringrt-facts/1\nend\n", "ringrt-facts/1 5 9999\nend\n",
           "ringrt-facts/1 -5 1\nend\n", "ringrt-facts/1 5 1 x\nend\n",
           "ringrt-facts/1 5 1\npartition a 1 1\nend\n",
-          "ringrt-facts/1 5 1\npartition a 1 1 2\nend\n",
+          "ringrt-facts/1 5 1\npartition a 1 1 4\nend\n",
           "ringrt-facts/1 5 1\npartition a 1 1 1\npartition a 1 1 1\nend\n",
           "ringrt-facts/1 5 1\npartition a 9999999999 1 1\nend\n", "ringrt-facts/2 5 1\nend\n"})
         ck_assert_msg(!parse_facts(bad), "%s", bad);
