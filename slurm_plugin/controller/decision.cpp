@@ -157,7 +157,7 @@ bool is_gap_contended(const Observation &observation, const Pool &pool, const No
     for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
     // A job without nodes yet may be placed on any.
     const auto could_use = [&](const JobRecord *rigid) {
-        if (rigid->gpus_requested == 0) return node_room.could_follow(*rigid, record);
+        if (rigid->gpus_requested == 0) return node_room.could_follow(observation, *rigid, record);
         return rigid->gpus_requested <= free_gpus + job.gpus_now &&
                (job.held.empty() || std::ranges::any_of(job.held, [&](const auto &share) {
                     const auto node = static_cast<std::size_t>(share.first);

@@ -2,7 +2,8 @@
 #include "slurm_plugin/controller/node_room.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "slurm_plugin/controller/reach.h"
 
 namespace ringrt::controller {
 
@@ -41,7 +42,10 @@ NodeRoom::NodeRoom(const Observation &observation) {
 
 void NodeRoom::add(const JobRecord &job) {
     const int64_t held = held_gpus(job);
+    int min = job.intent ? job.intent->gpus_min : 0;  // on its first nodes
     for (const auto &[index, gpus] : job.gpus_on_node) {
+        const int of_min = std::min(min, gpus);
+        min -= of_min;
         if (at(index) == nullptr) continue;
         Node &node = nodes_[static_cast<std::size_t>(index)];
         const int64_t cpus = share_of(job.cpus_requested, gpus, held);
@@ -50,8 +54,12 @@ void NodeRoom::add(const JobRecord &job) {
         node.mb.of_gpu_jobs += mb;
         if (!job.intent) continue;
         node.lent_gpus += gpus;
+        node.borrowed_gpus += gpus - of_min;
         node.cpus.lent += cpus;
-        node.mb.lent += mb;
+        if (job.memory.per != MemoryRequest::Per::node)
+            node.mb.lent += mb;
+        else if (of_min == 0)
+            node.mb.lent_whole += mb;
     }
     if (!job.intent || job.phase == JobPhase::finished) return;
     const int64_t cpus = job.intent->layout.task_per_node ? 1 : std::max(1, job.cpus_per_task);
@@ -88,7 +96,9 @@ NodeDemand NodeRoom::demand(const JobRecord &rigid, int node, int gpus) const {
 
 // What malleable jobs free with this many GPUs, on average.
 int64_t NodeRoom::returned(const Amount &amount, const Node &node, int gpus) {
-    return node.lent_gpus > 0 ? amount.lent * std::min(gpus, node.lent_gpus) / node.lent_gpus : 0;
+    const int64_t part = std::min(gpus, node.lent_gpus);
+    const int64_t whole = gpus > 0 && gpus >= node.borrowed_gpus ? amount.lent_whole : 0;
+    return whole + (node.lent_gpus > 0 ? amount.lent * part / node.lent_gpus : 0);
 }
 
 // How many of the idle GPUs malleable jobs can use once the demand is met. A node that has fewer
@@ -135,10 +145,13 @@ void NodeRoom::take(int index, const NodeDemand &demand, int returned_gpus) {
     for (const auto &[amount, wanted] :
          {std::pair{&node.cpus, demand.cpus}, std::pair{&node.mb, demand.mb}}) {
         const int64_t freed = returned(*amount, node, back);
+        const int64_t whole = back > 0 && back >= node.borrowed_gpus ? amount->lent_whole : 0;
         amount->free += freed - wanted;
-        amount->lent -= freed;
+        amount->lent -= freed - whole;
+        amount->lent_whole -= whole;
     }
     node.lent_gpus -= back;
+    node.borrowed_gpus -= std::min(back, node.borrowed_gpus);
 }
 
 int NodeRoom::usable_gpus(int index, int idle) const { return usable_after(*at(index), {}, idle); }
@@ -148,10 +161,13 @@ int NodeRoom::gpus_for_malleable(int index) const {
     return std::min(kMost, at(index)->lent_gpus + usable_gpus(index, kMost));
 }
 
-bool NodeRoom::could_follow(const JobRecord &rigid, const JobRecord &leaving) const {
+bool NodeRoom::could_follow(const Observation &observation, const JobRecord &rigid,
+                            const JobRecord &leaving) const {
     int places = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const int node = static_cast<int>(i);
+        const NodeRecord &record = observation.nodes[i];
+        if (!record.usable || !may_use(rigid, record, node)) continue;
         const NodeDemand wanted = demand(rigid, node, 0);
         const auto held =
             std::ranges::find(leaving.gpus_on_node, node, &std::pair<int, int>::first);

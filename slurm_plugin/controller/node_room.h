@@ -46,9 +46,9 @@ class NodeRoom {
     // How many GPUs malleable jobs can hold there: those that they hold, and these.
     [[nodiscard]] int gpus_for_malleable(int node) const;
 
-    // Whether this job alone, which lacks CPUs or memory, could start when `leaving` leaves its
-    // nodes.
-    [[nodiscard]] bool could_follow(const JobRecord &rigid, const JobRecord &leaving) const;
+    // Whether a job without GPUs could start when `leaving` leaves its nodes.
+    [[nodiscard]] bool could_follow(const Observation &observation, const JobRecord &rigid,
+                                    const JobRecord &leaving) const;
 
   private:
     // Of CPUs and of memory alike; in CPUs and MB.
@@ -56,12 +56,15 @@ class NodeRoom {
         int64_t all = 0;          // 0: not known, and never short
         int64_t free = 0;         // now, less what was taken
         int64_t of_gpu_jobs = 0;  // held by jobs with GPUs
-        int64_t lent = 0;         // held by malleable jobs
+        int64_t lent = 0;         // held by malleable jobs, in proportion to their GPUs
+        // The same of jobs that request it per node and have no MIN there: freed with their last
+        // GPU.
+        int64_t lent_whole = 0;
         [[nodiscard]] bool has(int64_t wanted) const { return all <= 0 || free >= wanted; }
     };
     struct Node {
         Amount cpus, mb;
-        int lent_gpus = 0;  // held by malleable jobs
+        int lent_gpus = 0, borrowed_gpus = 0;  // held by malleable jobs, and how many above MIN
         int threads = 1;
     };
     [[nodiscard]] const Node *at(int node) const;

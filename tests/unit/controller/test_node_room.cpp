@@ -119,6 +119,25 @@ TEST(a_job_without_gpus_gets_back_the_memory_that_it_lacks) {
     }
 }
 
+// With --mem, a job has as much memory on a node with one GPU as with four.
+TEST(memory_per_node_is_freed_with_the_last_gpu_there) {
+    for (const auto &[mb, kept] : {std::pair{8001, 4}, {8000, 0}, {16'001, 0}}) {
+        Site site(2);
+        site.malleable(1, {{0, 4}, {1, 4}}, 1);
+        site.seen.jobs[0].memory = {.per = MemoryRequest::Per::node, .mb = 8000};
+        for (int node : {0, 1}) site.use(node, 0, 8000 - 4000);
+        site.waiting(0, 1, 1).memory = {.per = MemoryRequest::Per::node,
+                                        .mb = static_cast<uint64_t>(mb)};
+        ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, kept);
+    }
+    Site site(1);  // its MIN is there: the memory stays
+    site.malleable(1, {{0, 4}}, 1);
+    site.seen.jobs[0].memory = {.per = MemoryRequest::Per::node, .mb = 8000};
+    site.use(0, 0, 8000 - 4000);
+    site.waiting(0, 1, 1).memory = {.per = MemoryRequest::Per::node, .mb = 9000};
+    ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 0);
+}
+
 TEST(whole_nodes_are_given_back) {
     Site site(4);
     site.malleable(1, {{0, 4}, {1, 4}, {2, 4}, {3, 4}}, 1);
@@ -186,9 +205,11 @@ TEST(no_job_grows_while_another_would_take_its_cpus) {
         site.use(0, 13, 0);  // one CPU is left there, and 3 if the job leaves
         site.use(1, 15, 0);
         JobRecord &waits = site.waiting(0, 1, cpus);
-        waits.cpus_requested = cpus;
-        const Target target = site.plan().targets.at(0);
-        ck_assert(target.gap_contended == is_contended);
+        site.seen.nodes.push_back({.name = "other", .cpus = 64, .cpus_free = 64});
+        for (NodeRecord &node : site.seen.nodes) node.partitions = {"main"};
+        site.seen.nodes.back().partitions = {"other"};  // closed to the job
+        for (JobRecord *job : {&site.seen.jobs[0], &waits}) job->partition = "main";
+        ck_assert(site.plan().targets.at(0).gap_contended == is_contended);
     }
 }
 
