@@ -69,9 +69,9 @@ std::string explain(const Job &job, const Allotment &a, const Options &options) 
                    ": another malleable job saves more time with these GPUs";
         case Reason::gave_to_rigid:
             return has + ", down from " + std::to_string(job.gpus_now) +
-                   ": a rigid job waits for the GPUs above MIN; it grows again when they are free";
+                   ": rigid jobs need the GPUs above MIN; it grows again when they are free";
         case Reason::keeps_for_rigid:
-            return has + ": the free GPUs are reserved for a pending rigid job; " + step;
+            return has + ": the free GPUs are kept for rigid jobs; " + step;
         case Reason::waits:
             return "waits: no " + gpus(job.gpus_min) +
                    " (its MIN) are free; a smaller MIN or a higher "
