@@ -56,6 +56,11 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
                  [&](std::string_view name) { return contains(node.features, name); });
 }
 
+bool have_same_nodes(const JobRecord &a, const JobRecord &b) {
+    return a.partition == b.partition && a.gpu_type == b.gpu_type && a.features == b.features &&
+           a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes;
+}
+
 bool is_choosy(const JobRecord &job, const Pool &pool) {
     return pool.is_mixed || job.cpus_per_task > 1 || !job.features.empty() ||
            !job.excluded_nodes.empty();

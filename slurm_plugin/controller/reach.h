@@ -15,6 +15,9 @@ namespace ringrt::controller {
 
 [[nodiscard]] bool may_use(const JobRecord &job, const NodeRecord &node, int node_index);
 
+// Whether both may use the same nodes.
+[[nodiscard]] bool have_same_nodes(const JobRecord &a, const JobRecord &b);
+
 // False: every node of the pool is usable, and no per-node check is needed.
 [[nodiscard]] bool is_choosy(const JobRecord &job, const Pool &pool);
 

@@ -55,6 +55,7 @@ class RigidReservation {
              next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority;
              ++next_)
             keep_all(*by_priority_[next_]);
+        if (is_hopeless(rigid)) return;
         const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
         const std::vector<policy::NodeShare> shares =
             rigid.any_shares && !is_for_one_node ? any_shares_for(rigid) : equal_shares_for(rigid);
@@ -81,13 +82,23 @@ class RigidReservation {
     }
 
   private:
-    void note_unserved(const JobRecord &rigid) {
-        const auto found = std::ranges::find_if(pool_.unserved, [&](const JobRecord *other) {
-            return other->partition == rigid.partition && other->gpu_type == rigid.gpu_type &&
-                   other->features == rigid.features &&
-                   other->required_nodes == rigid.required_nodes &&
-                   other->excluded_nodes == rigid.excluded_nodes;
+    // A job of the same shape that needs no more has found no place, and no place is planned for
+    // this one. So a long queue of equal jobs costs little.
+    [[nodiscard]] bool is_hopeless(const JobRecord &rigid) const {
+        if (rigid.gpus_requested > 0 && planned_ < kPlannedMost) return false;
+        return std::ranges::any_of(pool_.unserved, [&](const JobRecord *other) {
+            return have_same_nodes(*other, rigid) && other->any_shares == rigid.any_shares &&
+                   other->nodes_most == rigid.nodes_most &&
+                   other->nodes_requested == rigid.nodes_requested &&
+                   other->whole_nodes == rigid.whole_nodes && other->memory == rigid.memory &&
+                   other->gpus_requested <= rigid.gpus_requested &&
+                   other->cpus_requested <= rigid.cpus_requested;
         });
+    }
+
+    void note_unserved(const JobRecord &rigid) {
+        const auto found = std::ranges::find_if(
+            pool_.unserved, [&](const JobRecord *other) { return have_same_nodes(*other, rigid); });
         if (found == pool_.unserved.end())
             pool_.unserved.push_back(&rigid);
         else if (std::pair(rigid.gpus_requested, rigid.cpus_requested) <

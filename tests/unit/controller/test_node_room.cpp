@@ -153,6 +153,20 @@ TEST(whole_nodes_are_given_back) {
     ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 0);
 }
 
+TEST(a_long_queue_of_jobs_without_a_place_hides_no_smaller_job) {
+    Site site(2);
+    site.malleable(1, {{0, 4}, {1, 4}}, 4);
+    site.seen.jobs.reserve(1000);
+    site.jobs[0].record = &site.seen.jobs[0];
+    for (int i = 0; i < 400; ++i) site.waiting(0, 2, 28 + i % 4).priority = 2;
+    ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 0);
+    ck_assert_uint_eq(site.plan().pools[0].unserved.size(), 1);
+    site.waiting(0, 1, 4).priority = 1;
+    ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 1);
+    site.waiting(0, 2, 16).priority = 1;  // of the same shape as the many, and smaller
+    ck_assert_int_eq(site.plan().pools[0].capacity.kept_for_rigid, 5);
+}
+
 TEST(a_job_that_names_its_node_gets_that_one) {
     for (const int node : {0, 1, 2}) {
         Site site(3);
