@@ -334,8 +334,11 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
          std::span(partitions.partition_array, partitions.record_count)) {
         if ((partition.state_up & PARTITION_SCHED) == 0) continue;
         const std::string name = bounded_text(partition.name, kNameBytesMax);
-        for_each_node(partition.node_inx, records.size(),
-                      [&](std::size_t node) { records[node].partitions.push_back(name); });
+        const bool shares_cpus = (partition.max_share & ~SHARED_FORCE) > 1;  // OverSubscribe
+        for_each_node(partition.node_inx, records.size(), [&](std::size_t node) {
+            records[node].partitions.push_back(name);
+            if (shares_cpus) records[node].cpus_free = records[node].cpus;
+        });
     }
     for (NodeRecord &record : records)
         // An unnamed partition, which no job requests.
