@@ -148,7 +148,7 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
  *
  * If ranks of a node share a GPU, reductions use CUDA IPC, or host memory if IPC is unavailable. In this case,
  * and with live_resize, each call returns with its result. A stream that is being captured into a CUDA graph is
- * rejected. Compiled and tested with a mock GPU; not yet run on a real one. */
+ * rejected. doc/gpu.md has the report of a real GPU. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
 /* ---- collectives: element counts, not bytes ----------------------------------------------------- */

@@ -177,8 +177,8 @@ RINGRT_API ringrt_status_t ringrt_comm_wait(ringrt_comm_request_t *request);
  * If each rank has its own GPU and send and recv are both in GPU memory, NCCL performs the first three, and they
  * are stream-ordered: an operation is complete once it is enqueued, and work enqueued on `stream` after that (with
  * a request, after ringrt_comm_wait()) runs after it. A later call returns its errors. The other operations pass
- * through host memory and are complete when the result is there. NCCL before 2.24 has no 8-bit floats. Not
- * collective. Tested on a mock GPU only. */
+ * through host memory and are complete when the result is there. NCCL before 2.18 is not used, and before 2.24 has
+ * no 8-bit floats. Not collective. */
 RINGRT_API ringrt_status_t ringrt_comm_set_stream(ringrt_comm_t *comm, void *stream);
 
 /* recv[i] = op over ranks of send[i], bit-identical on all ranks. Values are added by rank, or in the order set

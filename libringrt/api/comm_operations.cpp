@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A communicator's collectives.
-#include <cstring>
 #include <vector>
 
 #include "libringrt/api/comm_operation.h"
@@ -138,7 +137,10 @@ ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count
         },
         [=] {
             const size_t bytes = count * dtype_bytes(dtype);
-            if (of(comm).rank() == root && send != recv && bytes > 0) memcpy(recv, send, bytes);
+            if (of(comm).rank() == root) {
+                const ringrt_status_t copied = of(comm).copy_here(recv, send, bytes);
+                if (copied != RINGRT_OK) return copied;
+            }
             return of(comm).broadcast(recv, bytes, root);
         });
 }

@@ -19,6 +19,7 @@ GpuMemory &gpu_memory(ringrt_t &rt) {
                                      return {RINGRT_ABORTED, "ringrt_abort() was called"};
                                  return rt.group.outcome(rt.communicator().watch());
                              },
+                             .another = [] { return find_gpu(); },
                              .timeout_ms = rt.settings.timeout_ms});
     return *rt.gpu_memory;
 }

@@ -19,6 +19,8 @@ libbase_la_SOURCES += \
 	libringrt/base/format.h \
 	libringrt/base/group.cpp \
 	libringrt/base/group.h \
+	libringrt/base/large_memory.cpp \
+	libringrt/base/large_memory.h \
 	libringrt/base/share.h \
 	libringrt/base/slurm_env.cpp \
 	libringrt/base/slurm_env.h \

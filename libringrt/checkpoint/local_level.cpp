@@ -100,7 +100,10 @@ Status LocalLevel::commit(const std::string &fresh, const std::vector<Buffer> &b
                           const Meta &meta, std::vector<Shard> shards) {
     Manifest manifest = manifest_of(store_.fence(), meta, group_.size(), buffers);
     manifest.shards = std::move(shards);
-    return as_checkpoint_failure(store_.commit(fresh, manifest));
+    std::vector<std::string> old;
+    Status committed = as_checkpoint_failure(store_.commit(fresh, manifest, &old));
+    for (const std::string &each : old) remove_flat_directory(store_.files(), each);
+    return committed;
 }
 
 // The first rank of each node begins. All learn the directory on their node and the worst status.

@@ -109,8 +109,25 @@ Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uin
     return check_rows(buffers, held);
 }
 
-Saver::~Saver() {
+Saver::~Saver() { wait_for_threads(); }
+
+void Saver::wait_for_threads() {
     if (writer_.joinable()) writer_.join();
+    if (remover_.joinable()) remover_.join();
+}
+
+// To free gigabytes takes a file system up to a second.
+void Saver::remove(std::vector<std::string> directories) {
+    if (directories.empty()) return;
+    const auto all = [files = &store_.files(), directories = std::move(directories)] {
+        for (const std::string &each : directories) remove_flat_directory(*files, each);
+    };
+    if (mode_ == SaveMode::inline_write) return all();
+    try {
+        remover_ = start_thread(all, [](ringrt_status_t, const char *) {});
+    } catch (const std::exception &) {
+        all();
+    }
 }
 
 Status Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
@@ -142,24 +159,59 @@ void Saver::write_programs(uint64_t step) {
     }
 }
 
-// Also copies what a device holds; afterwards all `sources` are in host memory.
+// Sources whose bytes follow each other are one range: parameters are cut into small pieces.
+Status Saver::copy_on_device(std::vector<Source> &sources) {
+    std::vector<DeviceMemory::Range> ranges;
+    DeviceMemory *device = nullptr;
+    for (const Source &source : sources) {
+        if (!source.on_device) continue;
+        device = source.on_device->device;
+        if (!ranges.empty() && ranges.back().data + ranges.back().bytes == source.bytes)
+            ranges.back().bytes += source.piece.bytes;
+        else
+            ranges.push_back({source.bytes, source.piece.bytes});
+    }
+    if (device == nullptr) return {};
+    if (Status copied = device->copy_on_device(ranges, &device_copy_); !copied.ok()) {
+        copied.message += ", during the copy of all buffers on the device";
+        return as_checkpoint_failure({RINGRT_SYSTEM_ERROR, std::move(copied.message)});
+    }
+    if (!device_copy_) return {};
+    copied_.parameter.name = "device-copy";
+    copied_.device = &device_copy_->reader();
+    const std::byte *at = device_copy_->data();
+    for (Source &source : sources) {
+        if (!source.on_device) continue;
+        source.on_device = &copied_;
+        source.bytes = at;
+        at += source.piece.bytes;
+    }
+    return {};
+}
+
+// Afterwards the program may change its buffers.
 Status Saver::copy(std::vector<Source> &sources) {
+    RINGRT_TRY(copy_on_device(sources));
+    std::vector<Source *> others;  // for host memory
+    std::vector<Source> to_read, window;
     uint64_t bytes = 0;
-    for (const Source &source : sources) bytes += source.piece.bytes;
-    copy_.resize(bytes);
-    std::byte *at = copy_.data();
-    SourceReader reader(sources);
-    std::vector<Source> copied, window;
-    copied.reserve(sources.size());
+    for (Source &source : sources) {
+        if (source.on_device == &copied_) continue;
+        others.push_back(&source);
+        to_read.push_back(source);
+        bytes += source.piece.bytes;
+    }
+    std::byte *at = copy_.reserve(bytes);
+    SourceReader reader(to_read);
+    size_t next = 0;
     do {
         RINGRT_TRY(reader.next(window));
         for (const Source &source : window) {
             std::memcpy(at, source.bytes, source.piece.bytes);
-            copied.push_back({.piece = source.piece, .bytes = at});
+            *others[next++] = {.piece = source.piece, .bytes = at};
             at += source.piece.bytes;
         }
     } while (!window.empty());
-    sources = std::move(copied);
     return {};
 }
 
@@ -192,7 +244,9 @@ bool Saver::write_in_background(std::vector<Source> &sources) try {
 }
 
 Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMode mode) {
+    wait_for_threads();  // of the save before, whose directories take space
     if (Status prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
+    mode_ = mode;
     manifest_ = manifest_of(store_.fence(), meta, group_.size(), buffers);
     shard_ = {.rank = static_cast<uint32_t>(group_.rank())};
     // Holds until the shard is written, so that an exception leaves nothing to commit.
@@ -216,6 +270,7 @@ Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMo
 
 Status Saver::finish() {
     if (writer_.joinable()) writer_.join();
+    device_copy_.reset();
     under_way_ = false;
     const Written mine{StatusMessage::of(program_wrote_.ok() ? wrote_ : program_wrote_), shard_};
     std::vector<Written> all;
@@ -229,14 +284,17 @@ Status Saver::finish() {
     if (group_.rank() == 0 && worst.ok() && program_)
         worst =
             list_program_files(store_.files(), store_.directory() + "/" + fresh_, manifest_.files);
+    std::vector<std::string> old;
     if (group_.rank() == 0 && worst.ok())
-        worst = as_checkpoint_failure(store_.commit(fresh_, manifest_));
+        worst = as_checkpoint_failure(store_.commit(fresh_, manifest_, &old));
+    if (worst.ok()) remove(std::move(old));
     if (group_.rank() == 0 && !worst.ok()) store_.discard(fresh_);
     return broadcast_status(group_, worst);
 }
 
 void Saver::abandon() {
     if (writer_.joinable()) writer_.join();
+    device_copy_.reset();
     if (under_way_ && group_.rank() == 0) store_.discard(fresh_);
     under_way_ = false;
 }

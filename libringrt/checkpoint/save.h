@@ -4,16 +4,22 @@
 //     start()   agree on what to save; rank 0: fence, free space, a fresh directory; the program's
 //     own
 //               files, on this thread (program_files.h)
-//     (write)   each rank its shard: inline, or from a copy on a thread while training continues
-//     finish()  all ranks agree; rank 0 writes the manifest and renames the directory into place
+//     (write)   each rank its shard: inline, or from a copy on a thread while training continues.
+//     What a
+//               device holds is copied there, if it has the memory, and otherwise to host memory
+//     finish()  all ranks agree; rank 0 writes the manifest and renames the directory into place.
+//     Old
+//               checkpoints are removed likewise: inline, or on a thread
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "libringrt/base/group.h"
+#include "libringrt/base/large_memory.h"
 #include "libringrt/checkpoint/program_files.h"
 #include "libringrt/checkpoint/shard.h"
 #include "libringrt/checkpoint/store.h"
@@ -64,8 +70,11 @@ class Saver {
     Status prepare(const std::vector<Buffer> &buffers, const Meta &meta);
     void write_programs(uint64_t step);
     Status copy(std::vector<Source> &sources);
+    Status copy_on_device(std::vector<Source> &sources);
     void write(const std::vector<Source> &sources);
     bool write_in_background(std::vector<Source> &sources);
+    void remove(std::vector<std::string> directories);
+    void wait_for_threads();
 
     Group &group_;
     Store &store_;
@@ -73,12 +82,16 @@ class Saver {
     bool under_way_ = false;
     std::string fresh_;  // name of the directory
     Manifest manifest_;
-    std::vector<std::byte> copy_;
+    LargeMemory copy_;
+    // What a device holds: the copy, and the buffer through which it is read.
+    std::unique_ptr<DeviceCopy> device_copy_;
+    Buffer copied_;
     ProgramSaver program_;
     Status program_wrote_;
     Status wrote_;
     Shard shard_;
-    std::thread writer_;
+    SaveMode mode_ = SaveMode::inline_write;
+    std::thread writer_, remover_;
     std::atomic<bool> written_{false};
 };
 

@@ -135,7 +135,8 @@ Status Store::begin(uint64_t step, std::string &fresh) {
     return {};
 }
 
-Status Store::commit(const std::string &fresh, const Manifest &manifest) {
+Status Store::commit(const std::string &fresh, const Manifest &manifest,
+                     std::vector<std::string> *old) {
     const std::string path = at(fresh);
     const std::string content = format_manifest(manifest);
     const std::string name = free_name(manifest.step);
@@ -152,7 +153,7 @@ Status Store::commit(const std::string &fresh, const Manifest &manifest) {
     if (result == 0) result = files_.sync_directory(directory_);
     if (result < 0) return write_failure(result, at(name));
     if (Status named = publish_latest(); !named.ok()) return named;
-    rotate();
+    *old = rotate();
     return {};
 }
 
@@ -262,24 +263,22 @@ void Store::started_from(const std::string &name, uint64_t manifest_hash) {
 }
 
 // Renamed first, so that a crash midway leaves no partial checkpoint under a checkpoint's name.
-void Store::remove_checkpoint(const std::string &name) {
-    const std::string hidden = at(".tmp-" + hex(fence_.nonce) + "-old-" + name);
-    if (files_.rename(at(name), hidden) == 0) remove_flat_directory(files_, hidden);
-}
-
-// Best effort: what cannot be deleted now is deleted after a later save.
-void Store::rotate() {
-    std::vector<std::string> all;
-    if (files_.list(directory_, all) < 0) return;
+// Best effort: what cannot be renamed now is renamed after a later save.
+std::vector<std::string> Store::rotate() {
+    std::vector<std::string> all, old;
+    if (files_.list(directory_, all) < 0) return old;
     const std::optional<Latest> latest = read_latest();
     size_t kept = 0;
     for (const std::string &name : only(all, is_checkpoint)) {
         bool needed = name == started_from_ || (latest && name == latest->directory);
-        if (!needed && ++kept >= keep_) remove_checkpoint(name);
+        if (needed || ++kept < keep_) continue;
+        const std::string hidden = at(".tmp-" + hex(fence_.nonce) + "-old-" + name);
+        if (files_.rename(at(name), hidden) == 0) old.push_back(hidden);
     }
     size_t bad = 0;
     for (const std::string &name : only(all, is_bad))
-        if (++bad > kBadKept) remove_flat_directory(files_, at(name));
+        if (++bad > kBadKept) old.push_back(at(name));
+    return old;
 }
 
 }  // namespace ringrt::checkpoint

@@ -44,8 +44,11 @@ class Store {
     // Creates the empty directory for a save at `step`; `fresh` is its name in directory().
     Status begin(uint64_t step, std::string &fresh);
 
-    // Commits: manifest, sync, rename into place, sync, LATEST the same way; then rotates.
-    Status commit(const std::string &fresh, const Manifest &manifest);
+    // Commits: manifest, sync, rename into place, sync, LATEST the same way; then rotates: *old
+    // gets the paths of directories to remove, which no longer have a checkpoint's name. claim() of
+    // the next incarnation removes what is left.
+    Status commit(const std::string &fresh, const Manifest &manifest,
+                  std::vector<std::string> *old);
     void discard(const std::string &fresh);  // after a failed save
 
     // Directory names to try in order: the one in LATEST, then newest to oldest.
@@ -75,8 +78,7 @@ class Store {
     Status write_latest(const Latest &latest);
     Status prepare_latest(const Latest &latest);
     Status publish_latest();
-    void rotate();
-    void remove_checkpoint(const std::string &name);
+    std::vector<std::string> rotate();
     std::optional<Latest> read_latest();
 
     Files &files_;

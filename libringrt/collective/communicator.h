@@ -162,6 +162,8 @@ class Communicator {
     // the initial value: the default stream.
     [[nodiscard]] ringrt_status_t set_stream(void *stream);
     [[nodiscard]] bool on_gpu(const void *memory);
+    // Not collective. Either side may be in GPU memory; after all work in the stream.
+    [[nodiscard]] ringrt_status_t copy_here(void *out, const void *in, size_t bytes);
     // For points in streams; any thread may use it once on_gpu() has found a buffer.
     [[nodiscard]] DeviceCollectives &device();
     // Calls body(device), serialized with all other calls. The body may call all of

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GPU buffers of a communicator: the functions that DeviceCollectives uses, and the watch over
 // enqueued work.
+#include <cstring>
+
 #include "libringrt/collective/checks.h"
 #include "libringrt/collective/communicator_impl.h"
 
@@ -47,6 +49,7 @@ Status Communicator::Impl::sum_on_gpu(const Work &work, const OnGpu &how) {
     if (has_nccl)
         return call_nccl(
             {Gpu::Call::Allreduce, work.input, work.output, work.count, work.dtype, work.op}, how);
+    if (device->uses_nccl()) watch_gpu();
     Gpu::Event ready = how.behind;
     if (ready == nullptr) RINGRT_TRY(device->mark(&ready));
     return device->allreduce(work, ready);
@@ -71,10 +74,8 @@ Status Communicator::Impl::shares_by_nccl(const Work &work, Gpu::Call call, cons
 Status Communicator::Impl::call_nccl(const Gpu::Call &call, const OnGpu &how) {
     Gpu::Event ready = how.behind;
     if (how.waits && ready == nullptr) RINGRT_TRY(device->mark(&ready));
-    if (ready != nullptr) return device->by_nccl(call, ready);
-    RINGRT_TRY(device->in_stream_order(call));
     watch_gpu();
-    return {};
+    return ready != nullptr ? device->by_nccl(call, ready) : device->in_stream_order(call);
 }
 
 void Communicator::Impl::watch_gpu() {
@@ -85,7 +86,10 @@ void Communicator::Impl::watch_gpu() {
 
 bool Communicator::Impl::look_at_gpu() {
     std::unique_lock lock(call_mutex, std::try_to_lock);
-    if (!lock.owns_lock()) return true;  // a call is in progress and checks for lost ranks itself
+    if (!lock.owns_lock()) {
+        device->watch_call();
+        return true;  // elsewhere a call checks for lost ranks itself
+    }
     if (failure != RINGRT_OK) {
         device->give_up();
         return false;
@@ -118,9 +122,23 @@ DeviceCollectives &Communicator::device() { return *impl_->device; }
 ringrt_status_t Communicator::with_device(const std::function<Status(DeviceCollectives &)> &body) {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));
-        RINGRT_TRY(body(*impl_->device));
-        if (impl_->device->pending()) impl_->watch_gpu();
-        return {};
+        if (impl_->device->uses_nccl()) impl_->watch_gpu();
+        return body(*impl_->device);
+    });
+}
+
+ringrt_status_t Communicator::copy_here(void *out, const void *in, size_t bytes) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        if (bytes == 0 || out == in) return {};
+        const bool to_gpu = impl_->device->device_of(out) >= 0;
+        if (!to_gpu && impl_->device->device_of(in) < 0) return memcpy(out, in, bytes), Status{};
+        bool ignored = false;
+        Gpu::Event ready;
+        const void *on_gpu = to_gpu ? out : in;
+        RINGRT_TRY(impl_->device->memory_kind_of(on_gpu, on_gpu, &ignored));
+        RINGRT_TRY(impl_->device->mark(&ready));
+        return impl_->device->copy_now(out, in, bytes, ready);
     });
 }
 

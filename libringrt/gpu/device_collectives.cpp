@@ -72,20 +72,6 @@ Status DeviceCollectives::memory_kind_of(const void *send, const void *recv, boo
     return gpu_->open(of_send);
 }
 
-// NCCL ends at once, and so does every wait for it. The line names the rank and the phase.
-Status DeviceCollectives::failed(Status status, const char *phase) {
-    give_up();
-    if (!status.message.starts_with("rank "))
-        status.message =
-            format_text("rank %d: %s, during %s", self_.rank, status.message.c_str(), phase);
-    return status;
-}
-
-void DeviceCollectives::give_up() {
-    if (gpu_ != nullptr) gpu_->nccl_end(true);
-    pending_.clear();
-}
-
 // Polls fast at first. Checks for lost ranks and the deadline once per slice.
 Status DeviceCollectives::wait(const char *phase, uint32_t timeout_ms) {
     constexpr auto kBusy = std::chrono::microseconds(200), kNap = std::chrono::microseconds(50);
@@ -168,23 +154,24 @@ Status DeviceCollectives::choose(const std::vector<RankGpu> &gpus) {
                 int(r)};
     }
     bool nccl = true, reduces = gpus.size() <= Gpu::kSourcesMax && topology_.nodes == 1;
+    shared_ = false;
     for (size_t r = 0; r < gpus.size(); ++r) {
         nccl = nccl && gpus[r].has_nccl != 0;
         reduces = reduces && gpus[r].can_reduce != 0;
-        for (size_t other = 0; other < r; ++other) nccl = nccl && gpus[r].gpu != gpus[other].gpu;
+        for (size_t other = 0; other < r; ++other)
+            shared_ = shared_ || gpus[r].gpu == gpus[other].gpu;
     }
     route_ = Route(gpus[0].requested);
-    if (route_ == Auto) route_ = nccl ? Nccl : reduces ? Ipc : Through;
+    if (route_ == Auto) route_ = nccl && !shared_ ? Nccl : reduces ? Ipc : Through;
     bool able = route_ == Nccl           ? nccl
                 : route_ == Hierarchical ? nccl && topology_.nodes > 1 && topology_.regular()
                 : route_ == Ipc          ? reduces
                                          : true;
     if (able) return {};
     return {RINGRT_UNSUPPORTED,
-            format_text("rank %d: RINGRT_GPU=%s is not possible here (nccl: one GPU per rank, and "
-                        "libnccl.so.2; hierarchical: also the same number of ranks on every node; "
-                        "ipc: one node, "
-                        "16 ranks, a driver as new as the nvcc of the build)",
+            format_text("rank %d: RINGRT_GPU=%s is not possible here (nccl: libnccl.so.2 at every "
+                        "rank; hierarchical: also the same number of ranks on every node; ipc: one "
+                        "node, 16 ranks, a driver as new as the nvcc of the build)",
                         self_.rank, kRouteNames[route_])};
 }
 
@@ -225,8 +212,16 @@ Status DeviceCollectives::start_nccl(const std::vector<int> &ranks, const char *
     std::vector<Gpu::Secret> all(size_t(self_.size), Gpu::Secret{});
     RINGRT_TRY(host_.all_gather(&mine, all.data(), sizeof mine));
     int index = int(std::find(ranks.begin(), ranks.end(), self_.rank) - ranks.begin());
-    RINGRT_TRY(gpu_->nccl_start(all[size_t(ranks.front())], index, int(ranks.size())));
-    return wait(phase, host_.start_timeout_ms);
+    Status started = gpu_->nccl_start(all[size_t(ranks.front())], index, int(ranks.size()));
+    if (started.ok()) started = wait(phase, host_.start_timeout_ms);
+    // NCCL decides whether ranks may share a GPU. It allows it between ranks with different
+    // NCCL_HOSTID.
+    if (shared_ && started.code == RINGRT_SYSTEM_ERROR)
+        started = {RINGRT_UNSUPPORTED,
+                   format_text("rank %d: ranks share a GPU, and NCCL does not start: unset "
+                               "RINGRT_GPU; %s",
+                               self_.rank, started.message.c_str())};
+    return started;
 }
 
 // Opens each rank's staging at all ranks; *all_could: every rank succeeded.
@@ -253,8 +248,12 @@ Status DeviceCollectives::open_staging(size_t each, bool *all_could) {
 
 Status DeviceCollectives::end() {
     if (!opened_) return {};
-    if (!pending_.empty()) RINGRT_TRY(wait(kByNccl));
+    if (!pending_.empty()) {
+        RINGRT_TRY(after_last());
+        RINGRT_TRY(wait(kByNccl));
+    }
     pending_.clear();
+    last_ = nullptr;
     gpu_->nccl_end(false);
     for (void *&each : mapped_) gpu_->close_shared(std::exchange(each, nullptr));
     RINGRT_TRY(host_.meet({}));  // no rank frees memory that another still has open
@@ -280,8 +279,9 @@ Status DeviceCollectives::with_nccl_per_node(const Work &work) {
         size_t count = std::min(each_max * ranks, work.count - first),
                each = (count + ranks - 1) / ranks;
         RINGRT_TRY(gpu_->start_copy(staging_, at(work.input, first * size), count * size));
-        RINGRT_TRY(gpu_->nccl_call(std::array{
-            Gpu::Call{Gpu::Call::ReduceScatter, staging_, part_, each, work.dtype, within}}));
+        RINGRT_TRY(call_watched(std::array{Gpu::Call{Gpu::Call::ReduceScatter, staging_, part_,
+                                                     each, work.dtype, within}},
+                                {}));
         RINGRT_TRY(wait(phase));
         RINGRT_TRY(gpu_->start_copy(bounce_, part_, each * size));
         RINGRT_TRY(wait(phase));
@@ -289,8 +289,8 @@ Status DeviceCollectives::with_nccl_per_node(const Work &work) {
         between.input = between.output = bounce_, between.count = each;
         RINGRT_TRY(host_.allreduce_on_rail(between));
         RINGRT_TRY(gpu_->start_copy(part_, bounce_, each * size));
-        RINGRT_TRY(gpu_->nccl_call(
-            std::array{Gpu::Call{Gpu::Call::AllGather, part_, staging_, each, work.dtype}}));
+        RINGRT_TRY(call_watched(
+            std::array{Gpu::Call{Gpu::Call::AllGather, part_, staging_, each, work.dtype}}, {}));
         RINGRT_TRY(wait(phase));
         RINGRT_TRY(gpu_->start_copy(at(work.output, first * size), staging_, count * size));
         RINGRT_TRY(wait(phase));

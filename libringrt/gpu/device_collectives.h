@@ -3,7 +3,7 @@
 // agree on a route:
 //
 // clang-format off
-//   nccl          each rank has its own GPU: one NCCL communicator over all ranks
+//   nccl          one NCCL communicator over all ranks; on its own only if each has its own GPU
 //   hierarchical  NCCL within each node, host memory between nodes: reduce-scatter by NCCL, each rank
 //                 reduces its part with the same rank of the other nodes, all-gather by NCCL
 //   ipc           ranks of one node that share a GPU, which NCCL rejects: each rank copies to memory
@@ -17,9 +17,11 @@
 // With nccl a reduction is stream-ordered, and no call waits for the GPU:
 //
 // clang-format off
-//   program's stream ──ready──┐                          ┌─── what reads the sum
-//                             ▼                          │
-//   library's stream          NCCL's calls ──ended───────┘     watch(): errors, lost ranks, deadline
+//   a call       program's stream ── what makes the input ── NCCL's call ── what reads the sum
+//   gradients    program's stream ──ready──┐                          ┌─── what reads the sum
+//                                          ▼                          │
+//                library's stream          NCCL's calls ──ended───────┘
+//   watch(): errors, lost ranks, deadline
 // clang-format on
 //
 // A rank that makes a different call gets an error from its next call over host memory, whose
@@ -99,6 +101,12 @@ class DeviceCollectives {
     // Returns whether enqueued work is without error; *idle: all of it has ended. Not collective.
     // Poll it: nothing else detects that NCCL waits for a lost rank.
     Status watch(bool *idle);
+    // From another thread, every few milliseconds while a function of this class runs: ends a call
+    // of NCCL that waits for a lost rank, or for too long.
+    void watch_call();
+    [[nodiscard]] bool uses_nccl() const {
+        return opened_ && (route_ == Nccl || route_ == Hierarchical);
+    }
     [[nodiscard]] bool pending() const { return !pending_.empty(); }
     // A call has failed, here or at another rank: releases the streams that wait for NCCL.
     void give_up();
@@ -111,6 +119,7 @@ class DeviceCollectives {
     // requires that the ranks of a node abort their communicators together, or not at all.
     void leave_to_exit() {
         pending_.clear();
+        last_ = nullptr;
         (void)gpu_.release();
     }
 
@@ -125,8 +134,12 @@ class DeviceCollectives {
     Status with_nccl_per_node(const Work &work);
     Status with_ipc(const Work &work);
     Status through_host(const Work &work);
+    Status after_last();  // in the library's stream
+    Status call_nccl(std::span<const Gpu::Call> calls, Gpu::Stream stream);
+    Status call_watched(std::span<const Gpu::Call> calls, Gpu::Stream stream);
     Status until_entered(const char *phase);
     Status failed(Status status, const char *phase);
+    Status with_lost_rank(Status status);
     Status wait(const char *phase) { return wait(phase, self_.timeout_ms); }
     Status wait(const char *phase, uint32_t timeout_ms);
     Status make(size_t bytes, bool host, void **out);
@@ -141,7 +154,18 @@ class DeviceCollectives {
     std::atomic<void *> stream_ = nullptr;
     std::deque<Gpu::Event> pending_;    // of enqueue(): not known to have ended
     std::optional<Deadline> of_first_;  // of the first of pending_
-    bool opened_ = false;
+    // The end of the newest NCCL calls, and their stream. Calls in another stream wait for it, so
+    // that all ranks' calls run in one order.
+    Gpu::Event last_;
+    Gpu::Stream last_stream_;
+    struct NcclCall {
+        std::mutex mutex;  // held by the call's thread when it returns: it and watch_call() use the
+                           // host's connections, one at a time
+        bool in_progress = false;
+        std::optional<Deadline> deadline;
+        Status failure;  // found by watch_call()
+    } nccl_call_;
+    bool opened_ = false, shared_ = false;  // shared_: two ranks use one GPU
     Route route_ = Auto;
     void *staging_ = nullptr, *part_ = nullptr, *bounce_ = nullptr;  // bounce_ is host memory
     std::vector<void *> mapped_;                                     // staging memory by rank

@@ -37,6 +37,13 @@ class Gpu {
         bool operator==(const Call &) const = default;
     };
 
+    // Where calls of NCCL run: in the library's own stream or in one of the program.
+    struct Stream {
+        bool own = true;
+        void *program = nullptr;
+        bool operator==(const Stream &) const = default;
+    };
+
     virtual ~Gpu() = default;
     // The GPU that holds `memory`; -1 if it is ordinary memory.
     [[nodiscard]] virtual int device_of(const void *memory) = 0;
@@ -46,8 +53,9 @@ class Gpu {
 
     // ---- Points in streams; from any thread. `stream` is one that the program computes in.
 
-    // A point after all work enqueued so far. UNSUPPORTED if the stream is being captured into a
-    // CUDA graph.
+    // UNSUPPORTED if the stream is being captured into a CUDA graph.
+    virtual Status check_not_captured(void *stream) = 0;
+    // A point after all work enqueued so far; not if the stream is being captured.
     virtual Status mark(void *stream, Event *out) = 0;
     // Work that the program enqueues on the stream from now on runs after that point.
     virtual Status make_stream_wait(void *stream, const Event &event) = 0;
@@ -74,6 +82,7 @@ class Gpu {
     // the same `host`.
     virtual Status alloc(size_t bytes, bool host, void **out) = 0;
     virtual void free(void *memory, bool host) = 0;
+    virtual Status available(size_t *bytes) = 0;          // of this GPU's memory
     virtual Status share(void *memory, Handle *out) = 0;  // of memory from alloc(…, false)
     virtual Status open_shared(const Handle &handle, void **out) = 0;
     virtual void close_shared(void *memory) = 0;
@@ -82,10 +91,14 @@ class Gpu {
     [[nodiscard]] virtual bool has_nccl() = 0;
     virtual Status nccl_unique_id(Secret *out) = 0;
     virtual Status nccl_start(const Secret &secret, int rank, int ranks) = 0;
-    // Makes the calls as one group. They may not be in the stream yet on return.
-    virtual Status nccl_call(std::span<const Call> calls) = 0;
-    // Are all calls in the stream? Reports errors of NCCL as well.
+    // Makes the calls as one group. May wait for other ranks, until nccl_stop(). They may not be in
+    // the stream yet on return: no other call until entered() says so.
+    virtual Status nccl_call(std::span<const Call> calls, Stream stream) = 0;
+    // Are all calls in their stream? Reports errors of NCCL as well.
     virtual Status entered(bool *out) = 0;
+    // From any thread, also during nccl_call(): that returns, and calls in progress end.
+    // nccl_end(true) must follow.
+    virtual void nccl_stop() = 0;
     // Releases NCCL. With `failed`, all calls in progress end at once.
     virtual void nccl_end(bool failed) = 0;
 };

@@ -21,9 +21,10 @@ namespace ringrt {
     X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)                       \
     X(cuEventElapsedTime) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost)       \
     X(cuMemcpyAsync) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)        \
-    X(cuModuleLoadData) X(cuModuleGetFunction) X(cuModuleUnload) X(cuLaunchKernel)
+    X(cuModuleLoadData) X(cuModuleGetFunction) X(cuModuleUnload) X(cuLaunchKernel)            \
+    X(cuThreadExchangeStreamCaptureMode) X(cuMemGetInfo)
 #define RINGRT_NCCL_FUNCTIONS(X)                                                              \
-    X(ncclGetErrorString) X(ncclGetUniqueId) X(ncclCommInitRankConfig)                        \
+    X(ncclGetErrorString) X(ncclGetUniqueId) X(ncclCommInitRankConfig) X(ncclCommSplit)       \
     X(ncclCommGetAsyncError) X(ncclCommFinalize) X(ncclCommDestroy) X(ncclCommAbort)          \
     X(ncclGroupStart) X(ncclGroupEnd) X(ncclAllReduce) X(ncclReduceScatter) X(ncclAllGather)
 // clang-format on

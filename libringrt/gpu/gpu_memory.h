@@ -14,9 +14,11 @@ namespace ringrt {
 
 struct GpuMemoryOptions {
     std::function<int()> rank;       // for error lines
-    std::function<void *()> stream;  // the program's current stream
-    std::function<Status()> watch;   // fails if a rank is lost or this one must end
-    uint32_t timeout_ms = 600000;    // of a copy and the work it waits for
+    std::function<void *()> stream;  // the program's current stream; empty: waits for none
+    std::function<Status()> watch;   // fails if a rank is lost or this one must end; may be empty
+    std::function<std::unique_ptr<Gpu>()>
+        another{};                 // one more instance; empty: no copies on the GPU
+    uint32_t timeout_ms = 600000;  // of a copy and the work it waits for
     size_t staging_bytes = 32 << 20;
 };
 
@@ -37,11 +39,13 @@ class GpuMemory final : public DeviceMemory {
     Status begin() override;
     Status start_copy(void *out, const void *in, size_t bytes) override;
     Status wait() override;
+    Status copy_on_device(std::span<const Range> ranges, std::unique_ptr<DeviceCopy> *out) override;
     Status alloc(size_t bytes, void **out) override;
     void free(void *memory) override;
     [[nodiscard]] size_t staging_bytes() const override { return options_.staging_bytes; }
 
   private:
+    class Copy;
     Status with_context(Status outcome) const;
     Status check_peers(Clock::time_point start);
 

@@ -3,6 +3,7 @@
 libcollective_la_SOURCES += \
 	libringrt/gpu/device_collectives.cpp \
 	libringrt/gpu/device_collectives.h \
+	libringrt/gpu/device_failures.cpp \
 	libringrt/gpu/device_pointer.cpp \
 	libringrt/gpu/device_pointer.h \
 	libringrt/gpu/gpu.h \
@@ -10,10 +11,12 @@ libcollective_la_SOURCES += \
 	libringrt/gpu/gpu_memory.h \
 	libringrt/gpu/stream_order.cpp
 EXTRA_DIST += libringrt/gpu/reduce.cu libringrt/gpu/nccl.cpp libringrt/gpu/nvidia_gpu.cpp libringrt/gpu/nvidia_gpu.h \
-	libringrt/gpu/no_gpu.cpp libringrt/gpu/gpu_functions.h
+	libringrt/gpu/no_gpu.cpp libringrt/gpu/gpu_functions.h libringrt/gpu/cuda_here.h libringrt/gpu/nccl_comm.cpp \
+	libringrt/gpu/nccl_comm.h
 if HAVE_NCCL
 noinst_LTLIBRARIES += libnvidia.la
-libnvidia_la_SOURCES = libringrt/gpu/nccl.cpp libringrt/gpu/nvidia_gpu.cpp libringrt/gpu/nvidia_gpu.h
+libnvidia_la_SOURCES = libringrt/gpu/nccl.cpp libringrt/gpu/nccl_comm.cpp libringrt/gpu/nvidia_gpu.cpp \
+	libringrt/gpu/nvidia_gpu.h
 nodist_libnvidia_la_SOURCES = libringrt/gpu/reduce_ptx.h
 libnvidia_la_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
 libcollective_la_LIBADD += libnvidia.la

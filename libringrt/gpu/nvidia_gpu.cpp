@@ -36,6 +36,7 @@ NvidiaGpu::~NvidiaGpu() {
     if (context_ == nullptr) return;
     {
         Here here(*this);
+        for (CUevent each : pool_.free) cuda_.cuEventDestroy(each);
         if (kernels_ != nullptr) cuda_.cuModuleUnload(kernels_);
         if (stream_ != nullptr) cuda_.cuStreamDestroy(stream_);
     }
@@ -91,24 +92,38 @@ Status NvidiaGpu::open(int device) {
 
 Status NvidiaGpu::record(CUstream stream, const char *where, Event *out) {
     CUevent event = nullptr;
-    RINGRT_TRY(with_context(cuda_.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
+    {
+        const std::scoped_lock lock(pool_.mutex);
+        if (!pool_.free.empty()) {
+            event = pool_.free.back();
+            pool_.free.pop_back();
+        }
+    }
+    if (event == nullptr)
+        RINGRT_TRY(with_context(cuda_.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
+    // A stream that waits for the event waits for this record of it, not for a later one.
     *out = Event(event, [this](void *made) {
-        Here there(*this);
-        cuda_.cuEventDestroy(static_cast<CUevent>(made));
+        const std::scoped_lock lock(pool_.mutex);
+        pool_.free.push_back(static_cast<CUevent>(made));
     });
     return with_context(cuda_.cuEventRecord(event, stream), where);
 }
 
 // A replayed graph would repeat the reduction without the other ranks.
-Status NvidiaGpu::mark(void *stream, Event *out) {
+Status NvidiaGpu::check_not_captured(void *stream) {
     Here here(*this);
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     RINGRT_TRY(with_context(cuda_.cuStreamIsCapturing(static_cast<CUstream>(stream), &capture),
                             "cuStreamIsCapturing"));
-    if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
-        return {RINGRT_UNSUPPORTED,
-                format_text("GPU %d: the stream is captured into a CUDA graph: sum outside of it",
-                            device_)};
+    if (capture == CU_STREAM_CAPTURE_STATUS_NONE) return {};
+    return {RINGRT_UNSUPPORTED,
+            format_text("GPU %d: the stream is captured into a CUDA graph: sum outside of it",
+                        device_)};
+}
+
+Status NvidiaGpu::mark(void *stream, Event *out) {
+    Here here(*this);
+    RINGRT_TRY(check_not_captured(stream));
     return record(static_cast<CUstream>(stream),
                   "cuEventRecord in the stream given to ringrt_set_stream()", out);
 }
@@ -211,6 +226,12 @@ void NvidiaGpu::free(void *memory, bool host) {
     if (memory == nullptr) return;
     Here here(*this);
     host ? cuda_.cuMemFreeHost(memory) : cuda_.cuMemFree(device_pointer(memory));
+}
+
+Status NvidiaGpu::available(size_t *bytes) {
+    Here here(*this);
+    size_t total = 0;
+    return with_context(cuda_.cuMemGetInfo(bytes, &total), "cuMemGetInfo");
 }
 
 Status NvidiaGpu::share(void *memory, Handle *out) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gpu implemented with NVIDIA's driver (nvidia_gpu.cpp) and NCCL (nccl.cpp).
+// Gpu implemented with NVIDIA's driver (nvidia_gpu.cpp) and NCCL (nccl.cpp, nccl_comm.h).
 #pragma once
 
 #include <atomic>
+#include <mutex>
+#include <vector>
 
+#include "libringrt/gpu/cuda_here.h"
 #include "libringrt/gpu/gpu.h"
-#include "libringrt/gpu/gpu_functions.h"
+#include "libringrt/gpu/nccl_comm.h"
 
 namespace ringrt {
 
@@ -16,6 +19,7 @@ class NvidiaGpu : public Gpu {
     int device_of(const void *memory) override;
     Status open(int device) override;
     Name name() const override { return name_; }
+    Status check_not_captured(void *stream) override;
     Status mark(void *stream, Event *out) override;
     Status make_stream_wait(void *stream, const Event &event) override;
     Status passed(const Event &event, bool *out) override;
@@ -29,34 +33,26 @@ class NvidiaGpu : public Gpu {
     Status look(State *out) override;
     Status alloc(size_t bytes, bool host, void **out) override;
     void free(void *memory, bool host) override;
+    Status available(size_t *bytes) override;
     Status share(void *memory, Handle *out) override;
     Status open_shared(const Handle &handle, void **out) override;
     void close_shared(void *memory) override;
     bool has_nccl() override;
     Status nccl_unique_id(Secret *out) override;
     Status nccl_start(const Secret &secret, int rank, int ranks) override;
-    Status nccl_call(std::span<const Call> calls) override;
+    Status nccl_call(std::span<const Call> calls, Stream stream) override;
     Status entered(bool *out) override;
+    void nccl_stop() override;
     void nccl_end(bool failed) override;
 
   private:
-    // Makes the GPU's context current in this thread for its lifetime.
-    class Here {
-      public:
-        explicit Here(const NvidiaGpu &gpu) : gpu_(gpu) {
-            const CUcontext context = gpu.context_;
-            pushed_ = context != nullptr && gpu.cuda_.cuCtxPushCurrent(context) == CUDA_SUCCESS;
-        }
-        ~Here() {
-            CUcontext ignored;
-            if (pushed_) gpu_.cuda_.cuCtxPopCurrent(&ignored);
-        }
-        Here(const Here &) = delete;
-        Here &operator=(const Here &) = delete;
-
-      private:
-        const NvidiaGpu &gpu_;
-        bool pushed_ = false;
+    struct Here : CudaHere {
+        explicit Here(const NvidiaGpu &gpu) : CudaHere(gpu.cuda_, gpu.context_) {}
+    };
+    // Events that are not in use, for the next marks: making one costs as much as recording it.
+    struct Pool {
+        std::mutex mutex;
+        std::vector<CUevent> free;
     };
     Status record(CUstream stream, const char *where, Event *out);
     Status with_context(CUresult result, const char *what) const;
@@ -70,7 +66,8 @@ class NvidiaGpu : public Gpu {
     std::atomic<CUcontext> context_ = nullptr;  // device_of() reads it from any thread
     CUstream stream_ = nullptr;
     CUmodule kernels_ = nullptr;
-    ncclComm_t ring_ = nullptr;
+    Pool pool_;
+    std::unique_ptr<NcclComm> comm_;
 };
 
 }  // namespace ringrt

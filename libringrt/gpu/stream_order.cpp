@@ -2,17 +2,46 @@
 // The stream-ordered part of DeviceCollectives: enqueues work and watches it.
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "libringrt/gpu/device_collectives.h"
 
 namespace ringrt {
 
+// In the program's stream itself, so that nothing waits between it and the library's.
 Status DeviceCollectives::in_stream_order(const Gpu::Call &call) {
-    Gpu::Event ready;
-    Enqueued enqueued;
-    RINGRT_TRY(mark(&ready));
-    RINGRT_TRY(enqueue(std::array{call}, std::array{ready}, &enqueued));
-    return make_stream_wait(enqueued.ended);
+    const Gpu::Stream stream{.own = false, .program = stream_};
+    RINGRT_TRY(gpu_->check_not_captured(stream.program));
+    if (last_ != nullptr && stream != last_stream_)
+        RINGRT_TRY(gpu_->make_stream_wait(stream.program, last_));
+    RINGRT_TRY(call_nccl(std::array{call}, stream));
+    RINGRT_TRY(gpu_->mark(stream.program, &last_));
+    last_stream_ = stream;
+    pending_.push_back(last_);
+    return {};
+}
+
+Status DeviceCollectives::call_nccl(std::span<const Gpu::Call> calls, Gpu::Stream stream) {
+    host_.note(calls);
+    Status called = call_watched(calls, stream);
+    if (!called.ok()) return failed(std::move(called), kByNccl);
+    return until_entered(kByNccl);
+}
+
+Status DeviceCollectives::call_watched(std::span<const Gpu::Call> calls, Gpu::Stream stream) {
+    {
+        const std::scoped_lock lock(nccl_call_.mutex);
+        nccl_call_.in_progress = true;
+        nccl_call_.deadline.reset();
+    }
+    Status called = gpu_->nccl_call(calls, stream);
+    const std::scoped_lock lock(nccl_call_.mutex);
+    nccl_call_.in_progress = false;
+    return nccl_call_.failure.ok() ? called : std::exchange(nccl_call_.failure, {});
+}
+
+Status DeviceCollectives::after_last() {
+    return last_ == nullptr || last_stream_.own ? Status{} : gpu_->after(last_);
 }
 
 Status DeviceCollectives::by_nccl(const Gpu::Call &call, const Gpu::Event &ready) {
@@ -24,14 +53,11 @@ Status DeviceCollectives::by_nccl(const Gpu::Call &call, const Gpu::Event &ready
 Status DeviceCollectives::enqueue(std::span<const Gpu::Call> calls,
                                   std::span<const Gpu::Event> after, Enqueued *out) {
     for (const Gpu::Event &event : after) RINGRT_TRY(gpu_->after(event));
+    RINGRT_TRY(after_last());
     RINGRT_TRY(gpu_->mark_own(&out->begun));
-    if (!calls.empty()) {
-        host_.note(calls);
-        Status called = gpu_->nccl_call(calls);
-        if (!called.ok()) return failed(std::move(called), kByNccl);
-        RINGRT_TRY(until_entered(kByNccl));
-    }
+    if (!calls.empty()) RINGRT_TRY(call_nccl(calls, {}));
     RINGRT_TRY(gpu_->mark_own(&out->ended));
+    last_ = out->ended, last_stream_ = {};
     pending_.push_back(out->ended);
     return {};
 }

@@ -8,17 +8,22 @@
 #include "libringrt/gpu/gpu.h"
 #include "tests/multiproc/comm_ranks.h"
 #include "tests/support/fake_gpu.h"
+#include "tests/support/hidden_gpu.h"
 
 using namespace ringrt::test;
 
 namespace {
 
-FakeGpuPlan plan;  // of this rank
+FakeGpuPlan plan;                // of this rank
+HiddenDevice *hidden = nullptr;  // its GPU, if the host cannot touch its memory
 
 }  // namespace
 
 // Replaces the library's: linked before it.
-std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() { return std::make_unique<FakeGpu>(plan); }
+std::unique_ptr<ringrt::Gpu> ringrt::find_gpu() {
+    if (hidden != nullptr) return std::make_unique<HiddenGpu>(*hidden);
+    return std::make_unique<FakeGpu>(plan);
+}
 
 namespace {
 
@@ -88,6 +93,48 @@ TEST(every_operation_of_gpu_memory) {
             on_gpus(layout, route, [](ringrt_comm_t *comm) -> std::string {
                 TRY_TEXT(every_operation(comm, false));
                 return every_operation(comm, true);
+            });
+}
+
+// An access by the host ends the rank. By requests too, which another thread runs.
+TEST(the_host_touches_no_gpu_memory) {
+    for (const int ranks : {1, 2, 3})
+        on_comms(
+            {ranks, 1},
+            [](ringrt_comm_t *comm) -> std::string {
+                const auto size = static_cast<size_t>(ringrt_comm_size(comm));
+                const int root = ringrt_comm_size(comm) - 1;
+                auto *send = hidden->make<int64_t>(kCount * size),
+                     *recv = hidden->make<int64_t>(kCount * size);
+                std::fill_n(hidden->behind(send), kCount * size, ringrt_comm_rank(comm) + 1);
+                const auto sum = static_cast<int64_t>(size * (size + 1) / 2);
+                const auto done = [&](ringrt_status_t status) {
+                    return expect(comm, status, RINGRT_OK);
+                };
+                const auto got = [&](int64_t right, const char *what) {
+                    return all_are(hidden->behind(recv), kCount, right, what);
+                };
+                TRY_TEXT(done(
+                    ringrt_comm_broadcast(send, recv, kCount, RINGRT_INT64, root, comm, nullptr)));
+                TRY_TEXT(got(root + 1, "broadcast"));
+                TRY_TEXT(done(ringrt_comm_reduce(send, recv, kCount, RINGRT_INT64, RINGRT_SUM, 0,
+                                                 comm, nullptr)));
+                if (ringrt_comm_rank(comm) == 0) TRY_TEXT(got(sum, "reduce"));
+                TRY_TEXT(done(ringrt_comm_allreduce(send, recv, kCount, RINGRT_INT64, RINGRT_SUM,
+                                                    comm, nullptr)));
+                TRY_TEXT(got(sum, "allreduce"));
+                TRY_TEXT(done(ringrt_comm_reduce_scatter(send, recv, kCount, RINGRT_INT64,
+                                                         RINGRT_SUM, comm, nullptr)));
+                TRY_TEXT(got(sum, "reduce_scatter"));
+                TRY_TEXT(
+                    done(ringrt_comm_allgather(send, recv, kCount, RINGRT_INT64, comm, nullptr)));
+                return got(1, "allgather");
+            },
+            -1, kTestTimeout_ms,
+            [](int) {
+                setenv("RINGRT_GPU", "host", 1);
+                hidden = new HiddenDevice;
+                hidden->takes_any_memory = true;
             });
 }
 

@@ -300,6 +300,28 @@ TEST(a_rank_that_dies_in_nccl_is_named) {
     }
 }
 
+// NCCL's first call waits for a connection to a rank that is gone. The watching thread ends it. So
+// does the timeout, if the rank is there and does not call.
+TEST(a_call_that_nccl_does_not_return_is_ended) {
+    for (const bool dies : {true, false}) {
+        TemporaryDirectory directory;
+        Ranks ranks(2, [&](int rank) {
+            Communicator comm = make(directory, {2, 1}, rank, {.number = rank, .blocks = true});
+            if (comm.start() != RINGRT_OK) return 1;
+            if (!dies) comm.set_timeout_ms(1500);
+            auto *data = static_cast<float *>(FakeGpu::make(4096));
+            std::thread other;
+            if (rank == 1 && dies) other = std::thread([] { usleep(500000), raise(SIGKILL); });
+            const auto status = comm.allreduce(data, data, 7, RINGRT_FLOAT32, RINGRT_SUM);
+            if (other.joinable()) other.join();
+            if (!dies) return status == RINGRT_TIMEOUT || status == RINGRT_PEER_LOST ? 0 : 3;
+            const bool named = comm.last_error().find("rank 1 on ") != std::string::npos;
+            return status == RINGRT_PEER_LOST && named ? 0 : explain(2, comm, "not named");
+        });
+        expect_all(ranks, dies ? 1 : -1);
+    }
+}
+
 }  // namespace
 
 int main() { return run_all("device"); }

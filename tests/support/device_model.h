@@ -25,6 +25,7 @@ class DeviceModel {
                  {.rank = [rank] { return rank; },
                   .stream = []() -> void * { return nullptr; },
                   .watch = [this]() -> Status { return watched; },
+                  .another = [this] { return std::make_unique<HiddenGpu>(device); },
                   .timeout_ms = timeout_ms,
                   .staging_bytes = kStagingBytes}) {
         if (!memory.open(device.number, "a").ok()) abort();

@@ -85,6 +85,7 @@ int cuStreamWaitEvent(void *stream, void *, unsigned) { return stream == nullptr
 
 #define DOES_NOTHING(name) \
     int name(void) { return 0; }
+DOES_NOTHING(cuThreadExchangeStreamCaptureMode)
 DOES_NOTHING(cuDeviceGetUuid)
 DOES_NOTHING(cuDeviceGetUuid_v2)
 DOES_NOTHING(cuCtxPushCurrent_v2)
@@ -96,6 +97,7 @@ DOES_NOTHING(cuEventCreate)
 DOES_NOTHING(cuEventDestroy_v2)
 DOES_NOTHING(cuEventRecord)
 DOES_NOTHING(cuMemAlloc_v2)
+DOES_NOTHING(cuMemGetInfo_v2)
 DOES_NOTHING(cuMemFree_v2)
 DOES_NOTHING(cuMemHostAlloc)
 DOES_NOTHING(cuMemFreeHost)

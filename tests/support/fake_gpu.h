@@ -23,6 +23,7 @@ struct FakeGpuPlan {
     int number = 0;  // ranks with the same number share a GPU
     bool nccl = true, reduces = true, opens = true;
     bool hang = false;                   // NCCL never ends, as when a rank is gone
+    bool blocks = false;                 // a call does not return until NCCL is stopped
     int fail_after = -1;                 // NCCL fails after this many queries; -1: never
     int start_ms = 0;                    // how long NCCL's initialization takes
     std::atomic<int> *aborts = nullptr;  // counts the NCCL communicators that were aborted
@@ -52,8 +53,9 @@ class FakeGpu : public Gpu {
     }
     Status open(int) override { return {}; }
     Name name() const override { return {std::byte(plan_.number)}; }
+    Status check_not_captured(void *) override { return {}; }
     Status mark(void *, Event *out) override {
-        *out = std::make_shared<Point>(program_is_stuck_);
+        *out = std::make_shared<Point>(program_is_stuck_ || stuck());
         return {};
     }
     Status make_stream_wait(void *, const Event &event) override {
@@ -123,6 +125,10 @@ class FakeGpu : public Gpu {
         munmap(memory, bytes_);
         unlink(name_.c_str());
     }
+    Status available(size_t *bytes) override {
+        *bytes = 0;
+        return {};
+    }
     Status share(void *, Handle *out) override {
         memcpy(out->data(), name_.c_str(), name_.size() + 1);
         return {};
@@ -153,15 +159,23 @@ class FakeGpu : public Gpu {
             mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
         ::close(fd);
         rank_ = rank, ranks_ = ranks;
+        ring_->numbers[rank] = plan_.number;
         up_at_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(plan_.start_ms);
         gate();
         unlink(name);
+        for (int r = 0; r < ranks; ++r) {
+            if (r != rank && ring_->numbers[r] == plan_.number)
+                return {RINGRT_SYSTEM_ERROR, "NCCL on GPU 0: two ranks on one GPU"};
+        }
         return {};
     }
-    Status nccl_call(std::span<const Call> calls) override {
+    Status nccl_call(std::span<const Call> calls, Stream) override {
+        while (plan_.blocks && !stopped_) usleep(1000);
+        if (plan_.blocks) return {RINGRT_SYSTEM_ERROR, "NCCL on GPU 0: a group of calls: stopped"};
         for (const Call &each : calls) RINGRT_TRY(call(each));
         return {};
     }
+    void nccl_stop() override { stopped_ = true; }
     void nccl_end(bool failed) override {
         if (failed && ring_ != nullptr && plan_.aborts != nullptr) ++*plan_.aborts;
         started_ = false;
@@ -215,6 +229,7 @@ class FakeGpu : public Gpu {
     }
     struct Ring {
         std::atomic<int> come;
+        int numbers[4];  // the ranks' GPUs
         char data[4][1 << 20];
     };
     void gate() {  // a barrier of all ranks
@@ -231,6 +246,7 @@ class FakeGpu : public Gpu {
     Ring *ring_ = nullptr;
     int rank_ = 0, ranks_ = 1, looks_ = 0;
     bool started_ = false, program_is_stuck_ = false;
+    std::atomic<bool> stopped_ = false;
     std::chrono::steady_clock::time_point up_at_{};
 };
 

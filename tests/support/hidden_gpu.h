@@ -44,6 +44,8 @@ class HiddenDevice {
     void *marked = nullptr;   // the stream that was waited for last
     size_t pinned = 0, pinned_most = 0;
     bool no_pinned = false;
+    bool takes_any_memory = false;  // copies between it and memory that is not pinned
+    size_t available = 0;           // bytes that the library may take for itself
 
     // Allocates like cudaMalloc().
     template <typename T>
@@ -58,6 +60,14 @@ class HiddenDevice {
         memories_[static_cast<char *>(at)] = memory;
         return static_cast<T *>(at);
     }
+    void unmake(void *at) {
+        const auto found = memories_.find(static_cast<char *>(at));
+        if (found == memories_.end()) die("memory is freed that was not allocated");
+        munmap(at, found->second.bytes);
+        munmap(found->second.behind, found->second.bytes);
+        memories_.erase(found);
+    }
+    [[nodiscard]] size_t allocations() const { return memories_.size(); }
     // The address at which the tests can access it.
     template <typename T>
     T *behind(T *at) const {
@@ -73,8 +83,8 @@ class HiddenDevice {
         const int number_of_it = copies++;
         const bool fails = number_of_it == fails_at;
         if (fails && !fails_late) return failure();
-        if (!holds(out) && !is_pinned(out, bytes)) die("a copy to memory that is not pinned");
-        if (!holds(in) && !is_pinned(in, bytes)) die("a copy from memory that is not pinned");
+        if (!holds(out) && !may_hold(out, bytes)) die("a copy to memory that is not pinned");
+        if (!holds(in) && !may_hold(in, bytes)) die("a copy from memory that is not pinned");
         ++running_;
         started_.emplace_back([this, out, in, bytes, fails] {
             --running_;
@@ -150,7 +160,8 @@ class HiddenDevice {
         if (offset + bytes > found->second.bytes) die("a copy beyond the end");
         return static_cast<const char *>(found->second.behind) + offset;
     }
-    [[nodiscard]] bool is_pinned(const void *at, size_t bytes) const {
+    [[nodiscard]] bool may_hold(const void *at, size_t bytes) const {
+        if (takes_any_memory) return true;
         for (const auto &[start, length] : pins_)
             if (at >= start && static_cast<const char *>(at) + bytes <= start + length) return true;
         return false;
@@ -191,11 +202,18 @@ class HiddenGpu : public FakeGpu {
         return status;
     }
     Status alloc(size_t bytes, bool host, void **out) override {
-        return host ? device_.pin(bytes, out) : FakeGpu::alloc(bytes, host, out);
+        if (host) return device_.pin(bytes, out);
+        if (bytes > device_.available) return {RINGRT_NO_MEMORY, "GPU 0: cuMemAlloc: too little"};
+        *out = device_.make<std::byte>(bytes);
+        return {};
     }
     void free(void *memory, bool host) override {
         if (memory == nullptr) return;
-        host ? device_.unpin(memory) : FakeGpu::free(memory, host);
+        host ? device_.unpin(memory) : device_.unmake(memory);
+    }
+    Status available(size_t *bytes) override {
+        *bytes = device_.available;
+        return {};
     }
 
   private:

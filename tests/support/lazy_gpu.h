@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A mock of GPUs for machines without one: ranks of one process whose devices' streams are lazy. A
-// task in a stream runs only when LazyWorld's driver picks it. The driver picks one of all events
-// that may happen next: a kernel, a copy, an NCCL sum that all ranks have reached, an NCCL call
-// that leaves "in progress", or a rank whose wait is over. Only one event runs at a time, so the
-// same picks give the same run.
+// task in a stream runs only when LazyWorld's driver picks it among all events that may happen
+// next: a kernel, a copy, an NCCL sum that all ranks have reached, an NCCL call that leaves "in
+// progress", or a rank whose wait is over. Only one runs at a time, so the same picks give the same
+// run.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -29,6 +30,7 @@ struct LazyTask {
     std::function<void()> run;
     std::shared_ptr<LazyEvent> waits = nullptr, records = nullptr;
     std::vector<Gpu::Call> group{};  // of NCCL
+    void *stream = nullptr;          // of a group in progress
 };
 
 struct LazyStream {
@@ -76,6 +78,11 @@ struct LazyDevice {
         return index;
     }
     LazyStream &own() { return streams[nullptr]; }
+    LazyStream *next_group() {  // whose next task is a group of NCCL calls
+        for (auto &[key, each] : streams)
+            if (!each.tasks.empty() && !each.tasks.front().group.empty()) return &each;
+        return nullptr;
+    }
     void settle() {
         for (size_t before = SIZE_MAX; before != ran();) {
             before = ran();
@@ -103,16 +110,14 @@ struct LazyDevice {
 class LazyWorld {
   public:
     struct Stuck {};  // thrown into ranks whose wait never ends
-    struct Dies {};   // thrown by a rank
+    struct Dies {};
     using Body = std::function<std::string(LazyWorld &, int rank)>;
 
     explicit LazyWorld(int ranks) : devices(size_t(ranks)), hosts_(size_t(ranks)) {}
-
     std::vector<LazyDevice> devices;
     bool lost = false;  // a rank died or failed: the others see it when time passes
 
     // ---- called by ranks
-
     // Waits until `over`. Returns false if time passed after a rank was lost.
     bool wait(int rank, std::function<bool()> over) {
         HostState &host = hosts_[size_t(rank)];
@@ -213,9 +218,7 @@ class LazyWorld {
         driver_.switch_to(hosts_[rank].context);
     }
     [[nodiscard]] bool all_ended() const {
-        for (const HostState &host : hosts_)
-            if (!host.ended) return false;
-        return true;
+        return std::ranges::all_of(hosts_, [](const HostState &host) { return host.ended; });
     }
     // The only possible event left: waiting ranks see that another rank is lost.
     bool pass_time() {
@@ -234,12 +237,12 @@ class LazyWorld {
             }
             if (!device.in_progress.empty())
                 out.emplace_back([&device] {
-                    device.own().tasks.push_back(std::move(device.in_progress.front()));
+                    LazyTask &first = device.in_progress.front();
+                    device.streams[first.stream].tasks.push_back(std::move(first));
                     device.in_progress.pop_front();
                 });
             all_start = all_start && device.ring == LazyDevice::Starting;
-            all_sum =
-                all_sum && !device.own().tasks.empty() && !device.own().tasks.front().group.empty();
+            all_sum = all_sum && device.next_group() != nullptr;
         }
         if (all_start)
             out.emplace_back([this] {
@@ -254,8 +257,9 @@ class LazyWorld {
     void call_nccl() {
         std::vector<std::vector<Gpu::Call>> groups;
         for (LazyDevice &device : devices) {
-            groups.push_back(std::move(device.own().tasks.front().group));
-            device.own().tasks.pop_front(), ++device.own().ran;
+            LazyStream &stream = *device.next_group();
+            groups.push_back(std::move(stream.tasks.front().group));
+            stream.tasks.pop_front(), ++stream.ran;
         }
         for (size_t i = 0; i < groups[0].size(); ++i) {
             std::vector<Gpu::Call> calls;
@@ -333,6 +337,7 @@ class LazyGpu : public Gpu {
         return {RINGRT_SYSTEM_ERROR, "GPU 0: its primary context: as the test wants"};
     }
     Name name() const override { return {std::byte(device_.faults.number)}; }
+    Status check_not_captured(void *) override { return {}; }
     Status mark(void *stream, Event *out) override {
         auto event = std::make_shared<LazyEvent>();
         device_.streams[stream].tasks.push_back({.run = {}, .records = event});
@@ -388,6 +393,7 @@ class LazyGpu : public Gpu {
         return {};
     }
     void free(void *, bool) override {}  // the world owns it
+    Status available(size_t *) override { return {}; }
     Status share(void *memory, Handle *out) override {
         if (device_.faults.share_fails) return {RINGRT_SYSTEM_ERROR, "no peer access"};
         const size_t place[] = {size_t(rank_), device_.index_of(memory)};
@@ -411,8 +417,10 @@ class LazyGpu : public Gpu {
         device_.ring = LazyDevice::Starting;
         return {};
     }
-    Status nccl_call(std::span<const Call> calls) override {
-        device_.in_progress.push_back({.run = {}, .group = {calls.begin(), calls.end()}});
+    Status nccl_call(std::span<const Call> calls, Stream stream) override {
+        device_.in_progress.push_back({.run = {},
+                                       .group = {calls.begin(), calls.end()},
+                                       .stream = stream.own ? nullptr : stream.program});
         return {};
     }
     // Waits here, as look() does.
@@ -421,11 +429,12 @@ class LazyGpu : public Gpu {
         *out = world_.wait(rank_, [this] { return device_.in_progress.empty(); });
         return {};
     }
+    void nccl_stop() override {}  // nccl_call() does not wait
     void nccl_end(bool) override {
         device_.ring = LazyDevice::None;
         device_.in_progress.clear();
-        std::erase_if(device_.own().tasks,
-                      [](const LazyTask &each) { return !each.group.empty(); });
+        for (auto &[key, stream] : device_.streams)
+            std::erase_if(stream.tasks, [](const LazyTask &each) { return !each.group.empty(); });
     }
 
   private:

@@ -30,3 +30,12 @@ tests_unit_gpu_test_gpu_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS) \
 	-DFAKE_DRIVER='"$(abs_builddir)/tests/support/driver/.libs/libcuda.so.1"'
 tests_unit_gpu_test_gpu_driver_LDADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la $(CHECK_LIBS)
 EXTRA_tests_unit_gpu_test_gpu_driver_DEPENDENCIES = tests/support/pointers/libcuda.la tests/support/driver/libcuda.la
+
+EXTRA_DIST += tests/unit/gpu/test_nccl_comm.cpp
+if HAVE_NCCL
+check_PROGRAMS += tests/unit/gpu/test_nccl_comm
+TESTS += tests/unit/gpu/test_nccl_comm
+tests_unit_gpu_test_nccl_comm_SOURCES = tests/unit/gpu/test_nccl_comm.cpp tests/support/check.h
+tests_unit_gpu_test_nccl_comm_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_gpu_test_nccl_comm_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+endif
