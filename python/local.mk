@@ -9,7 +9,7 @@ EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py \
 	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py \
 	python/ringrt/torch/malleable.py python/ringrt/torch/packed.py python/ringrt/torch/plan.py python/ringrt/torch/randomness.py \
 	python/ringrt/torch/sharded.py python/ringrt/torch/shares.py python/ringrt/torch/state.py python/ringrt/torch/step_stage.py
-python_tests = python/tests/check-package python/tests/check-wheel python/tests/check-torch \
+python_tests = python/tests/check-package python/tests/check-wheel python/tests/check-torch python/tests/check-gpu \
 	python/tests/check-frameworks python/tests/check-jax
 EXTRA_DIST += $(python_tests) python/tests/install python/tests/versions python/tests/support.py \
 	python/tests/backend_checks.py python/tests/grouping_checks.py python/tests/measure_backend.py python/tests/measure_buckets.py python/tests/measure_leaving.py python/tests/measure_live.py python/tests/test_backend.py python/tests/test_buckets.py \

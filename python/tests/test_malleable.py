@@ -17,15 +17,19 @@ except ImportError as error:
 TRAIN = os.path.join(support.PACKAGE, "tests", "train_torch.py")
 SHORT = bool(os.environ.get("RINGRT_SHORT"))
 SIZES, FIXED = ((1, 2), 1) if SHORT else ((1, 4, 2, 1), 4)
+BACKEND = os.environ.get("RINGRT_TEST_BACKEND", "gloo")  # with RINGRT_TEST_DEVICE=cuda also nccl
 EPOCHS, SAMPLES, STEPS = 3, 203, 13  # of an epoch: 203 samples in steps of 16
 
 
 @unittest.skipIf(torch is None, "" if torch else why)
 class MalleableTest(unittest.TestCase):
-    def job(self, kind, pause_s, workers=0, backend="gloo"):
+    def job(self, kind, pause_s, workers=0, backend=BACKEND):
         job = support.Job(TRAIN, kind, pause_s, workers, environment={"BACKEND": backend})
         self.addCleanup(job.close)
         return job
+
+    def result(self, job):
+        return torch.load(job.path("result"), map_location="cpu")
 
     def seen(self, job):
         """(epoch, step): the samples that were trained with, of all runs."""
@@ -52,10 +56,10 @@ class MalleableTest(unittest.TestCase):
             job.start(size)
             job.wait()
             self.check_samples(job)
-            self.results[kind, size] = torch.load(job.path("result"))
+            self.results[kind, size] = self.result(job)
         return self.results[kind, size]
 
-    def resized(self, kind, sizes, backend="gloo"):
+    def resized(self, kind, sizes, backend=BACKEND):
         job = self.job(kind, 0.01, backend=backend)
         for size in sizes[:-1]:
             job.start(size)
@@ -66,7 +70,7 @@ class MalleableTest(unittest.TestCase):
         job.start(sizes[-1])
         job.wait()
         self.check_samples(job)
-        return torch.load(job.path("result"))
+        return self.result(job)
 
     def difference(self, one, other):
         self.assertEqual(one["steps"], other["steps"])
@@ -127,7 +131,7 @@ class MalleableTest(unittest.TestCase):
         job.start(2)  # from the first
         job.wait()
         self.assertEqual(job.text("calls").count("requeue"), 1)
-        self.assertLess(self.difference(torch.load(job.path("result")), self.undisturbed("distributed", 4)), 1e-9)
+        self.assertLess(self.difference(self.result(job), self.undisturbed("distributed", 4)), 1e-9)
 
     def test_buckets_are_planned_while_it_trains_and_after_a_resize(self):
         job = self.job("planned", 0.01)
@@ -139,7 +143,7 @@ class MalleableTest(unittest.TestCase):
         job.wait()
         self.check_samples(job)
         self.assertEqual(len(job.text("reformed").split()), 6)
-        self.assertLess(self.difference(torch.load(job.path("result")), self.undisturbed("distributed", 4)), 1e-9)
+        self.assertLess(self.difference(self.result(job), self.undisturbed("distributed", 4)), 1e-9)
 
     def test_ddp_follows_planned_buckets(self):
         job = support.Job(os.path.join(support.PACKAGE, "tests", "grouping_checks.py"))
@@ -241,7 +245,7 @@ class MalleableTest(unittest.TestCase):
         job.kill()  # and what came after it is done again
         job.start(2)
         job.wait()
-        self.assertEqual(self.difference(torch.load(job.path("result")), self.undisturbed("distributed", 2)), 0.0)
+        self.assertEqual(self.difference(self.result(job), self.undisturbed("distributed", 2)), 0.0)
 
 
 if __name__ == "__main__":

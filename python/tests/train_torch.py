@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 import ringrt.torch
 
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
+DEVICE = torch.device(os.environ.get("RINGRT_TEST_DEVICE", "cpu"))
 BREAK = os.path.join(os.environ["DIRECTORY"], "break")
 
 
@@ -94,7 +95,7 @@ def validated():
     """1.0, if all ranks are there. A file `die` ends this one just before."""
     if os.path.exists(os.path.join(os.environ["DIRECTORY"], "die")):
         os.kill(os.getpid(), signal.SIGKILL)
-    value = torch.ones(1)
+    value = torch.ones(1, device=DEVICE)
     dist.all_reduce(value)
     return float(value) / dist.get_world_size()
 
@@ -130,11 +131,20 @@ def whole(value):
     return value.full_tensor() if hasattr(value, "full_tensor") else value
 
 
+def share_the_gpu():
+    """NCCL rejects two ranks on one GPU unless it takes them for ranks of different hosts."""
+    torch.cuda.set_device(0)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    os.environ.update(NCCL_HOSTID=os.environ["RANK"], NCCL_SOCKET_IFNAME="lo", NCCL_IB_DISABLE="1")
+
+
 def main(kind, pause_s, workers, epochs):
+    if DEVICE.type == "cuda":
+        share_the_gpu()
     dist.init_process_group(os.environ.get("BACKEND", "gloo"))
     torch.manual_seed(5)
     rank = dist.get_rank()
-    net = Two() if kind == "two" else network(kind)
+    net = (Two() if kind == "two" else network(kind)).to(DEVICE)
     model = sharded(net) if kind == "sharded" else DistributedDataParallel(net, find_unused_parameters=kind == "two")
     parts = net.nets if kind == "two" else [model]
     opts = [torch.optim.AdamW(part.parameters(), lr=1e-2) for part in parts]
@@ -154,6 +164,7 @@ def main(kind, pause_s, workers, epochs):
         if sampler is not None:
             sampler.set_epoch(epoch)
         for index, x, y in loader:
+            x, y = x.to(DEVICE), y.to(DEVICE)
             if kind == "bits":
                 x, y = x.float(), y.float()
             if kind == "two":

@@ -1,47 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs on a real GPU: one rank through NCCL, device buffers and streams, several ranks that share
-// the GPU through CUDA IPC and through the host, and checkpoints of device buffers. Prints TAP on
-// standard output; exits with 77 if there is no GPU. Ranks are forked before any CUDA call, because
-// CUDA does not survive a fork.
-#include <cuda_runtime_api.h>
+// Operations on a real GPU: one rank and several ranks through NCCL, and several ranks that share
+// the GPU through CUDA IPC and through the host.
 #include <nccl.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
-#include <random>
 #include <thread>
-#include <vector>
 
-#include "libringrt/ringrt.h"
-#include "tests/support/ranks.h"
+#include "tests/gpu/gpu_tests.h"
 
 using namespace ringrt::test;
 
 namespace {
 
 constexpr size_t kCounts[] = {1, 3, 1023, 1 << 20, (12 << 20) + 5};
-enum Code { kGood = 0, kNoGpu = 77 };
-
-int gpus() {
-    int number = 0;
-    return cudaGetDeviceCount(&number) == cudaSuccess ? number : 0;
-}
 
 struct Job {
     int ranks = 1;
     const char *route = "";  // RINGRT_GPU
     bool gpu_each = false;
-};
 
-std::vector<float> data_of(int rank, size_t count) {
-    std::mt19937 random{unsigned(rank)};
-    std::uniform_real_distribution<float> each(-1, 1);
-    std::vector<float> data(count);
-    for (float &x : data) x = each(random);
-    return data;
-}
+    [[nodiscard]] bool by_nccl() const { return strcmp(route, "nccl") == 0; }
+    // Returns whether there are enough GPUs.
+    [[nodiscard]] bool enter(int rank) const {
+        if (gpus() < (gpu_each ? ranks : 1)) return false;
+        setenv("RINGRT_GPU", route, 1);
+        if (by_nccl() && !gpu_each) let_nccl_share(rank);
+        return cudaSetDevice(gpu_each ? rank : 0) == cudaSuccess;
+    }
+};
 
 bool equal(const std::vector<float> &got, int ranks, size_t count, bool exactly) {
     std::vector<float> sum = data_of(0, count);
@@ -56,17 +44,8 @@ bool equal(const std::vector<float> &got, int ranks, size_t count, bool exactly)
     return true;
 }
 
-#define EXPECT(condition)                                                             \
-    do {                                                                              \
-        if (!(condition)) {                                                           \
-            fprintf(stderr, "rank %d, line %d: %s: %s\n", rank, __LINE__, #condition, \
-                    ringrt_last_error(rt));                                           \
-            return 1;                                                                 \
-        }                                                                             \
-    } while (0)
-
 int sums(ringrt_t *rt, int rank, const Job &job) {
-    bool exactly = job.ranks == 1 || strcmp(job.route, "nccl") != 0;
+    const bool exactly = job.ranks == 1 || !job.by_nccl();
     cudaStream_t stream;
     EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
     EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
@@ -114,14 +93,17 @@ int in_stream_order(ringrt_t *rt, int rank) {
     cudaStream_t stream;
     EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
     EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
-    float *data;
-    std::vector<float> ones(kCount, 1), got(kCount);
+    float *data, *ones;
+    std::vector<float> got(kCount);
     EXPECT(cudaMalloc(reinterpret_cast<void **>(&data), kCount * sizeof(float)) == cudaSuccess);
+    // Pinned: a copy from other memory waits for the stream.
+    EXPECT(cudaMallocHost(reinterpret_cast<void **>(&ones), kCount * sizeof(float)) == cudaSuccess);
+    std::fill_n(ones, kCount, 1.0F);
     EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
     EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
     EXPECT(cudaLaunchHostFunc(stream, stand_still, &go) == cudaSuccess);
-    EXPECT(cudaMemcpyAsync(data, ones.data(), kCount * sizeof(float), cudaMemcpyHostToDevice,
-                           stream) == cudaSuccess);
+    EXPECT(cudaMemcpyAsync(data, ones, kCount * sizeof(float), cudaMemcpyHostToDevice, stream) ==
+           cudaSuccess);
     for (int i = 0; i < 3; ++i)
         EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
     go = true;
@@ -131,7 +113,7 @@ int in_stream_order(ringrt_t *rt, int rank) {
     const int ranks = ringrt_size(rt);
     for (float each : got) EXPECT(each == float(ranks * ranks * ranks));
     EXPECT(ringrt_set_stream(rt, nullptr) == RINGRT_OK);
-    cudaFree(data), cudaStreamDestroy(stream);
+    cudaFree(data), cudaFreeHost(ones), cudaStreamDestroy(stream);
     return kGood;
 }
 
@@ -209,35 +191,55 @@ int as_on_the_host(ringrt_t *rt, int rank) {
     return kGood;
 }
 
-ringrt_config_t config_of(const TemporaryDirectory &directory, const std::string &meet, int rank,
-                          int size) {
-    ringrt_config_t config = ringrt_config_init();
-    config.rank = rank, config.size = size;
-    config.checkpoint_dir = directory.path.c_str(), config.rendezvous = meet.c_str();
-    config.timeout_ms = 60000;
-    return config;
+// A capture of the program's stream is refused and stays intact; one of another stream disturbs
+// nothing, although the library's threads query the GPU meanwhile.
+int beside_captures(ringrt_t *rt, int rank) {
+    constexpr size_t kCount = 1 << 20;
+    cudaStream_t sums, other;
+    cudaGraph_t graph;
+    float *data;
+    EXPECT(cudaStreamCreateWithFlags(&sums, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT(cudaMalloc(reinterpret_cast<void **>(&data), 2 * kCount * sizeof(float)) == cudaSuccess);
+    EXPECT(ringrt_set_stream(rt, sums) == RINGRT_OK);
+    EXPECT(cudaStreamBeginCapture(sums, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    EXPECT(cudaMemsetAsync(data, 0, kCount * sizeof(float), sums) == cudaSuccess);
+    EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) ==
+           RINGRT_UNSUPPORTED);
+    EXPECT(cudaStreamEndCapture(sums, &graph) == cudaSuccess);
+    EXPECT(cudaGraphDestroy(graph) == cudaSuccess);
+    EXPECT(cudaMemset(data, 0, 2 * kCount * sizeof(float)) == cudaSuccess);
+    EXPECT(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    for (int i = 0; i < 20; ++i) {
+        EXPECT(cudaMemsetAsync(data + kCount, 0, kCount, other) == cudaSuccess);
+        EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the library's thread looks
+    }
+    EXPECT(cudaStreamEndCapture(other, &graph) == cudaSuccess);
+    EXPECT(cudaGraphDestroy(graph) == cudaSuccess);
+    EXPECT(cudaStreamSynchronize(sums) == cudaSuccess);
+    EXPECT(ringrt_set_stream(rt, nullptr) == RINGRT_OK);
+    cudaFree(data), cudaStreamDestroy(sums), cudaStreamDestroy(other);
+    return kGood;
 }
 
 int rank_of(const Job &job, const TemporaryDirectory &directory, int rank) {
-    if (gpus() < (job.gpu_each ? job.ranks : 1)) return kNoGpu;
-    setenv("RINGRT_GPU", job.route, 1);
-    cudaSetDevice(job.gpu_each ? rank : 0);
+    if (!job.enter(rank)) return kNoGpu;
     std::string meet = directory.path + "/meet";
     ringrt_config_t config = config_of(directory, meet, rank, job.ranks);
     ringrt_t *rt = nullptr;
     EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
     if (int code = sums(rt, rank, job); code != kGood) return code;
-    bool with_nccl = strcmp(job.route, "nccl") == 0;
-    if (!with_nccl && as_on_the_host(rt, rank) != kGood) return 2;
-    if (with_nccl && in_stream_order(rt, rank) != kGood) return 4;
+    if (!job.by_nccl() && as_on_the_host(rt, rank) != kGood) return 2;
+    if (job.by_nccl() && in_stream_order(rt, rank) != kGood) return 4;
     if (gradients(rt, rank) != kGood) return 5;
+    if (beside_captures(rt, rank) != kGood) return 6;
     return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
 }
 
 // A rank is killed between its sums: the others get an error and end.
 int survivor(const Job &job, const TemporaryDirectory &directory, int rank) {
-    if (gpus() < 1) return kNoGpu;
-    setenv("RINGRT_GPU", job.route, 1);
+    if (!job.enter(rank)) return kNoGpu;
     std::string meet = directory.path + "/meet";
     ringrt_config_t config = config_of(directory, meet, rank, job.ranks);
     ringrt_t *rt = nullptr;
@@ -250,137 +252,96 @@ int survivor(const Job &job, const TemporaryDirectory &directory, int rank) {
             ringrt_allreduce(rt, data, data, 1 << 20, RINGRT_FLOAT32, RINGRT_SUM);
         if (status == RINGRT_OK) continue;
         EXPECT(status == RINGRT_PEER_LOST && strstr(ringrt_last_error(rt), "rank 1"));
+        // Nothing in the stream waits for the lost rank.
+        EXPECT(cudaDeviceSynchronize() == cudaSuccess);
         ringrt_finalize(rt);
         return kGood;
     }
 }
 
-// A buffer that all ranks hold, larger than the staging, and rows of uneven counts.
-struct State {
-    static constexpr uint64_t kFloats = (12 << 20) + 5, kRows = 37, kRowFloats = 4099;
-    uint64_t first_row, rows;
-    float *whole = nullptr, *part = nullptr;
+// Communicators (ringrt_comm.h): whole numbers, which every order adds to the same sum.
+#define EXPECT_COMM(condition)                                                        \
+    do {                                                                              \
+        if (!(condition)) {                                                           \
+            fprintf(stderr, "rank %d, line %d: %s: %s\n", rank, __LINE__, #condition, \
+                    ringrt_comm_last_error(comm));                                    \
+            return 1;                                                                 \
+        }                                                                             \
+    } while (0)
 
-    static bool make(bool on_gpu, size_t floats, float **out) {
-        if (on_gpu)
-            return cudaMalloc(reinterpret_cast<void **>(out), floats * sizeof(float) + 1) ==
-                   cudaSuccess;
-        *out = new float[floats + 1];
-        return true;
-    }
-    bool make_all(bool on_gpu, int rank, int size) {
-        first_row = kRows * uint64_t(rank) * uint64_t(rank) / uint64_t(size * size);
-        rows = kRows * uint64_t(rank + 1) * uint64_t(rank + 1) / uint64_t(size * size) - first_row;
-        return make(on_gpu, kFloats, &whole) && make(on_gpu, rows * kRowFloats, &part);
-    }
-    ringrt_status_t register_all(ringrt_t *rt) const {
-        const uint64_t shape[] = {kFloats}, by_rows[] = {kRows, kRowFloats};
-        const ringrt_status_t status =
-            ringrt_register(rt, "whole", whole, RINGRT_FLOAT32, 1, shape);
-        if (status != RINGRT_OK) return status;
-        return ringrt_register_rows(rt, "part", part, RINGRT_FLOAT32, 2, by_rows, first_row, rows);
-    }
-    // The values at a step.
-    static std::vector<float> whole_at(int step) { return data_of(step, kFloats); }
-    [[nodiscard]] std::vector<float> part_at(int step) const {
-        const std::vector<float> all = data_of(step + 1000, kRows * kRowFloats);
-        const auto first = all.begin() + ptrdiff_t(first_row * kRowFloats);
-        return {first, first + ptrdiff_t(rows * kRowFloats)};
-    }
-};
-
-// Saves GPU buffers that the stream has yet to write, or loads them into GPU or host memory.
-int checkpointed(const TemporaryDirectory &directory, int rank, int size, bool saves, bool on_gpu) {
-    if (gpus() < 1) return kNoGpu;
-    std::string meet = directory.path + "/meet-" + std::to_string(saves) + std::to_string(on_gpu);
-    ringrt_config_t config = config_of(directory, meet, rank, size);
-    ringrt_t *rt = nullptr;
-    State state;
+int communicates(const Job &job, const TemporaryDirectory &directory, int rank) {
+    constexpr size_t kCount = 100003;
+    if (!job.enter(rank)) return kNoGpu;
+    const std::string meet = directory.path + "/meet";
+    ringrt_comm_config_t config = RINGRT_COMM_CONFIG_INIT;
+    config.rank = rank, config.size = job.ranks, config.rendezvous = meet.c_str();
+    ringrt_comm_t *comm = nullptr;
     cudaStream_t stream;
-    uint64_t step = 0;
-    EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
-    EXPECT(state.make_all(on_gpu, rank, size));
-    EXPECT(state.register_all(rt) == RINGRT_OK);
-    EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
-    EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
-    const std::vector<float> whole = State::whole_at(7), part = state.part_at(7);
-    const size_t whole_bytes = whole.size() * sizeof(float),
-                 part_bytes = part.size() * sizeof(float);
-    if (saves) {
-        EXPECT(cudaMemsetAsync(state.whole, 0xff, whole_bytes, stream) == cudaSuccess);
-        EXPECT(cudaMemcpyAsync(state.whole, whole.data(), whole_bytes, cudaMemcpyHostToDevice,
-                               stream) == cudaSuccess);
-        EXPECT(cudaMemcpyAsync(state.part, part.data(), part_bytes, cudaMemcpyHostToDevice,
-                               stream) == cudaSuccess);
-        EXPECT(ringrt_save(rt, 7) == RINGRT_OK);
-    } else {
-        std::vector<float> got(whole.size());
-        EXPECT(ringrt_restore(rt, &step) == RINGRT_OK && step == 7);
-        EXPECT(cudaMemcpy(got.data(), state.whole, whole_bytes, cudaMemcpyDefault) == cudaSuccess);
-        EXPECT(got == whole);
-        got.resize(part.size());
-        EXPECT(cudaMemcpy(got.data(), state.part, part_bytes, cudaMemcpyDefault) == cudaSuccess);
-        EXPECT(got == part);
-    }
-    return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
+    const auto size = size_t(job.ranks);
+    const int64_t sum = int64_t(size * (size + 1) / 2);
+    int64_t *send, *recv;
+    std::vector<int64_t> mine(kCount * size, rank + 1), got(kCount * size);
+    EXPECT_COMM(ringrt_comm_create(&comm, &config) == RINGRT_OK);
+    EXPECT_COMM(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT_COMM(ringrt_comm_set_stream(comm, stream) == RINGRT_OK);
+    const size_t bytes = mine.size() * sizeof(int64_t);
+    EXPECT_COMM(cudaMalloc(reinterpret_cast<void **>(&send), bytes) == cudaSuccess);
+    EXPECT_COMM(cudaMalloc(reinterpret_cast<void **>(&recv), bytes) == cudaSuccess);
+    EXPECT_COMM(cudaMemcpy(send, mine.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess);
+    const auto holds = [&](size_t first, int64_t right) {
+        if (cudaStreamSynchronize(stream) != cudaSuccess ||
+            cudaMemcpy(got.data(), recv, bytes, cudaMemcpyDeviceToHost) != cudaSuccess)
+            return false;
+        return std::count(&got[first], &got[first] + kCount, right) == ptrdiff_t(kCount);
+    };
+    EXPECT_COMM(ringrt_comm_allreduce(send, recv, kCount, RINGRT_INT64, RINGRT_SUM, comm,
+                                      nullptr) == RINGRT_OK);
+    EXPECT_COMM(holds(0, sum));
+    EXPECT_COMM(ringrt_comm_reduce_scatter(send, recv, kCount, RINGRT_INT64, RINGRT_SUM, comm,
+                                           nullptr) == RINGRT_OK);
+    EXPECT_COMM(holds(0, sum));
+    EXPECT_COMM(ringrt_comm_allgather(send, recv, kCount, RINGRT_INT64, comm, nullptr) ==
+                RINGRT_OK);
+    for (size_t r = 0; r < size; ++r) EXPECT_COMM(holds(r * kCount, int64_t(r) + 1));
+    const int root = job.ranks - 1;
+    EXPECT_COMM(ringrt_comm_reduce(send, recv, kCount, RINGRT_INT64, RINGRT_MAX, root, comm,
+                                   nullptr) == RINGRT_OK);
+    EXPECT_COMM(rank != root || holds(0, root + 1));
+    EXPECT_COMM(ringrt_comm_broadcast(send, recv, kCount, RINGRT_INT64, root, comm, nullptr) ==
+                RINGRT_OK);
+    EXPECT_COMM(holds(0, root + 1));
+    cudaFree(send), cudaFree(recv), cudaStreamDestroy(stream);
+    return ringrt_comm_destroy(comm) == RINGRT_OK ? int(kGood) : 2;
 }
 
-int tests = 0, failed = 0, skipped = 0;
+using Body = int(const Job &, const TemporaryDirectory &, int rank);
 
-void report(const char *name, const std::vector<int> &codes, int except = -1) {
-    bool good = true, skip = false;
-    for (size_t r = 0; r < codes.size(); ++r) {
-        if (int(r) == except) continue;
-        good = good && (codes[r] == kGood || codes[r] == kNoGpu);
-        skip = skip || codes[r] == kNoGpu;
-    }
-    failed += !good, skipped += skip;
-    printf("%s %d - %s%s\n", good ? "ok" : "not ok", ++tests, name,
-           skip ? " # SKIP not so many GPUs here" : "");
-}
-
-void run(const char *name, const Job &job) {
+void run(Tap &tap, const char *name, const Job &job, Body *body = rank_of, int except = -1) {
     TemporaryDirectory directory;
-    Ranks ranks(job.ranks, [&](int rank) { return rank_of(job, directory, rank); });
-    report(name, ranks.wait(240));
-}
-
-void lose_one(const char *name, const Job &job) {
-    TemporaryDirectory directory;
-    Ranks ranks(job.ranks, [&](int rank) { return survivor(job, directory, rank); });
-    report(name, ranks.wait(120, 1), 1);
-}
-
-// Saved at `saved` ranks and loaded at `loaded`, on one GPU.
-void save_and_load(const char *name, int saved, int loaded, bool to_gpu) {
-    TemporaryDirectory directory;
-    std::vector<int> codes = Ranks(saved, [&](int rank) {
-                                 return checkpointed(directory, rank, saved, true, true);
-                             }).wait(120);
-    const std::vector<int> then = Ranks(loaded, [&](int rank) {
-                                      return checkpointed(directory, rank, loaded, false, to_gpu);
-                                  }).wait(120);
-    codes.insert(codes.end(), then.begin(), then.end());
-    report(name, codes);
+    Ranks ranks(job.ranks, [&](int rank) { return body(job, directory, rank); });
+    tap.report(name, ranks.wait(60, except), except);
 }
 
 }  // namespace
 
 int main() {
-    setvbuf(stdout, nullptr, _IOLBF, 0);
     int version = 0;
     ncclGetVersion(&version);
-    printf("# NCCL %d\n1..10\n", version);
-    run("one rank by NCCL", {1, "nccl"});
-    run("one rank, as found best", {1, ""});
-    run("two ranks share a GPU by CUDA IPC", {2, "ipc"});
-    run("four ranks share a GPU, as found best", {4, ""});
-    run("three ranks share a GPU through the host", {3, "host"});
-    lose_one("a rank that shares the GPU is killed", {3, ""});
-    run("two GPUs by NCCL", {2, "nccl", true});
-    run("two GPUs, through the host", {2, "host", true});
-    save_and_load("a checkpoint of two ranks' buffers on a GPU, loaded by three", 2, 3, true);
-    save_and_load("the same, loaded to the host's memory", 2, 1, false);
-    if (failed > 0) return 1;
-    return skipped == tests ? kNoGpu : 0;
+    printf("# NCCL %d\n", version);
+    Tap tap(14);
+    run(tap, "one rank by NCCL", {1, "nccl"});
+    run(tap, "one rank, as found best", {1, ""});
+    run(tap, "two ranks by NCCL, which takes them for two hosts", {2, "nccl"});
+    run(tap, "three ranks by NCCL", {3, "nccl"});
+    run(tap, "two ranks share a GPU by CUDA IPC", {2, "ipc"});
+    run(tap, "four ranks share a GPU, as found best", {4, ""});
+    run(tap, "three ranks share a GPU through the host", {3, "host"});
+    run(tap, "a rank that shares the GPU is killed", {3, ""}, survivor, 1);
+    run(tap, "a rank is killed in NCCL", {3, "nccl"}, survivor, 1);
+    run(tap, "a communicator's operations, by NCCL", {3, "nccl"}, communicates);
+    run(tap, "a communicator's operations, on a shared GPU", {3, ""}, communicates);
+    run(tap, "two GPUs by NCCL", {2, "nccl", true});
+    run(tap, "two GPUs, through the host", {2, "host", true});
+    run(tap, "a communicator's operations, on two GPUs", {2, "nccl", true}, communicates);
+    return tap.status();
 }

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// State in the memory of a real GPU: checkpoints of it, and ranks that join and leave in place with
+// it.
+#include <signal.h>
+
+#include <cstring>
+#include <map>
+
+#include "tests/gpu/gpu_tests.h"
+#include "tests/support/live_job.h"
+
+using namespace ringrt::test;
+
+namespace {
+
+// A buffer that all ranks hold, larger than the staging, and rows of uneven counts.
+struct State {
+    static constexpr uint64_t kFloats = (12 << 20) + 5, kRows = 37, kRowFloats = 4099;
+    uint64_t first_row, rows;
+    float *whole = nullptr, *part = nullptr;
+
+    static bool make(bool on_gpu, size_t floats, float **out) {
+        if (on_gpu)
+            return cudaMalloc(reinterpret_cast<void **>(out), floats * sizeof(float) + 1) ==
+                   cudaSuccess;
+        *out = new float[floats + 1];
+        return true;
+    }
+    bool make_all(bool on_gpu, int rank, int size) {
+        first_row = kRows * uint64_t(rank) * uint64_t(rank) / uint64_t(size * size);
+        rows = kRows * uint64_t(rank + 1) * uint64_t(rank + 1) / uint64_t(size * size) - first_row;
+        return make(on_gpu, kFloats, &whole) && make(on_gpu, rows * kRowFloats, &part);
+    }
+    ringrt_status_t register_all(ringrt_t *rt) const {
+        const uint64_t shape[] = {kFloats}, by_rows[] = {kRows, kRowFloats};
+        const ringrt_status_t status =
+            ringrt_register(rt, "whole", whole, RINGRT_FLOAT32, 1, shape);
+        if (status != RINGRT_OK) return status;
+        return ringrt_register_rows(rt, "part", part, RINGRT_FLOAT32, 2, by_rows, first_row, rows);
+    }
+    // The values at a step.
+    static std::vector<float> whole_at(int step) { return data_of(step, kFloats); }
+    [[nodiscard]] std::vector<float> part_at(int step) const {
+        const std::vector<float> all = data_of(step + 1000, kRows * kRowFloats);
+        const auto first = all.begin() + ptrdiff_t(first_row * kRowFloats);
+        return {first, first + ptrdiff_t(rows * kRowFloats)};
+    }
+};
+
+// Saves GPU buffers that the stream has yet to write, or loads them into GPU or host memory.
+int checkpointed(const TemporaryDirectory &directory, int rank, int size, bool saves, bool on_gpu) {
+    if (gpus() < 1) return kNoGpu;
+    std::string meet = directory.path + "/meet-" + std::to_string(saves) + std::to_string(on_gpu);
+    ringrt_config_t config = config_of(directory, meet, rank, size);
+    ringrt_t *rt = nullptr;
+    State state;
+    cudaStream_t stream;
+    uint64_t step = 0;
+    EXPECT(ringrt_init(&rt, &config) == RINGRT_OK);
+    EXPECT(state.make_all(on_gpu, rank, size));
+    EXPECT(state.register_all(rt) == RINGRT_OK);
+    EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    EXPECT(ringrt_set_stream(rt, stream) == RINGRT_OK);
+    const std::vector<float> whole = State::whole_at(7), part = state.part_at(7);
+    const size_t whole_bytes = whole.size() * sizeof(float),
+                 part_bytes = part.size() * sizeof(float);
+    if (saves) {
+        EXPECT(cudaMemsetAsync(state.whole, 0xff, whole_bytes, stream) == cudaSuccess);
+        EXPECT(cudaMemcpyAsync(state.whole, whole.data(), whole_bytes, cudaMemcpyHostToDevice,
+                               stream) == cudaSuccess);
+        EXPECT(cudaMemcpyAsync(state.part, part.data(), part_bytes, cudaMemcpyHostToDevice,
+                               stream) == cudaSuccess);
+        EXPECT(ringrt_save(rt, 7) == RINGRT_OK);
+    } else {
+        std::vector<float> got(whole.size());
+        EXPECT(ringrt_restore(rt, &step) == RINGRT_OK && step == 7);
+        EXPECT(cudaMemcpy(got.data(), state.whole, whole_bytes, cudaMemcpyDefault) == cudaSuccess);
+        EXPECT(got == whole);
+        got.resize(part.size());
+        EXPECT(cudaMemcpy(got.data(), state.part, part_bytes, cudaMemcpyDefault) == cudaSuccess);
+        EXPECT(got == part);
+    }
+    return ringrt_finalize(rt) == RINGRT_OK ? int(kGood) : 3;
+}
+
+// Saved at `saved` ranks and loaded at `loaded`, on one GPU.
+void save_and_load(Tap &tap, const char *name, int saved, int loaded, bool to_gpu) {
+    TemporaryDirectory directory;
+    std::vector<int> codes = Ranks(saved, [&](int rank) {
+                                 return checkpointed(directory, rank, saved, true, true);
+                             }).wait(120);
+    const std::vector<int> then = Ranks(loaded, [&](int rank) {
+                                      return checkpointed(directory, rank, loaded, false, to_gpu);
+                                  }).wait(120);
+    codes.insert(codes.end(), then.begin(), then.end());
+    tap.report(name, codes);
+}
+
+// ---- in place
+// ---------------------------------------------------------------------------------------
+
+// The program's vectors on the GPU, and the stream in which it writes them.
+struct OnGpu {
+    cudaStream_t stream = nullptr;
+    std::map<const void *, float *> at;
+};
+
+OnGpu &on_gpu() {
+    static OnGpu here;  // of this rank's process
+    return here;
+}
+
+// Every step writes the state in the stream, and does not wait for it.
+void keep_on_gpu(LiveTraining &training) {
+    training.registered = [](int, ringrt_t *rt, std::vector<float> &vector) -> void * {
+        OnGpu &gpu = on_gpu();
+        float *made = nullptr;
+        if (gpu.stream == nullptr &&
+            cudaStreamCreateWithFlags(&gpu.stream, cudaStreamNonBlocking) != cudaSuccess)
+            abort();
+        const size_t bytes = vector.size() * sizeof(float);
+        if (cudaMalloc(reinterpret_cast<void **>(&made), bytes) != cudaSuccess ||
+            cudaMemcpy(made, vector.data(), bytes, cudaMemcpyHostToDevice) != cudaSuccess ||
+            ringrt_set_stream(rt, gpu.stream) != RINGRT_OK)
+            abort();
+        return gpu.at[&vector] = made;
+    };
+    training.push = [](std::vector<float> &vector) {
+        if (cudaMemcpyAsync(on_gpu().at[&vector], vector.data(), vector.size() * sizeof(float),
+                            cudaMemcpyHostToDevice, on_gpu().stream) != cudaSuccess)
+            abort();
+    };
+    training.pull = [](std::vector<float> &vector) {
+        if (cudaStreamSynchronize(on_gpu().stream) != cudaSuccess ||
+            cudaMemcpy(vector.data(), on_gpu().at[&vector], vector.size() * sizeof(float),
+                       cudaMemcpyDeviceToHost) != cudaSuccess)
+            abort();
+    };
+}
+
+// CUDA may start only in a child.
+bool has_gpu() {
+    return Ranks(1, [](int) { return gpus() > 0 ? 0 : 1; }).wait(60)[0] == 0;
+}
+
+bool has_trained(LiveTraining &training, int ranks) {
+    const uint64_t steps = training.stop();
+    const std::vector<int> ended = training.job(0).wait(60);
+    const std::vector<float> right = trained_alone(training.floats, steps, training.exact);
+    for (int rank = 0; rank < ranks; ++rank) {
+        if (ended[size_t(rank)] != kTrained || training.weights(0, rank) != right) return false;
+    }
+    return true;
+}
+
+// Two ranks, four, two, several times: the weights are those of one rank that trained alone.
+int resizes(int times) {
+    if (!has_gpu()) return kNoGpu;
+    LiveTraining training;
+    training.floats = 100003;
+    training.pause_us = 0;
+    keep_on_gpu(training);
+    training.start(0, 2);
+    if (!training.await_size(2)) return 1;
+    for (int i = 1; i <= times; ++i) {
+        training.start(i, 2);
+        if (!training.await_size(4)) return 2;
+        training.job(i).signal(0, SIGURG);
+        for (int status : training.job(i).wait(60))
+            if (status != kHasLeft) return 3;
+        if (!training.await_size(2)) return 4;
+    }
+    if (!has_trained(training, 2)) return 5;
+    return training.recoveries() == 0 ? int(kGood) : 6;
+}
+
+int loses_an_extension() {
+    if (!has_gpu()) return kNoGpu;
+    LiveTraining training;
+    training.floats = 100003;
+    keep_on_gpu(training);
+    training.start(0, 2);
+    if (!training.await_size(2)) return 1;
+    training.start(1, 2);
+    if (!training.await_size(4)) return 2;
+    kill(training.job(1).pid(1), SIGKILL);
+    usleep(20000);
+    training.forget(1);
+    if (!training.await_size(2)) return 3;
+    return has_trained(training, 2) ? int(kGood) : 4;
+}
+
+}  // namespace
+
+int main() {
+    Tap tap(4);
+    save_and_load(tap, "a checkpoint of two ranks' buffers on a GPU, loaded by three", 2, 3, true);
+    save_and_load(tap, "the same, loaded to the host's memory", 2, 1, false);
+    tap.report("ranks join and leave in place, four times", {resizes(4)});
+    tap.report("an extension's rank is killed: the base continues", {loses_an_extension()});
+    return tap.status();
+}
