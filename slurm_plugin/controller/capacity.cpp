@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/controller/rigid_reservation.h"
@@ -116,36 +115,6 @@ void drop_unusable(Pool &pool, const NodeRoom &node_room) {
     }
 }
 
-// Keeps GPUs from being borrowed, on as few nodes as possible: first on those with the fewest GPUs
-// of MIN, so that the choice does not change with what is lent, and of these on the last, because
-// Slurm fills nodes from the first. The MIN of pending jobs may take them.
-void keep_spare(Pool &pool, const std::vector<MalleableJob> &jobs, int spare) {
-    std::vector<int> &capacity = pool.capacity.node_gpus;
-    std::vector<int> room = capacity;
-    for (const std::size_t i : pool.jobs) {
-        int min = jobs[i].intent.gpus_min;
-        if (!holds_gpus(jobs[i].stage)) spare -= min;
-        for (const auto &[node, gpus] : jobs[i].record->gpus_on_node) {
-            const int kept = std::min(gpus, min);
-            min -= kept;
-            if (node >= 0 && static_cast<std::size_t>(node) < room.size())
-                room[static_cast<std::size_t>(node)] -= kept;
-        }
-    }
-    std::vector<std::size_t> nodes(room.size());
-    std::iota(nodes.rbegin(), nodes.rend(), std::size_t{0});
-    std::ranges::stable_sort(nodes, std::greater<>(), [&](std::size_t node) { return room[node]; });
-    for (const std::size_t node : nodes) {
-        int &free = pool.free.node_gpus[node];
-        const int kept = std::min(spare, room[node]);
-        if (kept <= 0 || free < 0) continue;
-        spare -= kept;
-        capacity[node] -= kept;
-        free = std::max(0, free - kept);
-        pool.capacity.kept_for_rigid += kept;
-    }
-}
-
 }  // namespace
 
 std::vector<Pool> make_pools(const Observation &observation, const std::vector<MalleableJob> &jobs,
@@ -182,10 +151,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
             reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation, jobs, node_room,
                               std::move(rigid), options.reclaim);
-    for (Pool &pool : pools) {
-        drop_unusable(pool, node_room);
-        if (options.spare_gpus > 0) keep_spare(pool, jobs, options.spare_gpus);
-    }
+    for (Pool &pool : pools) drop_unusable(pool, node_room);
     return pools;
 }
 

@@ -126,9 +126,6 @@ std::vector<Row> all_rows() {
         choice(
             "reclaim", &Options::reclaim, "any|higher-priority",
             "Which pending rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
-        integer("spare_gpus", &Options::spare_gpus, 0, 1 << 20,
-                "GPUs that malleable jobs never borrow, so that small rigid jobs start at once; of "
-                "each set of nodes whose partitions overlap"),
     };
     add_live_rows(table);
     add_policy_params(table);

@@ -42,7 +42,6 @@ struct Options {
     Resize resize = Resize::requeue;  // how jobs are resized
     std::string extension_partition, extension_qos;  // for extensions; empty: as their base
     Reclaim reclaim = Reclaim::any;  // which pending rigid jobs get borrowed GPUs back
-    int spare_gpus = 0;              // of each pool, never lent
     std::map<std::string, double, std::less<>> policy_params;  // declared by policies, if set
 
     [[nodiscard]] double grace_of(double own_s) const { return std::min(own_s, grace_most_s); }

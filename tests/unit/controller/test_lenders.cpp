@@ -163,30 +163,4 @@ TEST(excess_gpus_of_a_lender_serve_the_next) {
     ck_assert((lenders.cost(5, 1) == Cost{}));  // no such node
 }
 
-// Idle GPUs that are never lent: a rigid job starts in them at once, and malleable jobs then make
-// others idle. MIN may use them.
-TEST(spare_gpus_are_not_lent) {
-    Options options = quick_options();
-    options.spare_gpus = 4;
-    World world({4, 4, 4}, options);
-    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 6000});
-    const uint32_t b = world.cluster.submit_malleable(1, 8, {.steps = 6000});
-    world.run(60);
-    const auto held = [&] {
-        return world.cluster.job(a).gpus_requested + world.cluster.job(b).gpus_requested;
-    };
-    ck_assert_msg(held() == 8, "%s", world.cluster.story().c_str());
-    const int asked = world.cluster.count(EventKind::asked);
-    const uint32_t rigid = world.cluster.submit_rigid(4, 300);
-    const double wait =
-        world.run_until([&] { return world.cluster.job(rigid).phase == JobPhase::running; }, 60);
-    ck_assert(wait >= 0 && wait <= 1);
-    ck_assert_int_eq(world.cluster.count(EventKind::asked), asked);
-    world.run(60);
-    ck_assert_msg(held() <= 4, "%s", world.cluster.story().c_str());
-    const uint32_t c = world.cluster.submit_malleable(4, 8, {.steps = 100});
-    const auto c_runs = [&] { return world.cluster.job(c).phase == JobPhase::running; };
-    ck_assert_msg(world.run_until(c_runs, 20) >= 0, "%s", world.cluster.story().c_str());
-}
-
 int main() { return ringrt::test::run_all("lenders"); }
