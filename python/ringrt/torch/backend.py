@@ -23,8 +23,7 @@ from .work import Work, WorkQueue
 NAME = "ringrt"
 _TIMEOUT_MS_MAX = 86400000
 _GOODBYE_S = 10  # how long shutdown() waits for the other ranks
-
-Tensors = "list[torch.Tensor]"
+_debugged: "list[ProcessGroupRingrt]" = []
 
 
 def _only(tensors: "Sequence[torch.Tensor]") -> torch.Tensor:
@@ -47,6 +46,7 @@ class ProcessGroupRingrt(c10d.Backend):
 
     supports_coalescing = supports_splitting = supports_shrinking = False
     supports_reconfigure = supports_window = _supports_time_estimate = False
+    _sequence = 0  # operations started
 
     @property
     def options(self) -> Any:
@@ -62,6 +62,8 @@ class ProcessGroupRingrt(c10d.Backend):
             return store.get(key)
 
         self._comm: Optional[Communicator] = Communicator(rank, size, store.set, get, timeout_ms)
+        if dist.get_debug_level() == dist.DebugLevel.DETAIL:
+            _debugged.append(self)  # torch's wrapper keeps only the C++ part of a backend
         self._queue = WorkQueue(NAME)
         self._allocated: "set[int]" = set()  # addresses of tensors
 
@@ -71,10 +73,15 @@ class ProcessGroupRingrt(c10d.Backend):
     def name(self) -> str:
         return NAME
 
+    def _get_sequence_number_for_group(self) -> int:
+        """TORCH_DISTRIBUTED_DEBUG=DETAIL compares the ranks' numbers."""
+        return self._sequence
+
     def _start(self, operation: "Callable[[Communicator], None]", opts: Any, tensors: "list[torch.Tensor]") -> Work:
         comm = self._comm
         if comm is None:
             raise InvalidArgument("this process group was destroyed")
+        self._sequence += 1
         in_background = opts is None or getattr(opts, "asyncOp", True)
         return self._queue.start(lambda: operation(comm), tensors, in_background)
 
@@ -181,6 +188,23 @@ class ProcessGroupRingrt(c10d.Backend):
             self._take_apart(outputs[0], every)
 
         return self._start(operation, opts, outputs[0])
+
+    def allgather_coalesced(self, outputs: "list[list[torch.Tensor]]", inputs: "list[torch.Tensor]",
+                            opts: Any = None) -> Work:
+        """outputs[r] are rank r's inputs."""
+        for number, given in enumerate(inputs):
+            _check_alike([row[number] for row in outputs if number < len(row)], self._size, given)
+
+        def operation(comm: Communicator) -> None:
+            bytes_each = [bytes_of(given) for given in inputs]
+            mine = torch.cat([as_bytes(given) for given in inputs])
+            every = torch.empty(self._size, mine.numel(), dtype=torch.uint8)
+            comm.allgather(mine.data_ptr(), every.data_ptr(), mine.numel(), BYTE)
+            for row, values in zip(outputs, every):
+                for out, part in zip(row, values.split(bytes_each)):
+                    from_bytes(out, part.clone())  # aligned for its type
+
+        return self._start(operation, opts, [out for row in outputs for out in row])
 
     def gather(self, outputs: "list[list[torch.Tensor]]", inputs: "list[torch.Tensor]", opts: Any) -> Work:
         given, root = _only(inputs), opts.rootRank
