@@ -163,7 +163,7 @@ class _Fit:
         course = self.course
         if course.handle is not None and course.directory:
             place(checkpoint["loops"]["fit_loop"], course.epoch, course.first_index(course.epoch),
-                  course.saved_steps * course.accumulate)
+                  course.saved_steps * course.accumulate, hasattr(self._trainer.fit_loop, "restarted_mid_epoch"))
 
     def begin_batch(self, index: int) -> None:
         course, trainer = self.course, self._trainer
@@ -201,10 +201,12 @@ def set_sampler(loader: Any, batches: Batches) -> None:
     loader.__dict__["batch_sampler"] = batches
 
 
-def place(fit_loop: "dict[str, Any]", epoch: int, index: int, per_epoch: int) -> None:
+def place(fit_loop: "dict[str, Any]", epoch: int, index: int, per_epoch: int, has_stages: bool) -> None:
     """Converts the saved counts to this size, because Lightning counts batches per rank: in `epoch`, before batch
     `index`, with per_epoch batches per epoch. The form is Lightning's own, as saved at the end of a batch or
-    between two epochs. PURE."""
+    between two epochs. A Lightning that has stages of a restart (since 2.5) completes that batch when it restarts.
+    PURE."""
+    open_batches = 1 if has_stages else 0
 
     def fill(progress: "dict[str, int]", ready: int, completed: int, processed: "int | None" = None) -> None:
         progress.update(ready=ready, started=ready, processed=ready if processed is None else processed,
@@ -216,7 +218,7 @@ def place(fit_loop: "dict[str, Any]", epoch: int, index: int, per_epoch: int) ->
     for part in ("total", "current"):
         if index:  # in the middle: this epoch has begun
             fill(epochs[part], epoch + 1, epoch, epoch)
-            fill(batches[part], done if part == "total" else index, (done if part == "total" else index) - 1)
+            fill(batches[part], done if part == "total" else index, (done if part == "total" else index) - open_batches)
         else:
             fill(epochs[part], epoch, epoch)
             fill(batches[part], done if part == "total" else 0, done if part == "total" else 0)
