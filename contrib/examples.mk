@@ -29,7 +29,7 @@ communicators_SOURCES = contrib/examples/communicators.c
 communicators_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 communicators_LDADD = libringrt.la
 
-EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/cuda.cu contrib/examples/ddp.py contrib/examples/get-digits \
+EXTRA_DIST += contrib/examples/Makefile.example contrib/examples/cuda.cu contrib/examples/ddp.py contrib/examples/digits_cnn.py contrib/examples/get-digits \
 	contrib/examples/train.sh contrib/examples/train_hf.py contrib/examples/train_jax.py contrib/examples/train_lightning.py \
 	contrib/examples/train_submitit.py
 CLEANFILES += digits.csv

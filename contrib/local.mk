@@ -7,10 +7,10 @@ EXTRA_DIST += contrib/cluster contrib/cluster.d contrib/packages
 EXTRA_DIST += contrib/completion/ringrt.bash contrib/completion/_ringrt
 
 # The README's two commands
-EXTRA_DIST += contrib/test contrib/test.d contrib/root contrib/demo \
+EXTRA_DIST += contrib/test contrib/test.d contrib/root contrib/get-torch contrib/demo \
 	contrib/demo.d/chart.py contrib/demo.d/extension_time.py contrib/demo.d/gpu_time.py contrib/demo.d/jobs.py contrib/demo.d/jobs.tsv \
 	contrib/demo.d/live.yaml contrib/demo.d/malleable.yaml contrib/demo.d/result.py contrib/demo.d/run.py \
-	contrib/demo.d/screen.py contrib/demo.d/slurm.py contrib/demo.d/steplog.py contrib/demo.d/summary.py
+	contrib/demo.d/screen.py contrib/demo.d/slurm.py contrib/demo.d/steplog.py contrib/demo.d/summary.py contrib/demo.d/torch.tsv
 
 include contrib/examples.mk
 

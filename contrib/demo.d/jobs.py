@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The demo's jobs (jobs.tsv)."""
+"""The demo's jobs (jobs.tsv; torch.tsv with --torch)."""
 from dataclasses import dataclass
 
 BATCH = 64

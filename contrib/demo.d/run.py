@@ -42,7 +42,7 @@ class Run:
         program = [f"--epochs={job.epochs}", f"--seed={job.seed}", f"--data={self.options.data}",
                    f"--device-ms-per-sample={self.options.device_ms}",
                    f"--loss-csv={self.path(job, '.csv')}", f"--json={self.path(job, '.json')}"]
-        if self.options.mode == "live":
+        if self.options.mode == "live" and not self.options.torch:
             program.append("--live-resize")
         return [*size, f"--job-name={job.name}", f"--output={self.path(job, '.log')}", "--open-mode=append",
                 f"--chdir={self.options.out}", self.options.script, *program]
@@ -97,6 +97,7 @@ def main():
     parser.add_argument("--mode", choices=["stock", "requeue", "live"], required=True)
     for name in ("jobs", "out", "script", "data"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--torch", action="store_true", help="the program is contrib/examples/digits_cnn.py")
     parser.add_argument("--gpus-total", type=int, default=16)
     parser.add_argument("--gpus-per-node", type=int, default=4)
     parser.add_argument("--device-ms", type=float, default=10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Summarizes the three runs: a table, a chart, SVG, JSON. Exit status 1: a job failed, or a promise is broken."""
+"""Summarizes the runs, of which the one by requeue may be missing: a table, a chart, SVG, JSON. Exit status 1: a job failed, or a promise is broken."""
 import argparse
 import json
 import os
@@ -48,25 +48,27 @@ def broken_gaps(requeue):
         yield f"requeue: {max(gaps):.1f} s from signal to running again: expected at most {GAP_LIMIT_S:.0f} s"
 
 
-def broken_promises(stock, requeue, live):
-    for way in (stock, requeue, live):
+def broken_promises(ways):
+    for way in ways:
         yield from broken_jobs(way)
-    for way in (requeue, live):
-        yield from broken_resizes(way, stock)
-    yield from broken_gaps(requeue)
+        if way.name != "stock":
+            yield from broken_resizes(way, ways[0])
+        if way.name == "requeue":
+            yield from broken_gaps(way)
 
 
 def largest_loss_difference(way, stock):
     return max(steplog.loss_difference(ours.rows, theirs.rows) for ours, theirs in zip(way.results, stock.results))
 
 
-def print_jobs(stock, requeue, live):
+def print_jobs(ways):
+    names = {"stock": "STOCK", "requeue": "REQUEUE", "live": "IN PLACE"}
     print(f"  {'JOB':<8} {'GPUS OVER TIME, IN PLACE':<26} {'RESIZES':>7} {'LOST':>5} {'ACCURACY':>8} "
-          f"{'STOCK':>8} {'REQUEUE':>8} {'IN PLACE':>8}")
-    for fixed, requeued, result in zip(stock.results, requeue.results, live.results):
-        sizes = "→".join(map(str, result.sizes))
+          + " ".join(f"{names[way.name]:>8}" for way in ways))
+    for results in zip(*(way.results for way in ways)):
+        result, sizes = results[-1], "→".join(map(str, results[-1].sizes))
         print(f"  {result.name:<8} {sizes:<26} {len(result.changes):>7} {result.lost_steps:>5} {result.accuracy:>8.1%} "
-              f"{fixed.jct_s:>6.1f} s {requeued.jct_s:>6.1f} s {result.jct_s:>6.1f} s")
+              + " ".join(f"{one.jct_s:>6.1f} s" for one in results))
 
 
 def seconds(value):
@@ -95,16 +97,15 @@ def totals(way, stock):
             ("mean completion time", f"{way.mean_jct_s:.1f} s{shorter}")]
 
 
-def print_totals(stock, requeue, live):
-    ways = (stock, requeue, live)
+def print_totals(ways):
     print(f"\n  {'':<22}" + "".join(f" {TITLES[way.name]:>23}" for way in ways))
-    for lines in zip(*(totals(way, stock) for way in ways)):
+    for lines in zip(*(totals(way, ways[0]) for way in ways)):
         print(f"  {lines[0][0]:<22}" + "".join(f" {text:>23}" for _, text in lines))
     print("\n  paused: at a resize, median and longest, by the training's own step log; idle: of the GPU time that"
           "\n  the jobs held between their first and last step")
 
 
-def as_json(stock, requeue, live, broken):
+def as_json(ways, broken):
     def job(result):
         return {"id": result.id, "name": result.name, "state": result.state, "resizes": len(result.changes),
                 "sizes": result.sizes, "restarts": result.restarts, "gaps_s": result.gaps_s,
@@ -116,8 +117,8 @@ def as_json(stock, requeue, live, broken):
 
     def way(one):
         return {"mean_jct_s": round(one.mean_jct_s, 3), "idle_share": round(one.idle_share, 4),
-                "loss_difference": largest_loss_difference(one, stock), "jobs": [job(result) for result in one.results]}
-    return {**{one.name: way(one) for one in (stock, requeue, live)}, "broken_promises": broken}
+                "loss_difference": largest_loss_difference(one, ways[0]), "jobs": [job(result) for result in one.results]}
+    return {**{one.name: way(one) for one in ways}, "broken_promises": broken}
 
 
 def write(path, text):
@@ -127,23 +128,28 @@ def write(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("jobs", "stock", "requeue", "live"):
+    for name in ("jobs", "stock", "live"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--requeue")
+    parser.add_argument("--gpus-total", type=int, default=16)
     parser.add_argument("--svg")
     parser.add_argument("--json")
     options = parser.parse_args()
     jobs = demo_jobs.load(options.jobs)
-    stock, requeue, live = (demo_result.load(name, getattr(options, name), jobs) for name in ("stock", "requeue", "live"))
+    ways = [demo_result.load(name, getattr(options, name), jobs) for name in ("stock", "requeue", "live")
+            if getattr(options, name)]
+    live = ways[-1]
     utf8 = (sys.stdout.encoding or "").lower().startswith("utf")
     print(chart.terminal_chart(live.results, live.start_s, max(r.end_s for r in live.results), utf8=utf8))
     print()
-    print_jobs(stock, requeue, live)
-    print_totals(stock, requeue, live)
-    broken = list(broken_promises(stock, requeue, live))
+    print_jobs(ways)
+    print_totals(ways)
+    broken = list(broken_promises(ways))
     if options.svg:
-        write(options.svg, chart.svg([(TITLES[way.name], way.results, way.start_s) for way in (live, requeue, stock)], 16))
+        write(options.svg, chart.svg([(TITLES[way.name], way.results, way.start_s) for way in reversed(ways)],
+                                     options.gpus_total))
     if options.json:
-        write(options.json, json.dumps(as_json(stock, requeue, live, broken), indent=1) + "\n")
+        write(options.json, json.dumps(as_json(ways, broken), indent=1) + "\n")
     for line in broken:
         print(f"demo: {line}", file=sys.stderr)
     return 1 if broken else 0

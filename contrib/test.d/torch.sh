@@ -5,29 +5,10 @@
 # Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 
-# PyPI's torch is built for CUDA, but imports on a CPU if it finds the CUDA toolkit's libraries. The
-# dependencies that it needs are named, because all of them are twice as much.
-torch_alone="torch nvidia-nccl-cu13 nvidia-cufile nvidia-cusparselt-cu13 nvidia-nvshmem-cu13"
-torch_needs="setuptools<80 wheel fsspec filelock sympy networkx jinja2 numpy typing_extensions"
-frameworks="lightning pytorch-lightning lightning-utilities torchmetrics transformers accelerate submitit"
-frameworks_need="cloudpickle tqdm pyyaml regex safetensors huggingface-hub tokenizers psutil packaging typer aiohttp"
-
-fetch_torch() { # INTO [frameworks]
-    local python=$1/bin/python
-    local pip="$python -m pip --no-input --retries 1 --timeout 30 install --quiet --disable-pip-version-check"
-    python3 -m venv "$1" || return
-    # shellcheck disable=SC2086
-    $pip $torch_needs && $pip --no-compile --no-deps $torch_alone || return
-    # Compiles what the tests import, once.
-    "$python" -c 'import torch._dynamo, torch.distributed.checkpoint, torch.distributed.fsdp' || return
-    # shellcheck disable=SC2086
-    [ -z "${2:-}" ] || { $pip $frameworks_need && $pip --no-deps $frameworks && "$python" -c 'import lightning, transformers' && $pip jax; }
-}
-
 fetch_torch_aside() { # [frameworks]
     [ -z "${RINGRT_TORCH_PYTHON:-}" ] || return 0
     set -m # its own process group, so that it can be ended
-    (renice -n 10 "$BASHPID" >/dev/null; fetch_torch "$build_dir/torch-venv" "$@") >"$logs/torch-fetch.log" 2>&1 &
+    (renice -n 10 "$BASHPID" >/dev/null; exec "$source_dir/contrib/get-torch" "$build_dir/torch-venv" "$@") >"$logs/torch-fetch.log" 2>&1 &
     torch_fetched=$!
     set +m
     trap end_torch_fetch EXIT
@@ -49,7 +30,11 @@ stage_torch_short() {
     RINGRT_SHORT=1 test_torch torch
 }
 
-stage_torch() { test_torch wheel torch frameworks jax; }
+stage_torch() {
+    test_torch wheel torch frameworks jax
+    local python=${RINGRT_TORCH_PYTHON:-$build_dir/torch-venv/bin/python}
+    [ ! -x "$python" ] || step "demo --torch" env RINGRT_TORCH_PYTHON="$python" "$source_dir/contrib/demo" --torch --no-install --build-dir "$build_dir"
+}
 
 stage_torch_versions() {
     local result=PASS begin=$SECONDS log=$logs/torch-versions.log

@@ -163,6 +163,11 @@ class Malleable(HasHandle):
         return self.plan.steps
 
     @property
+    def first(self) -> bool:
+        """Whether this is this rank's first micro-batch of the step: reset your own sums over a step here."""
+        return self._position.first
+
+    @property
     def last(self) -> bool:
         """Whether this step's gradients are complete after this backward pass: clip them only then."""
         return self._position.last and not self._position.step.is_lost
