@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/test --stages torch: the Python package with the real PyTorch and frameworks, which pip
-# installs into the build directory; torch-short: some of its tests with only PyTorch. The download
+# installs into the build directory; torch-short: some of its tests. The download
 # runs at the same time as the other stages. torch-versions: with the last three minor versions of each.
 # Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
@@ -27,7 +27,7 @@ stage_torch_short() {
         end_torch_fetch
         echo "the download took longer than the other stages" >>"$logs/torch-fetch.log"
     fi
-    RINGRT_SHORT=1 test_torch torch
+    RINGRT_SHORT=1 test_torch torch frameworks
 }
 
 stage_torch() {
