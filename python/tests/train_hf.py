@@ -62,7 +62,7 @@ class Noting(transformers.Trainer):
 def main(pause_s, workers, epochs=EPOCHS, every=1, tokens=0, counts=0):
     label = "labels" if counts else "y"
     args = transformers.TrainingArguments(
-        output_dir=os.path.join(DIRECTORY, "out"), num_train_epochs=epochs, per_device_train_batch_size=BATCH,
+        output_dir=os.path.join(DIRECTORY, "trainer"), num_train_epochs=epochs, per_device_train_batch_size=BATCH,
         learning_rate=1e-2, lr_scheduler_type="cosine", use_cpu=True, save_strategy="no", report_to=[], seed=7,
         disable_tqdm=True, remove_unused_columns=False, eval_strategy="epoch", label_names=[label],
         dataloader_num_workers=workers, gradient_accumulation_steps=every,

@@ -7,15 +7,16 @@ need_modules torch
 package=$here/../../python
 export PYTHONPATH=$package
 # An extension repeats the base's srun: each part has a directory for its ranks' records.
-rank_program() { # EPOCHS: sets $epochs, makes $directory/rank
-    epochs=$1
+rank_program() { # EPOCHS [COMMAND ALONE]: sets $epochs and $alone, makes $directory/rank. ALONE: COMMAND without pauses
+    epochs=$1 alone=${3:-"$package/tests/train_torch.py distributed 0 0 $1"}
+    local command=${2:-"$package/tests/train_torch.py distributed 0.1 0 $1"}
     mkdir -p "$directory"
     cat >"$directory/rank" <<END
 #!/bin/sh
 export DIRECTORY=$directory
 [ -z "\$RINGRT_EXTENDS" ] || export DIRECTORY=$directory/ext.\$SLURM_JOB_ID
 mkdir -p "\$DIRECTORY"
-exec $python $package/tests/train_torch.py distributed 0.1 0 $epochs
+exec $python $command
 END
     chmod +x "$directory/rank"
 }
@@ -39,5 +40,5 @@ check_training() { # SECONDS: how long it may still take
     [ "$(timeout 10 scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"
     each_sample_in_its_step
     note "measured: sizes $(sizes)"
-    weights_as_at_fixed_size "$epochs"
+    weights_as_at_fixed_size "$alone"
 }

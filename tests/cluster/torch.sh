@@ -34,10 +34,12 @@ each_sample_once() { # EPOCHS
               if (n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; bad = 1 }
               exit bad }' || fail "not each sample once an epoch"
 }
-weights_as_at_fixed_size() { # EPOCHS; the training is that of $package
+weights_as_at_fixed_size() { # COMMAND: the training's program, undisturbed
     mkdir -p "$directory/fixed"
-    env -u SLURM_JOB_ID DIRECTORY="$directory/fixed" RINGRT_MALLEABLE=1:4 RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 \
-        "$python" "$package/tests/train_torch.py" distributed 0 0 "$1" || fail "the run at fixed size"
+    # shellcheck disable=SC2086
+    env -u SLURM_JOB_ID DIRECTORY="$directory/fixed" RINGRT_MALLEABLE=1:4 RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 \
+        MASTER_PORT=0 PL_TRAINER_DEVICES=1 PL_TRAINER_NUM_NODES=1 "$python" $1 >"$directory/fixed/said" 2>&1 ||
+        { tail -n 5 "$directory/fixed/said"; fail "the run at fixed size"; }
     "$python" - "$directory/result" "$directory/fixed/result" <<'END' || fail "other weights than at fixed size"
 import sys, torch
 one, other = (torch.load(path) for path in sys.argv[1:])

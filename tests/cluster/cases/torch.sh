@@ -28,4 +28,4 @@ scancel "$most" "$second" "$third"
 wait_for 200 "end of the training" is_state "$job" COMPLETED
 each_sample_once $epochs
 note "measured: $(ls "$directory"/seen.*.0 | wc -l) runs, $(steps_at 1), $(steps_at 2), $(steps_at 4) micro-batches of rank 0 on 1, 2, 4 GPUs"
-weights_as_at_fixed_size $epochs
+weights_as_at_fixed_size "$package/tests/train_torch.py distributed 0 0 $epochs"
