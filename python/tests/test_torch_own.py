@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's own tests of torch.distributed on the backend "ringrt", on CPUs: DistributedTest, as torch's wheel contains it.
 Those of DistributedDataParallel for CPUs are among them. `test_torch_own.py [TEST...]` with torch 2.14.1 or newer."""
+import importlib.util
 import os
 import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
+sys.path[:0] = [os.path.dirname(HERE), HERE]
 os.environ.update(BACKEND="ringrt", WORLD_SIZE=os.environ.get("WORLD_SIZE", "3"))  # as PyTorch's CI runs Gloo's
 
 import torch  # noqa: E402
-from torch.testing._internal import common_distributed, common_utils  # noqa: E402
 
 import ringrt.torch  # noqa: E402,F401
+import support  # noqa: E402
+
+LACKS = support.torch_lacks_backends()
+if LACKS or not importlib.util.find_spec("expecttest"):
+    print("skipped:", LACKS or "torch.testing needs the package expecttest")
+    sys.exit(0)
+from torch.testing._internal import common_distributed, common_utils  # noqa: E402
 
 REFUSED = {
     "send_recv": "the backend has no send and recv", "isend": "the backend has no send and recv",
