@@ -54,8 +54,10 @@ def check_reform():
     for model, opt in zip(models, opts):
         steps(model, 3, opt)
     models[1].eval()
+    models[1].module[0].train()  # in another mode than the rest
     grouping.rebuild_ddp(models[1], bucket_cap_mb=8192 / MIB)
     assert not models[1].training and models[1].gradient_as_bucket_view
+    assert [one.training for one in models[1].module] == [True] + 7 * [False]
     models[1].train()
     for model, opt in zip(models, opts):
         steps(model, 4, opt)

@@ -245,5 +245,5 @@ def rebuild_ddp(ddp: DistributedDataParallel, **options: Any) -> None:
             kept[name] = getattr(ddp, name)
     training, synced = ddp.training, ddp.require_backward_grad_sync
     DistributedDataParallel.__init__(ddp, ddp.module, **{**kept, **options})
-    ddp.train(training)
+    ddp.training = training  # of this object alone: its modules keep their modes
     ddp.require_backward_grad_sync = synced
