@@ -6,7 +6,7 @@ EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py \
 	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
 	python/ringrt/torch/backend.py python/ringrt/torch/bits.py python/ringrt/torch/elements.py python/ringrt/torch/registration.py python/ringrt/torch/work.py \
 	python/ringrt/torch/course.py python/ringrt/torch/hf_live.py python/ringrt/torch/hf_trainer.py python/ringrt/torch/lightning.py \
-	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py \
+	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py python/ringrt/torch/resized.py \
 	python/ringrt/torch/malleable.py python/ringrt/torch/packed.py python/ringrt/torch/plan.py python/ringrt/torch/randomness.py \
 	python/ringrt/torch/sharded.py python/ringrt/torch/shares.py python/ringrt/torch/state.py python/ringrt/torch/step_stage.py
 python_tests = python/tests/check-package python/tests/check-wheel python/tests/check-torch python/tests/check-gpu \

@@ -16,20 +16,18 @@ import json
 import os
 import tempfile
 from types import ModuleType
-from typing import Any, Callable, Iterator, NoReturn, Optional
+from typing import Any, Callable, Iterator, Optional
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from ..handle import Handle, ranks_from_environment
+from ..handle import ranks_from_environment
 from . import live
-from .accumulate import Position, act_at_end, step_at_end
+from .accumulate import act_at_end, step_at_end
 from .course import Course
 from .hf_trainer import STATE_FILE, Train
-from .live import Live
-from .plan import Plan
+from .resized import JoinAgain, Resized
 from .shares import Share, Shares, Steps
-from .step_stage import Event
 
 _LOGGED = ("_tr_loss", "_total_loss_scalar", "_globalstep_last_logged")  # the Trainer's sums for its logs
 
@@ -51,25 +49,6 @@ def why_not(trainer: Any, module: ModuleType) -> Optional[str]:
     return live.why_not(trainer.model, None, {})
 
 
-class JoinAgain(BaseException):
-    """This extension has lost its place."""
-
-
-class _Live(Live):
-    run: "InPlace"
-
-    def _form(self) -> None:
-        super()._form()
-        self.run.adopt(self.handle.rank, self.handle.size)
-
-    def _join_again(self, in_tail: bool) -> NoReturn:
-        raise JoinAgain
-
-    def settle(self) -> None:
-        """Call after a loss outside of a step."""
-        self._recover(in_tail=True)
-
-
 class _State:
     """The state that ranks send each other (packed.py)."""
 
@@ -79,8 +58,9 @@ class _State:
     def content(self) -> "dict[str, Any]":
         run, trainer = self._run, self._run.trainer
         run._note_callbacks()
-        return {"steps": run.steps_done, "evaluated": run.evaluated, "position": run.course.position(),
-                "loader_seed": run.loader_seed, "model": trainer.model.state_dict(), "opt": run.opt.state_dict(),
+        return {"steps": run.steps_done, "passed": run.passed, "evaluated": run.evaluated,
+                "position": run.course.position(), "loader_seed": run.loader_seed,
+                "model": trainer.model.state_dict(), "opt": run.opt.state_dict(),
                 "sched": trainer.lr_scheduler.state_dict(), "trainer": dataclasses.asdict(trainer.state),
                 "logged": {name: getattr(trainer, name) for name in _LOGGED if hasattr(trainer, name)}}
 
@@ -94,23 +74,21 @@ class _State:
             run.opt.load_state_dict(content["opt"])
             run.trainer.lr_scheduler.load_state_dict(content["sched"])
             run.steps_done = content["steps"]
-        run.evaluated = content["evaluated"]
+        run.passed, run.evaluated = content["passed"], content["evaluated"]
 
 
-class InPlace(Train):
-    """One train() that is resized in place. Also the run that Live needs."""
+class InPlace(Resized, Train):
+    """One train() that is resized in place."""
 
     methods = ("get_train_dataloader", "get_batch_samples", "training_step", "floating_point_ops",
                "get_eval_dataloader", "get_test_dataloader", "evaluation_loop")
 
     def __init__(self, trainer: Any, module: ModuleType) -> None:
-        self._position, self._ddp, self._opts = Position(), [], []
-        self._state, self.epoch_step, self.left = _State(self), 0, False
-        self.steps_done = 0
+        self._prepare()
+        self._state = _State(self)
         self.evaluated: "list[Any]" = []  # what evaluation_loop() returned since that step
         self._asked = 0  # how often the Trainer has called it
         self._loader_again: "Callable[[], Any]" = lambda: None  # makes the latest loader for it, for the present ranks
-        self.began = False
         self.joined: "Optional[dict[str, Any]]" = None
         self._own = trainer.args.process_index, trainer.args.world_size
         if live.is_extension():
@@ -126,35 +104,16 @@ class InPlace(Train):
             loader.after(count) if isinstance(loader, Steps) else skip(loader, count))  # type: ignore[attr-defined]
 
     def _make_course(self) -> Course:
-        return Course("transformers", self._save, ranks_from_environment(), self._make_live)
+        return Course("transformers", self._save, ranks_from_environment(),
+                      lambda handle: self._make_live(handle, self.trainer.model))
 
-    def _make_live(self, handle: Handle) -> None:
-        self.handle = handle
-        self.live = _Live(self, self.trainer.model, self._opts, {})  # type: ignore[arg-type]
+    def global_step(self) -> int:
+        return self.trainer.state.global_step
 
-    # ---- what Live needs -------------------------------------------------------------------------
-
-    @property
-    def plan(self) -> Plan:
-        assert self.course.plan is not None
-        return self.course.plan
-
-    @property
-    def epoch(self) -> int:
-        """What orders the states after one step."""
+    def done_since(self) -> int:
         return len(self.evaluated)
 
-    @property
-    def opt(self) -> Any:
-        return self._opts[0]
-
-    @property
-    def completes(self) -> bool:
-        """Whether the optimizer's and the scheduler's step() act: not if another rank has sent their result."""
-        return self.steps_done <= self.trainer.state.global_step
-
     def adopt(self, rank: int, size: int) -> None:
-        """Tells accelerate and the Trainer about the present ranks."""
         from accelerate.state import AcceleratorState, PartialState
         trainer, self.course.rank, self.course.size = self.trainer, rank, size
         for state in (PartialState, AcceleratorState):
@@ -167,32 +126,35 @@ class InPlace(Train):
     # ---- train() ---------------------------------------------------------------------------------
 
     def train(self, inner: "Callable[[Optional[str]], Any]") -> Any:
-        try:
-            result = self._train_joined(inner) if self.live.extension else inner(self.course.directory)
-            if self.began and self.course.handle is not None:
-                self.steps_done = self.trainer.state.global_step
-                self.live.boundary(in_tail=True)
-        except SystemExit:
-            raise
-        except BaseException:
-            if self.course.handle is not None:
-                self.handle.abort()
-                self.handle.finalize()
-            raise
+        result = self.guarded(lambda: self._train(inner))
         if self.course.handle is not None:
             self.live.finish()  # ends an extension
             self.adopt(*self._own)
             self._take_away()
         return result
 
+    def _train(self, inner: "Callable[[Optional[str]], Any]") -> Any:
+        if self.live.extension:
+            return self._train_joined(inner)
+        result = inner(self.course.directory)
+        self._pass_last()
+        return result
+
+    def _pass_last(self) -> None:
+        if self.began and self.course.handle is not None:
+            self.note_steps()
+            self.live.pass_boundary()
+
     def _train_joined(self, inner: "Callable[[Optional[str]], Any]") -> Any:
         while True:
-            self.began, self.steps_done = False, 0
+            self.began, self.steps_done, self.passed = False, 0, False
             self.live.await_base()
             with tempfile.TemporaryDirectory(prefix="ringrt-") as directory:
                 try:
                     self._take_joined(directory)
-                    return inner(directory)
+                    result = inner(directory)
+                    self._pass_last()
+                    return result
                 except JoinAgain:
                     continue
 
@@ -257,7 +219,7 @@ class InPlace(Train):
             self._opts.append(opt)
             step_at_end(opt, self)  # type: ignore[arg-type]
         act_at_end(trainer.lr_scheduler, ["step"], self)  # type: ignore[arg-type]
-        self.began = True
+        self.began = self.passed = True
         if self.joined is not None:
             for name, value in self.joined["logged"].items():
                 setattr(trainer, name, value)
@@ -269,11 +231,11 @@ class InPlace(Train):
         if not self._update:
             return [], None
         state, self._device = self.trainer.state, device
-        self.steps_done = state.global_step
+        self.note_steps()
         self.course.note(state.global_step, self._epoch(), self._update[0])
         self.course.steps_left(state.max_steps - state.global_step)
         if self.began:
-            self.live.boundary(in_tail=True)
+            self.live.pass_boundary()
         else:
             self._begin()
         self.evaluated, self._asked = [], 0
@@ -289,16 +251,12 @@ class InPlace(Train):
         loss = self._run(model, inputs, num_items_in_batch)
         if inputs.index != self._update[-1]:
             return loss
-        self.live.world.drain()
-        while self._position.step.is_lost:
-            self.live.undo(in_tail=True)
-            if not self.completes:
-                break  # another rank has finished this step
-            shares, counted = self._fetch()
-            for share in shares:
-                loss = self._run(model, share, counted)
-            self.live.world.drain()
-        self._position.step.note(Event.UPDATE)  # with whole gradients nothing undoes it
+        return self.repeat_if_lost(loss, lambda: self._update_again(model))
+
+    def _update_again(self, model: Any) -> Any:
+        shares, counted = self._fetch()
+        for share in shares:
+            loss = self._run(model, share, counted)
         return loss
 
     def _run(self, model: Any, share: Share, counted: Any) -> Any:
@@ -324,7 +282,8 @@ class InPlace(Train):
     def _evaluation_loop(self, loader: Any, *args: Any, **kwargs: Any) -> Any:
         if not self.began:
             return self._inner["evaluation_loop"](loader, *args, **kwargs)
-        self.steps_done, number = self.trainer.state.global_step, self._asked
+        self.note_steps()
+        number = self._asked
         self._asked += 1
         while number >= len(self.evaluated):
             output = self._inner["evaluation_loop"](loader, *args, **kwargs)

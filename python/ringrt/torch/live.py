@@ -87,6 +87,7 @@ class Live:
         self._keeps_all = len(opts) > 1
         self._kept: "dict[str, Any]" = {}
         self._packed: Optional[Packed] = None
+        self.states: "list[tuple[int, ...]]" = []  # of all ranks, when they last agreed
         self.handle.set_live_state(self._pack, self._unpack)
 
     # ---- the state ---------------------------------------------------------------------------------
@@ -170,8 +171,9 @@ class Live:
             pass
         raise Leave(status)
 
-    def boundary(self, in_tail: bool) -> None:
-        """The ballot after a step, or after an epoch (`in_tail`: after the epoch's body)."""
+    def boundary(self, in_tail: bool) -> bool:
+        """The ballot after a step, or after an epoch (`in_tail`: after the epoch's body). False: a rank was lost in
+        it."""
         self.world.drain()
         before = self.handle.rank, self.handle.size
         try:
@@ -181,18 +183,19 @@ class Live:
             if not self.world.can_go_on():
                 raise
             self._recover(in_tail)
-            return
+            return False
         if self.run.left:
             self.handle.finalize()
             raise Leave(0)
         self.handle.refresh_ranks()
         if (self.handle.rank, self.handle.size) == before:
             self._keep()
-            return
+            return True
         if self.handle.size < before[1] and not self._agree(in_tail):
             self._recover(in_tail)
-            return
+            return False
         self._form()
+        return True
 
     def is_void(self) -> bool:
         """Whether the current step was not done, and begins again."""
@@ -223,7 +226,7 @@ class Live:
         every = torch.empty(handle.size, 3, dtype=torch.int64)
         try:
             handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), _INT64)
-            states = [tuple(row[:2]) for row in every.tolist()]
+            self.states = states = [tuple(row[:2]) for row in every.tolist()]
             newest = max(states)
             if min(states) != newest:
                 self._share(states.index(newest), states[handle.rank] != newest)
