@@ -6,13 +6,14 @@ EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py \
 	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
 	python/ringrt/torch/backend.py python/ringrt/torch/bits.py python/ringrt/torch/elements.py python/ringrt/torch/registration.py python/ringrt/torch/work.py \
 	python/ringrt/torch/course.py python/ringrt/torch/hf_live.py python/ringrt/torch/hf_trainer.py python/ringrt/torch/lightning.py \
+	python/ringrt/torch/lightning_live.py python/ringrt/torch/lightning_parts.py \
 	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py python/ringrt/torch/resized.py \
 	python/ringrt/torch/malleable.py python/ringrt/torch/packed.py python/ringrt/torch/plan.py python/ringrt/torch/randomness.py \
 	python/ringrt/torch/sharded.py python/ringrt/torch/shares.py python/ringrt/torch/state.py python/ringrt/torch/step_stage.py
 python_tests = python/tests/check-package python/tests/check-wheel python/tests/check-torch python/tests/check-gpu \
 	python/tests/check-frameworks python/tests/check-jax
 EXTRA_DIST += $(python_tests) python/tests/install python/tests/versions python/tests/support.py \
-	python/tests/backend_checks.py python/tests/grouping_checks.py python/tests/measure_backend.py python/tests/measure_buckets.py python/tests/measure_leaving.py python/tests/measure_live.py python/tests/test_backend.py python/tests/test_buckets.py \
+	python/tests/backend_checks.py python/tests/grouping_checks.py python/tests/measure_backend.py python/tests/measure_buckets.py python/tests/measure_leaving.py python/tests/measure_live.py python/tests/missing.py python/tests/test_backend.py python/tests/test_buckets.py \
 	python/tests/test_frameworks.py python/tests/test_jax.py python/tests/test_leaving.py python/tests/test_live.py python/tests/test_live_frameworks.py python/tests/test_malleable.py python/tests/test_plan.py \
 	python/tests/test_run.py python/tests/test_step_stage.py python/tests/test_torch_own.py python/tests/test_versions.py python/tests/train_hf.py python/tests/train_lightning.py python/tests/train_run.py python/tests/train_torch.py
 TESTS += $(python_tests)

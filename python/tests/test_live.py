@@ -58,8 +58,8 @@ class Training(support.Job):
         statuses = [one.wait(support.FAILED_FOR) for one in self.extensions[number]]
         self.test.assertEqual(statuses, [expected] * len(statuses), self.outputs())
 
-    def leave(self, number):
-        self.extensions[number][0].send_signal(signal.SIGURG)
+    def leave(self, number, by=signal.SIGURG):
+        self.extensions[number][0].send_signal(by)
         self.await_end(number)
 
     def check(self):

@@ -102,6 +102,8 @@ class Course:
         if position["framework"] != self.framework:
             raise ValueError(f"the checkpoint is one of {position['framework']}")
         self._saved, self.seed = position, position["seed"]
+        if self.plan is not None:  # of an extension that has its loader
+            self._check_saved(self.plan, self.every)
 
     # ---- samples ---------------------------------------------------------------------------------
 
@@ -112,14 +114,17 @@ class Course:
         own = innermost(loader.batch_sampler)
         drop_last = bool(own.drop_last or getattr(own.sampler, "drop_last", False))
         plan = Plan(len(loader.dataset), own.batch_size, self._reference, drop_last)
-        for name, mine in (("samples", plan.samples), ("batch", plan.batch), ("reference", plan.reference),
-                           ("every", every)):
-            if self._saved and self._saved[name] != mine:
-                raise Declined(f"the checkpoint was made with {name}={self._saved[name]}, this run has {mine}")
+        self._check_saved(plan, every)
         self.plan, self.every = plan, every
         if self._scale is None:  # an extension that joins again has one, with hooks
             self._scale = GradientScale(model)
         return Batches(self, own.sampler)
+
+    def _check_saved(self, plan: Plan, every: int) -> None:
+        for name, mine in (("samples", plan.samples), ("batch", plan.batch), ("reference", plan.reference),
+                           ("every", every)):
+            if self._saved and self._saved[name] != mine:
+                raise Declined(f"the checkpoint was made with {name}={self._saved[name]}, this run has {mine}")
 
     @property
     def epoch(self) -> int:

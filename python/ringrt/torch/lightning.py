@@ -2,7 +2,7 @@
 """Lightning: makes an unmodified Trainer malleable. Lightning calls callbacks() for every Trainer (its entry point
 callbacks_factory). Trainer.fit() opens the run and selects the checkpoint to continue from. The callback has
 the step boundary, at the start of a step's first batch: by then, everything of the previous step is done,
-including its validation and logging."""
+including its validation and logging. lightning_live.py resizes the Trainer in place."""
 from __future__ import annotations
 
 import functools
@@ -12,7 +12,7 @@ import os
 import signal
 import warnings
 from types import ModuleType
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, SequentialSampler
 
@@ -48,6 +48,10 @@ def _init(init: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     for name, variable in (("devices", "PL_TRAINER_DEVICES"), ("num_nodes", "PL_TRAINER_NUM_NODES")):
         if name in kwargs and os.environ.get(variable, "").isdigit():
             kwargs[name] = int(os.environ[variable])
+    # At one rank, Lightning would choose a strategy that never has more.
+    if live.is_asked() and kwargs.get("accelerator") == "cpu" and kwargs.get("strategy", "auto") == "auto" \
+            and "PL_TRAINER_STRATEGY" not in os.environ:
+        kwargs["strategy"] = "ddp"
     init(self, *args, **kwargs)
 
 
@@ -67,10 +71,10 @@ def _fit(fit: Any, self: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         given["ckpt_path"] = os.path.join(run.course.directory, FILE)
         if "weights_only" in given:
             given["weights_only"] = False  # the job's own file, checked by its hash
-    return fit(**given)
+    return run.fit(lambda: fit(**given))
 
 
-def _open(given: "dict[str, Any]") -> "Optional[_Fit]":
+def _open(given: "dict[str, Any]") -> "Optional[Fit]":
     global _used
     trainer, source = given["self"], given["train_dataloaders"]
     callback = next((one for one in trainer.callbacks if hasattr(one, "ringrt_fit")), None)
@@ -80,18 +84,27 @@ def _open(given: "dict[str, Any]") -> "Optional[_Fit]":
     is_loader = source is not None and not hasattr(source, "train_dataloader")
     if is_loader:
         check_one_loader(source)
-    if live.is_asked():
-        live.decline("Lightning keeps the number of ranks that it started with", trainer.is_global_zero)
+    kind = _kind(trainer, given["model"]) if live.is_asked() else Fit
     _take_signals()
     _used = True
-    callback.ringrt_fit = run = _Fit(trainer, given["model"])
+    callback.ringrt_fit = run = kind(trainer, given["model"])
     if is_loader:
-        run.attach(source)
+        given["train_dataloaders"] = run.attach(source)
     else:
         owner = next(one for one in (source, given["datamodule"], given["model"]) if one is not None)
         inner = owner.train_dataloader
         owner.train_dataloader = functools.wraps(inner)(lambda *args, **kwargs: run.attach(inner(*args, **kwargs)))
     return run if run.course.handle is not None else None
+
+
+def _kind(trainer: Any, model: Any) -> "type[Fit]":
+    from . import lightning_live, lightning_parts
+
+    why = lightning_parts.why_not(trainer, model)
+    if why is None:
+        return lightning_live.InPlace
+    live.decline(why, trainer.is_global_zero)
+    return Fit
 
 
 def check_one_loader(source: Any) -> None:
@@ -126,60 +139,75 @@ def _take_signals() -> None:
             signal.signal(number, lambda number, _: number == asked or os.kill(os.getpid(), asked))
 
 
-class _Fit:
+class Fit:
     """One fit() that can be resized."""
 
     def __init__(self, trainer: Any, model: Any) -> None:
-        self._trainer, self._model = trainer, model
-        self._every = trainer.accumulate_grad_batches
-        self._limits = trainer.limit_train_batches, trainer.val_check_interval
+        self.trainer, self.model = trainer, model
+        self.every = trainer.accumulate_grad_batches
+        self._limits = trainer.limit_train_batches, getattr(trainer, "val_check_interval", None)
         self._began = False
-        self.course = Course("Lightning", lambda directory: trainer.save_checkpoint(os.path.join(directory, FILE)),
-                             ranks_from_environment())
+        warnings.filterwarnings("ignore", message=".*dataloader is not resumable")  # it is resumable here
+        self.course = self._make_course()
+
+    def _make_course(self) -> Course:
+        return Course("Lightning", lambda directory: self.trainer.save_checkpoint(os.path.join(directory, FILE)),
+                      ranks_from_environment())
+
+    def fit(self, inner: "Callable[[], Any]") -> Any:
+        """`inner`: Lightning's own fit()."""
+        return inner()
 
     def attach(self, loader: Any) -> Any:
         """Changes the loader in place, and the Trainer's batch counts, which are per rank."""
-        course, trainer = self.course, self._trainer
+        course, trainer = self.course, self.trainer
         if course.handle is None:
             return loader
         try:
             check_one_loader(loader)
-            batches = course.attach(loader, self._model, self._every)
+            batches = course.attach(loader, self.model, self.every)
         except Exception as error:
             course.close(error)
             return loader
         batches.epoch = lambda: trainer.current_epoch
-        trainer.accumulate_grad_batches = self._every * course.accumulate
+        trainer.accumulate_grad_batches = self.every * course.accumulate
         limit, check = self._limits
         if isinstance(limit, int):
             trainer.limit_train_batches = limit * course.accumulate
         if isinstance(check, int):
             trainer.val_check_interval = check * course.accumulate
-        set_sampler(loader, batches)
-        warnings.filterwarnings("ignore", message=".*dataloader is not resumable")  # it is resumable here
+        order = order_of(loader, batches)
+        if order is not None:
+            loader.__dict__["sampler"] = order  # DataLoader forbids setting these attributes
+        loader.__dict__["batch_sampler"] = batches
         return loader
 
     def place(self, checkpoint: "dict[str, Any]") -> None:
         course = self.course
         if course.handle is not None and course.directory:
             place(checkpoint["loops"]["fit_loop"], course.epoch, course.first_index(course.epoch),
-                  course.saved_steps * course.accumulate, hasattr(self._trainer.fit_loop, "restarted_mid_epoch"))
+                  course.saved_steps * course.accumulate, hasattr(self.trainer.fit_loop, "restarted_mid_epoch"))
 
     def begin_batch(self, index: int) -> None:
-        course, trainer = self.course, self._trainer
+        course, trainer = self.course, self.trainer
         if course.handle is None or course.plan is None:
             return
-        if not self._began:
-            self._began = True
-            course.steps_left(trainer.estimated_stepping_batches - trainer.global_step)
-            if course.directory:
-                # After its first batches, a resumed epoch is treated like any other: logged by steps, and a
-                # plateau scheduler moves at its end.
-                trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
-                trainer.fit_loop._restarting = False
+        self._begin()
         if index % trainer.accumulate_grad_batches == 0:
             course.boundary(trainer.global_step, trainer.current_epoch, index)
         course.begin(trainer.current_epoch, index)
+
+    def _begin(self) -> None:
+        course, trainer = self.course, self.trainer
+        if self._began:
+            return
+        self._began = True
+        course.steps_left(trainer.estimated_stepping_batches - trainer.global_step)
+        if course.directory:
+            # After its first batches, a resumed epoch is treated like any other: logged by steps, and a
+            # plateau scheduler moves at its end.
+            trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
+            trainer.fit_loop._restarting = False
 
 
 class _Order(DistributedSampler):
@@ -190,15 +218,17 @@ class _Order(DistributedSampler):
         super().__init__(dataset, 1, 0, shuffle, seed=int(os.environ.get("PL_GLOBAL_SEED", 0)))
 
 
-def set_sampler(loader: Any, batches: Batches) -> None:
+def order_of(loader: Any, batches: Batches) -> Optional[_Order]:
+    """Replaces the batches' sampler by the one that Lightning would use at several ranks. Returns what the loader
+    needs for its sampler; None: it keeps its own."""
     sampler = batches.sampler
-    if not isinstance(sampler, DistributedSampler):
-        shuffle = isinstance(sampler, RandomSampler) and not sampler.replacement and len(sampler) == len(loader.dataset)
-        order = _Order(loader.dataset, shuffle)
-        if shuffle or isinstance(sampler, SequentialSampler):
-            batches.sampler = order
-        loader.__dict__["sampler"] = order  # DataLoader forbids setting these attributes
-    loader.__dict__["batch_sampler"] = batches
+    if isinstance(sampler, DistributedSampler):
+        return None
+    shuffle = isinstance(sampler, RandomSampler) and not sampler.replacement and len(sampler) == len(loader.dataset)
+    order = _Order(loader.dataset, shuffle)
+    if shuffle or isinstance(sampler, SequentialSampler):
+        batches.sampler = order
+    return order
 
 
 def place(fit_loop: "dict[str, Any]", epoch: int, index: int, per_epoch: int, has_stages: bool) -> None:
@@ -230,7 +260,7 @@ def _callback(pl: Any) -> Any:
     """Makes the class here, because Callback is from either package."""
 
     class Malleable(pl.Callback):
-        ringrt_fit: Optional[_Fit] = None
+        ringrt_fit: Optional[Fit] = None
 
         def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: "dict[str, Any]") -> None:
             if self.ringrt_fit:
