@@ -174,6 +174,8 @@ def main(kind, pause_s, workers, epochs):
                 time.sleep(0.3 if os.path.exists(BREAK) else pause_s)
                 continue
             loss = torch.nn.functional.mse_loss(model(x), y)
+            if torch.isfinite(loss):  # before the exchange: a rank that is killed after it has its part in the step
+                print(epoch, run.steps_done, *index.tolist(), file=notes)
             if kind in ("distributed", "validated"):  # both orders are usual
                 opt.zero_grad()
             loss.backward()
@@ -183,8 +185,6 @@ def main(kind, pause_s, workers, epochs):
             sched.step()
             if kind != "distributed":
                 opt.zero_grad()
-            if torch.isfinite(loss):
-                print(epoch, run.steps_done, *index.tolist(), file=notes)
             time.sleep(0.3 if os.path.exists(BREAK) else pause_s)  # not at its end before it is killed
         plateau.step(validated() if kind == "validated" else 1.0)
     result = {"net": whole(net.state_dict()), "opt": whole(opt.state_dict()), "sched": sched.state_dict(),
