@@ -45,7 +45,7 @@ class ProcessGroupRingrt(c10d.Backend):
     Python 3.13."""
 
     supports_coalescing = supports_splitting = supports_shrinking = False
-    supports_reconfigure = supports_window = _supports_time_estimate = False
+    supports_reconfigure = supports_window = supports_time_estimate = _supports_time_estimate = False
     _sequence = 0  # operations started
 
     @property
