@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The Python package (pip install ./python), and its tests against the library of this build.
-EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py \
+EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py python/site-directory \
 	python/ringrt_autoload.py python/ringrt/__init__.py python/ringrt/communicator.py python/ringrt/errors.py python/ringrt/handle.py python/ringrt/hooks.py python/ringrt/leaving.py \
 	python/ringrt/library.py python/ringrt/py.typed python/ringrt/run.py python/ringrt/state.py \
 	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
@@ -10,6 +10,23 @@ EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py \
 	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py python/ringrt/torch/resized.py \
 	python/ringrt/torch/malleable.py python/ringrt/torch/packed.py python/ringrt/torch/plan.py python/ringrt/torch/randomness.py \
 	python/ringrt/torch/sharded.py python/ringrt/torch/shares.py python/ringrt/torch/state.py python/ringrt/torch/step_stage.py
+
+# With the library in it, as RINGRT_BUNDLE does, and without bytecode, which would name this directory.
+python_directory = [ -n "$(PYTHONDIR)" ] && echo "$(PYTHONDIR)" || $(PYTHON) $(srcdir)/python/site-directory $(prefix)
+install-python: libringrt.la
+	rm -rf python-install
+	RINGRT_BUNDLE=`pwd`/.libs/libringrt.so $(srcdir)/python/tests/install $(PYTHON) python-install
+	find python-install/installed -name __pycache__ -prune -exec rm -rf {} +
+	to="$(DESTDIR)`$(python_directory)`" && $(MKDIR_P) "$$to" && cp -R python-install/installed/. "$$to" && \
+		echo "installed the Python package in $$to"
+	rm -rf python-install
+uninstall-python:
+	from="$(DESTDIR)`$(python_directory)`" && rm -rf "$$from/ringrt" "$$from/ringrt_autoload.py" "$$from"/__pycache__/ringrt_autoload.* "$$from"/ringrt-*.dist-info
+if ENABLE_PYTHON
+install-data-local: install-python
+uninstall-local: uninstall-python
+endif
+
 python_tests = python/tests/check-package python/tests/check-wheel python/tests/check-torch python/tests/check-gpu \
 	python/tests/check-frameworks python/tests/check-jax
 EXTRA_DIST += $(python_tests) python/tests/install python/tests/versions python/tests/support.py \
