@@ -5,7 +5,7 @@ EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py python/site
 	python/ringrt/library.py python/ringrt/py.typed python/ringrt/run.py python/ringrt/state.py \
 	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
 	python/ringrt/torch/backend.py python/ringrt/torch/bits.py python/ringrt/torch/elements.py python/ringrt/torch/registration.py python/ringrt/torch/work.py \
-	python/ringrt/torch/course.py python/ringrt/torch/hf_live.py python/ringrt/torch/hf_trainer.py python/ringrt/torch/lightning.py \
+	python/ringrt/torch/course.py python/ringrt/torch/distributed_state.py python/ringrt/torch/hf_live.py python/ringrt/torch/hf_trainer.py python/ringrt/torch/lightning.py \
 	python/ringrt/torch/lightning_live.py python/ringrt/torch/lightning_parts.py \
 	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py python/ringrt/torch/resized.py \
 	python/ringrt/torch/malleable.py python/ringrt/torch/packed.py python/ringrt/torch/plan.py python/ringrt/torch/randomness.py \
@@ -31,8 +31,8 @@ python_tests = python/tests/check-package python/tests/check-wheel python/tests/
 	python/tests/check-frameworks python/tests/check-jax
 EXTRA_DIST += $(python_tests) python/tests/install python/tests/versions python/tests/support.py \
 	python/tests/backend_checks.py python/tests/grouping_checks.py python/tests/measure_backend.py python/tests/measure_buckets.py python/tests/measure_leaving.py python/tests/measure_live.py python/tests/missing.py python/tests/test_backend.py python/tests/test_buckets.py \
-	python/tests/test_frameworks.py python/tests/test_jax.py python/tests/test_leaving.py python/tests/test_live.py python/tests/test_live_frameworks.py python/tests/test_malleable.py python/tests/test_plan.py \
-	python/tests/test_run.py python/tests/test_step_stage.py python/tests/test_torch_own.py python/tests/test_versions.py python/tests/train_hf.py python/tests/train_lightning.py python/tests/train_run.py python/tests/train_torch.py
+	python/tests/test_frameworks.py python/tests/test_jax.py python/tests/test_leaving.py python/tests/test_live.py python/tests/test_live_frameworks.py python/tests/test_malleable.py python/tests/test_mesh.py python/tests/test_plan.py \
+	python/tests/test_run.py python/tests/test_step_stage.py python/tests/test_torch_own.py python/tests/test_versions.py python/tests/train_hf.py python/tests/train_lightning.py python/tests/train_mesh.py python/tests/train_run.py python/tests/train_torch.py
 TESTS += $(python_tests)
 # The last three minor versions of torch and the frameworks, from PyPI: 6.3 GB, and as long as check-torch and check-frameworks
 # three times.

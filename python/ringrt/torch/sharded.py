@@ -36,14 +36,16 @@ def mesh_of(model: torch.nn.Module, ranks: int) -> Any:
     """The mesh over which the model is sharded: fully_shard()'s default, or ValueError."""
     from torch.distributed.fsdp import FSDPModule
     if not any(isinstance(module, FSDPModule) for module in model.modules()):
-        raise ValueError("model has DTensors that are not of fully_shard(): malleable() does not resize tensor parallelism")
+        raise ValueError("model has DTensors that are not of fully_shard(): malleable() does not resize tensor parallelism; "
+                         "ringrt.Run with ringrt.torch.DistributedState does")
     mesh = next(parameter.device_mesh for parameter in model.parameters() if is_dtensor(parameter))
     for name, parameter in model.named_parameters():
         if is_dtensor(parameter):
             shape = tuple(parameter.device_mesh.shape)
             if shape != (ranks,):
                 raise ValueError(f"the mesh of {name} is {' x '.join(map(str, shape))}, there are {ranks} ranks: "
-                                 "malleable() takes fully_shard()'s default mesh, of one dimension over all ranks")
+                                 "malleable() takes fully_shard()'s default mesh, of one dimension over all ranks; "
+                                 "ringrt.Run with ringrt.torch.DistributedState takes any")
         elif parameter.requires_grad:
             raise ValueError(f"{name} is in no module that fully_shard() has wrapped: its gradients would "
                              "not be exchanged; wrap the whole model as well")
@@ -68,7 +70,7 @@ def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any
     return function(name, value)
 
 
-def _one_line(failed: Any) -> str:
+def one_line(failed: Any) -> str:
     """One line from DCP's CheckpointException, which holds the ranks' tracebacks."""
     rank, (error, _trace) = min(failed.failures.items())
     return f"rank {rank}: {type(error).__name__}: {error}"
@@ -96,7 +98,7 @@ class ShardedState(TorchState):
         try:
             checkpoint.save(shards, storage_writer=checkpoint.FileSystemWriter(directory, sync_files=False))
         except checkpoint.CheckpointException as failed:
-            raise OSError(_one_line(failed)) from failed
+            raise OSError(one_line(failed)) from failed
         if rank == 0:
             self.write(content, os.path.join(directory, FILE))
 
@@ -115,7 +117,7 @@ class ShardedState(TorchState):
         try:
             checkpoint.load(shards, storage_reader=checkpoint.FileSystemReader(directory))
         except checkpoint.CheckpointException as failed:
-            raise OSError(_one_line(failed)) from failed
+            raise OSError(one_line(failed)) from failed
         self.fill(content)
 
 
