@@ -44,6 +44,7 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
+        assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._loader  # as without this hook
         adapt(module)
 

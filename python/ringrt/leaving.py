@@ -24,10 +24,13 @@ _NOT_FLUSHED = 120  # Python's own status if it cannot write its output
 _begun = False
 
 
+_CODE: Any = SystemExit.code
+
+
 class Leave(SystemExit):
     @property
     def code(self) -> Any:
-        code = SystemExit.code.__get__(self)  # type: ignore[attr-defined]
+        code = _CODE.__get__(self)
         # Where no frame is left the interpreter itself asks, for the process's status.
         if sys._getframe().f_back is None and threading.current_thread() is threading.main_thread():
             _end_soon(code)
@@ -35,7 +38,7 @@ class Leave(SystemExit):
 
     @code.setter
     def code(self, code: Any) -> None:
-        SystemExit.code.__set__(self, code)  # type: ignore[attr-defined]
+        _CODE.__set__(self, code)
 
 
 def _end_soon(code: Any) -> None:
@@ -91,7 +94,7 @@ def flush_files() -> None:
     _flush(files, _io._BufferedIOBase)
 
 
-def _flush(files: "list[Any]", kind: type) -> None:
+def _flush(files: "list[Any]", kind: Any) -> None:
     for file in files:
         if isinstance(file, kind) and not file.closed and file is not sys.stdout:
             _try(file, file.flush)

@@ -69,7 +69,8 @@ def last_end(gradients: "Sequence[Gradient]", sizes: "Iterable[int]", link: Link
 def sizes_under(gradients: "Sequence[Gradient]", limits: "Sequence[int]") -> "list[int]":
     """The buckets that DDP makes: the gradient that fills a bucket to its limit closes it. The last limit applies
     to all later buckets."""
-    sizes, filled = [], 0
+    sizes: "list[int]" = []
+    filled = 0
     for gradient in gradients:
         filled += gradient.size
         if filled >= limits[min(len(sizes), len(limits) - 1)]:

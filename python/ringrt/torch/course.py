@@ -54,7 +54,8 @@ class Course:
         self.directory: Optional[str] = None  # of the checkpoint to continue from
         self.plan: Optional[Plan] = None
         self.every = 1  # the script's own accumulation
-        self._save_files, self._saved = save, {}
+        self._save_files = save
+        self._saved: "dict[str, Any]" = {}
         self._scale: Optional[GradientScale] = None
         self._epoch = self._index = 0  # of the next micro-batch
         self._told = 0  # the last step reported to the library

@@ -80,8 +80,9 @@ class _State:
 class InPlace(Resized, Train):
     """One train() that is resized in place."""
 
-    methods = ("get_train_dataloader", "get_batch_samples", "training_step", "floating_point_ops",
-               "get_eval_dataloader", "get_test_dataloader", "evaluation_loop")
+    methods: "tuple[str, ...]" = (
+        "get_train_dataloader", "get_batch_samples", "training_step", "floating_point_ops", "get_eval_dataloader",
+        "get_test_dataloader", "evaluation_loop")
 
     def __init__(self, trainer: Any, module: ModuleType) -> None:
         self._prepare()
@@ -98,10 +99,11 @@ class InPlace(Resized, Train):
         super().__init__(trainer, module)
         self._inner["prepare_model"], trainer.accelerator.prepare_model = (trainer.accelerator.prepare_model,
                                                                            self._prepare_model)
-        skip = module.skip_first_batches
+        loops: Any = module
+        skip = loops.skip_first_batches
         self._inner["skip_first_batches"] = skip
-        module.skip_first_batches = lambda loader, count=0: (
-            loader.after(count) if isinstance(loader, Steps) else skip(loader, count))  # type: ignore[attr-defined]
+        loops.skip_first_batches = lambda loader, count=0: (
+            loader.after(count) if isinstance(loader, Steps) else skip(loader, count))
 
     def _make_course(self) -> Course:
         return Course("transformers", self._save, ranks_from_environment(),

@@ -136,7 +136,7 @@ def _take_signals() -> None:
     for number in {signal.SIGUSR1, asked}:
         if signal.getsignal(number) in (None, signal.SIG_DFL):
             # libringrt installs its own handler of RINGRT_SIGNAL later, below Python's.
-            signal.signal(number, lambda number, _: number == asked or os.kill(os.getpid(), asked))
+            signal.signal(number, lambda number, _: None if number == asked else os.kill(os.getpid(), asked))
 
 
 class Fit:

@@ -138,7 +138,8 @@ class Closure:
     """What the Trainer takes for a batch's closure."""
 
     def __init__(self, run: "Callable[[], Any]") -> None:
-        self._run, self._result = run, None
+        self._run = run
+        self._result: Any = None
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
         self._result = self._run()
@@ -163,7 +164,8 @@ class Scheduling:
 def follow_ranks(strategy: Any, run: "InPlace") -> None:
     """Makes a strategy report the present ranks. An extension that has not joined is never the first rank: it
     prints and logs nothing."""
-    from lightning_utilities.core.rank_zero import rank_zero_only
+    from lightning_utilities.core import rank_zero
+    rank_zero_only: Any = rank_zero.rank_zero_only
 
     def set_world_ranks(_self: Any) -> None:
         rank_zero_only.rank = max(run.course.rank, int(run.outside))
@@ -179,7 +181,7 @@ def follow_ranks(strategy: Any, run: "InPlace") -> None:
 
 def step_after_closure(opt: torch.optim.Optimizer, run: InPlace) -> None:
     """An optimizer calls Lightning's closure first in its step(). Here the closure decides whether it acts."""
-    step = opt.step
+    step: Any = opt.step
 
     def acting_step(_self: Any, closure: Any = None, **kwargs: Any) -> Any:
         loss = None

@@ -143,7 +143,7 @@ class LiveWorld:
         self._number += 1
         before = self._present
         made = distributed_c10d._new_process_group_helper(
-            self.handle.size, self.handle.rank, [], NAME, dist.HashStore(), f"{NAME}_{self._number}",
+            self.handle.size, self.handle.rank, [], NAME, dist.HashStore(), f"{NAME}_{self._number}",  # type: ignore[arg-type]
             timeout=timedelta(days=1))
         self._use(made[0] if isinstance(made, tuple) else made)
         if before is not None:

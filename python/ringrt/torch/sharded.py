@@ -32,16 +32,20 @@ def is_sharded(model: torch.nn.Module) -> bool:
     return any(is_dtensor(parameter) for parameter in model.parameters())
 
 
+def _mesh(dtensor: Any) -> Any:
+    return dtensor.device_mesh
+
+
 def mesh_of(model: torch.nn.Module, ranks: int) -> Any:
     """The mesh over which the model is sharded: fully_shard()'s default, or ValueError."""
     from torch.distributed.fsdp import FSDPModule
     if not any(isinstance(module, FSDPModule) for module in model.modules()):
         raise ValueError("model has DTensors that are not of fully_shard(): malleable() does not resize tensor parallelism; "
                          "ringrt.Run with ringrt.torch.DistributedState does")
-    mesh = next(parameter.device_mesh for parameter in model.parameters() if is_dtensor(parameter))
+    mesh = next(_mesh(parameter) for parameter in model.parameters() if is_dtensor(parameter))
     for name, parameter in model.named_parameters():
         if is_dtensor(parameter):
-            shape = tuple(parameter.device_mesh.shape)
+            shape = tuple(_mesh(parameter).shape)
             if shape != (ranks,):
                 raise ValueError(f"the mesh of {name} is {' x '.join(map(str, shape))}, there are {ranks} ranks: "
                                  "malleable() takes fully_shard()'s default mesh, of one dimension over all ranks; "
@@ -58,7 +62,7 @@ def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any
         return _mapped(one, f"{name}.{key}" if name else str(key), function)
 
     if isinstance(value, dict):
-        out = copy.copy(value)
+        out: Any = copy.copy(value)
         for key, one in value.items():
             out[key] = inner(key, one)
         if hasattr(value, "_metadata"):  # versions of a module's state; an OrderedDict's copy has none

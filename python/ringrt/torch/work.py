@@ -3,6 +3,7 @@
 would only wait for the thread."""
 from __future__ import annotations
 
+import functools
 import queue
 import threading
 from collections import deque
@@ -100,7 +101,7 @@ class WorkQueue:
         while True:
             work, operation = self._jobs.get()
             # Counted before the end is visible: its callbacks may start the next operation.
-            self._perform(work, lambda operation=operation: self._end(operation))
+            self._perform(work, functools.partial(self._end, operation))
 
     def _end(self, operation: "Callable[[], None]") -> None:
         try:
