@@ -42,7 +42,14 @@ def way(name, *results):
 
 def complaints(broken="requeue", **changes):
     ways = [way(name, result(**changes)) if name == broken else way(name) for name in ("stock", "requeue", "live")]
-    return list(summary.broken_promises(*ways))
+    return list(summary.broken_promises(ways))
+
+
+def test_without_a_run_by_requeue_the_others_keep_their_promises():
+    stock = way("stock")
+    assert list(summary.broken_promises([stock, way("live")])) == []
+    assert len(list(summary.broken_promises([stock, way("live", result(lost=1))]))) == 1
+    assert set(summary.as_json([stock, way("live")], [])) == {"stock", "live", "broken_promises"}
 
 
 def test_a_clean_run_loses_nothing():
@@ -125,7 +132,7 @@ def test_every_broken_promise_is_told():
 
 
 def test_the_json_has_the_promised_schema():
-    told = summary.as_json(way("stock", result(end_s=200.0)), way("requeue"), way("live"), [])
+    told = summary.as_json([way("stock", result(end_s=200.0)), way("requeue"), way("live")], [])
     job = json.loads(json.dumps(told))["live"]["jobs"][0]
     assert {"id", "state", "resizes", "restarts", "pauses_s", "lost_steps", "accuracy", "jct_s"} <= set(job)
     assert [told[name]["mean_jct_s"] for name in ("stock", "requeue", "live")] == [100.0, 50.0, 50.0]
