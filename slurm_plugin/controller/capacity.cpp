@@ -73,14 +73,6 @@ Holdings holdings(const Observation &observation, PoolNames &names) {
 // Slurm gives a job no reason until it next scans the queue, at most this long.
 constexpr double kNotLookedAt_s = 3;
 
-bool waits_for_room(const JobRecord &job, double now_s) {
-    if (job.phase != JobPhase::pending) return false;
-    const double since_s = std::max(job.submit_s, job.begin_s);
-    return job.pending_reason == PendingReason::resources ||
-           job.pending_reason == PendingReason::priority ||
-           (job.pending_reason == PendingReason::none && now_s - since_s > kNotLookedAt_s);
-}
-
 Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
     while (pools.size() <= static_cast<std::size_t>(index)) {
         pools.emplace_back();
@@ -116,6 +108,14 @@ void drop_unusable(Pool &pool, const NodeRoom &node_room) {
 }
 
 }  // namespace
+
+bool waits_for_room(const JobRecord &job, double now_s) {
+    if (job.phase != JobPhase::pending) return false;
+    const double since_s = std::max(job.submit_s, job.begin_s);
+    return job.pending_reason == PendingReason::resources ||
+           job.pending_reason == PendingReason::priority ||
+           (job.pending_reason == PendingReason::none && now_s - since_s > kNotLookedAt_s);
+}
 
 std::vector<Pool> make_pools(const Observation &observation, const std::vector<MalleableJob> &jobs,
                              NodeRoom &node_room, const Options &options) {

@@ -42,6 +42,9 @@ struct Pool {
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
 };
 
+// Whether Slurm would start the pending job if there were room.
+[[nodiscard]] bool waits_for_room(const JobRecord &job, double now_s);
+
 // node_room: of the observation. What pending rigid jobs get is taken from it.
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
                                            const std::vector<MalleableJob> &jobs,

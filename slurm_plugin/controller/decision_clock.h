@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When to decide on resizes: at once if a job arrives, ends or changes its size, otherwise every
-// interval_s, so that small changes in telemetry do not trigger resizes. The end of a rigid job
-// counts only while other jobs are pending, because it may have blocked them.
+// interval_s, so that small changes in telemetry do not trigger resizes. A rigid job arrives twice:
+// in the queue, and when Slurm has found no room for it, because only then it is due GPUs. The end
+// of a rigid job counts only while other jobs are pending, because it may have blocked them.
 #pragma once
 
 #include <utility>
 #include <vector>
 
+#include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/controller/job.h"
 
@@ -23,7 +25,8 @@ class DecisionClock {
         const std::size_t malleable = present.size();
         for (const JobRecord &record : observation.jobs)
             if (record.phase == JobPhase::pending && record.gpus_requested > 0)
-                present.push_back({record.id, 0, JobPhase::pending});
+                present.push_back({record.id, 0, JobPhase::pending,
+                                   !record.intent && waits_for_room(record, observation.now_s)});
         if (present.size() > malleable)
             for (const JobRecord &record : observation.jobs)
                 if (!record.intent && !record.gpus_on_node.empty())
@@ -42,6 +45,7 @@ class DecisionClock {
         uint32_t id = 0;
         int gpus = 0;
         JobPhase phase = JobPhase::pending;
+        bool has_no_room = false;
         bool operator==(const Present &) const = default;
     };
     std::vector<Present> present_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Backoff, ceiling, breaker and quiet passes: no job is asked repeatedly in vain.
+#include "slurm_plugin/controller/decision_clock.h"
 #include "tests/support/agreeing.h"
 #include "tests/support/check.h"
 #include "tests/support/world.h"
@@ -94,6 +95,23 @@ TEST(launches_are_forgiven_and_counted_once) {
     ck_assert(launches.gives_up());
     launches.ran(60);
     ck_assert(!launches.gives_up());
+}
+
+// A pass may see a new rigid job before Slurm has looked for room for it. It is due GPUs only then,
+// and must not wait for the next interval.
+TEST(a_rigid_job_is_decided_on_when_slurm_finds_no_room_for_it) {
+    Observation seen;
+    seen.jobs.push_back({.id = 1, .submit_s = 1000, .gpus_requested = 2});
+    DecisionClock clock;
+    const auto is_time = [&](double now_s) {
+        seen.now_s = now_s;
+        return clock.is_time(seen, {}, 10, now_s);
+    };
+    ck_assert(is_time(1000) && !is_time(1001));
+    seen.jobs[0].pending_reason = PendingReason::resources;
+    ck_assert(is_time(1002) && !is_time(1003));
+    seen.jobs[0].pending_reason = PendingReason::priority;
+    ck_assert(!is_time(1004) && is_time(1012));
 }
 
 TEST(a_job_that_ignores_the_signal_continues) {
