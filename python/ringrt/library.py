@@ -163,7 +163,8 @@ def _open() -> ctypes.CDLL:
         except OSError as error:
             why.append(str(error))
     raise LibraryNotFound(f"libringrt.so is not found ({why[0]}): set RINGRT_LIBRARY to its path, "
-                          "or install it in a directory that ld.so searches")
+                          "install it in a directory that ld.so searches, or install this package with "
+                          "RINGRT_BUNDLE=/path/to/libringrt.so")
 
 
 def library() -> ctypes.CDLL:
