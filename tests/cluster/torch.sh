@@ -15,7 +15,7 @@ own_port() {
     export MASTER_PORT
 }
 install_package() { # DIRECTORY
-    "$here/../../python/tests/install" "$python" "$1" || fail "the package cannot be installed"
+    "$here/../../python/install" "$python" "$1" || fail "the package cannot be installed"
     export PYTHONPATH=$1/installed
 }
 

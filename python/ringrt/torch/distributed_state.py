@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from torch.distributed import checkpoint
-
 from ..state import State
-from .sharded import one_line
+from . import dcp
 
 
 class DistributedState(State):
@@ -25,14 +23,7 @@ class DistributedState(State):
         self.parts = dict(parts)
 
     def save(self, rank: int, directory: str) -> None:
-        # The library syncs the directory's files before it gives the directory its final name.
-        try:
-            checkpoint.save(self.parts, storage_writer=checkpoint.FileSystemWriter(directory, sync_files=False))
-        except checkpoint.CheckpointException as failed:
-            raise OSError(one_line(failed)) from failed
+        dcp.save(self.parts, directory)
 
     def load(self, directory: str) -> None:
-        try:
-            checkpoint.load(self.parts, storage_reader=checkpoint.FileSystemReader(directory))
-        except checkpoint.CheckpointException as failed:
-            raise OSError(one_line(failed)) from failed
+        dcp.load(self.parts, directory)

@@ -158,16 +158,21 @@ class Fit:
         """`inner`: Lightning's own fit()."""
         return inner()
 
-    def attach(self, loader: Any) -> Any:
-        """Changes the loader in place, and the Trainer's batch counts, which are per rank."""
-        course, trainer = self.course, self.trainer
-        if course.handle is None:
-            return loader
+    def batches_of(self, loader: Any) -> "Optional[Batches]":
+        """None: this training is not malleable, or no longer."""
+        if self.course.handle is None:
+            return None
         try:
             check_one_loader(loader)
-            batches = course.attach(loader, self.model, self.every)
+            return self.course.attach(loader, self.model, self.every)
         except Exception as error:
-            course.close(error)
+            self.course.close(error)
+            return None
+
+    def attach(self, loader: Any) -> Any:
+        """Changes the loader in place, and the Trainer's batch counts, which are per rank."""
+        course, trainer, batches = self.course, self.trainer, self.batches_of(loader)
+        if batches is None:
             return loader
         batches.epoch = lambda: trainer.current_epoch
         trainer.accumulate_grad_batches = self.every * course.accumulate

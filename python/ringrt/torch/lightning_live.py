@@ -21,7 +21,7 @@ from ..handle import ranks_from_environment
 from . import live
 from .accumulate import act_at_end
 from .course import Course
-from .lightning import FILE, Fit, check_one_loader, order_of
+from .lightning import FILE, Fit, order_of
 from .lightning_parts import (Batches, Closure, Scheduling, State, follow_ranks, step_after_closure, take_sigterm,
                               why_no_callback)
 from .resized import JoinAgain, Resized
@@ -88,18 +88,12 @@ class InPlace(Resized, Fit):
         return result
 
     def attach(self, loader: Any) -> Any:
-        course = self.course
-        if course.handle is None:
-            return loader
-        try:
-            check_one_loader(loader)
-            batches = course.attach(loader, self.model, self.every)
-        except Exception as error:
-            course.close(error)
+        batches = self.batches_of(loader)
+        if batches is None:
             self._take_away()
             return loader
         order_of(loader, batches)
-        self._shares = Shares(course, loader, batches.sampler)
+        self._shares = Shares(self.course, loader, batches.sampler)
         return Batches(self, loader.dataset)
 
     def _finish(self) -> None:

@@ -74,12 +74,6 @@ def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any
     return function(name, value)
 
 
-def one_line(failed: Any) -> str:
-    """One line from DCP's CheckpointException, which holds the ranks' tracebacks."""
-    rank, (error, _trace) = min(failed.failures.items())
-    return f"rank {rank}: {type(error).__name__}: {error}"
-
-
 class ShardedState(TorchState):
     """Unlike a State, collective: every rank saves and loads."""
 
@@ -88,7 +82,7 @@ class ShardedState(TorchState):
         self._mesh = mesh
 
     def save(self, rank: int, directory: str) -> None:
-        from torch.distributed import checkpoint
+        from . import dcp  # its imports take a second
         shards: "dict[str, Any]" = {}
 
         def take_out(name: str, leaf: Any) -> Any:
@@ -98,16 +92,14 @@ class ShardedState(TorchState):
             return Piece(tuple(leaf.shape), leaf.dtype, tuple(leaf.placements))
 
         content = _mapped(self.content(), "", take_out)
-        # The library syncs the directory's files before it gives the directory its final name.
-        try:
-            checkpoint.save(shards, storage_writer=checkpoint.FileSystemWriter(directory, sync_files=False))
-        except checkpoint.CheckpointException as failed:
-            raise OSError(one_line(failed)) from failed
+        dcp.save(shards, directory)
         if rank == 0:
             self.write(content, os.path.join(directory, FILE))
 
     def load(self, directory: str) -> None:
-        from torch.distributed import checkpoint, tensor
+        from torch.distributed import tensor
+
+        from . import dcp
         shards: "dict[str, Any]" = {}
 
         def put_in(name: str, leaf: Any) -> Any:
@@ -118,10 +110,7 @@ class ShardedState(TorchState):
             return shards[name]
 
         content = _mapped(self.read(os.path.join(directory, FILE)), "", put_in)
-        try:
-            checkpoint.load(shards, storage_reader=checkpoint.FileSystemReader(directory))
-        except checkpoint.CheckpointException as failed:
-            raise OSError(one_line(failed)) from failed
+        dcp.load(shards, directory)
         self.fill(content)
 
 
