@@ -87,7 +87,8 @@ std::vector<Row> all_rows() {
         choice("policy", &Options::policy, policy_choices,
                "How GPUs are divided among malleable jobs"),
         seconds("interval_s", &Options::interval_s, 0.1, 86400,
-                "Time between two decisions while no job arrives or ends"),
+                "Longest time between two decisions; one follows at once when a job arrives or "
+                "ends, and when Slurm has found no room for a new rigid job"),
         seconds("idle_poll_s", &Options::idle_poll_s, 0.001, 3600,
                 "Time between two polls of Slurm while no resize is under way and no job waits to "
                 "be released"),
