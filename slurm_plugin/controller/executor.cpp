@@ -156,9 +156,9 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
          .from = job.intent.gpus,
          .to = action.intent.target,
          .reason = job.intent.why,
-         .text = action.kind == Kind::extend ? "Slurm refused an extension"
-                                             : "Slurm refused the update to " +
-                                                   std::to_string(action.intent.target) + " GPUs"},
+         .text = action.kind == Kind::extend
+                     ? "Slurm refused an extension"
+                     : "Slurm refused the update to " + gpus_text(action.intent.target)},
         now_s, job.record);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/records/intent.h"
 
 namespace ringrt::controller {
@@ -97,7 +98,7 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
     };
     if (asked && !was_waiting)
         log(EventKind::requeued, Outcome::resize,
-            "requeued to restart with " + std::to_string(job.intent.target) + " GPUs");
+            "requeued to restart with " + gpus_text(job.intent.target));
     if (job.is_resizing() && job.stage == Stage::held_back && !was_held_back)
         log(EventKind::user_override, Outcome::none,
             "held or given another start time by its user or an administrator: the change is kept");
