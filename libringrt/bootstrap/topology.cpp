@@ -37,13 +37,13 @@ std::string boot_id() {
     return {text, size_t(std::max<ssize_t>(bytes, 0))};
 }
 
-RankInfo own_info(int data_port, bool by_callbacks) {
+RankInfo own_info(const std::string &label, int data_port, bool by_callbacks) {
     RankInfo info{};
     char host[64] = "";
     gethostname(host, sizeof host - 1);
     put(info.host, host);
     put(info.boot, boot_id());
-    put(info.label, node_label());
+    put(info.label, label.empty() ? node_label() : label);
     struct stat shm;
     info.shm_device = stat("/dev/shm", &shm) == 0 ? uint64_t(shm.st_dev) : 0;
     info.port = data_port;
@@ -89,9 +89,9 @@ bool Topology::regular() const {
     return each * size_t(nodes) == node_of_rank.size();
 }
 
-Status find_topology(const RankContext &self, Bootstrap *bootstrap, int data_port,
-                     bool by_callbacks, Topology *out) {
-    RankInfo mine = own_info(data_port, by_callbacks);
+Status find_topology(const RankContext &self, const std::string &label, Bootstrap *bootstrap,
+                     int data_port, bool by_callbacks, Topology *out) {
+    RankInfo mine = own_info(label, data_port, by_callbacks);
     std::vector<std::byte> all;
     RINGRT_TRY(bootstrap->exchange(std::as_bytes(std::span(&mine, 1)), &all));
     std::vector<RankInfo> infos(size_t(self.size), RankInfo{});

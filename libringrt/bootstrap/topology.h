@@ -27,7 +27,7 @@ struct Topology {
 // Collective. Ranks share a node if boot id, node label (slurm_env.h) and the device of /dev/shm
 // agree; whether they can map memory together is tested later. RINGRT_MISMATCH if only some ranks
 // would use TCP between nodes.
-Status find_topology(const RankContext &self, Bootstrap *bootstrap, int data_port,
-                     bool by_callbacks, Topology *out);
+Status find_topology(const RankContext &self, const std::string &label, Bootstrap *bootstrap,
+                     int data_port, bool by_callbacks, Topology *out);
 
 }  // namespace ringrt

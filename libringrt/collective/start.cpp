@@ -71,7 +71,8 @@ Status Communicator::Impl::connect(Deadline *deadline) {
     int port = 0;
     RINGRT_TRY(listen_on(&port, &listener));
     topology = {};
-    RINGRT_TRY(find_topology(self, bootstrap.get(), port, config.messenger != nullptr, &topology));
+    RINGRT_TRY(find_topology(self, config.node, bootstrap.get(), port, config.messenger != nullptr,
+                             &topology));
     self.hosts = topology.hosts;
     RINGRT_TRY(open_shm(self, bootstrap.get(), &topology, &memory));
     if (memory != nullptr) node = std::make_unique<ShmCollectives>(*memory);

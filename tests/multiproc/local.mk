@@ -157,3 +157,12 @@ endif
 TESTS += tests/multiproc/mpi-start
 TESTS += tests/multiproc/mpi-transport
 EXTRA_DIST += tests/multiproc/mpi-start tests/multiproc/mpi-transport
+
+# Not a test: measures worlds of many ranks. make large-world
+EXTRA_PROGRAMS += tests/speed/large_world
+tests_speed_large_world_SOURCES = tests/speed/large_world.cpp tests/support/directory.h tests/support/ranks.h
+tests_speed_large_world_LDADD = libcollective.la libbase.la
+large-world: tests/speed/large_world
+	for ranks in 64 256 512 1024 2048 4096; do for node in 1 8 64; do \
+		tests/speed/large_world $$ranks $$node || exit; done; done
+.PHONY: large-world
