@@ -34,6 +34,11 @@ ClosedInChildren::ClosedInChildren(std::vector<int> fds) : fds_(std::move(fds)) 
     known().push_back(this);
 }
 
+void ClosedInChildren::add(int fd) {
+    const std::scoped_lock lock(mutex);
+    fds_.push_back(fd);
+}
+
 ClosedInChildren::~ClosedInChildren() {
     const std::scoped_lock lock(mutex);
     std::erase(known(), this);

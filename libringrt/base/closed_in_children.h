@@ -11,6 +11,7 @@ namespace ringrt {
 class ClosedInChildren {
   public:
     explicit ClosedInChildren(std::vector<int> fds);
+    void add(int fd);  // it stays open as long as this object
     ~ClosedInChildren();
     ClosedInChildren(const ClosedInChildren &) = delete;
     ClosedInChildren &operator=(const ClosedInChildren &) = delete;
@@ -18,7 +19,7 @@ class ClosedInChildren {
   private:
     static void close_all();
 
-    const std::vector<int> fds_;
+    std::vector<int> fds_;
 };
 
 }  // namespace ringrt

@@ -9,6 +9,7 @@ libbase_la_SOURCES += \
 	libringrt/base/config_struct.h \
 	libringrt/base/closed_in_children.cpp \
 	libringrt/base/closed_in_children.h \
+	libringrt/base/connections.h \
 	libringrt/base/deadline.cpp \
 	libringrt/base/deadline.h \
 	libringrt/base/device_memory.h \

@@ -162,6 +162,20 @@ Status connect_to(const Endpoint &endpoint, Deadline *deadline, int peer, Fd *ou
                         endpoint.port, strerror(error))};
 }
 
+int begin_connect(const std::string &address, int port, Fd *out) {
+    addrinfo hints{.ai_flags = AI_NUMERICSERV, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    addrinfo *found = nullptr;
+    if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+        return EADDRNOTAVAIL;
+    Fd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    int error = 0;
+    if (!fd.valid() || connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0)
+        error = errno == EINPROGRESS ? 0 : errno;
+    freeaddrinfo(found);
+    if (error == 0) *out = std::move(fd);
+    return error;
+}
+
 void tune(int fd) {
     int yes = 1, idle_s = 5, interval_s = 3, probes = 5;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

@@ -47,6 +47,8 @@ Status listen_on(int *port, Fd *out);
 // Connects to the first address that answers, within about 2 s each; RINGRT_SYSTEM_ERROR if none
 // does. `host` names may be resolved here.
 Status connect_to(const Endpoint &endpoint, Deadline *deadline, int peer, Fd *out);
+// Starts to connect to one address, without waiting: 0, or errno.
+int begin_connect(const std::string &address, int port, Fd *out);
 // No Nagle delay, non-blocking, keep-alive that detects a vanished node within about 20 s.
 void tune(int fd);
 

@@ -50,10 +50,12 @@ struct Acceptor::PendingConnection {
     Clock::time_point since = Clock::now();
 };
 
-Acceptor::Acceptor(Fd listener, const Secret &secret, Purpose purpose, const RankContext &self)
+Acceptor::Acceptor(Fd listener, const Secret &secret, Purpose purpose, const RankContext &self,
+                   std::function<bool(int rank)> admits)
     : listener_(std::move(listener)),
       side_{secret, purpose, self.rank, self.size},
       self_(self),
+      admits_(std::move(admits)),
       pending_max_(size_t(self.size) + 64) {}
 
 Acceptor::~Acceptor() = default;
@@ -83,37 +85,45 @@ void Acceptor::accept_waiting() {
     }
 }
 
-bool Acceptor::read_hello(PendingConnection *pending, int *rank) {
+Acceptor::Heard Acceptor::read_hello(PendingConnection *pending, int *rank) {
     PendingHello &visit = pending->visit;
     const auto bytes = visit.rest();
     ssize_t got = recv(pending->fd.get(), bytes.data(), bytes.size(), 0);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
-    if (got < 0) return true;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Heard::part;
+    // A rank withdraws a connection without a word if the peer's own has arrived meanwhile.
+    if (got <= 0) return admits_ && visit.received == 0 ? Heard::refused : Heard::stranger;
     visit.received += size_t(got);
     const HelloResult verdict = classify(visit, side_);
-    if (verdict != HelloResult::authenticated) return verdict == HelloResult::incomplete;
-    const Mac proof = make_proof(side_.secret, visit.hello, visit.nonce);
-    if (send(pending->fd.get(), &proof, sizeof proof, MSG_NOSIGNAL) != ssize_t(sizeof proof))
-        return false;
+    if (verdict == HelloResult::incomplete) return Heard::part;
+    if (verdict == HelloResult::unauthenticated) return Heard::stranger;
     *rank = int(visit.hello.rank);
-    return true;
+    if (admits_ && !admits_(*rank)) return Heard::refused;
+    const Mac proof = make_proof(side_.secret, visit.hello, visit.nonce);
+    const bool sent =
+        send(pending->fd.get(), &proof, sizeof proof, MSG_NOSIGNAL) == ssize_t(sizeof proof);
+    return sent ? Heard::rank : Heard::refused;
+}
+
+void Acceptor::add_to(std::vector<pollfd> *polled) const {
+    polled->push_back({.fd = listener_.get(), .events = POLLIN, .revents = 0});
+    for (const PendingConnection &pending : pending_)
+        polled->push_back({.fd = pending.fd.get(), .events = POLLIN, .revents = 0});
 }
 
 Status Acceptor::serve(int wait_ms, std::vector<Accepted> *arrivals) {
-    std::vector<pollfd> polled{{.fd = listener_.get(), .events = POLLIN, .revents = 0}};
-    for (const PendingConnection &pending : pending_) {
-        polled.push_back({.fd = pending.fd.get(), .events = POLLIN, .revents = 0});
-    }
+    std::vector<pollfd> polled;
+    add_to(&polled);
     if (poll(polled.data(), polled.size(), wait_ms) < 0 && errno != EINTR) {
         return {RINGRT_SYSTEM_ERROR, format_text("rank %d: poll: %s", self_.rank, strerror(errno))};
     }
     for (size_t i = pending_.size(); i-- > 0;) {
         PendingConnection &pending = pending_[i];
         int rank = -1;
-        if (polled[i + 1].revents != 0 && !read_hello(&pending, &rank)) {
+        const Heard heard = polled[i + 1].revents != 0 ? read_hello(&pending, &rank) : Heard::part;
+        if (heard == Heard::stranger) {
             drop(i, "not a rank of this job");
-        } else if (rank >= 0) {
-            arrivals->push_back({rank, std::move(pending.fd)});
+        } else if (heard != Heard::part) {
+            if (heard == Heard::rank) arrivals->push_back({rank, std::move(pending.fd)});
             pending_.erase(pending_.begin() + ptrdiff_t(i));
         } else if (Clock::now() - pending.since > std::chrono::milliseconds(kVisitMs)) {
             drop(i, "no hello within 5 s");

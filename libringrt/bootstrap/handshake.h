@@ -3,7 +3,10 @@
 // it.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,7 +25,9 @@ Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const Ra
 // ranks.
 class Acceptor {
   public:
-    Acceptor(Fd listener, const Secret &secret, Purpose purpose, const RankContext &self);
+    // `admits` may refuse a rank of this job, which then sees a closed connection.
+    Acceptor(Fd listener, const Secret &secret, Purpose purpose, const RankContext &self,
+             std::function<bool(int rank)> admits = {});
     ~Acceptor();
 
     struct Accepted {
@@ -32,17 +37,20 @@ class Acceptor {
     // Serves for up to `wait_ms` and appends the ranks that connected. A rank may appear twice (a
     // lost first connection).
     Status serve(int wait_ms, std::vector<Accepted> *arrivals);
+    [[nodiscard]] int listener() const { return listener_.get(); }
+    void add_to(std::vector<pollfd> *polled) const;
 
   private:
     struct PendingConnection;
     void accept_waiting();
     void drop(size_t index, const char *why);
-    // True while the connection may still become a rank; *rank is set once it is one.
-    bool read_hello(PendingConnection *pending, int *rank);
+    enum class Heard : uint8_t { part, rank, refused, stranger };
+    Heard read_hello(PendingConnection *pending, int *rank);
 
     Fd listener_;
     const Side side_;
     const RankContext &self_;
+    const std::function<bool(int rank)> admits_;
     std::vector<PendingConnection> pending_;
     uint64_t dropped_ = 0;
     size_t pending_max_;

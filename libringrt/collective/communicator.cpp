@@ -47,6 +47,9 @@ ringrt_status_t Communicator::finish() {
 int Communicator::rank() const { return impl_->self.rank; }
 int Communicator::size() const { return impl_->self.size; }
 int Communicator::local_rank() const { return impl_->local_rank; }
+size_t Communicator::connections() const {
+    return impl_->transport != nullptr ? impl_->transport->connections() : 0;
+}
 
 namespace {
 

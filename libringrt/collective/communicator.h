@@ -96,7 +96,8 @@ class Communicator {
     // Valid after start() succeeded.
     [[nodiscard]] int rank() const;
     [[nodiscard]] int size() const;
-    [[nodiscard]] int local_rank() const;  // the GPU to use
+    [[nodiscard]] int local_rank() const;      // the GPU to use
+    [[nodiscard]] size_t connections() const;  // sockets to other ranks, for tests
 
     // Collective. recv[i] = op over ranks of send[i]. recv may be send; otherwise they may not
     // overlap. count is the same on all ranks and may be 0. On all ranks both buffers are in

@@ -81,10 +81,10 @@ Status Communicator::Impl::connect(Deadline *deadline) {
         transport = make_host_transport(self, *config.messenger);
         return {};
     }
-    std::vector<Fd> peers;
-    RINGRT_TRY(connect_all(self, topology.endpoints, std::move(listener), bootstrap->secret(),
-                           deadline, &peers));
-    transport = make_tcp(self, std::move(peers));
+    transport =
+        make_tcp(self, std::make_unique<Connector>(
+                           self, [this](int peer) { return topology.endpoints[size_t(peer)]; },
+                           std::move(listener), bootstrap->secret()));
     return {};
 }
 

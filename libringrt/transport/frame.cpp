@@ -90,28 +90,32 @@ Status match(const RankContext &self, const OpHeader &mine, int rank, const Fram
 
 WaitChain::WaitChain(const RankContext &self)
     : self_(self),
-      period_(std::chrono::milliseconds(std::clamp<uint32_t>(self.timeout_ms / 4, 10, 1000))),
-      news_(size_t(self.size)) {}
+      period_(std::chrono::milliseconds(std::clamp<uint32_t>(self.timeout_ms / 4, 10, 1000))) {}
 
-bool WaitChain::due() {
-    auto now = Clock::now();
-    if (now - moved_ < period_ || now - told_ < period_) return false;
+bool WaitChain::due(int blame) {
+    const auto now = Clock::now();
+    if (now - moved_ < period_) return false;
+    const auto pause = blame == told_blame_ ? period_ : period_ / 20;
+    if (now - told_ < pause) return false;
     told_ = now;
+    told_blame_ = blame;
     return true;
 }
 
 void WaitChain::heard(int rank, uint32_t waits_for) {
     bool known = waits_for < uint32_t(self_.size);
-    news_[size_t(rank)] = {Clock::now(), known ? int(waits_for) : -1};
+    news_[rank] = {Clock::now(), known ? int(waits_for) : -1};
 }
 
 int WaitChain::blame(int peer) const {
     // News younger than two periods means that the rank is alive.
     auto oldest = Clock::now() - 2 * period_ - std::chrono::milliseconds(kSliceMs);
     for (int hops = 0; peer >= 0 && hops < self_.size; ++hops) {
-        const News &news = news_[size_t(peer)];
-        if (news.when < oldest || news.waits_for < 0 || news.waits_for == self_.rank) break;
-        peer = news.waits_for;
+        const auto news = news_.find(peer);
+        if (news == news_.end() || news->second.when < oldest || news->second.waits_for < 0 ||
+            news->second.waits_for == self_.rank)
+            break;
+        peer = news->second.waits_for;
     }
     return peer;
 }

@@ -3,6 +3,7 @@
 // transports that send messages (tcp.cpp, host_callbacks.cpp).
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "libringrt/base/deadline.h"
@@ -51,15 +52,18 @@ struct AbortNotice {
 [[nodiscard]] Status match(const RankContext &self, const OpHeader &mine, int rank,
                            const Frame &frame, std::vector<Message *> *expected, Message **out);
 
-// Tracks which rank waits for which. A rank that waits for long reports the rank that it waits for
-// to all others, about once a second. When the deadline passes, every rank can then name the silent
-// rank at the end of the chain as failed, instead of the healthy rank that it waits for.
+// Tracks which rank waits for which. A rank that waits for long reports to its peers, about once a
+// second, the silent rank at the end of the chain of waiting ranks, as far as it knows; each of
+// them passes this on. When the deadline passes, every rank can then name that rank as failed,
+// instead of the healthy rank that it waits for, even if it has no connection to the ranks in
+// between.
 class WaitChain {
   public:
     explicit WaitChain(const RankContext &self);
     void moved() { moved_ = Clock::now(); }
-    // True about once a second while nothing progresses: time to report to the others.
-    [[nodiscard]] bool due();
+    // While nothing progresses: time to report to the peers that `blame` is waited for. That is
+    // about once a second, and sooner if it is another rank than in the last report.
+    [[nodiscard]] bool due(int blame);
     void heard(int rank, uint32_t waits_for);
     // The rank to blame if this one waits for `peer` (-1: none).
     [[nodiscard]] int blame(int peer) const;
@@ -72,7 +76,8 @@ class WaitChain {
     const RankContext &self_;
     Clock::duration period_;
     Clock::time_point moved_ = Clock::now(), told_ = moved_;
-    std::vector<News> news_;  // by rank
+    int told_blame_ = -1;
+    std::map<int, News> news_;  // by rank, of this rank's peers
 };
 
 }  // namespace ringrt

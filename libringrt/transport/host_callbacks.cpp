@@ -277,7 +277,7 @@ int HostTransport::first_outstanding() const {
 Status HostTransport::waiting(int peer, int *blame) {
     if (peer < 0) peer = first_outstanding();
     *blame = wait_chain_.blame(peer);
-    if (!wait_chain_.due()) return {};
+    if (!wait_chain_.due(*blame)) return {};
     for (int r = 0; r < self_.size; ++r) {
         if (r == self_.rank || r == peer || peers_[size_t(r)].gone) continue;
         if (!peers_[size_t(r)].outgoing.empty()) continue;

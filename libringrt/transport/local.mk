@@ -10,5 +10,6 @@ libcollective_la_SOURCES += \
 	libringrt/transport/tcp.cpp \
 	libringrt/transport/tcp.h \
 	libringrt/transport/tcp_impl.h \
+	libringrt/transport/tcp_peers.cpp \
 	libringrt/transport/tcp_receive.cpp \
 	libringrt/transport/transport.h

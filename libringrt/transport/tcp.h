@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP between all pairs of ranks: one connection per pair, with frames in both directions.
+// TCP between ranks: one connection per pair that exchanges messages, with frames in both
+// directions. It is made at the pair's first message, so a rank has as many as its algorithms need.
+//
+// A rank's death closes its connections, which the ranks at their other ends see at once. A rank
+// that is not connected to the lost one either waits for a rank that is, directly or along a chain
+// of waiting ranks, and each rank of the chain passes the abort notice on; or it waits for a rank
+// that still computes, which finds the loss at its next operation.
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "libringrt/base/socket.h"
+#include "libringrt/base/connections.h"
 #include "libringrt/transport/transport.h"
 
 namespace ringrt {
 
-// `peers` by rank; the Fd is invalid if there is no connection (this rank itself).
-[[nodiscard]] std::unique_ptr<Transport> make_tcp(const RankContext &self, std::vector<Fd> peers);
+[[nodiscard]] std::unique_ptr<Transport> make_tcp(const RankContext &self,
+                                                  std::unique_ptr<Connections> connections);
 
 }  // namespace ringrt

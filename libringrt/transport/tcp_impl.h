@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The implementation of make_tcp(): one connection to each peer. tcp.cpp sends messages and the
-// abort notice, and sleeps; tcp_receive.cpp receives.
+// The implementation of make_tcp(). tcp.cpp sends messages, and sleeps; tcp_receive.cpp receives;
+// tcp_peers.cpp makes connections and sends the abort notice.
 #pragma once
 
 #include <poll.h>
 #include <sys/uio.h>
 
 #include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,9 +41,11 @@ inline size_t fill_pieces(const std::vector<std::span<std::byte>> &pieces, size_
     return used;
 }
 
-// One connection.
+// A rank that this one exchanges messages with.
 struct TcpPeer {
-    Fd fd;
+    explicit TcpPeer(int number) : rank(number) {}
+    const int rank;
+    Fd fd;  // invalid until it is connected
     // Sending: `sent` bytes of the first message have left, including its frame.
     struct Outgoing {
         Message *message;
@@ -52,7 +55,7 @@ struct TcpPeer {
     std::deque<Outgoing> outgoing;
     size_t sent = 0;
     // Receiving: bytes [begin, end) of the buffer are not processed yet.
-    std::vector<std::byte> buffer;
+    std::unique_ptr<std::byte[]> buffer;  // not initialized: only what is received uses memory
     size_t begin = 0, end = 0;
     std::vector<Message *> expected;
     Frame frame;
@@ -66,39 +69,51 @@ struct TcpPeer {
     size_t notice_sent = 0;  // bytes of our own abort notice sent
     Message waiting;         // a kWaiting frame in progress, unless done
 
+    [[nodiscard]] bool connected() const { return fd.valid(); }
     // Its next bytes may finish a message that this rank waits for.
     [[nodiscard]] bool is_awaited() const { return !expected.empty() || (in_frame && !held); }
 };
 
 class Tcp : public Transport {
   public:
-    Tcp(const RankContext &self, std::vector<Fd> fds);
+    Tcp(const RankContext &self, std::unique_ptr<Connections> connections);
     void begin(const OpHeader &call) override { call_ = call; }
     Status send(Message *message) override;
     Status receive(Message *message) override;
     Status progress(int sleep_ms, bool *moved) override;
     Status waiting(int peer, int *blame) override;
     void notify_abort(int failed_rank, const Status &why) override;
+    [[nodiscard]] size_t connections() const override;
 
   private:
-    Status push(int rank, bool *moved);
-    Status pull(int rank, bool *moved);
-    Status take(int rank, bool *moved);
-    Status open_frame(int rank);
-    Status close_frame(int rank);
-    Status find_message(int rank);
-    Status queue(Message *message, const Frame &frame, bool *moved);
-    Status tell_waiting(int waits_for);
-    Status lost(int rank, const char *why) const { return peer_lost(self_, rank, why, call_); }
-    Status connection_ended(int rank, bool in_order, const char *why);
-    bool send_notice(int rank, std::span<const std::byte> notice);
+    // The peer, which is connected from now on or soon.
+    Status reach(int rank, TcpPeer **out);
+    TcpPeer &peer_of(int rank);
+    Status connect(bool *moved);
+    void adopt(TcpPeer &peer, Fd fd);
+    Status push(TcpPeer &peer, bool *moved);
+    Status pull(TcpPeer &peer, bool *moved);
+    Status take(TcpPeer &peer, bool *moved);
+    Status open_frame(TcpPeer &peer);
+    Status close_frame(TcpPeer &peer);
+    Status find_message(TcpPeer &peer);
+    Status queue(TcpPeer &peer, Message *message, const Frame &frame, bool *moved);
+    Status tell_waiting(int peer, int blame);
+    Status lost(const TcpPeer &peer, const char *why) const {
+        return peer_lost(self_, peer.rank, why, call_);
+    }
+    Status connection_ended(TcpPeer &peer, bool in_order, const char *why);
+    bool send_notice(TcpPeer &peer, std::span<const std::byte> notice);
     Status sleep(int sleep_ms);
     Status look_at_all(int sleep_ms, bool *moved);
     int first_outstanding() const;
 
     const RankContext &self_;
-    std::vector<TcpPeer> peers_;
-    std::vector<pollfd> polled_;
+    std::unique_ptr<Connections> connections_;
+    std::vector<std::unique_ptr<TcpPeer>> known_;  // by rank; null: no message yet
+    std::vector<TcpPeer *> peers_;                 // those of known_, in rank order
+    std::vector<pollfd> polled_;                   // those of peers_, then connections_'s
+    std::vector<Connections::Made> made_;
     Clock::time_point looked_at_all_{};
     OpHeader call_;
     WaitChain wait_chain_;
@@ -106,7 +121,7 @@ class Tcp : public Transport {
     // with the reason may follow it.
     bool suspects_failure_ = false;
     bool sent_notice_ = false;
-    const ClosedInChildren closed_in_children_;
+    ClosedInChildren closed_in_children_;
 };
 
 }  // namespace ringrt

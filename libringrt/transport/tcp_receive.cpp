@@ -18,22 +18,24 @@ size_t places(TcpPeer &peer, iovec *pieces, size_t *direct) {
     const size_t rest = peer.in_frame ? size_t(peer.frame.bytes) - peer.taken : 0;
     *direct = 0;
     if (peer.incoming == nullptr || rest < kDirectBytes) {
-        memmove(peer.buffer.data(), peer.buffer.data() + peer.begin, peer.end - peer.begin);
+        memmove(peer.buffer.get(), peer.buffer.get() + peer.begin, peer.end - peer.begin);
         peer.end -= peer.begin, peer.begin = 0;
-        pieces[0] = {.iov_base = peer.buffer.data() + peer.end, .iov_len = kBufferBytes - peer.end};
+        pieces[0] = {.iov_base = peer.buffer.get() + peer.end, .iov_len = kBufferBytes - peer.end};
         return 1;
     }
     size_t used = fill_pieces(peer.incoming->pieces, peer.taken, pieces, kPiecesMax);
     for (size_t i = 0; i < used; ++i) *direct += pieces[i].iov_len;
     peer.begin = peer.end = 0;
-    pieces[used++] = {.iov_base = peer.buffer.data(), .iov_len = sizeof(Frame)};
+    pieces[used++] = {.iov_base = peer.buffer.get(), .iov_len = sizeof(Frame)};
     return used;
 }
 
 }  // namespace
 
 Status Tcp::receive(Message *message) {
-    TcpPeer &peer = peers_[size_t(message->peer)];
+    TcpPeer *reached = nullptr;
+    RINGRT_TRY(reach(message->peer, &reached));
+    TcpPeer &peer = *reached;
     message->done = false;
     bool came = false;
     if (call_.kind == kPointToPoint) RINGRT_TRY(peer.early.claim(self_, call_, message, &came));
@@ -41,33 +43,30 @@ Status Tcp::receive(Message *message) {
     peer.expected.push_back(message);
     if (!peer.held) return {};
     bool moved = false;
-    return take(message->peer, &moved);
+    return take(peer, &moved);
 }
 
 // Finds the expected message of the frame just read. If there is none yet, sets peer.held: later
 // data stays in the socket.
-Status Tcp::find_message(int rank) {
-    TcpPeer &peer = peers_[size_t(rank)];
-    RINGRT_TRY(match(self_, call_, rank, peer.frame, &peer.expected, &peer.incoming));
+Status Tcp::find_message(TcpPeer &peer) {
+    RINGRT_TRY(match(self_, call_, peer.rank, peer.frame, &peer.expected, &peer.incoming));
     if (peer.incoming == nullptr && peer.frame.call.kind == kPointToPoint && !peer.expected.empty())
-        peer.incoming = peer.early.keep(rank, peer.frame.slot, peer.frame.bytes);
+        peer.incoming = peer.early.keep(peer.rank, peer.frame.slot, peer.frame.bytes);
     peer.held = peer.incoming == nullptr;
     return {};
 }
 
-Status Tcp::open_frame(int rank) {
-    TcpPeer &peer = peers_[size_t(rank)];
-    memcpy(&peer.frame, peer.buffer.data() + peer.begin, sizeof(Frame));
+Status Tcp::open_frame(TcpPeer &peer) {
+    memcpy(&peer.frame, peer.buffer.get() + peer.begin, sizeof(Frame));
     peer.begin += sizeof(Frame);
     peer.taken = 0;
     peer.incoming = nullptr;
-    if (!peer.frame.is_valid()) return lost(rank, "it sent an invalid frame");
+    if (!peer.frame.is_valid()) return lost(peer, "it sent an invalid frame");
     peer.in_frame = true;
-    return peer.frame.kind == kData ? find_message(rank) : Status{};
+    return peer.frame.kind == kData ? find_message(peer) : Status{};
 }
 
-Status Tcp::close_frame(int rank) {
-    TcpPeer &peer = peers_[size_t(rank)];
+Status Tcp::close_frame(TcpPeer &peer) {
     peer.in_frame = false;
     switch (peer.frame.kind) {
         case kData:
@@ -78,29 +77,28 @@ Status Tcp::close_frame(int rank) {
             self_.pass_fault_point();
             return {};
         case kWaiting:
-            wait_chain_.heard(rank, peer.frame.segment);
+            wait_chain_.heard(peer.rank, peer.frame.segment);
             return {};
         default:
             peer.gone = peer.notice.failed_rank < 0;
-            return receive_abort_notice(self_, rank, peer.notice, call_);
+            return receive_abort_notice(self_, peer.rank, peer.notice, call_);
     }
 }
 
 // Processes the data in the buffer.
-Status Tcp::take(int rank, bool *moved) {
-    TcpPeer &peer = peers_[size_t(rank)];
+Status Tcp::take(TcpPeer &peer, bool *moved) {
     for (;;) {
         if (peer.held && !suspects_failure_) {
-            RINGRT_TRY(find_message(rank));
+            RINGRT_TRY(find_message(peer));
             if (peer.held) return {};
         }
         if (!peer.in_frame) {
             if (peer.end - peer.begin < sizeof(Frame)) return {};
-            RINGRT_TRY(open_frame(rank));
+            RINGRT_TRY(open_frame(peer));
             continue;
         }
         size_t rest = std::min(size_t(peer.frame.bytes) - peer.taken, peer.end - peer.begin);
-        const std::byte *from = peer.buffer.data() + peer.begin;
+        const std::byte *from = peer.buffer.get() + peer.begin;
         if (peer.held || (peer.frame.kind == kData && peer.incoming == nullptr)) {
             // Dropped.
         } else if (peer.incoming == nullptr) {
@@ -121,7 +119,7 @@ Status Tcp::take(int rank, bool *moved) {
         const bool whole = peer.taken == peer.frame.bytes;
         if (peer.frame.kind == kData && (rest > 0 || whole)) *moved = true;
         if (whole) {
-            RINGRT_TRY(close_frame(rank));
+            RINGRT_TRY(close_frame(peer));
         } else if (peer.begin == peer.end) {
             return {};
         }
@@ -131,28 +129,24 @@ Status Tcp::take(int rank, bool *moved) {
 // A connection ended without a notice. If it was closed in order, between two messages, that rank
 // died. Otherwise it may have stopped because of another rank's death without being able to report
 // it. Another rank that reports within a moment knows the cause better.
-Status Tcp::connection_ended(int rank, bool in_order, const char *why) {
+Status Tcp::connection_ended(TcpPeer &peer, bool in_order, const char *why) {
     constexpr auto kMoment = kSettle + std::chrono::milliseconds(500);
-    TcpPeer &peer = peers_[size_t(rank)];
-    if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(rank, why);
+    if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(peer, why);
     peer.gone = suspects_failure_;
     if (suspects_failure_) return {};
     suspects_failure_ = true;
     bool moved = false;
     for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
-        for (size_t r = 0; r < peers_.size(); ++r) {
-            const TcpPeer &other = peers_[r];
-            if (other.fd.valid() && !other.gone) RINGRT_TRY(pull(int(r), &moved));
-        }
+        for (TcpPeer *other : peers_)
+            if (other->connected() && !other->gone) RINGRT_TRY(pull(*other, &moved));
         RINGRT_TRY(sleep(kSliceMs));
     }
-    return lost(rank, why);
+    return lost(peer, why);
 }
 
-Status Tcp::pull(int rank, bool *moved) {
-    TcpPeer &peer = peers_[size_t(rank)];
+Status Tcp::pull(TcpPeer &peer, bool *moved) {
     for (;;) {
-        RINGRT_TRY(take(rank, moved));
+        RINGRT_TRY(take(peer, moved));
         if ((peer.held && !suspects_failure_) || peer.gone) return {};
         iovec pieces[kPiecesMax + 1];
         size_t direct = 0;
@@ -163,13 +157,13 @@ Status Tcp::pull(int rank, bool *moved) {
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
         if (got <= 0)
             return connection_ended(
-                rank, got == 0, got == 0 ? "it died or closed its connection" : strerror(errno));
+                peer, got == 0, got == 0 ? "it died or closed its connection" : strerror(errno));
         direct = std::min(size_t(got), direct);
         peer.end += size_t(got) - direct;
         if (direct == 0) continue;
         *moved = true;
         peer.taken += direct;
-        if (peer.taken == peer.frame.bytes) RINGRT_TRY(close_frame(rank));
+        if (peer.taken == peer.frame.bytes) RINGRT_TRY(close_frame(peer));
     }
 }
 

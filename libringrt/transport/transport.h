@@ -73,16 +73,18 @@ class Transport {
     virtual Status send(Message *message) = 0;
     virtual Status receive(Message *message) = 0;
     // Makes all possible progress. If there is none, sleeps for up to `sleep_ms` and tries again.
-    // Fails if any peer of the job is lost, whether or not it is waited for.
+    // Fails if a peer that this rank is connected to is lost, whether or not it is waited for.
     virtual Status progress(int sleep_ms, bool *moved) = 0;
     // Called while nothing progresses: this rank waits for `peer` (-1: for whatever is
-    // outstanding). Reports this to the other ranks about once a second. *blame is the silent rank
-    // at the end of the chain of waiting ranks; -1 if nothing is outstanding.
+    // outstanding). Reports this to its peers about once a second. *blame is the silent rank at the
+    // end of the chain of waiting ranks; -1 if nothing is outstanding.
     virtual Status waiting(int peer, int *blame) = 0;
     // Sends the abort notice to all peers, without waiting long for any: this rank stops because of
     // `failed_rank` (-1: none, the job is done). After a failure, call it while the operation's
     // messages still exist. Only the first call has an effect.
     virtual void notify_abort(int failed_rank, const Status &why) = 0;
+    // How many peers this rank has a connection to.
+    [[nodiscard]] virtual size_t connections() const { return 0; }
 };
 
 // Executes an operation over `transport`. Notifies the peers of a failure while the operation's

@@ -5,3 +5,9 @@ TESTS += tests/unit/transport/test_tcp
 tests_unit_transport_test_tcp_SOURCES = tests/unit/transport/test_tcp.cpp tests/support/check.h tests/support/ranks.h
 tests_unit_transport_test_tcp_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_transport_test_tcp_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/transport/test_connect
+TESTS += tests/unit/transport/test_connect
+tests_unit_transport_test_connect_SOURCES = tests/unit/transport/test_connect.cpp tests/support/check.h
+tests_unit_transport_test_connect_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_transport_test_connect_LDADD = libcollective.la libbase.la $(CHECK_LIBS)

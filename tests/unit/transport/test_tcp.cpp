@@ -14,7 +14,6 @@
 #include <random>
 #include <thread>
 
-#include "libringrt/bootstrap/connect.h"
 #include "libringrt/bootstrap/rendezvous_file.h"
 #include "libringrt/schedule/executor.h"
 #include "libringrt/transport/frame.h"
@@ -29,6 +28,24 @@ namespace {
 
 constexpr OpHeader kCall{.number = 1, .kind = kAllGather, .count = 1};
 
+// Connections that exist from the start.
+class Ready : public Connections {
+  public:
+    Ready(int peer, Fd fd) { ready_.push_back({.peer = peer, .fd = std::move(fd), .why = {}}); }
+    void want(int) override {}
+    [[nodiscard]] bool busy() const override { return false; }
+    Status progress(std::vector<Made> *made) override {
+        for (Made &each : ready_) made->push_back(std::move(each));
+        ready_.clear();
+        return {};
+    }
+    void add_to(std::vector<pollfd> *) const override {}
+    [[nodiscard]] int listener() const override { return -1; }
+
+  private:
+    std::vector<Made> ready_;
+};
+
 // Rank 0 of two; `peer` is the other end of its connection to rank 1.
 struct Pair {
     RankContext self;
@@ -41,10 +58,8 @@ struct Pair {
         int ends[2];
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
         for (int end : ends) fcntl(end, F_SETFL, O_NONBLOCK);
-        std::vector<Fd> fds(2);
-        fds[1] = Fd(ends[0]);
         peer = Fd(ends[1]);
-        transport = make_tcp(self, std::move(fds));
+        transport = make_tcp(self, std::make_unique<Ready>(1, Fd(ends[0])));
         transport->begin(kCall);
     }
 
@@ -255,37 +270,6 @@ TEST(mismatching_data_is_dropped) {
         pair.transport->notify_abort(1, status);
         ck_assert(!place.message.done);
     }
-}
-
-// As when too many connections at the acceptor cost it its place.
-TEST(a_connection_dropped_by_the_acceptor_is_retried) {
-    const Secret secret{std::byte{7}};
-    RankContext worlds[2];
-    for (int rank : {0, 1}) {
-        worlds[rank].rank = rank, worlds[rank].size = 2;
-        worlds[rank].warn = [](const std::string &) {};
-    }
-    std::vector<Endpoint> endpoints(2, Endpoint{.addresses = {"127.0.0.1"}});
-    Fd listeners[2];
-    for (int rank : {0, 1})
-        ck_assert(listen_on(&endpoints[size_t(rank)].port, &listeners[rank]).ok());
-    std::vector<Fd> fds[2];
-    Status met[2];
-    std::thread other([&] {
-        pollfd comes{.fd = listeners[0].get(), .events = POLLIN, .revents = 0};
-        for (int dropped = 0; dropped < 3; ++dropped) {
-            poll(&comes, 1, -1);
-            const Fd gone(accept(listeners[0].get(), nullptr, nullptr));
-        }
-        Deadline deadline(worlds[0], "start-up");
-        met[0] =
-            connect_all(worlds[0], endpoints, std::move(listeners[0]), secret, &deadline, &fds[0]);
-    });
-    Deadline deadline(worlds[1], "start-up");
-    met[1] = connect_all(worlds[1], endpoints, std::move(listeners[1]), secret, &deadline, &fds[1]);
-    other.join();
-    for (const Status &status : met) ck_assert_msg(status.ok(), "%s", status.message.c_str());
-    ck_assert(fds[0][1].valid() && fds[1][0].valid());
 }
 
 // An operation that ends with an exception sends its notice while the messages known to the
