@@ -5,7 +5,8 @@ namespace ringrt {
 
 std::string RankContext::name_of(int peer) const {
     std::string name = "rank " + std::to_string(peer);
-    if (peer >= 0 && size_t(peer) < hosts.size()) name += " on " + hosts[size_t(peer)];
+    if (peer >= 0 && size_t(peer) < host_of_rank.size())
+        name += " on " + hosts[host_of_rank[size_t(peer)]];
     return name;
 }
 

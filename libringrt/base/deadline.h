@@ -18,7 +18,8 @@ namespace ringrt {
 // Shared by all parts of one rank's runtime; owned by the Communicator.
 struct RankContext {
     int rank = 0, size = 1;
-    std::vector<std::string> hosts;  // by rank; empty until start-up has found them
+    std::vector<std::string> hosts;
+    std::vector<uint16_t> host_of_rank;  // by rank, in `hosts`; empty until start-up has found them
     std::atomic<bool> aborted{false};
     std::atomic<uint32_t> timeout_ms{600000};
     std::function<void(const std::string &)> warn;

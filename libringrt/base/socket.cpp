@@ -108,6 +108,20 @@ std::vector<std::string> own_addresses() {
     return out;
 }
 
+std::string join_addresses(const std::vector<std::string> &addresses, size_t most) {
+    std::string text;
+    for (const std::string &each : addresses)
+        if (text.size() + each.size() + 2 < most) text += each + " ";
+    return text;
+}
+
+std::vector<std::string> split_addresses(const std::string &text) {
+    std::vector<std::string> addresses;
+    for (size_t at = 0, end; (end = text.find(' ', at)) != text.npos; at = end + 1)
+        addresses.push_back(text.substr(at, end - at));
+    return addresses;
+}
+
 Status listen_on(int *port, Fd *out) {
     for (int family : {AF_INET6, AF_INET}) {
         Fd fd(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -41,6 +41,11 @@ struct Endpoint {
 // such as "ib0") or RINGRT_ADDRESS (a numeric address) restricts them to one.
 [[nodiscard]] std::vector<std::string> own_addresses();
 
+// Addresses in a text, each followed by a blank; those that do not fit in `most` bytes are left
+// out.
+[[nodiscard]] std::string join_addresses(const std::vector<std::string> &addresses, size_t most);
+[[nodiscard]] std::vector<std::string> split_addresses(const std::string &text);
+
 // Listens on all interfaces (IPv4, and IPv6 if available). With port 0 the system picks a free one.
 // Sets *port.
 Status listen_on(int *port, Fd *out);

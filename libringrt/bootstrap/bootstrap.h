@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bootstrap: lets all ranks of a job exchange a few bytes. Start-up is a handful of these
 // exchanges; afterwards the transports carry everything.
+//
+// All ranks report to rank 0, which shows them what all need to know. Up to kStarRanks ranks do so
+// over a connection to rank 0. More ranks form a tree: rank 0 refers each rank to its parent, so
+// that rank 0 sends only a few copies.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,11 +20,17 @@
 
 namespace ringrt {
 
+inline constexpr int kStarRanks = 64;
+
 class Bootstrap {
   public:
     virtual ~Bootstrap() = default;
-    // Collective. `mine` must have the same size on all ranks; *all gets size·mine.size() bytes.
-    virtual Status exchange(std::span<const std::byte> mine, std::vector<std::byte> *all) = 0;
+    // Makes what all ranks need to know of all ranks' bytes, which are in rank order.
+    using Merge = std::function<std::vector<std::byte>(std::span<const std::byte> all)>;
+    // Collective. `mine` must have the same size on all ranks. Rank 0 calls `merge` (others may,
+    // with the same bytes), and all ranks get its result.
+    virtual Status spread(std::span<const std::byte> mine, const Merge &merge,
+                          std::vector<std::byte> *merged) = 0;
     [[nodiscard]] const Secret &secret() const { return secret_; }
 
   protected:

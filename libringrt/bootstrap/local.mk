@@ -9,6 +9,8 @@ libcollective_la_SOURCES += \
 	libringrt/bootstrap/handshake.h \
 	libringrt/bootstrap/hello.cpp \
 	libringrt/bootstrap/hello.h \
+	libringrt/bootstrap/rank_tree.cpp \
+	libringrt/bootstrap/rank_tree.h \
 	libringrt/bootstrap/rendezvous_file.cpp \
 	libringrt/bootstrap/rendezvous_file.h \
 	libringrt/bootstrap/siphash.cpp \

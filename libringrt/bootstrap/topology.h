@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,19 @@
 namespace ringrt {
 
 struct Topology {
-    std::vector<std::string> hosts;   // by rank
-    std::vector<int> node_of_rank;    // by rank; nodes are numbered by their lowest rank
-    std::vector<Endpoint> endpoints;  // by rank
+    // A host name and the addresses of its ranks' endpoints; ranks share those that are equal.
+    struct Host {
+        std::string name;
+        std::vector<std::string> addresses;
+    };
+    std::vector<Host> hosts;
+    std::vector<uint16_t> host_of_rank, port_of_rank;  // by rank
+    std::vector<int> node_of_rank;  // by rank; nodes are numbered by their lowest rank
     int nodes = 1;
 
+    [[nodiscard]] Endpoint endpoint(int rank) const;
     [[nodiscard]] std::vector<int> ranks_of(int node) const;  // ascending
+    [[nodiscard]] std::vector<int> ranks_per_node() const;    // by node
     // All nodes have the same number of ranks, and a node's ranks are consecutive (as with Slurm's
     // block distribution), so that partial sums can pass from node to node.
     [[nodiscard]] bool regular() const;

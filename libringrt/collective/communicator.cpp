@@ -206,10 +206,7 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         auto body = [&](const void *from, void *to) -> Status {
             void *data = rank == root ? const_cast<void *>(from) : to;  // the root only reads it
             Work work = bytes_of(data, data, bytes, size);
-            OpHeader call = impl_->next_op(kBroadcast, work, bytes, root);
-            if (impl_->one_node()) return impl_->node->broadcast(data, bytes, root, call);
-            return execute(binary_tree_broadcast(rank, size, root), work, call, impl_->self,
-                           impl_->transport.get());
+            return impl_->broadcast(work, impl_->next_op(kBroadcast, work, bytes, root), root);
         };
         return impl_->in_host_memory(buffer, rank == root ? bytes : 0, buffer,
                                      rank == root ? 0 : bytes, body);

@@ -72,18 +72,24 @@ struct Communicator::Impl {
     void watch_gpu();
     bool look_at_gpu();
     // Executes a schedule of by_nodes.h.
-    Status run_by_nodes(const Work &work, const OpHeader &call,
-                        Schedule (*schedule)(int rank, NodeShape shape));
+    Status run_by_nodes(const Work &work, const OpHeader &call, const Schedule &schedule);
+    Status meet(const OpHeader &call);  // a barrier
     // The order of a reduce-scatter. It may not depend on an element's place in the buffer, because
     // the plan decides in which buffer a gradient travels.
     [[nodiscard]] Order order_of_shares() const {
         return choice.order == Order::Tree ? Order::Tree : Order::Rank;
     }
-    [[nodiscard]] NodeShape shape() const { return {.nodes = topology.nodes, .local = local_size}; }
+    [[nodiscard]] NodeShape shape() const {
+        return {.nodes = topology.nodes, .local = local_size, .aggregated = aggregates()};
+    }
     // Whether the node's shared memory has room for a segment's blocks of all ranks.
     [[nodiscard]] bool has_room_by_nodes() const;
+    // Exchanges by nodes pass the blocks of many nodes in one message: there are many nodes, or
+    // messages of single blocks would be too small.
+    [[nodiscard]] bool aggregates() const;
     // Distributes each rank's block (work.only_input_block) to all ranks.
     Status all_gather(const Work &work, const OpHeader &call);
+    Status broadcast(const Work &work, const OpHeader &call, int root);
     // Calls body(send, recv), through host memory if a buffer is in GPU memory.
     template <class Body>
     Status in_host_memory(const void *send, size_t send_bytes, void *recv, size_t recv_bytes,
@@ -99,6 +105,8 @@ struct Communicator::Impl {
     Status connect(Deadline *deadline);
     void count_local_ranks();
     Status measure();
+    Status measure_links(double *barrier_s);
+    Status measure_many(double *barrier_s);
     // The forced schedule, or else the cheapest between `ranks` that adds in the chosen order.
     [[nodiscard]] Schedule schedule_for(const Work &work, int rank, int ranks, int per_node) const;
     ringrt_status_t answer(Status status);

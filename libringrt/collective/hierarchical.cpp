@@ -209,7 +209,9 @@ Status HierarchicalAllreduce::rest(Deadline *deadline) {
     int silent = at_staged    ? memory_.waiting_for(ShmSegment::Staged, base_ + reduced_)
                  : at_reduced ? memory_.waiting_for(ShmSegment::Reduced, base_ + taken_)
                               : -1;
+    if (silent >= 0) silent = memory_.blame(silent);
     RINGRT_TRY(transport_.waiting(silent, &silent));
+    memory_.tell_waiting(silent);
     if (deadline->waited_ms() >= kSliceMs) RINGRT_TRY(memory_.check_peers(call_));
     return deadline->check(silent);
 }

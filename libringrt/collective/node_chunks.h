@@ -37,6 +37,8 @@ class NodeChunks : public SharedPlaces {
     [[nodiscard]] int waiting_for(Gate gate, size_t segment) const override {
         return memory_.waiting_for(kind(gate), first_ + segment);
     }
+    [[nodiscard]] int blame(int rank) const override { return memory_.blame(rank); }
+    void tell_waiting(int blame) override { memory_.tell_waiting(blame); }
     Status check_peers() const override { return memory_.check_peers(call_); }
 
     [[nodiscard]] uint64_t next_chunk() const { return passed_; }  // after the operation

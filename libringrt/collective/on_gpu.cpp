@@ -15,9 +15,7 @@ std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
             .meet = [this](const Work &work) -> Status {
                 if (self.size == 1) return {};
                 last_barrier_op = next_op(kDeviceAllreduce, work, work.count);
-                if (one_node()) return node->barrier(last_barrier_op);
-                return execute(dissemination(self.rank, self.size), {}, last_barrier_op, self,
-                               transport.get());
+                return this->meet(last_barrier_op);
             },
             .note = [this](std::span<const Gpu::Call> made) { note_gpu_calls(made); },
             .all_gather = [this](const void *mine, void *all,

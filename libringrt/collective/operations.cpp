@@ -6,6 +6,7 @@
 #include "libringrt/collective/communicator_impl.h"
 #include "libringrt/collective/hierarchical.h"
 #include "libringrt/collective/node_chunks.h"
+#include "libringrt/schedule/run.h"
 
 namespace ringrt {
 
@@ -61,10 +62,11 @@ Status Communicator::Impl::allreduce(Work work) {
     work.order = choice.order;
     OpHeader call = next_op(kAllreduce, work, work.count);
     if (one_node()) return node->allreduce(work, call);
+    if (by_rails && work.count == 0) return meet(call);
     if (has_room_by_nodes() && choice.order == Order::Tree && !choice.forced &&
-        shape().has_branches())
-        return run_by_nodes(work, call, allreduce_by_nodes_in_tree_order);
-    if (by_rails && choice.order == Order::Rank && !choice.forced && work.count > 0) {
+        shape().has_branches() && !aggregates())
+        return run_by_nodes(work, call, allreduce_by_nodes_in_tree_order(self.rank, shape()));
+    if (by_rails && choice.order == Order::Rank && !choice.forced) {
         Rail rail{.before = self.rank - local_size, .after = self.rank + local_size};
         if (rail.before < 0) rail.before = -1;
         if (rail.after >= self.size) rail.after = -1;
@@ -117,10 +119,22 @@ Status Communicator::Impl::alloc_alone(size_t bytes, void **out) {
 }
 
 Status Communicator::Impl::barrier(OpKind kind) {
-    if (self.size == 1) return {};
-    OpHeader call = next_op(kind, {}, 0);
+    return self.size == 1 ? Status{} : meet(next_op(kind, {}, 0));
+}
+
+Status Communicator::Impl::meet(const OpHeader &call) {
     if (one_node()) return node->barrier(call);
+    if (by_rails) return run_by_nodes({}, call, barrier_by_nodes(self.rank, shape()));
     return execute(dissemination(self.rank, self.size), {}, call, self, transport.get());
+}
+
+Status Communicator::Impl::broadcast(const Work &work, const OpHeader &call, int root) {
+    if (one_node()) return node->broadcast(work.output, work.count, root, call);
+    if (by_rails) return run_by_nodes(work, call, broadcast_by_nodes(self.rank, shape(), root));
+    const bool many = self.size > kDirectRanks;
+    return execute(many ? binomial_broadcast(self.rank, self.size, root)
+                        : binary_tree_broadcast(self.rank, self.size, root),
+                   work, call, self, transport.get());
 }
 
 bool Communicator::Impl::alone(void *out, const void *in, size_t bytes) const {
@@ -128,23 +142,32 @@ bool Communicator::Impl::alone(void *out, const void *in, size_t bytes) const {
     return self.size == 1;
 }
 
+bool Communicator::Impl::aggregates() const {
+    constexpr size_t kLeastBytes = 1024;  // of a block alone; in smaller ones the headers dominate
+    return topology.nodes > kDirectRanks ||
+           size_t(self.size) * kLeastBytes > memory->shape().chunk_bytes;
+}
+
 bool Communicator::Impl::has_room_by_nodes() const {
-    constexpr size_t kLeastBytes = 1024;  // of a block; in smaller ones the headers dominate
-    return by_rails && size_t(self.size) * kLeastBytes <= memory->shape().chunk_bytes;
+    return by_rails && size_t(self.size) * kLineBytes <= memory->shape().chunk_bytes;
 }
 
 Status Communicator::Impl::run_by_nodes(const Work &work, const OpHeader &call,
-                                        Schedule (*schedule)(int rank, NodeShape shape)) {
+                                        const Schedule &schedule) {
     NodeChunks chunks(*memory, *node->next_chunk(), call);
-    RINGRT_TRY(execute(schedule(self.rank, shape()), work, call, self, transport.get(), &chunks));
+    RINGRT_TRY(execute(schedule, work, call, self, transport.get(), &chunks));
     *node->next_chunk() = chunks.next_chunk();
     return {};
 }
 
 Status Communicator::Impl::all_gather(const Work &work, const OpHeader &call) {
     if (one_node()) return node->all_gather(work, call);
-    if (has_room_by_nodes()) return run_by_nodes(work, call, all_gather_by_nodes);
-    return execute(all_gather_schedule(self.rank, self.size), work, call, self, transport.get());
+    if (has_room_by_nodes())
+        return run_by_nodes(work, call, all_gather_by_nodes(self.rank, shape()));
+    const bool many = self.size > kDirectRanks;
+    return execute(many ? all_gather_doubling(self.rank, self.size)
+                        : all_gather_schedule(self.rank, self.size),
+                   work, call, self, transport.get());
 }
 
 Status Communicator::Impl::reduce_scatter(Work work) {
@@ -153,11 +176,13 @@ Status Communicator::Impl::reduce_scatter(Work work) {
     const OpHeader call = next_op(kReduceScatter, work, work.count);
     if (one_node()) return node->reduce_scatter(work, call);
     if (has_room_by_nodes() && work.order == Order::Rank)
-        return run_by_nodes(work, call, reduce_scatter_by_nodes_in_rank_order);
-    if (has_room_by_nodes() && work.order == Order::Tree && shape().has_branches())
-        return run_by_nodes(work, call, reduce_scatter_by_nodes_in_tree_order);
-    return execute(reduce_scatter_schedule(self.rank, self.size), work, call, self,
-                   transport.get());
+        return run_by_nodes(work, call, reduce_scatter_by_nodes_in_rank_order(self.rank, shape()));
+    if (has_room_by_nodes() && work.order == Order::Tree && shape().has_branches() && !aggregates())
+        return run_by_nodes(work, call, reduce_scatter_by_nodes_in_tree_order(self.rank, shape()));
+    const bool chain = self.size > kDirectRanks && work.order == Order::Rank;
+    return execute(chain ? reduce_scatter_chain(self.rank, self.size)
+                         : reduce_scatter_schedule(self.rank, self.size),
+                   work, call, self, transport.get());
 }
 
 }  // namespace ringrt

@@ -32,7 +32,8 @@ Status Communicator::Impl::start() {
     RINGRT_TRY(parse_choice(getenv("RINGRT_ORDER"), getenv("RINGRT_ALGORITHM"), &choice));
     RINGRT_TRY(identify());
     Deadline deadline(self, "start-up", config.start_timeout_ms);
-    topology = {.hosts = {"localhost"}, .node_of_rank = {0}, .endpoints = {}, .nodes = 1};
+    topology = {};
+    topology.node_of_rank = {0};
     if (self.size > 1) RINGRT_TRY(connect(&deadline));
     if (config.messenger != nullptr && transport == nullptr)  // one node: nothing to send
         config.messenger->release(config.messenger->context, 1);
@@ -73,7 +74,8 @@ Status Communicator::Impl::connect(Deadline *deadline) {
     topology = {};
     RINGRT_TRY(find_topology(self, config.node, bootstrap.get(), port, config.messenger != nullptr,
                              &topology));
-    self.hosts = topology.hosts;
+    for (const Topology::Host &host : topology.hosts) self.hosts.push_back(host.name);
+    self.host_of_rank = topology.host_of_rank;
     RINGRT_TRY(open_shm(self, bootstrap.get(), &topology, &memory));
     if (memory != nullptr) node = std::make_unique<ShmCollectives>(*memory);
     if (topology.nodes == 1) return {};
@@ -81,10 +83,9 @@ Status Communicator::Impl::connect(Deadline *deadline) {
         transport = make_host_transport(self, *config.messenger);
         return {};
     }
-    transport =
-        make_tcp(self, std::make_unique<Connector>(
-                           self, [this](int peer) { return topology.endpoints[size_t(peer)]; },
-                           std::move(listener), bootstrap->secret()));
+    transport = make_tcp(self, std::make_unique<Connector>(
+                                   self, [this](int peer) { return topology.endpoint(peer); },
+                                   std::move(listener), bootstrap->secret()));
     return {};
 }
 
@@ -96,18 +97,37 @@ void Communicator::Impl::count_local_ranks() {
         if (here[size_t(i)] == self.rank) local_rank = i;
     }
     by_rails = topology.nodes > 1 && local_size > 1 && topology.regular() && memory != nullptr;
-    for (int n = 0; n < topology.nodes; ++n)
-        ranks_per_node = std::max(ranks_per_node, int(topology.ranks_of(n).size()));
+    const std::vector<int> sizes = topology.ranks_per_node();
+    ranks_per_node = *std::max_element(sizes.begin(), sizes.end());
 }
 
-// Measures α from barriers of ceil(log2 p) messages, β from allreduces and γ from a reduction. All
+// Measures α from barriers of ceil(log2 p) messages, β from exchanges and γ from a reduction. All
 // ranks use rank 0's values, so that all choose alike.
 Status Communicator::Impl::measure() {
+    constexpr size_t kCount = 64 << 10;
+    std::vector<float> data(kCount, 0.0f);
+    const void *sources[] = {data.data(), data.data()};
+    double barrier_s = 1e9, reduce_s = 1e9;
+    const bool many = by_rails || self.size > kDirectRanks;
+    RINGRT_TRY(many ? measure_many(&barrier_s) : measure_links(&barrier_s));
+    for (int i = 0; i < 3; ++i) {
+        const auto start = Clock::now();
+        ringrt::reduce({.sources = sources, .out = data.data(), .count = kCount});
+        reduce_s = std::min(reduce_s, since(start));
+    }
+    costs.alpha_s =
+        barrier_s / std::bit_width(unsigned(by_rails ? topology.nodes - 1 : self.size - 1));
+    costs.gamma_s_per_byte = reduce_s / double(kCount * sizeof(float));
+    const Work model = bytes_of(&costs, &costs, sizeof costs, self.size);
+    return broadcast(model, next_op(kBroadcast, model, sizeof costs), 0);
+}
+
+// With few ranks: from allreduces that connect all pairs.
+Status Communicator::Impl::measure_links(double *barrier_s) {
     constexpr size_t kCount = 64 << 10, kBytes = kCount * sizeof(float);
     std::vector<float> data(kCount, 0.0f);
-    double barrier_s = 1e9, direct_s = 1e9, ring_s = 1e9, reduce_s = 1e9;
+    double direct_s = 1e9, ring_s = 1e9;
     Work work{.input = data.data(), .output = data.data(), .count = kCount, .ranks = self.size};
-    const void *sources[] = {data.data(), data.data()};
     auto sum = [&](const Schedule &schedule, double *least_s) -> Status {
         const auto start = Clock::now();
         RINGRT_TRY(
@@ -116,14 +136,11 @@ Status Communicator::Impl::measure() {
         return {};
     };
     for (int i = 0; i < 3; ++i) {
-        auto start = Clock::now();
+        const auto start = Clock::now();
         RINGRT_TRY(barrier(kBarrier));
-        barrier_s = std::min(barrier_s, since(start));
+        *barrier_s = std::min(*barrier_s, since(start));
         RINGRT_TRY(sum(direct(self.rank, self.size), &direct_s));
         if (choice.order == Order::Ring) RINGRT_TRY(sum(ring(self.rank, self.size), &ring_s));
-        start = Clock::now();
-        ringrt::reduce({.sources = sources, .out = data.data(), .count = kCount});
-        reduce_s = std::min(reduce_s, since(start));
     }
     // Solved for β with the model's own formulas.
     const Exchange what{.ranks = self.size, .ranks_per_node = ranks_per_node, .bytes = kBytes};
@@ -135,19 +152,33 @@ Status Communicator::Impl::measure() {
         const double rest_s = took_s - seconds(latency, algorithm, what);
         return std::max(rest_s, 1e-9) / seconds(unit, algorithm, what);
     };
-    costs.alpha_s = barrier_s / std::bit_width(unsigned(self.size - 1));
-    costs.gamma_s_per_byte = reduce_s / kBytes;
     costs.beta_s_per_byte = beta(Algorithm::Direct, direct_s);
     costs.ring_beta_s_per_byte =
         choice.order == Order::Ring ? beta(Algorithm::Ring, ring_s) : costs.beta_s_per_byte;
-    Work model{.input = &costs,
-               .output = &costs,
-               .count = sizeof costs,
-               .element_bytes = 1,
-               .dtype = RINGRT_UINT8,
-               .ranks = self.size};
-    return execute(binary_tree_broadcast(self.rank, self.size, 0), model,
-                   next_op(kBroadcast, model, sizeof costs), self, transport.get());
+    return {};
+}
+
+// With many ranks, or rails: from all-gathers of the kind that is used, so that no connection is
+// made for the measurement alone.
+Status Communicator::Impl::measure_many(double *barrier_s) {
+    constexpr size_t kBytes = 64 << 10;
+    const size_t each = std::max<size_t>(kBytes / size_t(self.size), 1);
+    std::vector<std::byte> mine(each), all(each * size_t(self.size));
+    double gather_s = 1e9;
+    for (int i = 0; i < 2; ++i) {
+        auto start = Clock::now();
+        RINGRT_TRY(barrier(kBarrier));
+        *barrier_s = std::min(*barrier_s, since(start));
+        start = Clock::now();
+        RINGRT_TRY(gather_all(mine.data(), all.data(), each));
+        gather_s = std::min(gather_s, since(start));
+    }
+    // By nodes each block leaves its node once, otherwise once for every rank of another node.
+    const double p = self.size, local = ranks_per_node, out = double(all.size()) * (p - local) / p;
+    costs.beta_s_per_byte =
+        std::max(gather_s - *barrier_s, 1e-9) / (has_room_by_nodes() ? out : out * local);
+    costs.ring_beta_s_per_byte = costs.beta_s_per_byte;
+    return {};
 }
 
 }  // namespace ringrt

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/schedule/by_nodes.h"
 
+#include <algorithm>
 #include <bit>
+
+#include "libringrt/schedule/binomial.h"
 
 namespace ringrt {
 namespace {
@@ -14,7 +17,7 @@ class ByNodes {
   public:
     ByNodes(const char *name, int rank, NodeShape shape)
         : rank_(rank), shape_(shape), node_(rank / shape.local), index_(rank % shape.local) {
-        made = {.name = name, .blocks = shape.nodes * shape.local};
+        made = {.name = name, .blocks = shape.nodes * shape.local, .aggregated = shape.aggregated};
     }
 
     // ---- all kinds ------------------------------------------------------------------------------
@@ -105,7 +108,12 @@ class ByNodes {
         };
         uint32_t sums = 0, result = 0;
         if (!first) sums = made.expect(peer(node_ - 1), 0, rail(kIncoming));
-        if (!last)
+        // The last node is the root of the results' tree: places count downwards.
+        const Binomial tree(shape_.nodes - 1 - node_, shape_.nodes);
+        if (!last && shape_.aggregated)
+            result = made.expect(peer(shape_.nodes - 1 - tree.parent()), 1,
+                                 results_of(shape_.nodes - 1 - node_, tree.end()));
+        else if (!last)
             result = made.expect(peer(shape_.nodes - 1), 1, {block_of(Place::Output, rank_)});
         stage();
         if (!first) made.await(sums);
@@ -115,14 +123,28 @@ class ByNodes {
                             .sources = sources_of(b),
                             .out = block_of(Place::Partial, b, kOutgoing)};
             if (!first) step.partial = block_of(Place::Partial, b, kIncoming);
-            if (last) step.out = block_of(b == rank_ ? Place::Output : Place::Row, b);
+            if (last)
+                step.out =
+                    block_of(b == rank_ && !shape_.aggregated ? Place::Output : Place::Row, b);
             made.reduce(std::move(step));
         }
         made.arrive(Gate::Shown);
         if (!last) made.send(peer(node_ + 1), 0, rail(kOutgoing));
-        if (last)
+        if (last && !shape_.aggregated)
             each_other_node([&](int k) { made.send(peer(k), 1, {block_of(Place::Row, peer(k))}); });
         if (!last) made.await(result);
+        if (!shape_.aggregated) return;
+        tree.each_child([&](int child, int end) {
+            made.send(peer(shape_.nodes - 1 - child), 1, results_of(child, end));
+        });
+        made.copy(block_of(Place::Row, rank_), block_of(Place::Output, rank_));
+    }
+    // This rail's results for the nodes at places [place, end) of the tree.
+    [[nodiscard]] std::vector<Ref> results_of(int place, int end) const {
+        std::vector<Ref> blocks;
+        for (; place < end; ++place)
+            blocks.push_back(block_of(Place::Row, peer(shape_.nodes - 1 - place)));
+        return blocks;
     }
 
     // ---- results --------------------------------------------------------------------------------
@@ -137,6 +159,61 @@ class ByNodes {
     }
     void send_result(uint32_t slot, Place own) {
         each_other_node([&](int k) { made.send(peer(k), slot, {block_of(own, rank_)}); });
+    }
+    // Like expect_results(), send_result() and await(), from Output, in ceil(log2 N) exchanges.
+    void double_results() {
+        auto round_from = [&](int node, int count) {
+            std::vector<Ref> blocks;
+            for (int i = 0; i < count; ++i)
+                blocks.push_back(block_of(Place::Output, peer((node + i) % shape_.nodes)));
+            return blocks;
+        };
+        uint32_t slot = 0;
+        for (int d = 1; d < shape_.nodes; d *= 2, ++slot) {
+            const int count = std::min(d, shape_.nodes - d);
+            const uint32_t receive =
+                made.expect(peer((node_ + d) % shape_.nodes), slot, round_from(node_ + d, count));
+            made.send(peer((node_ - d + shape_.nodes) % shape_.nodes), slot,
+                      round_from(node_, count));
+            made.await(receive);
+        }
+    }
+    // Along a binomial tree of nodes, on the rail of `root`.
+    void broadcast(int root) {
+        made.blocks = 1;
+        made.arrive(Gate::Staged);
+        if (index_ != root % shape_.local) {
+            made.arrive(Gate::Shown);
+            made.pass(Gate::Staged);
+            made.pass(Gate::Shown);
+            return made.copy(block_of(Place::Results, 0), block_of(Place::Output, 0));
+        }
+        const int first = root / shape_.local, nodes = shape_.nodes;
+        const Binomial tree((node_ - first + nodes) % nodes, nodes);
+        auto relay = [&](int place) { return peer((place + first) % nodes); };
+        const Ref result = block_of(Place::Output, 0);
+        if (tree.is_root())
+            made.copy(block_of(Place::Input, 0), result);
+        else
+            made.await(made.expect(relay(tree.parent()), 0, {result}));
+        tree.each_child([&](int child, int) { made.send(relay(child), 0, {result}); });
+        made.pass(Gate::Staged);
+        made.copy(result, block_of(Place::Results, 0));
+        made.arrive(Gate::Shown);
+    }
+    // Once a node's ranks are all here, each of its rails tells the other nodes.
+    void meet() {
+        made.blocks = 1;
+        made.arrive(Gate::Staged);
+        made.pass(Gate::Staged);
+        uint32_t slot = 0;
+        for (int d = 1; d < shape_.nodes; d *= 2, ++slot) {
+            const uint32_t receive =
+                made.expect(peer((node_ - d + shape_.nodes) % shape_.nodes), slot, {});
+            made.send(peer((node_ + d) % shape_.nodes), slot, {});
+            made.await(receive);
+        }
+        made.arrive(Gate::Shown);
     }
     // Shows this rail's results to the node's other ranks, and copies theirs to Output.
     void show_and_take() {
@@ -161,11 +238,17 @@ class ByNodes {
 
 Schedule all_gather_by_nodes(int rank, NodeShape shape) {
     ByNodes all("all-gather-by-nodes", rank, shape);
-    const auto results = all.expect_results(0);
-    all.send_result(0, Place::Input);
-    all.made.copy(block_of(Place::Input, rank), block_of(Place::Output, rank));
-    all.made.arrive(Gate::Staged);
-    all.await(results);
+    if (shape.aggregated) {
+        all.made.copy(block_of(Place::Input, rank), block_of(Place::Output, rank));
+        all.made.arrive(Gate::Staged);
+        all.double_results();
+    } else {
+        const auto results = all.expect_results(0);
+        all.send_result(0, Place::Input);
+        all.made.copy(block_of(Place::Input, rank), block_of(Place::Output, rank));
+        all.made.arrive(Gate::Staged);
+        all.await(results);
+    }
     all.made.pass(Gate::Staged);
     all.show_and_take();
     return std::move(all.made);
@@ -175,6 +258,18 @@ Schedule reduce_scatter_by_nodes_in_rank_order(int rank, NodeShape shape) {
     ByNodes sums("reduce-scatter-by-nodes", rank, shape);
     sums.reduce_in_rank_order();
     return std::move(sums.made);
+}
+
+Schedule broadcast_by_nodes(int rank, NodeShape shape, int root) {
+    ByNodes all("broadcast-by-nodes", rank, shape);
+    all.broadcast(root);
+    return std::move(all.made);
+}
+
+Schedule barrier_by_nodes(int rank, NodeShape shape) {
+    ByNodes all("barrier-by-nodes", rank, shape);
+    all.meet();
+    return std::move(all.made);
 }
 
 Schedule reduce_scatter_by_nodes_in_tree_order(int rank, NodeShape shape) {

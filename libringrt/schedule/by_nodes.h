@@ -12,7 +12,12 @@
 //   reduce-scatter, rank order       n, plus results of at most n/N: sums can only pass from node to
 //                                    node, and the last node sends the results to their owners
 //   allreduce, tree order            2(N-1)/N·n: the first two together
+//   broadcast                        n along a binomial tree of nodes, on the root's rail
+//   barrier                          no data: each node waits for its ranks, then each rail for its
 // clang-format on
+//
+// With many nodes an exchange is aggregated: each message holds the blocks of many nodes, so that a
+// rank has 2·ceil(log2 N) peers instead of N-1.
 #pragma once
 
 #include "libringrt/schedule/schedule.h"
@@ -21,13 +26,16 @@ namespace ringrt {
 
 struct NodeShape {
     int nodes = 1, local = 1;  // ranks per node
+    bool aggregated = false;
 
     [[nodiscard]] bool has_branches() const { return (local & (local - 1)) == 0; }
 };
 
 [[nodiscard]] Schedule all_gather_by_nodes(int rank, NodeShape shape);
 [[nodiscard]] Schedule reduce_scatter_by_nodes_in_rank_order(int rank, NodeShape shape);
-// These require shape.has_branches().
+[[nodiscard]] Schedule broadcast_by_nodes(int rank, NodeShape shape, int root);
+[[nodiscard]] Schedule barrier_by_nodes(int rank, NodeShape shape);
+// These require shape.has_branches(), and are not aggregated.
 [[nodiscard]] Schedule reduce_scatter_by_nodes_in_tree_order(int rank, NodeShape shape);
 [[nodiscard]] Schedule allreduce_by_nodes_in_tree_order(int rank, NodeShape shape);
 

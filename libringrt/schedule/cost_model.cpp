@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 
+#include "libringrt/schedule/schedule.h"
+
 namespace ringrt {
 namespace {
 
@@ -81,9 +83,20 @@ double seconds(const CostModel &model, Algorithm algorithm, const Exchange &what
     return 0;
 }
 
+// Whether a rank's connections and scratch stay small with so many ranks. Direct exchanges have p-1
+// peers, and raw halving routes the data of all ranks through each, in scratch of p² blocks.
+bool fits(Algorithm algorithm, int ranks) {
+    constexpr int kRawRanks = 256;
+    if (algorithm == Algorithm::Direct || algorithm == Algorithm::OneShot)
+        return ranks <= kDirectRanks;
+    return algorithm != Algorithm::RawHalving || ranks <= kRawRanks;
+}
+
 Algorithm choose(const CostModel &model, Order order, const Exchange &what) {
     const std::span<const Algorithm> all = algorithms_of(order);
     return *std::min_element(all.begin(), all.end(), [&](Algorithm a, Algorithm b) {
+        const bool a_fits = fits(a, what.ranks), b_fits = fits(b, what.ranks);
+        if (a_fits != b_fits) return a_fits;
         return seconds(model, a, what) < seconds(model, b, what);
     });
 }

@@ -41,7 +41,8 @@ struct Exchange {
 }
 
 [[nodiscard]] double seconds(const CostModel &model, Algorithm algorithm, const Exchange &what);
-// All ranks with the same model choose the same algorithm.
+[[nodiscard]] bool fits(Algorithm algorithm, int ranks);
+// The cheapest of those that fit. All ranks with the same model choose the same algorithm.
 [[nodiscard]] Algorithm choose(const CostModel &model, Order order, const Exchange &what);
 
 }  // namespace ringrt

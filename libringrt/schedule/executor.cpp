@@ -20,10 +20,12 @@ constexpr size_t kWindow = 4;
 // window: with more, the network queue to it overflows when all ranks send at once, and TCP slows
 // down because it takes the loss for congestion. Two ranks have one connection, whose other
 // direction is idle during the reduction of a segment, so their segments are shorter.
-size_t segment_bytes(int blocks) {
-    constexpr size_t kUnderWay = 1 << 20, kLeast = 16 << 10, kMost = 128 << 10, kOfTwo = 64 << 10;
+// An aggregated message holds many blocks, so these may be small.
+size_t segment_bytes(int blocks, bool aggregated) {
+    constexpr size_t kUnderWay = 1 << 20, kMost = 128 << 10, kOfTwo = 64 << 10;
+    const size_t least = aggregated ? kLineBytes : 16 << 10;
     if (blocks == 2) return kOfTwo;
-    return std::clamp(kUnderWay / kWindow / size_t(std::max(1, blocks - 1)), kLeast, kMost);
+    return std::clamp(kUnderWay / kWindow / size_t(std::max(1, blocks - 1)), least, kMost);
 }
 
 // Executes all segments, a window of them at a time.
@@ -88,7 +90,9 @@ class Window {
         if (*moved) return {};
         if (gate) node_->sleep(gate->gate, gate->segment, kGlanceMs);
         int silent = gate ? node_->waiting_for(gate->gate, gate->segment) : -1;
+        if (silent >= 0) silent = node_->blame(silent);
         RINGRT_TRY(transport_.waiting(silent, &silent));
+        if (node_ != nullptr) node_->tell_waiting(silent);
         if (node_ != nullptr && deadline_.waited_ms() >= kSliceMs) RINGRT_TRY(node_->check_peers());
         return deadline_.check(silent);
     }
@@ -108,7 +112,7 @@ Status execute(const Schedule &schedule, const Work &work, const OpHeader &call,
                const RankContext &self, Transport *transport, SharedPlaces *node) {
     const auto blocks = size_t(schedule.blocks);
     const size_t block_bytes = (work.count + blocks - 1) / blocks * work.element_bytes;
-    size_t most = segment_bytes(schedule.blocks), window = kWindow;
+    size_t most = segment_bytes(schedule.blocks, schedule.aggregated), window = kWindow;
     if (node != nullptr) {  // a segment's blocks fill one place; each starts on its own cache line
         most = node->place_bytes() / blocks / kLineBytes * kLineBytes;
         window = node->segments_at_once();

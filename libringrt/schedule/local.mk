@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What each rank does in a collective, as data, and its executor
 libcollective_la_SOURCES += \
+	libringrt/schedule/binomial.h \
 	libringrt/schedule/by_nodes.cpp \
 	libringrt/schedule/by_nodes.h \
 	libringrt/schedule/choice.cpp \
@@ -8,6 +9,7 @@ libcollective_la_SOURCES += \
 	libringrt/schedule/cost_model.cpp \
 	libringrt/schedule/cost_model.h \
 	libringrt/schedule/direct.cpp \
+	libringrt/schedule/doubling.cpp \
 	libringrt/schedule/executor.cpp \
 	libringrt/schedule/executor.h \
 	libringrt/schedule/halving.cpp \

@@ -28,6 +28,10 @@
 //   halving           like raw halving, but received data is added at once: 2(p-1)/p·n bytes for
 //                     p = 2^k. The nearest exchange is first, so that the large ones stay in a node.
 //   tree              partial sums go up a binomial tree, results down: 2·ceil(log2 p) messages of n.
+//
+// With more than kDirectRanks ranks a rank exchanges messages only with few others, so that it needs
+// few connections: those at distances 1, 2, 4 ... (all-gather, broadcast, barrier) and its
+// neighbours (chain, ring).
 // clang-format on
 #pragma once
 
@@ -86,6 +90,7 @@ struct Schedule {
     std::string_view name;
     int blocks = 1;
     int rows = 0, partials = 0;  // scratch: rows and partials used; each holds all blocks
+    bool aggregated = false;     // a message holds the blocks of many ranks
     std::vector<ScheduleMessage> sends, receives;
     std::vector<ReduceStep> reduces;
     std::vector<CopyStep> copies;
@@ -103,6 +108,10 @@ struct Schedule {
     void arrive(Gate gate);
     void pass(Gate gate);
 };
+
+// The most ranks of which each may send to all others. Beyond, connections and the messages of one
+// exchange would grow with the square of the ranks.
+inline constexpr int kDirectRanks = 32;
 
 // Allreduces; all work for any size >= 1.
 [[nodiscard]] Schedule direct(int rank, int size);
@@ -127,6 +136,14 @@ struct Schedule {
                                         int root);  // root's Input → Output, own block only
 // Sends one block from root's Input to all Outputs, along a binary tree.
 [[nodiscard]] Schedule binary_tree_broadcast(int rank, int size, int root);
+// The same for any number of ranks, with 2·ceil(log2 p) peers of a rank. All-gather: in exchange k
+// a rank passes on the 2^k blocks that it has (Bruck et al. 1997). Broadcast: along a binomial
+// tree.
+[[nodiscard]] Schedule all_gather_doubling(int rank, int size);
+[[nodiscard]] Schedule binomial_broadcast(int rank, int size, int root);
+// In rank order: partial sums of all blocks pass from rank 0 upwards, and the last rank's results
+// return to their owners along a binomial tree.
+[[nodiscard]] Schedule reduce_scatter_chain(int rank, int size);
 // Sends no data: each rank learns that all have arrived, in ceil(log2 p) exchanges (dissemination).
 [[nodiscard]] Schedule dissemination(int rank, int size);
 

@@ -31,6 +31,10 @@ class SharedPlaces {
     // Sleeps until the gate opens, for at most sleep_ms.
     virtual void sleep(Gate gate, size_t segment, int sleep_ms) = 0;
     [[nodiscard]] virtual int waiting_for(Gate gate, size_t segment) const = 0;  // returns a rank
+    // Shows the node's other ranks whom this one blames while it waits, and reads whom `rank`
+    // blames.
+    virtual void tell_waiting(int blame) = 0;
+    [[nodiscard]] virtual int blame(int rank) const = 0;
     virtual Status check_peers() const = 0;
 };
 

@@ -17,6 +17,11 @@ constexpr int kSpins = 2000;
 constexpr int kYields = 10;       // if ranks share cores: each yields to another rank
 constexpr int kSpinsAsleep = 50;  // before sleepers at an open gate are woken
 
+int64_t steady_ms() {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch())
+        .count();
+}
+
 }  // namespace
 
 void ShmSegment::count_cores() {
@@ -141,6 +146,23 @@ int ShmSegment::waiting_for(GateKind kind, uint64_t chunk) const {
         if (slowest < 0 || passed(i) < passed(slowest)) slowest = i;
     }
     return slowest < 0 ? -1 : rank_at(slowest);
+}
+
+void ShmSegment::tell_waiting(int blame) {
+    ControlBlock &mine = control_block(index_);
+    mine.blames.store(blame, std::memory_order_relaxed);
+    mine.blames_since_ms.store(steady_ms(), std::memory_order_release);
+}
+
+int ShmSegment::blame(int rank) const {
+    const auto mate = std::find(ranks_.begin(), ranks_.end(), rank);
+    if (mate == ranks_.end()) return rank;
+    const ControlBlock &other = control_block(int(mate - ranks_.begin()));
+    // A waiting rank says so at least every kSliceMs; a stopped one does not.
+    const int64_t old_ms = std::min<int64_t>(self_.timeout_ms / 2, 2000) + kSliceMs;
+    if (steady_ms() - other.blames_since_ms.load(std::memory_order_acquire) > old_ms) return rank;
+    const int blames = other.blames.load(std::memory_order_relaxed);
+    return blames < 0 || blames == self_.rank ? rank : blames;
 }
 
 Status ShmSegment::check_peers(const OpHeader &call) const {

@@ -52,6 +52,9 @@ struct ControlBlock {
     // For messages between two ranks (shm_messages.h): set while this rank sleeps until one
     // progresses.
     alignas(64) std::atomic<uint32_t> asleep_for_message;
+    // While it waits for long: the rank that it blames, and when it said so (monotonic clock).
+    std::atomic<int32_t> blames;
+    std::atomic<int64_t> blames_since_ms;
 };
 inline constexpr uint64_t kPrivate = ~uint64_t{0};
 
@@ -107,6 +110,11 @@ class ShmSegment {
     Status check_peers(const OpHeader &call) const;
     // Returns a rank that has not arrived yet.
     [[nodiscard]] int waiting_for(GateKind kind, uint64_t chunk) const;
+
+    // The node's part of the WaitChain (transport/frame.h): a rank that waits for another node has
+    // no connection to the ranks of its own node that wait for it.
+    void tell_waiting(int blame);
+    [[nodiscard]] int blame(int rank) const;  // whom to blame for waiting for this rank
 
     void notify_abort(int failed_rank, const Status &why);
 
