@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 namespace ringrt {
 namespace {
@@ -47,8 +48,9 @@ struct Connector::Attempt {
     Mac proof{};
     size_t received = 0;
     std::string why;
-    // `tries_since` limits tries that end early; a peer that is silent is left to the operation.
-    Clock::time_point tries_since = Clock::now(), state_since = tries_since, again = tries_since;
+    // The first try that ended early; a peer that is silent is left to the operation's timeout.
+    std::optional<Clock::time_point> failing_since;
+    Clock::time_point state_since = Clock::now(), again = state_since;
 };
 
 Connector::Connector(const RankContext &self, EndpointOf endpoint_of, Fd listener,
@@ -93,7 +95,8 @@ Connector::Outcome Connector::try_again(Attempt *attempt, const std::string &why
     attempt->why = why;
     attempt->state = Attempt::Pause;
     attempt->again = Clock::now() + kPause;
-    return Clock::now() - attempt->tries_since < kRetryFor ? Outcome::waits : Outcome::failed;
+    if (!attempt->failing_since) attempt->failing_since = Clock::now();
+    return Clock::now() - *attempt->failing_since < kRetryFor ? Outcome::waits : Outcome::failed;
 }
 
 Connector::Outcome Connector::next_address(Attempt *attempt, int error) {

@@ -83,9 +83,13 @@ Status Communicator::Impl::connect(Deadline *deadline) {
         transport = make_host_transport(self, *config.messenger);
         return {};
     }
-    transport = make_tcp(self, std::make_unique<Connector>(
-                                   self, [this](int peer) { return topology.endpoint(peer); },
-                                   std::move(listener), bootstrap->secret()));
+    transport = make_tcp(self,
+                         std::make_unique<Connector>(
+                             self, [this](int peer) { return topology.endpoint(peer); },
+                             std::move(listener), bootstrap->secret()),
+                         [this](const OpHeader &call) {
+                             return memory != nullptr ? memory->check_peers(call) : Status{};
+                         });
     return {};
 }
 

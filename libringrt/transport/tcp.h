@@ -8,6 +8,7 @@
 // that still computes, which finds the loss at its next operation.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "libringrt/base/connections.h"
@@ -15,7 +16,12 @@
 
 namespace ringrt {
 
+// Finds out by other means than the transport whether a rank is lost.
+using LossCheck = std::function<Status(const OpHeader &call)>;
+
+// `on_node`, if any, knows about the ranks of this rank's node, with which it has no connection.
 [[nodiscard]] std::unique_ptr<Transport> make_tcp(const RankContext &self,
-                                                  std::unique_ptr<Connections> connections);
+                                                  std::unique_ptr<Connections> connections,
+                                                  LossCheck on_node = {});
 
 }  // namespace ringrt

@@ -76,7 +76,7 @@ struct TcpPeer {
 
 class Tcp : public Transport {
   public:
-    Tcp(const RankContext &self, std::unique_ptr<Connections> connections);
+    Tcp(const RankContext &self, std::unique_ptr<Connections> connections, LossCheck on_node);
     void begin(const OpHeader &call) override { call_ = call; }
     Status send(Message *message) override;
     Status receive(Message *message) override;
@@ -110,6 +110,7 @@ class Tcp : public Transport {
 
     const RankContext &self_;
     std::unique_ptr<Connections> connections_;
+    const LossCheck on_node_;
     std::vector<std::unique_ptr<TcpPeer>> known_;  // by rank; null: no message yet
     std::vector<TcpPeer *> peers_;                 // those of known_, in rank order
     std::vector<pollfd> polled_;                   // those of peers_, then connections_'s

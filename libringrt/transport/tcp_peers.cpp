@@ -11,9 +11,10 @@
 
 namespace ringrt {
 
-Tcp::Tcp(const RankContext &self, std::unique_ptr<Connections> connections)
+Tcp::Tcp(const RankContext &self, std::unique_ptr<Connections> connections, LossCheck on_node)
     : self_(self),
       connections_(std::move(connections)),
+      on_node_(std::move(on_node)),
       known_(size_t(self.size)),
       wait_chain_(self),
       closed_in_children_({}) {
@@ -117,8 +118,8 @@ void Tcp::notify_abort(int failed_rank, const Status &why) {
 }
 
 std::unique_ptr<Transport> make_tcp(const RankContext &self,
-                                    std::unique_ptr<Connections> connections) {
-    return std::make_unique<Tcp>(self, std::move(connections));
+                                    std::unique_ptr<Connections> connections, LossCheck on_node) {
+    return std::make_unique<Tcp>(self, std::move(connections), std::move(on_node));
 }
 
 }  // namespace ringrt

@@ -139,6 +139,7 @@ Status Tcp::connection_ended(TcpPeer &peer, bool in_order, const char *why) {
     for (auto start = Clock::now(); Clock::now() - start < kMoment;) {
         for (TcpPeer *other : peers_)
             if (other->connected() && !other->gone) RINGRT_TRY(pull(*other, &moved));
+        if (on_node_) RINGRT_TRY(on_node_(call_));
         RINGRT_TRY(sleep(kSliceMs));
     }
     return lost(peer, why);

@@ -9,6 +9,7 @@ multiproc_tests = \
 	tests/multiproc/test_failures \
 	tests/multiproc/test_gradients \
 	tests/multiproc/test_grouping_rules \
+	tests/multiproc/test_large_world \
 	tests/multiproc/test_live \
 	tests/multiproc/test_live_state \
 	tests/multiproc/test_orders \
@@ -51,6 +52,10 @@ tests_multiproc_test_grouping_rules_SOURCES = tests/multiproc/test_grouping_rule
 tests_multiproc_test_grouping_rules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_grouping_rules_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_large_world_SOURCES = tests/multiproc/test_large_world.cpp $(multiproc_headers)
+tests_multiproc_test_large_world_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_large_world_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/check.h \
 	tests/support/directory.h tests/support/live_job.h tests/support/ranks.h

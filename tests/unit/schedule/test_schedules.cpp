@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -226,6 +227,32 @@ TEST(halves_of_an_allreduce) {
         for (int r = 0; r < size; ++r) {
             ck_assert(scatter.output(r, r) == left_fold(0, size));
             for (int b = 0; b < size; ++b) ck_assert(gathered.output(r, b) == std::to_string(b));
+        }
+    }
+}
+
+TEST(many_ranks_have_few_peers) {
+    for (const int size : {1, 2, 3, 5, 8, 13, 33, 64, 100}) {
+        Simulation gathered(size, all_gather_doubling, 1);
+        ck_assert(gathered.run());
+        for (int r = 0; r < size; ++r)
+            for (int b = 0; b < size; ++b) ck_assert(gathered.output(r, b) == std::to_string(b));
+        ck_assert_uint_eq(gathered.blocks_sent(), size_t(size) * size_t(size - 1));
+        for (const int root : {0, size / 2, size - 1}) {
+            Simulation tree(
+                size, [root](int r, int p) { return binomial_broadcast(r, p, root); }, 1);
+            ck_assert(tree.run());
+            for (int r = 0; r < size; ++r) ck_assert(tree.output(r, 0) == std::to_string(root));
+        }
+        for (int r = 0; r < size; ++r) {
+            std::set<int> peers;
+            for (const Schedule &each :
+                 {all_gather_doubling(r, size), binomial_broadcast(r, size, 0),
+                  dissemination(r, size), reduce_scatter_chain(r, size)}) {
+                for (const auto &message : each.sends) peers.insert(message.peer);
+                for (const auto &message : each.receives) peers.insert(message.peer);
+            }
+            ck_assert_uint_le(peers.size(), 2 * size_t(std::bit_width(unsigned(size - 1))));
         }
     }
 }
