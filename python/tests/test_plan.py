@@ -31,6 +31,21 @@ class PlanTest(unittest.TestCase):
                 self.assertEqual(len(seen), whole)
                 self.assertEqual(len(set(seen)), whole)
 
+    def test_alike_every_rank_runs_as_many(self):
+        for samples, batch, reference, drop in CASES:
+            plan, alike = Plan(samples, batch, reference, drop), Plan(samples, batch, reference, drop, alike=True)
+            for ranks in range(1, reference + 3):
+                every = self.every(alike, ranks)
+                most = max(len(plan.workers_of(rank, ranks)) for rank in range(ranks))
+                self.assertEqual([len(rank) for rank in every], [most * plan.steps] * ranks)
+                for mine, plain in zip(every, self.every(plan, ranks)):
+                    def trained(some):
+                        return [(m.step, m.worker, m.indices, m.scale) for m in some if m.scale > 0]
+                    self.assertEqual(trained(mine), trained(plain))
+                    self.assertEqual([m.last for m in mine], [i % most == most - 1 for i in range(len(mine))])
+                numbers = [m.worker for rank in every for m in rank if m.step == 0]
+                self.assertEqual(len(set(numbers)), len(numbers))
+
     def test_micro_batches_of_a_worker_are_the_same_at_every_size(self):
         for samples, batch, reference, drop in CASES:
             plan = Plan(samples, batch, reference, drop)

@@ -38,6 +38,7 @@ class Plan:
     batch: int  # samples of a micro-batch
     reference: int  # micro-batches of a step
     drop_last: bool = False  # drops the last step if it has fewer samples than the others
+    alike: bool = False  # every rank runs as many micro-batches as the others, some without a sample
 
     def __post_init__(self) -> None:
         if self.samples <= 0 or self.batch <= 0 or self.reference <= 0:
@@ -58,11 +59,13 @@ class Plan:
                              f"{ranks} ranks: the number of ranks must divide it")
         return self.reference // ranks
 
-    def workers_of(self, rank: int, ranks: int) -> range:
+    def workers_of(self, rank: int, ranks: int) -> "list[int]":
         """The workers that a rank runs in each step. With more ranks than workers, a rank without any gets one of
-        its own, which never has a sample."""
+        its own, which never has a sample. If all are `alike`, so does a rank that has fewer workers than another."""
         some = range(rank * self.reference // ranks, (rank + 1) * self.reference // ranks)
-        return some or range(self.reference + rank, self.reference + rank + 1)
+        least = -(-self.reference // ranks) if self.alike else 1
+        own = self.reference + rank * least
+        return [*some, *range(own, own + least - len(some))]
 
     def of_step(self, order: Sequence[int], step: int, rank: int, ranks: int) -> "list[MicroBatch]":
         """This rank's micro-batches of one step; `order` holds the samples of the epoch."""
