@@ -179,10 +179,10 @@ Status StepBoundary::agree(uint64_t step, StepVote &agreed, std::vector<live::Vo
                   .written = saver_.under_way() && saver_.written(),
                   .cut_off = slurm_.is_cut_off(),
                   .ended = slurm_.is_ended(now_s)};
-    // If the base is to be requeued, its extensions end first.
+    // Extensions end before a requeue. None joins where a save begins: it would not take part.
     if (resizer_)
         mine.live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
-                                   saver_.under_way());
+                                   saver_.under_way() || mine.save_due || mine.asked);
     std::vector<StepVote> all;
     if (Status gathered = gather(group_, mine, all); !gathered.ok()) return gathered;
     agreed = {.step = step, .save_due = all[0].save_due, .written = 1, .cut_off = all[0].cut_off};

@@ -42,7 +42,7 @@ struct Vote {
     uint32_t offer_ranks = 0;  // ranks of the extension that asks for it
     Formed formed = Formed::not_asked;
     uint8_t leave = 0;  // this rank's job is signalled to leave
-    uint8_t hold = 0;   // a checkpoint is under way: no join now
+    uint8_t hold = 0;   // a checkpoint is under way, or begins: no join now
     uint8_t zero = 0;
 };
 
