@@ -8,9 +8,9 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import live_support  # noqa: E402
 import support  # noqa: E402
-import test_live  # noqa: E402
-from test_live import torch  # noqa: E402
+from live_support import torch  # noqa: E402
 
 INSTALLED = os.environ["RINGRT_INSTALLED"]
 STEPS = {1: 13, 2: 7}  # of an epoch: 203 samples in steps of 16, or of 32
@@ -45,7 +45,7 @@ class Trainings:
         command = self.command(0.005, workers, epochs, every, special)
         if missed:
             command = os.path.join(TESTS, "missing.py"), *missed, *command
-        training = test_live.Training(self, epochs, steps=STEPS[every], command=command, package=INSTALLED)
+        training = live_support.Training(self, epochs, steps=STEPS[every], command=command, package=INSTALLED)
         training.slow(True)
         training.start(ranks)
         return training

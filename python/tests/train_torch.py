@@ -15,6 +15,7 @@ import ringrt.torch
 
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
 DEVICE = torch.device(os.environ.get("RINGRT_TEST_DEVICE", "cpu"))
+SHARDED = ("sharded", "fsdp", "fsdp_validated", "by_columns")
 BREAK = os.path.join(os.environ["DIRECTORY"], "break")
 
 
@@ -59,10 +60,22 @@ def network(kind):
     return torch.nn.Sequential(*layers).double()
 
 
-def sharded(net):
-    """By FSDP2; shards of one row and of none. BREAK makes the last rank's part of a checkpoint fail."""
-    from torch.distributed import checkpoint
+def sharded(net, **options):
+    """By FSDP2; shards of one row and of none."""
     from torch.distributed.fsdp import fully_shard
+    for layer in (net[0], net[3]):
+        fully_shard(layer, **options)
+    return fully_shard(net)
+
+
+def by_columns(parameter):
+    from torch.distributed.tensor import Shard
+    return Shard(parameter.ndim - 1)
+
+
+def broken_saves():
+    """BREAK makes the last rank's part of a checkpoint fail."""
+    from torch.distributed import checkpoint
     write, breaks = checkpoint.FileSystemWriter.write_data, dist.get_rank() == dist.get_world_size() - 1
 
     def write_or_break(self, plan, planner):
@@ -72,9 +85,6 @@ def sharded(net):
         return written
 
     checkpoint.FileSystemWriter.write_data = write_or_break
-    for layer in (net[0], net[3]):
-        fully_shard(layer)
-    return fully_shard(net)
 
 
 def planned():
@@ -145,7 +155,10 @@ def main(kind, pause_s, workers, epochs):
     torch.manual_seed(5)
     rank = dist.get_rank()
     net = (Two() if kind == "two" else network(kind)).to(DEVICE)
-    model = sharded(net) if kind == "sharded" else DistributedDataParallel(net, find_unused_parameters=kind == "two")
+    if kind == "sharded":
+        broken_saves()
+    options = {"shard_placement_fn": by_columns} if kind == "by_columns" else {}
+    model = sharded(net, **options) if kind in SHARDED else DistributedDataParallel(net, find_unused_parameters=kind == "two")
     parts = net.nets if kind == "two" else [model]
     opts = [torch.optim.AdamW(part.parameters(), lr=1e-2) for part in parts]
     opt = opts[0]
@@ -176,7 +189,7 @@ def main(kind, pause_s, workers, epochs):
             loss = torch.nn.functional.mse_loss(model(x), y)
             if torch.isfinite(loss):  # before the exchange: a rank that is killed after it has its part in the step
                 print(epoch, run.steps_done, *index.tolist(), file=notes)
-            if kind in ("distributed", "validated"):  # both orders are usual
+            if kind in ("distributed", "validated", "fsdp"):  # both orders are usual
                 opt.zero_grad()
             loss.backward()
             if run.last:
@@ -186,7 +199,7 @@ def main(kind, pause_s, workers, epochs):
             if kind != "distributed":
                 opt.zero_grad()
             time.sleep(0.3 if os.path.exists(BREAK) else pause_s)  # not at its end before it is killed
-        plateau.step(validated() if kind == "validated" else 1.0)
+        plateau.step(validated() if kind.endswith("validated") else 1.0)
     result = {"net": whole(net.state_dict()), "opt": whole(opt.state_dict()), "sched": sched.state_dict(),
               "steps": run.steps_done, "plateau": plateau.state_dict()}
     if rank == 0:

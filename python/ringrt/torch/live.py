@@ -177,6 +177,7 @@ class Live:
         self.world.drain()
         before = self.handle.rank, self.handle.size
         try:
+            self._before_ballot()
             self.run.left = self.handle.step(self.run.steps_done)
         except (PeerLost, TimedOut):
             self.handle.refresh_ranks()  # the extensions may have left in the same ballot
@@ -196,6 +197,9 @@ class Live:
             return False
         self._form()
         return True
+
+    def _before_ballot(self) -> None:
+        """What may find a loss, as the ballot does."""
 
     def is_void(self) -> bool:
         """Whether the current step was not done, and begins again."""

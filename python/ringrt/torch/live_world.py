@@ -118,6 +118,10 @@ class LiveWorld:
         if NAME not in dist.Backend.backend_list:
             dist.Backend.register_backend(NAME, _create, devices=["cpu"])
 
+    @property
+    def present_group(self) -> Any:
+        return self._present
+
     def can_go_on(self) -> bool:
         """After a loss: this rank is an extension's, or the lost one may be."""
         return self.base_ranks == 0 or self.handle.size > self.base_ranks

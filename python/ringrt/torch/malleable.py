@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from ..handle import Handle, HasHandle
 from ..leaving import Leave
-from . import bits, live
+from . import bits, live, remesh
 from .accumulate import (GradientScale, Position, accumulate_model, accumulate_optimizer, act_at_end,
                          ddp_modules)
 from .grouping import Regrouping
@@ -19,6 +19,7 @@ from .loader import attach, check_loader, epoch_order
 from .plan import MicroBatch, Plan, reference_of, seed_of
 from .randomness import seed_all
 from .sharded import ShardedGradientScale, ShardedState, is_sharded, mesh_of
+from .sharded_live import ShardedLive
 from .state import TorchState, unwrapped
 
 _NEVER_S = 31536000  # the library's maximum: a year
@@ -96,7 +97,8 @@ class Malleable(HasHandle):
         if reference is None:
             reference = reference_of(os.environ.get("RINGRT_MALLEABLE"), ranks, evenly=not in_place)
         drop_last = bool(loader.drop_last or getattr(loader.sampler, "drop_last", False))
-        self.plan = Plan(len(loader.dataset), loader.batch_size or 1, reference, drop_last)  # type: ignore[arg-type]
+        self.plan = Plan(len(loader.dataset), loader.batch_size or 1, reference, drop_last,  # type: ignore[arg-type]
+                         alike=self.sharded)  # a forward pass is collective
         self.accumulate = 0 if in_place else self.plan.micro_batches_a_step(ranks)
         if same_bits:
             bits.check(model, self.sharded, self.accumulate)
@@ -122,13 +124,13 @@ class Malleable(HasHandle):
         parts = {"ringrt": _Where(self), "model": unwrapped(model), **_numbered("opt", opts),
                  **_numbered("sched", scheds), **({"scaler": scaler} if scaler is not None else {}), **more}
         self._state = ShardedState(parts, mesh) if self.sharded else TorchState(parts)
-        self._live = None
+        self._live: "Optional[live.Live]" = None
         if in_place:
-            small = {name: one for name, one in parts.items() if name == "ringrt" or one is scaler or one in scheds}
-            self._live = live.Live(self, model, opts, small)
+            self._live = self._make_live(model, opts, parts, scaler, scheds)
         if not joins:
             self._share_seed()
-        self.handle.set_saver(lambda directory, step: self._state.save(self.handle.rank, directory),
+        saves = self._live if isinstance(self._live, ShardedLive) else self._state
+        self.handle.set_saver(lambda directory, step: saves.save(self.handle.rank, directory),
                               lambda directory, step: self._state.load(directory))
         self.resumed = kept and not joins and self.handle.restore() is not None
         accumulate_model(model, self._position)
@@ -143,11 +145,20 @@ class Malleable(HasHandle):
             self._live.begin()
 
     def _can_be_live(self, model: torch.nn.Module, same_bits: bool, plan_buckets: bool) -> bool:
-        why = live.why_not(model, self._ddp, {"fully_shard()": self.sharded, "same_bits": same_bits,
-                                              "plan_buckets": plan_buckets})
+        why = live.why_not(model, None if self.sharded else self._ddp,
+                           {"same_bits": same_bits, "plan_buckets": plan_buckets})
+        if why is None and self.sharded:
+            why = remesh.why_not(model)
         if why is not None:
             live.decline(why, not dist.is_initialized() or dist.get_rank() == 0)
         return why is None
+
+    def _make_live(self, model: torch.nn.Module, opts: "list[Any]", parts: "dict[str, Any]", scaler: Any,
+                   scheds: "list[Any]") -> live.Live:
+        if isinstance(self._state, ShardedState) and isinstance(self._scale, ShardedGradientScale):
+            return ShardedLive(self, model, opts, self._state, self._scale)
+        small = {name: one for name, one in parts.items() if name == "ringrt" or one is scaler or one in scheds}
+        return live.Live(self, model, opts, small)
 
     def _share_seed(self) -> None:
         if self.handle.size > 1:

@@ -74,25 +74,43 @@ def _mapped(value: Any, name: str, function: "Callable[[str, Any], Any]") -> Any
     return function(name, value)
 
 
+def taken_apart(content: Any) -> "tuple[Any, dict[str, Any]]":
+    """The content with a Piece for each DTensor, and the DTensors by name."""
+    shards: "dict[str, Any]" = {}
+
+    def take_out(name: str, leaf: Any) -> Any:
+        if not is_dtensor(leaf):
+            return leaf
+        shards[name] = leaf.detach()
+        return Piece(tuple(leaf.shape), leaf.dtype, tuple(leaf.placements))
+
+    return _mapped(content, "", take_out), shards
+
+
+def put_together(content: Any, make: "Callable[[str, Piece], Any]") -> Any:
+    """The content with a DTensor for each Piece."""
+    return _mapped(content, "", lambda name, leaf: make(name, leaf) if isinstance(leaf, Piece) else leaf)
+
+
+def pieces_of(content: Any) -> "dict[str, Piece]":
+    pieces: "dict[str, Piece]" = {}
+    put_together(content, pieces.__setitem__)
+    return pieces
+
+
 class ShardedState(TorchState):
     """Unlike a State, collective: every rank saves and loads."""
 
     def __init__(self, parts: Mapping[str, Any], mesh: Any) -> None:
         super().__init__(parts)
-        self._mesh = mesh
+        self.mesh = mesh  # the program's own, of this job's ranks
 
     def save(self, rank: int, directory: str) -> None:
+        self.save_parts(rank, directory, *taken_apart(self.content()))
+
+    def save_parts(self, rank: int, directory: str, content: Any, shards: "dict[str, Any]") -> None:
         from . import dcp  # its imports take a second
-        shards: "dict[str, Any]" = {}
-
-        def take_out(name: str, leaf: Any) -> Any:
-            if not is_dtensor(leaf):
-                return leaf
-            shards[name] = leaf.detach()
-            return Piece(tuple(leaf.shape), leaf.dtype, tuple(leaf.placements))
-
-        content = _mapped(self.content(), "", take_out)
-        dcp.save(shards, directory)
+        dcp.save(shards, directory, self.mesh.get_group())
         if rank == 0:
             self.write(content, os.path.join(directory, FILE))
 
@@ -102,14 +120,12 @@ class ShardedState(TorchState):
         from . import dcp
         shards: "dict[str, Any]" = {}
 
-        def put_in(name: str, leaf: Any) -> Any:
-            if not isinstance(leaf, Piece):
-                return leaf
-            shards[name] = tensor.empty(leaf.shape, dtype=leaf.dtype, device_mesh=self._mesh,
-                                        placements=leaf.placements)
+        def make(name: str, piece: Piece) -> Any:
+            shards[name] = tensor.empty(piece.shape, dtype=piece.dtype, device_mesh=self.mesh,
+                                        placements=piece.placements)
             return shards[name]
 
-        content = _mapped(self.read(os.path.join(directory, FILE)), "", put_in)
+        content = put_together(self.read(os.path.join(directory, FILE)), make)
         dcp.load(shards, directory)
         self.fill(content)
 
@@ -128,6 +144,10 @@ class ShardedGradientScale:
 
     def set(self, scale: float) -> None:
         self._scale = scale
+
+    def forget(self) -> None:
+        """Call when the whole parameters are other objects."""
+        self._hooked = {}
 
     def _hook_parameters(self, module: torch.nn.Module, _arguments: Any) -> None:
         if self._scale == 1.0:
