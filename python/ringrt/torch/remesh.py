@@ -23,7 +23,6 @@ def _groups(model: torch.nn.Module) -> "Iterator[Any]":
 
 
 def _why_not_group(group: Any) -> Optional[str]:
-    from torch.distributed.fsdp import FSDPModule  # noqa: F401
     from torch.distributed.fsdp._fully_shard._fsdp_common import FSDPMeshInfo
     from torch.distributed.tensor import Shard
     if type(group.mesh_info) is not FSDPMeshInfo:
@@ -60,10 +59,10 @@ def why_not(model: torch.nn.Module) -> Optional[str]:
 
 
 def make_mesh(group: Any) -> Any:
-    """The mesh of all ranks of a process group. DTensor keeps results of its planning for equal meshes, with their process
-    group. So two meshes of equal size must differ: by the name of their dimension."""
+    """The mesh of all ranks of a process group. DTensor keeps what it planned for equal meshes, and with it the mesh. So
+    two meshes of equal size, whose groups differ, must differ too: by the name of their dimension."""
     from torch.distributed.device_mesh import DeviceMesh
-    return DeviceMesh.from_group(group, "cpu", mesh_dim_names=(f"{group.group_name}".replace("-", "_"),))
+    return DeviceMesh.from_group(group, "cpu", mesh_dim_names=(group.group_name,))
 
 
 def _remesh_param(one: Any, group: Any) -> None:
