@@ -9,7 +9,7 @@ EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py python/inst
 	python/ringrt/torch/lightning_live.py python/ringrt/torch/lightning_parts.py \
 	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py python/ringrt/torch/resized.py \
 	python/ringrt/torch/malleable.py python/ringrt/torch/packed.py python/ringrt/torch/plan.py python/ringrt/torch/randomness.py \
-	python/ringrt/torch/sharded.py python/ringrt/torch/shares.py python/ringrt/torch/state.py python/ringrt/torch/step_stage.py
+	python/ringrt/torch/remesh.py python/ringrt/torch/sharded.py python/ringrt/torch/sharded_live.py python/ringrt/torch/shares.py python/ringrt/torch/spread.py python/ringrt/torch/state.py python/ringrt/torch/step_stage.py
 
 # With the library in it, as RINGRT_BUNDLE does, and without bytecode, which would name this directory.
 python_directory = [ -n "$(PYTHONDIR)" ] && echo "$(PYTHONDIR)" || $(PYTHON) $(srcdir)/python/site-directory $(prefix)
