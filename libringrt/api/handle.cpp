@@ -45,6 +45,7 @@ void make_resizer(ringrt_t &rt) {
             .directory = settings.checkpoint_dir,
             .timeout_ms = settings.timeout_ms,
             .start_timeout_ms = settings.start_timeout_ms,
+            .node = records::node_checksum(node_label()),
             .use =
                 [&rt](Communicator &present) {
                     const bool outside = rt.settings.is_extension && &present == &rt.own;
@@ -53,7 +54,8 @@ void make_resizer(ringrt_t &rt) {
                         (void)present.set_stream(rt.stream);  // its calls report a failure
                 },
             .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
-            .layout = [&rt] { return rt.boundary->layout_hash(); }},
+            .layout = [&rt] { return rt.boundary->layout_hash(); },
+            .keep = [&rt] { return rt.boundary->ranks_to_keep(); }},
         rt.own, rt.buffers);
     rt.boundary->set_resizer(rt.resizer.get());
 }

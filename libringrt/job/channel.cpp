@@ -92,6 +92,7 @@ bool Channel::act_on(const ChannelMessage &message) {
     if (!there_) return false;
     if (message.word == ChannelWord::asked) ++asked_;
     if (message.word == ChannelWord::ended) ++ended_;
+    if (message.word == ChannelWord::keep) keep_ = static_cast<uint32_t>(message.number);
     if (message.word == ChannelWord::answer) {
         const std::scoped_lock lock(mutex_);
         answer_ = CommandResult{.exit_code = message.number == 0 ? 0 : 1, .output = message.text};

@@ -31,6 +31,7 @@ class Channel {
     [[nodiscard]] bool is_there() const { return there_; }
     [[nodiscard]] uint32_t asked() const { return asked_; }  // requests to leave so far
     [[nodiscard]] uint32_t ended() const { return ended_; }  // SIGTERMs to the step so far
+    [[nodiscard]] uint32_t keep() const { return keep_; }    // the last `keep`; 0: none
 
     // False if the message cannot be sent now. Neither call waits.
     bool send_telemetry(const records::Telemetry &telemetry);
@@ -50,7 +51,7 @@ class Channel {
     const std::string key_;
     const ClosedInChildren closed_;
     std::atomic<bool> there_{false};
-    std::atomic<uint32_t> asked_{0}, ended_{0};
+    std::atomic<uint32_t> asked_{0}, ended_{0}, keep_{0};
     std::mutex mutex_;
     std::optional<CommandResult> answer_;
     std::thread thread_;  // last: starts when all other members exist

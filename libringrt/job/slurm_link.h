@@ -21,6 +21,8 @@ class SlurmLink {
     // Requests to leave so far. Under proctrack/cgroup, a signal reaches only the tasks, so a rank
     // below a script receives the request over the channel.
     [[nodiscard]] uint32_t requests() const;
+    // On rank 0: the ranks that the job is asked to keep, without a requeue; 0: no order.
+    [[nodiscard]] uint32_t ranks_to_keep() const { return channel_ ? channel_->keep() : 0; }
     // Whether this rank 0 has no way to ask Slurm for a requeue.
     [[nodiscard]] bool is_cut_off() const;
     [[nodiscard]] Channel *channel() const { return channel_.get(); }

@@ -340,8 +340,8 @@ void StepBoundary::report(uint64_t step) {
                            .ckpt_step = saved_step_ < 0 ? 0 : static_cast<uint64_t>(saved_step_),
                            .save_ms = save_ms_,
                            .began_s = began_s_,
-                           .up = true,
-                           .live = settings_.extendable};
+                           .up = true};
+    add_live(out);
     if (gradients_.add_planned) gradients_.add_planned(out);
     progress_.add_to(out);
     reporter_->update(out);

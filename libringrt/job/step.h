@@ -43,12 +43,14 @@ class StepBoundary {
 
     // Call before start(): ranks may join and leave (doc/live.md).
     void set_resizer(live::Resizer *resizer) { resizer_ = resizer; }
-    // At the end of training: true if this rank is of the base, whose ranks end together.
+    // At the end of training: true if this rank is of those that end together.
     bool finish_resizing();
     // For an extension's rank.
     bool asked_to_leave() const {
         return slurm_.requests() != served_ || extension_sigterm_.count() > 0;
     }
+    // On rank 0: the ranks that the base is asked to keep; 0: no order.
+    uint32_t ranks_to_keep() const { return slurm_.ranks_to_keep(); }
     // Hash in which extensions must agree: registered buffers, batch rule, order of samples.
     uint64_t layout_hash() const;
 
@@ -72,6 +74,8 @@ class StepBoundary {
     Status agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes);
     Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
     Status recover(uint64_t &step);
+    void await_end();
+    void add_live(records::Telemetry &out) const;
     [[nodiscard]] live::Position position() const;
     void go_to(const live::Position &position);
     Status save_now(uint64_t step, checkpoint::SaveMode mode);

@@ -16,6 +16,7 @@ Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_
     live::Position position = this->position();
     bool left = false;
     Status outcome = resizer_->voted(votes, position, &left);
+    if (left && resizer_->is_released()) await_end();
     if (left) action = RINGRT_LEAVE;
     if (!outcome.ok() || left || group_.size() == before) return outcome;
     go_to(position);
@@ -27,14 +28,30 @@ Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_
 // After a loss, or in an extension that has not joined yet. Nothing is read from disk.
 Status StepBoundary::recover(uint64_t &step) {
     saver_.abandon();
+    const char *lost =
+        resizer_->is_shrinking() ? "a rank on a leaving node was lost" : "an extension was lost";
     live::Position position = this->position();
     if (Status got = resizer_->recover(position); !got.ok()) return got;
     go_to(position);
     step = step_;
     step_begun_s_ = monotonic_s();
-    log(format_text("an extension was lost: continuing from step %llu with %d ranks",
+    log(format_text("%s: continuing from step %llu with %d ranks", lost,
                     static_cast<unsigned long long>(step), group_.size()));
     return {};
+}
+
+// Slurm ends the ranks on the nodes that left: by SIGKILL, or if the job is requeued or cancelled
+// first, with its other ranks.
+void StepBoundary::await_end() {
+    SignalCounter sigterm;
+    (void)sigterm.start(SIGTERM);  // cannot fail for SIGTERM
+    resizer_->await_end([&] { return sigterm.count() > 0; });
+    if (sigterm.count() > 0) sigterm.pass_on();
+}
+
+void StepBoundary::add_live(records::Telemetry &out) const {
+    out.live = settings_.extendable;
+    if (resizer_ && slurm_.channel() && slurm_.channel()->is_there()) out.nodes = resizer_->nodes();
 }
 
 live::Position StepBoundary::position() const {
@@ -59,7 +76,7 @@ uint64_t StepBoundary::layout_hash() const {
 
 bool StepBoundary::finish_resizing() {
     resizer_->finish(position());
-    return !resizer_->is_extension();
+    return !resizer_->is_extension() && !resizer_->is_released();
 }
 
 }  // namespace ringrt

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "libringrt/base/clock.h"
 #include "libringrt/base/thread.h"
 #include "libringrt/bootstrap/siphash.h"
 
@@ -37,19 +38,22 @@ Resizer::Resizer(ResizerOptions options, Communicator &base,
     : options_(std::move(options)),
       base_(base),
       state_(buffers),
-      machine_(options_.extension ? Machine::outside() : Machine(options_.size)) {}
+      machine_(options_.extension ? Machine::outside() : Machine(options_.size, options_.rank)) {}
 
 Resizer::~Resizer() {
     if (closing_.joinable()) closing_.join();
 }
 
-Communicator &Resizer::present() { return above_.empty() ? base_ : *above_.back(); }
+Communicator &Resizer::present() {
+    if (!above_.empty()) return *above_.back();
+    return smaller_ ? *smaller_ : base_;
+}
 
-CommunicatorConfig Resizer::config(uint32_t number, int rank, int size) const {
+CommunicatorConfig Resizer::config(std::string file, int rank, int size) const {
     CommunicatorConfig out;
     out.rank = rank, out.size = size;
     out.local_rank = options_.local_rank;
-    out.rendezvous = join_file(options_.directory, number);
+    out.rendezvous = std::move(file);
     out.timeout_ms = options_.timeout_ms, out.start_timeout_ms = options_.start_timeout_ms;
     out.warn = log_line;
     return out;
@@ -59,16 +63,19 @@ CommunicatorConfig Resizer::config(uint32_t number, int rank, int size) const {
 
 Vote Resizer::vote(bool leave, bool hold) {
     std::erase_if(retired_, [](const auto &each) { return each->state() != Formed::under_way; });
-    Vote out{.leave = leave, .hold = hold};
+    Vote out{.leave = leave, .hold = hold, .node = options_.node};
     if (forming_) out.formed = forming_->state();
     if (options_.extension || options_.rank != 0) return out;
     if (!listener_) {
         listener_ = std::make_unique<JoinListener>(options_.directory, options_.layout());
         if (Status started = listener_->start(); !started.ok()) log_line(started.message);
     }
-    if (forming_ && out.formed == Formed::under_way && listener_->is_gone(number_))
+    if (forming_ && number_ > 0 && out.formed == Formed::under_way && listener_->is_gone(number_))
         out.formed = Formed::failed;
-    if (!forming_ && machine_.sizes().size() < kLevelsMax) {
+    out.keep = order();
+    if (out.keep > 0) {
+        if (!forming_) out.offer = ++shrinks_;
+    } else if (!forming_ && machine_.sizes().size() < kLevelsMax) {
         const JoinListener::Offer offer = listener_->offer();
         out.offer = offer.number, out.offer_ranks = offer.ranks;
     }
@@ -78,17 +85,29 @@ Vote Resizer::vote(bool leave, bool hold) {
 bool Resizer::narrows(const std::vector<Vote> &votes) const {
     Machine probe = machine_;
     const Act act = probe.voted(votes);
-    return act == Act::settle || act == Act::leave || act == Act::rejoin;
+    return act == Act::settle || act == Act::leave || act == Act::rejoin || act == Act::replace ||
+           act == Act::release;
 }
 
 Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *left) {
     *left = false;
+    if (listener_) votes_ = votes;
     switch (machine_.voted(votes)) {
         case Act::form:
             form();
             return {};
         case Act::call_off:
-            drop_forming();
+            call_off();
+            return {};
+        case Act::shrink:
+            shrink();
+            return {};
+        case Act::replace:
+            (void)present().finish();  // all voters are here; a later loss does not matter
+            return replace(position);
+        case Act::release:
+            *left = released_ = true;
+            (void)present().finish();
             return {};
         case Act::transfer:
             return widen(position);
@@ -112,7 +131,8 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
 void Resizer::form() {
     const int rank = present().rank();
     number_ = machine_.offer();
-    forming_ = std::make_unique<Forming>(config(number_, rank, machine_.ranks_then()));
+    forming_ = std::make_unique<Forming>(
+        config(join_file(options_.directory, number_), rank, machine_.ranks_then()));
     if (listener_) listener_->invite(number_, machine_.ranks(), machine_.ranks_then());
 }
 
@@ -121,7 +141,7 @@ void Resizer::drop_forming() {
     forming_->abort();
     if (forming_->state() == Formed::under_way) retired_.push_back(std::move(forming_));
     forming_.reset();
-    if (listener_) listener_->close(number_);
+    if (listener_ && number_ > 0) listener_->close(number_);
 }
 
 void Resizer::adopt() {
@@ -223,10 +243,10 @@ Status Resizer::settle_once(Position &position) {
 
 // ---- lost, or outside -------------------------------------------------------------------------
 
-bool Resizer::must_recover() const {
+bool Resizer::must_recover() {
     if (is_outside()) return true;
-    if (machine_.level() == 0) return false;
-    const ringrt_status_t failure = above_.back()->failure();
+    if (released_ || (machine_.level() == 0 && machine_.phase() != Phase::shrinking)) return false;
+    const ringrt_status_t failure = present().failure();
     return failure == RINGRT_PEER_LOST || failure == RINGRT_TIMEOUT;
 }
 
@@ -234,6 +254,11 @@ Status Resizer::recover(Position &position) {
     if (!is_outside()) {
         const Act act = machine_.lost();
         if (act == Act::settle) return settle(position);
+        if (act == Act::replace) return replace(position);
+        if (act == Act::release) {
+            released_ = true;
+            return {RINGRT_ABORTED, "another rank was lost while this rank's node left the job"};
+        }
         drop_above(-1);
         was_member_ = true;
     }
@@ -273,7 +298,8 @@ Status Resizer::await_invitation(JoinConnection &base, JoinAnswer *answer) {
 }
 
 Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position &position) {
-    forming_ = std::make_unique<Forming>(config(answer.number, answer.rank, answer.size));
+    forming_ = std::make_unique<Forming>(
+        config(join_file(options_.directory, answer.number), answer.rank, answer.size));
     state_.touch();
     Status met;
     while (met.ok() && forming_->state() == Formed::under_way) {
@@ -302,9 +328,13 @@ Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position
 }
 
 void Resizer::finish(Position position) {
-    if (is_outside()) return;
-    if (machine_.level() > 0) (void)present().finish();
-    if (machine_.finished() == Act::settle) (void)settle(position);
+    if (is_outside() || released_) return;
+    const bool shrinks = machine_.phase() == Phase::shrinking;
+    if (machine_.level() > 0 || shrinks) (void)present().finish();
+    const Act act = machine_.finished();
+    if (act == Act::settle) (void)settle(position);
+    if (act == Act::replace) (void)replace(position);
+    released_ = shrinks && act == Act::leave;  // the others are on the smaller level
 }
 
 }  // namespace ringrt::live

@@ -39,9 +39,11 @@ struct ResizerOptions {
     int local_rank = -1;
     std::string directory;  // checkpoints; extensions also find the base here
     uint32_t timeout_ms = 0, start_timeout_ms = 0;
+    uint32_t node = 0;                        // checksum of its node's name
     std::function<void(Communicator &)> use;  // makes this the ranks' communicator
     std::function<bool()> asked_to_leave;     // whether an extension's rank is signalled to leave
     std::function<uint64_t()> layout;         // hash of registered buffers, batch and seed
+    std::function<uint32_t()> keep;  // the ranks that the base is asked to keep; 0: no order
 };
 
 class Resizer {
@@ -62,15 +64,26 @@ class Resizer {
     Vote vote(bool leave, bool hold);
     // Whether voted() will drop communicators: no operation may be under way on the present one.
     [[nodiscard]] bool narrows(const std::vector<Vote> &votes) const;
-    // Collective. PEER_LOST: call recover() next. *left: this rank's job must end.
+    // Collective. PEER_LOST: call recover() next. *left: this rank's job must end, or its node
+    // leaves the job: is_released().
     Status voted(const std::vector<Vote> &votes, Position &position, bool *left);
 
     // A rank outside the base's communicators, or one that has lost a peer but not its base.
-    [[nodiscard]] bool must_recover() const;
+    [[nodiscard]] bool must_recover();
     [[nodiscard]] bool is_outside() const { return machine_.phase() == Phase::outside; }
     // Collective over the ranks concerned: joins, or returns to the newest step that the base's
     // ranks hold in memory.
     Status recover(Position &position);
+
+    // This rank's node leaves the job: Slurm ends this process. Until then it must not exit,
+    // because Slurm may end a step some time after its first rank has ended (WaitTime).
+    [[nodiscard]] bool is_released() const { return released_; }
+    [[nodiscard]] bool is_shrinking() const { return machine_.phase() == Phase::shrinking; }
+    // Waits until `ended`, or until the ranks that stayed have ended, which Slurm then does not do.
+    void await_end(const std::function<bool()> &ended) const;
+    // On rank 0 of the base: the sum of the checksums of its nodes; 0: not known, or its ranks are
+    // not in blocks by node, so that no nodes can leave.
+    [[nodiscard]] uint32_t nodes() const;
 
     // Collective, at the end of training: only the base's ranks stay together.
     void finish(Position position);
@@ -79,7 +92,11 @@ class Resizer {
   private:
     struct Header;
     [[nodiscard]] Communicator &present();
-    [[nodiscard]] CommunicatorConfig config(uint32_t number, int rank, int size) const;
+    [[nodiscard]] CommunicatorConfig config(std::string file, int rank, int size) const;
+    [[nodiscard]] uint32_t order() const;
+    void shrink();
+    void call_off();
+    Status replace(Position &position);
     void form();
     void drop_forming();
     void adopt();
@@ -97,10 +114,15 @@ class Resizer {
     Communicator &base_;
     StateTransfer state_;
     Machine machine_;
+    std::unique_ptr<Communicator> smaller_;  // replaces base_ once nodes of the base have left
     std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it
     std::unique_ptr<JoinListener> listener_;            // on rank 0
     std::unique_ptr<Forming> forming_;
-    uint32_t number_ = 0;                            // of the join in forming_
+    uint32_t number_ = 0;  // of the join in forming_; 0: a smaller level 0 is formed
+    uint32_t shrinks_ = 0;
+    double shrink_from_s_ = 0;  // after one that was called off
+    std::vector<Vote> votes_;   // on rank 0 of the base: of its last ballot
+    bool released_ = false;
     std::vector<std::unique_ptr<Forming>> retired_;  // called off, but not yet ended
     std::thread closing_;                            // destroys dropped levels
     bool was_member_ = false;

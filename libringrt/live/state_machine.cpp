@@ -5,6 +5,19 @@
 
 namespace ringrt::live {
 
+bool are_whole_nodes(const std::vector<Vote> &votes, int ranks, uint32_t keep) {
+    std::vector<uint32_t> seen;
+    for (size_t rank = 0; rank < size_t(ranks) && rank < votes.size(); ++rank) {
+        const uint32_t node = votes[rank].node;
+        const bool same = !seen.empty() && seen.back() == node;
+        if (rank == keep && same) return false;
+        if (same) continue;
+        if (std::find(seen.begin(), seen.end(), node) != seen.end()) return false;
+        seen.push_back(node);
+    }
+    return true;
+}
+
 Machine Machine::outside() {
     Machine machine;
     machine.phase_ = Phase::outside;
@@ -23,8 +36,14 @@ int Machine::leaving_level(const std::vector<Vote> &votes) const {
 
 Act Machine::voted(const std::vector<Vote> &votes) {
     if (const int leaving = leaving_level(votes); leaving > 0) return narrow(leaving);
+    if (phase_ == Phase::shrinking) return while_shrinking(votes);
     auto any = [&](auto what) { return std::any_of(votes.begin(), votes.end(), what); };
     if (phase_ != Phase::forming) {
+        if (may_shrink(votes)) {
+            offer_ = votes[0].offer, keep_ = votes[0].keep;
+            phase_ = Phase::shrinking;
+            return Act::shrink;
+        }
         if (votes.empty() || votes[0].offer == 0 || votes[0].offer_ranks == 0) return Act::train;
         offer_ = votes[0].offer;
         offer_ranks_ = votes[0].offer_ranks;
@@ -50,6 +69,37 @@ Act Machine::narrow(int leaving) {
     return Act::settle;
 }
 
+// Only the base alone: extensions leave before its nodes do.
+bool Machine::may_shrink(const std::vector<Vote> &votes) const {
+    return level() == 0 && own_level_ == 0 && !votes.empty() && votes[0].keep > 0 &&
+           votes[0].keep < uint32_t(ranks()) && are_whole_nodes(votes, ranks(), votes[0].keep) &&
+           std::none_of(votes.begin(), votes.end(), [](const Vote &vote) { return vote.leave; });
+}
+
+Act Machine::while_shrinking(const std::vector<Vote> &votes) {
+    bool is_ready = true;
+    for (size_t rank = 0; rank < votes.size(); ++rank) {
+        const Vote &vote = votes[rank];
+        if (vote.formed == Formed::failed || vote.leave || votes[0].keep != keep_)
+            return stay(Act::call_off);
+        is_ready = is_ready && !vote.hold && (rank >= keep_ || vote.formed == Formed::done);
+    }
+    return is_ready ? part() : Act::train;
+}
+
+// The ranks that stay continue on the level that they have formed.
+Act Machine::part() {
+    if (!stays()) {
+        phase_ = Phase::ended;
+        sizes_.clear();
+        return Act::release;
+    }
+    sizes_[0] = keep();
+    keep_ = offer_ = 0;
+    phase_ = Phase::settling;
+    return Act::replace;
+}
+
 Act Machine::transferred() {
     phase_ = Phase::confirming;
     return Act::confirm;
@@ -64,6 +114,7 @@ Act Machine::confirmed(bool everywhere) {
 Act Machine::settled() { return stay(Act::train); }
 
 Act Machine::lost() {
+    if (phase_ == Phase::shrinking) return part();
     if (level() <= 0 && own_level_ == 0) return Act::fail;
     if (own_level_ > 0) {
         phase_ = Phase::outside;
@@ -77,6 +128,7 @@ Act Machine::lost() {
 
 Act Machine::finished() {
     if (level() > 0 && own_level_ == 0) return narrow(1);
+    if (phase_ == Phase::shrinking && stays()) return part();
     phase_ = Phase::ended;
     sizes_.clear();
     return Act::leave;
@@ -91,7 +143,7 @@ void Machine::joined(std::vector<int> sizes) {
 // Returns to steady; the formed level is adopted or dropped.
 Act Machine::stay(Act how) {
     phase_ = Phase::steady;
-    offer_ = offer_ranks_ = 0;
+    offer_ = offer_ranks_ = keep_ = 0;
     return how;
 }
 

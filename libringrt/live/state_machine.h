@@ -19,6 +19,14 @@
 //     └── a rank is lost (from any state): ranks of the base ──► settling on level 0 ──► steady
 //                                          all others        ──► outside
 //
+//   the base alone gives up whole nodes, those of its last ranks: all ranks but the first `keep`
+//
+//             keep                 the ranks that stay have formed a smaller level 0
+//   steady ─────────► shrinking ─────────────────────────► the first `keep` ──► settling there ──► steady
+//                       │    │                             the others       ──► released
+//                       │    └── a rank is lost: the same, when the smaller one has formed here; else fail
+//                       └── one failed, the order ended, or a requeue is due ──► steady (called off)
+//
 //   a rank of an extension before it joined:  outside ──► (joined) steady, at its level
 //
 // clang-format on
@@ -44,9 +52,23 @@ struct Vote {
     uint8_t leave = 0;  // this rank's job is signalled to leave
     uint8_t hold = 0;   // a checkpoint is under way, or begins: no join now
     uint8_t zero = 0;
+    uint32_t keep = 0;  // rank 0's: the base is to keep only this many ranks; 0: no order
+    uint32_t node = 0;  // checksum of the name of this rank's node
 };
 
-enum class Phase : uint8_t { steady, forming, transferring, confirming, settling, outside, ended };
+// Whether `ranks` are in blocks by node, so that the first `keep` of them have whole nodes.
+[[nodiscard]] bool are_whole_nodes(const std::vector<Vote> &votes, int ranks, uint32_t keep);
+
+enum class Phase : uint8_t {
+    steady,
+    forming,
+    transferring,
+    confirming,
+    settling,
+    outside,
+    ended,
+    shrinking,
+};
 
 // A rank's next action. After train, form, call_off and adopt the program continues at once.
 enum class Act : uint8_t {
@@ -60,11 +82,15 @@ enum class Act : uint8_t {
     rejoin,    // drop all levels and ask to join again; then joined()
     leave,     // end, as signalled
     fail,      // a rank of the base is lost: training cannot continue
+    shrink,    // a rank that stays starts to form the smaller level 0, then all continue
+    replace,   // the smaller level 0 becomes the present one when it has formed; settle there
+    release,   // this rank's node leaves the job: wait until Slurm ends this process
 };
 
 class Machine {
   public:
-    explicit Machine(int base_ranks) : sizes_{base_ranks} {}
+    // A rank of the base.
+    explicit Machine(int base_ranks, int rank = 0) : rank_(rank), sizes_{base_ranks} {}
     // The machine of an extension's rank that has not joined.
     static Machine outside();
 
@@ -89,6 +115,9 @@ class Machine {
     [[nodiscard]] int ranks() const { return sizes_.empty() ? 0 : sizes_.back(); }
     // The join that is being formed.
     [[nodiscard]] uint32_t offer() const { return offer_; }
+    // The ranks of the smaller level 0 that is being formed; 0: none.
+    [[nodiscard]] int keep() const { return static_cast<int>(keep_); }
+    [[nodiscard]] bool stays() const { return rank_ < keep(); }
     [[nodiscard]] int ranks_then() const { return ranks() + static_cast<int>(offer_ranks_); }
 
     bool operator==(const Machine &) const = default;
@@ -97,12 +126,17 @@ class Machine {
     Machine() = default;
     Act narrow(int leaving_level);
     Act stay(Act how);
+    Act while_shrinking(const std::vector<Vote> &votes);
+    Act part();
+    [[nodiscard]] bool may_shrink(const std::vector<Vote> &votes) const;
     [[nodiscard]] int leaving_level(const std::vector<Vote> &votes) const;
 
     Phase phase_ = Phase::steady;
     int own_level_ = 0;
+    int rank_ = 0;            // of the base's
     std::vector<int> sizes_;  // ranks of each level, up to the present one
     uint32_t offer_ = 0, offer_ranks_ = 0;
+    uint32_t keep_ = 0;
 };
 
 }  // namespace ringrt::live

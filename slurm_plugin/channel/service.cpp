@@ -12,6 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "slurm_plugin/records/fields.h"
+#include "slurm_plugin/records/flag.h"
+
 namespace ringrt::channel {
 namespace {
 
@@ -38,7 +41,8 @@ void Service::run() {
         std::vector<pollfd> all = {
             {options_.lifeline, POLLIN, 0}, {options_.signals, POLLIN, 0},
             {options_.listener, POLLIN, 0}, {requeue_.fd(), POLLIN, 0},  // poll() skips −1
-            {report_.fd(), POLLIN, 0},      {preemption_.fd(), POLLIN, 0}};
+            {report_.fd(), POLLIN, 0},      {preemption_.fd(), POLLIN, 0},
+            {keep_.fd(), POLLIN, 0}};
         const auto clients_at = static_cast<std::ptrdiff_t>(all.size());
         for (const Client &client : clients_) all.push_back({client.fd, POLLIN, 0});
         const int wait_ms = is_calling() ? kCallPoll_ms : -1;
@@ -74,6 +78,8 @@ void Service::read_signals() {
             send_to_all(ChannelWord::asked, ++asked_);
         else if (arrived.ssi_signo == SIGTERM)
             note_sigterm();
+        else if (static_cast<int>(arrived.ssi_signo) == kKeepSignal)
+            wants_keep_ = static_cast<bool>(options_.slurm.ranks_to_keep);
     }
 }
 
@@ -118,6 +124,10 @@ void Service::start_calls() {
                             slurm.timeout_s))
             is_leaving_ = answer("");
     }
+    if (wants_keep_ && !keep_.running()) {
+        wants_keep_ = false;
+        keep_.start([&] { return std::to_string(slurm.ranks_to_keep()); }, slurm.timeout_s);
+    }
     if (wants_report_ && !report_.running()) {
         wants_report_ = false;
         report_.start([&] { return slurm.report(newest_), std::string(); }, slurm.timeout_s);
@@ -126,6 +136,11 @@ void Service::start_calls() {
 
 void Service::end_calls() {
     (void)report_.poll();
+    if (const auto text = keep_.poll()) {
+        int64_t ranks = -1;
+        if (records::read_int(*text, 0, records::kGpusMax, ranks))
+            send_to_all(ChannelWord::keep, ranks);
+    }
     if (const auto text = requeue_.poll()) is_leaving_ = answer(*text);
     if (const auto yes = preemption_.poll()) {
         if (yes->empty())
@@ -136,7 +151,7 @@ void Service::end_calls() {
 }
 
 bool Service::is_calling() const {
-    return requeue_.running() || report_.running() || preemption_.running();
+    return requeue_.running() || report_.running() || preemption_.running() || keep_.running();
 }
 
 // Returns whether Slurm accepted the requeue.

@@ -6,11 +6,15 @@
 // SIGTERM may mean the end, or the start of the GraceTime when Slurm preempts the job. The service
 // asks Slurm which; a preempted job gets `asked`, so that it saves and restarts later.
 //
+// SIGWINCH, which processes ignore by default, means that the job's record names the ranks to keep
+// (records/intent.h). The service asks Slurm for it.
+//
 // The service never blocks on a client: it drops one that does not read or sends invalid messages.
 #pragma once
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <functional>
 #include <list>
 #include <string>
@@ -22,17 +26,20 @@
 
 namespace ringrt::channel {
 
+inline constexpr int kKeepSignal = SIGWINCH;
+
 // Calls to Slurm; each runs in a child process.
 struct SlurmCalls {
     std::function<records::ChannelMessage()> requeue;  // returns an answer
     std::function<bool()> is_preempted = {};  // whether the running job is in its GraceTime
     std::function<void(const records::Telemetry &)> report;
+    std::function<int()> ranks_to_keep = {};  // by the running job's record; 0: all, −1: unknown
     double timeout_s = 10;
 };
 
 struct ServiceOptions {
     int listener = -1;   // SOCK_SEQPACKET, non-blocking
-    int signals = -1;    // a signalfd for ask_signal and SIGTERM
+    int signals = -1;    // a signalfd for ask_signal, kKeepSignal and SIGTERM
     int lifeline = -1;   // the service ends at its end of file
     int ask_signal = 0;  // the scheduler's signal
     uid_t owner = 0;     // the user who may connect
@@ -70,8 +77,8 @@ class Service {
 
     const ServiceOptions options_;
     std::list<Client> clients_;
-    ChildCall requeue_, report_, preemption_;
-    bool wants_requeue_ = false, wants_report_ = false;
+    ChildCall requeue_, report_, preemption_, keep_;
+    bool wants_requeue_ = false, wants_report_ = false, wants_keep_ = false;
     bool is_leaving_ = false;  // its requeue was requested: the next SIGTERM is the end
     records::Telemetry newest_;
     int64_t asked_ = 0, ended_ = 0;

@@ -17,6 +17,7 @@ constexpr std::array kSpellings = {
     Spelling{"hello", ChannelWord::hello},     Spelling{"asked", ChannelWord::asked},
     Spelling{"answer", ChannelWord::answer},   Spelling{"ended", ChannelWord::ended},
     Spelling{"requeue", ChannelWord::requeue}, Spelling{"telemetry", ChannelWord::telemetry},
+    Spelling{"keep", ChannelWord::keep},
 };
 
 constexpr int64_t kNumberMax = int64_t{1} << 53;

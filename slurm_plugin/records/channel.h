@@ -8,6 +8,8 @@
 //                                   Slurm preempts the job
 //                answer CODE WORDS  result of the requeue: 0, or Slurm's error number
 //                ended N            SIGTERM came: Slurm ends the step
+//                keep RANKS         the ranks that the job is to keep, on whole nodes, while it
+//                                   trains; 0: the order is withdrawn
 //   from rank 0  requeue STEP       saved at STEP, ready to leave
 //                telemetry 0 RECORD records/telemetry.h
 //
@@ -26,7 +28,7 @@ namespace ringrt::records {
 inline constexpr std::size_t kChannelBytesMax = 512;
 inline constexpr int64_t kChannelVersion = 1;
 
-enum class ChannelWord { hello, asked, answer, ended, requeue, telemetry };
+enum class ChannelWord { hello, asked, answer, ended, requeue, telemetry, keep };
 
 struct ChannelMessage {
     ChannelWord word = ChannelWord::hello;

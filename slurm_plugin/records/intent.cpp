@@ -87,6 +87,7 @@ constexpr std::array kAll{
     Key{"mail",
         [](std::string_view v, Intent &i) { return read_into(v, 0, kRunMailsAll, i.own_mails); }},
     Key{"live", [](std::string_view v, Intent &i) { return read_into(v, 0, 1, i.live); }},
+    Key{"keep", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.keep); }},
     Key{"good", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.good); }},
     Key{"bad", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.bad); }},
     Key{"why",
@@ -153,6 +154,7 @@ std::string format_intent(const Intent &intent) {
     append_nonzero(out, "off", intent.exclusions_checksum, UINT32_MAX);
     append_nonzero(out, "mail", intent.own_mails, kRunMailsAll);
     if (intent.live) append_int(out, "live", 1);
+    append_nonzero(out, "keep", std::max(0, intent.keep), kGpusMax);
     append_nonzero(out, "good", std::max(0, intent.good), kGpusMax);
     append_nonzero(out, "bad", std::max(0, intent.bad), kGpusMax);
     if (!intent.why.empty() && is_reason(intent.why)) append_text(out, "why", intent.why);

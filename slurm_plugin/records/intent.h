@@ -79,6 +79,8 @@ struct Intent {
     // Mails that the user gets again after the present resize; 0: none are suppressed.
     RunMails own_mails = 0;
     bool live = false;  // its program is resized in place (doc/live.md)
+    int keep =
+        0;  // GPUs that it is asked to keep, and to give up its other nodes in place (0: none)
     // The previous size (0: none, or not known), and the size at which the job failed soon after a
     // resize, which its range now excludes (controller/probation.h).
     int good = 0, bad = 0;

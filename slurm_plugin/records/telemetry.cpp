@@ -64,6 +64,8 @@ constexpr std::array kAll{
         [](std::string_view v, Telemetry &t) { return read_number(v, 0, kTimeMax, t.began_s); }},
     Key{"up", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.up); }},
     Key{"live", [](std::string_view v, Telemetry &t) { return read_into(v, 0, 1, t.live); }},
+    Key{"nodes",
+        [](std::string_view v, Telemetry &t) { return read_into(v, 0, UINT32_MAX, t.nodes); }},
     Key{"speed",
         [](std::string_view v, Telemetry &t) { return read_speeds(v, t.speed, t.samples); }},
     Key{"plan", [](std::string_view v,
@@ -92,6 +94,13 @@ int64_t clipped(uint64_t step) { return static_cast<int64_t>(std::min<uint64_t>(
 
 }  // namespace
 
+uint32_t node_checksum(std::string_view node) {
+    constexpr uint32_t kOffset = 2166136261, kPrime = 16777619;
+    uint32_t sum = kOffset;
+    for (const char c : node) sum = (sum ^ static_cast<unsigned char>(c)) * kPrime;
+    return sum == 0 ? 1 : sum;
+}
+
 std::optional<Telemetry> parse_telemetry(std::string_view text) {
     return read_record<Telemetry>(text, kTelemetryMarker, kRecordBytesMax, telemetry_keys::kAll);
 }
@@ -112,6 +121,7 @@ std::string format_telemetry(const Telemetry &t) {
     if (t.began_s >= 0.1) append_time(out, "began", std::min(t.began_s, 1.0 * kTimeMax));
     append_int(out, "up", t.up ? 1 : 0);
     if (t.live) append_int(out, "live", 1);
+    if (t.nodes != 0) append_int(out, "nodes", t.nodes);
     append_speeds(out, "speed", first(t.speed, t.samples));
     append_speeds(out, "plan", first(t.planned, t.planned_sizes));
     return out;

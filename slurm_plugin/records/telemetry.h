@@ -6,7 +6,8 @@
 // how the job's own GPUs between MIN and MAX are valued.
 //
 //   ringrt/1 run=3 gpus=4 step=1200 step_ms=132.5 left=8800 batch=256 samples=307200 ckpt=1180
-//   save_ms=210 began=1763721600.5 up=1 speed=1:520,2:270,4:132.5 plan=2:268,4:131,8:70
+//   save_ms=210 began=1763721600.5 up=1 live=1 nodes=4021 speed=1:520,2:270,4:132.5
+//   plan=2:268,4:131,8:70
 //
 // Step times and the steps left refer to steps of `batch` samples, at every size. So batch /
 // step_ms is a speed and left x batch a number of samples, whatever the job's own step trains.
@@ -47,7 +48,10 @@ struct Telemetry {
     double began_s = 0;
     bool up = false;    // the runtime polls for the signal: a resize may be asked
     bool live = false;  // extensions may join and leave (doc/live.md)
-    int samples = 0;    // number in `speed`
+    // Sum of node_checksum() over the nodes on which the base's ranks compute, in blocks; 0:
+    // unknown, or they cannot leave by whole nodes.
+    uint32_t nodes = 0;
+    int samples = 0;                                    // number in `speed`
     std::array<SpeedSample, kSpeedSamplesMax> speed{};  // one per size of any run
     int planned_sizes = 0;  // number in `planned`: predicted by its plans, by rising size
     std::array<SpeedSample, kPlannedSpeedsMax> planned{};
@@ -63,6 +67,9 @@ struct Telemetry {
 
     bool operator==(const Telemetry &) const = default;
 };
+
+// Of a node's name, to compare sets of nodes (FNV-1a). Never 0.
+[[nodiscard]] uint32_t node_checksum(std::string_view node);
 
 [[nodiscard]] std::optional<Telemetry> parse_telemetry(std::string_view text);
 [[nodiscard]] std::string format_telemetry(const Telemetry &telemetry);

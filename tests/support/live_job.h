@@ -111,6 +111,8 @@ class LiveTraining {
     size_t floats = 101;  // not a multiple of anything
     bool exact = true;
     bool nodes_apart = false;  // each job on its own mock node
+    int base_nodes = 1;        // the base's ranks in blocks on so many mock nodes
+    std::string channel;       // to Slurm, of the base
     int pause_us = 500;        // per step
     uint32_t start_timeout_ms = 20000;
     // For a state that the host does not see: what to register for a vector, and how the state is
@@ -191,7 +193,10 @@ class LiveTraining {
         setenv("SLURM_JOB_ID", std::to_string(1000 + job).c_str(), 1);
         setenv("RINGRT_SCONTROL", "false", 1);
         setenv("RINGRT_ORDER", "tree", 1);
-        setenv("RINGRT_NODE", nodes_apart ? std::to_string(job).c_str() : "n", 1);
+        std::string node = nodes_apart ? std::to_string(job) : "n";
+        if (job == 0 && base_nodes > 1) node += std::to_string(rank * base_nodes / size);
+        setenv("RINGRT_NODE", node.c_str(), 1);
+        if (job == 0 && !channel.empty()) setenv("RINGRT_CHANNEL", channel.c_str(), 1);
         if (job > 0) setenv("RINGRT_EXTENDS", "1000", 1);
         const std::string directory = directory_.path + "/ckpt";
         ringrt_config_t config = RINGRT_CONFIG_INIT;

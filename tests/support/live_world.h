@@ -6,76 +6,25 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "libringrt/live/state_machine.h"
+#include "tests/support/live_ranks.h"
 
 namespace ringrt::test {
 
-using live::Act;
-using live::Formed;
-using live::Machine;
-using live::Phase;
-
-// What a rank waits for.
-enum class At : uint8_t {
-    not_started,
-    train,
-    ballot,
-    transfer,
-    confirm,
-    settle,
-    finish,  // all but the first: a collective
-    asking,
-    joining,
-    ended,
-    dead
-};
-
-struct Rank {
-    Machine machine{0};
-    At at = At::not_started;
-    int job = 0;  // 0: the base
-    int step = 0;
-    int on = -1;              // the communicator on which it waits
-    bool granted = false;     // it completed; this rank may or may not see that
-    bool received = false;    // the transfer
-    bool asked = false;       // to leave
-    live::Vote vote;          // at the ballot
-    std::vector<int> levels;  // its communicators; −1: below the level at which it joined
-    int next = -1;            // the one that is being formed
-    Formed formed = Formed::not_asked;
-    std::vector<live::Vote> votes;  // as granted
-    bool everywhere = false;        // as granted
-    int newest = 0;                 // as granted
-    std::vector<int> sizes;         // as granted
-
-    [[nodiscard]] bool alive() const { return at != At::dead && at != At::ended; }
-    [[nodiscard]] bool in_collective() const { return at >= At::train && at <= At::finish; }
-};
-
-struct Comm {
-    std::vector<int> members;
-    bool broken = false;  // a member is dead, or dropped it
-    int parent = -1, step = 0;
-};
-
-struct Move {
-    enum Kind : uint8_t { take, lose, start, formed, failed, ask, kill, cut } kind;
-    int rank;
-};
-
 class LiveWorld {
   public:
-    // The jobs' sizes, the base's first.
-    LiveWorld(const std::vector<int> &jobs, int steps, int faults)
-        : steps_(steps), faults_(faults) {
+    // The jobs' sizes, the base's first. `keep`: at some moment the base is asked to keep only so
+    // many ranks; the others are on another node. 0: never.
+    LiveWorld(const std::vector<int> &jobs, int steps, int faults, int keep = 0)
+        : steps_(steps), faults_(faults), keep_(keep) {
         comms_.push_back({});
         for (size_t job = 0; job < jobs.size(); ++job)
             for (int i = 0; i < jobs[job]; ++i) {
                 Rank rank;
                 rank.job = static_cast<int>(job);
-                rank.machine = job == 0 ? Machine(jobs[0]) : Machine::outside();
+                rank.machine = job == 0 ? Machine(jobs[0], i) : Machine::outside();
                 if (job == 0) comms_[0].members.push_back(static_cast<int>(ranks.size()));
                 if (job == 0) rank.levels = {0};
                 ranks.push_back(rank);
@@ -92,7 +41,9 @@ class LiveWorld {
         for (int i = 0; i < count(); ++i) {
             const Rank &r = ranks[size_t(i)];
             auto add = [&](Move::Kind kind) { out.push_back({kind, i}); };
+            if (r.at == At::released && faults_ > 0) add(Move::kill);
             if (!r.alive()) continue;
+            if (i == 0 && keep_ > 0 && (!ordered_ || faults_ > 0)) add(Move::order);
             if (r.in_collective() && r.granted) add(Move::take);
             if (r.in_collective() && comm(r.on).broken) add(Move::lose);
             if (r.job > 0 && r.at == At::not_started) add(Move::start);
@@ -100,7 +51,7 @@ class LiveWorld {
             if (r.next >= 0 && r.formed == Formed::under_way && hopeless(r.next)) add(Move::failed);
             if (faults_ == 0 || r.at == At::not_started) continue;
             if (!r.asked) add(Move::ask);
-            if (r.job == 0) continue;
+            if (r.job == 0 && !leaves(i)) continue;
             add(Move::kill);
             if (r.at == At::joining) add(Move::cut);
         }
@@ -129,10 +80,17 @@ class LiveWorld {
                 --faults_, r.asked = true;
                 break;
             case Move::kill:
-                --faults_, end(move.rank, At::dead);
+                --faults_;
+                lost_leaving_ = lost_leaving_ || r.job == 0;
+                may_give_up_ = may_give_up_ || (r.job == 0 && !all_know_order());
+                end(move.rank, At::dead);
                 break;
             case Move::cut:
                 --faults_, has_failed(move.rank);
+                break;
+            case Move::order:  // a second one withdraws it
+                faults_ -= ordered_;
+                if (std::exchange(ordered_, !ordered_)) keep_ = 0;
                 break;
         }
         settle_down();
@@ -140,6 +98,8 @@ class LiveWorld {
 
     [[nodiscard]] bool is_over() const {
         return std::all_of(ranks.begin(), ranks.end(), [&](const Rank &r) {
+            if (r.at == At::released || (r.job == 0 && r.at == At::dead && lost_leaving_))
+                return true;
             return r.job == 0 ? r.at == At::ended && r.step == steps_
                               : !r.alive() || r.at == At::not_started;
         });
@@ -150,39 +110,37 @@ class LiveWorld {
         std::string out;
         auto put = [&](int value) { out.push_back(static_cast<char>(value + 2)); };
         for (const Rank &r : ranks) {
-            for (int value :
-                 {int(r.at), int(r.machine.phase()), r.machine.level(), int(r.machine.offer()),
-                  r.step, r.on, int(r.granted), int(r.received), int(r.asked), r.next,
-                  int(r.formed), int(r.everywhere), r.newest, int(r.vote.offer), int(r.vote.formed),
-                  int(r.vote.leave), r.machine.own_level()})
-                put(value);
+            for (int value : numbers_of(r)) put(value);
             for (int level : r.levels) put(level);
             for (const live::Vote &vote : r.votes)
-                put(int(vote.offer) * 8 + int(vote.formed) * 2 + vote.leave);
+                put(int(vote.offer) * 8 + int(vote.formed) * 2 + vote.leave), put(int(vote.keep));
             out.push_back('|');
         }
         for (const Comm &c : comms_)
             put(c.broken), put(c.parent), put(c.step), put(int(c.members.size()));
-        put(faults_);
+        put(faults_), put(keep_), put(ordered_), put(may_give_up_), put(lost_leaving_);
         return out;
     }
 
     [[nodiscard]] std::string text() const {
         std::string out = violation + "\n";
-        for (int i = 0; i < count(); ++i) {
-            const Rank &r = ranks[size_t(i)];
-            out += "rank " + std::to_string(i) + " of job " + std::to_string(r.job) + ": at " +
-                   std::to_string(int(r.at)) + " step " + std::to_string(r.step) + " on " +
-                   std::to_string(r.on) + (r.granted ? " granted" : "") + " phase " +
-                   std::to_string(int(r.machine.phase())) + " level " +
-                   std::to_string(r.machine.level()) + "\n";
-        }
+        for (int i = 0; i < count(); ++i)
+            out += "rank " + std::to_string(i) + text_of(ranks[size_t(i)]) + "\n";
         return out;
     }
 
   private:
     [[nodiscard]] int count() const { return static_cast<int>(ranks.size()); }
     [[nodiscard]] const Comm &comm(int id) const { return comms_[size_t(id)]; }
+    [[nodiscard]] bool leaves(int i) const { return kept_ > 0 && i >= kept_; }
+    // Whether every rank that stays has started to form the smaller level 0.
+    [[nodiscard]] bool all_know_order() const {
+        for (int i = 0; i < kept_; ++i) {
+            const Machine &machine = ranks[size_t(i)].machine;
+            if (machine.keep() == 0 && machine.sizes() != std::vector{kept_}) return false;
+        }
+        return true;
+    }
     void complain(const std::string &what) {
         if (violation.empty()) violation = what;
     }
@@ -270,7 +228,13 @@ class LiveWorld {
     void ballot(int i) {
         Rank &r = ranks[size_t(i)];
         r.vote = {.formed = r.formed, .leave = r.asked};
-        if (i == 0 && r.machine.phase() == Phase::steady) r.vote.offer = offer(r.vote.offer_ranks);
+        r.vote.node = leaves(i) ? 2 : 1;
+        const bool shrinks = i == 0 && ordered_ && r.machine.level() == 0 &&
+                             r.machine.ranks() > keep_ && r.machine.phase() != Phase::forming;
+        if (shrinks)
+            r.vote.keep = uint32_t(keep_), r.vote.offer = 1;
+        else if (i == 0 && r.machine.phase() == Phase::steady)
+            r.vote.offer = offer(r.vote.offer_ranks);
         wait(i, At::ballot, r.levels.back());
     }
 
@@ -356,8 +320,17 @@ class LiveWorld {
             case Act::leave:  // at the program's end no rank waits for this one any more
                 if (r.at == At::finish) r.levels.clear();
                 return end(i, At::ended);
+            case Act::shrink:
+                if (r.machine.stays()) form_smaller(i);
+                break;
+            case Act::replace:
+                return replace(i);
+            case Act::release:
+                drop_forming(i);
+                r.at = At::released;
+                return;
             case Act::fail:
-                complain("the base gave up");
+                if (!may_give_up_ && !(lost_leaving_ && leaves(i))) complain("the base gave up");
                 return end(i, At::dead);
         }
         train(i);
@@ -387,9 +360,42 @@ class LiveWorld {
                 ranks[size_t(j)].formed = Formed::under_way;
     }
 
+    void form_smaller(int i) {
+        Rank &r = ranks[size_t(i)];
+        const int parent = r.levels.back();
+        auto known = std::find_if(comms_.begin(), comms_.end(), [&](const Comm &c) {
+            return c.parent == parent && c.step == r.step;
+        });
+        if (known == comms_.end()) {
+            Comm smaller{comm(parent).members, false, parent, r.step};
+            smaller.members.resize(size_t(r.machine.keep()));
+            comms_.push_back(smaller);
+            known = comms_.end() - 1;
+        }
+        r.next = static_cast<int>(known - comms_.begin());
+        r.formed = Formed::under_way;
+    }
+
+    void replace(int i) {
+        Rank &r = ranks[size_t(i)];
+        r.at = At::replacing;
+        if (r.formed == Formed::under_way) return;
+        if (r.formed != Formed::done) {
+            drop_forming(i);
+            return follow(i, r.machine.lost());
+        }
+        r.levels = {r.next};
+        r.next = -1, r.formed = Formed::not_asked;
+        wait(i, At::settle, r.levels.back());
+    }
+
+    // A rank may already use it, because it has formed there.
     [[nodiscard]] bool all_form(int id) const {
-        return !comm(id).broken && std::all_of(comm(id).members.begin(), comm(id).members.end(),
-                                               [&](int i) { return ranks[size_t(i)].next == id; });
+        return !comm(id).broken &&
+               std::all_of(comm(id).members.begin(), comm(id).members.end(), [&](int i) {
+                   const Rank &r = ranks[size_t(i)];
+                   return r.next == id || (!r.levels.empty() && r.levels.back() == id);
+               });
     }
     // Broken, or a rank of the extension never got or has lost its invitation.
     [[nodiscard]] bool hopeless(int id) const {
@@ -403,6 +409,7 @@ class LiveWorld {
     void has_formed(int i) {
         Rank &r = ranks[size_t(i)];
         r.formed = Formed::done;
+        if (r.at == At::replacing) return replace(i);
         if (r.at == At::joining) wait(i, At::transfer, r.next);
     }
     // A rank that joins asks again. A member reports the failure in the next ballot.
@@ -414,6 +421,7 @@ class LiveWorld {
             return;
         }
         r.formed = Formed::failed;
+        if (r.at == At::replacing) replace(i);
     }
 
     void drop_forming(int i) {
@@ -436,6 +444,8 @@ class LiveWorld {
 
     std::vector<Comm> comms_;
     int steps_, faults_;
+    int keep_, kept_ = keep_;  // by the order; by the layout of the nodes
+    bool ordered_ = false, may_give_up_ = false, lost_leaving_ = false;
 };
 
 }  // namespace ringrt::test

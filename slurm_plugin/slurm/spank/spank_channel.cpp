@@ -127,6 +127,16 @@ bool is_preempted(uint32_t job_id) {
            job->preempt_time >= job->start_time;
 }
 
+// The order in the job's record to keep only some of its ranks.
+int ranks_to_keep(uint32_t job_id) {
+    LoadedJob job;
+    if (job.load(job_id) != SLURM_SUCCESS || !job) return -1;
+    const char *said = job->admin_comment;
+    if (said == nullptr) return -1;
+    const auto intent = records::parse_intent({said, strnlen(said, kCommentBytesMax)});
+    return intent ? intent->keep : -1;
+}
+
 struct Beside {
     uint32_t job_id = 0;
     pid_t task = 0;
@@ -141,6 +151,7 @@ void serve(const Beside &step, int end_of_lifeline) {
     sigemptyset(&heard);
     sigaddset(&heard, step.ask_signal);
     sigaddset(&heard, SIGTERM);
+    sigaddset(&heard, channel::kKeepSignal);
     if (!keep_only({listener, end_of_lifeline})) return;
     join_cgroups_of(step.task);
     if (!become(step.owner)) return;
@@ -153,7 +164,8 @@ void serve(const Beside &step, int end_of_lifeline) {
                       .key = service_key,
                       .slurm = {.requeue = [&] { return requeue_job(step.job_id); },
                                 .is_preempted = [&] { return is_preempted(step.job_id); },
-                                .report = [&](const auto &t) { report_of(step.job_id, t); }}})
+                                .report = [&](const auto &t) { report_of(step.job_id, t); },
+                                .ranks_to_keep = [&] { return ranks_to_keep(step.job_id); }}})
         .run();
 }
 

@@ -6,7 +6,7 @@ check_PROGRAMS += $(live_tests)
 TESTS += $(live_tests)
 
 tests_unit_live_test_live_model_SOURCES = tests/unit/live/test_live_model.cpp tests/support/check.h \
-	tests/support/live_world.h
+	tests/support/live_ranks.h tests/support/live_world.h
 tests_unit_live_test_live_model_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_live_test_live_model_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 

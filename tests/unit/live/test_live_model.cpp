@@ -15,11 +15,12 @@ using namespace ringrt::test;
 
 namespace {
 
-const char *const kMoves[] = {"take", "lose", "start", "formed", "failed", "ask", "kill", "cut"};
+const char *const kMoves[] = {"take", "lose", "start", "formed", "failed",
+                              "ask",  "kill", "cut",   "order"};
 
 struct Explored {
     size_t states = 0, ends = 0;
-    int widest = 0;  // ranks that trained together
+    int widest = 0, narrowest = 99;  // ranks that trained together
 };
 
 // Depth first, with the preceding moves for the failure message.
@@ -64,14 +65,16 @@ class Explorer {
   private:
     void note(const LiveWorld &world) {
         result_.ends += world.is_over();
-        result_.widest = std::max(result_.widest, world.ranks[0].machine.ranks());
+        const int ranks = world.ranks[0].machine.ranks();
+        result_.widest = std::max(result_.widest, ranks);
+        if (ranks > 0) result_.narrowest = std::min(result_.narrowest, ranks);
     }
     std::unordered_set<std::string> seen_;
     Explored result_;
 };
 
-Explored play(const std::vector<int> &jobs, int steps, int faults) {
-    const Explored out = Explorer().explore(LiveWorld(jobs, steps, faults));
+Explored play(const std::vector<int> &jobs, int steps, int faults, int keep = 0) {
+    const Explored out = Explorer().explore(LiveWorld(jobs, steps, faults, keep));
     printf("# jobs of");
     for (int ranks : jobs) printf(" %d", ranks);
     printf(" ranks, %d steps, %d faults: %zu states, %zu ends, up to %d ranks\n", steps, faults,
@@ -96,6 +99,20 @@ TEST(one_of_two_ranks_dies_at_every_moment) {
 
 TEST(two_extensions_join_and_one_leaves_at_every_moment) {
     ck_assert_int_eq(play({1, 1, 1}, more() ? 6 : 5, more() ? 2 : 1).widest, 3);
+}
+
+// Nodes of the base leave, in every order. Meanwhile a rank on a leaving node dies, the order is
+// withdrawn, or a requeue is asked.
+TEST(nodes_of_the_base_leave_in_every_order) {
+    ck_assert_int_eq(play({3}, 4, 0, 1).narrowest, 1);
+    ck_assert_int_eq(play({3}, 4, more() ? 2 : 1, 2).narrowest, 2);
+    ck_assert_int_eq(play({3}, 4, more() ? 2 : 1, 1).narrowest, 1);
+}
+
+TEST(nodes_of_the_base_leave_while_an_extension_joins) {
+    const Explored out = play({2, 1}, more() ? 6 : 5, more() ? 2 : 1, 1);
+    ck_assert_int_eq(out.widest, 3);
+    ck_assert_int_eq(out.narrowest, 1);
 }
 
 int main() { return run_all("live model", more() ? 3600 : 60); }

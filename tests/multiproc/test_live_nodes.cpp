@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole nodes of the base leave while it trains. No step is lost, and the weights equal those of
+// one rank alone bit for bit. Ranks are killed before, while and after their nodes leave.
+#include <random>
+
+#include "tests/support/channel_service.h"
+#include "tests/support/check.h"
+#include "tests/support/live_job.h"
+
+using namespace ringrt::test;
+namespace channel = ringrt::channel;
+
+namespace {
+
+// A base whose record in Slurm may contain an order.
+struct Base {
+    explicit Base(int size, int nodes) : ranks(size) {
+        training.base_nodes = nodes;
+        training.channel = service.address();
+        training.start(0, size);
+        ck_assert(training.await_size(size));
+    }
+    ~Base() { munmap(keep, sizeof *keep); }
+
+    void order(int ranks_to_keep) {
+        *keep = ranks_to_keep;
+        service.signal(channel::kKeepSignal);
+    }
+    // Those that left wait. Slurm kills them.
+    void kill_from(int first) {
+        for (int rank = first; rank < ranks; ++rank) training.job(0).signal(rank, SIGKILL);
+    }
+    std::vector<int> end(double timeout_s = 30) {
+        steps = training.stop();
+        return training.job(0).wait(timeout_s * kTimeoutScale);
+    }
+    void expect_trained(const std::vector<int> &ended, int count) {
+        const std::vector<float> right = trained_alone(training.floats, steps, training.exact);
+        for (int rank = 0; rank < count; ++rank) {
+            ck_assert_int_eq(ended[size_t(rank)], kTrained);
+            ck_assert_uint_eq(training.step(0, rank), steps);
+            ck_assert_msg(training.weights(0, rank) == right, "rank %d: other weights", rank);
+        }
+    }
+    // Nodes leave, and nothing is lost.
+    void shrink_to(int count) {
+        order(count);
+        ck_assert(training.await_size(count));
+        kill_from(count);
+        ck_assert(training.await_steps(3));
+        ck_assert_int_eq(training.size(), count);
+        ck_assert_int_eq(training.recoveries(), 0);
+    }
+
+    const int ranks;
+    std::atomic<int> *const keep =
+        new (mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<int>(0);
+    const ChannelService service{
+        channel::SlurmCalls{.requeue = [] { return ringrt::records::ChannelMessage{}; },
+                            .report = [](const ringrt::records::Telemetry &) {},
+                            .ranks_to_keep = [keep = keep] { return keep->load(); }}};
+    LiveTraining training;
+    uint64_t steps = 0;
+};
+
+}  // namespace
+
+TEST(half_of_the_nodes_leave) {
+    Base base(4, 2);
+    base.shrink_to(2);
+    base.expect_trained(base.end(), 2);
+}
+
+TEST(nodes_with_different_numbers_of_ranks) {
+    Base base(5, 2);  // 3 and 2
+    base.shrink_to(3);
+    base.expect_trained(base.end(), 3);
+}
+
+TEST(two_of_three_nodes_leave_and_an_extension_joins_and_leaves) {
+    Base base(6, 3);
+    base.shrink_to(2);
+    base.training.start(1, 3);
+    ck_assert(base.training.await_size(5));
+    base.training.job(1).signal(0, SIGURG);
+    ck_assert(base.training.await_size(2));
+    base.expect_trained(base.end(), 2);
+}
+
+TEST(nodes_leave_one_after_the_other) {
+    Base base(4, 4);
+    for (const int count : {3, 2, 1}) base.shrink_to(count);
+    base.expect_trained(base.end(), 1);
+}
+
+// Slurm refuses to take the nodes: their ranks wait, and end with the others.
+TEST(ranks_that_left_end_with_the_training) {
+    Base base(4, 2);
+    base.order(2);
+    ck_assert(base.training.await_size(2));
+    const uint64_t left_at = base.training.step(0, 2);
+    ck_assert(base.training.await_steps(20));
+    ck_assert_uint_eq(base.training.step(0, 2), left_at);
+    ck_assert_int_eq(kill(base.training.job(0).pid(3), 0), 0);
+    const std::vector<int> ended = base.end();
+    base.expect_trained(ended, 2);
+    for (int rank = 2; rank < 4; ++rank) ck_assert_int_eq(ended[size_t(rank)], kHasLeft);
+}
+
+TEST(sigterm_ends_a_rank_that_left) {
+    Base base(2, 2);
+    base.order(1);
+    ck_assert(base.training.await_size(1));
+    base.training.job(0).signal(1, SIGTERM);
+    ck_assert(base.training.await_steps(20));
+    const std::vector<int> ended = base.end();
+    base.expect_trained(ended, 1);
+    ck_assert_int_eq(ended[1], 1000 + SIGTERM);
+}
+
+// An order that splits a node is ignored, and delays no join.
+TEST(no_part_of_a_node_leaves) {
+    Base base(4, 2);
+    base.order(3);
+    base.training.start(1, 1);
+    ck_assert(base.training.await_size(5));
+    base.training.job(1).signal(0, SIGURG);
+    ck_assert(base.training.await_size(4));
+    base.expect_trained(base.end(), 4);
+}
+
+// The order comes while an extension joins: first one, then the other, or the order waits until the
+// extension has left.
+TEST(an_extension_joins_meanwhile) {
+    for (const int ms : {0, 30, 60, 90}) {
+        Base base(4, 2);
+        base.training.start(1, 2);
+        usleep(static_cast<useconds_t>(ms) * 1000);
+        base.order(2);
+        ck_assert(base.training.await_steps(100));
+        ck_assert(LiveTraining::await([&] { return base.training.size() != 2; }));
+        base.training.job(1).signal(0, SIGURG);
+        ck_assert(base.training.await_size(2));
+        base.kill_from(2);
+        base.expect_trained(base.end(), 2);
+    }
+}
+
+// At every moment: either nothing is lost, or all ranks see the loss, as without the order.
+TEST(a_rank_dies_on_a_node_that_leaves) {
+    std::mt19937 random(7);
+    int survived = 0;
+    for (int i = 0; i < 16; ++i) {
+        Base base(4, 2);
+        base.order(2);
+        usleep(random() % 60000);
+        base.training.job(0).signal(2 + i % 2, SIGKILL);
+        usleep(20000);
+        base.kill_from(i % 3 == 0 ? 2 : 4);
+        const std::vector<int> ended = base.end();
+        if (ended[0] == kTrained)
+            base.expect_trained(ended, 2), ++survived;
+        else
+            for (int rank = 0; rank < 2; ++rank)
+                ck_assert_int_eq(ended[size_t(rank)], kFailed + RINGRT_PEER_LOST);
+    }
+    ck_assert_int_gt(survived, 4);
+}
+
+TEST(a_rank_that_stays_dies) {
+    std::mt19937 random(11);
+    for (int i = 0; i < 8; ++i) {
+        Base base(4, 2);
+        base.order(2);
+        usleep(random() % 60000);
+        base.training.job(0).signal(i % 2, SIGKILL);
+        const std::vector<int> ended = base.end();
+        ck_assert_int_eq(ended[size_t(1 - i % 2)], kFailed + RINGRT_PEER_LOST);
+        for (int rank = 2; rank < 4; ++rank) ck_assert_int_ge(ended[size_t(rank)], kHasLeft);
+    }
+}
+
+int main() { return run_all("live nodes", 120); }
