@@ -37,6 +37,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \
 	slurm_plugin/controller/journal.cpp slurm_plugin/controller/journal.h \
 	slurm_plugin/controller/lent_exclusions.cpp slurm_plugin/controller/lent_exclusions.h \
+	slurm_plugin/controller/base_shrink.cpp slurm_plugin/controller/base_shrink.h \
 	slurm_plugin/controller/live_resize.cpp slurm_plugin/controller/live_resize.h \
 	slurm_plugin/controller/nearest.cpp slurm_plugin/controller/nearest.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \

@@ -74,7 +74,6 @@ class StepBoundary {
     Status agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes);
     Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
     Status recover(uint64_t &step);
-    void await_end();
     void add_live(records::Telemetry &out) const;
     [[nodiscard]] live::Position position() const;
     void go_to(const live::Position &position);

@@ -16,7 +16,6 @@ Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_
     live::Position position = this->position();
     bool left = false;
     Status outcome = resizer_->voted(votes, position, &left);
-    if (left && resizer_->is_released()) await_end();
     if (left) action = RINGRT_LEAVE;
     if (!outcome.ok() || left || group_.size() == before) return outcome;
     go_to(position);
@@ -38,15 +37,6 @@ Status StepBoundary::recover(uint64_t &step) {
     log(format_text("%s: continuing from step %llu with %d ranks", lost,
                     static_cast<unsigned long long>(step), group_.size()));
     return {};
-}
-
-// Slurm ends the ranks on the nodes that left: by SIGKILL, or if the job is requeued or cancelled
-// first, with its other ranks.
-void StepBoundary::await_end() {
-    SignalCounter sigterm;
-    (void)sigterm.start(SIGTERM);  // cannot fail for SIGTERM
-    resizer_->await_end([&] { return sigterm.count() > 0; });
-    if (sigterm.count() > 0) sigterm.pass_on();
 }
 
 void StepBoundary::add_live(records::Telemetry &out) const {

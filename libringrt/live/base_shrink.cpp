@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kAgain_s = 5;        // after a shrink that was called off
 constexpr double kFormingMost_s = 3;  // after a loss: it takes 0.05 s if all ranks that stay form
-constexpr int kPoll_ms = 50;
 
 }  // namespace
 
@@ -57,25 +56,6 @@ Status Resizer::replace(Position &position) {
     options_.use(*smaller_);
     close_in_background(std::move(dropped));
     return settle(position);
-}
-
-// It waits where extensions ask to join, as one of more ranks than will ever ask: so rank 0 never
-// offers it, and its end closes the connection.
-void Resizer::await_end(const std::function<bool()> &ended) const {
-    const JoinRequest request{.rank = static_cast<uint32_t>(options_.rank),
-                              .size = kJobRanksMax,
-                              .job = options_.job,
-                              .layout = options_.layout()};
-    RankContext self;
-    self.warn = log_line;
-    Deadline deadline(self, "leave", options_.start_timeout_ms);
-    JoinConnection base;
-    Status there = base.ask(options_.directory, request, &deadline, ended);
-    while (there.ok() && !ended()) {
-        bool ignored = false;
-        JoinAnswer none;
-        there = base.poll(kPoll_ms, &ignored, &none);
-    }
 }
 
 uint32_t Resizer::nodes() const {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kWait_ms = 20;   // how soon a join is noticed; training continues meanwhile
 constexpr int kAtOnce = 4096;  // connections that have not identified themselves
+constexpr uint32_t kRanksMax = 1 << 16;
 
 bool is_closed(int fd) {
     char byte;
@@ -87,7 +88,7 @@ void JoinListener::admit(Visitor &visitor) {
     Fd fd = std::exchange(visitor.fd, Fd());
     if (request.version != kJoinVersion)
         return refuse(fd.get(), "it runs another version of libringrt");
-    if (request.size == 0 || request.size > kJobRanksMax || request.rank >= request.size)
+    if (request.size == 0 || request.size > kRanksMax || request.rank >= request.size)
         return refuse(fd.get(), "its rank is not below its size");
     if (request.layout != layout_)
         return refuse(fd.get(),

@@ -37,8 +37,6 @@ inline std::string shrink_file(const std::string &directory, uint32_t number) {
     return directory + "/rendezvous-shrink-" + std::to_string(number);
 }
 
-inline constexpr uint32_t kJobRanksMax = 1 << 16;  // of an extension
-
 // The file in which rank 0 of the base listens for extensions while it runs.
 inline std::string listener_file(const std::string &directory) {
     return directory + "/rendezvous-extensions";

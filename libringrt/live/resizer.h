@@ -75,12 +75,10 @@ class Resizer {
     // ranks hold in memory.
     Status recover(Position &position);
 
-    // This rank's node leaves the job: Slurm ends this process. Until then it must not exit,
-    // because Slurm may end a step some time after its first rank has ended (WaitTime).
+    // This rank's node leaves the job: it ends with status 0 before Slurm takes the node. Slurm
+    // would kill it, and srun and the job would end with its status.
     [[nodiscard]] bool is_released() const { return released_; }
     [[nodiscard]] bool is_shrinking() const { return machine_.phase() == Phase::shrinking; }
-    // Waits until `ended`, or until the ranks that stayed have ended, which Slurm then does not do.
-    void await_end(const std::function<bool()> &ended) const;
     // On rank 0 of the base: the sum of the checksums of its nodes; 0: not known, or its ranks are
     // not in blocks by node, so that no nodes can leave.
     [[nodiscard]] uint32_t nodes() const;

@@ -84,7 +84,7 @@ enum class Act : uint8_t {
     fail,      // a rank of the base is lost: training cannot continue
     shrink,    // a rank that stays starts to form the smaller level 0, then all continue
     replace,   // the smaller level 0 becomes the present one when it has formed; settle there
-    release,   // this rank's node leaves the job: wait until Slurm ends this process
+    release,   // this rank's node leaves the job: end
 };
 
 class Machine {

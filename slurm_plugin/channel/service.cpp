@@ -78,7 +78,7 @@ void Service::read_signals() {
             send_to_all(ChannelWord::asked, ++asked_);
         else if (arrived.ssi_signo == SIGTERM)
             note_sigterm();
-        else if (static_cast<int>(arrived.ssi_signo) == kKeepSignal)
+        else if (static_cast<int>(arrived.ssi_signo) == records::kKeepSignal)
             wants_keep_ = static_cast<bool>(options_.slurm.ranks_to_keep);
     }
 }

@@ -6,7 +6,7 @@
 // SIGTERM may mean the end, or the start of the GraceTime when Slurm preempts the job. The service
 // asks Slurm which; a preempted job gets `asked`, so that it saves and restarts later.
 //
-// SIGWINCH, which processes ignore by default, means that the job's record names the ranks to keep
+// kKeepSignal means that the job's record names the ranks to keep
 // (records/intent.h). The service asks Slurm for it.
 //
 // The service never blocks on a client: it drops one that does not read or sends invalid messages.
@@ -14,7 +14,6 @@
 
 #include <sys/types.h>
 
-#include <csignal>
 #include <functional>
 #include <list>
 #include <string>
@@ -25,8 +24,6 @@
 #include "slurm_plugin/records/telemetry.h"
 
 namespace ringrt::channel {
-
-inline constexpr int kKeepSignal = SIGWINCH;
 
 // Calls to Slurm; each runs in a child process.
 struct SlurmCalls {

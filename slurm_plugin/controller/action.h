@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
@@ -26,6 +27,10 @@ struct Action {
         dismiss,     // note in the record of each of `leaving` that it is asked, then signal it
         signal_extension,  // signal again
         cancel_extension,
+        shrink_base,   // write the intent, then signal: its ranks on whole nodes are to leave
+        signal_base,   // signal again
+        return_nodes,  // those ranks have left: Slurm takes all nodes but `nodes`
+        end_shrink,    // write the intent: the nodes stay
     };
     struct Doubling {
         int level = 1;
@@ -43,6 +48,7 @@ struct Action {
     std::vector<Doubling> doublings;
     std::vector<Leaving> leaving;  // the last extension first
     ExtensionPlace place;          // extend
+    std::vector<int> nodes;        // return_nodes: indices of the nodes that stay
     Settings settings;             // ask, note, call_off, make_rigid: set with the intent
     const char *cause = "";        // call_off: for the statistics
     // release: Slurm does not start the job at its old size although those GPUs are free. The job
@@ -57,8 +63,10 @@ inline Action wait_for_more() { return {.poll_fast = true}; }
 
 struct PassContext {
     double now_s = 0;
+    std::span<const NodeRecord> nodes = {};  // of the observation
     int gpus_per_node = 1;        // most that a node of its pool can give the job, with its CPUs
     bool room_is_coming = false;  // a resize under way will free GPUs in its pool
+    bool can_keep_nodes = false;  // Slurm can take nodes of a running job
     bool may_ask = false;         // a decision is due, and no limit on resizes is reached
 };
 

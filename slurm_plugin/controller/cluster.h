@@ -246,6 +246,15 @@ class Cluster {
     virtual RpcStatus cancel(uint32_t job_id) = 0;
     // Bills a running job by its present size from now on, not by that of an earlier run.
     virtual RpcStatus bill_anew(uint32_t job_id) = 0;
+    // Whether keep_nodes() can be used here.
+    [[nodiscard]] virtual bool can_keep_nodes() { return false; }
+    // A running job keeps only these nodes, as indices into the last observation. Slurm kills the
+    // tasks on its others. refused: this cannot be done. busy: it does not run, or not in the
+    // observed run.
+    virtual RpcStatus keep_nodes(uint32_t job_id, const std::vector<int> &nodes) {
+        (void)job_id, (void)nodes;
+        return RpcStatus::refused;
+    }
     // Submits an extension of a running job in its owner's name. refused: this cannot be done.
     // later: Slurm reports that it would be pending, and nothing was submitted.
     virtual RpcStatus extend(uint32_t base_id, const PendingUpdate::Size &size,

@@ -212,17 +212,17 @@ double Controller::carry_out_plan(double now_s) {
 
 PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) const {
     const JobRecord &record = *jobs_[job].record;
-    const records::Layout &layout = jobs_[job].intent.layout;
-    PassContext out{.now_s = now_s};
+    PassContext out{.now_s = now_s, .nodes = observation_.nodes};
+    out.can_keep_nodes = jobs_[job].is_live && cluster_.can_keep_nodes();
     out.may_ask = is_time && in_flight_.may_ask(record.user_id, executor_.breaker(),
                                                 options_.resizes_in_flight, now_s);
-    const int index = plan_.targets[job].pool;
-    if (index < 0) return out;
-    const Pool &pool = plan_.pools[static_cast<std::size_t>(index)];
+    if (plan_.targets[job].pool < 0) return out;
+    const Pool &pool = plan_.pools[static_cast<std::size_t>(plan_.targets[job].pool)];
     out.room_is_coming = pool.room_is_coming;
     out.gpus_per_node = std::max(1, pool.capacity.gpus_per_node);
     if (record.phase == JobPhase::pending && is_choosy(record, pool))
-        out.gpus_per_node = reach_of(observation_, pool, record, layout).gpus_per_node;
+        out.gpus_per_node =
+            reach_of(observation_, pool, record, jobs_[job].intent.layout).gpus_per_node;
     return out;
 }
 

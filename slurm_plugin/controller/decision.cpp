@@ -124,13 +124,13 @@ void set_present(Target &target, const MalleableJob &malleable, const JobTracker
             job.held = kept_shares(*malleable.record, job.gpus_now);
         if (job.gpus_now > 0 || !waits) target.why_pinned = "its resize is under way";
     } else if (!waits) {
-        const bool is_changing = controller::is_changing(malleable);
+        const bool is_changing = controller::is_changing(malleable) || malleable.intent.keep > 0;
         job.gpus_now = malleable.record->gpus_requested;
         job.held = malleable.record->gpus_on_node;
         if (is_changing) {
             job.gpus_now += pending_gpus(malleable) - leaving_gpus(malleable);
             job.held = kept_shares(*malleable.record, job.gpus_now);
-            target.why_pinned = "an extension of it is joining or leaving";
+            target.why_pinned = "ranks of it are joining or leaving";
             job.pinned = true;
             return;
         }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "slurm_plugin/controller/text.h"
+#include "slurm_plugin/records/channel.h"
 
 namespace ringrt::controller {
 
@@ -26,7 +27,10 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
                                          action.settings);
         case Kind::signal:
         case Kind::signal_extension:
+        case Kind::signal_base:
             return RpcStatus::ok;
+        case Kind::return_nodes:
+            return cluster_.keep_nodes(record.id, action.nodes);
         case Kind::extend:
             return extend(record, action);
         case Kind::dismiss:
@@ -86,6 +90,10 @@ RpcStatus Executor::carry_out(const MalleableJob &job, const Action &action, Job
         status = cluster_.signal_steps(id, job.intent.signal);
         if (status == RpcStatus::busy) tracker.signalled_s = now_s - options.signal_again_s + 1;
     }
+    if (action.kind == Kind::shrink_base || action.kind == Kind::signal_base) {
+        tracker.signalled_s = now_s;
+        status = cluster_.signal_steps(id, records::kKeepSignal);
+    }
     if (action.kind == Kind::dismiss || action.kind == Kind::signal_extension) {
         tracker.signalled_s = now_s;
         for (const Action::Leaving &one : action.leaving)
@@ -119,6 +127,9 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
         case Kind::cancel_extension:
             tracker.growth.failed(options.back_off_s, now_s);
             break;
+        case Kind::end_shrink:
+            tracker.shrinks.failed(options.back_off_s, now_s);
+            break;
         default:
             break;
     }
@@ -148,6 +159,8 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
         if (size) tracker.ceiling.set(size->gpus / 2, now_s);
     } else if (action.kind == Kind::extend) {
         tracker.growth.failed(options.back_off_s, now_s);
+    } else if (action.kind == Kind::return_nodes) {
+        tracker.shrinks.failed(options.back_off_s, now_s);
     } else {
         tracker.backoff.paused(options.back_off_s, now_s);
         tracker.write_pause.until(now_s + kRefusedWait_s);
@@ -156,8 +169,9 @@ void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTr
          .from = job.intent.gpus,
          .to = action.intent.target,
          .reason = job.intent.why,
-         .text = action.kind == Kind::extend
-                     ? "Slurm refused an extension"
+         .text = action.kind == Kind::extend ? "Slurm refused an extension"
+                 : action.kind == Kind::return_nodes
+                     ? "Slurm refused to take nodes of a running job"
                      : "Slurm refused the update to " + gpus_text(action.intent.target)},
         now_s, job.record);
 }

@@ -159,7 +159,11 @@ int gpus_in(const MalleableJob &job, ExtensionStage stage) {
 }  // namespace
 
 int pending_gpus(const MalleableJob &job) { return gpus_in(job, ExtensionStage::pending); }
-int leaving_gpus(const MalleableJob &job) { return gpus_in(job, ExtensionStage::leaving); }
+int leaving_gpus(const MalleableJob &job) {
+    const bool gives_nodes = job.intent.keep > 0 && job.extensions.empty();
+    return gives_nodes ? std::max(0, job.record->gpus_requested - job.intent.keep)
+                       : gpus_in(job, ExtensionStage::leaving);
+}
 
 bool is_changing(const MalleableJob &job) {
     return std::ranges::any_of(job.extensions, [](const Extension &extension) {

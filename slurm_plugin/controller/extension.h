@@ -80,7 +80,8 @@ class Extensions {
     uint64_t version_ = 0;
 };
 
-// GPUs of the base alone, of the pending extension (0: none), and of those that leave.
+// GPUs of the base alone, of the pending extension (0: none), and of extensions or nodes that
+// leave.
 [[nodiscard]] int base_gpus(const MalleableJob &job);
 [[nodiscard]] int pending_gpus(const MalleableJob &job);
 [[nodiscard]] int leaving_gpus(const MalleableJob &job);

@@ -78,6 +78,7 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     note_times(record, intent);
     intent.run = record.restarts;
     intent.base_step = -1;
+    intent.keep = 0;
     action.settings = restore_settings(*job.record, intent);
     if (resized) intent.good = job.intent.gpus;
     if (resized) ++intent.resizes;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "slurm_plugin/controller/base_shrink.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/waiting.h"
 #include "slurm_plugin/records/flag.h"
@@ -68,6 +69,7 @@ Action note_size(const MalleableJob &job, const PassContext &pass) {
     records::Intent &intent = action.intent;
     intent.gpus = job.record->gpus_requested;
     intent.good = 0;  // nothing was restarted
+    intent.keep = 0;
     intent.since_s = pass.now_s;
     ++intent.resizes;
     action.event = event_of(EventKind::resized, job.intent, job.intent.gpus, intent.gpus,
@@ -157,6 +159,7 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
         job.intent.gpus == job.record->gpus_requested)
         return std::nullopt;
     if (is_changing(job)) return attend(job, tracker, pass, options);
+    if (auto action = next_base_action(job, tracker, pass, options)) return action;
     const int now = job.record->gpus_requested;
     const bool was_extended = job.intent.gpus != now && (job.is_live || !job.extensions.empty());
     if (was_extended) return note_size(job, pass);
@@ -167,10 +170,12 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
     if (target.job.id == 0 || target.job.pinned || target.allotment.gpus == now)
         return std::nullopt;
     const int wanted = target.allotment.gpus;
-    if (wanted < now && job.extensions.empty()) return std::nullopt;  // below its base: by requeue
+    const bool below_base = wanted < now && job.extensions.empty();
+    if (below_base && !can_shrink_base(job, wanted, tracker, pass)) return std::nullopt;  // requeue
     if (wanted > now && awaits_report) return Action{};
     if (wanted > now && !job.is_live) return std::nullopt;
     if (!pass.may_ask) return Action{};
+    if (below_base) return shrink_base(job, target, pass);
     if (wanted < now) return dismiss(job, target, wanted, pass);
     const int possible = std::min(wanted, target.placeable_gpus);
     const bool may_grow = possible >= 2 * now && !tracker.growth.holds(pass.now_s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The next action for a training that is resized in place. Each doubling is one extension as large
 // as the training before it; several can be submitted at once. Each halving removes the last
-// extension. Part of the state machine (job_machine.h). Pure.
+// extension; a base without extensions gives up whole nodes (base_shrink.h). Part of the state
+// machine (job_machine.h). Pure.
 #pragma once
 
 #include <optional>

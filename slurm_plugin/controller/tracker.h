@@ -26,6 +26,7 @@ struct JobTracker {
     LaunchFailures launches;
     std::optional<Probation> probation;     // it failed and is requeued
     Backoff growth;                         // until the next extension may be submitted
+    Backoff shrinks;                        // until its nodes may be asked to leave in place again
     Backoff moves;                          // until it may be asked to move again
     std::optional<double> joining_since_s;  // an extension runs and has not joined
     double signalled_s = 0;                 // last signal of the present resize

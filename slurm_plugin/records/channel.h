@@ -17,6 +17,7 @@
 // another form or is not printable is invalid.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,8 @@ namespace ringrt::records {
 
 inline constexpr std::size_t kChannelBytesMax = 512;
 inline constexpr int64_t kChannelVersion = 1;
+// Makes the service read the order of `keep` from the job's record. Processes ignore it by default.
+inline constexpr int kKeepSignal = SIGWINCH;
 
 enum class ChannelWord { hello, asked, answer, ended, requeue, telemetry, keep };
 

@@ -76,7 +76,7 @@ class ChannelService {
         sigemptyset(&heard);
         sigaddset(&heard, SIGURG);
         sigaddset(&heard, SIGTERM);
-        sigaddset(&heard, channel::kKeepSignal);
+        sigaddset(&heard, records::kKeepSignal);
         sigprocmask(SIG_BLOCK, &heard, nullptr);
         channel::Service({.listener = listener,
                           .signals = signalfd(-1, &heard, SFD_NONBLOCK),

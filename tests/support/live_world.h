@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a base job and of its extensions, each with a live::Machine. Their communicators
-// complete, break, and give ranks different results if one dies in the middle. LiveWorld is a
-// value: it is explored by copying. A move is one event that can happen next.
+// complete, break, and give ranks different results if one dies in the middle. A value to copy.
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,7 @@ constexpr std::size_t kListedPerSingle = 50;
 bool is_hot(const controller::JobRecord &record) {
     if (record.extension && record.phase != controller::JobPhase::finished)
         return record.phase != controller::JobPhase::running || record.extension->asked_s > 0;
-    return record.intent && record.intent->asked_s > 0 &&
+    return record.intent && (record.intent->asked_s > 0 || record.intent->keep > 0) &&
            record.phase != controller::JobPhase::finished;
 }
 
@@ -217,6 +217,13 @@ bool SlurmCluster::note_limits() {
 controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
     controller::JobRecord record = job_record(job, seen_.nodes);
     record.slurmctld_s = static_cast<double>(told);
+    // Slurm leaves the request of a job that gave up nodes unchanged.
+    const bool has_changed = job.resize_time > 0 && job.resize_time >= job.start_time;
+    if (has_changed && record.phase == controller::JobPhase::running) {
+        int held = 0;
+        for (const auto &[node, gpus] : record.gpus_on_node) held += gpus;
+        if (held > 0) record.gpus_requested = held;
+    }
     if (record.whole_nodes && !record.intent && record.phase == controller::JobPhase::pending)
         record.gpus_requested = std::max(record.gpus_requested,
                                          record.nodes_requested * gpus_per_node(record.partition));

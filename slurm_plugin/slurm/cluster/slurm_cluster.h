@@ -62,6 +62,13 @@ class SlurmCluster final : public controller::Cluster {
     // slurmdbd would then lose the job's next run.
     controller::RpcStatus bill_anew(uint32_t job_id) override;
 
+    // By an update of the node list, which takes Slurm 10 ms. From 24.11 on, with slurmdbd, and
+    // without WaitTime, because the ranks on nodes that leave end before the others. On
+    // 22.05 without it, a job whose nodes have changed refuses every later update until it is
+    // requeued, and with it slurmdbd loses the job's next run.
+    [[nodiscard]] bool can_keep_nodes() override;
+    controller::RpcStatus keep_nodes(uint32_t job_id, const std::vector<int> &nodes) override;
+
     controller::RpcStatus extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
                                  const records::Extension &extension,
                                  const controller::ExtensionPlace &place) override;
@@ -129,6 +136,7 @@ class SlurmCluster final : public controller::Cluster {
         bool has_slurmdbd = false;
         bool nice_sets_priority = false;  // immediately: priority/basic
         bool enforces_limits = false;
+        bool ends_steps = false;      // WaitTime: some time after a step's first task has ended
         bool has_client_ids = false;  // a job carries the identity of its submitter
     };
     [[nodiscard]] std::optional<SiteConf> site_conf();  // none: slurmctld does not answer
@@ -138,6 +146,8 @@ class SlurmCluster final : public controller::Cluster {
         mark_hot(job_id);
         return status_of(timed(call, std::move(work)), what);
     }
+    // Of a job that still runs in the observed run. Empty: to the nodes that it has.
+    controller::RpcStatus set_running_nodes(uint32_t job_id, std::string nodes);
     controller::RpcStatus load_nodes();
     controller::RpcStatus load_partitions();
     void convert_jobs();

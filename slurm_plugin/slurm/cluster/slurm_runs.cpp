@@ -45,6 +45,7 @@ std::optional<SlurmCluster::SiteConf> SlurmCluster::site_conf() {
             bounded_text(conf->accounting_storage_type, 256).find("slurmdbd") != std::string::npos,
         .nice_sets_priority = bounded_text(conf->priority_type, 256) == "priority/basic",
         .enforces_limits = (conf->accounting_storage_enforce & kEnforceLimits) != 0,
+        .ends_steps = conf->wait_time != 0,
         .has_client_ids = bounded_text(conf->authinfo).find("use_client_ids") != std::string::npos};
     conf_asked_ = Clock::now();
     free_conf(conf);
@@ -121,6 +122,27 @@ RpcStatus SlurmCluster::bill_anew(uint32_t job_id) {
     const std::optional<SiteConf> conf = site_conf();
     if (!conf) return RpcStatus::unreachable;
     if (!conf->has_slurmdbd) return RpcStatus::ok;  // nothing is billed
+    return set_running_nodes(job_id, {});
+}
+
+bool SlurmCluster::can_keep_nodes() {
+    if (!RINGRT_SLURM_AT_LEAST(24, 11)) return false;
+    const std::optional<SiteConf> conf = site_conf();
+    return conf && conf->has_slurmdbd && !conf->ends_steps;
+}
+
+// The owner could do the same. It only gives up what the job has, so no limit is lifted.
+RpcStatus SlurmCluster::keep_nodes(uint32_t job_id, const std::vector<int> &nodes) {
+    std::string names;
+    for (const int node : nodes) {
+        if (node < 0 || static_cast<std::size_t>(node) >= seen_.nodes.size())
+            return RpcStatus::refused;
+        names += (names.empty() ? "" : ",") + seen_.nodes[static_cast<std::size_t>(node)].name;
+    }
+    return names.empty() ? RpcStatus::refused : set_running_nodes(job_id, std::move(names));
+}
+
+RpcStatus SlurmCluster::set_running_nodes(uint32_t job_id, std::string nodes) {
     const auto known = malleable_.find(job_id);
     if (known == malleable_.end()) return RpcStatus::not_found;
     LoadedJob found;
@@ -132,7 +154,7 @@ RpcStatus SlurmCluster::bill_anew(uint32_t job_id) {
     job_desc_msg_t change;
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
-    change.req_nodes = job.nodes;
+    change.req_nodes = nodes.empty() ? job.nodes : nodes.data();
     return this->change(job_id, Call::update_job, "slurm_update_job",
                         [&] { return slurm_update_job(&change); });
 }

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
 #include "slurm_plugin/slurm/host/host.h"
@@ -50,6 +51,12 @@ class FencedCluster final : public controller::Cluster {
     }
     controller::RpcStatus bill_anew(uint32_t job_id) override {
         return fenced([&] { return cluster_.bill_anew(job_id); });
+    }
+    [[nodiscard]] bool can_keep_nodes() override {
+        return host_.may_act() && cluster_.can_keep_nodes();
+    }
+    controller::RpcStatus keep_nodes(uint32_t job_id, const std::vector<int> &nodes) override {
+        return fenced([&] { return cluster_.keep_nodes(job_id, nodes); });
     }
     controller::RpcStatus extend(uint32_t base_id, const controller::PendingUpdate::Size &size,
                                  const records::Extension &extension,

@@ -151,7 +151,7 @@ void serve(const Beside &step, int end_of_lifeline) {
     sigemptyset(&heard);
     sigaddset(&heard, step.ask_signal);
     sigaddset(&heard, SIGTERM);
-    sigaddset(&heard, channel::kKeepSignal);
+    sigaddset(&heard, records::kKeepSignal);
     if (!keep_only({listener, end_of_lifeline})) return;
     join_cgroups_of(step.task);
     if (!become(step.owner)) return;

@@ -15,6 +15,7 @@ controller_tests = \
 	tests/unit/controller/test_extension \
 	tests/unit/controller/test_fence \
 	tests/unit/controller/test_lenders \
+	tests/unit/controller/test_base_shrink \
 	tests/unit/controller/test_live_resize \
 	tests/unit/controller/test_model \
 	tests/unit/controller/test_node_room \
@@ -55,6 +56,10 @@ tests_unit_controller_test_fence_LDADD = $(world_ldadd)
 tests_unit_controller_test_lenders_SOURCES = tests/unit/controller/test_lenders.cpp tests/support/check.h
 tests_unit_controller_test_lenders_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_lenders_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_base_shrink_SOURCES = tests/unit/controller/test_base_shrink.cpp tests/support/check.h
+tests_unit_controller_test_base_shrink_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_base_shrink_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_live_resize_SOURCES = tests/unit/controller/test_live_resize.cpp tests/support/check.h
 tests_unit_controller_test_live_resize_CPPFLAGS = $(world_cppflags)
