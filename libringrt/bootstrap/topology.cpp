@@ -107,10 +107,13 @@ std::vector<std::byte> summarize(std::span<const std::byte> all) {
         texts += host;
         ++summary.hosts;
     }
-    std::vector<std::byte> out(sizeof summary + places.size() * sizeof(Place) + texts.size());
-    memcpy(out.data(), &summary, sizeof summary);
-    memcpy(out.data() + sizeof summary, places.data(), places.size() * sizeof(Place));
-    memcpy(out.data() + out.size() - texts.size(), texts.data(), texts.size());
+    std::vector<std::byte> out;
+    const auto append = [&](std::span<const std::byte> bytes) {
+        out.insert(out.end(), bytes.begin(), bytes.end());
+    };
+    append(std::as_bytes(std::span(&summary, 1)));
+    append(std::as_bytes(std::span(places)));
+    append(std::as_bytes(std::span(texts)));
     return out;
 }
 
