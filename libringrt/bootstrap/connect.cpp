@@ -14,11 +14,6 @@ constexpr std::chrono::seconds kRetryFor(5);  // a dead peer does not return; fa
 constexpr std::chrono::seconds kAnswerWithin(2);  // of one address
 constexpr std::chrono::milliseconds kPause(20);   // before the next try
 
-template <class T>
-std::span<std::byte> bytes_of(T &value) {
-    return std::as_writable_bytes(std::span(&value, 1));
-}
-
 bool is_ready(int fd, short events) {
     pollfd polled{.fd = fd, .events = events, .revents = 0};
     return poll(&polled, 1, 0) > 0;
@@ -132,7 +127,8 @@ Connector::Outcome Connector::await_connection(Attempt *attempt) {
 }
 
 Connector::Outcome Connector::await_greeting(int peer, Attempt *attempt) {
-    const Got got = read_on(attempt->fd.get(), bytes_of(attempt->greeting), &attempt->received);
+    const Got got =
+        read_on(attempt->fd.get(), message_bytes(attempt->greeting), &attempt->received);
     // Its acceptor may have dropped this rank because of too many connections, from ranks or from
     // unauthenticated peers.
     if (got == Got::nothing_more) return try_again(attempt, "it closed a new connection");
@@ -147,7 +143,7 @@ Connector::Outcome Connector::await_greeting(int peer, Attempt *attempt) {
     }
     const Side client{secret_, Purpose::Data, self_.rank, self_.size};
     attempt->hello = make_hello(client, attempt->greeting.nonce, nonce);
-    const auto hello = bytes_of(attempt->hello);
+    const auto hello = message_bytes(attempt->hello);
     // An empty socket buffer takes it whole.
     if (send(attempt->fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL) != ssize_t(hello.size()))
         return try_again(attempt, "it closed a new connection");
@@ -158,7 +154,7 @@ Connector::Outcome Connector::await_greeting(int peer, Attempt *attempt) {
 
 // If the peer refuses because of its own connection to this rank, that one arrives meanwhile.
 Connector::Outcome Connector::await_proof(Attempt *attempt) {
-    const Got got = read_on(attempt->fd.get(), bytes_of(attempt->proof), &attempt->received);
+    const Got got = read_on(attempt->fd.get(), message_bytes(attempt->proof), &attempt->received);
     if (got == Got::nothing_more) return try_again(attempt, "it refused a connection");
     if (got == Got::part) return Outcome::waits;
     const Mac expected = make_proof(secret_, attempt->hello, attempt->greeting.nonce);

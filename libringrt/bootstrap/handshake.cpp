@@ -12,18 +12,13 @@ namespace {
 
 constexpr int kVisitMs = 5000, kHandshakeMs = 10000;
 
-template <class T>
-std::span<std::byte> bytes_of(T &value) {
-    return std::as_writable_bytes(std::span(&value, 1));
-}
-
 }  // namespace
 
 Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const RankContext &self,
                          int peer) {
     Deadline within(self, "handshake", kHandshakeMs), *deadline = &within;
     Greeting greeting{};
-    RINGRT_TRY(read_all(fd, bytes_of(greeting), deadline, peer));
+    RINGRT_TRY(read_all(fd, message_bytes(greeting), deadline, peer));
     if (!is_greeting(greeting)) {
         return {RINGRT_PEER_LOST,
                 format_text("rank %d: the process at the address of rank %d is not "
@@ -34,9 +29,9 @@ Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const Ra
     RINGRT_TRY(make_random(nonce));
     const Side client{secret, purpose, self.rank, self.size};
     Hello hello = make_hello(client, greeting.nonce, nonce);
-    RINGRT_TRY(write_all(fd, bytes_of(hello), deadline, peer));
+    RINGRT_TRY(write_all(fd, message_bytes(hello), deadline, peer));
     Mac proof{};
-    RINGRT_TRY(read_all(fd, bytes_of(proof), deadline, peer));
+    RINGRT_TRY(read_all(fd, message_bytes(proof), deadline, peer));
     if (equal_in_constant_time(proof, make_proof(secret, hello, greeting.nonce))) return {};
     return {RINGRT_PEER_LOST,
             format_text(

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -28,6 +29,12 @@ struct Side {
 };
 
 using Nonce = std::array<std::byte, 16>;
+
+// A message as bytes, to send or receive it.
+template <class T>
+std::span<std::byte> message_bytes(T &message) {
+    return std::as_writable_bytes(std::span(&message, 1));
+}
 
 struct Greeting {
     uint64_t magic;

@@ -51,11 +51,6 @@ std::string list_ranks(const std::vector<int> &ranks) {
     return text;
 }
 
-template <class T>
-std::span<std::byte> bytes_of(T &value) {
-    return std::as_writable_bytes(std::span(&value, 1));
-}
-
 }  // namespace
 
 Status RankTree::accept_all(Fd listener, const std::vector<int> &ranks, std::vector<Child> *out) {
@@ -95,11 +90,12 @@ Status RankTree::open_as_hub(Fd listener, const Secret &secret) {
 Status RankTree::refer_members() {
     std::vector<Reference> all(size_t(self_.size));
     for (const Child &each : children_)
-        RINGRT_TRY(read_all(each.fd.get(), bytes_of(all[size_t(each.rank)]), deadline_, each.rank));
+        RINGRT_TRY(
+            read_all(each.fd.get(), message_bytes(all[size_t(each.rank)]), deadline_, each.rank));
     for (const Child &each : children_) {
         Reference to = all[size_t(parent_of(each.rank, self_.size))];
         to.rank = parent_of(each.rank, self_.size);
-        RINGRT_TRY(write_all(each.fd.get(), bytes_of(to), deadline_, each.rank));
+        RINGRT_TRY(write_all(each.fd.get(), message_bytes(to), deadline_, each.rank));
     }
     const size_t own = children_of(0, self_.size).size();
     children_.erase(children_.begin() + ptrdiff_t(own), children_.end());
@@ -118,8 +114,8 @@ Status RankTree::join_parent(Fd hub) {
     Reference mine{.rank = self_.rank, .port = 0, .addresses = {}}, to{};
     RINGRT_TRY(listen_on(&mine.port, &listener));
     put(mine.addresses, join_addresses(own_addresses(), sizeof mine.addresses));
-    RINGRT_TRY(write_all(hub.get(), bytes_of(mine), deadline_, 0));
-    RINGRT_TRY(read_all(hub.get(), bytes_of(to), deadline_, 0));
+    RINGRT_TRY(write_all(hub.get(), message_bytes(mine), deadline_, 0));
+    RINGRT_TRY(read_all(hub.get(), message_bytes(to), deadline_, 0));
     parent_rank_ = to.rank;
     parent_ = std::move(hub);
     const Endpoint endpoint{split_addresses(get(to.addresses)), to.port};
@@ -145,7 +141,7 @@ Status RankTree::spread(std::span<const std::byte> mine, const Merge &merge,
     std::copy(mine.begin(), mine.end(), up.begin() + sizeof(uint32_t) + sizeof own);
     for (const Child &each : children_) {
         uint32_t count = 0;
-        RINGRT_TRY(read_all(each.fd.get(), bytes_of(count), deadline_, each.rank));
+        RINGRT_TRY(read_all(each.fd.get(), message_bytes(count), deadline_, each.rank));
         if (count >= uint32_t(self_.size))
             return {RINGRT_MISMATCH, format_text("rank %d: rank %d sent an invalid number of ranks",
                                                  self_.rank, each.rank)};
@@ -158,7 +154,7 @@ Status RankTree::spread(std::span<const std::byte> mine, const Merge &merge,
     uint64_t bytes = 0;
     if (self_.rank != 0) {
         RINGRT_TRY(write_all(parent_.get(), up, deadline_, parent_rank_));
-        RINGRT_TRY(read_all(parent_.get(), bytes_of(bytes), deadline_, parent_rank_));
+        RINGRT_TRY(read_all(parent_.get(), message_bytes(bytes), deadline_, parent_rank_));
         merged->resize(bytes);
         RINGRT_TRY(read_all(parent_.get(), *merged, deadline_, parent_rank_));
     } else {
@@ -176,7 +172,7 @@ Status RankTree::spread(std::span<const std::byte> mine, const Merge &merge,
     }
     bytes = merged->size();
     for (const Child &each : children_) {
-        RINGRT_TRY(write_all(each.fd.get(), bytes_of(bytes), deadline_, each.rank));
+        RINGRT_TRY(write_all(each.fd.get(), message_bytes(bytes), deadline_, each.rank));
         RINGRT_TRY(write_all(each.fd.get(), *merged, deadline_, each.rank));
     }
     return {};

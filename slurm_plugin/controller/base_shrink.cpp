@@ -13,7 +13,8 @@ namespace {
 
 using Kind = Action::Kind;
 
-uint32_t checksum_of(const std::vector<int> &indices, std::span<const NodeRecord> nodes) {
+// As the ranks report it (records::Telemetry::nodes).
+uint32_t reported_checksum(const std::vector<int> &indices, std::span<const NodeRecord> nodes) {
     uint32_t sum = 0;
     for (const int index : indices) {
         if (index < 0 || static_cast<std::size_t>(index) >= nodes.size()) return 0;
@@ -24,7 +25,8 @@ uint32_t checksum_of(const std::vector<int> &indices, std::span<const NodeRecord
 
 bool computes_on(const records::Telemetry &heard, const std::vector<int> &nodes,
                  const PassContext &pass) {
-    return heard.nodes != 0 && !nodes.empty() && heard.nodes == checksum_of(nodes, pass.nodes);
+    return heard.nodes != 0 && !nodes.empty() &&
+           heard.nodes == reported_checksum(nodes, pass.nodes);
 }
 
 // Its ranks have left some of its nodes: those where they still are.

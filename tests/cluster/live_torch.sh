@@ -35,6 +35,16 @@ each_sample_in_its_step() {
               if (bad || n != 203 * epochs || many != 13 * epochs) { print "# " n " samples, " many " steps"; exit 1 } }' ||
         fail "not each sample once an epoch"
 }
+# Grows from 1 GPU to 4 by extension jobs while it is alone on the cluster, and gives GPUs back when a rigid job is pending.
+grow_and_give_back() {
+    set_yaml "$(cat "$dir/malleable.yaml")
+resize: live"
+    submit_live 1:4
+    wait_for 180 "4 ranks" last_size 4
+    rigid=$(rigid 12 20 --nodes=4 --gpus-per-node=3)
+    wait_for 60 "GPUs given back" is_state "$rigid" "RUNNING COMPLETED"
+    check_training 300
+}
 check_training() { # SECONDS: how long it may still take
     wait_for "$1" "end of the training" is_state "$job" COMPLETED
     [ "$(timeout 10 scontrol -o show job "$job" | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')" = 0 ] || fail "the base was restarted"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 600
 # Unmodified scripts of Lightning (its literals are those of one size) and of the Hugging Face Trainer as

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 600
 # Unmodified scripts of the Hugging Face Trainer and of Lightning resized in place on a real Slurm, one after the

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 400
 # ringrt.torch.malleable() resized in place (doc/live.md) with the real torch on a real Slurm. It grows by
@@ -7,10 +8,4 @@
 . "$here/live_torch.sh"
 directory=$work/torch
 rank_program 16
-set_yaml "$(cat "$dir/malleable.yaml")
-resize: live"
-submit_live 1:4
-wait_for 180 "4 ranks" last_size 4
-rigid=$(rigid 12 20 --nodes=4 --gpus-per-node=3)
-wait_for 60 "GPUs given back" is_state "$rigid" "RUNNING COMPLETED"
-check_training 300
+grow_and_give_back

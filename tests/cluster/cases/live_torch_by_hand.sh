@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 400
 # ringrt.torch.malleable() with the real torch, and extensions started by hand on other nodes. The lower of

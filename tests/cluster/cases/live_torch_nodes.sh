@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 400
 # live_torch over nodes: one GPU is free on each of two nodes, so the training's extension is on another node

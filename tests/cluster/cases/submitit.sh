@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 400
 # An unmodified submitit script: its header, its signal, its own save and requeue, from 1 GPU to 2 and back.

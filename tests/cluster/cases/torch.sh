@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 400
 # ringrt.torch.malleable() with the real torch on a real cluster: 1, 4, 2, 1 GPUs. Each sample is used once an

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
 # seconds: 300
 # torchrun as the task of each node, below a shell, with the real torch. Its workers receive the resize
