@@ -66,11 +66,13 @@ rigid() { # GPUS SECONDS [OPTIONS...]: prints the job's number
     as_user sbatch --parsable -J rigid -o /dev/null --gpus="$gpus" "$@" --wrap "sleep $seconds"
 }
 
-# The gap of a resize lasts less than a second, so this polls without a pause.
+# The gap of a resize lasts less than a second, so this polls without a pause. Like wait_for, it allows for a job
+# that stays COMPLETING.
 wait_for_gap() {
     local end=$((SECONDS + 30))
     until is_state "$job" PENDING; do
-        [ $SECONDS -lt $end ] || { show_cluster; fail "no gap seen within 30 s"; }
+        [ $SECONDS -lt $end ] || { [ $SECONDS -lt $((end + slow_end_s)) ] && is_completing; } ||
+            { show_cluster; fail "no gap seen within 30 s"; }
     done
 }
 # For a job that has all four nodes: $guest takes two of them, and $blocker, which needs no GPU, takes the

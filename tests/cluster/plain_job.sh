@@ -56,8 +56,9 @@ worker() {
             continue
         fi
         echo "save $step time=$EPOCHREALTIME" >>"$directory/log"
-        # Slurm takes the job down meanwhile (doc/slurm.md); if not, it continues
-        if scontrol requeue incomplete "$(me)" >>"$directory/log" 2>&1; then sleep 150; else asked=1; fi
+        # Slurm takes the job down meanwhile; if not, it continues. Without the step's output: a sleep that is
+        # started while Slurm kills the step would hold it open for a minute (doc/slurm.md).
+        if scontrol requeue incomplete "$(me)" >>"$directory/log" 2>&1; then sleep 150 >/dev/null 2>&1; else asked=1; fi
     done
     echo "end step=$step time=$EPOCHREALTIME" >>"$directory/log"
     touch "$directory/done"
