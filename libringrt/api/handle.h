@@ -50,6 +50,9 @@ class CommunicatorGroup final : public Group {
     Status broadcast(std::span<std::byte> bytes) override {
         return outcome(communicator_->broadcast(bytes.data(), bytes.size(), 0));
     }
+    Status largest(std::span<uint8_t> bytes) override {
+        return outcome(communicator_->largest(bytes.data(), bytes.data(), bytes.size()));
+    }
     void expect_file_work(bool begins) override {
         file_works_ += begins ? 1 : -1;
         const uint32_t longer_ms = std::min(kFileWorkFactor * timeout_ms_, kFileWorkMax_ms);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Group {
     virtual Status allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
     // Collective. Sends rank 0's bytes to all.
     virtual Status broadcast(std::span<std::byte> bytes) = 0;
+    // Collective. Replaces each byte by the largest of all ranks. For a few bytes.
+    virtual Status largest(std::span<uint8_t> bytes) = 0;
     // Until the matching call with false, ranks access files between two collectives, so a late
     // rank is not necessarily stopped. Calls nest.
     virtual void expect_file_work(bool) {}

@@ -213,6 +213,13 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
     });
 }
 
+ringrt_status_t Communicator::largest(const uint8_t *mine, uint8_t *all, size_t count) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        return impl_->largest(mine, all, count);
+    });
+}
+
 ringrt_status_t Communicator::barrier() {
     return impl_->guarded([&]() -> Status {
         RINGRT_TRY(check_started(impl_->started));

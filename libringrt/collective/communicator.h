@@ -132,6 +132,9 @@ class Communicator {
                                                     ringrt_dtype_t dtype, const OnGpu &on_gpu = {});
     [[nodiscard]] ringrt_status_t broadcast(void *buffer, size_t bytes, int root);
     [[nodiscard]] ringrt_status_t barrier();
+    // Collective. all[i] = the largest mine[i] over ranks, for a few bytes in host memory, in as
+    // few exchanges as a barrier. `all` may be `mine`.
+    [[nodiscard]] ringrt_status_t largest(const uint8_t *mine, uint8_t *all, size_t count);
     // Collective, in host memory. A block is `count` elements. send has size() blocks; block r goes
     // to rank r. recv gets one block from each rank, in rank order.
     [[nodiscard]] ringrt_status_t all_to_all(const void *send, void *recv, size_t count,

@@ -74,6 +74,7 @@ struct Communicator::Impl {
     // Executes a schedule of by_nodes.h.
     Status run_by_nodes(const Work &work, const OpHeader &call, const Schedule &schedule);
     Status meet(const OpHeader &call);  // a barrier
+    Status largest(const void *mine, void *all, size_t count);
     // The order of a reduce-scatter. It may not depend on an element's place in the buffer, because
     // the plan decides in which buffer a gradient travels.
     [[nodiscard]] Order order_of_shares() const {

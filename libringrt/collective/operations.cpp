@@ -128,6 +128,20 @@ Status Communicator::Impl::meet(const OpHeader &call) {
     return execute(dissemination(self.rank, self.size), {}, call, self, transport.get());
 }
 
+// Up to kOneExchangeNodes one exchange with all is faster than several with one each.
+Status Communicator::Impl::largest(const void *mine, void *all, size_t count) {
+    if (alone(all, mine, count)) return {};
+    const Work work = sum_of(mine, all, count, RINGRT_UINT8, RINGRT_MAX, self.size);
+    const OpHeader call = next_op(kLargest, work, count);
+    constexpr int kOneExchangeNodes = 8;
+    if (one_node()) return node->allreduce(work, call);
+    NodeShape nodes = by_rails ? shape() : NodeShape{.nodes = self.size};
+    nodes.aggregated = nodes.aggregated || nodes.nodes > kOneExchangeNodes;
+    const Schedule schedule = largest_by_nodes(self.rank, nodes);
+    return by_rails ? run_by_nodes(work, call, schedule)
+                    : execute(schedule, work, call, self, transport.get());
+}
+
 Status Communicator::Impl::broadcast(const Work &work, const OpHeader &call, int root) {
     if (one_node()) return node->broadcast(work.output, work.count, root, call);
     if (by_rails) return run_by_nodes(work, call, broadcast_by_nodes(self.rank, shape(), root));

@@ -21,6 +21,8 @@ libruntime_la_SOURCES += \
 	libringrt/job/slurm_link.h \
 	libringrt/job/step.cpp \
 	libringrt/job/step.h \
+	libringrt/job/step_agree.cpp \
 	libringrt/job/step_clock.cpp \
+	libringrt/job/step_clock.h \
 	libringrt/job/step_resize.cpp \
-	libringrt/job/step_clock.h
+	libringrt/job/step_vote.h

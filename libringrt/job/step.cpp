@@ -26,18 +26,6 @@ std::string host_name() {
 
 }  // namespace
 
-// One rank's input to the agreement at a step's end, and the result.
-struct StepBoundary::StepVote {
-    uint64_t step = 0;
-    uint8_t asked = 0;     // this rank received the scheduler's signal
-    uint8_t save_due = 0;  // rank 0's clock decides
-    uint8_t written = 0;   // this rank's part of a background save is on disk
-    uint8_t cut_off = 0;   // rank 0 has no way to reach Slurm
-    uint8_t ended = 0;     // this rank received SIGTERM, and the job is not preempted
-    uint8_t reserved[3] = {};
-    live::Vote live;
-};
-
 StepBoundary::StepBoundary(const Settings &settings, Group &group, checkpoint::Fence fence,
                            const std::vector<checkpoint::Buffer> &buffers)
     : settings_(settings),
@@ -132,7 +120,7 @@ Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     if (step == timed_step_ + 1) progress_.timed((monotonic_s() - step_begun_s_) * 1e3);
     timed_step_ = step;
     advance(step);
-    StepVote agreed;
+    job::StepFlags agreed;
     std::vector<live::Vote> votes;
     if (Status outcome = agree(step, agreed, votes); !outcome.ok()) return outcome;
     if (agreed.ended && !agreed.asked) {
@@ -166,39 +154,6 @@ void StepBoundary::advance(uint64_t step) {
     if (step <= step_) return;
     progress_.advance(step - step_);
     step_ = step;
-}
-
-Status StepBoundary::agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes) {
-    const double now_s = monotonic_s();
-    const uint32_t arrivals = slurm_.requests();
-    if (now_s < ignore_until_s_ && !slurm_.has_sigterm()) served_ = arrivals;
-    const bool extends = resizer_ && resizer_->is_extension();
-    StepVote mine{.step = step,
-                  .asked = !extends && arrivals != served_,
-                  .save_due = leads() && now_s >= next_save_s_,
-                  .written = saver_.under_way() && saver_.written(),
-                  .cut_off = slurm_.is_cut_off(),
-                  .ended = slurm_.is_ended(now_s)};
-    // Extensions end before a requeue. None joins where a save begins: it would not take part.
-    if (resizer_)
-        mine.live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
-                                   saver_.under_way() || mine.save_due || mine.asked);
-    std::vector<StepVote> all;
-    if (Status gathered = gather(group_, mine, all); !gathered.ok()) return gathered;
-    agreed = {.step = step, .save_due = all[0].save_due, .written = 1, .cut_off = all[0].cut_off};
-    for (size_t rank = 0; rank < all.size(); ++rank) {
-        if (all[rank].step != all[0].step)
-            return {RINGRT_MISMATCH,
-                    format_text("rank %zu is at step %llu, rank 0 at step %llu: call "
-                                "ringrt_step() on all ranks after the same steps",
-                                rank, static_cast<unsigned long long>(all[rank].step),
-                                static_cast<unsigned long long>(all[0].step))};
-        votes.push_back(all[rank].live);
-        agreed.asked |= all[rank].asked;
-        agreed.ended |= all[rank].ended;
-        agreed.written &= all[rank].written;
-    }
-    return {};
 }
 
 // Starts a save; an inline save also ends here.

@@ -16,6 +16,7 @@
 #include "libringrt/job/settings.h"
 #include "libringrt/job/signal_watch.h"
 #include "libringrt/job/slurm_link.h"
+#include "libringrt/job/step_vote.h"
 #include "libringrt/live/resizer.h"
 
 namespace ringrt {
@@ -65,13 +66,12 @@ class StepBoundary {
     std::string last_checkpoint() const;
 
   private:
-    struct StepVote;
-
     bool leads() const { return group_.rank() == 0; }
     bool has_local() const { return local_.is_there() && !program_; }
     void advance(uint64_t step);
     Status catch_sigterm();
-    Status agree(uint64_t step, StepVote &agreed, std::vector<live::Vote> &votes);
+    Status agree(uint64_t step, job::StepFlags &agreed, std::vector<live::Vote> &votes);
+    Status name_other_step(uint64_t step);
     Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
     Status recover(uint64_t &step);
     void add_live(records::Telemetry &out) const;

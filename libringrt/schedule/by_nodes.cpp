@@ -215,6 +215,58 @@ class ByNodes {
         }
         made.arrive(Gate::Shown);
     }
+    // Reduces the whole input of all ranks to Output, in any order. Each rail has the result.
+    void reduce_all() {
+        made.blocks = 1;
+        const Ref mine = block_of(Place::Input, 0), of_node = block_of(Place::Partial, 0);
+        if (shape_.local == 1) return reduce_over_nodes(mine);
+        made.copy(mine, block_of(Place::Stage, 0, index_));
+        made.arrive(Gate::Staged);
+        made.pass(Gate::Staged);
+        made.partials = 1;
+        made.reduce({.partial = {}, .sources = sources_of(0), .out = of_node});
+        made.arrive(Gate::Shown);
+        reduce_over_nodes(of_node);
+    }
+    void reduce_over_nodes(Ref known) {
+        shape_.aggregated ? disseminate(known) : reduce_with_each_node(known);
+    }
+    // A place for what another node knows as `known`.
+    [[nodiscard]] Ref place_like(const Ref &known) {
+        const bool raw = known.place == Place::Input;
+        return block_of(raw ? Place::Row : Place::Partial, 0, raw ? made.rows++ : made.partials++);
+    }
+    void reduce_to(Ref out, const std::vector<Ref> &sources) {
+        if (out.place == Place::Output) made.flush();
+        made.reduce({.partial = {}, .sources = sources, .out = out});
+    }
+    void reduce_with_each_node(Ref known) {
+        std::vector<Ref> all{known};
+        std::vector<uint32_t> arrive;
+        each_other_node([&](int k) {
+            all.push_back(place_like(known));
+            arrive.push_back(made.expect(peer(k), 0, {all.back()}));
+            made.send(peer(k), 0, {known});
+        });
+        await(arrive);
+        reduce_to(block_of(Place::Output, 0), all);
+    }
+    // After distances 1, 2 ... d a node knows of the 2·d nodes up to itself.
+    void disseminate(Ref known) {
+        uint32_t slot = 0;
+        for (int d = 1; d < shape_.nodes; d *= 2, ++slot) {
+            const Ref arrives = place_like(known);
+            const uint32_t receive =
+                made.expect(peer((node_ - d + shape_.nodes) % shape_.nodes), slot, {arrives});
+            made.send(peer((node_ + d) % shape_.nodes), slot, {known});
+            made.await(receive);
+            const bool last = 2 * d >= shape_.nodes;
+            const Ref next =
+                last ? block_of(Place::Output, 0) : block_of(Place::Partial, 0, made.partials++);
+            reduce_to(next, {known, arrives});
+            known = next;
+        }
+    }
     // Shows this rail's results to the node's other ranks, and copies theirs to Output.
     void show_and_take() {
         for (int k = 0; k < shape_.nodes; ++k)
@@ -269,6 +321,12 @@ Schedule broadcast_by_nodes(int rank, NodeShape shape, int root) {
 Schedule barrier_by_nodes(int rank, NodeShape shape) {
     ByNodes all("barrier-by-nodes", rank, shape);
     all.meet();
+    return std::move(all.made);
+}
+
+Schedule largest_by_nodes(int rank, NodeShape shape) {
+    ByNodes all("largest", rank, shape);
+    all.reduce_all();
     return std::move(all.made);
 }
 

@@ -14,6 +14,9 @@
 //   allreduce, tree order            2(N-1)/N·n: the first two together
 //   broadcast                        n along a binomial tree of nodes, on the root's rail
 //   barrier                          no data: each node waits for its ranks, then each rail for its
+//   largest                          an allreduce of a few bytes whose operation may count a rank
+//                                    several times (maximum, minimum, or, and): like a barrier, but
+//                                    each message holds what the sender knows of
 // clang-format on
 //
 // With many nodes an exchange is aggregated: each message holds the blocks of many nodes, so that a
@@ -35,6 +38,8 @@ struct NodeShape {
 [[nodiscard]] Schedule reduce_scatter_by_nodes_in_rank_order(int rank, NodeShape shape);
 [[nodiscard]] Schedule broadcast_by_nodes(int rank, NodeShape shape, int root);
 [[nodiscard]] Schedule barrier_by_nodes(int rank, NodeShape shape);
+// With shape.local 1 every rank is a node, and no shared memory is used.
+[[nodiscard]] Schedule largest_by_nodes(int rank, NodeShape shape);
 // These require shape.has_branches(), and are not aggregated.
 [[nodiscard]] Schedule reduce_scatter_by_nodes_in_tree_order(int rank, NodeShape shape);
 [[nodiscard]] Schedule allreduce_by_nodes_in_tree_order(int rank, NodeShape shape);

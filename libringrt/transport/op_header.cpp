@@ -53,6 +53,8 @@ std::string describe_call(const OpHeader &call) {
         case kPointToPoint:
             return count == 1 ? "a send or a receive"
                               : format_text("%llu sends and receives", count);
+        case kLargest:
+            return "agreement of a step";
         case kBarrier:
             return "barrier";
         case kFinish:

@@ -38,6 +38,7 @@ enum OpKind : uint8_t {
     kAllToAll,
     kGather,
     kScatter,
+    kLargest,
     kPointToPoint  // sends and receives between two ranks; `number` is that of the last collective
 };
 

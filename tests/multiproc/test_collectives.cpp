@@ -179,6 +179,20 @@ TEST(allreduce_over_dtypes_and_ops) {
     }
 }
 
+std::string wrong_largest(Communicator &comm) {
+    std::vector<uint8_t> own(8, 1), all(8);
+    own[size_t(comm.rank()) % 7] = uint8_t(10 + comm.rank());
+    if (comm.largest(own.data(), all.data(), 8) != RINGRT_OK) return comm.last_error();
+    if (comm.largest(own.data(), own.data(), 8) != RINGRT_OK) return comm.last_error();
+    if (own != all) return "largest in place";
+    for (int i = 0; i < 8; ++i) {
+        int largest = 1;
+        for (int r = i; r < comm.size() && i < 7; r += 7) largest = 10 + r;
+        if (all[size_t(i)] != largest) return "largest";
+    }
+    return "";
+}
+
 TEST(the_other_collectives) {
     for (Layout layout : kLayouts) {
         on_ranks(layout, [&](Communicator &comm) -> std::string {
@@ -213,6 +227,7 @@ TEST(the_other_collectives) {
                     if (text != std::vector<char>(count, 'x')) return "broadcast";
                 }
                 if (comm.barrier() != RINGRT_OK) return comm.last_error();
+                if (std::string wrong = wrong_largest(comm); !wrong.empty()) return wrong;
             }
             return "";
         });

@@ -3,6 +3,7 @@
 // connections a rank has, and how a loss reaches ranks that have none to the lost one.
 #include <sys/mman.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <new>
@@ -109,6 +110,11 @@ bool bytes_are_right(Communicator &comm, World world, int rank) {
         for (uint32_t each : data) REQUIRE(each == uint32_t(root + 9));
     }
     REQUIRE(comm.barrier() == RINGRT_OK);
+    std::array<uint8_t, 8> seen{};
+    for (size_t i = 0; i < seen.size(); ++i)
+        seen[i] = rank == world.ranks * int(i) / 8 ? uint8_t(100 + i) : uint8_t(i);
+    REQUIRE(comm.largest(seen.data(), seen.data(), seen.size()) == RINGRT_OK);
+    for (size_t i = 0; i < seen.size(); ++i) REQUIRE(seen[i] == 100 + i);
     return true;
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures a world of many ranks on this machine. It is not a test. Ranks are threads of a few
 // processes, distributed over mock nodes. It prints one row: how long the start takes, what a rank
-// holds (sockets, threads, memory), how long the agreement at a step and a barrier take, and when
-// the last rank has learned that the ranks of one process died.
+// holds (sockets, threads, memory), how long an all-gather of 40 bytes, the agreement at a step and
+// a barrier take, and when the last rank has learned that the ranks of one process died.
 //
 //   make tests/speed/large_world && tests/speed/large_world RANKS RANKS_PER_NODE [PER_PROCESS]
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -31,14 +32,15 @@ namespace {
 constexpr int kRounds = 20;
 constexpr int kWait_s = 600;
 
-enum Stage { kStart, kSteps, kBarriers, kCounted, kLoss, kStages };
+enum Stage { kStart, kGathers, kSteps, kBarriers, kCounted, kLoss, kStages };
 
 // Shared by all processes.
 struct Board {
     std::atomic<int> arrived[kStages] = {};
     std::atomic<int> failed{0}, lost{0}, misnamed{0};
     std::atomic<long> sockets{0}, threads{0}, pss_kb{0};
-    std::atomic<double> began_s{0}, start_s{0}, step_ms{0}, barrier_ms{0}, killed_s{0}, heard_s{0};
+    std::atomic<double> began_s{0}, start_s{0}, gather_ms{0}, step_ms{0}, barrier_ms{0},
+        killed_s{0}, heard_s{0};
     char line[256] = {};
 };
 
@@ -122,14 +124,24 @@ void run_rank(const World &world, int rank) {
     board.began_s.compare_exchange_strong(zero, monotonic_s());
     if (!sound(world, comm, comm.start())) return;
     raise(&board.start_s, monotonic_s() - board.began_s);
-    world.meet_all(kSteps);
-    const uint64_t vote = uint64_t(rank);
-    std::vector<uint64_t> votes(size_t(world.ranks));
-    const double steps_s = monotonic_s();
+    world.meet_all(kGathers);
+    using Gathered = std::array<uint64_t, 5>;
+    const Gathered mine{uint64_t(rank)};
+    std::vector<Gathered> all(size_t(world.ranks));
+    std::array<uint8_t, 8> vote{};
+    const double gathers_s = monotonic_s();
     for (int i = 0; i < kRounds; ++i)
-        if (!sound(world, comm, comm.all_gather(&vote, votes.data(), sizeof vote))) return;
+        if (!sound(world, comm, comm.all_gather(&mine, all.data(), sizeof mine))) return;
+    raise(&board.gather_ms, (monotonic_s() - gathers_s) * 1e3 / kRounds);
     for (int r = 0; r < world.ranks; ++r)
-        if (votes[size_t(r)] != uint64_t(r)) ++board.failed;
+        if (all[size_t(r)][0] != uint64_t(r)) ++board.failed;
+    world.meet_all(kSteps);
+    const double steps_s = monotonic_s();
+    for (int i = 0; i < kRounds; ++i) {
+        vote = {uint8_t(rank == world.ranks / 2 ? 9 : 1)};
+        if (!sound(world, comm, comm.largest(vote.data(), vote.data(), vote.size()))) return;
+        if (vote[0] != 9) ++board.failed;
+    }
     raise(&board.step_ms, (monotonic_s() - steps_s) * 1e3 / kRounds);
     world.meet_all(kBarriers);
     const double barriers_s = monotonic_s();
@@ -174,10 +186,10 @@ int main(int argc, char **argv) {
     Board &board = *world.board;
     Ranks processes(world.processes(), [&](int number) { return run_process(world, number); });
     (void)processes.wait(kWait_s, 1);
-    printf("| %d | %d | %.2f s | %.1f | %.2f | %.0f KB | %.1f ms | %.1f ms | ", world.ranks,
-           world.per_node, board.start_s.load(), double(board.sockets) / world.ranks,
+    printf("| %d | %d | %.2f s | %.1f | %.2f | %.0f KB | %.1f ms | %.1f ms | %.1f ms | ",
+           world.ranks, world.per_node, board.start_s.load(), double(board.sockets) / world.ranks,
            double(board.threads) / world.ranks, double(board.pss_kb) / world.ranks,
-           board.step_ms.load(), board.barrier_ms.load());
+           board.gather_ms.load(), board.step_ms.load(), board.barrier_ms.load());
     if (world.processes() > 1)
         printf("%.0f ms, %d of %d, %d misnamed |\n", (board.heard_s - board.killed_s) * 1e3,
                board.lost.load(), world.ranks - std::min(world.per_process, world.ranks),

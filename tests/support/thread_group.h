@@ -3,6 +3,7 @@
 // checkpoint/group.h.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -73,6 +74,14 @@ class ThreadGroup final : public Group {
         std::vector<std::byte> all(bytes.size() * static_cast<size_t>(size()));
         Status outcome = meeting_.allgather(rank_, bytes, all);
         if (outcome.ok() && !bytes.empty()) std::memcpy(bytes.data(), all.data(), bytes.size());
+        return outcome;
+    }
+    Status largest(std::span<uint8_t> bytes) override {
+        std::vector<std::byte> all(bytes.size() * static_cast<size_t>(size()));
+        Status outcome = meeting_.allgather(rank_, std::as_bytes(bytes), all);
+        for (size_t i = 0; outcome.ok() && i < all.size(); ++i)
+            bytes[i % bytes.size()] =
+                std::max(bytes[i % bytes.size()], static_cast<uint8_t>(all[i]));
         return outcome;
     }
 

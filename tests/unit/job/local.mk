@@ -2,7 +2,8 @@
 # The parts of the step boundary: the batch, progress, settings, requeue.
 job_tests = \
 	tests/unit/job/test_progress \
-	tests/unit/job/test_runtime
+	tests/unit/job/test_runtime \
+	tests/unit/job/test_step_vote
 check_PROGRAMS += $(job_tests)
 TESTS += $(job_tests)
 
@@ -13,3 +14,7 @@ tests_unit_job_test_progress_LDADD = libcontroller.la libruntime.la libbase.la $
 tests_unit_job_test_runtime_SOURCES = tests/unit/job/test_runtime.cpp tests/support/check.h
 tests_unit_job_test_runtime_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_job_test_runtime_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_job_test_step_vote_SOURCES = tests/unit/job/test_step_vote.cpp tests/support/check.h
+tests_unit_job_test_step_vote_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_job_test_step_vote_LDADD = $(CHECK_LIBS)
